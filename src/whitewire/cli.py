@@ -1,0 +1,129 @@
+"""The command `whitewire`: one subcommand a stage, each a thin call of its module."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from whitewire import __version__
+from whitewire.errors import UserError
+
+
+def validate(args: argparse.Namespace) -> None:
+    """Check every configuration file that a run would use."""
+    from whitewire.check import check_all
+
+    check_all()
+
+
+def design(args: argparse.Namespace) -> None:
+    """Write design.csv of a paper."""
+    from whitewire.design import design
+
+    design(args.paper, args.testbed, args.effort, args.output)
+
+
+def measure(args: argparse.Namespace) -> None:
+    """Measure one block of a design."""
+    from whitewire.runner import measure
+
+    measure(args.paper, args.testbed, args.design, args.block, args.output)
+
+
+def tidy(args: argparse.Namespace) -> None:
+    """Turn raw results into tables."""
+    from whitewire.tidy import tidy
+
+    tidy(args.paper, args.results)
+
+
+def analyse(args: argparse.Namespace) -> None:
+    """Turn tables into estimates and verdicts."""
+    from whitewire.analysis import analyse
+
+    analyse(args.paper, args.testbed, args.results)
+
+
+def render(args: argparse.Namespace) -> None:
+    """Render a paper's document."""
+    from whitewire.render import render_command
+
+    render_command(args)
+
+
+def doctor(args: argparse.Namespace) -> int:
+    """Say what this machine can and cannot do."""
+    from whitewire.doctor import doctor
+
+    return doctor()
+
+
+def lab(args: argparse.Namespace) -> int | None:
+    """Open a shell on the running testbed."""
+    from whitewire.lab import lab
+
+    return lab(args.testbed)
+
+
+def prepare(args: argparse.Namespace) -> None:
+    """Make what every cluster start shares."""
+    from whitewire.prepare import prepare
+
+    prepare()
+
+
+def plan(args: argparse.Namespace) -> None:
+    """Say what would be measured and how long it takes."""
+    from whitewire.check import print_plan
+
+    print_plan()
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    top = argparse.ArgumentParser(prog="whitewire", description="Re-measure papers and judge their claims.")
+    top.add_argument("--version", action="version", version=f"whitewire {__version__}")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def command(function, *options: str) -> argparse.ArgumentParser:
+        name = function.__name__
+        sub = commands.add_parser(name, help=function.__doc__.rstrip("."), description=function.__doc__)
+        sub.set_defaults(function=function)
+        for option in options:
+            kind = Path if option in ("--design", "--output", "--results") else str
+            sub.add_argument(option, required=True, type=kind)
+        return sub
+
+    command(validate)
+    command(design, "--paper", "--testbed", "--effort", "--output")
+    command(measure, "--paper", "--testbed", "--design", "--block", "--output")
+    command(tidy, "--paper", "--results")
+    command(analyse, "--paper", "--testbed", "--results")
+    sub = command(render, "--testbed")
+    sub.add_argument("--paper", help="the paper; without it the start page is rendered")
+    sub.add_argument("--to", default="html", help="html or pdf, or both separated by a comma")
+    sub.add_argument("--output", type=Path, help="the folder of the reports")
+    command(doctor)
+    sub = command(lab)
+    sub.add_argument("--testbed", default=None)
+    command(prepare)
+    command(plan)
+    return top
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one subcommand; a UserError is one line and exit status 2."""
+    args = parser().parse_args(argv)
+    try:
+        return args.function(args) or 0
+    except UserError as error:
+        print(f"whitewire: error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("whitewire: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 141
