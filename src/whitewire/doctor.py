@@ -1,0 +1,338 @@
+"""What this machine can and cannot do, each found out by trying, with the remedy for each lack."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from whitewire.config import HOME, load_config, load_testbed, root
+from whitewire.errors import UserError
+
+GIB = 2**30
+DISK_GIB = 2.0  # free space that a full run and its reports may take
+R_PACKAGES = (
+    "dplyr",
+    "ggplot2",
+    "jsonlite",
+    "knitr",
+    "ragg",
+    "readr",
+    "scales",
+    "svglite",
+    "tidyr",
+    "yaml",
+)
+QDISCS = {
+    "htb": "root handle 1: htb default 1",
+    "tbf": "root tbf rate 10mbit burst 6kb limit 64kb",
+    "bfifo": "root bfifo limit 65536",
+    "netem": "root netem delay 1ms",
+    "fq": "root fq",
+}
+PROGRAMS = {  # of the default run, with the Debian package that brings them
+    "ip": "iproute2",
+    "tc": "iproute2",
+    "unshare": "util-linux",
+    "nsenter": "util-linux",
+    "setpriv": "util-linux",
+    "ethtool": "ethtool",
+    "iperf3": "iperf3",
+    "fio": "fio",
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One capability: is it there, is the default run impossible without it, and what to do."""
+
+    name: str
+    ok: bool
+    state: str
+    remedy: str = ""
+    needed: bool = False
+
+
+def attempt(argv: Sequence[str], timeout: float = 20) -> tuple[int, str]:
+    """Exit status and output of a command; 127 when it is not there."""
+    try:
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL)
+    except (FileNotFoundError, PermissionError) as error:
+        return 127, str(error)
+    except subprocess.TimeoutExpired:
+        return 124, f"no answer in {timeout:.0f} s"
+    return done.returncode, (done.stdout + done.stderr).strip()
+
+
+def _last(text: str) -> str:
+    return text.splitlines()[-1] if text else "no message"
+
+
+# --- what the default run needs ---------------------------------------------------------------------
+
+
+def user_namespaces() -> Finding:
+    """Really makes one, with the namespaces that the emulated testbed uses."""
+    argv = ["unshare", "--user", "--map-root-user", "--net", "--mount", "--pid", "--fork", "true"]
+    status, said = attempt(argv)
+    if status == 0:
+        return Finding("user namespaces", True, "work", needed=True)
+    remedy = "as root: sysctl -w kernel.unprivileged_userns_clone=1"
+    if Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns").exists():
+        remedy = "as root: sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
+    limit = Path("/proc/sys/user/max_user_namespaces")
+    if limit.exists() and limit.read_text().strip() == "0":
+        remedy = "as root: sysctl -w user.max_user_namespaces=10000"
+    if status == 127:
+        remedy = "install util-linux"
+    remedy += "; in a container: allow unshare and mount (seccomp, AppArmor)"
+    return Finding("user namespaces", False, f"refused: {_last(said)}", remedy, needed=True)
+
+
+def programs() -> Finding:
+    """The command-line tools of the testbed and its probes."""
+    missing = [name for name in PROGRAMS if shutil.which(name) is None]
+    if not missing:
+        return Finding("network tools", True, ", ".join(PROGRAMS), needed=True)
+    packages = " ".join(sorted({PROGRAMS[name] for name in missing}))
+    return Finding(
+        "network tools", False, f"missing: {', '.join(missing)}", f"install {packages}", needed=True
+    )
+
+
+def qdiscs() -> list[Finding]:
+    """Each queueing discipline, tried on a veth in a private network namespace."""
+    script = ["ip link add name wire0 type veth peer name wire1 || exit 3"]
+    for name, words in QDISCS.items():
+        script.append(
+            f"tc qdisc add dev wire0 {words} 2>/dev/null && echo {name}; tc qdisc del dev wire0 root 2>/dev/null"
+        )
+    script.append("ip link add name ifb9 type ifb 2>/dev/null && echo ifb")
+    argv = ["unshare", "--user", "--map-root-user", "--net", "sh", "-c", "\n".join(script)]
+    _, said = attempt(argv)
+    works = set(said.split())
+    found = []
+    for name in (*QDISCS, "ifb"):
+        needed = name in ("htb", "bfifo")
+        use = "links are shaped with it" if needed else "not used by the default run"
+        remedy = f"as root: modprobe {'ifb' if name == 'ifb' else 'sch_' + name.replace('bfifo', 'fifo')}"
+        ok = name in works
+        state = use if ok else f"absent; {use}"
+        found.append(Finding(f"qdisc {name}", ok, state, "" if ok else remedy, needed))
+    return found
+
+
+def java() -> Finding:
+    """A Java 17 or newer with its compiler."""
+    status, said = attempt(["java", "-version"])
+    remedy = "install openjdk-17-jdk-headless"
+    if status != 0:
+        return Finding("Java", False, "absent", remedy, needed=True)
+    match = re.search(r'version "(\d+)(?:\.(\d+))?', said)
+    major = int(match[1]) if match else 0
+    if major < 17:
+        return Finding("Java", False, f"version {major or 'unknown'}, 17 is needed", remedy, needed=True)
+    if shutil.which("javac") is None:
+        return Finding("Java", False, f"version {major} without javac", remedy, needed=True)
+    return Finding("Java", True, f"version {major}, with javac", needed=True)
+
+
+def hadoop() -> Finding:
+    """The jars that the set-up fetched."""
+    jars = list((HOME / ".cache" / "hadoop").glob("hadoop-hdfs-[0-9]*.jar"))
+    if not jars:
+        return Finding("Hadoop jars", False, "absent", "run `make setup`", needed=True)
+    return Finding("Hadoop jars", True, jars[0].stem.removeprefix("hadoop-hdfs-"), needed=True)
+
+
+def memory(needed_gib: float) -> Finding:
+    """Memory of the machine, or of the control group around it when that is less."""
+    import psutil
+
+    total = psutil.virtual_memory().total
+    for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            total = min(total, int(Path(name).read_text()))
+        except (OSError, ValueError):
+            continue
+    gib = total / GIB
+    ok = gib >= 0.92 * needed_gib  # firmware and kernel keep some of what was bought
+    remedy = (
+        "" if ok else f"use a machine with {needed_gib:g} GiB, or lower memory.minimum_gib of the testbed"
+    )
+    return Finding("memory", ok, f"{gib:.1f} GiB ({needed_gib:g} needed)", remedy, needed=True)
+
+
+def disk() -> Finding:
+    """Space for results."""
+    free = shutil.disk_usage(root()).free / GIB
+    ok = free >= DISK_GIB
+    remedy = "" if ok else f"free {DISK_GIB - free:.1f} GiB on the file system of {root()}"
+    return Finding("disk space", ok, f"{free:.1f} GiB free ({DISK_GIB:g} needed)", remedy, needed=True)
+
+
+# --- what some runs or other testbeds need ------------------------------------------------------------
+
+
+def fuse() -> Finding:
+    """/dev/fuse, opened."""
+    try:
+        os.close(os.open("/dev/fuse", os.O_RDWR))
+    except OSError as error:
+        return Finding(
+            "FUSE", False, f"/dev/fuse: {error.strerror}", "as root: modprobe fuse; chmod 666 /dev/fuse"
+        )
+    return Finding("FUSE", True, "/dev/fuse opens")
+
+
+def r_packages() -> Finding:
+    """R with what the documents use."""
+    script = "cat(setdiff(commandArgs(TRUE), rownames(installed.packages())))"
+    status, said = attempt(["Rscript", "--vanilla", "-e", script, *R_PACKAGES], timeout=60)
+    if status != 0:
+        return Finding("R", False, "absent", "install r-base-core", needed=True)
+    missing = said.split()
+    if missing:
+        remedy = "install " + " ".join(f"r-cran-{name.lower()}" for name in missing)
+        return Finding("R", False, f"packages missing: {', '.join(missing)}", remedy, needed=True)
+    return Finding("R", True, f"with {', '.join(R_PACKAGES)}", needed=True)
+
+
+def renderer() -> Finding:
+    """Quarto, or pandoc and typst."""
+    if shutil.which("quarto"):
+        return Finding("renderer", True, f"Quarto {attempt(['quarto', '--version'])[1]}", needed=True)
+    if find_spec("pypandoc") and find_spec("typst"):
+        return Finding("renderer", True, "knitr, pandoc and typst (no Quarto)", needed=True)
+    return Finding("renderer", False, "neither Quarto nor pandoc and typst", "run `make setup`", needed=True)
+
+
+def program(label: str, names: Sequence[str], use: str, remedy: str, needed: bool = False) -> Finding:
+    """Any one of some programs."""
+    for name in names:
+        if shutil.which(name):
+            return Finding(label, True, f"{name}: {use}", needed=needed)
+    return Finding(label, False, f"absent; {use}", remedy, needed)
+
+
+def slurm() -> Finding:
+    """A Slurm that answers."""
+    if shutil.which("sinfo") is None:
+        return Finding(
+            "Slurm", False, "absent; not used by the default run", "install slurm-client on a cluster"
+        )
+    status, said = attempt(["sinfo", "--version"], timeout=5)
+    return Finding("Slurm", status == 0, _last(said), "" if status == 0 else "start slurmctld")
+
+
+def rdma() -> Finding:
+    """RDMA devices, for claims that need the hardware."""
+    folder = Path("/sys/class/infiniband")
+    devices = sorted(p.name for p in folder.iterdir()) if folder.is_dir() else []
+    remedy = "" if devices else "use a machine with an RDMA adapter, or load rdma_rxe for a functional test"
+    return Finding(
+        "RDMA devices", bool(devices), ", ".join(devices) or "none; not used by the default run", remedy
+    )
+
+
+def congestion_controls(wanted: str) -> Finding:
+    """The kernel's, against the one that the testbed sets."""
+    try:
+        text = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().strip()
+    except OSError:
+        text = ""
+    ok = wanted in text.split()
+    remedy = "" if ok else f"as root: modprobe tcp_{wanted}"
+    return Finding(
+        "TCP congestion control", ok, f"{text or 'unknown'} ({wanted} is used)", remedy, needed=True
+    )
+
+
+def processors() -> Finding:
+    """At least two, and idle: a busy machine makes runs invalid."""
+    count = len(os.sched_getaffinity(0))
+    load = os.getloadavg()[0]
+    remedy = []
+    if count < 2:
+        remedy.append("use a machine with 2 processors or more: runs will be invalid for lack of CPU")
+    if load > 0.5 * count:
+        remedy.append("stop other work: runs beside it may be invalid for lack of CPU")
+    return Finding("processors", not remedy, f"{count}, load average {load:.2f}", "; ".join(remedy))
+
+
+# --- together ---------------------------------------------------------------------------------------
+
+
+def findings(testbed: Mapping[str, Any]) -> list[Finding]:
+    """All capabilities, those of the default run first."""
+    return [
+        user_namespaces(),
+        programs(),
+        *qdiscs(),
+        congestion_controls(testbed["tcp"]["congestion_control"]),
+        java(),
+        program("Maven", ["mvn"], "fetches Hadoop", "install maven", needed=True),
+        hadoop(),
+        program("gcc", ["gcc"], "compiles the drive model", "install gcc libc6-dev", needed=True),
+        memory(testbed["memory"]["minimum_gib"]),
+        disk(),
+        processors(),
+        r_packages(),
+        renderer(),
+        program(
+            "Chromium",
+            ["chromium", "chromium-browser", "google-chrome"],
+            "tests of reports",
+            "install chromium",
+        ),
+        fuse(),
+        program(
+            "conda", ["micromamba", "mamba", "conda"], "set-up without Debian packages", "install Miniforge"
+        ),
+        program("Apptainer", ["apptainer", "singularity"], "containers of rules", "see apptainer.org"),
+        slurm(),
+        rdma(),
+    ]
+
+
+def doctor() -> int:
+    """Print the table; 0 when the default run is possible, else 1."""
+    found = findings(load_testbed(load_config()["testbed"]))
+    rows = [("CAPABILITY", "", "STATE", "REMEDY")]
+    for finding in found:
+        mark = "yes" if finding.ok else "NO" if finding.needed else "no"
+        rows.append((finding.name, mark, finding.state, finding.remedy))
+    widths = [max(len(row[column]) for row in rows) for column in range(2)]
+    state_width = min(62, max(len(row[2]) for row in rows))
+    for name, mark, state, remedy in rows:
+        line = f"{name:<{widths[0]}}  {mark:<{max(widths[1], 3)}}  {state:<{state_width}}  {remedy}"
+        print(line.rstrip())
+    lacking = [finding.name for finding in found if finding.needed and not finding.ok]
+    print()
+    if lacking:
+        print(f"The default run is not possible here: {', '.join(lacking)}.")
+        return 1
+    print("The default run is possible here.")
+    return 0
+
+
+def preflight(testbed: Mapping[str, Any]) -> None:
+    """Raise a UserError with the remedy, before anything starts, when the testbed cannot work here."""
+    checks: list[Callable[[], Finding]] = [
+        programs,
+        user_namespaces,
+        java,
+        hadoop,
+        lambda: memory(testbed["memory"]["minimum_gib"]),
+        disk,
+    ]
+    for check in checks:
+        finding = check()
+        if not finding.ok:
+            raise UserError(f"{finding.name}: {finding.state}; {finding.remedy}")
