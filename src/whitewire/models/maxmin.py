@@ -1,0 +1,263 @@
+"""Max-min fair sharing of links and drives by HDFS write pipelines.
+
+A put writes its blocks one after the other. A block goes client → DataNode → DataNode → DataNode (three
+distinct ones at random), so all its hops move at one rate. It uses the client's outgoing link, the incoming
+link of each DataNode, the outgoing link of all but the last, and on each DataNode one drive (taken in turn).
+Between two events (a block ends) the rates are the max-min fair allocation, found by progressive filling
+(Bertsekas & Gallager, Data Networks, 6.5). A drive with two or more writers loses time to seeks (see disks.py);
+its cache takes data at any rate until it is full, and drains at the drive's rate.
+
+Many independent simulations advance in lock-step as numpy arrays; times are those of the full-scale system.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from whitewire.models.disks import shared_rate
+
+GOODPUT = 1448 / 1514
+"""TCP payload over Ethernet frame, as iperf3 sees it on a link of 1500-byte packets."""
+MB_PER_GBIT = 125.0
+UNLIMITED = 1e9
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a put grid at full scale.
+
+    `link_gbit_per_s` is the rate of every link; a `drives` of 0 leaves the drives out. Sizes in bytes.
+    """
+
+    link_gbit_per_s: float
+    clients: int = 1
+    puts_per_client: int = 1
+    file_bytes: float = 5e9
+    block_bytes: float = 67108864
+    replication: int = 3
+    datanodes: int = 11
+    drives: int = 6
+    rate_mb_per_s: float = 110.0
+    access_time_ms: float = 12.7
+    chunk_bytes: float = 4194304
+    cache_bytes: float = 16777216
+
+
+@dataclass
+class Prediction:
+    """What one cell's simulations gave, an entry a draw: MB/s, MB/s, MB/s and seconds."""
+
+    throughput: list[float] = field(default_factory=list)
+    throughput_sum: list[float] = field(default_factory=list)
+    throughput_peak_1s: list[float] = field(default_factory=list)
+    completion_time: list[float] = field(default_factory=list)
+
+
+def allocate(uses: np.ndarray, capacity: np.ndarray, active: np.ndarray) -> np.ndarray:
+    """Max-min fair rates of flows in independent systems.
+
+    `uses` is (systems, flows, hops) with the index of each hop's resource, `capacity` (systems, resources) in
+    any unit of rate, `active` (systems, flows). Returns (systems, flows) in that unit, 0 for inactive flows.
+    A flow that names a resource in two hops takes twice its rate of it.
+    """
+    systems, flows, hops = uses.shape
+    resources = capacity.shape[1]
+    offset = (np.arange(systems) * resources)[:, None, None]
+    flat = (uses + offset).reshape(systems * flows, hops)
+    left = capacity.reshape(-1).astype(float).copy()
+    rates = np.zeros(systems * flows)
+    open_ = active.reshape(-1).copy()
+    size = systems * resources
+    while open_.any():
+        mine = flat[open_]
+        count = np.bincount(mine.reshape(-1), minlength=size)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(count > 0, np.maximum(left, 0) / count, np.inf)
+        seen = share[mine]
+        least = seen.min(axis=1)
+        # A resource is a bottleneck when no flow on it has a smaller share elsewhere: its flows are settled.
+        bound = seen <= least[:, None] * (1 + 1e-12)
+        agree = np.bincount(mine.reshape(-1), weights=bound.reshape(-1), minlength=size)
+        tight = (agree >= count) & (count > 0)
+        settled = tight[mine].any(axis=1)
+        index = np.flatnonzero(open_)[settled]
+        rates[index] = least[settled]
+        taken = np.repeat(rates[index], hops)
+        left -= np.bincount(flat[index].reshape(-1), weights=taken, minlength=size)
+        open_[index] = False
+    return rates.reshape(systems, flows)
+
+
+def simulate(cells: Sequence[Cell], draws: int, seed: int) -> list[Prediction]:
+    """Throughput and times of each cell over `draws` random placements, in the order of `cells`.
+
+    All cells share the number of DataNodes, drives and replicas. Raises ValueError otherwise.
+    """
+    if len({(c.datanodes, c.drives, c.replication) for c in cells}) > 1:
+        raise ValueError("cells of one simulation must share DataNodes, drives and replication")
+    first = cells[0]
+    if first.replication > first.datanodes:
+        raise ValueError(f"{first.replication} replicas need as many DataNodes, not {first.datanodes}")
+    rng = np.random.Generator(np.random.PCG64(seed))
+    runs = [c for c in cells for _ in range(draws)]
+    flows = max(c.clients * c.puts_per_client for c in runs)
+    number = len(runs)
+    state = _State(runs, flows, rng)
+    time, moved = np.zeros(number), np.zeros(number)
+    ends = np.zeros((number, flows))
+    trace: list[list[tuple[float, float]]] = [[(0.0, 0.0)] for _ in runs]
+    alive = np.arange(number)
+    while len(alive):
+        rates = state.rates(alive)
+        active = state.active[alive]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            remaining = np.where(active, state.left[alive] / rates, np.inf)
+        step = np.minimum(remaining.min(axis=1), state.until_full(alive, rates))
+        time[alive] += step
+        progress = np.where(active, rates * step[:, None], 0.0)
+        state.left[alive] -= progress
+        state.fill_caches(alive, step)
+        moved[alive] += progress.sum(axis=1)
+        for position, run in enumerate(alive):
+            trace[run].append((time[run], moved[run]))
+        done_run, done_flow = np.nonzero(active & (remaining <= step[:, None] * (1 + 1e-9)))
+        for position, flow in zip(done_run, done_flow, strict=True):
+            run = alive[position]
+            if not state.next_block(run, flow):
+                ends[run, flow] = time[run]
+        alive = alive[state.active[alive].any(axis=1)]
+    return _collect(cells, draws, runs, time, ends, trace)
+
+
+class _State:
+    """Blocks in flight of all simulations."""
+
+    def __init__(self, runs: Sequence[Cell], flows: int, rng: np.random.Generator) -> None:
+        self.runs, self.rng = runs, rng
+        cell = runs[0]
+        self.nodes, self.drives, self.replicas = cell.datanodes, cell.drives, cell.replication
+        self.clients = max(c.clients for c in runs)
+        # resources: client out, node in, node out, drives, one unlimited
+        self.node_in = self.clients
+        self.node_out = self.node_in + self.nodes
+        self.drive = self.node_out + self.nodes
+        self.nothing = self.drive + self.nodes * self.drives
+        number = len(runs)
+        self.links = np.array([c.link_gbit_per_s * MB_PER_GBIT * GOODPUT for c in runs])
+        self.alone = np.array([c.rate_mb_per_s for c in runs], dtype=float)
+        self.shared = np.array(
+            [shared_rate(c.rate_mb_per_s, c.access_time_ms, c.chunk_bytes, 2) for c in runs]
+        )
+        hops = 1 + 2 * self.replicas - 1 + self.replicas
+        self.uses = np.full((number, flows, hops), self.nothing)
+        self.left = np.zeros((number, flows))
+        self.unwritten = np.zeros((number, flows))
+        self.active = np.zeros((number, flows), dtype=bool)
+        self.cache = np.array([c.cache_bytes / 1e6 for c in runs])
+        self.level = np.zeros((number, self.nodes * self.drives))
+        self.full = np.repeat(self.cache[:, None] <= 0, self.nodes * self.drives, axis=1)
+        self.turn = rng.integers(0, max(self.drives, 1), size=(number, self.nodes))
+        for run, c in enumerate(runs):
+            for flow in range(c.clients * c.puts_per_client):
+                self.unwritten[run, flow] = c.file_bytes / 1e6
+                self.next_block(run, flow)
+
+    def next_block(self, run: int, flow: int) -> bool:
+        """Start the next block of a put; False when its file is whole."""
+        cell = self.runs[run]
+        if self.unwritten[run, flow] <= 1e-9:
+            self.active[run, flow] = False
+            return False
+        size = min(cell.block_bytes / 1e6, self.unwritten[run, flow])
+        self.unwritten[run, flow] -= size
+        self.left[run, flow] = size
+        nodes = self.rng.choice(self.nodes, size=self.replicas, replace=False)
+        uses = [flow // cell.puts_per_client]
+        uses += [self.node_in + n for n in nodes]
+        uses += [self.node_out + n for n in nodes[:-1]]
+        for n in nodes:
+            if self.drives:
+                uses.append(self.drive + n * self.drives + self.turn[run, n] % self.drives)
+                self.turn[run, n] += 1
+            else:
+                uses.append(self.nothing)
+        self.uses[run, flow] = uses
+        self.active[run, flow] = True
+        return True
+
+    def rates(self, alive: np.ndarray) -> np.ndarray:
+        """Max-min rates (MB/s) of the blocks in flight of the given simulations."""
+        uses, active = self.uses[alive], self.active[alive]
+        number = len(alive)
+        capacity = np.full((number, self.nothing + 1), UNLIMITED)
+        capacity[:, : self.drive] = self.links[alive][:, None]
+        if self.drives:
+            writers = self._per_drive(uses, active.astype(float))
+            alone, shared = self.alone[alive][:, None], self.shared[alive][:, None]
+            self.drain = np.where(writers > 1, shared, alone)
+            capacity[:, self.drive : self.nothing] = np.where(self.full[alive], self.drain, UNLIMITED)
+        return allocate(uses, capacity, active)
+
+    def _per_drive(self, uses: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Sum over each drive's writers of `weight` (systems, flows)."""
+        number, size = len(uses), self.nodes * self.drives
+        at = uses[:, :, -self.replicas :] - self.drive + (np.arange(number) * size)[:, None, None]
+        on = weight > 0
+        total = np.bincount(at[on].reshape(-1), np.repeat(weight[on], self.replicas), number * size)
+        return total.reshape(number, size)
+
+    def until_full(self, alive: np.ndarray, rates: np.ndarray) -> np.ndarray:
+        """Seconds until the next cache is full in each simulation (infinite when none fills)."""
+        if not self.drives:
+            return np.full(len(alive), np.inf)
+        self.net = self._per_drive(self.uses[alive], rates) - self.drain
+        with np.errstate(divide="ignore", invalid="ignore"):
+            wait = (self.cache[alive][:, None] - self.level[alive]) / self.net
+        filling = (self.net > 1e-9) & ~self.full[alive]
+        return np.where(filling, wait, np.inf).min(axis=1)
+
+    def fill_caches(self, alive: np.ndarray, step: np.ndarray) -> None:
+        """Advance the caches by `step` seconds at the rates of the last allocation."""
+        if not self.drives:
+            return
+        cache = self.cache[alive][:, None]
+        level = np.clip(self.level[alive] + self.net * step[:, None], 0, cache)
+        self.level[alive] = level
+        self.full[alive] = (level >= cache * (1 - 1e-9)) & (self.net > -1e-9) | (cache <= 0)
+
+
+def _collect(
+    cells: Sequence[Cell],
+    draws: int,
+    runs: Sequence[Cell],
+    time: np.ndarray,
+    ends: np.ndarray,
+    trace: list[list[tuple[float, float]]],
+) -> list[Prediction]:
+    predictions = [Prediction() for _ in cells]
+    for run, cell in enumerate(runs):
+        puts = cell.clients * cell.puts_per_client
+        megabytes = cell.file_bytes / 1e6
+        prediction = predictions[run // draws]
+        prediction.throughput.append(puts * megabytes / time[run])
+        prediction.throughput_sum.append(float((megabytes / ends[run, :puts]).sum()))
+        prediction.completion_time.append(float(time[run]))
+        at, total = np.array(trace[run]).T
+        window = min(1.0, time[run])
+        later = np.interp(at + window, at, total)
+        prediction.throughput_peak_1s.append(float((later - total).max() / window))
+    return predictions
+
+
+def put_throughput(
+    fabric_gbit_per_s: float, clients: int, puts_per_client: int, drives: int = 6, seed: int = 1
+) -> float:
+    """Total user bytes over completion time (MB/s) of parallel 5 GB puts to 11 DataNodes, one placement.
+
+    `fabric_gbit_per_s` is the rate of every link; with `drives` 0 only links limit.
+    """
+    cell = Cell(float(fabric_gbit_per_s), int(clients), int(puts_per_client), drives=int(drives))
+    return float(np.median(simulate([cell], 1, seed)[0].throughput))

@@ -1,0 +1,269 @@
+"""A paper's YAML as an object: valid in form, and every name in it known."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import simpleeval
+
+from whitewire.config import load_yaml, shown, suggestion, validate
+from whitewire.errors import UserError
+
+FUNCTIONS = {"max": max, "min": min, "abs": abs, "round": round}
+STRUCTURAL = {"fabric", "clients", "puts_per_client", "settings", "switch_buffer_kib", "file_blocks"}
+"""Factors that need no parameter or hardware entry of their name."""
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A checked paper. `raw` is the YAML as read; `path` its file."""
+
+    raw: Mapping[str, Any]
+    path: Path
+
+    @property
+    def id(self) -> str:
+        return self.raw["id"]
+
+    @property
+    def claims(self) -> list[dict[str, Any]]:
+        return self.raw["claims"]
+
+    @property
+    def audit(self) -> list[dict[str, Any]]:
+        return self.raw.get("audit", [])
+
+    @cached_property
+    def experiments(self) -> dict[str, dict[str, Any]]:
+        return {e["id"]: e for e in self.raw.get("experiments", [])}
+
+    @cached_property
+    def factors(self) -> list[str]:
+        """Names of all factors, in the order of first use: the factor columns of every table."""
+        return list(dict.fromkeys(f for e in self.experiments.values() for f in e["factors"]))
+
+    @cached_property
+    def names(self) -> dict[str, Any]:
+        """What an expression may name: values (`E_V07`) and constants."""
+        names = {v["id"].replace("-", "_"): v["value"] for v in self.raw["values"]}
+        return names | {n: c["value"] for n, c in self.raw.get("constants", {}).items()}
+
+    def evaluate(self, expression: float | str, extra: Mapping[str, Any] | None = None) -> float:
+        """A number, or the value of an expression over the paper's values; UserError when it has none."""
+        if isinstance(expression, int | float):
+            return float(expression)
+        names = self.names | dict(extra or {})
+        try:
+            result = float(simpleeval.simple_eval(expression, names=names, functions=FUNCTIONS))
+        except simpleeval.NameNotDefined as error:
+            name = str(getattr(error, "name", "")) or str(error)
+            raise UserError(
+                f"{shown(self.path)}: expression {expression!r}: found {name!r}, expected a value id "
+                f"or a constant{suggestion(name, names)}"
+            ) from None
+        except Exception as error:
+            raise UserError(f"{shown(self.path)}: expression {expression!r}: {error}") from None
+        return result
+
+    def parameters(self, experiment: str, levels: Mapping[str, Any]) -> dict[str, Any]:
+        """Parameters of a run at full scale: those of the experiment, replaced by the run's levels."""
+        own = {k: v for k, v in levels.items() if v != "" and v is not None}
+        return dict(self.experiments[experiment]["parameters"]) | own
+
+
+def cells_of(experiment: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Every combination of an experiment's levels, in the order of its factors."""
+    factors = experiment["factors"]
+    return [dict(zip(factors, levels, strict=True)) for levels in itertools.product(*factors.values())]
+
+
+def cells_in(test: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """(experiment, levels) of every cell that a test needs; a `count` needs no cell in particular."""
+    kind = test["estimand"]
+    if kind in ("expression", "model", "none", "count"):
+        return []
+    if kind == "ratio":
+        found = [test["numerator"], test["denominator"]]
+    elif kind == "share":
+        found = [test["cell"]]
+    elif kind == "ratio_of_ratios":
+        found = [test[a][b] for a in ("numerator", "denominator") for b in ("numerator", "denominator")]
+    elif kind == "maximum_ratio":
+        found = [
+            {**test[side], "where": {**test[side]["where"], **levels}}
+            for levels in test["cells"]
+            for side in ("numerator", "denominator")
+        ]
+    else:
+        found = [
+            {**test["cell"], "where": {**test["cell"]["where"], test["factor"]: level}}
+            for level in test["levels"]
+        ]
+    return [(cell["experiment"], cell["where"]) for cell in found]
+
+
+def tests_of(claim: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The judging test of a claim, then those of its further readings."""
+    yield claim["test"]
+    for reading in claim.get("readings", []):
+        yield reading["test"]
+
+
+def load_paper(path: Path | str, fabrics: Iterable[str]) -> Paper:
+    """Read, validate and cross-check a paper against the names of a testbed's fabrics.
+
+    Raises UserError with one line: file, key, found, expected and the nearest valid name.
+    """
+    path = Path(path)
+    data = load_yaml(path)
+    validate(data, "paper", path)
+    paper = Paper(data, path)
+    _cross_check(paper, list(fabrics))
+    return paper
+
+
+def _fault(paper: Paper, key: str, found: object, expected: str, names: Iterable[str] = ()) -> UserError:
+    names = [str(n) for n in names]
+    shown_found = json.dumps(found, ensure_ascii=False, default=str)
+    return UserError(
+        f"{shown(paper.path)}: {key}: found {shown_found}, expected {expected}{suggestion(found, names)}"
+    )
+
+
+def _cross_check(paper: Paper, fabrics: list[str]) -> None:
+    raw = paper.raw
+    for part in ("exhibits", "values", "claims", "audit", "experiments"):
+        seen: set[str] = set()
+        for index, entry in enumerate(raw.get(part, [])):
+            if entry["id"] in seen:
+                raise _fault(paper, f"{part}[{index}].id", entry["id"], "every id only once")
+            seen.add(entry["id"])
+    exhibits = [e["id"] for e in raw["exhibits"]] + ["text"]
+    for index, value in enumerate(raw["values"]):
+        if value["exhibit"] not in exhibits:
+            key = f"values[{index}].exhibit"
+            raise _fault(paper, key, value["exhibit"], "the id of an exhibit, or text", exhibits)
+    for index, experiment in enumerate(raw.get("experiments", [])):
+        _check_experiment(paper, f"experiments[{index}]", experiment, fabrics)
+    audits = [a["id"] for a in paper.audit]
+    for index, claim in enumerate(paper.claims):
+        key = f"claims[{index}] ({claim['id']})"
+        for name in claim["exhibits"]:
+            if name not in exhibits:
+                raise _fault(paper, f"{key}.exhibits", name, "the id of an exhibit, or text", exhibits)
+        if "audit" in claim and claim["audit"] not in audits:
+            raise _fault(paper, f"{key}.audit", claim["audit"], "the id of an audit entry", audits)
+        _check_routes(paper, key, claim)
+        for test in tests_of(claim):
+            _check_test(paper, f"{key}.test", test, fabrics)
+    for index, entry in enumerate(paper.audit):
+        _check_audit(paper, f"audit[{index}] ({entry['id']})", entry)
+
+
+def _check_experiment(
+    paper: Paper, key: str, experiment: Mapping[str, Any], fabrics: list[str]
+) -> None:
+    factors, parameters = experiment["factors"], experiment["parameters"]
+    missing = experiment.get("missing_fabrics", "error")
+    for level in factors.get("fabric", []):
+        if level not in fabrics and missing == "error":
+            raise _fault(paper, f"{key}.factors.fabric", level, "a fabric of the testbed", fabrics)
+    if "fabric" in parameters and parameters["fabric"] not in fabrics:
+        raise _fault(paper, f"{key}.parameters.fabric", parameters["fabric"], "a fabric of the testbed", fabrics)
+    known = STRUCTURAL | set(parameters) | set(experiment.get("hardware", {}).get("drive", {}))
+    for factor in factors:
+        if factor not in known:
+            raise _fault(paper, f"{key}.factors", factor, "a parameter or a hardware entry", known)
+    for level in factors.get("settings", []):
+        if level not in experiment.get("settings", {}):
+            raise _fault(paper, f"{key}.factors.settings", level, "a key of settings", experiment.get("settings", {}))
+    for cell in experiment.get("smoke_cells", []):
+        _check_levels(paper, f"{key}.smoke_cells", experiment, cell, whole=True)
+    if experiment.get("whole_file") and "file_blocks" in experiment:
+        raise _fault(paper, f"{key}.file_blocks", experiment["file_blocks"], "nothing beside whole_file")
+
+
+def _check_levels(
+    paper: Paper, key: str, experiment: Mapping[str, Any], levels: Mapping[str, Any], whole: bool
+) -> None:
+    factors = experiment["factors"]
+    for factor, level in levels.items():
+        if factor not in factors:
+            raise _fault(paper, key, factor, f"a factor of experiment {experiment['id']}", factors)
+        if level not in factors[factor]:
+            raise _fault(paper, f"{key}.{factor}", level, f"a level of {factor}", map(str, factors[factor]))
+    lacking = [f for f in factors if f not in levels]
+    if whole and lacking:
+        raise _fault(paper, key, levels, f"a level of {lacking[0]} too")
+
+
+def _check_routes(paper: Paper, key: str, claim: Mapping[str, Any]) -> None:
+    kind, routes = claim["test"]["estimand"], claim["routes"]
+    allowed = {
+        "none": ["not_testable"],
+        "expression": ["arithmetic"],
+        "model": ["modelled"],
+        "count": ["emulated", "measured"],
+    }.get(kind, ["emulated", "measured", "modelled"])
+    for route in routes:
+        if route not in allowed:
+            raise _fault(paper, f"{key}.routes", route, f"one of {', '.join(allowed)} for estimand {kind}", allowed)
+
+
+def _check_test(paper: Paper, key: str, test: Mapping[str, Any], fabrics: list[str]) -> None:
+    if "expected" in test:
+        paper.evaluate(test["expected"])
+    if test["estimand"] == "expression":
+        paper.evaluate(test["expression"])
+    if test.get("relation") == "within" and not (
+        {"relative", "absolute"} & set(test) or {"lower", "upper"} <= set(test)
+    ):
+        raise _fault(paper, key, "within", "relative, absolute, or lower and upper beside it")
+    for name, value in test.get("arguments", {}).items():
+        paper.evaluate(value)
+        _check_argument(paper, key, test["model"], name)
+    over = test.get("over", {})
+    if over and ("constant" in over) == ("link_of" in over):
+        raise _fault(paper, f"{key}.over", over, "either constant or link_of")
+    if "link_of" in over and over["link_of"] not in fabrics:
+        raise _fault(paper, f"{key}.over.link_of", over["link_of"], "a fabric of the testbed", fabrics)
+    needed = cells_in(test)
+    if test["estimand"] == "count":
+        needed = [(c["experiment"], c["where"]) for c in test["cells"]]
+    for name, levels in needed:
+        if name not in paper.experiments:
+            raise _fault(paper, f"{key}.experiment", name, "the id of an experiment", paper.experiments)
+        whole = test["estimand"] != "count"
+        _check_levels(paper, f"{key}.where", paper.experiments[name], levels, whole)
+
+
+def _check_argument(paper: Paper, key: str, model: str, name: str) -> None:
+    import inspect
+
+    from whitewire.models import MODELS
+
+    names = list(inspect.signature(MODELS[model]).parameters)
+    if name not in names:
+        raise _fault(paper, f"{key}.arguments", name, f"an argument of {model}", names)
+
+
+def _check_audit(paper: Paper, key: str, entry: Mapping[str, Any]) -> None:
+    models = 0
+    for check in entry.get("checks", []):
+        if ("expression" in check) == ("model" in check):
+            raise _fault(paper, f"{key}.checks", check, "either expression or model")
+        if "model" in check:
+            models += 1
+            for name, value in check.get("arguments", {}).items():
+                paper.evaluate(value)
+                _check_argument(paper, key, check["model"], name)
+        else:
+            paper.evaluate(check["expression"], {f"model_{n + 1}": 1.0 for n in range(models)})
+        if "printed" in check:
+            paper.evaluate(check["printed"])
