@@ -1,0 +1,273 @@
+"""The design: which runs, in which block and order.
+
+Order is random inside a block, over all experiments and fabrics at once, so that drift of the machine does not
+line up with a factor. The random numbers come from the recorded seed alone (PCG64).
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from whitewire.errors import UserError
+from whitewire.models import maxmin
+from whitewire.paper import Paper, cells_in, cells_of, tests_of
+
+OVERHEAD_S = 0.8
+"""Seconds that a run takes beside moving its data (clients start, fsck)."""
+REREPLICATE_S = 8.0
+"""Seconds to notice a lost DataNode, beside copying."""
+FIRST = ("run_id", "block", "order", "experiment", "workload", "replicate")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How one run is scaled: `k` divides rates and sizes, `data_fraction` of the file is written.
+
+    `block_bytes` and `file_bytes` are those of the scaled run.
+    """
+
+    k: int
+    data_fraction: float
+    block_bytes: int
+    file_bytes: int
+
+
+def scale_of(
+    paper: Paper, experiment: str, effort: str, levels: Mapping[str, Any], kind: str = "emulated"
+) -> Scale:
+    """The scale of a run; on real hardware (a `kind` other than emulated) k and the data fraction are 1."""
+    scale, spec = paper.raw["scale"], paper.experiments[experiment]
+    parameters = paper.parameters(experiment, levels)
+    if kind != "emulated":
+        return Scale(1, 1.0, int(parameters["block_size_bytes"]), int(parameters["file_size_bytes"]))
+    k, granule = scale["k"], scale["block_granule_bytes"]
+    full = parameters["file_size_bytes"] / k
+    block = int(parameters["block_size_bytes"] / k // granule * granule)
+    if spec.get("whole_file"):
+        return Scale(k, 1.0, block, int(full))
+    blocks = parameters.get("file_blocks") or spec.get("file_blocks", scale["file_blocks"])[effort]
+    size = int(blocks) * block
+    return Scale(k, size / full, block, size)
+
+
+def blocks(paper: Paper, effort: str) -> list[str]:
+    """Names of the blocks of an effort: `quick-1`, `quick-2`, …"""
+    return [f"{effort}-{n}" for n in range(1, paper.raw["blocks"][effort] + 1)]
+
+
+def claimed_cells(paper: Paper) -> set[tuple[str, str]]:
+    """(experiment, cell as JSON) of every cell that a claim's test or reading names."""
+    return {
+        (name, _key(levels))
+        for claim in paper.claims
+        for test in tests_of(claim)
+        for name, levels in cells_in(test)
+    }
+
+
+def make_design(paper: Paper, testbed: Mapping[str, Any], effort: str, seed: int) -> list[dict[str, Any]]:
+    """Rows of design.csv, block by block in the order of running.
+
+    `testbed` is its description: `fabrics` by name, and `kind`. Each block has an equal share of the replicates of each claimed cell (shares differ by one at most when
+    they do not divide). A factor that an experiment does not have is an empty cell. Raises UserError for an
+    unknown effort.
+    """
+    if effort not in paper.raw["replicates"]:
+        known = ", ".join(paper.raw["replicates"])
+        raise UserError(f"effort: found {effort!r}, expected one of {known}")
+    rng = np.random.Generator(np.random.PCG64(seed))
+    fabrics, names = set(testbed["fabrics"]), blocks(paper, effort)
+    kind = testbed.get("kind", "emulated")
+    members: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+    spare = 0
+    for experiment, levels, count in _counts(paper, effort, fabrics):
+        each, rest = divmod(count, len(names))
+        # The remainder goes round the blocks, so that no block gets all the odd runs.
+        extra = {names[(spare + i) % len(names)] for i in range(rest)}
+        spare += rest
+        replicate = 0
+        for name in names:
+            for _ in range(each + (name in extra)):
+                replicate += 1
+                members[name].append(_row(paper, experiment, effort, levels, replicate, seed, kind))
+    rows = []
+    for name, runs in members.items():
+        for order, index in enumerate(rng.permutation(len(runs)), start=1):
+            rows.append(runs[index] | {"block": name, "order": order})
+    return [{column: row[column] for column in columns(paper)} for row in rows]
+
+
+def columns(paper: Paper) -> list[str]:
+    """Columns of design.csv."""
+    return [*FIRST, *paper.factors, "seed"]
+
+
+def _counts(
+    paper: Paper, effort: str, fabrics: set[str]
+) -> Iterable[tuple[Mapping[str, Any], dict[str, Any], int]]:
+    claimed, replicates = claimed_cells(paper), paper.raw["replicates"][effort]
+    for experiment in paper.experiments.values():
+        if effort not in experiment.get("efforts", [effort]):
+            continue
+        cells = cells_of(experiment)
+        if effort == "smoke" and "smoke_cells" in experiment:
+            cells = [c for c in cells if c in experiment["smoke_cells"]]
+        for levels in cells:
+            if levels.get("fabric", next(iter(fabrics))) not in fabrics:
+                continue
+            is_claimed = (experiment["id"], _key(levels)) in claimed
+            listed = effort == "smoke" and "smoke_cells" in experiment
+            count = replicates["claimed" if is_claimed or listed else "other"]
+            yield experiment, levels, experiment.get("replicates", {}).get(effort, count)
+
+
+def _row(
+    paper: Paper,
+    experiment: Mapping[str, Any],
+    effort: str,
+    levels: dict[str, Any],
+    replicate: int,
+    seed: int,
+    kind: str,
+) -> dict[str, Any]:
+    scale = scale_of(paper, experiment["id"], effort, levels, kind)
+    hardware = {k: v for k, v in experiment.get("hardware", {}).items() if k != "sources"}
+    defines = {
+        "workload": experiment["workload"],
+        "roles": experiment["roles"],
+        "parameters": experiment["parameters"],
+        "settings": experiment.get("settings", {}).get(levels.get("settings"), {}),
+        "hardware": hardware,
+        "scale": [scale.k, scale.block_bytes, scale.file_bytes],
+        "factors": levels,
+        "replicate": replicate,
+    }
+    digest = hashlib.sha256(_key(defines).encode()).hexdigest()
+    text = "-".join(re.sub(r"[^A-Za-z0-9.]+", "_", str(level)) for level in levels.values())
+    stem = f"{experiment['id']}-{text}" if text else experiment["id"]
+    return {
+        "run_id": f"{stem}-r{replicate}-{digest[:6]}",
+        "experiment": experiment["id"],
+        "workload": experiment["workload"],
+        "replicate": replicate,
+        **{factor: levels.get(factor, "") for factor in paper.factors},
+        "seed": int(np.random.SeedSequence([seed, int(digest[:8], 16)]).generate_state(1)[0] >> 1),
+    }
+
+
+def _key(data: Any) -> str:
+    return json.dumps(data, sort_keys=True, default=str)
+
+
+def levels_of(paper: Paper, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Levels of a design row with the types of the paper's YAML (a CSV has text only)."""
+    levels = {}
+    for factor, known in paper.experiments[row["experiment"]]["factors"].items():
+        match = [level for level in known if str(level) == str(row[factor])]
+        if not match:
+            raise UserError(
+                f"design: {row.get('run_id', '?')}: {factor}: found {row[factor]!r}, expected one of "
+                f"{', '.join(map(str, known))}"
+            )
+        levels[factor] = match[0]
+    return levels
+
+
+def write_csv(rows: Sequence[Mapping[str, Any]], paper: Paper, path: Path | str) -> None:
+    """Write design.csv."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, columns(paper), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def read_csv(path: Path | str) -> list[dict[str, str]]:
+    """Rows of design.csv as text, but `order`, `replicate` and `seed` as whole numbers."""
+    try:
+        with Path(path).open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file; make it with `whitewire design`") from None
+    for row in rows:
+        for column in ("order", "replicate", "seed"):
+            row[column] = int(row[column])
+    return rows
+
+
+def model_cell(paper: Paper, experiment: str, levels: Mapping[str, Any], link: float, file_bytes: float):
+    """A run as the max-min model sees it: link rate in Gbit/s, file size in bytes at full scale."""
+    parameters = paper.parameters(experiment, levels)
+    spec = paper.experiments[experiment]
+    drive = spec.get("hardware", {}).get("drive", {})
+    drive = drive | {k: v for k, v in levels.items() if k in drive}
+    return maxmin.Cell(
+        link,
+        int(parameters.get("clients", 1)),
+        int(parameters.get("puts_per_client", 1)),
+        float(file_bytes),
+        float(parameters["block_size_bytes"]),
+        int(parameters["replication"]),
+        int(spec["roles"].get("datanode", 11)),
+        int(drive.get("count", 0)),
+        float(drive.get("rate_mb_per_s", 110)),
+        float(drive.get("access_time_ms", 0)),
+        float(drive.get("writeback_chunk_bytes", 1)),
+        float(drive.get("cache_bytes", 0)),
+    )
+
+
+def gbit_per_s(fabric: str) -> float:
+    """Rate in the name of a fabric: `10gbe` is 10, `0.5gbe` is 0.5."""
+    match = re.match(r"(\d+(?:\.\d+)?)g", str(fabric))
+    if not match:
+        raise UserError(f"fabric: found {fabric!r}, expected a name that starts with its rate, such as 10gbe")
+    return float(match[1])
+
+
+@lru_cache(maxsize=1024)
+def _seconds(cell: maxmin.Cell) -> float:
+    return float(np.median(maxmin.simulate([cell], 3, 1)[0].completion_time))
+
+
+def expected_seconds(paper: Paper, row: Mapping[str, Any]) -> float:
+    """Seconds that an emulated run should take, by the max-min model; for progress and time left."""
+    levels, effort = levels_of(paper, row), str(row["block"]).rsplit("-", 1)[0]
+    scale = scale_of(paper, row["experiment"], effort, levels)
+    parameters = paper.parameters(row["experiment"], levels)
+    size = scale.file_bytes * scale.k
+    link = gbit_per_s(parameters["fabric"])
+    put = _seconds(model_cell(paper, row["experiment"], levels, link, size))
+    if row["workload"] != "rereplicate":
+        return put + OVERHEAD_S
+    # Written once at this fabric; then one DataNode's share is copied between the others.
+    return put * 1.3 + OVERHEAD_S + REREPLICATE_S
+
+
+def total_seconds(paper: Paper, rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+    """Expected seconds of measuring by experiment, without starting the cluster."""
+    total: dict[str, float] = {}
+    for row in rows:
+        total[row["experiment"]] = total.get(row["experiment"], 0.0) + expected_seconds(paper, row)
+    return total
+
+
+def design(paper: str, testbed: str, effort: str, output: Path | str) -> None:
+    """The design stage: read the configuration by name, write design.csv to `output`."""
+    from whitewire import config
+    from whitewire.paper import load_paper
+
+    description = config.load_testbed(testbed)
+    loaded = load_paper(config.paper_path(paper), description["fabrics"])
+    write_csv(make_design(loaded, description, effort, config.load_config()["seed"]), loaded, output)

@@ -1,0 +1,167 @@
+"""Intervals, tests and means, as Hoefler & Belli (SC'15) ask for: medians with intervals, no normal theory."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from scipy import stats
+
+MINIMUM = 6
+"""Fewest values for which a 95 % order-statistic interval of the median exists (2 x 0.5^6 < 0.05)."""
+RESAMPLES = 2000
+EXACT_LIMIT = 20000
+
+
+def median_interval(values: Sequence[float], confidence: float = 0.95) -> tuple[float, float] | None:
+    """Exact order-statistic interval of the median, in the values' unit; None when too few values.
+
+    The narrowest symmetric pair of order statistics whose binomial coverage is at least `confidence`
+    (Conover, Practical Nonparametric Statistics, 3.2).
+    """
+    ordered = np.sort(np.asarray(values, dtype=float))
+    n = len(ordered)
+    best = None
+    for k in range(n // 2):
+        if 1 - 2 * stats.binom.cdf(k, n, 0.5) >= confidence:
+            best = (float(ordered[k]), float(ordered[n - 1 - k]))
+    return best
+
+
+def bootstrap_interval(
+    samples: Sequence[Sequence[float]],
+    statistic: Callable[..., np.ndarray],
+    seed: int,
+    confidence: float = 0.95,
+    method: str = "percentile",
+) -> tuple[float, float] | None:
+    """Bootstrap interval of a statistic of independent samples, each resampled on its own.
+
+    `statistic(*samples, axis)` is vectorised over `axis`. None when a sample has fewer than six values or the
+    interval is not finite. `method` is one of scipy.stats.bootstrap's.
+    """
+    arrays = tuple(np.asarray(s, dtype=float) for s in samples)
+    if min(len(a) for a in arrays) < MINIMUM:
+        return None
+    if all(np.ptp(a) == 0 for a in arrays):
+        point = float(np.atleast_1d(statistic(*(a[None, :] for a in arrays), axis=-1))[0])
+        return (point, point) if math.isfinite(point) else None
+    result = stats.bootstrap(
+        arrays,
+        statistic,
+        n_resamples=RESAMPLES,
+        vectorized=True,
+        confidence_level=confidence,
+        method=method,
+        rng=np.random.Generator(np.random.PCG64(seed)),
+    ).confidence_interval
+    low, high = float(result.low), float(result.high)
+    return (low, high) if math.isfinite(low) and math.isfinite(high) else None
+
+
+def ratio_of_medians(numerator: np.ndarray, denominator: np.ndarray, axis: int = -1) -> np.ndarray:
+    """Median over median along `axis` (no unit when both have the same)."""
+    return np.median(numerator, axis=axis) / np.median(denominator, axis=axis)
+
+
+def ratio_interval(
+    numerator: Sequence[float], denominator: Sequence[float], seed: int, confidence: float = 0.95
+) -> tuple[float, float] | None:
+    """Bootstrap interval (percentile) of median(numerator) / median(denominator)."""
+    return bootstrap_interval([numerator, denominator], ratio_of_medians, seed, confidence)
+
+
+def permutation_p(
+    numerator: Sequence[float], denominator: Sequence[float], no_effect: float, seed: int
+) -> float | None:
+    """Two-sided permutation test of ratio = `no_effect`, on the difference of mean logarithms.
+
+    Exact when there are few arrangements, else 9999 random ones. None when a value is not above 0 or a
+    sample has fewer than two values.
+    """
+    first, second = np.asarray(numerator, dtype=float), np.asarray(denominator, dtype=float)
+    if min(len(first), len(second)) < 2 or min(first.min(), second.min()) <= 0 or no_effect <= 0:
+        return None
+    pooled = np.concatenate([np.log(first / no_effect), np.log(second)])
+    n = len(first)
+
+    def distance(index: np.ndarray) -> np.ndarray:
+        one = pooled[index].sum(axis=-1)
+        return np.abs(one / n - (pooled.sum() - one) / (len(pooled) - n))
+
+    seen = distance(np.arange(n)[None, :])[0]
+    if math.comb(len(pooled), n) <= EXACT_LIMIT:
+        every = np.array(list(itertools.combinations(range(len(pooled)), n)))
+        return float(np.mean(distance(every) >= seen - 1e-12))
+    rng = np.random.Generator(np.random.PCG64(seed))
+    random = np.array([rng.permutation(len(pooled))[:n] for _ in range(9999)])
+    return float((1 + np.sum(distance(random) >= seen - 1e-12)) / 10000)
+
+
+def sign_flip_p(values: Sequence[float], no_effect: float) -> float | None:
+    """Two-sided exact sign-flip test of one sample's log ratio to `no_effect` (up to 14 values, else normal)."""
+    array = np.asarray(values, dtype=float)
+    if len(array) < 2 or array.min() <= 0 or no_effect <= 0:
+        return None
+    logs = np.log(array / no_effect)
+    if len(logs) > 14:
+        return float(stats.wilcoxon(logs).pvalue)
+    signs = np.array(list(itertools.product([-1, 1], repeat=len(logs))))
+    return float(np.mean(np.abs(signs @ logs) >= abs(logs.sum()) - 1e-12))
+
+
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Holm's step-down adjustment; None stays None and does not count."""
+    known = [(p, i) for i, p in enumerate(p_values) if p is not None]
+    adjusted: list[float | None] = [None] * len(p_values)
+    highest = 0.0
+    for rank, (p, index) in enumerate(sorted(known)):
+        highest = max(highest, min(1.0, p * (len(known) - rank)))
+        adjusted[index] = highest
+    return adjusted
+
+
+def log_sd(values: Sequence[float]) -> float:
+    """Sample standard deviation of the logarithms (no unit); 0 for fewer than two positive values."""
+    array = np.asarray(values, dtype=float)
+    array = array[array > 0]
+    return float(np.std(np.log(array), ddof=1)) if len(array) > 1 else 0.0
+
+
+def runs_to_decide(
+    samples: Sequence[Sequence[float]], estimate: float, bounds: Sequence[float], most: int = 1000
+) -> int | None:
+    """Further runs of each cell until the interval would clear the nearest of `bounds`.
+
+    Takes the interval's half-width in logarithms as 1.96 x 1.2533 x sd x sqrt(1/n) summed in quadrature over the
+    samples (1.2533: efficiency of the median). At least what an interval needs at all; None when the values
+    have no spread to judge by or the estimate sits on a bound.
+    """
+    have = min((len(s) for s in samples), default=0)
+    lacking = max(0, MINIMUM - have)
+    positive = [b for b in bounds if b is not None and b > 0]
+    if lacking or not positive or estimate <= 0:
+        return lacking or None
+    spread = math.sqrt(sum(log_sd(s) ** 2 for s in samples))
+    distance = min(abs(math.log(estimate / b)) for b in positive)
+    if spread == 0 or distance == 0:
+        return None
+    needed = math.ceil((1.96 * 1.2533 * spread / distance) ** 2)
+    return min(most, max(1, needed - have))
+
+
+def harmonic_mean(rates: Sequence[float]) -> float:
+    """Mean of rates (same unit) over equal volumes; ValueError when one is not above 0."""
+    array = np.asarray(rates, dtype=float)
+    if not len(array) or array.min() <= 0:
+        raise ValueError("a harmonic mean needs rates above 0")
+    return float(len(array) / np.sum(1 / array))
+
+
+def arithmetic_mean(costs: Sequence[float]) -> float:
+    """Mean of costs such as times or bytes (same unit)."""
+    if not len(costs):
+        raise ValueError("a mean needs values")
+    return float(np.mean(np.asarray(costs, dtype=float)))
