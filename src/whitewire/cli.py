@@ -12,10 +12,12 @@ from whitewire.errors import UserError
 
 
 def validate(args: argparse.Namespace) -> None:
-    """Check every configuration file that a run would use."""
-    from whitewire.check import check_all
+    """Check every file that a run would use, and that this machine can do it."""
+    from whitewire.check import Plan
+    from whitewire.config import load_testbed
+    from whitewire.doctor import preflight
 
-    check_all()
+    preflight(load_testbed(Plan.load().testbed))
 
 
 def design(args: argparse.Namespace) -> None:
@@ -47,10 +49,14 @@ def analyse(args: argparse.Namespace) -> None:
 
 
 def render(args: argparse.Namespace) -> None:
-    """Render a paper's document."""
-    from whitewire.render import render_command
+    """Render documents: all that have results, or the named ones only."""
+    from whitewire.render import document, render, render_command
 
-    render_command(args)
+    if not args.paper:
+        render_command(args)
+    for name in args.paper or ():
+        formats = ("html",) if name == "index" else ("html", "pdf")
+        render(document(name), args.results, args.output or args.results / "reports", formats)
 
 
 def doctor(args: argparse.Namespace) -> int:
@@ -101,10 +107,11 @@ def parser() -> argparse.ArgumentParser:
     command(measure, "--paper", "--testbed", "--design", "--block", "--output")
     command(tidy, "--paper", "--results")
     command(analyse, "--paper", "--testbed", "--results")
-    sub = command(render, "--testbed")
-    sub.add_argument("--paper", help="the paper; without it the start page is rendered")
-    sub.add_argument("--to", default="html", help="html or pdf, or both separated by a comma")
-    sub.add_argument("--output", type=Path, help="the folder of the reports")
+    sub = command(render, "--results")
+    sub.add_argument("--paper", action="append", help="a paper, or index for the start page; may be repeated")
+    sub.add_argument(
+        "--output", type=Path, help="the folder of the reports (default: reports/ of the results)"
+    )
     command(doctor)
     sub = command(lab)
     sub.add_argument("--testbed", default=None)

@@ -299,18 +299,6 @@ def testbed_path(name: str) -> Path:
     return root() / "config" / "testbeds" / f"{name}.yaml"
 
 
-def load_paper(name: str) -> dict[str, Any]:
-    """A paper's description, valid in form."""
-    path = paper_path(name)
-    paper = load_yaml(path)
-    validate(paper, "paper", path)
-    if paper.get("id", name) != name:
-        raise UserError(
-            f"{shown(path)}: id: found {_short(paper['id'])}, expected {_short(name)} (the file's name)"
-        )
-    return paper
-
-
 def load_testbed(name: str) -> dict[str, Any]:
     """A testbed's description, valid in form."""
     path = testbed_path(name)

@@ -1,0 +1,62 @@
+"""Whitewire: from a paper's claims to measurements, verdicts and a report.
+
+    config -> design -> measure -> raw -> tidy -> analysis -> paper
+
+Each stage is one file below workflow/rules/ and one command of `whitewire`; a stage reads the results of
+earlier stages only. `--config effort=smoke` and the environment (EFFORT, PAPERS, TESTBED) override
+config/config.yaml.
+"""
+
+import os
+import sys
+
+from snakemake.utils import min_version
+
+from whitewire.check import Plan
+from whitewire.errors import UserError
+
+min_version("9.0")
+
+# The stages' command is found beside the interpreter, also when the environment is not activated.
+os.environ["PATH"] = os.pathsep.join(
+    [os.path.dirname(sys.executable), os.environ["PATH"]]
+)
+
+try:
+    plan = Plan.load(given=config)
+except UserError as error:
+    print(f"whitewire: error: {error}", file=sys.stderr)
+    sys.exit(2)
+
+RESULTS = f"results/{plan.testbed}"
+REPORTS = f"{RESULTS}/reports"
+
+
+wildcard_constraints:
+    paper="[a-z0-9][a-z0-9-]*",
+    block="[A-Za-z0-9][A-Za-z0-9_.-]*",
+
+
+localrules:
+    all,
+    measured,
+
+
+report: "workflow/report/workflow.rst"
+
+
+rule all:
+    input:
+        f"{REPORTS}/index.html",
+        expand(
+            f"{REPORTS}/{{paper}}.{{format}}",
+            paper=plan.papers,
+            format=["html", "pdf"],
+        ),
+
+
+include: "workflow/rules/design.smk"
+include: "workflow/rules/measure.smk"
+include: "workflow/rules/tidy.smk"
+include: "workflow/rules/analysis.smk"
+include: "workflow/rules/paper.smk"

@@ -1,0 +1,27 @@
+# Stage 1: which runs, in which order.
+
+
+rule design:
+    """From a paper's experiments and the effort to one row a run, randomised inside blocks."""
+    input:
+        paper="config/papers/{paper}.yaml",
+        testbed=f"config/testbeds/{plan.testbed}.yaml",
+    output:
+        f"{RESULTS}/{{paper}}/design.csv",
+    log:
+        f"{RESULTS}/{{paper}}/logs/design.log",
+    benchmark:
+        f"{RESULTS}/{{paper}}/logs/design.tsv"
+    conda:
+        "../../envs/analysis.yaml"
+    params:
+        testbed=plan.testbed,
+        effort=plan.effort,
+        seed=plan.seed,
+    shell:
+        "whitewire design"
+        " --paper {wildcards.paper:q}"
+        " --testbed {params.testbed:q}"
+        " --effort {params.effort:q}"
+        " --output {output:q}"
+        " 2> >(tee {log:q} >&2)"

@@ -1,0 +1,41 @@
+# Stage 2: the measurements. One job a block: it brings the cluster up, makes the runs that are missing and takes
+# the cluster down. Its journal (raw/<block>/runs/) is no declared output, so Snakemake never deletes a finished run.
+
+
+rule measure:
+    """From the rows of one block to raw results.
+
+    Runs again only when the rows of this block changed, and then makes only the runs that the journal lacks:
+    neither a changed program nor a newer design.csv with the same rows measures anything.
+    """
+    input:
+        design=ancient(f"{RESULTS}/{{paper}}/design.csv"),
+    output:
+        f"{RESULTS}/{{paper}}/raw/{{block}}/block.json",
+    log:
+        f"{RESULTS}/{{paper}}/logs/measure/{{block}}.log",
+    benchmark:
+        f"{RESULTS}/{{paper}}/logs/measure/{{block}}.tsv"
+    conda:
+        "../../envs/measure.yaml"
+    threads: workflow.cores
+    resources:
+        measuring=1,
+    params:
+        testbed=plan.testbed,
+        rows=lambda wildcards: plan.digest(wildcards.paper, wildcards.block),
+    shell:
+        # The measurement ends when Snakemake does, however that ends.
+        "exec setpriv --pdeathsig KILL whitewire measure"
+        " --paper {wildcards.paper:q}"
+        " --testbed {params.testbed:q}"
+        " --design {input.design:q}"
+        " --block {wildcards.block:q}"
+        " --output {output:q}"
+        " 2> >(tee {log:q} >&2)"
+
+
+rule measured:
+    """All blocks of all papers, and nothing after them."""
+    input:
+        plan.blocks(f"{RESULTS}/{{paper}}/raw/{{block}}/block.json"),

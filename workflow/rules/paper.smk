@@ -1,0 +1,74 @@
+# Stage 5: documents. They read tables and the paper's description, nothing else.
+
+ANALYSES = ["estimates.csv", "verdicts.csv", "model.csv", "audit.csv"]
+STYLE = plan.files(
+    "paper/*.R", "paper/R/*.R", "paper/filters/*", "paper/templates/*", "paper/*.bib"
+)
+
+
+rule paper:
+    """From a paper's document and tables to its report in HTML and PDF, its figures and their data."""
+    input:
+        expand(f"{RESULTS}/{{{{paper}}}}/tidy/{{table}}", table=TABLES),
+        expand(f"{RESULTS}/{{{{paper}}}}/analysis/{{table}}", table=ANALYSES),
+        document="paper/{paper}.qmd",
+        paper="config/papers/{paper}.yaml",
+        style=STYLE,
+        program=plan.sources("render.py"),
+    output:
+        html=f"{REPORTS}/{{paper}}.html",
+        pdf=f"{REPORTS}/{{paper}}.pdf",
+        data=directory(f"{REPORTS}/data/{{paper}}"),
+        figures=report(
+            directory(f"{REPORTS}/figures/{{paper}}"),
+            patterns=["{figure}.png"],
+            caption="../report/figure.rst",
+            category="Figures",
+            labels={"paper": "{paper}", "figure": "{figure}"},
+        ),
+    log:
+        f"{RESULTS}/{{paper}}/logs/paper.log",
+    benchmark:
+        f"{RESULTS}/{{paper}}/logs/paper.tsv"
+    conda:
+        "../../envs/paper.yaml"
+    params:
+        results=RESULTS,
+        reports=REPORTS,
+    shell:
+        "whitewire render"
+        " --paper {wildcards.paper:q}"
+        " --results {params.results:q}"
+        " --output {params.reports:q}"
+        " > {log:q}"
+
+
+rule index:
+    """From the verdicts of all papers to the start page."""
+    input:
+        expand(
+            f"{RESULTS}/{{paper}}/analysis/{{table}}",
+            paper=plan.papers,
+            table=ANALYSES,
+        ),
+        expand("config/papers/{paper}.yaml", paper=plan.papers),
+        document="paper/index.qmd",
+        style=STYLE,
+        program=plan.sources("render.py"),
+    output:
+        html=f"{REPORTS}/index.html",
+    log:
+        f"{RESULTS}/logs/index.log",
+    benchmark:
+        f"{RESULTS}/logs/index.tsv"
+    conda:
+        "../../envs/paper.yaml"
+    params:
+        results=RESULTS,
+        reports=REPORTS,
+    shell:
+        "whitewire render"
+        " --paper index"
+        " --results {params.results:q}"
+        " --output {params.reports:q}"
+        " > {log:q}"
