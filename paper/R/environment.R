@@ -1,0 +1,79 @@
+# The testbed as it was, from the record that each block of runs keeps.
+
+read_environments <- function(paper = paper_id()) {
+  paths <- sort(Sys.glob(file.path(results_dir(), paper, "raw", "*", "environment.json")))
+  records <- lapply(paths, function(path) {
+    tryCatch(jsonlite::fromJSON(path, simplifyVector = FALSE), error = function(e) NULL)
+  })
+  names(records) <- basename(dirname(paths))
+  Filter(Negate(is.null), records)
+}
+
+flatten <- function(x, prefix = "") {
+  if (!is.list(x)) {
+    return(stats::setNames(paste(as.character(unlist(x)), collapse = ", "), prefix))
+  }
+  if (length(x) == 0) {
+    return(character())
+  }
+  keys <- if (is.null(names(x))) seq_along(x) else names(x)
+  scalars <- is.null(names(x)) && all(vapply(x, function(y) !is.list(y) && length(y) == 1, logical(1)))
+  if (scalars) {
+    return(stats::setNames(paste(unlist(x), collapse = ", "), prefix))
+  }
+  unlist(unname(mapply(function(value, key) {
+    flatten(value, if (prefix == "") as.character(key) else paste(prefix, key, sep = " / "))
+  }, x, keys, SIMPLIFY = FALSE)))
+}
+
+shortened <- function(x, limit = 180) ifelse(nchar(x) > limit, paste0(substr(x, 1, limit - 1), "\u2026"), x)
+
+# Entries that are the same on every host are named once.
+environment_rows <- function(limit = 120) {
+  records <- read_environments()
+  if (length(records) == 0) {
+    return(data.frame())
+  }
+  rows <- flatten(records[[1]])
+  rows <- rows[!is.na(rows) & rows != ""]
+  others <- lapply(records[-1], flatten)
+  differs <- vapply(names(rows), function(key) {
+    any(vapply(others, function(other) !identical(unname(other[key]), unname(rows[key])), logical(1)))
+  }, logical(1))
+  table <- data.frame(Entry = names(rows), Value = shortened(unname(rows)), varies = differs)
+  utils::head(table, limit)
+}
+
+environment_table <- function() {
+  rows <- environment_rows()
+  if (nrow(rows) == 0) {
+    return(knitr::asis_output("\nNo environment was recorded.\n"))
+  }
+  value <- paste0(safe(rows$Value), ifelse(rows$varies, " (first block; differs between blocks)", ""))
+  md_table(data.frame(Entry = safe(rows$Entry), Value = value), widths = c(35, 65))
+}
+
+renderer_text <- function() {
+  own <- Sys.getenv("WHITEWIRE_RENDERER")
+  if (own != "") {
+    return(own)
+  }
+  version <- Sys.getenv("QUARTO_VERSION")
+  trimws(paste("Quarto", version))
+}
+
+# The drive model's parameters with their sources, from the experiment's own specification.
+drive_model_table <- function(experiment = "put-grid") {
+  found <- Filter(function(x) identical(x$id, experiment), read_paper()$experiments)
+  if (length(found) == 0 || is.null(found[[1]]$hardware$drive)) {
+    return(knitr::asis_output("\nNo drive model is specified.\n"))
+  }
+  drive <- found[[1]]$hardware$drive
+  sources <- found[[1]]$hardware$sources
+  source_of <- function(name) if (is.null(sources[[name]])) "" else sources[[name]]
+  md_table(data.frame(
+    Parameter = code(names(drive)),
+    Value = vapply(drive, function(x) format(x, big.mark = ",", scientific = FALSE), character(1)),
+    Source = safe(vapply(names(drive), source_of, character(1)))
+  ), widths = c(28, 17, 55))
+}

@@ -1,0 +1,105 @@
+# Raw links and drives, measured before the runs.
+
+read_link_probes <- function() {
+  probes <- read_probes()
+  probes[probes$probe %in% "iperf3", ]
+}
+
+read_drive_probes <- function() {
+  probes <- read_probes()
+  probes[probes$probe %in% "fio" & probes$metric %in% "bandwidth", ]
+}
+
+figure_link_error <- function(title, limit = 0.01) {
+  probes <- read_link_probes()
+  goodput <- probes[probes$metric %in% "goodput" & !is.na(probes$error), ]
+  if (nrow(goodput) == 0) {
+    return(figure_without_data())
+  }
+  goodput$pair <- paste(goodput$source, "\u2192", goodput$destination)
+  goodput$streams <- ifelse(is.na(goodput$streams), "1", as.character(goodput$streams))
+  goodput$fabric <- factor(goodput$fabric, unique(goodput$fabric[order(fabric_rate(goodput$fabric))]))
+  ggplot(goodput, aes(error, stats::reorder(pair, -error), colour = fabric, shape = streams)) +
+    annotate("rect", xmin = -limit, xmax = limit, ymin = -Inf, ymax = Inf, fill = okabe_ito[["green"]], alpha = 0.1) +
+    geom_vline(xintercept = 0, colour = soft, linewidth = 0.4) +
+    geom_point(size = 2.3, alpha = 0.85) +
+    facet_wrap(~fabric) +
+    scale_colour_manual(values = fabric_palette(levels(goodput$fabric)), guide = "none") +
+    scale_shape_manual("TCP streams", values = c("1" = 16, "4" = 17, "2" = 15, "8" = 18)) +
+    scale_x_continuous("goodput against set rate \u00d7 1448/1514", labels = function(x) percent(x, 1), n.breaks = 4,
+                       expand = expansion(0.09)) +
+    labs(title = title, y = NULL, subtitle = paste0(
+      scale_note(absolute = FALSE), "; band: the limit of ", percent(limit, 0), " either way"
+    )) +
+    theme(panel.spacing.x = unit(18, "pt"), axis.text.y = element_text(size = rel(if (length(unique(goodput$pair)) > 16) 0.7 else 0.9)))
+}
+
+fabric_palette <- function(fabrics) {
+  colours <- c(fabric_colours, "0.5GbE" = okabe_ito[["orange"]], "2GbE" = okabe_ito[["green"]],
+               "5GbE" = okabe_ito[["sky"]], "20GbE" = okabe_ito[["purple"]])
+  found <- colours[fabrics]
+  found[is.na(found)] <- soft
+  stats::setNames(found, fabrics)
+}
+
+link_table <- function() {
+  probes <- read_link_probes()
+  if (nrow(probes) == 0) {
+    return(data.frame())
+  }
+  probes$streams <- ifelse(is.na(probes$streams), 1, as_value(probes$streams))
+  groups <- unique(probes[c("fabric", "streams")])
+  groups <- groups[order(fabric_rate(groups$fabric), groups$streams), ]
+  rows <- lapply(seq_len(nrow(groups)), function(i) {
+    of <- probes[probes$fabric == groups$fabric[[i]] & probes$streams == groups$streams[[i]], ]
+    goodput <- of[of$metric == "goodput", ]
+    retransmits <- of$value[of$metric == "retransmits" & !is.na(of$value)]
+    rtt <- of$value[of$metric == "rtt" & !is.na(of$value)]
+    span <- function(x, f = trimmed) if (length(x) == 0) "\u2013" else paste(f(min(x)), "to", f(max(x)))
+    data.frame(
+      Network = groups$fabric[[i]], Streams = trimmed(groups$streams[[i]]),
+      Probes = as.character(nrow(goodput)),
+      Goodput = paste(trimmed(stats::median(goodput$value)), "Mbit/s"),
+      Expected = paste(trimmed(stats::median(goodput$expected)), "Mbit/s"),
+      Error = span(goodput$error[!is.na(goodput$error)], function(x) percent(x)),
+      Retransmits = if (length(retransmits) == 0) "\u2013" else paste0(trimmed(sum(retransmits)), " in all"),
+      RTT = paste(span(rtt), "\u00b5s")
+    )
+  })
+  do.call(rbind, rows)
+}
+
+figure_drives <- function(title, limit = 0.05) {
+  drives <- read_drive_probes()
+  if (nrow(drives) == 0) {
+    return(figure_without_data())
+  }
+  drives$what <- paste0(drives$operation, ", ", drives$mode)
+  expected <- unique(drives[!is.na(drives$expected), c("what", "expected")])
+  plot <- ggplot(drives, aes(what, value))
+  if (nrow(expected) > 0) {
+    plot <- plot + geom_errorbar(
+      data = expected, aes(y = NULL, ymin = expected * (1 - limit), ymax = expected * (1 + limit),
+                           colour = "drive model, \u00b1 5 %"), width = 0.5, linewidth = 0.8
+    )
+  }
+  plot +
+    geom_point(aes(colour = "measured by fio"), position = jitter_points(0.12), size = 2.6, alpha = 0.85) +
+    scale_colour_manual(NULL, values = c("drive model, \u00b1 5 %" = okabe_ito[["green"]],
+                                         "measured by fio" = okabe_ito[["blue"]])) +
+    scale_y_continuous("MB/s as measured", limits = c(0, NA), expand = expansion(c(0, 0.1))) +
+    labs(title = title, subtitle = scale_note(absolute = FALSE), x = NULL)
+}
+
+drive_table <- function() {
+  drives <- read_drive_probes()
+  if (nrow(drives) == 0) {
+    return(data.frame())
+  }
+  data.frame(
+    Host = ifelse(is.na(drives$source), drives$destination, drives$source), Operation = drives$operation,
+    Mode = drives$mode, Measured = paste(trimmed(drives$value), drives$unit),
+    Expected = paste(trimmed(drives$expected), drives$unit), Error = percent(drives$error),
+    Accepted = ifelse(drives$ok, "yes", "no")
+  )
+}

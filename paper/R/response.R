@@ -1,0 +1,71 @@
+# Throughput against link rate, and where the bottleneck moves from the link to the drives.
+
+response_samples <- function() {
+  runs <- valid_runs("response-curve", "throughput")
+  runs$rate <- fabric_rate(runs$fabric)
+  grid <- grid_cells(valid_runs("put-grid", "throughput"), clients = 3, puts = 6)
+  grid$rate <- fabric_rate(grid$fabric)
+  columns <- c("run_id", "experiment", "rate", "value", "shown")
+  table <- rbind(runs[columns], grid[columns])
+  table[!is.na(table$rate), ]
+}
+
+response_model <- function() {
+  model <- read_model()
+  model <- model[model$experiment %in% "response-curve" & model$metric %in% "throughput", ]
+  model$rate <- ifelse(is.na(model$link_gbit_per_s), fabric_rate(model$fabric), model$link_gbit_per_s)
+  model <- model[!is.na(model$rate) & !is.na(model$value), ]
+  model[order(model$rate), ]
+}
+
+# The same cells with files as short as they were written here.
+response_model_as_run <- function() {
+  model <- with_factors(read_stage("analysis", "model_as_run.csv", c("metric", "value", "link_gbit_per_s")))
+  model <- model[model$experiment %in% "response-curve" & model$metric %in% "throughput", ]
+  model$rate <- as_value(model$link_gbit_per_s)
+  model$value <- as_value(model$value)
+  model[!is.na(model$rate) & !is.na(model$value), ]
+}
+
+# The first link rate at which the model reaches 98 % of its ceiling: from here the drives set the pace.
+response_knee <- function(model = response_model()) {
+  if (nrow(model) < 3) {
+    return(NA_real_)
+  }
+  model$rate[[which(model$value >= 0.98 * max(model$value))[[1]]]]
+}
+
+figure_response <- function(title) {
+  samples <- response_samples()
+  model <- response_model()
+  if (nothing_measured(samples, model)) {
+    return(figure_without_data())
+  }
+  knee <- response_knee(model)
+  points <- published_cells("throughput", clients = 3, puts = 6)
+  points$rate <- fabric_rate(points$fabric)
+  samples$from <- ifelse(samples$experiment == "put-grid", "run of the grid", "run of the curve")
+  medians <- if (nrow(samples) == 0) samples else stats::aggregate(shown ~ rate, data = samples, FUN = stats::median)
+  plot <- ggplot(samples, aes(rate, shown))
+  if (!is.na(knee) && knee < max(model$rate)) {
+    top <- max(c(model$value, samples$shown, points$published)) * 1.1
+    plot <- plot +
+      geom_vline(xintercept = knee, colour = soft, linewidth = 0.4, linetype = "22") +
+      annotate("text", x = knee / 1.06, y = top, label = "the links limit", hjust = 1, size = 3.5, colour = soft,
+               family = base_font) +
+      annotate("text", x = knee * 1.06, y = top, label = "the drives limit", hjust = 0, size = 3.5, colour = soft,
+               family = base_font)
+  }
+  plot +
+    geom_line(data = model, aes(y = value, linetype = "max-min model"), linewidth = 0.8, colour = okabe_ito[["green"]]) +
+    geom_line(data = response_model_as_run(), aes(y = value, linetype = "the same, files as short as run"),
+              linewidth = 0.6, colour = okabe_ito[["green"]]) +
+    geom_point(aes(shape = from), size = 2, alpha = 0.65, colour = okabe_ito[["blue"]]) +
+    geom_point(data = medians, shape = 95, size = 8, colour = okabe_ito[["blue"]]) +
+    geom_published(points, aes(rate, published)) +
+    scale_linetype_manual(NULL, values = c("max-min model" = "solid", "the same, files as short as run" = "22")) +
+    scale_shape_manual(NULL, values = c("run of the grid" = 17, "run of the curve" = 16)) +
+    scale_x_log10("link rate, Gbit/s (full scale)", breaks = c(0.5, 1, 2, 5, 10, 20, 40), labels = function(x) trimmed(x)) +
+    rate_axis() +
+    labs(title = title, subtitle = scale_note("put-grid"))
+}

@@ -1,0 +1,31 @@
+# Loads the helpers of a document and sets how its figures are drawn. Sourced first by every document.
+
+suppressPackageStartupMessages({
+  library(ggplot2)
+  library(grid)
+})
+
+for (file in c(
+  "theme", "read", "format", "published", "verdicts", "arrange", "throughput", "timeseries", "gain",
+  "load", "response", "probes", "validity", "audit", "sensitivity", "placement", "diagrams", "environment", "start"
+)) {
+  source(file.path("R", paste0(file, ".R")))
+}
+
+theme_set(theme_whitewire())
+set.seed(1)
+
+# Readers may not have the font the figures were laid out with: name fonts of the same widths as well.
+widen_fonts <- function(path, options) {
+  if (grepl("\\.svg$", path)) {
+    text <- readLines(path, warn = FALSE)
+    fonts <- paste0("font-family: ", base_font, ", Arial, Helvetica, sans-serif")
+    writeLines(gsub(sprintf("font-family: \"%s\"", base_font), fonts, text, fixed = TRUE), path)
+  }
+  path
+}
+
+knitr::opts_chunk$set(
+  dev = "svglite", fig.process = widen_fonts, fig.width = 8, fig.height = 4,
+  echo = FALSE, warning = FALSE, message = FALSE, error = FALSE
+)

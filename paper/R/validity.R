@@ -1,0 +1,108 @@
+# Was each run valid, and by how much.
+
+run_table <- function() {
+  runs <- read_runs()
+  runs <- runs[!duplicated(runs$run_id), ]
+  runs[c("run_id", "block", "experiment", "valid", "why_invalid")]
+}
+
+validity_counts <- function() {
+  runs <- run_table()
+  if (nrow(runs) == 0) {
+    return(data.frame())
+  }
+  experiments <- unique(runs$experiment)
+  data.frame(
+    Experiment = experiments,
+    Runs = vapply(experiments, function(x) sum(runs$experiment == x), numeric(1)),
+    Valid = vapply(experiments, function(x) sum(runs$experiment == x & runs$valid), numeric(1)),
+    Invalid = vapply(experiments, function(x) sum(runs$experiment == x & !runs$valid), numeric(1)),
+    row.names = NULL
+  )
+}
+
+invalid_runs <- function() {
+  runs <- run_table()
+  runs <- runs[!runs$valid, ]
+  data.frame(Run = code(runs$run_id), Why = safe(runs$why_invalid))
+}
+
+validity_sentence <- function() {
+  runs <- run_table()
+  if (nrow(runs) == 0) {
+    return("No run was made.")
+  }
+  bad <- sum(!runs$valid)
+  sprintf("%s %s made; %s.", count_of(nrow(runs), "run"), if (nrow(runs) == 1) "was" else "were", if (bad == 0) {
+    "all are valid"
+  } else {
+    paste(bad, if (bad == 1) "stayed invalid and is" else "stayed invalid and are", "left out of every estimate")
+  })
+}
+
+figure_cpu_idle <- function(title) {
+  runs <- read_runs()
+  runs <- runs[runs$metric %in% c("cpu_idle_min", "cpu_idle_mean") & !is.na(runs$value), ]
+  if (nrow(runs) == 0) {
+    return(figure_without_data())
+  }
+  runs$experiment <- factor(runs$experiment, rev(unique(runs$experiment)))
+  runs$what <- ifelse(runs$metric == "cpu_idle_min", "worst second of the run", "mean of the run")
+  runs$state <- ifelse(runs$valid, "valid", "invalid")
+  ggplot(runs, aes(value, experiment, colour = state, shape = state)) +
+    geom_point(position = position_jitter(width = 0, height = 0.2, seed = 1), alpha = 0.7, size = 1.7) +
+    facet_wrap(~what) +
+    scale_colour_manual(NULL, values = c(valid = okabe_ito[["blue"]], invalid = okabe_ito[["vermillion"]])) +
+    scale_shape_manual(NULL, values = c(valid = 16, invalid = 4)) +
+    scale_x_continuous("share of the machine's CPU time idle", limits = c(0, 1), breaks = c(0, 0.25, 0.5, 0.75, 1),
+                       labels = scales::percent_format()) +
+    theme(panel.spacing.x = unit(22, "pt")) +
+    labs(title = title, subtitle = scale_note(absolute = FALSE), y = NULL)
+}
+
+# Bytes that the interfaces counted over the bytes that the workload says it moved.
+wire_agreement <- function() {
+  runs <- read_runs()
+  runs <- runs[runs$valid & runs$experiment %in% setdiff(runs$experiment, "rereplicate"), ]
+  take <- function(metric) {
+    of <- runs[runs$metric == metric, ]
+    stats::setNames(of$value, of$run_id)
+  }
+  user <- take("user_bytes")
+  client <- take("client_wire_bytes")[names(user)]
+  datanode <- take("datanode_wire_bytes")[names(user)]
+  experiment <- runs$experiment[match(names(user), runs$run_id)]
+  table <- rbind(
+    data.frame(run_id = names(user), experiment = experiment, where = rep("left the clients", length(user)),
+               ratio = unname(client / user)),
+    data.frame(run_id = names(user), experiment = experiment, where = rep("arrived at the DataNodes", length(user)),
+               ratio = unname(datanode / user))
+  )
+  table[!is.na(table$ratio), ]
+}
+
+figure_wire <- function(title) {
+  table <- wire_agreement()
+  if (nrow(table) == 0) {
+    return(figure_without_data())
+  }
+  table$where <- factor(table$where, c("left the clients", "arrived at the DataNodes"))
+  ideal <- data.frame(
+    where = factor(levels(table$where), levels(table$where)), ratio = c(1, published("E-V18"))
+  )
+  ggplot(table, aes(ratio, experiment)) +
+    geom_vline(data = ideal, aes(xintercept = ratio, linetype = "payload alone"), colour = ink, linewidth = 0.5) +
+    geom_point(position = position_jitter(width = 0, height = 0.18, seed = 1), colour = okabe_ito[["blue"]],
+               alpha = 0.6, size = 1.7) +
+    facet_wrap(~where, scales = "free_x") +
+    scale_x_continuous(n.breaks = 4, expand = expansion(0.07)) +
+    scale_linetype_manual(NULL, values = c("payload alone" = "dashed")) +
+    labs(title = title, subtitle = scale_note(absolute = FALSE), x = "bytes on the interfaces over user bytes",
+         y = NULL)
+}
+
+data_metrics <- function(metrics) {
+  runs <- read_runs()
+  runs <- runs[runs$metric %in% metrics, ]
+  runs[c("run_id", "experiment", "metric", "value", "unit", "valid")]
+}

@@ -1,0 +1,148 @@
+# Verdicts: counts, badges, the table, the summary in words and as a bar.
+
+verdict_count <- function(verdict, paper = paper_id()) sum(read_verdicts(paper)$verdict %in% verdict)
+claim_count <- function(paper = paper_id()) nrow(read_verdicts(paper))
+
+badge <- function(verdict) {
+  verdict <- ifelse(is.na(verdict) | verdict == "", "not judged", verdict)
+  sprintf("[%s]{.badge .%s}", verdict, gsub(" ", "-", verdict))
+}
+
+relation_words <- c(
+  above = "above", below = "below", at_least = "at least", at_most = "at most", equal = "equal to", within = ""
+)
+
+expected_text <- function(table) {
+  word <- relation_words[as.character(table$relation)]
+  word <- ifelse(is.na(word), gsub("_", " ", ifelse(is.na(table$relation), "", table$relation)), word)
+  number <- as_value(table$expected)
+  value <- ifelse(is.na(number), safe(table$expected), trimmed(number))
+  ranged <- !is.na(table$expected_low) & !is.na(table$expected_high) & table$expected_low != table$expected_high
+  range <- ifelse(ranged, paste0("(", trimmed(table$expected_low), " to ", trimmed(table$expected_high), ")"), "")
+  text <- trimws(gsub("\\s+", " ", paste(word, value, range)))
+  ifelse(text == "", "\u2013", text)
+}
+
+unit_text <- function(unit) ifelse(is.na(unit) | unit %in% c("1", ""), "", paste0("\u00a0", unit))
+
+estimate_text <- function(table) {
+  text <- with_interval(table$estimate, table$low, table$high)
+  ifelse(is.na(table$estimate), text, paste0(text, unit_text(table$unit)))
+}
+
+reason_text <- function(table) {
+  more <- ifelse(is.na(table$runs_needed), "", paste0(" About ", trimmed(table$runs_needed),
+                                                     " further runs would decide."))
+  said <- grepl("further run|more run", table$reason)
+  audit <- ifelse(is.na(table$audit) | table$audit == "", "", paste0(" Audit: ", table$audit, "."))
+  reason <- sub("[.;]?\\s*$", ".", safe(table$reason))
+  paste0(ifelse(reason == ".", "", reason), ifelse(said, "", more), audit)
+}
+
+route_text <- function(table) {
+  paste0(safe(table$route), ifelse(is.na(table$n), "", paste0(" (n\u00a0=\u00a0", table$n, ")")))
+}
+
+verdict_table <- function(paper = paper_id()) {
+  table <- read_verdicts(paper)
+  md_table(data.frame(
+    Claim = paste0("**", table$claim, "** ", safe(table$statement)),
+    Verdict = badge(table$verdict),
+    Estimate = estimate_text(table),
+    Expected = expected_text(table),
+    Route = route_text(table),
+    Reason = reason_text(table)
+  ), widths = c(25, 15, 15, 13, 12, 30))
+}
+
+# Second readings of a claim: another definition of the metric, or another route, judged by the same rule.
+read_readings <- function(paper = paper_id()) {
+  read_stage("analysis", "readings.csv", c("reading", "metric", verdict_columns), paper)
+}
+
+readings_table <- function(paper = paper_id()) {
+  table <- read_readings(paper)
+  if (nrow(table) == 0) {
+    return(knitr::asis_output("\nNo second readings were computed at this effort.\n"))
+  }
+  for (column in c("estimate", "low", "high", "n")) table[[column]] <- as_value(table[[column]])
+  md_table(data.frame(
+    Claim = table$claim, Reading = safe(gsub("_", " ", table$reading)), Verdict = badge(table$verdict),
+    Estimate = estimate_text(table), Route = route_text(table), Reason = safe(table$reason)
+  ), widths = c(8, 24, 15, 16, 12, 26))
+}
+
+verdict_sentence <- function(paper = paper_id()) {
+  counts <- vapply(verdict_levels, verdict_count, numeric(1), paper = paper)
+  counts <- counts[counts > 0]
+  if (length(counts) == 0) {
+    return("No claim has been judged yet.")
+  }
+  sprintf("Of the paper's %s claims: %s.", claim_count(paper), listed(sprintf("**%d** %s", counts, names(counts))))
+}
+
+# The findings that say most: firm verdicts, those furthest from the paper's number first.
+strongest <- function(paper = paper_id(), limit = 5) {
+  table <- read_verdicts(paper)
+  expected <- as_value(table$expected)
+  distance <- abs(log(pmax(table$estimate, 1e-9) / pmax(expected, 1e-9)))
+  distance[!is.finite(distance)] <- 0
+  firm <- table$verdict %in% c("not reproduced", "direction only", "reproduced", "inconsistent")
+  from_runs <- table$route %in% c("measured", "emulated")
+  rank <- match(table$verdict, c("not reproduced", "direction only", "inconsistent", "reproduced"))
+  chosen <- order(!firm, !from_runs, rank, -distance)
+  chosen <- chosen[firm[chosen]]
+  refuting <- chosen[table$verdict[chosen] != "reproduced"]
+  confirming <- chosen[table$verdict[chosen] == "reproduced"]
+  confirming <- head(confirming, max(2, limit - length(refuting)))
+  table[c(head(refuting, limit - min(length(confirming), 2)), confirming)[seq_len(
+    min(limit, length(refuting) + length(confirming))
+  )], ]
+}
+
+finding_text <- function(table) {
+  if (nrow(table) == 0) {
+    return(character())
+  }
+  against <- ifelse(is.na(table$estimate), "", paste0(
+    ": ", estimate_text(table), ifelse(expected_text(table) == "\u2013", "", paste0(
+      ", where the claim asks for ", expected_text(table)
+    ))
+  ))
+  sprintf("%s %s (%s)%s.", badge(table$verdict), sub("\\.$", "", safe(table$statement)), table$claim, against)
+}
+
+strongest_list <- function(paper = paper_id(), limit = 5) {
+  lines <- finding_text(strongest(paper, limit))
+  if (length(lines) == 0) lines <- "No claim has a firm verdict at this effort."
+  knitr::asis_output(paste0("\n", paste0("- ", lines, collapse = "\n"), "\n"))
+}
+
+verdict_bar_data <- function(papers) {
+  rows <- lapply(papers, function(paper) {
+    counts <- vapply(verdict_levels, verdict_count, numeric(1), paper = paper)
+    data.frame(paper = paper, verdict = factor(verdict_levels, verdict_levels), claims = counts)
+  })
+  table <- do.call(rbind, rows)
+  table[table$claims > 0, ]
+}
+
+figure_verdicts <- function(papers = paper_id()) {
+  table <- verdict_bar_data(papers)
+  if (is.null(table) || nrow(table) == 0) {
+    return(figure_without_data("No claim has been judged yet."))
+  }
+  table$paper <- factor(table$paper, levels = rev(papers))
+  ggplot(table, aes(claims, paper, fill = verdict)) +
+    geom_col(position = position_stack(reverse = TRUE), width = 0.62, colour = "white", linewidth = 0.5) +
+    geom_text(
+      aes(label = claims),
+      position = position_stack(vjust = 0.5, reverse = TRUE), size = 3.7, fontface = "bold", family = base_font,
+      colour = ifelse(table$verdict %in% c("inconclusive", "consistent", "inconsistent", "not testable here"), ink,
+                      "white")
+    ) +
+    scale_fill_manual(NULL, values = verdict_colours, guide = guide_legend(nrow = 2)) +
+    scale_x_continuous("claims", expand = expansion(c(0, 0.02))) +
+    labs(y = NULL) +
+    theme(panel.grid.major.y = element_blank(), axis.text.y = if (length(papers) == 1) element_blank())
+}

@@ -1,0 +1,48 @@
+-- What the reports need beyond plain markdown, for HTML and for typst:
+-- verdict badges, coloured boxes, and links to a figure's data.
+
+local colours = {
+  ["reproduced"] = "#00785a",
+  ["consistent"] = "#00785a",
+  ["direction-only"] = "#1f78b4",
+  ["not-reproduced"] = "#b84700",
+  ["inconsistent"] = "#b84700",
+  ["inconclusive"] = "#8a6100",
+  ["not-testable-here"] = "#5f6770",
+  ["not-judged"] = "#5f6770",
+}
+
+local typst = FORMAT:match("typst")
+
+function Span(span)
+  if not typst or not span.classes:includes("badge") then return nil end
+  local colour = colours[span.classes[2]] or "#5f6770"
+  local open = string.format(
+    '#box(fill: rgb("%s"), inset: (x: 3pt), outset: (y: 2.2pt), radius: 2pt)[#text(fill: white, weight: "bold")[',
+    colour
+  )
+  return { pandoc.RawInline("typst", open), pandoc.Str(pandoc.utils.stringify(span)), pandoc.RawInline("typst", "]]") }
+end
+
+function Link(link)
+  if not link.classes:includes("data-link") then return nil end
+  if typst then
+    local name = link.attributes["data-file"] or ""
+    return { pandoc.Str("data: "), pandoc.Code(name) }
+  end
+  return nil
+end
+
+function Div(div)
+  if not typst then return nil end
+  if div.classes:includes("html-only") then return {} end
+  if div.classes:includes("summary") or div.classes:includes("notice") then
+    local blocks = pandoc.Blocks({})
+    blocks:insert(pandoc.RawBlock("typst",
+      '#block(fill: rgb("#eef4fa"), stroke: (left: 2.5pt + rgb("#0072b2")), inset: 10pt, width: 100%, radius: 2pt)['))
+    blocks:extend(div.content)
+    blocks:insert(pandoc.RawBlock("typst", "]"))
+    return blocks
+  end
+  return nil
+end
