@@ -1,7 +1,7 @@
 """The design: which runs, in which block and order.
 
-Order is random inside a block, over all experiments and fabrics at once, so that drift of the machine does not
-line up with a factor. The random numbers come from the recorded seed alone (PCG64).
+Order is random inside a block, over all experiments and fabrics at once, so that drift of the machine
+does not line up with a factor. The random numbers come from the recorded seed alone (PCG64).
 """
 
 from __future__ import annotations
@@ -78,9 +78,9 @@ def claimed_cells(paper: Paper) -> set[tuple[str, str]]:
 def make_design(paper: Paper, testbed: Mapping[str, Any], effort: str, seed: int) -> list[dict[str, Any]]:
     """Rows of design.csv, block by block in the order of running.
 
-    `testbed` is its description: `fabrics` by name, and `kind`. Each block has an equal share of the replicates of each claimed cell (shares differ by one at most when
-    they do not divide). A factor that an experiment does not have is an empty cell. Raises UserError for an
-    unknown effort.
+    `testbed` is its description: `fabrics` by name, and `kind`. Each block has an equal share of the
+    replicates of each claimed cell (shares differ by one at most when they do not divide). A factor that an
+    experiment does not have is an empty cell. Raises UserError for an unknown effort.
     """
     if effort not in paper.raw["replicates"]:
         known = ", ".join(paper.raw["replicates"])

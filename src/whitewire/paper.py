@@ -166,23 +166,25 @@ def _cross_check(paper: Paper, fabrics: list[str]) -> None:
         _check_audit(paper, f"audit[{index}] ({entry['id']})", entry)
 
 
-def _check_experiment(
-    paper: Paper, key: str, experiment: Mapping[str, Any], fabrics: list[str]
-) -> None:
+def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fabrics: list[str]) -> None:
     factors, parameters = experiment["factors"], experiment["parameters"]
     missing = experiment.get("missing_fabrics", "error")
     for level in factors.get("fabric", []):
         if level not in fabrics and missing == "error":
             raise _fault(paper, f"{key}.factors.fabric", level, "a fabric of the testbed", fabrics)
     if "fabric" in parameters and parameters["fabric"] not in fabrics:
-        raise _fault(paper, f"{key}.parameters.fabric", parameters["fabric"], "a fabric of the testbed", fabrics)
+        raise _fault(
+            paper, f"{key}.parameters.fabric", parameters["fabric"], "a fabric of the testbed", fabrics
+        )
     known = STRUCTURAL | set(parameters) | set(experiment.get("hardware", {}).get("drive", {}))
     for factor in factors:
         if factor not in known:
             raise _fault(paper, f"{key}.factors", factor, "a parameter or a hardware entry", known)
     for level in factors.get("settings", []):
         if level not in experiment.get("settings", {}):
-            raise _fault(paper, f"{key}.factors.settings", level, "a key of settings", experiment.get("settings", {}))
+            raise _fault(
+                paper, f"{key}.factors.settings", level, "a key of settings", experiment.get("settings", {})
+            )
     for cell in experiment.get("smoke_cells", []):
         _check_levels(paper, f"{key}.smoke_cells", experiment, cell, whole=True)
     if experiment.get("whole_file") and "file_blocks" in experiment:
@@ -213,7 +215,9 @@ def _check_routes(paper: Paper, key: str, claim: Mapping[str, Any]) -> None:
     }.get(kind, ["emulated", "measured", "modelled"])
     for route in routes:
         if route not in allowed:
-            raise _fault(paper, f"{key}.routes", route, f"one of {', '.join(allowed)} for estimand {kind}", allowed)
+            raise _fault(
+                paper, f"{key}.routes", route, f"one of {', '.join(allowed)} for estimand {kind}", allowed
+            )
 
 
 def _check_test(paper: Paper, key: str, test: Mapping[str, Any], fabrics: list[str]) -> None:

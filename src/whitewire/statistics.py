@@ -1,4 +1,4 @@
-"""Intervals, tests and means, as Hoefler & Belli (SC'15) ask for: medians with intervals, no normal theory."""
+"""Intervals, tests and means, as Hoefler & Belli (SC'15) ask for: medians, order statistics, resampling."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def permutation_p(
 
 
 def sign_flip_p(values: Sequence[float], no_effect: float) -> float | None:
-    """Two-sided exact sign-flip test of one sample's log ratio to `no_effect` (up to 14 values, else normal)."""
+    """Two-sided sign-flip test of log(value / no_effect), exact up to 14 values, else Wilcoxon's."""
     array = np.asarray(values, dtype=float)
     if len(array) < 2 or array.min() <= 0 or no_effect <= 0:
         return None
@@ -135,9 +135,9 @@ def runs_to_decide(
 ) -> int | None:
     """Further runs of each cell until the interval would clear the nearest of `bounds`.
 
-    Takes the interval's half-width in logarithms as 1.96 x 1.2533 x sd x sqrt(1/n) summed in quadrature over the
-    samples (1.2533: efficiency of the median). At least what an interval needs at all; None when the values
-    have no spread to judge by or the estimate sits on a bound.
+    Takes the interval's half-width in logarithms as 1.96 x 1.2533 x sd x sqrt(1/n) summed in quadrature over
+    the samples (1.2533: efficiency of the median). At least what an interval needs at all; None when the
+    values have no spread to judge by or the estimate sits on a bound.
     """
     have = min((len(s) for s in samples), default=0)
     lacking = max(0, MINIMUM - have)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 
 def speedup(share: float, factor: float) -> float:
-    """Speed-up of the whole when `share` (0 to 1) of the time becomes `factor` times faster; both without unit."""
+    """Speed-up of the whole when `share` (0 to 1) of the time becomes `factor` times faster (no units)."""
     if not 0 <= share <= 1 or factor <= 0:
         raise ValueError(f"share {share} must lie in 0..1 and factor {factor} above 0")
     return 1 / (1 - share + share / factor)
 
 
 def scaling_share(time_ratio: float, factor: float) -> float:
-    """Share of the old time that must have scaled for new time/old time = `time_ratio` at a `factor` faster part.
+    """Share of the old time that must have scaled with a part that became `factor` times faster.
 
-    Above 1 when no share explains the ratio. All without unit.
+    `time_ratio` is new over old time. Above 1 when no share explains the ratio. No units.
     """
     if factor == 1:
         raise ValueError("a factor of 1 changes nothing, so it tells nothing of the share")

@@ -8,8 +8,8 @@ MB = 1e6
 def shared_rate(rate_mb_per_s: float, access_time_ms: float, chunk_bytes: float, streams: float) -> float:
     """Total rate (MB/s) of one drive with `streams` writers.
 
-    One writer is sequential (`rate_mb_per_s`). Two or more take turns of `chunk_bytes`, each with one access of
-    `access_time_ms` (average seek and half a turn): chunk / (chunk / rate + access).
+    One writer is sequential (`rate_mb_per_s`). Two or more take turns of `chunk_bytes`, each with one access
+    of `access_time_ms` (average seek and half a turn): chunk / (chunk / rate + access).
     """
     if rate_mb_per_s <= 0 or chunk_bytes <= 0 or access_time_ms < 0 or streams < 1:
         raise ValueError("rate and chunk must be above 0, access time at least 0, streams at least 1")

@@ -4,8 +4,8 @@ A put writes its blocks one after the other. A block goes client â†’ DataNode â†
 distinct ones at random), so all its hops move at one rate. It uses the client's outgoing link, the incoming
 link of each DataNode, the outgoing link of all but the last, and on each DataNode one drive (taken in turn).
 Between two events (a block ends) the rates are the max-min fair allocation, found by progressive filling
-(Bertsekas & Gallager, Data Networks, 6.5). A drive with two or more writers loses time to seeks (see disks.py);
-its cache takes data at any rate until it is full, and drains at the drive's rate.
+(Bertsekas & Gallager, Data Networks, 6.5). A drive with two or more writers loses time to seeks (see
+disks.py); its cache takes data at any rate until it is full, and drains at the drive's rate.
 
 Many independent simulations advance in lock-step as numpy arrays; times are those of the full-scale system.
 """
@@ -121,7 +121,7 @@ def simulate(cells: Sequence[Cell], draws: int, seed: int) -> list[Prediction]:
         state.left[alive] -= progress
         state.fill_caches(alive, step)
         moved[alive] += progress.sum(axis=1)
-        for position, run in enumerate(alive):
+        for run in alive:
             trace[run].append((time[run], moved[run]))
         done_run, done_flow = np.nonzero(active & (remaining <= step[:, None] * (1 + 1e-9)))
         for position, flow in zip(done_run, done_flow, strict=True):

@@ -1,0 +1,265 @@
+"""Estimands: from a long table of runs (or the paper's own values) to evidence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from whitewire import statistics
+from whitewire.claims import Evidence
+from whitewire.design import gbit_per_s
+from whitewire.models import MODELS
+from whitewire.paper import Paper, cells_in
+
+MB_PER_GBIT = 125.0
+CURVATURES = np.linspace(-4.0, 10.0, 1401)
+"""Candidate exponents of the exponential fit, over the range of the horizontal axis."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Values of one metric in one cell: valid runs only, full-scale equivalent where the metric scales."""
+
+    values: np.ndarray
+    n_invalid: int
+    unit: str
+    name: str
+
+
+class Runs:
+    """The table tidy/runs.csv, indexed by cell. `seed` starts every resampling."""
+
+    def __init__(self, table: pd.DataFrame, paper: Paper, seed: int = 1) -> None:
+        self.paper, self.seed = paper, seed
+        table = table.copy()
+        for factor in paper.factors:
+            if factor not in table:
+                table[factor] = ""
+            table[factor] = [text(v) for v in table[factor]]
+        table["valid"] = [str(v).strip().lower() in ("true", "1", "1.0") for v in table["valid"]]
+        value = pd.to_numeric(table["value"], errors="coerce")
+        full = pd.to_numeric(table["full_scale_value"], errors="coerce")
+        table["best"] = full.where(full.notna(), value)
+        units = table["full_scale_unit"].where(full.notna(), table["unit"])
+        table["best_unit"] = units.fillna("").astype(str)
+        self.table = table
+        self.groups = dict(tuple(table.groupby(["experiment", "metric"], sort=False))) if len(table) else {}
+
+    def sample(self, experiment: str, levels: Mapping[str, Any], metric: str) -> Sample:
+        """All runs of a cell; levels left out match every level."""
+        name = " ".join([experiment, *(text(v) for v in levels.values())])
+        rows = self.groups.get((experiment, metric))
+        if rows is None:
+            return Sample(np.array([]), 0, "", name)
+        mask = np.ones(len(rows), dtype=bool)
+        for factor, level in levels.items():
+            mask &= (rows[factor] == text(level)).to_numpy()
+        rows = rows[mask]
+        good = rows[rows["valid"] & rows["best"].notna()]
+        unit = good["best_unit"].iloc[0] if len(good) else ""
+        invalid = rows.loc[~rows["valid"], "run_id"].nunique()
+        return Sample(good["best"].to_numpy(dtype=float), int(invalid), unit, name)
+
+
+def text(level: Any) -> str:
+    """A level as text: `3`, `10gbe`, empty for a factor that does not apply."""
+    if level is None or (isinstance(level, float) and math.isnan(level)) or level is pd.NA:
+        return ""
+    if isinstance(level, float | np.floating) and float(level).is_integer():
+        return str(int(level))
+    found = str(level)
+    return found[:-2] if found.endswith(".0") and found[:-2].isdigit() else found
+
+
+def describe(test: Mapping[str, Any]) -> str:
+    """The estimand in words, for the verdict table."""
+    kind = test["estimand"]
+    if kind == "expression":
+        return test["expression"]
+    if kind == "model":
+        return f"model {test['model']}"
+    if kind == "none":
+        return ""
+    metric = test["metric"]
+
+    def cell(c: Mapping[str, Any]) -> str:
+        own = f"{c['metric']} " if "metric" in c else ""
+        return own + " ".join([c["experiment"], *(text(v) for v in c["where"].values())])
+
+    if kind == "ratio":
+        return f"{metric}: {cell(test['numerator'])} / {cell(test['denominator'])}"
+    if kind == "share":
+        over = test["over"]
+        links = f"{over.get('links', 1)} x {over['link_of']} link" if "link_of" in over else ""
+        return f"{metric}: {cell(test['cell'])} / {links or text(over['constant'])}"
+    if kind == "ratio_of_ratios":
+        a, b = test["numerator"], test["denominator"]
+        return (
+            f"{metric}: ({cell(a['numerator'])} / {cell(a['denominator'])}) / "
+            f"({cell(b['numerator'])} / {cell(b['denominator'])})"
+        )
+    if kind == "maximum_ratio":
+        pair = f"{cell(test['numerator'])} / {cell(test['denominator'])}"
+        return f"{metric}: largest of {pair} over {len(test['cells'])} cells"
+    if kind == "count":
+        return f"{test['statistic']} {metric}: {', '.join(cell(c) for c in test['cells'])}"
+    what = "smallest step" if kind == "trend" else "AIC linear - AIC exponential"
+    return f"{metric}: {what} over {test['factor']}, {cell(test['cell'])}"
+
+
+def evaluate(test: Mapping[str, Any], runs: Runs, paper: Paper) -> Evidence:
+    """Evidence for any typed test but `none`."""
+    kind = test["estimand"]
+    if kind == "expression":
+        return Evidence("paper", paper.evaluate(test["expression"]), unit=test.get("unit", "1"))
+    if kind == "model":
+        arguments = {name: paper.evaluate(value) for name, value in test["arguments"].items()}
+        return Evidence("model", float(MODELS[test["model"]](**arguments)), unit=test.get("unit", "1"))
+    if kind == "count":
+        return _count(test, runs)
+    samples = _samples(test, runs)
+    n = min(len(s.values) for s in samples)
+    invalid = sum(s.n_invalid for s in samples)
+    if n == 0:
+        empty = next(s.name for s in samples if not len(s.values))
+        return Evidence("runs", n_invalid=invalid, missing=f"no valid run of {empty}")
+    return {
+        "ratio": _ratio,
+        "share": _share,
+        "ratio_of_ratios": _ratio_of_ratios,
+        "maximum_ratio": _maximum_ratio,
+        "trend": _trend,
+        "curve_fit": _curve_fit,
+    }[kind](test, samples, n, invalid, runs.seed)
+
+
+def _samples(test: Mapping[str, Any], runs: Runs) -> list[Sample]:
+    metric = test["metric"]
+    own = [metric] * len(cells_in(test))
+    if test["estimand"] == "ratio":
+        own = [test[side].get("metric", metric) for side in ("numerator", "denominator")]
+    return [
+        runs.sample(experiment, levels, name)
+        for (experiment, levels), name in zip(cells_in(test), own, strict=True)
+    ]
+
+
+def _interval(
+    samples: Sequence[Sample], statistic: Callable[..., np.ndarray], seed: int
+) -> tuple[float, float, float | None, float | None]:
+    """Point estimate of a vectorised statistic, and its bootstrap interval where one exists."""
+    arrays = [s.values for s in samples]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        point = float(np.ravel(statistic(*(a[None, :] for a in arrays), axis=-1))[0])
+        found = statistics.bootstrap_interval(arrays, statistic, seed)
+    return (point, *(found or (None, None)))
+
+
+def _ratio(test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int, seed: int) -> Evidence:
+    point, low, high = _interval(samples, statistics.ratio_of_medians, seed)
+    p = None
+    if test.get("no_effect") is not None:
+        p = statistics.permutation_p(samples[0].values, samples[1].values, test["no_effect"], seed)
+    values = [s.values for s in samples]
+    return Evidence("runs", point, low, high, n, invalid, "1", p, samples=values)
+
+
+def _share(test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int, seed: int) -> Evidence:
+    over = test["over"]
+    divisor = over.get("constant", 0) or gbit_per_s(over["link_of"]) * MB_PER_GBIT * over.get("links", 1)
+    values = samples[0].values / divisor
+    low, high = statistics.median_interval(values) or (None, None)
+    unit = "1" if "link_of" in over else over.get("unit", "1")
+    p = None
+    if test.get("no_effect") is not None:
+        p = statistics.sign_flip_p(values, test["no_effect"])
+    return Evidence("runs", float(np.median(values)), low, high, n, invalid, unit, p, samples=[values])
+
+
+def _ratio_of_ratios(
+    test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int, seed: int
+) -> Evidence:
+    def statistic(a, b, c, d, axis=-1):
+        return statistics.ratio_of_medians(a, b, axis) / statistics.ratio_of_medians(c, d, axis)
+
+    point, low, high = _interval(samples, statistic, seed)
+    return Evidence("runs", point, low, high, n, invalid, "1", samples=[s.values for s in samples])
+
+
+def _maximum_ratio(
+    test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int, seed: int
+) -> Evidence:
+    def ratios(arrays, axis):
+        pairs = zip(arrays[::2], arrays[1::2], strict=True)
+        return np.stack([statistics.ratio_of_medians(a, b, axis) for a, b in pairs])
+
+    def statistic(*arrays, axis=-1):
+        return ratios(arrays, axis).max(axis=0)
+
+    point, low, high = _interval(samples, statistic, seed)
+    best = int(np.argmax(ratios([s.values for s in samples], -1)))
+    pair = [s.values for s in samples[2 * best : 2 * best + 2]]
+    p = None
+    if test.get("no_effect") is not None:
+        p = statistics.permutation_p(*pair, test["no_effect"], seed)
+        p = None if p is None else min(1.0, p * len(test["cells"]))
+    return Evidence("runs", point, low, high, n, invalid, "1", p, samples=pair)
+
+
+def _trend(test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int, seed: int) -> Evidence:
+    def statistic(*arrays, axis=-1):
+        medians = [np.median(a, axis=axis) for a in arrays]
+        return np.stack([b / a for a, b in zip(medians, medians[1:], strict=False)]).min(axis=0)
+
+    point, low, high = _interval(samples, statistic, seed)
+    ends = [samples[-1].values, samples[0].values]
+    overall = statistics.ratio_interval(*ends, seed)
+    p = None
+    if test.get("no_effect") is not None:
+        p = statistics.permutation_p(*ends, test["no_effect"], seed)
+    values = [s.values for s in samples]
+    return Evidence("runs", point, low, high, n, invalid, "1", p, overall, values)
+
+
+def _curve_fit(test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int, seed: int) -> Evidence:
+    levels = np.array(test["levels"], dtype=float)
+    x = np.repeat(levels, [len(s.values) for s in samples])
+
+    def statistic(*arrays, axis=-1):
+        return aic_difference(x, np.concatenate(arrays, axis=axis))
+
+    point, low, high = _interval(samples, statistic, seed)
+    return Evidence("runs", point, low, high, n, invalid, "1")
+
+
+def aic_difference(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """AIC of y = a + b x less AIC of y = a exp(b x), least squares, for each row of `y` (rows, points).
+
+    Above 0 the exponential fits better. Unit 1; both curves have two parameters, so only the residuals count.
+    """
+    y = np.atleast_2d(y)
+    centred = x - x.mean()
+    slope = (y @ centred) / (centred @ centred)
+    residual = y - y.mean(axis=1, keepdims=True) - slope[:, None] * centred
+    linear = (residual**2).sum(axis=1)
+    curves = np.exp(CURVATURES[:, None] * ((x - x.min()) / np.ptp(x) - 1)[None, :])
+    squares = (y**2).sum(axis=1)
+    explained = (y @ curves.T) ** 2 / (curves**2).sum(axis=1)[None, :]
+    exponential = squares - explained.max(axis=1)
+    floor = 1e-12 * squares
+    return len(x) * np.log(np.maximum(linear, floor) / np.maximum(exponential, floor))
+
+
+def _count(test: Mapping[str, Any], runs: Runs) -> Evidence:
+    samples = [runs.sample(c["experiment"], c["where"], test["metric"]) for c in test["cells"]]
+    values = np.concatenate([s.values for s in samples])
+    invalid = sum(s.n_invalid for s in samples)
+    if not len(values):
+        return Evidence("census", n_invalid=invalid, missing=f"no valid run of {samples[0].name}")
+    pick = {"minimum": np.min, "maximum": np.max}[test["statistic"]]
+    return Evidence("census", float(pick(values)), None, None, len(values), invalid, "1")

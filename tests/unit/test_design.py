@@ -1,0 +1,141 @@
+"""The design: balanced, unique, recorded by its seed, and as long as it says."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from paper_fixtures import TESTBED, edited, paper
+
+from whitewire import design as d
+from whitewire.errors import UserError
+from whitewire.paper import load_paper
+
+LOADED = paper()
+EFFORTS = st.sampled_from(["smoke", "quick", "full"])
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def _cell(row):
+    return (row["experiment"], *(row[f] for f in LOADED.factors))
+
+
+@given(EFFORTS, SEEDS)
+@settings(max_examples=25, deadline=None)
+def test_run_ids_are_unique_and_keep_the_contract(effort, seed):
+    rows = d.make_design(LOADED, TESTBED, effort, seed)
+    ids = [row["run_id"] for row in rows]
+    assert len(set(ids)) == len(ids)
+    for row in rows:
+        assert re.fullmatch(
+            rf"{row['experiment']}[A-Za-z0-9._-]*-r{row['replicate']}-[0-9a-f]{{6}}", row["run_id"]
+        )
+
+
+@given(EFFORTS, SEEDS)
+@settings(max_examples=25, deadline=None)
+def test_the_seed_changes_the_order_and_nothing_else(effort, seed):
+    one, two = (d.make_design(LOADED, TESTBED, effort, s) for s in (seed, seed + 1))
+    assert sorted(r["run_id"] for r in one) == sorted(r["run_id"] for r in two)
+    assert one == d.make_design(LOADED, TESTBED, effort, seed)
+    assert {r["run_id"]: r["block"] for r in one} == {r["run_id"]: r["block"] for r in two}
+
+
+@given(st.sampled_from(["quick", "full"]), SEEDS)
+@settings(max_examples=10, deadline=None)
+def test_every_block_has_an_equal_share_of_each_cell(effort, seed):
+    rows = d.make_design(LOADED, TESTBED, effort, seed)
+    names = d.blocks(LOADED, effort)
+    assert {r["block"] for r in rows} == set(names)
+    shares = Counter((_cell(r), r["block"]) for r in rows)
+    for cell in {_cell(r) for r in rows}:
+        share = [shares[cell, name] for name in names]
+        assert max(share) - min(share) <= 1
+    claimed = LOADED.raw["replicates"][effort]["claimed"]
+    total = Counter(_cell(r) for r in rows)
+    grid = {c: n for c, n in total.items() if c[0] == "put-grid"}
+    assert set(grid.values()) == {claimed, LOADED.raw["replicates"][effort]["other"]}
+    sizes = Counter(r["block"] for r in rows).values()
+    assert max(sizes) - min(sizes) <= 1
+
+
+def test_order_counts_from_one_in_each_block_and_fabrics_are_mixed():
+    rows = d.make_design(LOADED, TESTBED, "quick", 1)
+    for name in d.blocks(LOADED, "quick"):
+        block = [r for r in rows if r["block"] == name]
+        assert [r["order"] for r in block] == list(range(1, len(block) + 1))
+        fabrics = [r["fabric"] for r in block if r["experiment"] == "put-grid"]
+        changes = sum(a != b for a, b in zip(fabrics, fabrics[1:], strict=False))
+        assert changes > len(fabrics) / 4
+
+
+def test_claimed_cells_have_enough_runs_for_an_interval():
+    rows = d.make_design(LOADED, TESTBED, "quick", 1)
+    total = Counter(_cell(r) for r in rows)
+    assert total[("put-grid", "1gbe", 3, 6, "", "", "", "")] == 6
+    assert total[("put-grid", "1gbe", 2, 6, "", "", "", "")] == 1
+    assert total[("put-tuned", "", "", "", "tuned", "", "", "")] == 6
+
+
+@pytest.mark.parametrize("effort", ["smoke", "quick", "full"])
+def test_measuring_stays_within_the_paper_s_time_limit(effort):
+    rows = d.make_design(LOADED, TESTBED, effort, 1)
+    assert sum(d.total_seconds(LOADED, rows).values()) <= LOADED.raw["time_limit_s"][effort]
+
+
+def test_smoke_runs_the_listed_cells_only():
+    rows = d.make_design(LOADED, TESTBED, "smoke", 1)
+    listed = LOADED.experiments["put-grid"]["smoke_cells"]
+    assert len(rows) == len(listed)
+    assert {r["experiment"] for r in rows} == {"put-grid"}
+
+
+def test_scale_is_whole_blocks_of_whole_sectors():
+    scale = d.scale_of(LOADED, "put-grid", "quick", {"fabric": "1gbe", "clients": 1, "puts_per_client": 1})
+    assert scale.block_bytes == 3355136 and scale.block_bytes % 512 == 0
+    assert scale.file_bytes == 2 * scale.block_bytes
+    assert scale.data_fraction == pytest.approx(2 * 3355136 / 250e6)
+    assert d.scale_of(LOADED, "put-whole-file", "quick", {}).data_fraction == 1
+    assert (
+        d.scale_of(LOADED, "data-fraction", "full", {"fabric": "1gbe", "file_blocks": 16}).file_bytes
+        == 53682176
+    )
+    assert d.scale_of(LOADED, "put-grid", "quick", {}, kind="ssh") == d.Scale(1, 1.0, 67108864, 5000000000)
+
+
+def test_a_changed_parameter_changes_every_run_id_of_its_experiment(tmp_path):
+    def change(data):
+        data["experiments"][0]["parameters"]["replication"] = 2
+
+    changed = load_paper(edited(tmp_path, change), TESTBED["fabrics"])
+    one = {r["run_id"] for r in d.make_design(LOADED, TESTBED, "quick", 1)}
+    two = {r["run_id"] for r in d.make_design(changed, TESTBED, "quick", 1)}
+    assert {i.rsplit("-r", 1)[0].split("-")[0] for i in one - two} == {"put"}
+    assert all(i.startswith("put-grid") for i in one - two)
+    assert len(one - two) == sum(i.startswith("put-grid") for i in one)
+
+
+def test_a_testbed_without_a_fabric_leaves_its_levels_out():
+    small = {"kind": "ssh", "fabrics": {"1gbe": {}, "10gbe": {}}}
+    loaded = load_paper(LOADED.path, small["fabrics"])
+    rows = d.make_design(loaded, small, "quick", 1)
+    assert {r["fabric"] for r in rows if r["experiment"] == "response-curve"} == {"1gbe", "10gbe"}
+    assert not {r["run_id"] for r in rows} & {r["run_id"] for r in d.make_design(LOADED, TESTBED, "quick", 1)}
+
+
+def test_csv_keeps_every_row_and_levels_get_their_types_back(tmp_path):
+    rows = d.make_design(LOADED, TESTBED, "full", 3)
+    d.write_csv(rows, LOADED, tmp_path / "a" / "design.csv")
+    back = d.read_csv(tmp_path / "a" / "design.csv")
+    assert [r["run_id"] for r in back] == [r["run_id"] for r in rows]
+    for read, row in zip(back, rows, strict=True):
+        assert d.levels_of(LOADED, read) == {
+            f: row[f] for f in LOADED.experiments[row["experiment"]]["factors"]
+        }
+    with pytest.raises(UserError, match="no such file"):
+        d.read_csv(tmp_path / "none.csv")
+    with pytest.raises(UserError, match="effort"):
+        d.make_design(LOADED, TESTBED, "fast", 1)

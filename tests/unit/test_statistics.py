@@ -1,0 +1,125 @@
+"""Intervals cover, tests keep their level, and nothing depends on the order of the values."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from whitewire import statistics as s
+
+VALUES = st.lists(st.floats(0.01, 1e6), min_size=1, max_size=30)
+
+
+@given(VALUES, st.randoms())
+def test_median_interval_exists_from_six_values_and_ignores_order(values, random):
+    interval = s.median_interval(values)
+    assert (interval is None) == (len(values) < s.MINIMUM)
+    shuffled = list(values)
+    random.shuffle(shuffled)
+    assert s.median_interval(shuffled) == interval
+    if interval:
+        assert interval[0] <= np.median(values) <= interval[1]
+        assert interval[0] in values and interval[1] in values
+
+
+def test_median_interval_of_textbook_sizes():
+    # Tables of order-statistic intervals: n = 6 is the range, 10 the 2nd and 9th, 20 the 6th and 15th.
+    assert s.median_interval(range(1, 7)) == (1, 6)
+    assert s.median_interval(range(1, 11)) == (2, 9)
+    assert s.median_interval(range(1, 21)) == (6, 15)
+
+
+def test_median_interval_covers_the_median():
+    rng = np.random.default_rng(1)
+    hits = 0
+    for _ in range(2000):
+        low, high = s.median_interval(rng.lognormal(0, 1, 9))
+        hits += low <= 1 <= high
+    assert hits / 2000 > 0.95
+
+
+def test_ratio_interval_covers_the_ratio_and_needs_six_values():
+    rng = np.random.default_rng(2)
+    hits = 0
+    for seed in range(120):
+        a, b = 3 * rng.lognormal(0, 0.1, 6), rng.lognormal(0, 0.1, 6)
+        low, high = s.ratio_interval(a, b, seed)
+        hits += low <= 3 <= high
+    assert hits / 120 > 0.85
+    assert s.ratio_interval([1, 2, 3], [1, 2, 3], 1) is None
+    assert s.ratio_interval([4.0] * 6, [2.0] * 6, 1) == (2.0, 2.0)
+
+
+def test_bca_is_available():
+    rng = np.random.default_rng(3)
+    sample = rng.lognormal(0, 0.2, 12)
+    low, high = s.bootstrap_interval([sample], lambda a, axis=-1: a.mean(axis=axis), 1, method="BCa")
+    assert low < sample.mean() < high
+
+
+@given(st.lists(st.floats(0.1, 10), min_size=6, max_size=9), st.floats(0.1, 10))
+@settings(max_examples=15, deadline=None)
+def test_ratio_interval_scales_with_the_numerator(values, factor):
+    base = s.ratio_interval(values, [1.0, 1.1, 1.2, 1.3, 1.4, 1.5], 5)
+    scaled = s.ratio_interval([v * factor for v in values], [1.0, 1.1, 1.2, 1.3, 1.4, 1.5], 5)
+    assert scaled == pytest.approx(tuple(b * factor for b in base))
+
+
+def test_permutation_p_is_exact_and_symmetric():
+    assert s.permutation_p([10, 11, 12, 13, 14, 15], [1, 2, 3, 4, 5, 6], 1, 1) == pytest.approx(2 / 924)
+    assert s.permutation_p([2.0, 4.0], [1.0, 2.0], 2, 1) == 1.0
+    one = s.permutation_p([3, 4, 5], [1, 2, 6], 1, 1)
+    assert one == pytest.approx(s.permutation_p([1, 2, 6], [5, 3, 4], 1, 1))
+    assert s.permutation_p([1.0], [1.0, 2.0], 1, 1) is None
+    assert s.permutation_p([0.0, 1.0], [1.0, 2.0], 1, 1) is None
+    many = s.permutation_p(np.arange(1, 21.0), np.arange(1, 21.0), 1, 1)
+    assert many > 0.9
+
+
+def test_sign_flip_p_is_exact():
+    assert s.sign_flip_p([2, 3, 4, 5, 6, 7], 1) == pytest.approx(2 / 64)
+    assert s.sign_flip_p([0.5, 2.0], 1) == 1.0
+    assert s.sign_flip_p(np.linspace(2, 3, 20), 1) < 0.001
+    assert s.sign_flip_p([1.0], 1) is None
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=15))
+def test_holm_never_lowers_a_p_value_and_keeps_their_order(values):
+    adjusted = s.holm(values)
+    assert [a is None for a in adjusted] == [v is None for v in values]
+    pairs = sorted((p, a) for p, a in zip(values, adjusted, strict=True) if p is not None)
+    for p, a in pairs:
+        assert p <= a <= 1
+    assert all(a <= b for (_, a), (_, b) in zip(pairs, pairs[1:], strict=False))
+
+
+def test_holm_by_hand():
+    assert s.holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+
+
+def test_runs_to_decide_grows_as_the_bound_nears():
+    samples = [np.exp(np.linspace(-0.2, 0.2, 6))] * 2
+    far, near = (s.runs_to_decide(samples, 1.0, [b]) for b in (1.5, 1.05))
+    assert 1 <= far < near <= 1000
+    assert s.runs_to_decide([[1, 2]], 1.0, [2]) == 4
+    assert s.runs_to_decide([[1.0] * 6], 1.0, [2]) is None
+    assert s.runs_to_decide(samples, 1.0, [1.0]) is None
+
+
+@given(VALUES)
+def test_harmonic_mean_is_below_the_arithmetic_mean(values):
+    assert s.harmonic_mean(values) <= s.arithmetic_mean(values) * (1 + 1e-9)
+
+
+def test_means_by_hand_and_their_errors():
+    assert s.harmonic_mean([1, 3]) == pytest.approx(1.5)
+    assert s.arithmetic_mean([1, 3]) == 2
+    assert s.log_sd([1, math.e]) == pytest.approx(math.sqrt(0.5))
+    with pytest.raises(ValueError):
+        s.harmonic_mean([0, 1])
+    with pytest.raises(ValueError):
+        s.arithmetic_mean([])
