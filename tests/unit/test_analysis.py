@@ -1,0 +1,220 @@
+"""The analysis of whole tables: every claim judged, with runs and without."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from paper_fixtures import TESTBED, paper, runs
+
+from whitewire import analysis, claims
+from whitewire.errors import UserError
+from whitewire.estimands import Runs, aic_difference, describe, evaluate, text
+
+LOADED = paper()
+
+
+@pytest.fixture(scope="module")
+def modelled():
+    return analysis.model_runs(LOADED, {"1gbe": {}, "10gbe": {}}, dict.fromkeys(LOADED.experiments, 0.0268))
+
+
+@pytest.fixture(scope="module")
+def complete():
+    return runs(LOADED)
+
+
+@pytest.fixture(scope="module")
+def judged(complete, modelled):
+    return analysis.verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "emulated")
+
+
+def _claim(table: pd.DataFrame, claim: str) -> pd.Series:
+    return table.set_index("claim").loc[claim]
+
+
+def test_a_complete_table_gives_every_claim_a_verdict(judged):
+    verdicts, _ = judged
+    assert list(verdicts.columns) == analysis.VERDICT_COLUMNS
+    assert list(verdicts["claim"]) == [c["id"] for c in LOADED.claims]
+    assert set(verdicts["verdict"]) <= set(claims.VERDICTS)
+    assert verdicts["reason"].str.len().min() > 10
+    open_ = verdicts[verdicts["verdict"] == claims.INCONCLUSIVE]
+    assert list(open_["claim"]) == ["E-C41"]  # one run a fabric at quick effort
+    assert _claim(verdicts, "E-C41")["runs_needed"] == 5
+
+
+def test_verdicts_on_a_cluster_that_behaves_as_printed(judged):
+    verdicts, _ = judged
+    expected = {
+        "E-C01": claims.REPRODUCED,
+        "E-C03": claims.CONSISTENT,
+        "E-C06": claims.REPRODUCED,
+        "E-C08": claims.REPRODUCED,
+        "E-C09": claims.INCONSISTENT,
+        "E-C11": claims.REPRODUCED,
+        "E-C12": claims.REPRODUCED,
+        "E-C13": claims.REPRODUCED,
+        "E-C14": claims.REPRODUCED,
+        "E-C16": claims.REPRODUCED,
+        "E-C17": claims.REPRODUCED,
+        "E-C19": claims.REPRODUCED,
+        "E-C20": claims.REPRODUCED,
+        "E-C22": claims.DIRECTION,
+        "E-C24": claims.NOT_REPRODUCED,
+        "E-C27": claims.NOT_REPRODUCED,  # 0.86 of the link, by the paper's own figure
+        "E-C28": claims.REPRODUCED,
+        "E-C29": claims.REPRODUCED,
+        "E-C30": claims.REPRODUCED,
+        "E-C31": claims.REPRODUCED,
+        "E-C35": claims.INCONSISTENT,
+        "E-C36": claims.NOT_TESTABLE,
+        "E-C40": claims.REPRODUCED,
+        "E-C42": claims.REPRODUCED,
+    }
+    found = verdicts.set_index("claim")["verdict"]
+    assert {claim: found[claim] for claim in expected} == expected
+    assert _claim(verdicts, "E-C06")["estimate"] == pytest.approx((350 + 82 * 6) / 216, rel=0.01)
+    assert _claim(verdicts, "E-C06")["n"] == 6
+    assert _claim(verdicts, "E-C06")["p_value"] == pytest.approx(2 / 924)
+    assert _claim(verdicts, "E-C06")["p_holm"] >= _claim(verdicts, "E-C06")["p_value"]
+
+
+def test_further_readings_stand_beside_the_verdict(judged):
+    verdicts, readings = judged
+    assert list(readings.columns) == analysis.READING_COLUMNS
+    of = readings[readings["claim"] == "E-C06"].set_index("reading")
+    assert set(of.index) == {"throughput_sum", analysis.MODEL}
+    assert of.loc["throughput_sum", "estimate"] == pytest.approx(_claim(verdicts, "E-C06")["estimate"])
+    assert of.loc[analysis.MODEL, "verdict"] in (claims.CONSISTENT, claims.INCONSISTENT)
+    assert "throughput_sum" in _claim(verdicts, "E-C06")["reason"]
+    drives = readings[(readings["claim"] == "E-C27") & (readings["unit"] == "1")]
+    assert (drives["estimate"] > 0.9).sum() >= 2
+
+
+def test_an_empty_table_gives_every_claim_a_verdict(complete, modelled):
+    table, _ = analysis.verdicts(LOADED, Runs(complete[:0], LOADED), Runs(modelled, LOADED), "emulated")
+    assert len(table) == 42
+    by_route = table.groupby("route")["verdict"].agg(set).to_dict()
+    assert by_route["emulated"] == {claims.INCONCLUSIVE}
+    assert by_route["arithmetic"] == {claims.CONSISTENT, claims.INCONSISTENT}
+    assert by_route[claims.NOT_TESTABLE] == {claims.NOT_TESTABLE}
+    needed = table[table["verdict"] == claims.INCONCLUSIVE]["runs_needed"]
+    assert needed.isin([1, 6]).all()
+
+
+def test_smoke_is_inconclusive_but_shows_estimates(modelled):
+    smoke = Runs(runs(LOADED, "smoke"), LOADED)
+    table, _ = analysis.verdicts(LOADED, smoke, Runs(modelled, LOADED), "emulated")
+    row = _claim(table, "E-C06")
+    assert row["verdict"] == claims.INCONCLUSIVE
+    assert row["estimate"] == pytest.approx(3.9, rel=0.02)
+    assert row["n"] == 1 and row["runs_needed"] == 5
+
+
+def test_invalid_runs_never_count_and_are_told(complete):
+    table = complete.copy()
+    cell = (table["experiment"] == "put-grid") & (table["fabric"] == "1gbe")
+    cell &= (table["clients"] == 3) & (table["puts_per_client"] == 6) & (table["replicate"] == 1)
+    table.loc[cell, "valid"] = False
+    table.loc[cell, "value"] = 1e9
+    table.loc[cell, "full_scale_value"] = 1e9
+    found = Runs(table, LOADED)
+    test = next(c["test"] for c in LOADED.claims if c["id"] == "E-C06")
+    evidence = evaluate(test, found, LOADED)
+    assert (evidence.n, evidence.n_invalid) == (5, 1)
+    assert evidence.estimate == pytest.approx(3.9, rel=0.02)
+    assert evidence.low is None
+    estimates = analysis.estimates(LOADED, found, "emulated")
+    row = estimates[(estimates["n_invalid"] == 1) & (estimates["metric"] == "throughput")].iloc[0]
+    assert row["n"] == 5 and row["full_scale_median"] < 1000 and np.isnan(row["low"])
+
+
+def test_the_order_of_the_rows_does_not_matter(complete, modelled, judged):
+    mixed = complete.sample(frac=1, random_state=3)
+    table, _ = analysis.verdicts(LOADED, Runs(mixed, LOADED), Runs(modelled, LOADED), "emulated")
+    assert list(table["verdict"]) == list(judged[0]["verdict"])
+    assert table["estimate"].to_numpy(dtype=float) == pytest.approx(
+        judged[0]["estimate"].to_numpy(dtype=float), nan_ok=True
+    )
+
+
+def test_on_real_hardware_the_route_is_measured(complete, modelled):
+    table, _ = analysis.verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "measured")
+    assert set(table["route"]) == {"measured", "arithmetic", claims.NOT_TESTABLE}
+
+
+def test_estimates_by_hand(complete):
+    table = analysis.estimates(LOADED, Runs(complete, LOADED), "emulated")
+    one = table[(table["experiment"] == "put-tuned") & (table["settings"] == "default")]
+    row = one[one["metric"] == "throughput"].iloc[0]
+    raw = complete[(complete["settings"] == "default") & (complete["metric"] == "throughput")]["value"]
+    assert row["n"] == 6
+    assert (row["low"], row["high"]) == (raw.min(), raw.max())
+    assert row["median"] == pytest.approx(raw.median())
+    assert row["full_scale_median"] == pytest.approx(20 * raw.median())
+    assert row["mean"] == pytest.approx(6 / (1 / raw).sum())
+    times = one[one["metric"] == "completion_time"].iloc[0]
+    assert times["mean"] >= times["low"]
+    other = table[(table["metric"] == "throughput") & (table["clients"] == "2")]
+    assert other["low"].isna().all() and other["median"].notna().all()
+
+
+def test_audit_recomputes_every_entry():
+    table = analysis.audit(LOADED)
+    assert list(table.columns) == analysis.AUDIT_COLUMNS
+    assert set(table["audit"]) == {a["id"] for a in LOADED.audit}
+    first = table[table["audit"] == "E-A1"]
+    assert list(first["recomputed"][:2]) == pytest.approx([97848, 95565])
+    assert list(first["relative_difference"][:4]) == pytest.approx(
+        [0.0872, 0.0618, 0.0125, -0.0111], abs=1e-4
+    )
+    assert list(first["holds"][:4]) == [False, False, True, True]
+    assert table[table["audit"] == "E-A11"]["holds"].all()
+    assert not table[table["audit"] == "E-A9"]["holds"].any()
+    model = table[table["expression"].astype(str).str.startswith("maxmin")].iloc[0]
+    assert model["recomputed"] == pytest.approx(308, rel=0.08) and not model["holds"]
+
+
+def test_curve_fit_tells_a_line_from_an_exponential():
+    x = np.repeat([2.0, 4, 6, 8], 6)
+    noise = np.random.default_rng(1).normal(0, 0.01, len(x))
+    line, growth = 1 + 3 * x + noise, 2 * np.exp(0.4 * x) + noise
+    assert aic_difference(x, line)[0] < -2
+    assert aic_difference(x, growth)[0] > 2
+    assert aic_difference(x, np.stack([line, growth])).shape == (2,)
+
+
+def test_levels_read_from_csv_match_those_of_the_paper():
+    assert [text(v) for v in (3, 3.0, "3", "3.0", "0.5gbe", None, float("nan"))] == [
+        "3", "3", "3", "3", "0.5gbe", "", "",
+    ]  # fmt: skip
+
+
+def test_every_estimand_is_described():
+    for claim in LOADED.claims:
+        if claim["test"]["estimand"] != "none":
+            assert describe(claim["test"])
+
+
+def test_the_stage_writes_every_table_of_the_contract(tmp_path, complete, monkeypatch):
+    monkeypatch.setattr(analysis, "CURVE", np.array([1.0, 10.0]))
+    monkeypatch.setattr(analysis, "DRAWS", 1)
+    with pytest.raises(UserError, match="no such file"):
+        analysis.write(LOADED, TESTBED, tmp_path, 1)
+    (tmp_path / "tidy").mkdir()
+    complete.to_csv(tmp_path / "tidy" / "runs.csv", index=False)
+    scale = pd.DataFrame({"experiment": list(LOADED.experiments), "testbed": "emulated", "kind": "emulated"})
+    scale.assign(k=20, data_fraction=0.0268).to_csv(tmp_path / "tidy" / "scale.csv", index=False)
+    analysis.write(LOADED, TESTBED, tmp_path, 1)
+    folder = tmp_path / "analysis"
+    read = {p.stem: pd.read_csv(p) for p in folder.glob("*.csv")}
+    assert set(read) == {"estimates", "verdicts", "readings", "model", "model_as_run", "audit"}
+    assert len(read["verdicts"]) == 42
+    assert set(read["estimates"]["status"]) == {"emulated"}
+    model = read["model"]
+    assert set(model["model"]) == {"max-min flow"}
+    grid = model[(model["experiment"] == "put-grid") & (model["metric"] == "throughput")]
+    assert len(grid) == 30
+    curve = model[(model["experiment"] == "response-curve") & model["fabric"].isna()]
+    assert set(curve["link_gbit_per_s"]) == {1.0, 10.0}
