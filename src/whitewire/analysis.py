@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pandas as pd
 
 from whitewire import claims, statistics
 from whitewire.design import gbit_per_s, model_cell
+from whitewire.drives import Drive
 from whitewire.errors import UserError
 from whitewire.estimands import MB_PER_GBIT, Runs, describe, evaluate, text
 from whitewire.models import MODELS, maxmin
@@ -119,8 +121,8 @@ def model_runs(
 ) -> pd.DataFrame:
     """Simulated runs of every put cell in the form of tidy/runs.csv, with `link_gbit_per_s`.
 
-    `fractions` (experiment → data fraction) shortens the files as the emulated runs were; without it they are
-    whole. Rates in MB/s and times in s at full scale.
+    `fractions` (experiment → data fraction) gives files and drives as the emulated runs had them; without
+    it they are whole. Rates in MB/s and times in s at full scale.
     """
     jobs: list[tuple[str, dict[str, Any], float, maxmin.Cell]] = []
     for experiment in paper.experiments.values():
@@ -155,7 +157,15 @@ def _job(
     size = parameters["file_size_bytes"] * (fractions or {}).get(experiment, 1.0)
     if "file_blocks" in levels:
         size = levels["file_blocks"] * parameters["block_size_bytes"]
-    return experiment, levels, link, model_cell(paper, experiment, levels, link, size)
+    cell = model_cell(paper, experiment, levels, link, size)
+    hardware = paper.experiments[experiment].get("hardware", {}).get("drive")
+    if fractions and hardware:
+        # The drive that was emulated: its cache is smaller where the files are shorter.
+        k = paper.raw["scale"]["k"]
+        cell = replace(
+            cell, cache_bytes=Drive.scaled(hardware, k, fractions.get(experiment, 1.0), "").cache * k
+        )
+    return experiment, levels, link, cell
 
 
 def _simulated(jobs: list[tuple[str, dict[str, Any], float, maxmin.Cell]]) -> list[maxmin.Prediction]:
@@ -319,7 +329,8 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
     except FileNotFoundError:
         raise UserError(f"{config_shown(source)}: no such file; make it with `whitewire tidy`") from None
     status = "emulated" if testbed.get("kind", "emulated") == "emulated" else "measured"
-    runs = Runs(table, paper, seed)
+    k = paper.raw["scale"]["k"] if status == "emulated" else 1
+    runs = Runs(table, paper, seed, k)
     fabrics = testbed["fabrics"]
     simulated = model_runs(paper, fabrics)
     scale = results / "tidy" / "scale.csv"

@@ -25,7 +25,7 @@ from whitewire.paper import Paper, cells_in, cells_of, tests_of
 OVERHEAD_S = 0.8
 """Seconds that a run takes beside moving its data (clients start, fsck)."""
 REREPLICATE_S = 8.0
-"""Seconds to notice a lost DataNode, beside copying."""
+"""Seconds to copy lost replicas again, mostly the NameNode's own pace."""
 FIRST = ("run_id", "block", "order", "experiment", "workload", "replicate")
 
 
@@ -247,12 +247,11 @@ def expected_seconds(paper: Paper, row: Mapping[str, Any]) -> float:
     scale = scale_of(paper, row["experiment"], effort, levels)
     parameters = paper.parameters(row["experiment"], levels)
     size = scale.file_bytes * scale.k
-    link = gbit_per_s(parameters["fabric"])
+    link = gbit_per_s(parameters.get("load_fabric", parameters["fabric"]))
     put = _seconds(model_cell(paper, row["experiment"], levels, link, size))
     if row["workload"] != "rereplicate":
         return put + OVERHEAD_S
-    # Written once at this fabric; then one DataNode's share is copied between the others.
-    return put * 1.3 + OVERHEAD_S + REREPLICATE_S
+    return put + OVERHEAD_S + REREPLICATE_S
 
 
 def total_seconds(paper: Paper, rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:

@@ -32,10 +32,10 @@ class Sample:
 
 
 class Runs:
-    """The table tidy/runs.csv, indexed by cell. `seed` starts every resampling."""
+    """The table tidy/runs.csv, indexed by cell. `seed` starts every resampling; `k` is the testbed's scale."""
 
-    def __init__(self, table: pd.DataFrame, paper: Paper, seed: int = 1) -> None:
-        self.paper, self.seed = paper, seed
+    def __init__(self, table: pd.DataFrame, paper: Paper, seed: int = 1, k: float = 1.0) -> None:
+        self.paper, self.seed, self.k = paper, seed, k
         table = table.copy()
         for factor in paper.factors:
             if factor not in table:
@@ -135,7 +135,7 @@ def evaluate(test: Mapping[str, Any], runs: Runs, paper: Paper) -> Evidence:
         "maximum_ratio": _maximum_ratio,
         "trend": _trend,
         "curve_fit": _curve_fit,
-    }[kind](test, samples, n, invalid, runs.seed)
+    }[kind](test, samples, n, invalid, runs)
 
 
 def _samples(test: Mapping[str, Any], runs: Runs) -> list[Sample]:
@@ -160,19 +160,19 @@ def _interval(
     return (point, *(found or (None, None)))
 
 
-def _ratio(test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int, seed: int) -> Evidence:
-    point, low, high = _interval(samples, statistics.ratio_of_medians, seed)
+def _ratio(test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int, runs: Runs) -> Evidence:
+    point, low, high = _interval(samples, statistics.ratio_of_medians, runs.seed)
     p = None
     if test.get("no_effect") is not None:
-        p = statistics.permutation_p(samples[0].values, samples[1].values, test["no_effect"], seed)
+        p = statistics.permutation_p(samples[0].values, samples[1].values, test["no_effect"], runs.seed)
     values = [s.values for s in samples]
     return Evidence("runs", point, low, high, n, invalid, "1", p, samples=values)
 
 
-def _share(test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int, seed: int) -> Evidence:
+def _share(test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int, runs: Runs) -> Evidence:
     over = test["over"]
     divisor = over.get("constant", 0) or gbit_per_s(over["link_of"]) * MB_PER_GBIT * over.get("links", 1)
-    values = samples[0].values / divisor
+    values = samples[0].values / divisor * (runs.k if over.get("times_k") else 1)
     low, high = statistics.median_interval(values) or (None, None)
     unit = "1" if "link_of" in over else over.get("unit", "1")
     p = None
@@ -182,17 +182,17 @@ def _share(test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int,
 
 
 def _ratio_of_ratios(
-    test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int, seed: int
+    test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int, runs: Runs
 ) -> Evidence:
     def statistic(a, b, c, d, axis=-1):
         return statistics.ratio_of_medians(a, b, axis) / statistics.ratio_of_medians(c, d, axis)
 
-    point, low, high = _interval(samples, statistic, seed)
+    point, low, high = _interval(samples, statistic, runs.seed)
     return Evidence("runs", point, low, high, n, invalid, "1", samples=[s.values for s in samples])
 
 
 def _maximum_ratio(
-    test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int, seed: int
+    test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int, runs: Runs
 ) -> Evidence:
     def ratios(arrays, axis):
         pairs = zip(arrays[::2], arrays[1::2], strict=True)
@@ -201,39 +201,39 @@ def _maximum_ratio(
     def statistic(*arrays, axis=-1):
         return ratios(arrays, axis).max(axis=0)
 
-    point, low, high = _interval(samples, statistic, seed)
+    point, low, high = _interval(samples, statistic, runs.seed)
     best = int(np.argmax(ratios([s.values for s in samples], -1)))
     pair = [s.values for s in samples[2 * best : 2 * best + 2]]
     p = None
     if test.get("no_effect") is not None:
-        p = statistics.permutation_p(*pair, test["no_effect"], seed)
+        p = statistics.permutation_p(*pair, test["no_effect"], runs.seed)
         p = None if p is None else min(1.0, p * len(test["cells"]))
     return Evidence("runs", point, low, high, n, invalid, "1", p, samples=pair)
 
 
-def _trend(test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int, seed: int) -> Evidence:
+def _trend(test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int, runs: Runs) -> Evidence:
     def statistic(*arrays, axis=-1):
         medians = [np.median(a, axis=axis) for a in arrays]
         return np.stack([b / a for a, b in zip(medians, medians[1:], strict=False)]).min(axis=0)
 
-    point, low, high = _interval(samples, statistic, seed)
+    point, low, high = _interval(samples, statistic, runs.seed)
     ends = [samples[-1].values, samples[0].values]
-    overall = statistics.ratio_interval(*ends, seed)
+    overall = statistics.ratio_interval(*ends, runs.seed)
     p = None
     if test.get("no_effect") is not None:
-        p = statistics.permutation_p(*ends, test["no_effect"], seed)
+        p = statistics.permutation_p(*ends, test["no_effect"], runs.seed)
     values = [s.values for s in samples]
     return Evidence("runs", point, low, high, n, invalid, "1", p, overall, values)
 
 
-def _curve_fit(test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int, seed: int) -> Evidence:
+def _curve_fit(test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int, runs: Runs) -> Evidence:
     levels = np.array(test["levels"], dtype=float)
     x = np.repeat(levels, [len(s.values) for s in samples])
 
     def statistic(*arrays, axis=-1):
         return aic_difference(x, np.concatenate(arrays, axis=axis))
 
-    point, low, high = _interval(samples, statistic, seed)
+    point, low, high = _interval(samples, statistic, runs.seed)
     return Evidence("runs", point, low, high, n, invalid, "1")
 
 

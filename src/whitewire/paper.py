@@ -172,10 +172,10 @@ def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fab
     for level in factors.get("fabric", []):
         if level not in fabrics and missing == "error":
             raise _fault(paper, f"{key}.factors.fabric", level, "a fabric of the testbed", fabrics)
-    if "fabric" in parameters and parameters["fabric"] not in fabrics:
-        raise _fault(
-            paper, f"{key}.parameters.fabric", parameters["fabric"], "a fabric of the testbed", fabrics
-        )
+    for name in ("fabric", "load_fabric"):
+        if name in parameters and parameters[name] not in fabrics:
+            where = f"{key}.parameters.{name}"
+            raise _fault(paper, where, parameters[name], "a fabric of the testbed", fabrics)
     known = STRUCTURAL | set(parameters) | set(experiment.get("hardware", {}).get("drive", {}))
     for factor in factors:
         if factor not in known:

@@ -176,6 +176,13 @@ def test_audit_recomputes_every_entry():
     assert model["recomputed"] == pytest.approx(308, rel=0.08) and not model["holds"]
 
 
+def test_cpu_is_compared_at_the_full_rate(complete):
+    test = next(c["test"] for c in LOADED.claims if c["id"] == "E-C40")
+    assert evaluate(test, Runs(complete, LOADED), LOADED).estimate == pytest.approx(0.2, rel=0.02)
+    scaled = evaluate(test, Runs(complete, LOADED, k=20), LOADED)
+    assert scaled.estimate == pytest.approx(4, rel=0.02) and scaled.unit == "cores"
+
+
 def test_curve_fit_tells_a_line_from_an_exponential():
     x = np.repeat([2.0, 4, 6, 8], 6)
     noise = np.random.default_rng(1).normal(0, 0.01, len(x))
