@@ -32,7 +32,7 @@ class Sample:
 
 
 class Runs:
-    """The table tidy/runs.csv, indexed by cell. `seed` starts every resampling; `k` is the testbed's scale."""
+    """The table tidy/runs.csv, indexed by cell. `seed` starts resampling; `k` is the testbed's scale."""
 
     def __init__(self, table: pd.DataFrame, paper: Paper, seed: int = 1, k: float = 1.0) -> None:
         self.paper, self.seed, self.k = paper, seed, k
