@@ -160,11 +160,9 @@ def _job(
     cell = model_cell(paper, experiment, levels, link, size)
     hardware = paper.experiments[experiment].get("hardware", {}).get("drive")
     if fractions and hardware:
-        # The drive that was emulated: its cache is smaller where the files are shorter.
+        # The drive that was emulated: its cache always holds one packet.
         k = paper.raw["scale"]["k"]
-        cell = replace(
-            cell, cache_bytes=Drive.scaled(hardware, k, fractions.get(experiment, 1.0), "").cache * k
-        )
+        cell = replace(cell, cache_bytes=Drive.scaled(hardware, k, "").cache * k)
     return experiment, levels, link, cell
 
 

@@ -1,0 +1,271 @@
+/* A spinning drive in front of a folder: delays the calls of unmodified programs that read and write there.
+ *
+ * Loaded with LD_PRELOAD. Every file below $WHITEWIRE_DRIVES/<n>/ lives on drive n. A drive is a server with one
+ * queue: a call of b bytes occupies it for b / rate seconds, and for one access time more whenever the drive has to
+ * move to another file (at most once for each write-back chunk of a file, as a kernel merges writes) or to another
+ * place in it. A call returns when the drive has reached it, less what the drive's cache may hold back; with O_DIRECT
+ * nothing is held back, and fsync waits for the whole queue. The queue is in memory shared by all processes.
+ *
+ * $WHITEWIRE_DRIVE_RATE bytes/s, _ACCESS seconds, _CHUNK bytes, _CACHE bytes. Without $WHITEWIRE_DRIVES it does nothing.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { DRIVES = 64, FILES = 65536 };
+
+struct drive {
+    double free_at;      /* CLOCK_MONOTONIC seconds at which the queue is empty */
+    unsigned long file;  /* the file (inode) the heads are at */
+};
+struct shared {
+    int ready;
+    pthread_mutex_t lock;
+    struct drive drive[DRIVES];
+};
+struct open_file {
+    int drive; /* 0: not on a drive */
+    int direct;
+    unsigned long inode;
+    long long since_access; /* bytes since the heads last had to come to this file */
+    long long next;         /* offset at which a sequential call would go on */
+};
+
+static struct open_file table[FILES];
+static struct shared *shared;
+static char root[4096];
+static size_t root_length;
+static double rate, access_time, cache;
+static long long chunk;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+#define REAL(name) \
+    static __typeof__(&name) real; \
+    if (!real) real = (__typeof__(&name))dlsym(RTLD_NEXT, #name)
+
+static double number(const char *name) {
+    const char *text = getenv(name);
+    return text ? atof(text) : 0;
+}
+
+static int real_open(const char *path, int flags, mode_t mode) {
+    REAL(open);
+    return real(path, flags, mode);
+}
+
+static void set_up(void) {
+    const char *where = getenv("WHITEWIRE_DRIVES");
+    if (!where || !*where || strlen(where) > sizeof root - 16) return;
+    rate = number("WHITEWIRE_DRIVE_RATE");
+    access_time = number("WHITEWIRE_DRIVE_ACCESS");
+    chunk = (long long)number("WHITEWIRE_DRIVE_CHUNK");
+    cache = number("WHITEWIRE_DRIVE_CACHE");
+    if (rate <= 0) return;
+    char path[4200];
+    snprintf(path, sizeof path, "%s/.queue", where);
+    int fd = real_open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0 || ftruncate(fd, sizeof *shared)) return;
+    struct shared *map = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (map == MAP_FAILED) return;
+    /* The first process makes the lock; the file lock keeps a second one from making it again. */
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    fcntl(fd, F_SETLKW, &whole);
+    if (!map->ready) {
+        pthread_mutexattr_t kind;
+        pthread_mutexattr_init(&kind);
+        pthread_mutexattr_setpshared(&kind, PTHREAD_PROCESS_SHARED);
+        pthread_mutexattr_setrobust(&kind, PTHREAD_MUTEX_ROBUST);
+        pthread_mutex_init(&map->lock, &kind);
+        map->ready = 1;
+    }
+    close(fd);
+    strcpy(root, where);
+    root_length = strlen(root);
+    shared = map;
+}
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
+static void wait_until(double when) {
+    struct timespec t = {.tv_sec = (time_t)when, .tv_nsec = (long)((when - (time_t)when) * 1e9)};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR) {}
+}
+
+static void lock(void) {
+    if (pthread_mutex_lock(&shared->lock) == EOWNERDEAD) pthread_mutex_consistent(&shared->lock);
+}
+
+/* Which drive a path is on: 0 for none. */
+static int drive_of(const char *path) {
+    pthread_once(&once, set_up);
+    if (!shared || !path || strncmp(path, root, root_length) || path[root_length] != '/') return 0;
+    int number = atoi(path + root_length + 1);
+    return number > 0 && number < DRIVES ? number : 0;
+}
+
+static int opened(int fd, int drive, int flags) {
+    if (fd < 0 || fd >= FILES) return fd;
+    struct stat about;
+    table[fd] = (struct open_file){0};
+    if (drive && !fstat(fd, &about) && S_ISREG(about.st_mode))
+        table[fd] = (struct open_file){.drive = drive, .direct = (flags & O_DIRECT) != 0, .inode = about.st_ino};
+    return fd;
+}
+
+/* Queue a call of `bytes` at `offset` (-1: where the file is) and wait for it. */
+static void serve(int fd, ssize_t bytes, long long offset) {
+    if (fd < 0 || fd >= FILES || !table[fd].drive || bytes <= 0) return;
+    struct open_file *file = &table[fd];
+    struct drive *drive = &shared->drive[file->drive];
+    int moved = offset >= 0 && offset != file->next;
+    file->next = (offset >= 0 ? offset : file->next) + bytes;
+    file->since_access += bytes;
+    lock();
+    double start = now(), cost = bytes / rate;
+    if (drive->free_at < start) drive->free_at = start;
+    if (moved || file->since_access >= chunk) {
+        if (moved || drive->file != file->inode) cost += access_time;
+        drive->file = file->inode;
+        file->since_access = 0;
+    }
+    drive->free_at += cost;
+    double until = drive->free_at - (file->direct ? 0 : cache / rate);
+    pthread_mutex_unlock(&shared->lock);
+    if (until > start) wait_until(until);
+}
+
+static void drain(int fd) {
+    if (fd < 0 || fd >= FILES || !table[fd].drive) return;
+    lock();
+    double until = shared->drive[table[fd].drive].free_at;
+    pthread_mutex_unlock(&shared->lock);
+    wait_until(until);
+}
+
+#define MODE_ARGUMENT \
+    mode_t mode = 0; \
+    if (flags & (O_CREAT | __O_TMPFILE)) { \
+        va_list rest; \
+        va_start(rest, flags); \
+        mode = va_arg(rest, mode_t); \
+        va_end(rest); \
+    }
+
+/* A file system in memory may refuse O_DIRECT; here it only tells the drive not to hold anything back. */
+#define KEPT(flags, drive) ((drive) ? (flags) & ~O_DIRECT : (flags))
+
+int open(const char *path, int flags, ...) {
+    MODE_ARGUMENT
+    int drive = drive_of(path);
+    return opened(real_open(path, KEPT(flags, drive), mode), drive, flags);
+}
+int open64(const char *path, int flags, ...) {
+    MODE_ARGUMENT
+    REAL(open64);
+    int drive = drive_of(path);
+    return opened(real(path, KEPT(flags, drive), mode), drive, flags);
+}
+int openat(int at, const char *path, int flags, ...) {
+    MODE_ARGUMENT
+    REAL(openat);
+    int drive = drive_of(path);
+    return opened(real(at, path, KEPT(flags, drive), mode), drive, flags);
+}
+int openat64(int at, const char *path, int flags, ...) {
+    MODE_ARGUMENT
+    REAL(openat64);
+    int drive = drive_of(path);
+    return opened(real(at, path, KEPT(flags, drive), mode), drive, flags);
+}
+int creat(const char *path, mode_t mode) { return open(path, O_CREAT | O_WRONLY | O_TRUNC, mode); }
+int close(int fd) {
+    REAL(close);
+    if (fd >= 0 && fd < FILES) table[fd].drive = 0;
+    return real(fd);
+}
+
+ssize_t write(int fd, const void *data, size_t bytes) {
+    REAL(write);
+    ssize_t done = real(fd, data, bytes);
+    serve(fd, done, -1);
+    return done;
+}
+ssize_t pwrite(int fd, const void *data, size_t bytes, off_t offset) {
+    REAL(pwrite);
+    ssize_t done = real(fd, data, bytes, offset);
+    serve(fd, done, offset);
+    return done;
+}
+ssize_t pwrite64(int fd, const void *data, size_t bytes, off64_t offset) {
+    REAL(pwrite64);
+    ssize_t done = real(fd, data, bytes, offset);
+    serve(fd, done, offset);
+    return done;
+}
+ssize_t writev(int fd, const struct iovec *parts, int count) {
+    REAL(writev);
+    ssize_t done = real(fd, parts, count);
+    serve(fd, done, -1);
+    return done;
+}
+ssize_t read(int fd, void *data, size_t bytes) {
+    REAL(read);
+    ssize_t done = real(fd, data, bytes);
+    serve(fd, done, -1);
+    return done;
+}
+ssize_t pread(int fd, void *data, size_t bytes, off_t offset) {
+    REAL(pread);
+    ssize_t done = real(fd, data, bytes, offset);
+    serve(fd, done, offset);
+    return done;
+}
+ssize_t pread64(int fd, void *data, size_t bytes, off64_t offset) {
+    REAL(pread64);
+    ssize_t done = real(fd, data, bytes, offset);
+    serve(fd, done, offset);
+    return done;
+}
+ssize_t sendfile(int to, int from, off_t *offset, size_t bytes) {
+    REAL(sendfile);
+    long long at = offset ? *offset : -1;
+    ssize_t done = real(to, from, offset, bytes);
+    serve(from, done, at);
+    return done;
+}
+ssize_t sendfile64(int to, int from, off64_t *offset, size_t bytes) {
+    REAL(sendfile64);
+    long long at = offset ? *offset : -1;
+    ssize_t done = real(to, from, offset, bytes);
+    serve(from, done, at);
+    return done;
+}
+int fsync(int fd) {
+    REAL(fsync);
+    int status = real(fd);
+    drain(fd);
+    return status;
+}
+int fdatasync(int fd) {
+    REAL(fdatasync);
+    int status = real(fd);
+    drain(fd);
+    return status;
+}

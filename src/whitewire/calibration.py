@@ -1,0 +1,140 @@
+"""Raw-link and drive probes before a block: they calibrate the testbed, and they are results of their own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from whitewire.drives import Drive
+from whitewire.errors import UserError
+from whitewire.parsers import Unreadable, fio, iperf3
+from whitewire.probes import fio as fio_probe
+from whitewire.probes import iperf3 as iperf3_probe
+from whitewire.testbed.base import Host, Testbed
+from whitewire.testbed.emulated import FRAME_SHARE
+
+ATTEMPTS = 3
+"""A probe beyond its bound is repeated so often before it stops the block: this machine may have been busy."""
+
+
+def probe_links(testbed: Testbed, fabrics: Sequence[str], seconds: float, streams: Sequence[int], every_pair: bool,
+                bound: float, folder: Path) -> list[dict]:  # fmt: skip
+    """iperf3 from every client to every DataNode (the direction in which puts send), on each fabric.
+
+    All clients send at once, each to another DataNode. `every_pair` false: one DataNode a client. `seconds`: length
+    of one test; `bound`: largest accepted relative error of the goodput. Raw output goes to `folder`; returns rows of
+    tidy/probes.csv. Raises UserError when a link stays beyond the bound.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    datanodes, clients = testbed.by_role("datanode"), testbed.by_role("client")
+    servers = [host.start(iperf3_probe.server(), folder / f"server-{host.name}.txt") for host in datanodes]
+    try:
+        for server in servers:
+            server.wait_ready("Server listening", timeout=20)
+        rows = []
+        for name in fabrics:
+            fabric = testbed.fabric(name)
+            for count in streams:
+                for turn in range(len(datanodes) if every_pair else 1):
+                    pairs = [(c, datanodes[(turn + 4 * i) % len(datanodes)]) for i, c in enumerate(clients)]
+
+                    def one(pair: tuple[Host, Host], fabric=fabric, count=count) -> dict:
+                        return _link(*pair, fabric, count, seconds, bound, folder)
+
+                    with ThreadPoolExecutor(len(pairs)) as pool:
+                        rows += [row for found in pool.map(one, pairs) for row in found]
+        return rows
+    finally:
+        for server in servers:
+            server.stop()
+
+
+def _link(
+    client: Host, server: Host, fabric, streams: int, seconds: float, bound: float, folder: Path
+) -> list[dict]:
+    expected = fabric.rate * FRAME_SHARE
+    size = int(fabric.rate * 1e6 / 8 * seconds)
+
+    def probe() -> tuple[float, str, list[dict]]:
+        done = client.run(iperf3_probe.client(server.name, streams, size), timeout=30 + 10 * seconds)
+        stem = f"iperf3-{fabric.name}-{client.name}-{server.name}-{streams}"
+        (folder / f"{stem}.json").write_bytes(done.stdout)
+        result = iperf3.parse(done.stdout)
+        error = result.goodput / expected - 1
+        base = {"probe": "iperf3", "fabric": fabric.name, "source": client.name, "destination": server.name,
+                "streams": streams, "operation": "send", "mode": ""}  # fmt: skip
+        return error, f"link {client.name} to {server.name} on {fabric.name}, {streams} streams", [
+            base | {"metric": "goodput", "value": result.goodput, "unit": "Mbit/s", "expected": expected,
+                    "error": error, "ok": abs(error) <= bound},
+            base | {"metric": "retransmits", "value": result.retransmits, "unit": "1", "expected": "", "error": "",
+                    "ok": True},
+            base | {"metric": "rtt", "value": result.rtt, "unit": "us", "expected": "", "error": "", "ok": True},
+        ]  # fmt: skip
+
+    return _until_within(probe, bound)
+
+
+def probe_drives(testbed: Testbed, drive: Drive, bound: float, folder: Path, nodes: int = 3) -> list[dict]:
+    """fio on the drive model of `nodes` DataNodes: sequential write and read, buffered and direct.
+
+    Returns rows of tidy/probes.csv (MB/s). Raises UserError when a drive stays beyond the relative `bound`.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    # Long against what the drive's cache hides, short enough to be run before every block.
+    size = int(max(16 * drive.cache, drive.rate * 0.7) // fio_probe.BLOCK + 1) * fio_probe.BLOCK
+    rows: list[dict] = []
+    for operation in ("write", "read"):
+        tests = [(host, mode, number) for host in testbed.by_role("datanode")[:nodes]
+                 for number, mode in enumerate(("buffered", "direct"), start=1)]  # fmt: skip
+
+        def one(test: tuple[Host, str, int], operation=operation) -> list[dict]:
+            return _drive(*test, operation, drive, size, bound, folder)
+
+        with ThreadPoolExecutor(3) as pool:
+            rows += [row for found in pool.map(one, tests) for row in found]
+    for host in testbed.by_role("datanode")[:nodes]:
+        host.run(["rm", "-rf", host.drive_root]).check()
+    return rows
+
+
+def _drive(
+    host: Host, mode: str, number: int, operation: str, drive: Drive, size: int, bound: float, folder: Path
+):
+    expected = drive.rate / 1e6
+    where = host.drive(number)
+
+    def probe() -> tuple[float, str, list[dict]]:
+        host.run(["mkdir", "-p", where]).check()
+        argv = fio_probe.sequential(where, operation, mode, size)
+        done = host.run(argv, env=drive.environment(host.drive_root), timeout=120)
+        (folder / f"fio-{host.name}-{operation}-{mode}.json").write_bytes(done.stdout)
+        value = fio.parse(done.stdout, operation)
+        error = value / expected - 1
+        row = {"probe": "fio", "fabric": "", "source": host.name, "destination": f"drive {number}", "streams": 1,
+               "operation": operation, "mode": mode, "metric": "bandwidth", "value": value, "unit": "MB/s",
+               "expected": expected, "error": error, "ok": abs(error) <= bound}  # fmt: skip
+        return error, f"drive {number} of {host.name}, {mode} {operation}", [row]
+
+    return _until_within(probe, bound)
+
+
+def _until_within(probe: Callable[[], tuple[float, str, list[dict]]], bound: float) -> list[dict]:
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            error, what, rows = probe()
+        except Unreadable as unreadable:
+            if attempt == ATTEMPTS:
+                raise UserError(f"calibration: {unreadable}") from None
+            continue
+        if abs(error) <= bound:
+            return rows
+    raise UserError(
+        f"calibration: {what}: {error:+.1%} of what is set, bound {bound:.1%}, in {ATTEMPTS} attempts: "
+        "nothing measured on this testbed now would count; is the machine busy?"
+    )
+
+
+def write(folder: Path, rows: Sequence[Mapping]) -> None:
+    (folder / "probes.json").write_text(json.dumps(list(rows), indent=1) + "\n")

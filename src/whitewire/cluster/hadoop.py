@@ -1,0 +1,154 @@
+"""What all Hadoop daemons and clients share: the JVM's command line and the configuration files."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+from whitewire.testbed.base import Host, Process, Testbed
+
+CLASS_LIST = "classes.list"
+
+LOG4J = """log4j.rootLogger=INFO,console
+log4j.appender.console=org.apache.log4j.ConsoleAppender
+log4j.appender.console.target=System.out
+log4j.appender.console.layout=org.apache.log4j.PatternLayout
+log4j.appender.console.layout.ConversionPattern=%d{ISO8601} %p %c{2}: %m%n
+log4j.logger.org.apache.hadoop.hdfs.server.datanode.DataNode.clienttrace=WARN
+log4j.logger.org.apache.hadoop.util.NativeCodeLoader=ERROR
+"""
+
+JVM_FLAGS = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Duser.timezone=UTC"]
+"""Cheap to start: the serial collector and the first compiler only. Many JVMs share few cores here."""
+
+
+@dataclass(frozen=True)
+class Installation:
+    """Where a testbed's hosts find Hadoop: folders of jars, our own jar, the class archive, the configuration."""
+
+    jars: Sequence[str]
+    configuration: str
+    archive: str | None
+    java: str = "java"
+
+    def argv(self, main: str, heap_mib: int, properties: Mapping[str, str], arguments: Sequence[str] = (),
+             class_list: str | None = None) -> list[str]:  # fmt: skip
+        """The command that runs a main class. The jars come first: a class archive fixes their order."""
+        argv = [self.java, f"-Xmx{heap_mib}m", *JVM_FLAGS]
+        if class_list:
+            argv += ["-Xshare:off", f"-XX:DumpLoadedClassList={class_list}"]
+        elif self.archive:
+            argv += [
+                f"-XX:SharedArchiveFile={self.archive}",
+                "-Xshare:auto",
+                "-Xlog:cds=off",
+                "-Xlog:cds+dynamic=off",
+            ]
+        argv += [f"-Dlog4j.configuration=file:{self.configuration}/log4j.properties"]
+        argv += [f"-D{name}={value}" for name, value in properties.items()]
+        return [*argv, "-cp", ":".join([*self.jars, self.configuration]), main, *arguments]
+
+
+def site_xml(values: Mapping[str, object]) -> bytes:
+    """A Hadoop configuration file with these values (${…} in a value is a system property of the JVM)."""
+    lines = [
+        f"<property><name>{escape(name)}</name><value>{escape(_text(value))}</value></property>"
+        for name, value in sorted(values.items())
+    ]
+    return ('<?xml version="1.0"?>\n<configuration>\n' + "\n".join(lines) + "\n</configuration>\n").encode()
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def write_configuration(testbed: Testbed, folder: str, values: Mapping[str, object]) -> None:
+    """Put the configuration on all hosts.
+
+    One site.xml, included by the four files that Hadoop reads: a key of HDFS that stands only in core-site.xml is
+    overridden by the defaults in the jars.
+    """
+    include = (
+        b'<?xml version="1.0"?>\n<configuration xmlns:xi="http://www.w3.org/2001/XInclude">\n'
+        b'<xi:include href="site.xml"/>\n</configuration>\n'
+    )
+    files = {"site.xml": site_xml(values), "log4j.properties": LOG4J.encode()}
+    files |= {f"{name}-site.xml": include for name in ("core", "hdfs", "mapred", "yarn")}
+    # The published jars lack the web pages' folders, without which NameNode and DataNode do not start.
+    files |= {f"webapps/{name}/.keep": b"" for name in ("hdfs", "datanode")}
+    for name, content in files.items():
+        testbed.share(f"{folder}/{name}", content)
+
+
+class Resident:
+    """A JVM on a host that runs Hadoop's command-line tools one after another (src/java/whitewire/Resident.java)."""
+
+    def __init__(self, host: Host, installation: Installation, log: Path, heap_mib: int = 384,
+                 environment: Mapping[str, str] | None = None, class_list: str | None = None) -> None:  # fmt: skip
+        self.host = host
+        argv = installation.argv("whitewire.Resident", heap_mib, {}, class_list=class_list)
+        self.process: Process = host.start(
+            argv, log, environment, f"client JVM on {host.name}", stdin=subprocess.PIPE
+        )
+        self.read_from = 0
+
+    def wait_ready(self, timeout: float = 30.0) -> None:
+        self.process.wait_ready("@ready", timeout=timeout)
+
+    def begin(self, tool: str, arguments: Sequence[str]) -> None:
+        """Hand the JVM a command; it starts at once."""
+        self.process.check()
+        self.read_from = self.process.log.stat().st_size
+        self.process.popen.stdin.write(("\t".join([tool, *arguments]) + "\n").encode())
+        self.process.popen.stdin.flush()
+
+    def done(self) -> bool:
+        return b"\n@end " in self._said()
+
+    def _said(self) -> bytes:
+        with self.process.log.open("rb") as log:
+            log.seek(self.read_from)
+            return b"\n" + log.read()
+
+    def result(self, timeout: float) -> Outcome:
+        """Wait for the command to end. Raises ProcessDied when the JVM dies, TimeoutError after `timeout` seconds."""
+        deadline = time.monotonic() + timeout
+        while not self.done():
+            self.process.check()
+            if time.monotonic() > deadline:
+                raise TimeoutError(
+                    f"{self.process.name}: no end after {timeout:.0f} s; {self.process.log_end(5)}"
+                )
+            time.sleep(0.01)
+        lines = self._said().decode(errors="replace").splitlines()
+        begin = next(line for line in lines if line.startswith("@begin "))
+        end = next(line for line in lines if line.startswith("@end "))
+        output = "\n".join(line for line in lines if line and not line.startswith("@"))
+        _, finished, status = end.split()
+        return Outcome(float(begin.split()[1]), float(finished), int(status), output)
+
+    def run(self, tool: str, arguments: Sequence[str], timeout: float = 60.0) -> Outcome:
+        self.begin(tool, arguments)
+        return self.result(timeout)
+
+    def stop(self) -> None:
+        self.process.popen.stdin.close()
+        self.process.stop()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One command of a resident JVM: begin and end (seconds since 1970), exit status, what it printed."""
+
+    begin: float
+    end: float
+    status: int
+    output: str
+
+    def to_json(self) -> str:
+        return json.dumps(self.__dict__)

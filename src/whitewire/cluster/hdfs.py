@@ -1,0 +1,204 @@
+"""HDFS on a testbed's hosts: one NameNode, DataNodes with their drives, resident client JVMs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from whitewire.cluster.hadoop import Installation, Outcome, Resident, write_configuration
+from whitewire.drives import Drive
+from whitewire.testbed.base import Host, Process, ProcessDied, Testbed
+
+NAMENODE = "org.apache.hadoop.hdfs.server.namenode.NameNode"
+DATANODE = "org.apache.hadoop.hdfs.server.datanode.DataNode"
+FS_SHELL = "org.apache.hadoop.fs.FsShell"
+DFS_ADMIN = "org.apache.hadoop.hdfs.tools.DFSAdmin"
+FSCK = "org.apache.hadoop.hdfs.tools.DFSck"
+PORT = 9000
+DATA_SOCKET_BUFFERS = (
+    "dfs.client.socket.send.buffer.size",
+    "dfs.datanode.transfer.socket.send.buffer.size",
+    "dfs.datanode.transfer.socket.recv.buffer.size",
+)
+
+
+def settings(block_size: int, replication: int, packet_size: int) -> dict[str, object]:
+    """hdfs-site values; sizes in bytes. What is not named here is Hadoop's default."""
+    return {
+        "fs.defaultFS": f"hdfs://namenode:{PORT}",
+        "hadoop.tmp.dir": "/tmp/hadoop",
+        "dfs.blocksize": block_size,
+        "dfs.replication": replication,
+        "dfs.client-write-packet-size": packet_size,
+        "dfs.namenode.fs-limits.min-block-size": 4096,
+        "dfs.namenode.name.dir": "file://${whitewire.name}",
+        "dfs.datanode.data.dir": "${whitewire.drives}",
+        "dfs.namenode.http-address": "namenode:9870",
+        "dfs.namenode.safemode.extension": 0,
+        "dfs.permissions.enabled": False,
+        # Nothing but the workload should use links, drives and cores: no scans, no forked helper commands.
+        "dfs.datanode.directoryscan.interval": -1,
+        "dfs.block.scanner.volume.bytes.per.second": -1,
+        "fs.getspaceused.classname": "org.apache.hadoop.fs.DFCachingGetSpaceUsed",
+        "hadoop.user.group.static.mapping.overrides": "root=root",
+        "dfs.datanode.fsdatasetcache.max.threads.per.volume": 1,
+        # The fixed buffers that HDFS gave its data sockets in the papers' years (DEFAULT_DATA_SOCKET_SIZE).
+        **dict.fromkeys(DATA_SOCKET_BUFFERS, 131072),
+        # The emulated hosts start together: look again soon for a NameNode that isn't there yet.
+        "ipc.client.connect.retry.interval": 100,
+        "ipc.client.connect.max.retries": 300,
+        "dfs.heartbeat.interval": 1,
+        # Lost replicas are copied as fast as links and drives allow, not as the NameNode paces it by default.
+        "dfs.namenode.redundancy.interval.seconds": 1,
+        "dfs.namenode.replication.work.multiplier.per.iteration": 20,
+        "dfs.namenode.replication.max-streams": 20,
+        "dfs.namenode.replication.max-streams-hard-limit": 40,
+    }
+
+
+class Hdfs:
+    """A running HDFS. `logs` is the folder for the daemons' logs; `image` a formatted name directory (tar)."""
+
+    def __init__(self, testbed: Testbed, installation: Installation, values: Mapping[str, object], drive: Drive,
+                 logs: Path, image: Path | None = None, class_lists: bool = False) -> None:  # fmt: skip
+        self.testbed, self.installation, self.values = testbed, installation, dict(values)
+        self.drive, self.logs, self.image, self.class_lists = drive, logs, image, class_lists
+        self.namenode_host = testbed.by_role("namenode")[0]
+        self.daemons: dict[str, Process] = {}
+        self.clients: list[Resident] = []
+        self.start_seconds = 0.0
+
+    # -- life ---------------------------------------------------------------------------------------------
+
+    def __enter__(self) -> Hdfs:
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *exception) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Bring everything up and wait until every DataNode has registered and every client is ready.
+
+        Raises ProcessDied with the end of the log of the daemon that died, TimeoutError likewise.
+        """
+        begin = time.monotonic()
+        write_configuration(self.testbed, self.installation.configuration, self.values)
+        datanodes = self.testbed.by_role("datanode")
+        with ThreadPoolExecutor(max_workers=4) as pool:
+            list(pool.map(self._start_datanode, datanodes))
+        self._start_namenode()
+        self.wait_registered(len(datanodes))
+        self.hdfs_seconds = time.monotonic() - begin
+        self._start_clients()
+        self.start_seconds = time.monotonic() - begin
+
+    def _list(self, name: str) -> str | None:
+        return f"/tmp/{name}.classes" if self.class_lists else None
+
+    def _start_namenode(self) -> None:
+        host = self.namenode_host
+        properties = {"whitewire.name": f"{host.folder}/name"}
+        host.run(["mkdir", "-p", f"{host.folder}/name"]).check()
+        if self.image and self.image.exists():
+            host.run(["tar", "-x", "-C", f"{host.folder}/name"], stdin=self.image.read_bytes()).check()
+        else:
+            argv = self.installation.argv(NAMENODE, 256, properties, ["-format", "-nonInteractive"])
+            host.run(argv).check()
+        argv = self.installation.argv(NAMENODE, 256, properties, class_list=self._list("namenode"))
+        self.daemons[host.name] = host.start(argv, self.logs / f"{host.name}.log", name="NameNode")
+
+    def _start_datanode(self, host: Host) -> None:
+        drives = [host.drive(number) for number in range(1, self.drive.count + 1)]
+        host.run(["mkdir", "-p", *drives]).check()
+        properties = {"whitewire.drives": ",".join(f"file://{folder}" for folder in drives)}
+        argv = self.installation.argv(DATANODE, 160, properties, class_list=self._list("datanode"))
+        self.daemons[host.name] = host.start(
+            argv,
+            self.logs / f"{host.name}.log",
+            self.drive.environment(host.drive_root),
+            name=f"DataNode {host.name}",
+        )
+
+    def _start_clients(self) -> None:
+        self.clients = [
+            Resident(host, self.installation, self.logs / f"{host.name}.log", class_list=self._list("client"))
+            for host in self.testbed.by_role("client")
+        ]
+        for client in self.clients:
+            client.wait_ready()
+
+    def wait_registered(self, count: int, timeout: float = 60.0) -> None:
+        """Wait until `count` DataNodes have registered and reported every drive, and the NameNode takes writes."""
+        namenode = self.daemons[self.namenode_host.name]
+        deadline = time.monotonic() + timeout
+        pattern = (
+            r"processReport 0x[0-9a-f]+ with lease ID 0x[0-9a-f]+: from storage \S+ node DatanodeRegistration"
+        )
+        while True:
+            try:
+                namenode.wait_ready(pattern, count * self.drive.count, timeout=0.5)
+                return
+            except TimeoutError:
+                for daemon in self.daemons.values():
+                    daemon.check()
+                if time.monotonic() > deadline:
+                    raise
+
+    def check(self) -> None:
+        """Raise ProcessDied, with the name and the end of the log, when a daemon or a client has ended."""
+        for daemon in self.daemons.values():
+            daemon.check()
+        for client in self.clients:
+            client.process.check()
+
+    def dead(self) -> list[str]:
+        """Names of the daemons that have ended."""
+        return [daemon.name for daemon in self.daemons.values() if not daemon.alive]
+
+    def stop(self) -> None:
+        processes = [client.process for client in self.clients] + list(self.daemons.values())
+        for process in processes:
+            if process.alive:
+                process.popen.kill()
+        for process in processes:
+            process.popen.wait(timeout=10)
+        self.clients, self.daemons = [], {}
+
+    # -- use ----------------------------------------------------------------------------------------------
+
+    def shell(self, *arguments: str, timeout: float = 60.0) -> Outcome:
+        """Run a file system command (hdfs dfs …) in the first client's JVM."""
+        return self.clients[0].run(FS_SHELL, arguments, timeout)
+
+    def remove(self, path: str) -> None:
+        """Delete a path for good. Raises ProcessDied or RuntimeError."""
+        outcome = self.shell("-rm", "-r", "-f", "-skipTrash", path)
+        if outcome.status != 0:
+            raise RuntimeError(f"hdfs dfs -rm {path}: status {outcome.status}: {outcome.output[-300:]}")
+
+    def blocks(self, path: str) -> str:
+        """What fsck says of a path's files, blocks and replicas (verbatim)."""
+        return self.clients[0].run(FSCK, [path, "-files", "-blocks", "-locations"]).output
+
+    def log_position(self) -> int:
+        return self.daemons[self.namenode_host.name].log.stat().st_size
+
+    def log_since(self, position: int) -> str:
+        """The NameNode's log from a position on: the audit lines say when each file was created and renamed."""
+        with self.daemons[self.namenode_host.name].log.open("rb") as log:
+            log.seek(position)
+            return log.read().decode(errors="replace")
+
+    def processes(self) -> dict[str, Process]:
+        """Every process by the name of its host."""
+        return self.daemons | {client.host.name: client.process for client in self.clients}
+
+
+__all__ = ["Hdfs", "ProcessDied", "settings"]

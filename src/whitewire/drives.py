@@ -1,0 +1,48 @@
+"""The drive model: what a node's drives can do, as environment variables for src/drive/drive.c."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Drive:
+    """The drives of one node as they are set on the testbed (already divided by k).
+
+    count: drives a node; rate: bytes/s of one sequential stream; access_time: seconds to come to another place;
+    chunk: bytes a kernel writes back before it turns to another file; cache: bytes that may wait in the drive.
+    """
+
+    count: int
+    rate: float
+    access_time: float
+    chunk: float
+    cache: float
+    library: str
+
+    @classmethod
+    def scaled(cls, hardware: Mapping, k: float, library: str) -> Drive:
+        """From the full-scale `hardware.drive` of an experiment. Sizes shrink by k and rates with them, so times stay.
+
+        The cache too shrinks by k only, as blocks do: it empties between the blocks that a drive gets. One packet
+        of HDFS always fits."""
+        return cls(
+            count=int(hardware["count"]),
+            rate=hardware["rate_mb_per_s"] * 1e6 / k,
+            access_time=hardware["access_time_ms"] * 1e-3,
+            chunk=hardware["writeback_chunk_bytes"] / k,
+            cache=max(65536.0, hardware["cache_bytes"] / k),
+            library=library,
+        )
+
+    def environment(self, root: str) -> dict[str, str]:
+        """What a program needs so that files below root/1, root/2, … are on drives 1, 2, …"""
+        return {
+            "LD_PRELOAD": self.library,
+            "WHITEWIRE_DRIVES": root,
+            "WHITEWIRE_DRIVE_RATE": repr(self.rate),
+            "WHITEWIRE_DRIVE_ACCESS": repr(self.access_time),
+            "WHITEWIRE_DRIVE_CHUNK": repr(self.chunk),
+            "WHITEWIRE_DRIVE_CACHE": repr(self.cache),
+        }

@@ -1,0 +1,233 @@
+"""One run on a cluster that is up: put the fabric, start the workload, sample, and collect what happened."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from whitewire.cluster import hdfs
+from whitewire.cluster.hdfs import Hdfs
+from whitewire.monitor.samples import Sampler, cpu_seconds, to_csv
+from whitewire.parsers import namenode
+from whitewire.testbed.base import CommandFailed, ProcessDied
+from whitewire.testbed.emulated import EmulatedTestbed
+from whitewire.workloads import hdfs_put, rereplicate
+
+DATA = "/data"
+"""The only folder of HDFS that a run uses; emptied before each run."""
+
+
+class RunFailed(RuntimeError):
+    """The workload did not do what it should; the message is the cause in one line."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run is made of: its design row, the levels with their types, parameters at full scale, its scale."""
+
+    row: Mapping[str, Any]
+    levels: Mapping[str, Any]
+    parameters: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    scale: Any
+    expected_seconds: float
+
+    @property
+    def timeout(self) -> float:
+        return 60 + 8 * self.expected_seconds
+
+    @property
+    def title(self) -> str:
+        levels = " ".join(f"{name}={level}" for name, level in self.levels.items())
+        return f"{self.row['experiment']} {levels} (replicate {self.row['replicate']})"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run left: its record (run.json) and verbatim files by name."""
+
+    record: dict[str, Any]
+    files: dict[str, str]
+
+
+def source_files(testbed: EmulatedTestbed, size: int, count: int) -> list[str]:
+    """`count` files of `size` random bytes on every client, as paths; made once and warm in memory from then on.
+
+    They are names of one file: what a client reads is not what is measured.
+    """
+    folder = f"/tmp/source/{size}"
+    paths = [f"{folder}/put{number}" for number in range(1, count + 1)]
+    for host in testbed.by_role("client"):
+        if host.run(["test", "-e", paths[-1]]).status == 0:
+            continue
+        host.run(["mkdir", "-p", folder]).check()
+        if host.run(["test", "-e", paths[0]]).status != 0:
+            host.run(["dd", "if=/dev/urandom", f"of={paths[0]}", f"bs={size}", "count=1", "iflag=fullblock",
+                      "status=none"]).check()  # fmt: skip
+        for path in paths[1:]:
+            host.run(["ln", "-f", paths[0], path]).check()
+    return paths
+
+
+def _empty(cluster: Hdfs, clients: int) -> None:
+    cluster.remove(DATA)
+    folders = [f"{DATA}/client{number}" for number in range(1, clients + 1)]
+    if cluster.shell("-mkdir", "-p", *folders).status != 0:
+        raise RunFailed("the folders of the run could not be made in HDFS")
+
+
+def _put_all(cluster: Hdfs, run: Run, settings: Mapping[str, Any]) -> list:
+    """All clients put all their files at one signal; returns the outcomes of the clients' commands."""
+    clients = cluster.clients[: run.parameters["clients"]]
+    files = source_files(cluster.testbed, run.scale.file_bytes, run.parameters["puts_per_client"])
+    options = {"dfs.blocksize": run.scale.block_bytes} | dict(settings)
+    for number, client in enumerate(clients, start=1):
+        client.begin(hdfs.FS_SHELL, hdfs_put.put(files, f"{DATA}/client{number}", options))
+    _watch(cluster, lambda: all(client.done() for client in clients), run.timeout)
+    return [client.result(timeout=1) for client in clients]
+
+
+def _watch(cluster: Hdfs, finished: Callable[[], bool], timeout: float) -> None:
+    """Wait until `finished`; a daemon that ends meanwhile ends the run with its name."""
+    deadline = time.monotonic() + timeout
+    while not finished():
+        cluster.check()
+        if time.monotonic() > deadline:
+            raise RunFailed(f"no end after {timeout:.0f} s")
+        time.sleep(0.02)
+    cluster.check()
+
+
+def _observed(cluster: Hdfs, run: Run, act: Callable[[], dict[str, Any]]) -> Result:
+    """Do `act` between two readings of all counters, sampled; the record holds what they say."""
+    testbed: EmulatedTestbed = cluster.testbed
+    fabric = testbed.fabric(run.parameters["fabric"], _port_buffer(run))
+    position = cluster.log_position()
+    again, drops = testbed.tcp_retransmits(), testbed.queue_drops()
+    used, before = cpu_seconds(cluster.processes()), testbed.counters()
+    with Sampler(testbed) as sampler:
+        done = act()
+    after, used_after = testbed.counters(), cpu_seconds(cluster.processes())
+    log = cluster.log_since(position)
+    record = {
+        **{name: run.row[name] for name in ("run_id", "block", "order", "experiment", "workload", "replicate", "seed")},
+        "factors": dict(run.levels),
+        "fabric": {"name": fabric.name, "rate": fabric.rate, "full_scale_rate": fabric.full_scale_rate},
+        "scale": {"k": run.scale.k, "data_fraction": run.scale.data_fraction,
+                  "block_bytes": run.scale.block_bytes, "file_bytes": run.scale.file_bytes},
+        "clients": run.parameters["clients"],
+        "replication": run.parameters["replication"],
+        "client_hosts": [host.name for host in testbed.by_role("client")],
+        "datanode_hosts": [host.name for host in testbed.by_role("datanode")],
+        "links_before": before,
+        "links_after": after,
+        "cpu_seconds": {name: used_after[name] - used[name] for name in used},
+        "tcp_retransmits": sum(testbed.tcp_retransmits().values()) - sum(again.values()),
+        "queue_drops": testbed.queue_drops() - drops,
+        **done,
+    }  # fmt: skip
+    audit = "\n".join(line for line in log.splitlines() if "FSNamesystem.audit" in line)
+    return Result(record, {"samples.csv": to_csv(sampler.samples), "namenode-audit.txt": audit + "\n"})
+
+
+def _port_buffer(run: Run) -> int | None:
+    kib = run.levels.get("switch_buffer_kib")
+    return int(kib * 1024) if kib else None
+
+
+def _placement(cluster: Hdfs) -> tuple[list[dict[str, Any]], str]:
+    names = {host.address: host.name for host in cluster.testbed.hosts}
+    text = cluster.blocks(DATA)
+    found = [
+        {"file": block.path, "block_index": block.index, "bytes": block.length,
+         "datanodes": [names.get(address, address) for address in block.addresses]}
+        for block in namenode.blocks(text)
+    ]  # fmt: skip
+    return found, text
+
+
+def run_hdfs_put(cluster: Hdfs, run: Run) -> Result:
+    """Clients × puts, started together. Raises RunFailed when a put failed, ProcessDied when a daemon died."""
+    clients, puts = run.parameters["clients"], run.parameters["puts_per_client"]
+    source_files(cluster.testbed, run.scale.file_bytes, puts)
+    _empty(cluster, clients)
+    outcomes: list = []
+
+    def act() -> dict[str, Any]:
+        outcomes.extend(_put_all(cluster, run, run.settings))
+        return {"busy_clients": [client.host.name for client in cluster.clients[:clients]]}
+
+    result = _observed(cluster, run, act)
+    files = result.files | {f"client{n}.txt": o.output + "\n" for n, o in enumerate(outcomes, start=1)}
+    placement, fsck = _placement(cluster)
+    files["fsck.txt"] = fsck + "\n"
+    operations = namenode.operations(files["namenode-audit.txt"])
+    # With several threads the shell ends with status 0 even when a copy failed: count what the NameNode completed.
+    failed = next((outcome for outcome in outcomes if outcome.status != 0), None)
+    if failed or len(operations) != clients * puts:
+        said = next((line for o in outcomes for line in o.output.splitlines() if line.strip()), "no message")
+        raise RunFailed(f"{len(operations)} of {clients * puts} puts completed: {said[:200]}")
+    written = sum(block["bytes"] for block in placement)
+    if written != clients * puts * run.scale.file_bytes:
+        raise RunFailed(f"HDFS holds {written} bytes, expected {clients * puts * run.scale.file_bytes}")
+    record = result.record | {
+        "start": min(operation.start for operation in operations),
+        "end": max(operation.end for operation in operations),
+        "commands": [{"begin": outcome.begin, "end": outcome.end, "status": outcome.status} for outcome in outcomes],
+        "operations": [
+            {"client": o.path.split("/")[2], "operation": o.path.split("/")[3], "bytes": run.scale.file_bytes,
+             "start": o.start, "end": o.end}
+            for o in operations
+        ],
+        "placement": placement,
+    }  # fmt: skip
+    return Result(record, files)
+
+
+def run_rereplicate(cluster: Hdfs, run: Run) -> Result:
+    """Files with one replica get the full number: how long until every block has it?
+
+    What HDFS does after losing replicas, without the minutes in which it only waits for a lost node to come back.
+    """
+    clients, replication = run.parameters["clients"], run.parameters["replication"]
+    lost = run.parameters["lost_replicas"]
+    _empty(cluster, clients)
+    cluster.testbed.fabric(run.parameters["load_fabric"])
+    _put_all(cluster, run, {"dfs.replication": replication - lost})
+    placement, fsck = _placement(cluster)
+    expected = clients * run.parameters["puts_per_client"] * run.scale.file_bytes
+    if sum(block["bytes"] for block in placement) != expected:
+        raise RunFailed("the files to copy were not written whole")
+
+    def act() -> dict[str, Any]:
+        outcome = cluster.shell(*rereplicate.raise_replication(DATA, replication))
+        if outcome.status != 0:
+            raise RunFailed(f"hdfs dfs -setrep: status {outcome.status}: {outcome.output[:200]}")
+        end = 0.0
+
+        def complete() -> bool:
+            nonlocal end
+            report = cluster.clients[0].run(hdfs.DFS_ADMIN, ["-report"])
+            end = report.begin
+            return namenode.low_redundancy(report.output) == 0
+
+        _watch(cluster, complete, run.timeout)
+        return {"start": outcome.begin, "end": end, "busy_clients": []}
+
+    result = _observed(cluster, run, act)
+    placement, after = _placement(cluster)
+    short = sum(len(set(block["datanodes"])) < replication for block in placement)
+    if short:
+        raise RunFailed(f"{short} blocks have fewer than {replication} replicas at the end")
+    copied = {"bytes_copied": expected * lost, "blocks_copied": len(placement) * lost, "placement": placement}
+    return Result(
+        result.record | copied, result.files | {"fsck-before.txt": fsck + "\n", "fsck.txt": after + "\n"}
+    )
+
+
+WORKLOADS = {"hdfs_put": run_hdfs_put, "rereplicate": run_rereplicate}
+
+FAILURES = (RunFailed, ProcessDied, CommandFailed, TimeoutError, RuntimeError, OSError)
+"""What makes a run invalid and not the block."""

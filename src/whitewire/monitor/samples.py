@@ -1,0 +1,84 @@
+"""Samples the links and the processors while a run goes on, in a thread of its own."""
+
+from __future__ import annotations
+
+import csv
+import io
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from whitewire.testbed.base import Process, Testbed
+
+PERIOD = 0.1
+"""Seconds between samples (10 Hz)."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """At one moment (seconds since 1970): clock ticks of all processors, idle ones, link bytes by host."""
+
+    time: float
+    ticks: int
+    idle_ticks: int
+    links: dict[str, dict[str, int]]
+
+
+def processor_ticks() -> tuple[int, int]:
+    """(all, idle) ticks of the machine since it started, from /proc/stat (proc_stat(5)); I/O wait is idle."""
+    fields = [int(field) for field in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+    return sum(fields), fields[3] + fields[4]
+
+
+@dataclass
+class Sampler:
+    """`with Sampler(testbed) as sampler:` samples until the block ends; then `samples` holds all of it."""
+
+    testbed: Testbed
+    samples: list[Sample] = field(default_factory=list)
+
+    def __enter__(self) -> Sampler:
+        self._stop = threading.Event()
+        self.take()
+        self._thread = threading.Thread(target=self._go_on, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exception) -> None:
+        self._stop.set()
+        self._thread.join()
+        self.take()
+
+    def take(self) -> None:
+        ticks, idle = processor_ticks()
+        self.samples.append(Sample(time.time(), ticks, idle, self.testbed.counters()))
+
+    def _go_on(self) -> None:
+        following = time.monotonic() + PERIOD
+        while not self._stop.wait(max(0.0, following - time.monotonic())):
+            following += PERIOD
+            try:
+                self.take()
+            except OSError:  # the testbed ended under us: the run says so
+                return
+
+
+COLUMNS = ("time", "ticks", "idle_ticks")
+
+
+def to_csv(samples: list[Sample]) -> str:
+    """One line a sample; for each host `<host>.egress` and `<host>.ingress`, bytes since the link came up."""
+    hosts = list(samples[0].links)
+    output = io.StringIO()
+    writer = csv.writer(output, lineterminator="\n")
+    writer.writerow([*COLUMNS, *(f"{host}.{way}" for host in hosts for way in ("egress", "ingress"))])
+    for sample in samples:
+        links = [sample.links[host][way] for host in hosts for way in ("egress", "ingress")]
+        writer.writerow([f"{sample.time:.6f}", sample.ticks, sample.idle_ticks, *links])
+    return output.getvalue()
+
+
+def cpu_seconds(processes: dict[str, Process]) -> dict[str, float]:
+    """CPU seconds used so far by each host's process."""
+    return {name: process.cpu_seconds() for name, process in processes.items()}

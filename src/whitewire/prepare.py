@@ -1,0 +1,97 @@
+"""Makes once what every cluster start then shares: the archive of loaded classes and a formatted NameNode image."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from whitewire.cluster import hdfs
+from whitewire.cluster.hadoop import Resident
+from whitewire.config import load_testbed
+from whitewire.drives import Drive
+from whitewire.software import ARCHIVE, ARCHIVES, DRIVE_LIBRARY, IMAGE, binds, installation
+from whitewire.testbed.base import Testbed
+from whitewire.testbed.emulated import ROOT, EmulatedTestbed
+
+ROLES = {"namenode": 1, "datanode": 3, "client": 1}
+UNHURRIED = {
+    "count": 1,
+    "rate_mb_per_s": 1e4,
+    "access_time_ms": 0,
+    "writeback_chunk_bytes": 1 << 22,
+    "cache_bytes": 0,
+}
+
+
+def prepare() -> None:
+    """Write the class archive and the NameNode image into the cache, from a small cluster that really runs.
+
+    The class archive (JDK, application class-data sharing) holds the classes that NameNode, DataNode and client
+    loaded there; a JVM then maps them instead of reading 190 jars.
+    """
+    shutil.rmtree(ARCHIVES, ignore_errors=True)
+    folders = binds()
+    bare = installation(use_archive=False)
+    drive = Drive.scaled(UNHURRIED, 1, DRIVE_LIBRARY)
+    with tempfile.TemporaryDirectory(prefix="whitewire-") as logs:
+        with EmulatedTestbed(load_testbed("emulated"), ROLES, 1, folders) as testbed:
+            testbed.fabric("10gbe")
+            values = hdfs.settings(1 << 20, 3, 65536)
+            with hdfs.Hdfs(testbed, bare, values, drive, Path(logs), class_lists=True) as cluster:
+                _exercise(testbed, cluster.clients[0])
+                for daemon in (*[client.process for client in cluster.clients], *cluster.daemons.values()):
+                    daemon.stop()
+                classes = _classes(testbed)
+            _dump(testbed, bare, classes)
+            _format(testbed, bare)
+
+
+def _exercise(testbed: Testbed, client: Resident) -> None:
+    """Use what a measurement uses, so that its classes are in the list."""
+    host = client.host
+    host.run(["dd", "if=/dev/zero", "of=/tmp/a", "bs=1M", "count=3", "status=none"]).check()
+    host.run(["cp", "/tmp/a", "/tmp/b"]).check()
+    for tool, *arguments in (
+        (hdfs.FS_SHELL, "-mkdir", "-p", "/x"),
+        (hdfs.FS_SHELL, "-put", "-t", "2", "/tmp/a", "/tmp/b", "/x"),
+        (hdfs.FS_SHELL, "-get", "/x/a", "/tmp/c"),
+        (hdfs.FSCK, "/x", "-files", "-blocks", "-locations"),
+        (hdfs.DFS_ADMIN, "-report"),
+        (hdfs.FS_SHELL, "-rm", "-r", "-skipTrash", "/x"),
+    ):
+        client.run(tool, arguments)
+
+
+def _classes(testbed: Testbed) -> bytes:
+    lists = [testbed.by_role(role)[0].get(f"/tmp/{role}.classes") for role in ROLES]
+    seen = dict.fromkeys(
+        line for text in lists for line in text.splitlines() if line and not line.startswith(b"#")
+    )
+    # Generated call sites belong to the run that loaded them.
+    return b"\n".join(line for line in seen if not line.startswith(b"@lambda")) + b"\n"
+
+
+def _dump(testbed: Testbed, bare, classes: bytes) -> None:
+    host = testbed.by_role("client")[0]
+    host.put(classes, "/tmp/all.classes")
+    argv = [bare.java, "-Xshare:dump", "-XX:+UseSerialGC", "-XX:SharedClassListFile=/tmp/all.classes"]
+    argv += ["-XX:SharedArchiveFile=/tmp/hadoop.jsa", "-Xlog:cds=off", "-cp", ":".join(bare.jars)]
+    host.run(argv).check()
+    _write(ARCHIVE, host.get("/tmp/hadoop.jsa"))
+
+
+def _format(testbed: Testbed, bare) -> None:
+    host = testbed.by_role("namenode")[0]
+    folder = f"{ROOT}/hosts/fresh"
+    properties = {"whitewire.name": folder}
+    host.run(["mkdir", "-p", folder]).check()
+    host.run(bare.argv(hdfs.NAMENODE, 256, properties, ["-format", "-nonInteractive"])).check()
+    _write(IMAGE, host.run(["tar", "-c", "-C", folder, "."]).check().stdout)
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Whole or not at all."""
+    beside = path.with_suffix(".part")
+    beside.write_bytes(content)
+    beside.rename(path)

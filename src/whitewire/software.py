@@ -1,0 +1,31 @@
+"""Where the programs are that an emulated testbed's hosts run, and how the hosts see them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from whitewire.cluster.hadoop import Installation
+from whitewire.config import HOME
+from whitewire.errors import UserError
+from whitewire.testbed.emulated import ROOT
+
+CACHE = HOME / ".cache"
+HADOOP, LIBRARIES, ARCHIVES = CACHE / "hadoop", CACHE / "lib", CACHE / "archives"
+ARCHIVE, IMAGE = ARCHIVES / "hadoop.jsa", ARCHIVES / "namenode.tar"
+DRIVE_LIBRARY = f"{ROOT}/lib/libdrive.so"
+
+
+def binds() -> dict[str, Path]:
+    """The folders that every host sees read-only below ROOT. Raises UserError when set-up hasn't made them."""
+    ARCHIVES.mkdir(parents=True, exist_ok=True)
+    for path in (HADOOP, LIBRARIES / "libdrive.so", LIBRARIES / "whitewire.jar"):
+        if not path.exists():
+            raise UserError(f"{path}: not there, expected after set-up; run `make setup`")
+    return {"hadoop": HADOOP, "lib": LIBRARIES, "archives": ARCHIVES}
+
+
+def installation(use_archive: bool = True) -> Installation:
+    """Hadoop as the hosts see it. The same path on every machine, so that a class archive stays valid."""
+    jars = [f"{ROOT}/hadoop/{jar.name}" for jar in sorted(HADOOP.glob("*.jar"))]
+    archive = f"{ROOT}/archives/{ARCHIVE.name}" if use_archive and ARCHIVE.exists() else None
+    return Installation([*jars, f"{ROOT}/lib/whitewire.jar"], f"{ROOT}/conf", archive)

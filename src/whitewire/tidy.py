@@ -1,0 +1,203 @@
+"""The tidy stage: raw results of all blocks become long tables, described by a data package."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from whitewire import config, design, metrics
+from whitewire.errors import UserError
+from whitewire.journal import read_runs
+from whitewire.paper import Paper, load_paper
+
+RUN = ("run_id", "attempt", "block", "order", "experiment", "replicate")
+MEASURED = ("metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid", "why_invalid")
+TABLES: dict[str, tuple[str, ...]] = {
+    "series.csv.gz": ("run_id", "time", "host", "series", "value", "unit"),
+    "operations.csv": ("run_id", "client", "operation", "bytes", "start", "end"),
+    "probes.csv": ("block", "probe", "fabric", "source", "destination", "streams", "operation", "mode", "metric",
+                   "value", "unit", "expected", "error", "ok"),
+    "topology.csv": ("host", "role", "address"),
+    "placement.csv": ("run_id", "file", "block_index", "datanode"),
+    "scale.csv": ("experiment", "testbed", "kind", "k", "data_fraction"),
+}  # fmt: skip
+NUMBERS = {"value", "full_scale_value", "time", "start", "end", "expected", "error", "data_fraction", "k"}
+INTEGERS = {"attempt", "order", "replicate", "bytes", "block_index", "streams"}
+BOOLEANS = {"valid", "ok"}
+DESCRIPTIONS = {
+    "run_id": "the run; unique for what it measures, see docs/architecture.md",
+    "attempt": "number of the attempt at this run; only the last can be valid",
+    "value": "as measured on the testbed, in the unit beside it",
+    "full_scale_value": "rates × k, times ÷ data fraction, bytes × k ÷ data fraction; empty where nothing scales",
+    "time": "seconds since the run's start",
+    "start": "seconds since the run's first start",
+    "end": "seconds since the run's first start",
+    "expected": "what the probe should show for what is set",
+    "error": "value ÷ expected − 1",
+    "k": "by which every rate and size is divided",
+    "data_fraction": "share of the full-scale file that a run writes",
+}
+
+
+def tidy(paper: str, results: Path) -> None:
+    """Read results/design.csv and results/raw, write results/tidy. Raises UserError naming a file that is not whole."""
+    results = Path(results)
+    testbed = results.parent.name
+    description = config.load_testbed(testbed)
+    loaded = load_paper(config.paper_path(paper), description["fabrics"])
+    rows = design.read_csv(results / "design.csv")
+    blocks = list(dict.fromkeys(row["block"] for row in rows))
+    wanted = {row["run_id"] for row in rows}
+    runs = [
+        (folder, record) for folder, record in _runs(results / "raw", blocks) if record["run_id"] in wanted
+    ]
+    target = results / "tidy"
+    target.mkdir(parents=True, exist_ok=True)
+    factors = loaded.factors
+    columns = {"runs.csv": (*RUN, *factors, *MEASURED), **TABLES}
+    tables: dict[str, Iterable[Mapping]] = {
+        "runs.csv": [row for folder, record in runs for row in _metric_rows(folder, record, factors)],
+        "series.csv.gz": (
+            row for folder, record in runs if record["valid"] for row in _series(folder, record)
+        ),
+        "operations.csv": [row for _, record in runs if record["valid"] for row in _operations(record)],
+        "probes.csv": [row for block in blocks for row in _probes(results / "raw" / block)],
+        "topology.csv": _topology(results / "raw", blocks),
+        "placement.csv": [row for _, record in runs if record["valid"] for row in _placement(record)],
+        "scale.csv": _scale(loaded, testbed, description, rows),
+    }
+    for name, content in tables.items():
+        _write(target / name, columns[name], content)
+    (target / "datapackage.json").write_text(json.dumps(_package(paper, columns, factors), indent=1) + "\n")
+
+
+def _runs(raw: Path, blocks: Sequence[str]) -> list[tuple[Path, dict]]:
+    try:
+        return read_runs(raw, blocks)
+    except ValueError as error:
+        raise UserError(f"{raw}: a run.json is not whole JSON: {error}") from None
+
+
+def _metric_rows(folder: Path, record: Mapping, factors: Sequence[str]) -> Iterable[dict]:
+    base = {name: record.get(name, "") for name in RUN}
+    base |= {name: record["factors"].get(name, "") for name in factors}
+    base |= {"valid": _text(record["valid"]), "why_invalid": record["why_invalid"]}
+    samples = folder / "samples.csv"
+    if "start" not in record or not samples.exists():
+        yield base | {"metric": "", "value": "", "unit": "", "full_scale_value": "", "full_scale_unit": ""}
+        return
+    found = metrics.OF[record["workload"]](record, metrics.read_samples(samples.read_text()))
+    scale = record["scale"]
+    for metric, (value, unit) in found.items():
+        full = metrics.full_scale(value, unit, scale["k"], scale["data_fraction"])
+        yield base | {
+            "metric": metric, "value": _number(value), "unit": unit,
+            "full_scale_value": _number(full[0]) if full else "", "full_scale_unit": full[1] if full else "",
+        }  # fmt: skip
+
+
+def _series(folder: Path, record: Mapping) -> Iterable[dict]:
+    samples = metrics.read_samples((folder / "samples.csv").read_text())
+    start, end = record["start"], record["end"]
+    hosts = {name: samples.links[f"{name}.egress"] for name in record["client_hosts"]}
+    hosts["all clients"] = samples.total(record["client_hosts"], "egress")
+    for host, totals in hosts.items():
+        for i in range(1, len(samples.time)):
+            # One sample before and after the run, so that its edges are seen.
+            if not start - 0.15 <= samples.time[i] <= end + 0.15:
+                continue
+            rate = (totals[i] - totals[i - 1]) / (samples.time[i] - samples.time[i - 1]) / 1e6
+            yield {"run_id": record["run_id"], "time": f"{samples.time[i] - start:.3f}", "host": host,
+                   "series": "egress", "value": _number(rate), "unit": "MB/s"}  # fmt: skip
+    for moment, share in metrics.idle_shares(samples, start, end):
+        yield {"run_id": record["run_id"], "time": f"{moment:.3f}", "host": "machine", "series": "cpu_idle",
+               "value": _number(share), "unit": "1"}  # fmt: skip
+
+
+def _operations(record: Mapping) -> Iterable[dict]:
+    for operation in record.get("operations", []):
+        yield {
+            "run_id": record["run_id"], "client": operation["client"], "operation": operation["operation"],
+            "bytes": operation["bytes"], "start": f"{operation['start'] - record['start']:.3f}",
+            "end": f"{operation['end'] - record['start']:.3f}",
+        }  # fmt: skip
+
+
+def _placement(record: Mapping) -> Iterable[dict]:
+    for block in record.get("placement", []):
+        for datanode in block["datanodes"]:
+            yield {"run_id": record["run_id"], "file": block["file"], "block_index": block["block_index"],
+                   "datanode": datanode}  # fmt: skip
+
+
+def _probes(block: Path) -> Iterable[dict]:
+    path = block / "probes" / "probes.json"
+    if not path.exists():
+        return
+    for row in json.loads(path.read_text()):
+        yield {**row, "block": block.name, "ok": _text(row["ok"])}
+
+
+def _topology(raw: Path, blocks: Sequence[str]) -> list[dict]:
+    for block in blocks:
+        path = raw / block / "environment.json"
+        if path.exists():
+            hosts = json.loads(path.read_text())["hosts"]
+            return [{"host": h["name"], "role": h["role"], "address": h["address"]} for h in hosts]
+    return []
+
+
+def _scale(paper: Paper, testbed: str, description: Mapping, rows: Sequence[Mapping]) -> Iterable[dict]:
+    seen = set()
+    for row in rows:
+        effort = row["block"].rsplit("-", 1)[0]
+        levels = design.levels_of(paper, row)
+        scale = design.scale_of(paper, row["experiment"], effort, levels, description["kind"])
+        found = (row["experiment"], scale.k, scale.data_fraction)
+        if found not in seen:
+            seen.add(found)
+            yield {"experiment": found[0], "testbed": testbed, "kind": description["kind"], "k": found[1],
+                   "data_fraction": _number(found[2])}  # fmt: skip
+
+
+def _number(value: float) -> str:
+    return f"{value:.8g}"
+
+
+def _text(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _write(path: Path, columns: Sequence[str], rows: Iterable[Mapping]) -> None:
+    output = io.StringIO()
+    writer = csv.DictWriter(output, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    content = output.getvalue().encode()
+    # No time stamp in the archive: the same results make the same bytes.
+    path.write_bytes(gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
+
+
+def _package(paper: str, columns: Mapping[str, Sequence[str]], factors: Sequence[str]) -> dict:
+    """A Frictionless data package (specs.frictionlessdata.io/data-package) of the tables."""
+
+    def field(name: str) -> dict:
+        kind = "number" if name in NUMBERS else "integer" if name in INTEGERS else "string"
+        kind = "boolean" if name in BOOLEANS else kind
+        text = DESCRIPTIONS.get(
+            name, f"level of the factor {name}" if name in factors else name.replace("_", " ")
+        )
+        return {"name": name, "type": kind, "description": text}
+
+    resources = []
+    for name, names in columns.items():
+        resource = {"name": name.split(".")[0], "path": name, "profile": "tabular-data-resource", "encoding": "utf-8",
+                    "format": "csv", "schema": {"fields": [field(column) for column in names], "missingValues": [""]}}  # fmt: skip
+        if name.endswith(".gz"):
+            resource["compression"] = "gz"
+        resources.append(resource)
+    return {"name": f"{paper}-tidy", "profile": "tabular-data-package", "resources": resources}

@@ -1,0 +1,15 @@
+"""Command lines of the stock `hdfs dfs -put`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+
+def put(files: Sequence[str], target: str, settings: Mapping[str, object]) -> list[str]:
+    """Arguments of `hdfs dfs` that copy all files to a folder of HDFS at once, one thread a file.
+
+    `settings` are client settings of this call (Hadoop's generic option -D).
+    """
+    options = [f"-D{name}={value}" for name, value in settings.items()]
+    threads = ["-t", str(len(files))] if len(files) > 1 else []
+    return [*options, "-put", *threads, *files, target]
