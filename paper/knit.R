@@ -28,7 +28,7 @@ table_markdown <- function(x, options) {
 
 opts_knit$set(base.dir = dirname(output), progress = FALSE, verbose = FALSE)
 opts_chunk$set(
-  echo = FALSE, error = FALSE, warning = FALSE, message = FALSE,
+  echo = FALSE, error = FALSE, warning = FALSE, message = FALSE, dev = "svglite",
   fig.path = "figures/", fig.align = "default", comment = NA
 )
 knit_hooks$set(

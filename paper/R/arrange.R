@@ -38,5 +38,6 @@ time_axis <- function(name = "s, full-scale equivalent", experiment = "put-grid"
 
 time_note <- function(experiment = "put-grid") {
   note <- scale_note(experiment, absolute = FALSE)
-  if (is_emulated(experiment)) paste0(note, "; left axis: full-scale equivalent (time \u00f7 data fraction)") else note
+  if (is_emulated(experiment)) paste0(note,
+    "; left axis: full-scale equivalent (time \u00f7 data fraction)") else note
 }

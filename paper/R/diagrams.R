@@ -28,7 +28,8 @@ place_rows <- function(hosts, heights) {
 
 draw_hosts <- function(hosts) {
   list(
-    geom_tile(data = hosts, aes(x, y, fill = role), width = 0.78, height = 0.52, colour = ink, linewidth = 0.35),
+    geom_tile(data = hosts, aes(x, y, fill = role), width = 0.78, height = 0.52, colour = ink,
+      linewidth = 0.35),
     geom_text(data = hosts, aes(x, y, label = label), size = 3.4, fontface = "bold", family = base_font),
     scale_fill_manual(NULL, values = role_colours, labels = role_names)
   )
@@ -58,14 +59,17 @@ figure_roles <- function(title) {
     side = c(0, 0, 0)
   )
   ggplot() +
-    geom_segment(data = data, aes(x, y - 0.26, xend = to_x, yend = to_y + 0.26), colour = "#c3cbd3", linewidth = 0.3) +
+    geom_segment(data = data, aes(x, y - 0.26, xend = to_x, yend = to_y + 0.26), colour = "#c3cbd3",
+      linewidth = 0.3) +
     geom_segment(data = clients, aes(x, y + 0.26, xend = name$x, yend = name$y - 0.26), linetype = "22",
                  colour = role_colours[["namenode"]], linewidth = 0.6) +
-    geom_curve(data = datanodes[c(1, nrow(datanodes)), ], aes(x, y + 0.26, xend = name$x + c(-0.4, 0.4), yend = name$y),
+    geom_curve(data = datanodes[c(1, nrow(datanodes)), ],
+      aes(x, y + 0.26, xend = name$x + c(-0.4, 0.4), yend = name$y),
                linetype = "22", colour = role_colours[["namenode"]], linewidth = 0.5, curvature = 0,
                ncp = 3) +
     draw_hosts(hosts) +
-    geom_text(data = words, aes(x, y, label = label), hjust = 0, size = 3.3, colour = soft, family = base_font,
+    geom_text(data = words, aes(x, y, label = label), hjust = 0, size = 3.3, colour = soft,
+      family = base_font,
               lineheight = 0.95) +
     coord_cartesian(xlim = c(-0.5, 12.4), ylim = c(0, 4.4)) +
     labs(title = title, subtitle = paste0(
@@ -82,7 +86,8 @@ link_rates_text <- function() {
   if (k == 1) {
     return("1GbE: 1 Gbit/s a host      10GbE: 10 Gbit/s a host")
   }
-  paste0("1GbE: ", trimmed(1000 * rates[[1]] / k), " Mbit/s a host      10GbE: ", trimmed(1000 * rates[[2]] / k),
+  paste0("1GbE: ", trimmed(1000 * rates[[1]] / k), " Mbit/s a host      10GbE: ",
+    trimmed(1000 * rates[[2]] / k),
          " Mbit/s a host      (full-scale rate \u00f7 k)")
 }
 
@@ -106,7 +111,8 @@ figure_cluster <- function(title) {
                  colour = okabe_ito[["blue"]], linewidth = 0.9) +
     annotate("rect", xmin = -0.4, xmax = 10.4, ymin = 1.58, ymax = 2.22, fill = "#e9edf1", colour = ink,
              linewidth = 0.35) +
-    annotate("text", x = 5, y = 1.9, label = link_rates_text(), size = 3.5, family = base_font, fontface = "bold") +
+    annotate("text", x = 5, y = 1.9, label = link_rates_text(), size = 3.5, family = base_font,
+      fontface = "bold") +
     draw_hosts(hosts) +
     (if (!all(is.na(hosts$address))) {
       geom_text(aes(x, ifelse(above, y + 0.42, y - 0.42), label = address), size = 2.35, colour = soft,

@@ -48,7 +48,8 @@ md_table <- function(table, widths = NULL, align = NULL) {
     line <- strrep("-", n)
     if (side == "r") paste0(line, ":") else paste0(":", line)
   }, dashes, align)
-  cells <- vapply(table, function(column) ifelse(is.na(column), "", as.character(column)), character(nrow(table)))
+  cells <- vapply(table, function(column) ifelse(is.na(column), "", as.character(column)),
+    character(nrow(table)))
   cells <- matrix(cells, nrow = nrow(table))
   row <- function(x) paste0("| ", paste(x, collapse = " | "), " |")
   knitr::asis_output(paste0(

@@ -17,7 +17,8 @@ gain_medians <- function(samples) {
 }
 
 gain_definitions <- c(
-  throughput = "volume over time", throughput_sum = "sum of the puts' own rates", completion_time = "time saved",
+  throughput = "volume over time", throughput_sum = "sum of the puts' own rates",
+  completion_time = "time saved",
   throughput_peak_1s = "peak over one second"
 )
 
@@ -51,7 +52,8 @@ figure_gain_by_cell <- function(value_id, title) {
     scale_linetype_manual(NULL, values = c("1GbE" = "solid", published = "dashed")) +
     scale_y_continuous("10GbE over 1GbE", limits = c(0, NA), expand = expansion(c(0, 0.08)),
                        labels = function(x) paste0(x, "\u00d7")) +
-    labs(title = title, subtitle = paste0(scale_note(absolute = FALSE), "; each run over the 1GbE median of its cell"),
+    labs(title = title, subtitle = paste0(scale_note(absolute = FALSE),
+      "; each run over the 1GbE median of its cell"),
          x = "puts per client")
 }
 
@@ -69,10 +71,12 @@ figure_headline <- function(value_id, title, metrics) {
   medians <- stats::aggregate(gain ~ definition, data = samples, FUN = stats::median)
   paper <- data.frame(definition = medians$definition, published = published(value_id))
   ggplot(medians, aes(definition, gain)) +
-    geom_col(aes(y = 1), fill = fabric_colours[["1GbE"]], alpha = 0.8, width = 0.3, position = position_nudge(-0.17)) +
+    geom_col(aes(y = 1), fill = fabric_colours[["1GbE"]], alpha = 0.8, width = 0.3,
+      position = position_nudge(-0.17)) +
     geom_col(fill = fabric_colours[["10GbE"]], alpha = 0.8, width = 0.3, position = position_nudge(0.17)) +
     geom_text(aes(y = 1), label = "1GbE = 1", nudge_x = -0.17, vjust = -0.6, size = 3.3, family = base_font) +
-    geom_text(aes(y = 0.1, label = paste0("10GbE\n", trimmed(gain), "\u00d7")), nudge_x = 0.17, colour = "white",
+    geom_text(aes(y = 0.1, label = paste0("10GbE\n", trimmed(gain), "\u00d7")), nudge_x = 0.17,
+      colour = "white",
               vjust = 0, fontface = "bold", size = 3.3, family = base_font, lineheight = 0.95) +
     geom_point(
       data = samples, aes(x = as.numeric(definition) + 0.17), size = 1.7, alpha = 0.65,
@@ -108,7 +112,8 @@ data_gain <- function(metric = "throughput") {
   if (nrow(samples) == 0) {
     return(samples)
   }
-  data.frame(run_id = samples$run_id, clients = samples$clients, puts_per_client = samples$puts, metric = metric,
+  data.frame(run_id = samples$run_id, clients = samples$clients, puts_per_client = samples$puts,
+    metric = metric,
              gain_over_median_of_1gbe = signif(samples$gain, 6))
 }
 

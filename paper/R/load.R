@@ -16,7 +16,8 @@ fit_load <- function(table) {
   start <- stats::coef(stats::lm(log(shown) ~ total_puts, data = table))
   exponential <- tryCatch(
     stats::nls(shown ~ a * exp(b * total_puts), data = table,
-               start = list(a = exp(start[[1]]), b = start[[2]]), control = stats::nls.control(warnOnly = TRUE)),
+               start = list(a = exp(start[[1]]), b = start[[2]]),
+               control = stats::nls.control(warnOnly = TRUE)),
     error = function(e) NULL
   )
   if (is.null(exponential)) {
@@ -61,7 +62,8 @@ figure_load <- function(title) {
     geom_point(size = 2.7) +
     geom_published(points, aes(total_puts, published)) +
     scale_fabric() +
-    scale_x_continuous("put operations in all, three clients", breaks = c(3, 6, 12, 18, 24)) +
+    scale_x_continuous("put operations in all, three clients", breaks = c(3, 6, 12, 18, 24),
+                       limits = c(2, 25)) +
     time_axis() +
     labs(title = title, subtitle = time_note())
 }

@@ -10,7 +10,8 @@ placement_of_one_run <- function() {
   placement$experiment <- runs$experiment[match(placement$run_id, runs$run_id)]
   whole <- placement$experiment %in% "put-whole-file"
   if (any(whole)) placement <- placement[whole, ]
-  blocks <- stats::aggregate(block_index ~ run_id + file, data = placement, FUN = function(x) length(unique(x)))
+  blocks <- stats::aggregate(block_index ~ run_id + file, data = placement,
+    FUN = function(x) length(unique(x)))
   chosen <- blocks[order(-blocks$block_index, blocks$run_id, blocks$file), ][1, ]
   placement[placement$run_id == chosen$run_id & placement$file == chosen$file, ]
 }

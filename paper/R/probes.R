@@ -20,18 +20,21 @@ figure_link_error <- function(title, limit = 0.01) {
   goodput$streams <- ifelse(is.na(goodput$streams), "1", as.character(goodput$streams))
   goodput$fabric <- factor(goodput$fabric, unique(goodput$fabric[order(fabric_rate(goodput$fabric))]))
   ggplot(goodput, aes(error, stats::reorder(pair, -error), colour = fabric, shape = streams)) +
-    annotate("rect", xmin = -limit, xmax = limit, ymin = -Inf, ymax = Inf, fill = okabe_ito[["green"]], alpha = 0.1) +
+    annotate("rect", xmin = -limit, xmax = limit, ymin = -Inf, ymax = Inf, fill = okabe_ito[["green"]],
+      alpha = 0.1) +
     geom_vline(xintercept = 0, colour = soft, linewidth = 0.4) +
     geom_point(size = 2.3, alpha = 0.85) +
     facet_wrap(~fabric) +
     scale_colour_manual(values = fabric_palette(levels(goodput$fabric)), guide = "none") +
     scale_shape_manual("TCP streams", values = c("1" = 16, "4" = 17, "2" = 15, "8" = 18)) +
-    scale_x_continuous("goodput against set rate \u00d7 1448/1514", labels = function(x) percent(x, 1), n.breaks = 4,
+    scale_x_continuous("goodput against set rate \u00d7 1448/1514", labels = function(x) percent(x, 1),
+      n.breaks = 4,
                        expand = expansion(0.09)) +
     labs(title = title, y = NULL, subtitle = paste0(
       scale_note(absolute = FALSE), "; band: the limit of ", percent(limit, 0), " either way"
     )) +
-    theme(panel.spacing.x = unit(18, "pt"), axis.text.y = element_text(size = rel(if (length(unique(goodput$pair)) > 16) 0.7 else 0.9)))
+    theme(panel.spacing.x = unit(18, "pt"),
+      axis.text.y = element_text(size = rel(if (length(unique(goodput$pair)) > 16) 0.7 else 0.9)))
 }
 
 fabric_palette <- function(fabrics) {

@@ -16,7 +16,8 @@ rebuilt_from <- list(
   "E-V01" = list(metric = "throughput", cell = cell("1GbE", 1, 1)),
   "E-V02" = list(metric = "throughput", cell = cell("1GbE", 3, 8)),
   "E-V03" = list(metric = "throughput", cell = cell("1GbE", 3, 8), over = cell("1GbE", 1, 1)),
-  "E-V04" = list(metric = "throughput", cell = cell("10GbE", 1, 1), over = cell("1GbE", 1, 1), as = "percent more"),
+  "E-V04" = list(metric = "throughput", cell = cell("10GbE", 1, 1), over = cell("1GbE", 1, 1),
+    as = "percent more"),
   "E-V05" = list(metric = "completion_time", cell = cell("10GbE", 1, 1), over = cell("1GbE", 1, 1)),
   "E-V06" = list(metric = "throughput", cell = cell("10GbE", 1, 8)),
   "E-V07" = list(metric = "throughput", cell = cell("1GbE", 3, 6)),
@@ -38,7 +39,8 @@ published_points <- function(metric = "throughput") {
   wanted <- Filter(function(x) x$metric == metric && is.null(x$over), rebuilt_from)
   rows <- lapply(names(wanted), function(id) {
     at <- wanted[[id]]$cell
-    data.frame(value_id = id, fabric = at$fabric, clients = at$clients, puts = at$puts, published = published(id),
+    data.frame(value_id = id, fabric = at$fabric, clients = at$clients, puts = at$puts,
+      published = published(id),
                derived = FALSE)
   })
   if (metric == "throughput") {
@@ -90,7 +92,8 @@ rebuilt_text <- function(id) {
     return(c("not measured at this effort", ""))
   }
   ratio <- top$shown[[1]] / bottom$shown[[1]]
-  text <- if (is.null(rule$as)) paste0(trimmed(ratio), "\u00d7") else paste(trimmed(100 * (ratio - 1)), rule$as)
+  text <- if (is.null(rule$as)) paste0(trimmed(ratio), "\u00d7") else paste(trimmed(100 * (ratio - 1)),
+    rule$as)
   c(text, paste(n, "/", bottom$n[[1]]))
 }
 

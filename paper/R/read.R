@@ -1,4 +1,5 @@
-# Readers of the tidy and analysis tables and of the paper's YAML. A missing table reads as an empty one, so that
+# Readers of the tidy and analysis tables and of the paper's YAML. A missing table reads as an empty one, so
+# that
 # a run at small effort still makes a whole report.
 
 results_dir <- function() Sys.getenv("WHITEWIRE_RESULTS", file.path("..", "results", "emulated"))
@@ -61,7 +62,8 @@ with_factors <- function(table) {
 
 # One row a run and metric; `shown` is the full-scale equivalent where the metric scales, the value elsewhere.
 read_runs <- function(paper = paper_id()) {
-  columns <- c("run_id", "metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid", "why_invalid")
+  columns <- c("run_id", "metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid",
+    "why_invalid")
   remember(paste0("runs:", paper), {
     runs <- with_factors(read_stage("tidy", "runs.csv", columns, paper))
     runs$value <- as_value(runs$value)
@@ -78,11 +80,13 @@ valid_runs <- function(experiment, metric) {
 }
 
 read_estimates <- function(paper = paper_id()) {
-  columns <- c("metric", "unit", "n", "n_invalid", "median", "low", "high", "full_scale_median", "full_scale_low",
+  columns <- c("metric", "unit", "n", "n_invalid", "median", "low", "high", "full_scale_median",
+    "full_scale_low",
                "full_scale_high", "status")
   remember(paste0("estimates:", paper), {
     table <- with_factors(read_stage("analysis", "estimates.csv", columns, paper))
-    for (column in setdiff(columns, c("metric", "unit", "status"))) table[[column]] <- as_value(table[[column]])
+    for (column in setdiff(columns, c("metric", "unit",
+      "status"))) table[[column]] <- as_value(table[[column]])
     full <- !is.na(table$full_scale_median)
     table$shown <- ifelse(full, table$full_scale_median, table$median)
     table$shown_low <- ifelse(full, table$full_scale_low, table$low)
@@ -117,26 +121,31 @@ read_model <- function(paper = paper_id()) {
   table
 }
 
-verdict_columns <- c("paper", "claim", "statement", "kind", "basis", "exhibits", "route", "estimand", "estimate",
-                     "low", "high", "unit", "n", "relation", "expected", "expected_low", "expected_high", "p_value",
+verdict_columns <- c("paper", "claim", "statement", "kind", "basis", "exhibits", "route", "estimand",
+  "estimate",
+                     "low", "high", "unit", "n", "relation", "expected", "expected_low", "expected_high",
+                     "p_value",
                      "p_holm", "verdict", "reason", "runs_needed", "audit")
 
 read_verdicts <- function(paper = paper_id()) {
   table <- read_stage("analysis", "verdicts.csv", verdict_columns, paper)
-  for (column in c("estimate", "low", "high", "n", "expected_low", "expected_high", "p_holm", "runs_needed")) {
+  for (column in c("estimate", "low", "high", "n", "expected_low", "expected_high", "p_holm",
+    "runs_needed")) {
     table[[column]] <- as_value(table[[column]])
   }
   table
 }
 
 read_audit <- function(paper = paper_id()) {
-  columns <- c("audit", "finding_kind", "expression", "printed", "recomputed", "unit", "relative_difference", "holds",
+  columns <- c("audit", "finding_kind", "expression", "printed", "recomputed", "unit",
+    "relative_difference", "holds",
                "note")
   read_stage("analysis", "audit.csv", columns, paper)
 }
 
 read_probes <- function(paper = paper_id()) {
-  columns <- c("block", "probe", "fabric", "source", "destination", "streams", "operation", "mode", "metric", "value",
+  columns <- c("block", "probe", "fabric", "source", "destination", "streams", "operation", "mode",
+    "metric", "value",
                "unit", "expected", "error", "ok")
   table <- read_stage("tidy", "probes.csv", columns, paper)
   table$fabric <- fabric_label(table$fabric)
@@ -180,7 +189,8 @@ scale_note <- function(experiment = "put-grid", absolute = TRUE) {
     return(sprintf("measured on %s, full scale", testbed_name()))
   }
   note <- sprintf(
-    "emulated, 1/%s scale (k = %s, data fraction %s)", trimmed(scale$k), trimmed(scale$k), trimmed(scale$fraction, 3)
+    "emulated, 1/%s scale (k = %s, data fraction %s)", trimmed(scale$k), trimmed(scale$k),
+    trimmed(scale$fraction, 3)
   )
   if (absolute) paste0(note, "; left axis: full-scale equivalent (\u00d7 k)") else note
 }

@@ -2,7 +2,8 @@
 
 sensitivity_axes <- list(
   "switch-buffer" = list(
-    column = "switch_buffer_kib", label = "switch port buffer, KiB", what = "the switch port's buffer (18 puts, 1GbE)",
+    column = "switch_buffer_kib", label = "switch port buffer, KiB",
+    what = "the switch port's buffer (18 puts, 1GbE)",
     fabric = "1GbE"
   ),
   "drive-rate" = list(
@@ -10,7 +11,8 @@ sensitivity_axes <- list(
     what = "the rate of a drive (18 puts, 10GbE)", fabric = "10GbE"
   ),
   "data-fraction" = list(
-    column = "file_blocks", label = "blocks a file, which sets the data fraction", what = "the data fraction (18 puts)",
+    column = "file_blocks", label = "blocks a file, which sets the data fraction",
+    what = "the data fraction (18 puts)",
     fabric = NA
   )
 )
@@ -29,8 +31,10 @@ sensitivity_sentence <- function(experiment) {
   axis <- sensitivity_axes[[experiment]]
   runs <- sensitivity_runs(experiment)
   if (nrow(runs) == 0) {
-    return(sprintf("Sensitivity to %s was **not measured at this effort**; `make papers EFFORT=full` measures it.",
-                   axis$what))
+    return(sprintf(
+      "Sensitivity to %s was **not measured at this effort**; `make papers EFFORT=full` measures it.",
+      axis$what
+    ))
   }
   medians <- stats::aggregate(shown ~ level + fabric, data = runs, FUN = stats::median)
   told <- vapply(split(medians, medians$fabric), function(x) {
@@ -81,12 +85,12 @@ figure_pairs <- function(experiment, column, metric, title, order = NULL) {
   levels <- if (is.null(order)) unique(runs[[column]]) else order
   runs$level <- factor(runs[[column]], levels)
   medians <- stats::aggregate(shown ~ level, data = runs, FUN = stats::median)
-  axis <- if (metric == "completion_time") time_axis(experiment = experiment) else rate_axis(experiment = experiment)
+  axis_of <- if (metric == "completion_time") time_axis else rate_axis
   note <- if (metric == "completion_time") time_note(experiment) else scale_note(experiment)
   ggplot(medians, aes(level, shown)) +
     geom_col(fill = okabe_ito[["sky"]], alpha = 0.75, width = 0.45) +
     geom_point(data = runs, position = jitter_points(0.08), size = 2, alpha = 0.7) +
-    axis +
+    axis_of(experiment = experiment) +
     labs(title = title, subtitle = note, x = NULL)
 }
 

@@ -7,7 +7,8 @@ suppressPackageStartupMessages({
 
 for (file in c(
   "theme", "read", "format", "published", "verdicts", "arrange", "throughput", "timeseries", "gain",
-  "load", "response", "probes", "validity", "audit", "sensitivity", "placement", "diagrams", "environment", "start"
+  "load", "response", "probes", "validity", "audit", "sensitivity", "placement", "diagrams", "environment",
+  "start"
 )) {
   source(file.path("R", paste0(file, ".R")))
 }

@@ -28,7 +28,8 @@ paper_sections <- function() {
     links <- sprintf("[Read the report](%s.html) \u00b7 [PDF](%s.pdf)", paper, paper)
     if (!file.exists(paste0(paper, ".qmd"))) links <- "This paper has no report yet."
     paste0(
-      "## ", safe(paper_title(paper)), paper_year(paper), " {.unnumbered}\n\n", verdict_sentence(paper), "\n\n",
+      "## ", safe(paper_title(paper)), paper_year(paper), " {.unnumbered}\n\n", verdict_sentence(paper),
+      "\n\n",
       as.character(strongest_list(paper, 3)), "\n\n", links, "\n\n"
     )
   }, character(1))

@@ -1,4 +1,5 @@
-# One theme and one palette for all figures (Okabe and Ito, tellable apart without colour vision and in print).
+# One theme and one palette for all figures (Okabe and Ito, tellable apart without colour vision and in
+# print).
 
 base_font <- "Liberation Sans"
 
@@ -24,7 +25,8 @@ verdict_levels <- c(
   "not testable here"
 )
 verdict_colours <- c(
-  "reproduced" = "#00785a", "consistent" = "#5cb89c", "direction only" = "#1f78b4", "inconclusive" = "#E69F00",
+  "reproduced" = "#00785a", "consistent" = "#5cb89c", "direction only" = "#1f78b4",
+  "inconclusive" = "#E69F00",
   "not reproduced" = "#b84700", "inconsistent" = "#e69a6a", "not testable here" = "#a3abb3"
 )
 
@@ -33,17 +35,22 @@ theme_whitewire <- function(size = 11.5) {
     theme(
       text = element_text(colour = ink),
       plot.title = element_text(face = "bold", size = rel(1.05), margin = margin(b = 6)),
-      plot.subtitle = element_text(colour = soft, size = rel(0.86), margin = margin(b = 9), lineheight = 1.15),
+      plot.subtitle = element_text(colour = soft, size = rel(0.86), margin = margin(b = 9),
+        lineheight = 1.15),
       plot.caption = element_text(colour = soft, size = rel(0.78), hjust = 0, margin = margin(t = 8)),
       plot.title.position = "plot", plot.caption.position = "plot",
       plot.background = element_rect(fill = "white", colour = NA),
-      axis.title = element_text(size = rel(0.9)), axis.title.y = element_text(margin = margin(r = 7), angle = 90),
+      axis.title = element_text(size = rel(0.9)),
+      axis.title.y = element_text(margin = margin(r = 7), angle = 90),
       axis.title.y.right = element_text(margin = margin(l = 7), angle = 270),
-      axis.title.x = element_text(margin = margin(t = 6)), axis.title.x.top = element_text(margin = margin(b = 6)),
+      axis.title.x = element_text(margin = margin(t = 6)),
+      axis.title.x.top = element_text(margin = margin(b = 6)),
       axis.text = element_text(colour = ink, size = rel(0.86)),
-      panel.grid.minor = element_blank(), panel.grid.major = element_line(colour = "#e4e8ec", linewidth = 0.35),
+      panel.grid.minor = element_blank(), panel.grid.major = element_line(colour = "#e4e8ec",
+        linewidth = 0.35),
       legend.position = "top", legend.justification = "left", legend.title = element_text(size = rel(0.86)),
-      legend.text = element_text(size = rel(0.86), margin = margin(r = 9)), legend.key.height = unit(11, "pt"),
+      legend.text = element_text(size = rel(0.86), margin = margin(r = 9)),
+      legend.key.height = unit(11, "pt"),
       legend.margin = margin(0, 0, 0, 0), legend.box.spacing = unit(5, "pt"), legend.box.just = "left",
       strip.text = element_text(face = "bold", hjust = 0, size = rel(0.88)),
       panel.spacing = unit(11, "pt"), plot.margin = margin(6, 8, 6, 6)
@@ -71,10 +78,11 @@ geom_published <- function(data, mapping, size = 3.6) {
   }
   list(
     geom_point(
-      data = data, mapping = modifyList(mapping, aes(fill = "published")), shape = 23, size = size, stroke = 1.1,
+      data = data, mapping = modifyList(mapping, aes(fill = "published")), shape = 23, size = size,
+      stroke = 1.1,
       colour = published_ink, inherit.aes = FALSE
     ),
-    scale_fill_manual(NULL, values = c(published = "white"), guide = guide_legend(order = 9))
+    scale_fill_manual(NULL, values = c(published = NA), na.value = NA, guide = guide_legend(order = 9))
   )
 }
 

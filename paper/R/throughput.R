@@ -21,7 +21,8 @@ interval_bars <- function(medians, width) {
 
 with_client_label <- function(table) {
   table$panel <- factor(
-    ifelse(table$clients == 1, "1 client", paste(table$clients, "clients")), c("1 client", "2 clients", "3 clients")
+    ifelse(table$clients == 1, "1 client", paste(table$clients, "clients")),
+    c("1 client", "2 clients", "3 clients")
   )
   table$client <- as.character(table$clients)
   table

@@ -15,7 +15,8 @@ trace_runs <- function(fabrics, clients, puts) {
   runs[c("run_id", "fabric", "clients", "puts", "central")]
 }
 
-# Ten samples a second, averaged over windows of half a second or a hundredth of the trace, whichever is longer.
+# Ten samples a second, averaged over windows of half a second or a hundredth of the trace, whichever is
+# longer.
 traces <- function(fabrics, clients, puts, host = "all clients", runs_shown = 4) {
   runs <- trace_runs(fabrics, clients, puts)
   series <- read_series()
@@ -66,7 +67,8 @@ plot_traces <- function(table, published, facets = TRUE) {
   }
   if (facets) plot <- plot + facet_wrap(~panel, scales = "free_x", nrow = 2)
   if (length(unique(table$fabric)) < 2) plot <- plot + guides(colour = "none")
-  plot + theme(panel.spacing.x = unit(16, "pt"), axis.title.y.right = element_blank(), axis.text.y.right = element_blank())
+  plot + theme(panel.spacing.x = unit(16, "pt"), axis.title.y.right = element_blank(),
+    axis.text.y.right = element_blank())
 }
 
 # The runs' own averages against the number of puts, or by network where there is one number of puts.
@@ -91,7 +93,8 @@ plot_averages <- function(fabrics, clients, puts, published, metric = "throughpu
     scale_fabric(guide = "none") +
     scale_x_discrete(drop = FALSE) +
     axis +
-    labs(title = title, subtitle = "every run, median, 95 % interval", x = if (by_network) NULL else "puts per client")
+    labs(title = title, subtitle = "every run, median, 95 % interval",
+      x = if (by_network) NULL else "puts per client")
 }
 
 figure_traces <- function(fabrics, clients, puts = c(1, 2, 4, 6, 8), metric = "throughput") {

@@ -33,10 +33,12 @@ validity_sentence <- function() {
     return("No run was made.")
   }
   bad <- sum(!runs$valid)
-  sprintf("%s %s made; %s.", count_of(nrow(runs), "run"), if (nrow(runs) == 1) "was" else "were", if (bad == 0) {
+  sprintf("%s %s made; %s.", count_of(nrow(runs), "run"), if (nrow(runs) == 1) "was" else "were",
+    if (bad == 0) {
     "all are valid"
   } else {
-    paste(bad, if (bad == 1) "stayed invalid and is" else "stayed invalid and are", "left out of every estimate")
+    paste(bad, if (bad == 1) "stayed invalid and is" else "stayed invalid and are",
+      "left out of every estimate")
   })
 }
 
@@ -54,7 +56,8 @@ figure_cpu_idle <- function(title) {
     facet_wrap(~what) +
     scale_colour_manual(NULL, values = c(valid = okabe_ito[["blue"]], invalid = okabe_ito[["vermillion"]])) +
     scale_shape_manual(NULL, values = c(valid = 16, invalid = 4)) +
-    scale_x_continuous("share of the machine's CPU time idle", limits = c(0, 1), breaks = c(0, 0.25, 0.5, 0.75, 1),
+    scale_x_continuous("share of the machine's CPU time idle", limits = c(0, 1),
+      breaks = c(0, 0.25, 0.5, 0.75, 1),
                        labels = scales::percent_format()) +
     theme(panel.spacing.x = unit(22, "pt")) +
     labs(title = title, subtitle = scale_note(absolute = FALSE), y = NULL)
@@ -75,7 +78,8 @@ wire_agreement <- function() {
   table <- rbind(
     data.frame(run_id = names(user), experiment = experiment, where = rep("left the clients", length(user)),
                ratio = unname(client / user)),
-    data.frame(run_id = names(user), experiment = experiment, where = rep("arrived at the DataNodes", length(user)),
+    data.frame(run_id = names(user), experiment = experiment,
+      where = rep("arrived at the DataNodes", length(user)),
                ratio = unname(datanode / user))
   )
   table[!is.na(table$ratio), ]
@@ -91,13 +95,15 @@ figure_wire <- function(title) {
     where = factor(levels(table$where), levels(table$where)), ratio = c(1, published("E-V18"))
   )
   ggplot(table, aes(ratio, experiment)) +
-    geom_vline(data = ideal, aes(xintercept = ratio, linetype = "payload alone"), colour = ink, linewidth = 0.5) +
+    geom_vline(data = ideal, aes(xintercept = ratio, linetype = "payload alone"), colour = ink,
+      linewidth = 0.5) +
     geom_point(position = position_jitter(width = 0, height = 0.18, seed = 1), colour = okabe_ito[["blue"]],
                alpha = 0.6, size = 1.7) +
     facet_wrap(~where, scales = "free_x") +
     scale_x_continuous(n.breaks = 4, expand = expansion(0.07)) +
     scale_linetype_manual(NULL, values = c("payload alone" = "dashed")) +
-    labs(title = title, subtitle = scale_note(absolute = FALSE), x = "bytes on the interfaces over user bytes",
+    labs(title = title, subtitle = scale_note(absolute = FALSE),
+      x = "bytes on the interfaces over user bytes",
          y = NULL)
 }
 

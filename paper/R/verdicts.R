@@ -9,7 +9,8 @@ badge <- function(verdict) {
 }
 
 relation_words <- c(
-  above = "above", below = "below", at_least = "at least", at_most = "at most", equal = "equal to", within = ""
+  above = "above", below = "below", at_least = "at least", at_most = "at most", equal = "equal to",
+  within = ""
 )
 
 expected_text <- function(table) {
@@ -17,8 +18,13 @@ expected_text <- function(table) {
   word <- ifelse(is.na(word), gsub("_", " ", ifelse(is.na(table$relation), "", table$relation)), word)
   number <- as_value(table$expected)
   value <- ifelse(is.na(number), safe(table$expected), trimmed(number))
-  ranged <- !is.na(table$expected_low) & !is.na(table$expected_high) & table$expected_low != table$expected_high
-  range <- ifelse(ranged, paste0("(", trimmed(table$expected_low), " to ", trimmed(table$expected_high), ")"), "")
+  ranged <- !is.na(table$expected_low) & !is.na(table$expected_high) &
+    table$expected_low != table$expected_high
+  range <- ifelse(ranged, paste0("(", trimmed(table$expected_low), " to ", trimmed(table$expected_high),
+    ")"), "")
+  rising <- table$relation %in% "increasing"
+  value[rising] <- ""
+  range[rising] <- "from step to step"
   text <- trimws(gsub("\\s+", " ", paste(word, value, range)))
   ifelse(text == "", "\u2013", text)
 }
@@ -32,10 +38,10 @@ estimate_text <- function(table) {
 
 reason_text <- function(table) {
   more <- ifelse(is.na(table$runs_needed), "", paste0(" About ", trimmed(table$runs_needed),
-                                                     " further runs would decide."))
+                                                     " more runs of each cell would decide."))
   said <- grepl("further run|more run", table$reason)
   audit <- ifelse(is.na(table$audit) | table$audit == "", "", paste0(" Audit: ", table$audit, "."))
-  reason <- sub("[.;]?\\s*$", ".", safe(table$reason))
+  reason <- sub("[.;]?\\s*$", ".", safe(sub("[.;]? *Further readings:.*$", "", table$reason)))
   paste0(ifelse(reason == ".", "", reason), ifelse(said, "", more), audit)
 }
 
@@ -78,7 +84,8 @@ verdict_sentence <- function(paper = paper_id()) {
   if (length(counts) == 0) {
     return("No claim has been judged yet.")
   }
-  sprintf("Of the paper's %s claims: %s.", claim_count(paper), listed(sprintf("**%d** %s", counts, names(counts))))
+  sprintf("Of the paper's %s claims: %s.", claim_count(paper),
+    listed(sprintf("**%d** %s", counts, names(counts))))
 }
 
 # The findings that say most: firm verdicts, those furthest from the paper's number first.
@@ -94,6 +101,7 @@ strongest <- function(paper = paper_id(), limit = 5) {
   chosen <- chosen[firm[chosen]]
   refuting <- chosen[table$verdict[chosen] != "reproduced"]
   confirming <- chosen[table$verdict[chosen] == "reproduced"]
+  confirming <- confirming[order(table$relation[confirming] != "within", table$kind[confirming] != "ratio")]
   confirming <- head(confirming, max(2, limit - length(refuting)))
   table[c(head(refuting, limit - min(length(confirming), 2)), confirming)[seq_len(
     min(limit, length(refuting) + length(confirming))
@@ -137,8 +145,10 @@ figure_verdicts <- function(papers = paper_id()) {
     geom_col(position = position_stack(reverse = TRUE), width = 0.62, colour = "white", linewidth = 0.5) +
     geom_text(
       aes(label = claims),
-      position = position_stack(vjust = 0.5, reverse = TRUE), size = 3.7, fontface = "bold", family = base_font,
-      colour = ifelse(table$verdict %in% c("inconclusive", "consistent", "inconsistent", "not testable here"), ink,
+      position = position_stack(vjust = 0.5, reverse = TRUE), size = 3.7, fontface = "bold",
+      family = base_font,
+      colour = ifelse(table$verdict %in% c("inconclusive", "consistent", "inconsistent",
+        "not testable here"), ink,
                       "white")
     ) +
     scale_fill_manual(NULL, values = verdict_colours, guide = guide_legend(nrow = 2)) +

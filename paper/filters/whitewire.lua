@@ -46,3 +46,9 @@ function Div(div)
   end
   return nil
 end
+
+-- A wide table scrolls by itself, so that the page does not.
+function Table(tbl)
+  if typst then return nil end
+  return pandoc.Div({ tbl }, { class = "table-scroll" }), false
+end

@@ -1,7 +1,7 @@
 """From a Quarto document and the tables of a results folder to a report in HTML and PDF.
 
-Quarto renders where it is installed. Where it is not, the same document goes through knitr, pandoc and typst with
-the same numbering and cross-references. Either way an unresolved reference or a missing image is an error.
+Quarto renders where it is installed. Where it is not, the same document goes through knitr, pandoc and typst
+with the same numbering and cross-references. Either way an unresolved reference or a missing image is an error.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,8 @@ INDEX = "index"
 
 # What Quarto and pandoc print when a document refers to something that is not there.
 QUARTO_FAULTS = re.compile(
-    r"Unable to resolve crossref|unresolved (?:cross)?ref|Citeproc: citation \S+ not found|Could not fetch resource",
+    r"Unable to resolve crossref|unresolved (?:cross)?ref"
+    r"|Citeproc: citation \S+ not found|Could not fetch resource",
     re.IGNORECASE,
 )
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
@@ -40,7 +42,11 @@ def render(
 
     `results_dir` is the folder of one testbed (`results/<testbed>`), `output_dir` is where the reports go.
     """
-    qmd, results_dir, output_dir = Path(qmd).resolve(), Path(results_dir).resolve(), Path(output_dir).resolve()
+    qmd, results_dir, output_dir = (
+        Path(qmd).resolve(),
+        Path(results_dir).resolve(),
+        Path(output_dir).resolve(),
+    )
     formats = tuple(formats)
     unknown = [name for name in formats if name not in FORMATS]
     if unknown:
@@ -123,7 +129,9 @@ def _figures(scratch: Path, stem: str) -> Path:
     source.write_text(f"#set page(width: auto, height: auto, margin: 0pt, fill: white)\n{pages}\n")
     typst.compile(str(source), output=str(folder / "{p}.png"), root=str(scratch), format="png", ppi=110)
     for number, path in enumerate(drawn, start=1):
-        written = next(name for name in folder.glob("*.png") if name.stem.isdigit() and int(name.stem) == number)
+        written = next(
+            name for name in folder.glob("*.png") if name.stem.isdigit() and int(name.stem) == number
+        )
         written.rename(folder / f"{path.stem.removeprefix('fig-').removesuffix('-1')}.png")
     return folder
 
@@ -135,7 +143,9 @@ def _with_quarto(
     qmd: Path, scratch: Path, formats: Sequence[str], environment: dict[str, str]
 ) -> dict[str, Path]:
     project = scratch / "paper"
-    shutil.copytree(qmd.parent, project, ignore=shutil.ignore_patterns(".quarto", "_site", "*_files", "*_cache"))
+    shutil.copytree(
+        qmd.parent, project, ignore=shutil.ignore_patterns(".quarto", "_site", "*_files", "*_cache")
+    )
     made = {}
     for name in formats:
         target = {"html": "html", "pdf": "typst"}[name]
@@ -163,7 +173,9 @@ def _with_pandoc(
     if rscript is None:
         raise UserError("neither Quarto nor R is installed: `make doctor` says how to get them")
     pandoc = _pandoc()
-    environment["WHITEWIRE_RENDERER"] = f"knitr, pandoc {_pandoc_version(pandoc)} and typst {_typst_version()}"
+    environment["WHITEWIRE_RENDERER"] = (
+        f"knitr, pandoc {_pandoc_version(pandoc)} and typst {_typst_version()}"
+    )
     markdown = scratch / f"{qmd.stem}.md"
     _run(
         [rscript, "--vanilla", str(PAPER / "knit.R"), qmd.name, str(markdown)],
@@ -171,13 +183,12 @@ def _with_pandoc(
         environment,
         what=f"{qmd.name}: R",
     )
-    made = {}
-    for name in formats:
-        made[name] = scratch / f"{qmd.stem}.{name}"
-        if name == "html":
-            _to_html(pandoc, markdown, qmd.parent, made[name], environment)
-        else:
-            _to_pdf(pandoc, markdown, qmd.parent, made[name], environment)
+    made = {name: scratch / f"{qmd.stem}.{name}" for name in formats}
+    write = {"html": _to_html, "pdf": _to_pdf}
+    with ThreadPoolExecutor() as pool:
+        jobs = [pool.submit(write[n], pandoc, markdown, qmd.parent, made[n], environment) for n in formats]
+    for job in jobs:
+        job.result()
     return made
 
 
@@ -198,9 +209,7 @@ def _pandoc_options(pandoc: str, markdown: Path, sources: Path) -> list[str]:
     ]
 
 
-def _to_html(
-    pandoc: str, markdown: Path, sources: Path, target: Path, environment: dict[str, str]
-) -> None:
+def _to_html(pandoc: str, markdown: Path, sources: Path, target: Path, environment: dict[str, str]) -> None:
     templates = PAPER / "templates"
     options = [
         "--to=html5",
@@ -215,9 +224,7 @@ def _to_html(
     _run(argv, markdown.parent, environment, what=f"{markdown.stem}: pandoc")
 
 
-def _to_pdf(
-    pandoc: str, markdown: Path, sources: Path, target: Path, environment: dict[str, str]
-) -> None:
+def _to_pdf(pandoc: str, markdown: Path, sources: Path, target: Path, environment: dict[str, str]) -> None:
     import typst
 
     source = markdown.with_suffix(".typ")
@@ -231,9 +238,13 @@ def _to_pdf(
 
 
 def _pandoc() -> str:
-    """A pandoc of version 3 or newer: the one on the PATH, else the one that comes with the Python package."""
+    """A pandoc of version 3 or newer: the one on the PATH, else the one of the Python package."""
     found = shutil.which("pandoc")
-    if found and _pandoc_version(found).split(".")[0].isdigit() and int(_pandoc_version(found).split(".")[0]) >= 3:
+    if (
+        found
+        and _pandoc_version(found).split(".")[0].isdigit()
+        and int(_pandoc_version(found).split(".")[0]) >= 3
+    ):
         return found
     try:
         import pypandoc

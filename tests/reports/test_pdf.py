@@ -1,0 +1,47 @@
+"""The PDF reports, page by page."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(shutil.which("pdftoppm") is None, reason="needs pdftoppm (poppler-utils)")
+
+
+def ink_of(page: Path) -> float:
+    """The share of pixels of a binary PGM image that are not white."""
+    data = page.read_bytes()
+    header = re.match(rb"P5\s+\d+\s+\d+\s+\d+\s", data)
+    pixels = data[header.end() :]
+    return sum(count for value, count in enumerate(map(pixels.count, range256())) if value < 250) / len(
+        pixels
+    )
+
+
+def range256():
+    return (bytes([value]) for value in range(256))
+
+
+def test_no_page_is_blank(papers: list[Path], tmp_path: Path) -> None:
+    for paper in papers:
+        pdf = paper.with_suffix(".pdf")
+        subprocess.run(
+            ["pdftoppm", "-gray", "-r", "30", str(pdf), str(tmp_path / paper.stem)], check=True, timeout=120
+        )
+        pages = sorted(tmp_path.glob(f"{paper.stem}-*.pgm"))
+        assert len(pages) > 5
+        blank = [page.name for page in pages if ink_of(page) < 0.003]
+        assert blank == []
+
+
+@pytest.mark.skipif(shutil.which("pdftotext") is None, reason="needs pdftotext (poppler-utils)")
+def test_references_resolve_in_the_pdf(papers: list[Path]) -> None:
+    for paper in papers:
+        pdf = paper.with_suffix(".pdf")
+        text = subprocess.run(["pdftotext", str(pdf), "-"], capture_output=True, text=True, check=True).stdout
+        assert not re.search(r"\?\?|@(?:fig|tbl|sec)-", text)
+        assert "Figure\u00a01" in text or "Figure 1" in text

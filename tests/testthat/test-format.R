@@ -1,0 +1,52 @@
+# Run from the repository's root: Rscript -e 'testthat::test_dir("tests/testthat")'
+
+root <- normalizePath(file.path("..", ".."))
+source(file.path(root, "paper", "R", "read.R"))
+source(file.path(root, "paper", "R", "format.R"))
+source(file.path(root, "paper", "R", "verdicts.R"))
+
+test_that("numbers keep three digits and an interval only where there is one", {
+  expect_equal(trimmed(1234.5), "1,230")
+  expect_equal(trimmed(20), "20")
+  expect_equal(with_interval(2.5, NA, NA), "2.5")
+  expect_equal(with_interval(2.531, 2.49, 2.58), "2.53 (2.49 to 2.58)")
+  expect_equal(with_interval(NA, NA, NA), "\u2013")
+})
+
+test_that("text cannot act as markup", {
+  expect_equal(safe("a|b *c* [d] <e> @fig-x"), "a\\|b \\*c\\* \\[d\\] \\<e\\> \\@fig-x")
+  expect_equal(safe(NA), "")
+})
+
+test_that("lists read as prose", {
+  expect_equal(listed(c("a", "b", "c")), "a, b and c")
+  expect_equal(listed("a"), "a")
+  expect_equal(count_of(1, "run"), "1 run")
+  expect_equal(count_of(2, "run"), "2 runs")
+})
+
+test_that("a table without rows says so", {
+  expect_match(as.character(md_table(data.frame())), "Not measured at this effort")
+})
+
+test_that("a missing table reads as an empty one with its columns", {
+  before <- Sys.getenv("WHITEWIRE_RESULTS")
+  Sys.setenv(WHITEWIRE_RESULTS = tempfile())
+  on.exit(Sys.setenv(WHITEWIRE_RESULTS = before))
+  expect_equal(nrow(read_runs("none")), 0)
+  expect_true(all(c("fabric", "total_puts", "shown") %in% names(read_runs("none"))))
+  expect_true(is.na(scale_of("put-grid", "none")$k))
+})
+
+test_that("fabrics are named as the paper names them", {
+  expect_equal(fabric_label(c("1gbe", "10gbe", "0.5gbe")), c("1GbE", "10GbE", "0.5GbE"))
+  expect_equal(fabric_rate(c("1GbE", "10gbe")), c(1, 10))
+})
+
+test_that("what a claim asks for reads as words", {
+  table <- data.frame(
+    relation = c("above", "within", "equal"), expected = c(3.5, 4, 3), expected_low = c(3.5, 3.5, 3),
+    expected_high = c(NA, 4.5, 3)
+  )
+  expect_equal(expected_text(table), c("above 3.5", "4 (3.5 to 4.5)", "equal to 3"))
+})
