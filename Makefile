@@ -10,8 +10,8 @@ export EFFORT PAPERS TESTBED
 # R and BLAS would otherwise start a thread a processor beside the measurement.
 export OMP_NUM_THREADS ?= 1
 
-# A program started by a recipe dies with the recipe, even when make itself is killed.
-bound := exec setpriv --pdeathsig KILL
+# A program started by a recipe ends with it, even when make itself is killed.
+bound := exec setpriv --pdeathsig TERM
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 12

@@ -7,7 +7,6 @@ earlier stages only. `--config effort=smoke` and the environment (EFFORT, PAPERS
 config/config.yaml.
 """
 
-import os
 import sys
 
 from snakemake.utils import min_version
@@ -16,11 +15,6 @@ from whitewire.check import Plan
 from whitewire.errors import UserError
 
 min_version("9.0")
-
-# The stages' command is found beside the interpreter, also when the environment is not activated.
-os.environ["PATH"] = os.pathsep.join(
-    [os.path.dirname(sys.executable), os.environ["PATH"]]
-)
 
 try:
     plan = Plan.load(given=config)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -41,6 +42,8 @@ class Plan:
                 )
             # Through the environment, so that the stages' commands see the same.
             os.environ[name.upper()] = " ".join(value) if isinstance(value, list) else str(value)
+        # The stages' command is found beside the interpreter, also when the environment is not activated.
+        os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
         config = load_config()
         testbed = load_testbed(config["testbed"])
         designs = {}

@@ -29,7 +29,7 @@ rule analysis:
         results=lambda wildcards: f"{RESULTS}/{wildcards.paper}",
         seed=plan.seed,
     shell:
-        "whitewire analyse"
+        "exec setpriv --pdeathsig KILL whitewire analyse"
         " --paper {wildcards.paper:q}"
         " --testbed {params.testbed:q}"
         " --results {params.results:q}"

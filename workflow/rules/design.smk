@@ -1,4 +1,6 @@
 # Stage 1: which runs, in which order.
+#
+# Here as in every rule: `exec setpriv --pdeathsig KILL` ends the command when Snakemake ends, however that ends.
 
 
 rule design:
@@ -19,7 +21,7 @@ rule design:
         effort=plan.effort,
         seed=plan.seed,
     shell:
-        "whitewire design"
+        "exec setpriv --pdeathsig KILL whitewire design"
         " --paper {wildcards.paper:q}"
         " --testbed {params.testbed:q}"
         " --effort {params.effort:q}"

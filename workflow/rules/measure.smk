@@ -25,7 +25,6 @@ rule measure:
         testbed=plan.testbed,
         rows=lambda wildcards: plan.digest(wildcards.paper, wildcards.block),
     shell:
-        # The measurement ends when Snakemake does, however that ends.
         "exec setpriv --pdeathsig KILL whitewire measure"
         " --paper {wildcards.paper:q}"
         " --testbed {params.testbed:q}"

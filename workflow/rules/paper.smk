@@ -33,10 +33,10 @@ rule paper:
     conda:
         "../../envs/paper.yaml"
     params:
-        results=RESULTS,
-        reports=REPORTS,
+        results=subpath(output.html, ancestor=2),
+        reports=subpath(output.html, parent=True),
     shell:
-        "whitewire render"
+        "exec setpriv --pdeathsig KILL whitewire render"
         " --paper {wildcards.paper:q}"
         " --results {params.results:q}"
         " --output {params.reports:q}"
@@ -64,10 +64,10 @@ rule index:
     conda:
         "../../envs/paper.yaml"
     params:
-        results=RESULTS,
-        reports=REPORTS,
+        results=subpath(output.html, ancestor=2),
+        reports=subpath(output.html, parent=True),
     shell:
-        "whitewire render"
+        "exec setpriv --pdeathsig KILL whitewire render"
         " --paper index"
         " --results {params.results:q}"
         " --output {params.reports:q}"

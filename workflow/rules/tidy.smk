@@ -30,7 +30,7 @@ rule tidy:
     params:
         results=lambda wildcards: f"{RESULTS}/{wildcards.paper}",
     shell:
-        "whitewire tidy"
+        "exec setpriv --pdeathsig KILL whitewire tidy"
         " --paper {wildcards.paper:q}"
         " --results {params.results:q}"
         " 2> >(tee {log:q} >&2)"
