@@ -26,14 +26,24 @@ flatten <- function(x, prefix = "") {
   }, x, keys, SIMPLIFY = FALSE)))
 }
 
-shortened <- function(x, limit = 180) ifelse(nchar(x) > limit, paste0(substr(x, 1, limit - 1), "\u2026"), x)
+# Hosts that are set up alike are told once.
+alike <- function(record) {
+  lapply(record, function(entry) {
+    same <- is.list(entry) && length(entry) > 1 && !is.null(names(entry)) &&
+      length(unique(lapply(unname(entry), identity))) == 1
+    if (same) stats::setNames(list(entry[[1]]), paste("each of", length(entry), "hosts")) else entry
+  })
+}
 
-# Entries that are the same on every host are named once.
+shortened <- function(x, limit = 400) ifelse(nchar(x) > limit, paste0(substr(x, 1, limit - 1), "\u2026"), x)
+
+# The first block's record; entries that differ in another block are marked. The hosts are in the topology.
 environment_rows <- function(limit = 120) {
   records <- read_environments()
   if (length(records) == 0) {
     return(data.frame())
   }
+  records <- lapply(records, function(record) alike(record[names(record) != "hosts"]))
   rows <- flatten(records[[1]])
   rows <- rows[!is.na(rows) & rows != ""]
   others <- lapply(records[-1], flatten)

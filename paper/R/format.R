@@ -58,7 +58,7 @@ md_table <- function(table, widths = NULL, align = NULL) {
 }
 
 # The data of a figure, as a file beside the report and as a link that carries the same bytes.
-data_link <- function(name, table) {
+data_link <- function(name, table, of = "figure") {
   if (is.null(table) || nrow(table) == 0) {
     return("")
   }
@@ -70,6 +70,6 @@ data_link <- function(name, table) {
   readr::write_csv(table[keep], path, na = "")
   bytes <- readBin(path, "raw", file.size(path))
   uri <- paste0("data:text/csv;base64,", gsub("\\s", "", jsonlite::base64_enc(bytes)))
-  sprintf("[Data of this figure (CSV, %s)](%s){.data-link download=\"%s-%s\" data-file=\"data/%s/%s\"}",
-          count_of(nrow(table), "row"), uri, paper_id(), file, paper_id(), file)
+  sprintf("[Data of this %s (CSV, %s)](%s){.data-link download=\"%s-%s\" data-file=\"data/%s/%s\"}",
+          of, count_of(nrow(table), "row"), uri, paper_id(), file, paper_id(), file)
 }

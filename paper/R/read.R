@@ -170,7 +170,7 @@ scale_of <- function(experiment = "put-grid", paper = paper_id()) {
   first <- function(x, otherwise) if (length(x) > 0 && !is.na(x[[1]])) x[[1]] else otherwise
   list(
     kind = first(as.character(row$kind), testbed_name()), k = first(as_value(row$k), NA),
-    fraction = first(as_value(row$data_fraction), NA)
+    fraction = first(as_value(row$data_fraction), NA), fractions = sort(unique(as_value(row$data_fraction)))
   )
 }
 
@@ -188,9 +188,8 @@ scale_note <- function(experiment = "put-grid", absolute = TRUE) {
   if (!is_emulated(experiment)) {
     return(sprintf("measured on %s, full scale", testbed_name()))
   }
-  note <- sprintf(
-    "emulated, 1/%s scale (k = %s, data fraction %s)", trimmed(scale$k), trimmed(scale$k),
-    trimmed(scale$fraction, 3)
-  )
+  fraction <- paste(trimmed(unique(range(scale$fractions))), collapse = " to ")
+  k <- trimmed(scale$k)
+  note <- sprintf("emulated, 1/%s scale (k = %s, data fraction %s)", k, k, fraction)
   if (absolute) paste0(note, "; left axis: full-scale equivalent (\u00d7 k)") else note
 }

@@ -25,7 +25,8 @@ traces <- function(fabrics, clients, puts, host = "all clients", runs_shown = 4)
   }
   cells <- interaction(runs$fabric, runs$clients, runs$puts, drop = TRUE)
   runs <- do.call(rbind, lapply(split(runs, cells), function(x) head(x[order(!x$central), ], runs_shown)))
-  series <- series[series$series %in% "egress" & series$run_id %in% runs$run_id, ]
+  series$time <- as_value(series$time)
+  series <- series[series$series %in% "egress" & series$run_id %in% runs$run_id & series$time >= 0, ]
   wanted <- series$host %in% host
   if (!any(wanted)) wanted <- rep(TRUE, nrow(series))
   series <- series[wanted, ]

@@ -1,9 +1,20 @@
 # Was each run valid, and by how much.
 
+# One row an attempt. A run whose attempt is invalid is attempted again, under the same name.
+attempt_table <- function() {
+  runs <- with_columns(read_runs(), c("attempt", "block"))
+  runs$attempt <- ifelse(is.na(runs$attempt), 1, as_value(runs$attempt))
+  runs <- runs[!duplicated(runs[c("run_id", "attempt")]), ]
+  runs[c("run_id", "attempt", "block", "experiment", "valid", "why_invalid")]
+}
+
+# One row a run: valid if one of its attempts was.
 run_table <- function() {
-  runs <- read_runs()
-  runs <- runs[!duplicated(runs$run_id), ]
-  runs[c("run_id", "block", "experiment", "valid", "why_invalid")]
+  attempts <- attempt_table()
+  runs <- attempts[!duplicated(attempts$run_id), c("run_id", "block", "experiment")]
+  runs$valid <- runs$run_id %in% attempts$run_id[attempts$valid]
+  runs$attempts <- as.numeric(table(attempts$run_id)[runs$run_id])
+  runs
 }
 
 validity_counts <- function() {
@@ -11,20 +22,25 @@ validity_counts <- function() {
   if (nrow(runs) == 0) {
     return(data.frame())
   }
+  attempts <- attempt_table()
   experiments <- unique(runs$experiment)
+  count <- function(rows, keep) vapply(experiments, function(x) sum(rows$experiment == x & keep), numeric(1))
   data.frame(
-    Experiment = experiments,
-    Runs = vapply(experiments, function(x) sum(runs$experiment == x), numeric(1)),
-    Valid = vapply(experiments, function(x) sum(runs$experiment == x & runs$valid), numeric(1)),
-    Invalid = vapply(experiments, function(x) sum(runs$experiment == x & !runs$valid), numeric(1)),
-    row.names = NULL
+    Experiment = experiments, Runs = count(runs, TRUE), Valid = count(runs, runs$valid),
+    "Stayed invalid" = count(runs, !runs$valid), "Invalid attempts" = count(attempts, !attempts$valid),
+    row.names = NULL, check.names = FALSE
   )
 }
 
-invalid_runs <- function() {
+invalid_attempts <- function() {
+  attempts <- attempt_table()
+  bad <- attempts[!attempts$valid, ]
   runs <- run_table()
-  runs <- runs[!runs$valid, ]
-  data.frame(Run = code(runs$run_id), Why = safe(runs$why_invalid))
+  repaired <- runs$valid[match(bad$run_id, runs$run_id)]
+  data.frame(
+    Run = code(bad$run_id), Attempt = trimmed(bad$attempt), Why = safe(bad$why_invalid),
+    "In the end" = ifelse(repaired, "valid when repeated", "stayed invalid"), check.names = FALSE
+  )
 }
 
 validity_sentence <- function() {
@@ -33,12 +49,10 @@ validity_sentence <- function() {
     return("No run was made.")
   }
   bad <- sum(!runs$valid)
-  sprintf("%s %s made; %s.", count_of(nrow(runs), "run"), if (nrow(runs) == 1) "was" else "were",
-    if (bad == 0) {
+  sprintf("%s %s made; %s.", count_of(nrow(runs), "run"), if (nrow(runs) == 1) "was" else "were", if (bad == 0) {
     "all are valid"
   } else {
-    paste(bad, if (bad == 1) "stayed invalid and is" else "stayed invalid and are",
-      "left out of every estimate")
+    paste(bad, if (bad == 1) "stayed invalid and is" else "stayed invalid and are", "left out of every estimate")
   })
 }
 

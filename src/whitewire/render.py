@@ -1,7 +1,7 @@
 """From a Quarto document and the tables of a results folder to a report in HTML and PDF.
 
 Quarto renders where it is installed. Where it is not, the same document goes through knitr, pandoc and typst
-with the same numbering and cross-references. Either way an unresolved reference or a missing image is an error.
+with the same numbering and cross-references. An unresolved reference or a missing image is an error either way.
 """
 
 from __future__ import annotations

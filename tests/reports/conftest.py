@@ -1,4 +1,4 @@
-"""The rendered reports and a browser. `WHITEWIRE_REPORTS` names the folder; else the newest results are taken."""
+"""The rendered reports and a browser. `WHITEWIRE_REPORTS` names the folder; else it is the newest one."""
 
 from __future__ import annotations
 

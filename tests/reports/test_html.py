@@ -81,7 +81,8 @@ def test_references_resolve(reports_dir: Path, browser) -> None:
         assert not re.search(r"\?\?|@(?:fig|tbl|sec)-|\?@", text), path.name
         assert not re.search(r"\bNA\b|\bNaN\b|\bNULL\b|\bInf\b", text), path.name
         dangling = opened.page.evaluate(
-            "Array.from(document.querySelectorAll('a[href^=\"#\"]')).map(a => a.getAttribute('href').slice(1))"
+            "Array.from(document.querySelectorAll('a[href^=\"#\"]'))"
+            ".map(a => a.getAttribute('href').slice(1))"
             ".filter(id => !document.getElementById(decodeURIComponent(id)))"
         )
         assert dangling == [], path.name
