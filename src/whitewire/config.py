@@ -59,16 +59,14 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
 def _mapping(loader: _Loader, node: yaml.MappingNode, deep: bool = False) -> dict:
     seen = set()
     for key_node, _ in node.value:
-        key = key_node.value if isinstance(key_node, yaml.ScalarNode) else None
+        if not isinstance(key_node, yaml.ScalarNode):
+            raise yaml.constructor.ConstructorError(None, None, "a key is a list or a mapping", key_node.start_mark)
+        key = key_node.value
         if key in seen and key != "<<":
-            raise yaml.constructor.ConstructorError(
-                None, None, f"the key {key!r} is given twice", key_node.start_mark
-            )
+            raise yaml.constructor.ConstructorError(None, None, f"the key {key!r} is given twice", key_node.start_mark)
         seen.add(key)
     loader.flatten_mapping(node)
-    return {
-        loader.construct_object(k, deep=True): loader.construct_object(v, deep=True) for k, v in node.value
-    }
+    return {loader.construct_object(k, deep=True): loader.construct_object(v, deep=True) for k, v in node.value}
 
 
 _Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)

@@ -1,0 +1,220 @@
+"""The workflow as Snakemake sees it, and the make vocabulary. Nothing here measures."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HOME = Path(__file__).resolve().parents[2]
+SNAKEMAKE = str(Path(sys.executable).parent / "snakemake")
+
+
+@pytest.fixture
+def project(tmp_path):
+    """The repository's programs with results of its own, in a path with a space."""
+    top = tmp_path / "white wire"
+    top.mkdir()
+    for name in ("Snakefile", "workflow", "profiles", "envs", "src", "scripts"):
+        os.symlink(HOME / name, top / name)
+    for name in ("config", "paper"):
+        shutil.copytree(HOME / name, top / name)
+    return top
+
+
+def snakemake(folder, *argv, **environ):
+    return subprocess.run(
+        [SNAKEMAKE, *argv],
+        cwd=folder,
+        env={**os.environ, "EFFORT": "smoke", **environ},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def jobs(done) -> dict[str, int]:
+    """Jobs that a dry run would start, by rule."""
+    assert done.returncode == 0, done.stderr
+    lines = (done.stdout + done.stderr).splitlines()
+    counts = dict(match.groups() for line in lines if (match := re.fullmatch(r"(\w+)\s+(\d+)", line.strip())))
+    return {rule: int(count) for rule, count in counts.items() if rule != "total"}
+
+
+def finished(project: Path) -> Path:
+    """Stands in for a finished run: every declared output, newer than its inputs, as Snakemake would record it."""
+    done = snakemake(project, "--touch", "--forceall")
+    results = project / "results" / "emulated"
+    missing = ["design.csv", "raw/smoke-1/block.json"]
+    missing += [f"tidy/{name}" for name in ("runs.csv", "operations.csv", "probes.csv", "topology.csv")]
+    missing += ["tidy/series.csv.gz", "tidy/placement.csv", "tidy/scale.csv", "tidy/datapackage.json"]
+    missing += [f"analysis/{name}.csv" for name in ("estimates", "verdicts", "model", "audit")]
+    for name in missing:
+        path = results / "emulex-2012" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x\n")
+    for folder in ("data", "figures"):
+        (results / "reports" / folder / "emulex-2012").mkdir(parents=True, exist_ok=True)
+        (results / "reports" / folder / "emulex-2012" / "x.png").write_text("x\n")
+    for name in ("emulex-2012.html", "emulex-2012.pdf", "index.html"):
+        (results / "reports" / name).write_text("x\n")
+    done = snakemake(project, "--touch", "--forceall")
+    assert done.returncode == 0, done.stderr
+    return results
+
+
+def test_dry_run_names_every_stage(project):
+    found = jobs(snakemake(project, "--dry-run"))
+    assert found == {
+        "design": 1,
+        "measure": found["measure"],
+        "tidy": 1,
+        "analysis": 1,
+        "paper": 1,
+        "index": 1,
+        "all": 1,
+    }
+    assert found["measure"] >= 1
+    assert not (project / "results").exists()
+
+
+def test_more_effort_measures_more_runs():
+    from whitewire.check import Plan
+
+    counts = {}
+    for effort in ("smoke", "quick", "full"):
+        os.environ["EFFORT"] = effort
+        try:
+            counts[effort] = len(Plan.load().designs["emulex-2012"])
+        finally:
+            del os.environ["EFFORT"]
+    assert counts["smoke"] < counts["quick"] < counts["full"]
+
+
+def test_finished_workflow_does_nothing(project):
+    finished(project)
+    done = snakemake(project, "--dry-run")
+    assert jobs(done) == {}
+    assert "Nothing to be done" in done.stdout + done.stderr
+
+
+def test_changed_document_renders_that_document_only(project):
+    finished(project)
+    with (project / "paper" / "emulex-2012.qmd").open("a") as file:
+        file.write("\n<!-- changed -->\n")
+    assert jobs(snakemake(project, "--dry-run")) == {"paper": 1, "all": 1}
+
+
+def test_changed_start_page_renders_the_start_page_only(project):
+    finished(project)
+    with (project / "paper" / "index.qmd").open("a") as file:
+        file.write("\n<!-- changed -->\n")
+    assert jobs(snakemake(project, "--dry-run")) == {"index": 1, "all": 1}
+
+
+def test_changed_claim_does_not_measure(project):
+    finished(project)
+    path = project / "config" / "papers" / "emulex-2012.yaml"
+    path.write_text(path.read_text() + "\n# a remark\n")
+    found = jobs(snakemake(project, "--dry-run"))
+    assert "measure" not in found
+    assert found["analysis"] == 1
+
+
+def test_newer_design_with_the_same_rows_does_not_measure(project):
+    results = finished(project)
+    design = results / "emulex-2012" / "design.csv"
+    os.utime(design)
+    assert "measure" not in jobs(snakemake(project, "--dry-run"))
+
+
+def test_another_seed_measures(project):
+    finished(project)
+    path = project / "config" / "config.yaml"
+    path.write_text(re.sub(r"seed: \d+", "seed: 7", path.read_text()))
+    assert jobs(snakemake(project, "--dry-run"))["measure"] >= 1
+
+
+def test_config_on_the_command_line(project):
+    smoke = jobs(snakemake(project, "--dry-run", EFFORT="smoke"))
+    assert jobs(snakemake(project, "--dry-run", "--config", "effort=smoke", EFFORT="")) == smoke
+    done = snakemake(project, "--dry-run", "--config", "efort=smoke")
+    assert done.returncode == 2
+    assert 'did you mean "effort"?' in done.stderr and "Traceback" not in done.stderr
+
+
+def test_lint_is_clean():
+    done = snakemake(HOME, "--lint")
+    assert done.returncode == 0, done.stderr
+    assert "good condition" in done.stdout + done.stderr
+
+
+def test_every_rule_is_documented_and_logged():
+    for path in sorted((HOME / "workflow" / "rules").glob("*.smk")):
+        text = path.read_text()
+        assert len(text.splitlines()) <= 120, path.name
+        for body in re.split(r"^rule ", text, flags=re.MULTILINE)[1:]:
+            assert '"""' in body, f"{path.name}: {body.splitlines()[0]}"
+            if "shell:" in body:
+                for part in ("log:", "benchmark:", "conda:"):
+                    assert part in body, f"{path.name}: {body.splitlines()[0]} lacks {part}"
+    assert len((HOME / "Snakefile").read_text().splitlines()) <= 80
+
+
+def test_second_run_is_refused_while_one_is_under_way(tmp_path):
+    (tmp_path / "scripts").mkdir()
+    shutil.copy(HOME / "scripts" / "alone", tmp_path / "scripts")
+    alone = [str(tmp_path / "scripts" / "alone")]
+    first = subprocess.Popen([*alone, "sh", "-c", "echo started; exec sleep 60"], stdout=subprocess.PIPE, text=True)
+    try:
+        assert first.stdout.readline() == "started\n"
+        second = subprocess.run([*alone, "echo", "ran"], capture_output=True, text=True, timeout=10)
+        assert second.returncode == 2
+        assert second.stdout == ""
+        assert second.stderr.count("\n") == 1 and "another run is under way" in second.stderr
+    finally:
+        first.terminate()
+        assert first.wait(timeout=10) == 143
+    third = subprocess.run([*alone, "echo", "ran"], capture_output=True, text=True, timeout=10)
+    assert (third.returncode, third.stdout) == (0, "ran\n")
+
+
+@pytest.mark.parametrize("signal", ["TERM", "INT", "KILL"])
+def test_stopping_ends_the_whole_group_and_its_temporary_files(tmp_path, signal):
+    import psutil
+
+    (tmp_path / "scripts").mkdir()
+    shutil.copy(HOME / "scripts" / "alone", tmp_path / "scripts")
+    # The child's own child shows that the group is ended, not only its leader.
+    script = 'touch "$TMPDIR/left"; setpriv --pdeathsig KILL sleep 61 & echo "$!"; wait'
+    process = subprocess.Popen(
+        [str(tmp_path / "scripts" / "alone"), "bash", "-c", script], stdout=subprocess.PIPE, text=True
+    )
+    grandchild = int(process.stdout.readline())
+    assert psutil.pid_exists(grandchild)
+    process.send_signal(getattr(__import__("signal"), f"SIG{signal}"))
+    process.wait(timeout=10)
+    try:
+        psutil.Process(grandchild).wait(timeout=5)
+    except psutil.NoSuchProcess:
+        pass
+    assert not psutil.pid_exists(grandchild)
+    if signal != "KILL":
+        assert not (tmp_path / ".cache" / "tmp").exists()
+    again = subprocess.run(
+        [str(tmp_path / "scripts" / "alone"), "sh", "-c", 'ls "$TMPDIR"'], capture_output=True, text=True, timeout=10
+    )
+    assert (again.returncode, again.stdout) == (0, "")
+
+
+def test_profile_never_triggers_on_code():
+    import yaml
+
+    profile = yaml.safe_load((HOME / "profiles" / "default" / "config.yaml").read_text())
+    assert "code" not in profile["rerun-triggers"] and "software-env" not in profile["rerun-triggers"]
+    assert profile["resources"] == {"measuring": 1}
+    assert json.dumps(profile)

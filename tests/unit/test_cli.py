@@ -1,0 +1,204 @@
+"""The command line as a user meets it: bad input is one line, exit status 2, and nothing starts."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from whitewire.cli import main
+
+HOME = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A folder with its own configuration."""
+    shutil.copytree(HOME / "config", tmp_path / "config")
+    (tmp_path / "paper").mkdir()
+    for document in (HOME / "paper").glob("*.qmd"):
+        shutil.copy(document, tmp_path / "paper")
+    return tmp_path
+
+
+def run(folder, *argv, **environ):
+    return subprocess.run(
+        [sys.executable, "-m", "whitewire", *argv],
+        cwd=folder,
+        env={**os.environ, **environ},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def refused(folder, *argv, **environ) -> str:
+    """The one line of a command that was refused."""
+    before = sorted(str(p) for p in folder.rglob("*"))
+    done = run(folder, *(argv or ("validate",)), **environ)
+    assert done.returncode == 2, done
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1, lines
+    assert lines[0].startswith("whitewire: error: ")
+    assert sorted(str(p) for p in folder.rglob("*")) == before, "something was written"
+    return lines[0].removeprefix("whitewire: error: ")
+
+
+def edit(project, name, change):
+    path = project / "config" / name
+    data = yaml.safe_load(path.read_text())
+    change(data)
+    path.write_text(yaml.safe_dump(data, sort_keys=False, allow_unicode=True))
+
+
+PAPER = "papers/emulex-2012.yaml"
+
+
+def test_shipped_configuration_is_valid(project):
+    done = run(project, "validate")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_plan_counts_runs(project):
+    done = run(project, "plan", EFFORT="smoke")
+    assert done.returncode == 0, done.stderr
+    assert "0 done" in done.stdout
+
+
+def test_unknown_key_of_the_configuration(project):
+    edit(project, "config.yaml", lambda c: c.update(efort=c.pop("effort")))
+    assert refused(project).endswith(
+        "config/config.yaml: efort: found an unknown key, expected one of effort, "
+        'papers, seed, testbed; did you mean "effort"?'
+    )
+
+
+def test_wrong_type(project):
+    edit(project, "config.yaml", lambda c: c.update(seed="soon"))
+    assert refused(project) == 'config/config.yaml: seed: found "soon" (text), expected a whole number'
+
+
+def test_rate_of_zero(project):
+    edit(project, "testbeds/emulated.yaml", lambda t: t["fabrics"]["1gbe"].update(rate_mbit_per_s=0))
+    said = refused(project)
+    assert said == "config/testbeds/emulated.yaml: fabrics.1gbe.rate_mbit_per_s: found 0, expected more than 0"
+
+
+def test_level_that_no_fabric_has(project):
+    edit(project, PAPER, lambda p: p["experiments"][0]["factors"]["fabric"].append("40gbe"))
+    said = refused(project)
+    assert said.startswith(f"config/{PAPER}: experiments[0]")
+    assert '"40gbe"' in said and "fabric" in said and "did you mean" in said
+
+
+def test_claim_that_names_a_missing_exhibit(project):
+    edit(project, PAPER, lambda p: p["claims"][0].update(exhibits=["fig99"]))
+    said = refused(project)
+    assert said.startswith(f"config/{PAPER}: claims[0]")
+    assert '"fig99"' in said and 'did you mean "fig' in said
+
+
+def test_misspelt_key_of_a_paper(project):
+    edit(project, PAPER, lambda p: p["experiments"][0].update(factor=p["experiments"][0].pop("factors")))
+    said = refused(project)
+    assert "experiments[0].factor: found an unknown key" in said and 'did you mean "factors"?' in said
+
+
+def test_experiment_twice(project):
+    edit(project, PAPER, lambda p: p["experiments"].append(p["experiments"][0]))
+    said = refused(project)
+    assert said.startswith(f"config/{PAPER}: experiments[") and "only once" in said
+
+
+def test_two_runs_with_one_id():
+    from whitewire.check import check_unique
+    from whitewire.errors import UserError
+
+    check_unique([{"run_id": "a"}, {"run_id": "b"}], "x.yaml")
+    with pytest.raises(UserError, match='x.yaml: experiments: found 2 runs with the id "a", expected one'):
+        check_unique([{"run_id": "a"}, {"run_id": "b"}, {"run_id": "a"}], "x.yaml")
+
+
+def test_paper_that_is_not_yaml(project):
+    (project / "config" / PAPER).write_text("%PDF-1.4\n\tnot yaml")
+    assert refused(project).startswith(f"config/{PAPER}: line ")
+
+
+def test_key_twice(project):
+    path = project / "config" / "config.yaml"
+    path.write_text(path.read_text() + "effort: full\n")
+    assert "the key 'effort' is given twice" in refused(project)
+
+
+def test_unknown_effort_paper_and_testbed(project):
+    assert 'did you mean "quick"?' in refused(project, EFFORT="quik")
+    assert 'did you mean "emulex-2012"?' in refused(project, PAPERS="emulex-2013")
+    assert "expected emulated" in refused(project, TESTBED="cluster").replace("one of ", "")
+
+
+def test_paper_without_document(project):
+    (project / "paper" / "emulex-2012.qmd").unlink()
+    assert refused(project) == "paper/emulex-2012.qmd: no such file: every paper has a document"
+
+
+def test_no_user_namespaces_before_anything_starts(project, tmp_path_factory):
+    tools = tmp_path_factory.mktemp("tools")
+    (tools / "unshare").write_text("#!/bin/sh\necho 'unshare failed: Operation not permitted' >&2\nexit 1\n")
+    (tools / "unshare").chmod(0o755)
+    said = refused(project, PATH=f"{tools}{os.pathsep}{os.environ['PATH']}")
+    assert said.startswith("user namespaces: refused: ") and "sysctl" in said
+
+
+def test_memory_too_small_before_anything_starts(project):
+    edit(project, "testbeds/emulated.yaml", lambda t: t["memory"].update(minimum_gib=100000))
+    assert "memory: " in refused(project)
+
+
+def test_missing_design(project):
+    argv = "measure --paper emulex-2012 --testbed emulated --design none.csv --block b --output x/block.json"
+    assert "none.csv: no such file" in refused(project, *argv.split())
+
+
+def test_unknown_paper_of_a_stage(project):
+    said = refused(
+        project, *["design", "--paper", "emulx", "--testbed", "emulated", "--effort", "quick", "--output", "d.csv"]
+    )
+    assert 'did you mean "emulex-2012"?' in said
+
+
+def test_design_runs_alone(project):
+    argv = "design --paper emulex-2012 --testbed emulated --effort smoke --output d.csv"
+    done = run(project, *argv.split())
+    assert done.returncode == 0, done.stderr
+    assert (project / "d.csv").read_text().startswith("run_id,block,order,experiment,")
+
+
+def test_interrupt_is_130(monkeypatch, capsys):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("whitewire.doctor.doctor", interrupted)
+    assert main(["doctor"]) == 130
+    assert capsys.readouterr().err == "whitewire: interrupted\n"
+
+
+def test_snakemake_says_the_same_line(project):
+    for name in ("Snakefile", "workflow", "profiles", "envs"):
+        os.symlink(HOME / name, project / name)
+    done = subprocess.run(
+        [str(Path(sys.executable).parent / "snakemake"), "--dry-run"],
+        cwd=project,
+        env={**os.environ, "EFFORT": "quik"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    said = [line for line in done.stderr.splitlines() if not line.startswith("Using ")]
+    assert len(said) == 1 and said[0].endswith('did you mean "quick"?'), said
