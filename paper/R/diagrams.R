@@ -37,7 +37,8 @@ draw_hosts <- function(hosts) {
 
 diagram_theme <- function() {
   theme(
-    axis.text = element_blank(), axis.title.x = element_blank(), axis.title.y = element_blank(), panel.grid.major = element_blank(),
+    axis.text = element_blank(), axis.title.x = element_blank(), axis.title.y = element_blank(),
+    panel.grid.major = element_blank(),
     legend.position = "none"
   )
 }

@@ -51,6 +51,9 @@ route_text <- function(table) {
 
 verdict_table <- function(paper = paper_id()) {
   table <- read_verdicts(paper)
+  if (nrow(table) == 0) {
+    return(knitr::asis_output("\nNo claim has been judged yet.\n"))
+  }
   md_table(data.frame(
     Claim = paste0("**", table$claim, "** ", safe(table$statement)),
     Verdict = badge(table$verdict),

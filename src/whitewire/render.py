@@ -129,9 +129,7 @@ def _figures(scratch: Path, stem: str) -> Path:
     source.write_text(f"#set page(width: auto, height: auto, margin: 0pt, fill: white)\n{pages}\n")
     typst.compile(str(source), output=str(folder / "{p}.png"), root=str(scratch), format="png", ppi=110)
     for number, path in enumerate(drawn, start=1):
-        written = next(
-            name for name in folder.glob("*.png") if name.stem.isdigit() and int(name.stem) == number
-        )
+        written = next(name for name in folder.glob("*.png") if name.stem.isdigit() and int(name.stem) == number)
         written.rename(folder / f"{path.stem.removeprefix('fig-').removesuffix('-1')}.png")
     return folder
 
@@ -139,19 +137,13 @@ def _figures(scratch: Path, stem: str) -> Path:
 # ---------------------------------------------------------------------------------------------- Quarto
 
 
-def _with_quarto(
-    qmd: Path, scratch: Path, formats: Sequence[str], environment: dict[str, str]
-) -> dict[str, Path]:
+def _with_quarto(qmd: Path, scratch: Path, formats: Sequence[str], environment: dict[str, str]) -> dict[str, Path]:
     project = scratch / "paper"
-    shutil.copytree(
-        qmd.parent, project, ignore=shutil.ignore_patterns(".quarto", "_site", "*_files", "*_cache")
-    )
+    shutil.copytree(qmd.parent, project, ignore=shutil.ignore_patterns(".quarto", "_site", "*_files", "*_cache"))
     made = {}
     for name in formats:
         target = {"html": "html", "pdf": "typst"}[name]
-        log = _run(
-            ["quarto", "render", qmd.name, "--to", target], project, environment, what="Quarto", keep_log=True
-        )
+        log = _run(["quarto", "render", qmd.name, "--to", target], project, environment, what="Quarto", keep_log=True)
         fault = QUARTO_FAULTS.search(log)
         if fault:
             line = next(line for line in log.splitlines() if fault.group(0) in line)
@@ -166,16 +158,12 @@ def _with_quarto(
 # ---------------------------------------------------------------------------------- knitr, pandoc, typst
 
 
-def _with_pandoc(
-    qmd: Path, scratch: Path, formats: Sequence[str], environment: dict[str, str]
-) -> dict[str, Path]:
+def _with_pandoc(qmd: Path, scratch: Path, formats: Sequence[str], environment: dict[str, str]) -> dict[str, Path]:
     rscript = shutil.which("Rscript")
     if rscript is None:
         raise UserError("neither Quarto nor R is installed: `make doctor` says how to get them")
     pandoc = _pandoc()
-    environment["WHITEWIRE_RENDERER"] = (
-        f"knitr, pandoc {_pandoc_version(pandoc)} and typst {_typst_version()}"
-    )
+    environment["WHITEWIRE_RENDERER"] = f"knitr, pandoc {_pandoc_version(pandoc)} and typst {_typst_version()}"
     markdown = scratch / f"{qmd.stem}.md"
     _run(
         [rscript, "--vanilla", str(PAPER / "knit.R"), qmd.name, str(markdown)],
@@ -240,11 +228,7 @@ def _to_pdf(pandoc: str, markdown: Path, sources: Path, target: Path, environmen
 def _pandoc() -> str:
     """A pandoc of version 3 or newer: the one on the PATH, else the one of the Python package."""
     found = shutil.which("pandoc")
-    if (
-        found
-        and _pandoc_version(found).split(".")[0].isdigit()
-        and int(_pandoc_version(found).split(".")[0]) >= 3
-    ):
+    if found and _pandoc_version(found).split(".")[0].isdigit() and int(_pandoc_version(found).split(".")[0]) >= 3:
         return found
     try:
         import pypandoc
@@ -268,9 +252,7 @@ def _typst_version() -> str:
         raise UserError("typst is missing: `make setup` installs it with the Python packages") from error
 
 
-def _run(
-    argv: list[str], folder: Path, environment: dict[str, str], what: str, keep_log: bool = False
-) -> str:
+def _run(argv: list[str], folder: Path, environment: dict[str, str], what: str, keep_log: bool = False) -> str:
     done = subprocess.run(argv, cwd=folder, env=environment, capture_output=True, text=True)
     log = ESCAPES.sub("", done.stdout + done.stderr)
     if done.returncode != 0:

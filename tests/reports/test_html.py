@@ -21,9 +21,7 @@ class Opened:
         self.troubles: list[str] = []
         self.requests: list[str] = []
         width, height = size
-        context = browser.new_context(
-            viewport={"width": width, "height": height}, color_scheme=scheme, offline=True
-        )
+        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme, offline=True)
         self.page = context.new_page()
         self.page.on("console", self._console)
         self.page.on("pageerror", lambda error: self.troubles.append(str(error)))

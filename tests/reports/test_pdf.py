@@ -17,9 +17,7 @@ def ink_of(page: Path) -> float:
     data = page.read_bytes()
     header = re.match(rb"P5\s+\d+\s+\d+\s+\d+\s", data)
     pixels = data[header.end() :]
-    return sum(count for value, count in enumerate(map(pixels.count, range256())) if value < 250) / len(
-        pixels
-    )
+    return sum(count for value, count in enumerate(map(pixels.count, range256())) if value < 250) / len(pixels)
 
 
 def range256():
@@ -29,9 +27,7 @@ def range256():
 def test_no_page_is_blank(papers: list[Path], tmp_path: Path) -> None:
     for paper in papers:
         pdf = paper.with_suffix(".pdf")
-        subprocess.run(
-            ["pdftoppm", "-gray", "-r", "30", str(pdf), str(tmp_path / paper.stem)], check=True, timeout=120
-        )
+        subprocess.run(["pdftoppm", "-gray", "-r", "30", str(pdf), str(tmp_path / paper.stem)], check=True, timeout=120)
         pages = sorted(tmp_path.glob(f"{paper.stem}-*.pgm"))
         assert len(pages) > 5
         blank = [page.name for page in pages if ink_of(page) < 0.003]

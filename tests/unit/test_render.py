@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import stat
+import subprocess
 import textwrap
 from pathlib import Path
 from types import SimpleNamespace
@@ -129,6 +130,19 @@ def test_unknown_format_and_missing_inputs(write, tmp_path: Path) -> None:
         render(qmd, tmp_path / "nowhere", tmp_path)
     with pytest.raises(UserError, match="no document for paper 'nowhere'"):
         module.render_command(SimpleNamespace(paper="nowhere", results=tmp_path, output=tmp_path))
+
+
+@needs_r
+def test_the_r_helpers(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["Rscript", "--vanilla", "-e", 'testthat::test_dir("tests/testthat", reporter = "stop")'],
+        cwd=module.PROJECT,
+        capture_output=True,
+        text=True,
+    )
+    if "there is no package called" in done.stderr:
+        pytest.skip("needs testthat")
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def pretend_quarto(folder: Path, monkeypatch: pytest.MonkeyPatch, log: str) -> None:
