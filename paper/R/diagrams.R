@@ -65,12 +65,12 @@ figure_roles <- function(title) {
     geom_segment(data = clients, aes(x, y + 0.26, xend = name$x, yend = name$y - 0.26), linetype = "22",
                  colour = role_colours[["namenode"]], linewidth = 0.6) +
     geom_curve(data = datanodes[c(1, nrow(datanodes)), ],
-      aes(x, y + 0.26, xend = name$x + c(-0.4, 0.4), yend = name$y),
+               aes(x, y + 0.26, xend = name$x + c(-0.4, 0.4), yend = name$y),
                linetype = "22", colour = role_colours[["namenode"]], linewidth = 0.5, curvature = 0,
                ncp = 3) +
     draw_hosts(hosts) +
     geom_text(data = words, aes(x, y, label = label), hjust = 0, size = 3.3, colour = soft,
-      family = base_font,
+              family = base_font,
               lineheight = 0.95) +
     coord_cartesian(xlim = c(-0.5, 12.4), ylim = c(0, 4.4)) +
     labs(title = title, subtitle = paste0(
@@ -85,11 +85,11 @@ link_rates_text <- function() {
   rates <- c(1, 10)
   k <- if (is.na(scale$k)) 1 else scale$k
   if (k == 1) {
-    return("1GbE: 1 Gbit/s a host      10GbE: 10 Gbit/s a host")
+    return("1GbE: 1 Gbit/s a host \u00b7 10GbE: 10 Gbit/s a host")
   }
-  paste0("1GbE: ", trimmed(1000 * rates[[1]] / k), " Mbit/s a host      10GbE: ",
-    trimmed(1000 * rates[[2]] / k),
-         " Mbit/s a host      (full-scale rate \u00f7 k)")
+  paste0("1GbE: ", trimmed(1000 * rates[[1]] / k), " Mbit/s a host \u00b7 10GbE: ",
+         trimmed(1000 * rates[[2]] / k),
+         " Mbit/s a host \u00b7 (full-scale rate \u00f7 k)")
 }
 
 # The cluster as it was set up: every host on one switch, both directions of each link shaped.

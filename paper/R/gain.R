@@ -76,7 +76,7 @@ figure_headline <- function(value_id, title, metrics) {
     geom_col(fill = fabric_colours[["10GbE"]], alpha = 0.8, width = 0.3, position = position_nudge(0.17)) +
     geom_text(aes(y = 1), label = "1GbE = 1", nudge_x = -0.17, vjust = -0.6, size = 3.3, family = base_font) +
     geom_text(aes(y = 0.1, label = paste0("10GbE\n", trimmed(gain), "\u00d7")), nudge_x = 0.17,
-      colour = "white",
+              colour = "white",
               vjust = 0, fontface = "bold", size = 3.3, family = base_font, lineheight = 0.95) +
     geom_point(
       data = samples, aes(x = as.numeric(definition) + 0.17), size = 1.7, alpha = 0.65,
@@ -113,7 +113,7 @@ data_gain <- function(metric = "throughput") {
     return(samples)
   }
   data.frame(run_id = samples$run_id, clients = samples$clients, puts_per_client = samples$puts,
-    metric = metric,
+             metric = metric,
              gain_over_median_of_1gbe = signif(samples$gain, 6))
 }
 
@@ -148,4 +148,27 @@ definitions_table <- function() {
 data_table1 <- function() {
   metrics <- c(names(definition_names), "completion_time")
   do.call(rbind, lapply(metrics, function(metric) data_grid(c("1GbE", "10GbE"), 3, 6, metric)))
+}
+
+# The headline in words, from the runs.
+headline_sentence <- function() {
+  best <- best_gain()
+  if (is.null(best)) {
+    return("The gain of 10GbE over 1GbE was not measured at this effort.")
+  }
+  text <- sprintf(
+    "Of the cells measured, the one with %s and %s each gains most on 10GbE: %s\u00d7.",
+    count_of(best$clients, "client"), count_of(best$puts, "put"), trimmed(best$gain)
+  )
+  by_volume <- gain_at(3, 6)
+  if (is.na(by_volume)) {
+    return(text)
+  }
+  paste(text, sprintf(
+    paste(
+      "At the paper's own point, three clients with six puts each, the gain is %s\u00d7 by volume over time and",
+      "%s\u00d7 by the sum of the puts' own rates; the paper prints %s\u00d7."
+    ),
+    trimmed(by_volume), trimmed(gain_at(3, 6, "throughput_sum")), trimmed(published("E-V11"))
+  ))
 }

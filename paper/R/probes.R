@@ -28,7 +28,7 @@ figure_link_error <- function(title, limit = 0.01) {
     scale_colour_manual(values = fabric_palette(levels(goodput$fabric)), guide = "none") +
     scale_shape_manual("TCP streams", values = c("1" = 16, "4" = 17, "2" = 15, "8" = 18)) +
     scale_x_continuous("goodput against set rate \u00d7 1448/1514", labels = function(x) percent(x, 1),
-      n.breaks = 4,
+                       n.breaks = 4,
                        expand = expansion(0.09)) +
     labs(title = title, y = NULL, subtitle = paste0(
       scale_note(absolute = FALSE), "; band: the limit of ", percent(limit, 0), " either way"

@@ -40,7 +40,7 @@ published_points <- function(metric = "throughput") {
   rows <- lapply(names(wanted), function(id) {
     at <- wanted[[id]]$cell
     data.frame(value_id = id, fabric = at$fabric, clients = at$clients, puts = at$puts,
-      published = published(id),
+               published = published(id),
                derived = FALSE)
   })
   if (metric == "throughput") {

@@ -81,7 +81,7 @@ valid_runs <- function(experiment, metric) {
 
 read_estimates <- function(paper = paper_id()) {
   columns <- c("metric", "unit", "n", "n_invalid", "median", "low", "high", "full_scale_median",
-    "full_scale_low",
+               "full_scale_low",
                "full_scale_high", "status")
   remember(paste0("estimates:", paper), {
     table <- with_factors(read_stage("analysis", "estimates.csv", columns, paper))
@@ -122,7 +122,7 @@ read_model <- function(paper = paper_id()) {
 }
 
 verdict_columns <- c("paper", "claim", "statement", "kind", "basis", "exhibits", "route", "estimand",
-  "estimate",
+                     "estimate",
                      "low", "high", "unit", "n", "relation", "expected", "expected_low", "expected_high",
                      "p_value",
                      "p_holm", "verdict", "reason", "runs_needed", "audit")
@@ -138,14 +138,14 @@ read_verdicts <- function(paper = paper_id()) {
 
 read_audit <- function(paper = paper_id()) {
   columns <- c("audit", "finding_kind", "expression", "printed", "recomputed", "unit",
-    "relative_difference", "holds",
+               "relative_difference", "holds",
                "note")
   read_stage("analysis", "audit.csv", columns, paper)
 }
 
 read_probes <- function(paper = paper_id()) {
   columns <- c("block", "probe", "fabric", "source", "destination", "streams", "operation", "mode",
-    "metric", "value",
+               "metric", "value",
                "unit", "expected", "error", "ok")
   table <- read_stage("tidy", "probes.csv", columns, paper)
   table$fabric <- fabric_label(table$fabric)

@@ -47,7 +47,7 @@ figure_response <- function(title) {
   knee <- response_knee(model)
   points <- published_cells("throughput", clients = 3, puts = 6)
   points$rate <- fabric_rate(points$fabric)
-  samples$from <- ifelse(samples$experiment == "put-grid", "run of the grid", "run of the curve")
+  samples$from <- ifelse(samples$experiment == "put-grid", "grid", "curve")
   medians <- if (nrow(samples) == 0) samples else stats::aggregate(shown ~ rate, data = samples,
     FUN = stats::median)
   plot <- ggplot(samples, aes(rate, shown))
@@ -56,23 +56,23 @@ figure_response <- function(title) {
     plot <- plot +
       geom_vline(xintercept = knee, colour = soft, linewidth = 0.4, linetype = "22") +
       annotate("text", x = knee / 1.06, y = top, label = "the links limit", hjust = 1, size = 3.5,
-        colour = soft,
+               colour = soft,
                family = base_font) +
       annotate("text", x = knee * 1.06, y = top, label = "the drives limit", hjust = 0, size = 3.5,
-        colour = soft,
+               colour = soft,
                family = base_font)
   }
   plot +
-    geom_line(data = model, aes(y = value, linetype = "max-min model, whole files"), linewidth = 0.8,
+    geom_line(data = model, aes(y = value, linetype = "max-min model"), linewidth = 0.8,
       colour = okabe_ito[["green"]]) +
-    geom_line(data = response_model_as_run(), aes(y = value, linetype = "model, files as short as run"),
+    geom_line(data = response_model_as_run(), aes(y = value, linetype = "same, short files"),
               linewidth = 0.6, colour = okabe_ito[["green"]]) +
     geom_point(aes(shape = from), size = 2, alpha = 0.65, colour = okabe_ito[["blue"]]) +
     geom_point(data = medians, shape = 95, size = 8, colour = okabe_ito[["blue"]]) +
     geom_published(points, aes(rate, published)) +
-    scale_linetype_manual(NULL, values = c("max-min model, whole files" = "solid",
-      "model, files as short as run" = "22")) +
-    scale_shape_manual(NULL, values = c("run of the grid" = 17, "run of the curve" = 16)) +
+    scale_linetype_manual(NULL, values = c("max-min model" = "solid",
+      "same, short files" = "22")) +
+    scale_shape_manual("runs of the", values = c("grid" = 17, "curve" = 16)) +
     guides(fill = guide_legend(order = 1), shape = guide_legend(order = 2),
       linetype = guide_legend(order = 3)) +
     scale_x_log10("link rate, Gbit/s (full scale)", breaks = c(0.5, 1, 2, 5, 10, 20, 40),

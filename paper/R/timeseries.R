@@ -101,7 +101,7 @@ plot_averages <- function(fabrics, clients, puts, published, metric = "throughpu
 figure_traces <- function(fabrics, clients, puts = c(1, 2, 4, 6, 8), metric = "throughput") {
   table <- traces(fabrics, clients, puts)
   samples <- grid_samples(fabrics, clients, puts, metric)
-  if (nothing_measured(table, samples)) {
+  if (nothing_measured(table, samples, published_cells(metric, fabrics, clients, puts))) {
     return(figure_without_data())
   }
   averages <- published_cells("throughput", fabrics, clients, puts)
@@ -109,7 +109,7 @@ figure_traces <- function(fabrics, clients, puts = c(1, 2, 4, 6, 8), metric = "t
   averages$panel <- puts_label(averages$puts)
   several <- length(puts) > 1
   left <- if (nrow(table) == 0) {
-    figure_without_data("No trace was kept for these runs.")
+    figure_without_data(if (nrow(samples) == 0) "Not measured at this effort." else "No trace was kept.")
   } else {
     table$panel <- puts_label(table$puts)
     averages <- averages[averages$puts %in% table$puts, ]

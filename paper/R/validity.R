@@ -71,7 +71,7 @@ figure_cpu_idle <- function(title) {
     scale_colour_manual(NULL, values = c(valid = okabe_ito[["blue"]], invalid = okabe_ito[["vermillion"]])) +
     scale_shape_manual(NULL, values = c(valid = 16, invalid = 4)) +
     scale_x_continuous("share of the machine's CPU time idle", limits = c(0, 1),
-      breaks = c(0, 0.25, 0.5, 0.75, 1),
+                       breaks = c(0, 0.25, 0.5, 0.75, 1),
                        labels = scales::percent_format()) +
     theme(panel.spacing.x = unit(22, "pt")) +
     labs(title = title, subtitle = scale_note(absolute = FALSE), y = NULL)
@@ -93,7 +93,7 @@ wire_agreement <- function() {
     data.frame(run_id = names(user), experiment = experiment, where = rep("left the clients", length(user)),
                ratio = unname(client / user)),
     data.frame(run_id = names(user), experiment = experiment,
-      where = rep("arrived at the DataNodes", length(user)),
+               where = rep("arrived at the DataNodes", length(user)),
                ratio = unname(datanode / user))
   )
   table[!is.na(table$ratio), ]
@@ -117,7 +117,7 @@ figure_wire <- function(title) {
     scale_x_continuous(n.breaks = 4, expand = expansion(0.07)) +
     scale_linetype_manual(NULL, values = c("payload alone" = "dashed")) +
     labs(title = title, subtitle = scale_note(absolute = FALSE),
-      x = "bytes on the interfaces over user bytes",
+         x = "bytes on the interfaces over user bytes",
          y = NULL)
 }
 
