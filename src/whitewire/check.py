@@ -51,9 +51,7 @@ class Plan:
             path = paper_path(name)
             paper = load_paper(path, testbed["fabrics"])
             if paper.id != name:
-                raise UserError(
-                    f'{shown(path)}: id: found "{paper.id}", expected "{name}", the name of the file'
-                )
+                raise UserError(f'{shown(path)}: id: found "{paper.id}", expected "{name}", the name of the file')
             if not (root() / "paper" / f"{name}.qmd").is_file():
                 raise UserError(f"paper/{name}.qmd: no such file: every paper has a document")
             designs[name] = make_design(paper, testbed, config["effort"], config["seed"])
@@ -66,17 +64,15 @@ class Plan:
         pairs = dict.fromkeys((name, row["block"]) for name in names for row in self.designs.get(name, ()))
         return [pattern.format(paper=name, block=block) for name, block in pairs]
 
-    def digest(self, paper: str, block: str) -> str:
-        """A digest of a block's runs and their order."""
-        rows = [row["run_id"] for row in self.designs.get(paper, ()) if row["block"] == block]
-        return hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:16]
+    def digest(self, paper: str, block: str | None = None) -> str:
+        """A digest of the runs of one block or of all, and of their order."""
+        rows = [row for row in self.designs.get(paper, ()) if block in (None, row["block"])]
+        return hashlib.sha256(json.dumps(rows, default=str).encode()).hexdigest()[:16]
 
     @staticmethod
     def files(*patterns: str) -> list[str]:
         """Files of the repository that match, as paths from its top."""
-        return sorted(
-            str(path.relative_to(HOME)) for p in patterns for path in HOME.glob(p) if path.is_file()
-        )
+        return sorted(str(path.relative_to(HOME)) for p in patterns for path in HOME.glob(p) if path.is_file())
 
     @classmethod
     def sources(cls, *patterns: str) -> list[str]:

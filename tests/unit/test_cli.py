@@ -57,6 +57,7 @@ def edit(project, name, change):
 
 
 PAPER = "papers/emulex-2012.yaml"
+DESIGN = "design --paper {} --testbed emulated --effort smoke --output d.csv"
 
 
 def test_shipped_configuration_is_valid(project):
@@ -172,8 +173,7 @@ def test_unknown_paper_of_a_stage(project):
 
 
 def test_design_runs_alone(project):
-    argv = "design --paper emulex-2012 --testbed emulated --effort smoke --output d.csv"
-    done = run(project, *argv.split())
+    done = run(project, *DESIGN.format("emulex-2012").split())
     assert done.returncode == 0, done.stderr
     assert (project / "d.csv").read_text().startswith("run_id,block,order,experiment,")
 

@@ -4,10 +4,11 @@
 
 
 rule design:
-    """From a paper's experiments and the effort to one row a run, randomised inside blocks."""
-    input:
-        paper="config/papers/{paper}.yaml",
-        testbed=f"config/testbeds/{plan.testbed}.yaml",
+    """From a paper's experiments and the effort to one row a run, randomised inside blocks.
+
+    Runs again when the rows change, not when some other part of the paper's file does: a corrected claim must not
+    make Snakemake look at the measurements.
+    """
     output:
         f"{RESULTS}/{{paper}}/design.csv",
     log:
@@ -19,7 +20,7 @@ rule design:
     params:
         testbed=plan.testbed,
         effort=plan.effort,
-        seed=plan.seed,
+        rows=lambda wildcards: plan.digest(wildcards.paper),
     shell:
         "exec setpriv --pdeathsig KILL whitewire design"
         " --paper {wildcards.paper:q}"

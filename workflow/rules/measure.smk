@@ -5,11 +5,11 @@
 rule measure:
     """From the rows of one block to raw results.
 
-    Runs again only when the rows of this block changed, and then makes only the runs that the journal lacks:
-    neither a changed program nor a newer design.csv with the same rows measures anything.
+    Runs again when the design changed, and then makes only the runs that the journal lacks; a changed program
+    measures nothing.
     """
     input:
-        design=ancient(f"{RESULTS}/{{paper}}/design.csv"),
+        design=f"{RESULTS}/{{paper}}/design.csv",
     output:
         f"{RESULTS}/{{paper}}/raw/{{block}}/block.json",
     log:
