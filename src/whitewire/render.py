@@ -66,8 +66,9 @@ def render(
         environment["WHITEWIRE_REPORTS"] = str(Path(scratch) / "reports")
         with_tool = _with_quarto if shutil.which("quarto") else _with_pandoc
         made = with_tool(qmd, Path(scratch), formats, environment)
-        _publish_folder(Path(scratch) / "reports" / "data" / qmd.stem, output_dir / "data" / qmd.stem)
-        _publish_folder(_figures(Path(scratch), qmd.stem), output_dir / "figures" / qmd.stem)
+        if qmd.stem != INDEX:
+            _publish_folder(Path(scratch) / "reports" / "data" / qmd.stem, output_dir / "data" / qmd.stem)
+            _publish_folder(_figures(Path(scratch)), output_dir / "figures" / qmd.stem)
         return [_publish(made[name], output_dir / f"{qmd.stem}.{name}") for name in formats]
 
 
@@ -111,17 +112,17 @@ def _publish(made: Path, target: Path) -> Path:
 def _publish_folder(made: Path, target: Path) -> None:
     if target.exists():
         shutil.rmtree(target)
-    if made.is_dir():
-        shutil.copytree(made, target)
+    made.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(made, target)
 
 
-def _figures(scratch: Path, stem: str) -> Path:
+def _figures(scratch: Path) -> Path:
     """The document's figures as PNG, for pages that show them one by one."""
     import typst
 
     folder = scratch / "png"
     drawn = sorted(scratch.rglob("fig-*.svg"))
-    if stem == INDEX or not drawn:
+    if not drawn:
         return folder
     folder.mkdir()
     pages = "\n#pagebreak()\n".join(f'#image("{path.relative_to(scratch)}", width: 18cm)' for path in drawn)
