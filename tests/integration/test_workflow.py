@@ -198,7 +198,7 @@ def test_stopping_ends_the_whole_group_and_its_temporary_files(tmp_path, signal)
     (tmp_path / "scripts").mkdir()
     shutil.copy(HOME / "scripts" / "alone", tmp_path / "scripts")
     # The child's own child shows that the group is ended, not only its leader.
-    script = 'touch "$TMPDIR/left"; setpriv --pdeathsig KILL sleep 61 & echo "$!"; wait'
+    script = 'touch "$TMPDIR/left"; setpriv --pdeathsig KILL sleep 61 & sleep 0.5; echo "$(jobs -p)"; wait'
     process = subprocess.Popen(
         [str(tmp_path / "scripts" / "alone"), "bash", "-c", script], stdout=subprocess.PIPE, text=True
     )
