@@ -7,7 +7,9 @@ rule analysis:
         expand(f"{RESULTS}/{{{{paper}}}}/tidy/{{table}}", table=TABLES),
         paper="config/papers/{paper}.yaml",
         testbed=f"config/testbeds/{plan.testbed}.yaml",
-        program=plan.sources("analysis.py", "claims.py", "statistics.py", "models/*.py"),
+        program=plan.sources(
+            "analysis.py", "claims.py", "estimands.py", "statistics.py", "models/*.py"
+        ),
     output:
         f"{RESULTS}/{{paper}}/analysis/estimates.csv",
         f"{RESULTS}/{{paper}}/analysis/model.csv",

@@ -18,7 +18,7 @@ rule tidy:
         lambda wildcards: plan.blocks(
             f"{RESULTS}/{{paper}}/raw/{{block}}/block.json", wildcards.paper
         ),
-        program=plan.sources("tidy.py", "parsers/*.py"),
+        program=plan.sources("tidy.py", "metrics.py", "parsers/*.py"),
     output:
         expand(f"{RESULTS}/{{{{paper}}}}/tidy/{{table}}", table=TABLES),
     log:
