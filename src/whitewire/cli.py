@@ -109,9 +109,7 @@ def parser() -> argparse.ArgumentParser:
     command(analyse, "--paper", "--testbed", "--results")
     sub = command(render, "--results")
     sub.add_argument("--paper", action="append", help="a paper, or index for the start page; may be repeated")
-    sub.add_argument(
-        "--output", type=Path, help="the folder of the reports (default: reports/ of the results)"
-    )
+    sub.add_argument("--output", type=Path, help="the folder of the reports (default: reports/ of the results)")
     command(doctor)
     sub = command(lab)
     sub.add_argument("--testbed", default=None)

@@ -101,9 +101,7 @@ def programs() -> Finding:
     if not missing:
         return Finding("network tools", True, ", ".join(PROGRAMS), needed=True)
     packages = " ".join(sorted({PROGRAMS[name] for name in missing}))
-    return Finding(
-        "network tools", False, f"missing: {', '.join(missing)}", f"install {packages}", needed=True
-    )
+    return Finding("network tools", False, f"missing: {', '.join(missing)}", f"install {packages}", needed=True)
 
 
 def qdiscs() -> list[Finding]:
@@ -163,9 +161,7 @@ def memory(needed_gib: float) -> Finding:
             continue
     gib = total / GIB
     ok = gib >= 0.92 * needed_gib  # firmware and kernel keep some of what was bought
-    remedy = (
-        "" if ok else f"use a machine with {needed_gib:g} GiB, or lower memory.minimum_gib of the testbed"
-    )
+    remedy = "" if ok else f"use a machine with {needed_gib:g} GiB, or lower memory.minimum_gib of the testbed"
     return Finding("memory", ok, f"{gib:.1f} GiB ({needed_gib:g} needed)", remedy, needed=True)
 
 
@@ -185,9 +181,7 @@ def fuse() -> Finding:
     try:
         os.close(os.open("/dev/fuse", os.O_RDWR))
     except OSError as error:
-        return Finding(
-            "FUSE", False, f"/dev/fuse: {error.strerror}", "as root: modprobe fuse; chmod 666 /dev/fuse"
-        )
+        return Finding("FUSE", False, f"/dev/fuse: {error.strerror}", "as root: modprobe fuse; chmod 666 /dev/fuse")
     return Finding("FUSE", True, "/dev/fuse opens")
 
 
@@ -224,9 +218,7 @@ def program(label: str, names: Sequence[str], use: str, remedy: str, needed: boo
 def slurm() -> Finding:
     """A Slurm that answers."""
     if shutil.which("sinfo") is None:
-        return Finding(
-            "Slurm", False, "absent; not used by the default run", "install slurm-client on a cluster"
-        )
+        return Finding("Slurm", False, "absent; not used by the default run", "install slurm-client on a cluster")
     status, said = attempt(["sinfo", "--version"], timeout=5)
     return Finding("Slurm", status == 0, _last(said), "" if status == 0 else "start slurmctld")
 
@@ -236,22 +228,24 @@ def rdma() -> Finding:
     folder = Path("/sys/class/infiniband")
     devices = sorted(p.name for p in folder.iterdir()) if folder.is_dir() else []
     remedy = "" if devices else "use a machine with an RDMA adapter, or load rdma_rxe for a functional test"
-    return Finding(
-        "RDMA devices", bool(devices), ", ".join(devices) or "none; not used by the default run", remedy
-    )
+    return Finding("RDMA devices", bool(devices), ", ".join(devices) or "none; not used by the default run", remedy)
 
 
 def congestion_controls(wanted: str) -> Finding:
-    """The kernel's, against the one that the testbed sets."""
+    """Those that a host of the testbed may use, each tried; it falls back to reno, which every kernel allows."""
     try:
-        text = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().strip()
+        known = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
     except OSError:
-        text = ""
-    ok = wanted in text.split()
-    remedy = "" if ok else f"as root: modprobe tcp_{wanted}"
-    return Finding(
-        "TCP congestion control", ok, f"{text or 'unknown'} ({wanted} is used)", remedy, needed=True
-    )
+        known = []
+    script = 'for c in "$@"; do echo $c > /proc/sys/net/ipv4/tcp_congestion_control && echo $c; done 2>/dev/null'
+    argv = ["unshare", "--user", "--map-root-user", "--net", "sh", "-c", script, "sh", *known]
+    allowed = attempt(argv)[1].split()
+    if wanted in allowed:
+        return Finding("TCP congestion control", True, f"{wanted} (allowed: {', '.join(allowed)})")
+    both = " ".join(dict.fromkeys(["reno", *allowed, wanted]))
+    remedy = f"as root: modprobe tcp_{wanted}; sysctl -w net.ipv4.tcp_allowed_congestion_control='{both}'"
+    state = f"{wanted} is not allowed, reno is used instead (allowed: {', '.join(allowed) or 'none'})"
+    return Finding("TCP congestion control", False, state, remedy)
 
 
 def processors() -> Finding:
@@ -292,9 +286,7 @@ def findings(testbed: Mapping[str, Any]) -> list[Finding]:
             "install chromium",
         ),
         fuse(),
-        program(
-            "conda", ["micromamba", "mamba", "conda"], "set-up without Debian packages", "install Miniforge"
-        ),
+        program("conda", ["micromamba", "mamba", "conda"], "set-up without Debian packages", "install Miniforge"),
         program("Apptainer", ["apptainer", "singularity"], "containers of rules", "see apptainer.org"),
         slurm(),
         rdma(),
