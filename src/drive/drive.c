@@ -129,8 +129,10 @@ static int opened(int fd, int drive, int flags) {
     return fd;
 }
 
-/* Queue a call of `bytes` at `offset` (-1: where the file is) and wait for it. */
-static void serve(int fd, ssize_t bytes, long long offset) {
+enum kind { READ, WRITE };
+
+/* Queue a call of `bytes` at `offset` (-1: where the file is) and wait for it. Only writes may wait in the cache. */
+static void serve(int fd, ssize_t bytes, long long offset, enum kind kind) {
     if (fd < 0 || fd >= FILES || !table[fd].drive || bytes <= 0) return;
     struct open_file *file = &table[fd];
     struct drive *drive = &shared->drive[file->drive];
@@ -146,7 +148,7 @@ static void serve(int fd, ssize_t bytes, long long offset) {
         file->since_access = 0;
     }
     drive->free_at += cost;
-    double until = drive->free_at - (file->direct ? 0 : cache / rate);
+    double until = drive->free_at - (file->direct || kind == READ ? 0 : cache / rate);
     pthread_mutex_unlock(&shared->lock);
     if (until > start) wait_until(until);
 }
@@ -201,60 +203,78 @@ int close(int fd) {
     return real(fd);
 }
 
+/* A second number for an open file is on the same drive. */
+static int copied(int from, int to) {
+    if (from >= 0 && from < FILES && to >= 0 && to < FILES && from != to) table[to] = table[from];
+    return to;
+}
+int dup(int fd) {
+    REAL(dup);
+    return copied(fd, real(fd));
+}
+int dup2(int fd, int to) {
+    REAL(dup2);
+    return copied(fd, real(fd, to));
+}
+int dup3(int fd, int to, int flags) {
+    REAL(dup3);
+    return copied(fd, real(fd, to, flags));
+}
+
 ssize_t write(int fd, const void *data, size_t bytes) {
     REAL(write);
     ssize_t done = real(fd, data, bytes);
-    serve(fd, done, -1);
+    serve(fd, done, -1, WRITE);
     return done;
 }
 ssize_t pwrite(int fd, const void *data, size_t bytes, off_t offset) {
     REAL(pwrite);
     ssize_t done = real(fd, data, bytes, offset);
-    serve(fd, done, offset);
+    serve(fd, done, offset, WRITE);
     return done;
 }
 ssize_t pwrite64(int fd, const void *data, size_t bytes, off64_t offset) {
     REAL(pwrite64);
     ssize_t done = real(fd, data, bytes, offset);
-    serve(fd, done, offset);
+    serve(fd, done, offset, WRITE);
     return done;
 }
 ssize_t writev(int fd, const struct iovec *parts, int count) {
     REAL(writev);
     ssize_t done = real(fd, parts, count);
-    serve(fd, done, -1);
+    serve(fd, done, -1, WRITE);
     return done;
 }
 ssize_t read(int fd, void *data, size_t bytes) {
     REAL(read);
     ssize_t done = real(fd, data, bytes);
-    serve(fd, done, -1);
+    serve(fd, done, -1, READ);
     return done;
 }
 ssize_t pread(int fd, void *data, size_t bytes, off_t offset) {
     REAL(pread);
     ssize_t done = real(fd, data, bytes, offset);
-    serve(fd, done, offset);
+    serve(fd, done, offset, READ);
     return done;
 }
 ssize_t pread64(int fd, void *data, size_t bytes, off64_t offset) {
     REAL(pread64);
     ssize_t done = real(fd, data, bytes, offset);
-    serve(fd, done, offset);
+    serve(fd, done, offset, READ);
     return done;
 }
 ssize_t sendfile(int to, int from, off_t *offset, size_t bytes) {
     REAL(sendfile);
     long long at = offset ? *offset : -1;
     ssize_t done = real(to, from, offset, bytes);
-    serve(from, done, at);
+    serve(from, done, at, READ);
     return done;
 }
 ssize_t sendfile64(int to, int from, off64_t *offset, size_t bytes) {
     REAL(sendfile64);
     long long at = offset ? *offset : -1;
     ssize_t done = real(to, from, offset, bytes);
-    serve(from, done, at);
+    serve(from, done, at, READ);
     return done;
 }
 int fsync(int fd) {

@@ -116,9 +116,7 @@ def _mean(values: np.ndarray, unit: str) -> float | None:
     return (statistics.harmonic_mean if rate else statistics.arithmetic_mean)(values)
 
 
-def model_runs(
-    paper: Paper, fabrics: Mapping[str, Any], fractions: Mapping[str, float] | None = None
-) -> pd.DataFrame:
+def model_runs(paper: Paper, fabrics: Mapping[str, Any], fractions: Mapping[str, float] | None = None) -> pd.DataFrame:
     """Simulated runs of every put cell in the form of tidy/runs.csv, with `link_gbit_per_s`.
 
     `fractions` (experiment → data fraction) gives files and drives as the emulated runs had them; without
@@ -131,9 +129,7 @@ def model_runs(
         for levels in cells_of(experiment):
             parameters = paper.parameters(experiment["id"], levels)
             if parameters["fabric"] in fabrics and not {"settings", "switch_buffer_kib"} & set(levels):
-                jobs.append(
-                    _job(paper, experiment["id"], levels, gbit_per_s(parameters["fabric"]), fractions)
-                )
+                jobs.append(_job(paper, experiment["id"], levels, gbit_per_s(parameters["fabric"]), fractions))
         if "missing_fabrics" in experiment and not fractions:
             jobs += [_job(paper, experiment["id"], {"fabric": ""}, float(g), None) for g in CURVE]
     rows = []
@@ -255,9 +251,7 @@ def _not_testable(claim: Mapping[str, Any]) -> dict[str, Any]:
     return {"route": claims.NOT_TESTABLE, "verdict": claims.NOT_TESTABLE, "reason": reason}
 
 
-def _readings(
-    paper: Paper, claim: Mapping[str, Any], route: str, runs: Runs, modelled: Runs, as_run: Runs | None
-):
+def _readings(paper: Paper, claim: Mapping[str, Any], route: str, runs: Runs, modelled: Runs, as_run: Runs | None):
     """Further readings: other metrics, the model, and tests that the claim lists."""
     test = claim["test"]
     wanted = [(metric, route, {**test, "metric": metric}, runs) for metric in test.get("also", [])]

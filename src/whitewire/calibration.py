@@ -15,8 +15,8 @@ from whitewire.probes import iperf3 as iperf3_probe
 from whitewire.testbed.base import Host, Testbed
 from whitewire.testbed.emulated import FRAME_SHARE
 
-ATTEMPTS = 3
-"""A probe beyond its bound is repeated so often before it stops the block: this machine may have been busy."""
+ATTEMPTS = 4
+"""A probe beyond its bound is repeated so often, each time twice as long, before it stops the block."""
 
 
 def probe_links(testbed: Testbed, fabrics: Sequence[str], seconds: float, streams: Sequence[int], every_pair: bool,
@@ -37,10 +37,9 @@ def probe_links(testbed: Testbed, fabrics: Sequence[str], seconds: float, stream
         for name in fabrics:
             fabric = testbed.fabric(name)
             for count in streams:
-                for turn in range(len(datanodes) if every_pair else 1):
-                    pairs = [(c, datanodes[(turn + 4 * i) % len(datanodes)]) for i, c in enumerate(clients)]
+                for pairs in _rounds(clients, datanodes, every_pair):
 
-                    def one(pair: tuple[Host, Host], fabric=fabric, count=count) -> dict:
+                    def one(pair: tuple[Host, Host], fabric=fabric, count=count) -> list[dict]:
                         return _link(*pair, fabric, count, seconds, bound, folder)
 
                     with ThreadPoolExecutor(len(pairs)) as pool:
@@ -51,14 +50,23 @@ def probe_links(testbed: Testbed, fabrics: Sequence[str], seconds: float, stream
             server.stop()
 
 
-def _link(
-    client: Host, server: Host, fabric, streams: int, seconds: float, bound: float, folder: Path
-) -> list[dict]:
-    expected = fabric.rate * FRAME_SHARE
-    size = int(fabric.rate * 1e6 / 8 * seconds)
+def _rounds(clients: Sequence[Host], datanodes: Sequence[Host], every_pair: bool) -> list[list[tuple[Host, Host]]]:
+    """Pairs that can be probed at once, round by round: no host twice in a round."""
+    rounds = []
+    for first in range(0, len(clients), len(datanodes)):
+        group = clients[first : first + len(datanodes)]
+        apart = len(datanodes) // len(group)
+        for turn in range(len(datanodes) if every_pair else 1):
+            rounds.append([(c, datanodes[(turn + apart * i) % len(datanodes)]) for i, c in enumerate(group)])
+    return rounds
 
-    def probe() -> tuple[float, str, list[dict]]:
-        done = client.run(iperf3_probe.client(server.name, streams, size), timeout=30 + 10 * seconds)
+
+def _link(client: Host, server: Host, fabric, streams: int, seconds: float, bound: float, folder: Path) -> list[dict]:
+    expected = fabric.rate * FRAME_SHARE
+
+    def probe(longer: int) -> tuple[float, str, list[dict]]:
+        size = int(fabric.rate * 1e6 / 8 * seconds * longer)
+        done = client.run(iperf3_probe.client(server.name, streams, size), timeout=30 + 10 * seconds * longer)
         stem = f"iperf3-{fabric.name}-{client.name}-{server.name}-{streams}"
         (folder / f"{stem}.json").write_bytes(done.stdout)
         result = iperf3.parse(done.stdout)
@@ -99,15 +107,13 @@ def probe_drives(testbed: Testbed, drive: Drive, bound: float, folder: Path, nod
     return rows
 
 
-def _drive(
-    host: Host, mode: str, number: int, operation: str, drive: Drive, size: int, bound: float, folder: Path
-):
+def _drive(host: Host, mode: str, number: int, operation: str, drive: Drive, size: int, bound: float, folder: Path):
     expected = drive.rate / 1e6
     where = host.drive(number)
 
-    def probe() -> tuple[float, str, list[dict]]:
+    def probe(longer: int) -> tuple[float, str, list[dict]]:
         host.run(["mkdir", "-p", where]).check()
-        argv = fio_probe.sequential(where, operation, mode, size)
+        argv = fio_probe.sequential(where, operation, mode, size * longer)
         done = host.run(argv, env=drive.environment(host.drive_root), timeout=120)
         (folder / f"fio-{host.name}-{operation}-{mode}.json").write_bytes(done.stdout)
         value = fio.parse(done.stdout, operation)
@@ -120,10 +126,10 @@ def _drive(
     return _until_within(probe, bound)
 
 
-def _until_within(probe: Callable[[], tuple[float, str, list[dict]]], bound: float) -> list[dict]:
+def _until_within(probe: Callable[[int], tuple[float, str, list[dict]]], bound: float) -> list[dict]:
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            error, what, rows = probe()
+            error, what, rows = probe(2 ** (attempt - 1))
         except Unreadable as unreadable:
             if attempt == ATTEMPTS:
                 raise UserError(f"calibration: {unreadable}") from None

@@ -42,9 +42,7 @@ class Scale:
     file_bytes: int
 
 
-def scale_of(
-    paper: Paper, experiment: str, effort: str, levels: Mapping[str, Any], kind: str = "emulated"
-) -> Scale:
+def scale_of(paper: Paper, experiment: str, effort: str, levels: Mapping[str, Any], kind: str = "emulated") -> Scale:
     """The scale of a run; on real hardware (a `kind` other than emulated) k and the data fraction are 1."""
     scale, spec = paper.raw["scale"], paper.experiments[experiment]
     parameters = paper.parameters(experiment, levels)
@@ -68,10 +66,7 @@ def blocks(paper: Paper, effort: str) -> list[str]:
 def claimed_cells(paper: Paper) -> set[tuple[str, str]]:
     """(experiment, cell as JSON) of every cell that a claim's test or reading names."""
     return {
-        (name, _key(levels))
-        for claim in paper.claims
-        for test in tests_of(claim)
-        for name, levels in cells_in(test)
+        (name, _key(levels)) for claim in paper.claims for test in tests_of(claim) for name, levels in cells_in(test)
     }
 
 
@@ -112,9 +107,7 @@ def columns(paper: Paper) -> list[str]:
     return [*FIRST, *paper.factors, "seed"]
 
 
-def _counts(
-    paper: Paper, effort: str, fabrics: set[str]
-) -> Iterable[tuple[Mapping[str, Any], dict[str, Any], int]]:
+def _counts(paper: Paper, effort: str, fabrics: set[str]) -> Iterable[tuple[Mapping[str, Any], dict[str, Any], int]]:
     claimed, replicates = claimed_cells(paper), paper.raw["replicates"][effort]
     for experiment in paper.experiments.values():
         if effort not in experiment.get("efforts", [effort]):

@@ -144,8 +144,7 @@ def _samples(test: Mapping[str, Any], runs: Runs) -> list[Sample]:
     if test["estimand"] == "ratio":
         own = [test[side].get("metric", metric) for side in ("numerator", "denominator")]
     return [
-        runs.sample(experiment, levels, name)
-        for (experiment, levels), name in zip(cells_in(test), own, strict=True)
+        runs.sample(experiment, levels, name) for (experiment, levels), name in zip(cells_in(test), own, strict=True)
     ]
 
 
@@ -181,9 +180,7 @@ def _share(test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int,
     return Evidence("runs", float(np.median(values)), low, high, n, invalid, unit, p, samples=[values])
 
 
-def _ratio_of_ratios(
-    test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int, runs: Runs
-) -> Evidence:
+def _ratio_of_ratios(test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int, runs: Runs) -> Evidence:
     def statistic(a, b, c, d, axis=-1):
         return statistics.ratio_of_medians(a, b, axis) / statistics.ratio_of_medians(c, d, axis)
 
@@ -191,9 +188,7 @@ def _ratio_of_ratios(
     return Evidence("runs", point, low, high, n, invalid, "1", samples=[s.values for s in samples])
 
 
-def _maximum_ratio(
-    test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int, runs: Runs
-) -> Evidence:
+def _maximum_ratio(test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int, runs: Runs) -> Evidence:
     def ratios(arrays, axis):
         pairs = zip(arrays[::2], arrays[1::2], strict=True)
         return np.stack([statistics.ratio_of_medians(a, b, axis) for a, b in pairs])

@@ -49,9 +49,7 @@ def read_runs(raw: Path, blocks: list[str]) -> list[tuple[Path, dict]]:
     """(folder, record) of every kept attempt of these blocks, valid or not."""
     found = []
     for block in blocks:
-        for record in sorted((raw / block).glob("runs/*/run.json")) + sorted(
-            (raw / block).glob("invalid/*/run.json")
-        ):
+        for record in sorted((raw / block).glob("runs/*/run.json")) + sorted((raw / block).glob("invalid/*/run.json")):
             if not record.parent.name.startswith(PART):
                 found.append((record.parent, json.loads(record.read_text())))
     return found

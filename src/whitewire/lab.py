@@ -42,17 +42,11 @@ def lab(testbed: str | None) -> int:
         tempfile.TemporaryDirectory(prefix="whitewire-lab-") as folder,
         EmulatedTestbed(description, experiment["roles"], scale.k, software.binds()) as cluster_hosts,
     ):
-        cluster_hosts.fabric(
-            "10gbe" if "10gbe" in description["fabrics"] else next(iter(description["fabrics"]))
-        )
+        cluster_hosts.fabric("10gbe" if "10gbe" in description["fabrics"] else next(iter(description["fabrics"])))
         values = hdfs.settings(scale.block_bytes, experiment["parameters"]["replication"], 65536)
         installation = software.installation()
-        with Hdfs(
-            cluster_hosts, installation, values, drive, Path(folder) / "logs", software.IMAGE
-        ) as cluster:
-            print(
-                f"HDFS ready in {cluster.hdfs_seconds:.1f} s; logs in {folder}/logs\n{WORDS}", file=sys.stderr
-            )
+        with Hdfs(cluster_hosts, installation, values, drive, Path(folder) / "logs", software.IMAGE) as cluster:
+            print(f"HDFS ready in {cluster.hdfs_seconds:.1f} s; logs in {folder}/logs\n{WORDS}", file=sys.stderr)
             return _shell(cluster_hosts, installation, Path(folder))
 
 
@@ -68,8 +62,7 @@ def _shell(testbed: EmulatedTestbed, installation, folder: Path) -> int:
     client = testbed.by_role("client")[0].name
     lines += ["hdfs() { local tool=$1; shift; case $tool in"]
     lines += [
-        f'{tool}) on {client} {shlex.join(installation.argv(main, 256, {}))} "$@" ;;'
-        for tool, main in tools.items()
+        f'{tool}) on {client} {shlex.join(installation.argv(main, 256, {}))} "$@" ;;' for tool, main in tools.items()
     ]
     lines += [f'*) echo "hdfs: expected one of {", ".join(tools)}" >&2; return 2 ;; esac; }}']
     lines += [f"hosts() {{ cat <<'END'\n{_table(testbed)}\nEND\n}}"]
@@ -94,9 +87,7 @@ def _shell(testbed: EmulatedTestbed, installation, folder: Path) -> int:
                 continue
             try:
                 fabric = testbed.fabric(name)
-                said = (
-                    f"all links at {fabric.rate:g} Mbit/s ({fabric.full_scale_rate:g} Mbit/s at full scale)\n"
-                )
+                said = f"all links at {fabric.rate:g} Mbit/s ({fabric.full_scale_rate:g} Mbit/s at full scale)\n"
             except UserError as error:
                 said = f"{error}\n"
             answer.write_text(said)

@@ -134,9 +134,7 @@ def _datanodes_of_first_file(placement: Sequence[Mapping]) -> int:
 
 def of_rereplicate(record: Mapping, samples: Samples) -> dict[str, tuple[float, str]]:
     """Metric → (value as measured, unit) of a rereplicate run; user bytes are those copied."""
-    return _common(record, samples, record["bytes_copied"]) | {
-        "blocks_copied": (record["blocks_copied"], "1")
-    }
+    return _common(record, samples, record["bytes_copied"]) | {"blocks_copied": (record["blocks_copied"], "1")}
 
 
 OF = {"hdfs_put": of_put, "rereplicate": of_rereplicate}
@@ -176,7 +174,5 @@ def faults(record: Mapping, metrics: Mapping[str, tuple[float, str]], limits: Ma
         found.append(f"{again:.1%} of all TCP segments sent again, bound {limits['retransmit_share']:.1%}")
     dropped = metrics["queue_drops"][0] / (wire / SEGMENT)
     if dropped > limits["queue_drop_share"]:
-        found.append(
-            f"{dropped:.1%} of all packets dropped in queues, bound {limits['queue_drop_share']:.1%}"
-        )
+        found.append(f"{dropped:.1%} of all packets dropped in queues, bound {limits['queue_drop_share']:.1%}")
     return found

@@ -102,8 +102,7 @@ def cells_in(test: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
         ]
     else:
         found = [
-            {**test["cell"], "where": {**test["cell"]["where"], test["factor"]: level}}
-            for level in test["levels"]
+            {**test["cell"], "where": {**test["cell"]["where"], test["factor"]: level}} for level in test["levels"]
         ]
     return [(cell["experiment"], cell["where"]) for cell in found]
 
@@ -131,9 +130,7 @@ def load_paper(path: Path | str, fabrics: Iterable[str]) -> Paper:
 def _fault(paper: Paper, key: str, found: object, expected: str, names: Iterable[str] = ()) -> UserError:
     names = [str(n) for n in names]
     shown_found = json.dumps(found, ensure_ascii=False, default=str)
-    return UserError(
-        f"{shown(paper.path)}: {key}: found {shown_found}, expected {expected}{suggestion(found, names)}"
-    )
+    return UserError(f"{shown(paper.path)}: {key}: found {shown_found}, expected {expected}{suggestion(found, names)}")
 
 
 def _cross_check(paper: Paper, fabrics: list[str]) -> None:
@@ -182,9 +179,7 @@ def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fab
             raise _fault(paper, f"{key}.factors", factor, "a parameter or a hardware entry", known)
     for level in factors.get("settings", []):
         if level not in experiment.get("settings", {}):
-            raise _fault(
-                paper, f"{key}.factors.settings", level, "a key of settings", experiment.get("settings", {})
-            )
+            raise _fault(paper, f"{key}.factors.settings", level, "a key of settings", experiment.get("settings", {}))
     for cell in experiment.get("smoke_cells", []):
         _check_levels(paper, f"{key}.smoke_cells", experiment, cell, whole=True)
     if experiment.get("whole_file") and "file_blocks" in experiment:
@@ -215,9 +210,7 @@ def _check_routes(paper: Paper, key: str, claim: Mapping[str, Any]) -> None:
     }.get(kind, ["emulated", "measured", "modelled"])
     for route in routes:
         if route not in allowed:
-            raise _fault(
-                paper, f"{key}.routes", route, f"one of {', '.join(allowed)} for estimand {kind}", allowed
-            )
+            raise _fault(paper, f"{key}.routes", route, f"one of {', '.join(allowed)} for estimand {kind}", allowed)
 
 
 def _check_test(paper: Paper, key: str, test: Mapping[str, Any], fabrics: list[str]) -> None:

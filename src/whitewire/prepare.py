@@ -57,7 +57,6 @@ def _exercise(testbed: Testbed, client: Resident) -> None:
         (hdfs.FS_SHELL, "-put", "-t", "2", "/tmp/a", "/tmp/b", "/x"),
         (hdfs.FS_SHELL, "-get", "/x/a", "/tmp/c"),
         (hdfs.FSCK, "/x", "-files", "-blocks", "-locations"),
-        (hdfs.DFS_ADMIN, "-report"),
         (hdfs.FS_SHELL, "-rm", "-r", "-skipTrash", "/x"),
     ):
         client.run(tool, arguments)
@@ -65,9 +64,7 @@ def _exercise(testbed: Testbed, client: Resident) -> None:
 
 def _classes(testbed: Testbed) -> bytes:
     lists = [testbed.by_role(role)[0].get(f"/tmp/{role}.classes") for role in ROLES]
-    seen = dict.fromkeys(
-        line for text in lists for line in text.splitlines() if line and not line.startswith(b"#")
-    )
+    seen = dict.fromkeys(line for text in lists for line in text.splitlines() if line and not line.startswith(b"#"))
     # Generated call sites belong to the run that loaded them.
     return b"\n".join(line for line in seen if not line.startswith(b"@lambda")) + b"\n"
 

@@ -7,7 +7,6 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from whitewire import calibration, config, design, metrics, software
 from whitewire.cluster import hdfs
@@ -53,9 +52,7 @@ def measure(paper: str, testbed: str, design_path: Path, block: str, output: Pat
 class Block:
     """One block: its rows in the order of running and the journal that they go to."""
 
-    def __init__(
-        self, paper: Paper, testbed: Mapping, name: str, rows: Sequence[Mapping], folder: Path
-    ) -> None:
+    def __init__(self, paper: Paper, testbed: Mapping, name: str, rows: Sequence[Mapping], folder: Path) -> None:
         self.paper, self.config, self.name, self.rows = paper, testbed, name, rows
         self.effort = name.rsplit("-", 1)[0]
         self.journal = Journal(folder)
@@ -109,9 +106,7 @@ class Block:
         k = runs[0].scale.k
         drive = Drive.scaled(wanted["drive"], k, software.DRIVE_LIBRARY)
         with EmulatedTestbed(self.config, wanted["roles"], k, software.binds()) as testbed:
-            progress.say(
-                f"{len(testbed.hosts)} hosts up ({testbed.congestion_control}), probing links and drives"
-            )
+            progress.say(f"{len(testbed.hosts)} hosts up ({testbed.congestion_control}), probing links and drives")
             self._calibrate(testbed, drive, runs, fresh=number == 0)
             testbed.warm_memory(WARM_UP_GIB)
             cluster = self._cluster(testbed, drive, runs[0])
@@ -137,22 +132,14 @@ class Block:
         folder = self.journal.folder / "probes"
         used = {run.parameters["fabric"]: None for run in sorted(runs, key=lambda run: run.row["run_id"])}
         # Fabrics that the grid compares are probed over every pair, those of the response curve over one a client.
-        grid = [
-            name
-            for name in used
-            if any("clients" in r.levels and r.parameters["fabric"] == name for r in runs)
-        ]
+        grid = [name for name in used if any("clients" in r.levels and r.parameters["fabric"] == name for r in runs)]
         thorough = self.effort != "smoke" and fresh
         seconds = probes["seconds"] if thorough else PROBE_SECONDS_SMOKE
         common = {"seconds": seconds, "bound": limits["link_error"], "folder": folder}
         rows = calibration.probe_drives(testbed, drive, limits["drive_error"], folder)
-        rows += calibration.probe_links(
-            testbed, grid, streams=probes["streams"], every_pair=thorough, **common
-        )
+        rows += calibration.probe_links(testbed, grid, streams=probes["streams"], every_pair=thorough, **common)
         others = [name for name in used if name not in grid]
-        rows += calibration.probe_links(
-            testbed, others, streams=probes["streams"][:1], every_pair=False, **common
-        )
+        rows += calibration.probe_links(testbed, others, streams=probes["streams"][:1], every_pair=False, **common)
         calibration.write(folder, rows)
 
     def _record_environment(self, testbed: EmulatedTestbed, cluster: Hdfs) -> None:
@@ -203,9 +190,7 @@ class Block:
         try:
             result: Result = WORKLOADS[run.row["workload"]](cluster, run)
             files = result.files
-            values = metrics.OF[run.row["workload"]](
-                result.record, metrics.read_samples(files["samples.csv"])
-            )
+            values = metrics.OF[run.row["workload"]](result.record, metrics.read_samples(files["samples.csv"]))
             record, why = (
                 result.record,
                 "; ".join(metrics.faults(result.record, values, self.config["limits"])),
@@ -213,11 +198,7 @@ class Block:
         except FAILURES as failure:
             record = {**run.row, "factors": dict(run.levels), "scale": run.scale.__dict__}
             why = _line(failure)
-            files = {
-                f"{name}.log": daemon.log_end(60)
-                for name, daemon in cluster.daemons.items()
-                if not daemon.alive
-            }
+            files = {f"{name}.log": daemon.log_end(60) for name, daemon in cluster.daemons.items() if not daemon.alive}
         record = record | {"attempt": attempt, "valid": not why, "why_invalid": why}
         self.journal.write(run_id, record | environment.commit(), files, valid=not why)
         return why

@@ -52,18 +52,14 @@ def tidy(paper: str, results: Path) -> None:
     rows = design.read_csv(results / "design.csv")
     blocks = list(dict.fromkeys(row["block"] for row in rows))
     wanted = {row["run_id"] for row in rows}
-    runs = [
-        (folder, record) for folder, record in _runs(results / "raw", blocks) if record["run_id"] in wanted
-    ]
+    runs = [(folder, record) for folder, record in _runs(results / "raw", blocks) if record["run_id"] in wanted]
     target = results / "tidy"
     target.mkdir(parents=True, exist_ok=True)
     factors = loaded.factors
     columns = {"runs.csv": (*RUN, *factors, *MEASURED), **TABLES}
     tables: dict[str, Iterable[Mapping]] = {
         "runs.csv": [row for folder, record in runs for row in _metric_rows(folder, record, factors)],
-        "series.csv.gz": (
-            row for folder, record in runs if record["valid"] for row in _series(folder, record)
-        ),
+        "series.csv.gz": (row for folder, record in runs if record["valid"] for row in _series(folder, record)),
         "operations.csv": [row for _, record in runs if record["valid"] for row in _operations(record)],
         "probes.csv": [row for block in blocks for row in _probes(results / "raw" / block)],
         "topology.csv": _topology(results / "raw", blocks),
@@ -188,9 +184,7 @@ def _package(paper: str, columns: Mapping[str, Sequence[str]], factors: Sequence
     def field(name: str) -> dict:
         kind = "number" if name in NUMBERS else "integer" if name in INTEGERS else "string"
         kind = "boolean" if name in BOOLEANS else kind
-        text = DESCRIPTIONS.get(
-            name, f"level of the factor {name}" if name in factors else name.replace("_", " ")
-        )
+        text = DESCRIPTIONS.get(name, f"level of the factor {name}" if name in factors else name.replace("_", " "))
         return {"name": name, "type": kind, "description": text}
 
     resources = []

@@ -166,9 +166,7 @@ def test_audit_recomputes_every_entry():
     assert set(table["audit"]) == {a["id"] for a in LOADED.audit}
     first = table[table["audit"] == "E-A1"]
     assert list(first["recomputed"][:2]) == pytest.approx([97848, 95565])
-    assert list(first["relative_difference"][:4]) == pytest.approx(
-        [0.0872, 0.0618, 0.0125, -0.0111], abs=1e-4
-    )
+    assert list(first["relative_difference"][:4]) == pytest.approx([0.0872, 0.0618, 0.0125, -0.0111], abs=1e-4)
     assert list(first["holds"][:4]) == [False, False, True, True]
     assert table[table["audit"] == "E-A11"]["holds"].all()
     assert not table[table["audit"] == "E-A9"]["holds"].any()

@@ -30,9 +30,7 @@ def test_run_ids_are_unique_and_keep_the_contract(effort, seed):
     ids = [row["run_id"] for row in rows]
     assert len(set(ids)) == len(ids)
     for row in rows:
-        assert re.fullmatch(
-            rf"{row['experiment']}[A-Za-z0-9._-]*-r{row['replicate']}-[0-9a-f]{{6}}", row["run_id"]
-        )
+        assert re.fullmatch(rf"{row['experiment']}[A-Za-z0-9._-]*-r{row['replicate']}-[0-9a-f]{{6}}", row["run_id"])
 
 
 @given(EFFORTS, SEEDS)
@@ -99,10 +97,7 @@ def test_scale_is_whole_blocks_of_whole_sectors():
     assert scale.file_bytes == 2 * scale.block_bytes
     assert scale.data_fraction == pytest.approx(2 * 3355136 / 250e6)
     assert d.scale_of(LOADED, "put-whole-file", "quick", {}).data_fraction == 1
-    assert (
-        d.scale_of(LOADED, "data-fraction", "full", {"fabric": "1gbe", "file_blocks": 16}).file_bytes
-        == 53682176
-    )
+    assert d.scale_of(LOADED, "data-fraction", "full", {"fabric": "1gbe", "file_blocks": 16}).file_bytes == 53682176
     assert d.scale_of(LOADED, "put-grid", "quick", {}, kind="ssh") == d.Scale(1, 1.0, 67108864, 5000000000)
 
 
@@ -132,9 +127,7 @@ def test_csv_keeps_every_row_and_levels_get_their_types_back(tmp_path):
     back = d.read_csv(tmp_path / "a" / "design.csv")
     assert [r["run_id"] for r in back] == [r["run_id"] for r in rows]
     for read, row in zip(back, rows, strict=True):
-        assert d.levels_of(LOADED, read) == {
-            f: row[f] for f in LOADED.experiments[row["experiment"]]["factors"]
-        }
+        assert d.levels_of(LOADED, read) == {f: row[f] for f in LOADED.experiments[row["experiment"]]["factors"]}
     with pytest.raises(UserError, match="no such file"):
         d.read_csv(tmp_path / "none.csv")
     with pytest.raises(UserError, match="effort"):

@@ -75,9 +75,7 @@ def test_one_put_on_a_fast_link_is_bound_by_the_drive():
     assert whole.completion_time[0] == pytest.approx(head + (67.108864 - burst * head) / 110)
 
 
-@pytest.mark.parametrize(
-    ("clients", "puts", "expected"), [(1, 1, 118), (1, 8, 118), (3, 6, 298), (3, 8, 316)]
-)
+@pytest.mark.parametrize(("clients", "puts", "expected"), [(1, 1, 118), (1, 8, 118), (3, 6, 298), (3, 8, 316)])
 def test_a_slow_fabric_agrees_with_an_independent_model(clients, puts, expected):
     found = maxmin.simulate([maxmin.Cell(1, clients, puts)], 2, 1)[0]
     assert np.median(found.throughput) == pytest.approx(expected, rel=0.05)
@@ -101,9 +99,7 @@ def test_more_link_never_gives_less_and_volume_is_kept():
     for cell, prediction in zip(cells, found, strict=True):
         volume = 6 * cell.file_bytes / 1e6
         assert np.array(prediction.throughput) * prediction.completion_time == pytest.approx(volume)
-        assert all(
-            a <= b * (1 + 1e-9) for a, b in zip(prediction.throughput, prediction.throughput_sum, strict=True)
-        )
+        assert all(a <= b * (1 + 1e-9) for a, b in zip(prediction.throughput, prediction.throughput_sum, strict=True))
 
 
 def test_cells_that_do_not_belong_together_are_refused():

@@ -92,9 +92,7 @@ class Resident:
                  environment: Mapping[str, str] | None = None, class_list: str | None = None) -> None:  # fmt: skip
         self.host = host
         argv = installation.argv("whitewire.Resident", heap_mib, {}, class_list=class_list)
-        self.process: Process = host.start(
-            argv, log, environment, f"client JVM on {host.name}", stdin=subprocess.PIPE
-        )
+        self.process: Process = host.start(argv, log, environment, f"client JVM on {host.name}", stdin=subprocess.PIPE)
         self.read_from = 0
 
     def wait_ready(self, timeout: float = 30.0) -> None:
@@ -121,9 +119,7 @@ class Resident:
         while not self.done():
             self.process.check()
             if time.monotonic() > deadline:
-                raise TimeoutError(
-                    f"{self.process.name}: no end after {timeout:.0f} s; {self.process.log_end(5)}"
-                )
+                raise TimeoutError(f"{self.process.name}: no end after {timeout:.0f} s; {self.process.log_end(5)}")
             time.sleep(0.01)
         lines = self._said().decode(errors="replace").splitlines()
         begin = next(line for line in lines if line.startswith("@begin "))

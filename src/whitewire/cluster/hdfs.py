@@ -105,6 +105,8 @@ class Hdfs:
     def _start_namenode(self) -> None:
         host = self.namenode_host
         properties = {"whitewire.name": f"{host.folder}/name"}
+        # From nothing each time: what an earlier start left would not fit the fresh image.
+        host.run(["rm", "-rf", f"{host.folder}/name"]).check()
         host.run(["mkdir", "-p", f"{host.folder}/name"]).check()
         if self.image and self.image.exists():
             host.run(["tar", "-x", "-C", f"{host.folder}/name"], stdin=self.image.read_bytes()).check()
@@ -116,6 +118,7 @@ class Hdfs:
 
     def _start_datanode(self, host: Host) -> None:
         drives = [host.drive(number) for number in range(1, self.drive.count + 1)]
+        host.run(["rm", "-rf", host.drive_root]).check()
         host.run(["mkdir", "-p", *drives]).check()
         properties = {"whitewire.drives": ",".join(f"file://{folder}" for folder in drives)}
         argv = self.installation.argv(DATANODE, 160, properties, class_list=self._list("datanode"))
@@ -138,9 +141,7 @@ class Hdfs:
         """Wait until `count` DataNodes have registered and reported every drive, and the NameNode takes writes."""
         namenode = self.daemons[self.namenode_host.name]
         deadline = time.monotonic() + timeout
-        pattern = (
-            r"processReport 0x[0-9a-f]+ with lease ID 0x[0-9a-f]+: from storage \S+ node DatanodeRegistration"
-        )
+        pattern = r"processReport 0x[0-9a-f]+ with lease ID 0x[0-9a-f]+: from storage \S+ node DatanodeRegistration"
         while True:
             try:
                 namenode.wait_ready(pattern, count * self.drive.count, timeout=0.5)

@@ -148,9 +148,7 @@ class _State:
         number = len(runs)
         self.links = np.array([c.link_gbit_per_s * MB_PER_GBIT * GOODPUT for c in runs])
         self.alone = np.array([c.rate_mb_per_s for c in runs], dtype=float)
-        self.shared = np.array(
-            [shared_rate(c.rate_mb_per_s, c.access_time_ms, c.chunk_bytes, 2) for c in runs]
-        )
+        self.shared = np.array([shared_rate(c.rate_mb_per_s, c.access_time_ms, c.chunk_bytes, 2) for c in runs])
         hops = 1 + 2 * self.replicas - 1 + self.replicas
         self.uses = np.full((number, flows, hops), self.nothing)
         self.left = np.zeros((number, flows))

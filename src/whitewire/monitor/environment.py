@@ -29,9 +29,7 @@ def said(*argv: str) -> str:
 def commit() -> dict[str, object]:
     """The commit of this code and whether files differ from it."""
     try:
-        done = subprocess.run(
-            ["git", "-C", str(HOME), "status", "--porcelain"], capture_output=True, text=True
-        )
+        done = subprocess.run(["git", "-C", str(HOME), "status", "--porcelain"], capture_output=True, text=True)
     except OSError:
         return {"commit": "unknown", "modified": True}
     return {
@@ -42,9 +40,7 @@ def commit() -> dict[str, object]:
 
 def machine() -> dict[str, object]:
     """The measuring machine: processor, memory, kernel."""
-    processors = [
-        line.split(":", 1)[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")
-    ]
+    processors = [line.split(":", 1)[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")]
     memory = next(int(line.split()[1]) for line in _lines("/proc/meminfo") if line.startswith("MemTotal"))
     return {
         "processor": processors[0] if processors else platform.machine(),

@@ -7,8 +7,6 @@ import re
 import time
 from dataclasses import dataclass
 
-from whitewire.parsers import Unreadable
-
 AUDIT = re.compile(
     r"^(?P<date>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(?P<ms>\d{3}) INFO FSNamesystem\.audit: allowed=true\t.*?"
     r"cmd=(?P<command>create|rename)\tsrc=(?P<source>\S+)\tdst=(?P<target>\S+)",
@@ -17,12 +15,8 @@ AUDIT = re.compile(
 TEMPORARY = "._COPYING_"
 """What the file system shell appends to a name until the copy is whole."""
 
-FILE = re.compile(
-    r"^(?P<path>/\S*) (?P<bytes>\d+) bytes, replicated: replication=(?P<replication>\d+), ", re.MULTILINE
-)
-BLOCK = re.compile(
-    r"^(?P<index>\d+)\. (?P<block>BP-\S+) len=(?P<length>\d+).*?Live_repl=\d+\s+\[(?P<places>.*)\]$"
-)
+FILE = re.compile(r"^(?P<path>/\S*) (?P<bytes>\d+) bytes, replicated: replication=(?P<replication>\d+), ", re.MULTILINE)
+BLOCK = re.compile(r"^(?P<index>\d+)\. (?P<block>BP-\S+) len=(?P<length>\d+).*?Live_repl=\d+\s+\[(?P<places>.*)\]$")
 PLACE = re.compile(r"DatanodeInfoWithStorage\[(?P<address>[0-9.]+):\d+,")
 
 
@@ -72,11 +66,3 @@ def blocks(fsck: str) -> list[Block]:
             places = tuple(place["address"] for place in PLACE.finditer(block["places"]))
             found.append(Block(path, int(block["index"]), int(block["length"]), places))
     return found
-
-
-def low_redundancy(report: str) -> int:
-    """Blocks with too few replicas, from `dfsadmin -report`. Raises Unreadable when the report lacks the line."""
-    match = re.search(r"^(?:Under replicated blocks|\s*Low redundancy blocks): (\d+)$", report, re.MULTILINE)
-    if not match:
-        raise Unreadable("dfsadmin -report: no line 'Low redundancy blocks'")
-    return int(match[1])

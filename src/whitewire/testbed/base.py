@@ -11,7 +11,7 @@ import subprocess
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
@@ -53,22 +53,26 @@ class Process:
     name: str
     popen: subprocess.Popen
     log: Path
-    position: int = field(default=0)
+    position: int = 0
+    """Where its output begins in the log, which may hold that of an earlier process."""
 
     @property
     def alive(self) -> bool:
         return self.popen.poll() is None
 
     def log_end(self, lines: int = 12) -> str:
-        text = self.log.read_text(errors="replace") if self.log.exists() else ""
-        return "\n".join(text.splitlines()[-lines:])
+        return "\n".join(self.said().splitlines()[-lines:])
+
+    def said(self) -> str:
+        """All of its output so far."""
+        with self.log.open("rb") as log:
+            log.seek(self.position)
+            return log.read().decode(errors="replace")
 
     def check(self) -> None:
         """Raise ProcessDied when the daemon has ended."""
         if not self.alive:
-            raise ProcessDied(
-                f"{self.name} ended with status {self.popen.returncode}; its log ends:\n{self.log_end()}"
-            )
+            raise ProcessDied(f"{self.name} ended with status {self.popen.returncode}; its log ends:\n{self.log_end()}")
 
     def wait_ready(self, pattern: str, count: int = 1, timeout: float = 60.0) -> list[re.Match]:
         """Wait until the log holds `count` distinct matches of `pattern`, and return them.
@@ -77,8 +81,7 @@ class Process:
         """
         compiled, deadline = re.compile(pattern), time.monotonic() + timeout
         while True:
-            text = self.log.read_text(errors="replace")
-            found = {match.group(0): match for match in compiled.finditer(text)}
+            found = {match.group(0): match for match in compiled.finditer(self.said())}
             if len(found) >= count:
                 return list(found.values())
             self.check()

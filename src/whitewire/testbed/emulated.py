@@ -98,11 +98,12 @@ class EmulatedHost(Host):
     def start(self, argv, log, env=None, name="", stdin=subprocess.DEVNULL) -> Process:
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("ab") as output:
+            position = output.tell()
             popen = subprocess.Popen(
                 self.argv(argv, env), env=ENVIRONMENT, stdin=stdin, stdout=output,
                 stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
-        return Process(name or f"{argv[0]} on {self.name}", popen, log)
+        return Process(name or f"{argv[0]} on {self.name}", popen, log, position)
 
     def put(self, content: bytes, path: str) -> None:
         self.run(["mkdir", "-p", str(Path(path).parent)]).check()
@@ -130,9 +131,7 @@ class EmulatedTestbed(Testbed):
 
     emulated = True
 
-    def __init__(
-        self, config: Mapping, roles: Mapping[str, int], k: float, binds: Mapping[str, Path]
-    ) -> None:
+    def __init__(self, config: Mapping, roles: Mapping[str, int], k: float, binds: Mapping[str, Path]) -> None:
         self.config, self.k, self.binds = config, k, dict(binds)
         self.hosts: list[EmulatedHost] = []
         for role, count in roles.items():
@@ -220,9 +219,7 @@ class EmulatedTestbed(Testbed):
             children = Path(f"/proc/{host.carrier.pid}/task/{host.carrier.pid}/children").read_text().split()
             host.holder = int(children[0])
             status = Path(f"/proc/{host.holder}/status").read_text()
-            host.holder_inside = int(
-                next(line for line in status.splitlines() if line.startswith("NSpid")).split()[-1]
-            )
+            host.holder_inside = int(next(line for line in status.splitlines() if line.startswith("NSpid")).split()[-1])
 
     def _wire(self) -> None:
         lines = []
@@ -307,9 +304,7 @@ class EmulatedTestbed(Testbed):
             number, unit = re.search(r" rate (\d+)([KMG]?)bit ", done.stdout.decode()).groups()
             rate = int(number) * {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3}[unit]
             if abs(rate / fabric.rate - 1) > 1e-3:
-                raise CommandFailed(
-                    f"fabric {fabric.name}: a link is at {rate} Mbit/s, expected {fabric.rate}"
-                )
+                raise CommandFailed(f"fabric {fabric.name}: a link is at {rate} Mbit/s, expected {fabric.rate}")
 
     def counters(self) -> dict[str, dict[str, int]]:
         lines = Path(f"/proc/{self.init_pid}/net/dev").read_text().splitlines()[2:]
@@ -323,14 +318,9 @@ class EmulatedTestbed(Testbed):
     def queue_drops(self) -> int:
         """Packets that the shapers' queues of all links have dropped since the start."""
         shown = [self.inside(["tc", "-s", "-j", "qdisc", "show"]).check()]
-        shown += self._on_all(
-            lambda host: host.run(["tc", "-s", "-j", "qdisc", "show", "dev", "eth0"]).check()
-        )
+        shown += self._on_all(lambda host: host.run(["tc", "-s", "-j", "qdisc", "show", "dev", "eth0"]).check())
         return sum(
-            queue.get("drops", 0)
-            for done in shown
-            for queue in json.loads(done.stdout)
-            if queue.get("kind") == "bfifo"
+            queue.get("drops", 0) for done in shown for queue in json.loads(done.stdout) if queue.get("kind") == "bfifo"
         )
 
     def tcp_retransmits(self) -> dict[str, int]:
@@ -349,8 +339,6 @@ class EmulatedTestbed(Testbed):
         """Touch that much of the sandbox's memory once, so that the order of runs doesn't matter; seconds taken."""
         start = time.monotonic()
         path = f"{ROOT}/warm"
-        self.inside(
-            ["dd", "if=/dev/zero", f"of={path}", "bs=1M", f"count={int(gib * 1024)}", "status=none"]
-        ).check()
+        self.inside(["dd", "if=/dev/zero", f"of={path}", "bs=1M", f"count={int(gib * 1024)}", "status=none"]).check()
         self.inside(["rm", path]).check()
         return time.monotonic() - start

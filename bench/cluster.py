@@ -1,0 +1,76 @@
+"""How long does the emulated HDFS take to start, and what does a put cost?
+
+    .venv/bin/python bench/cluster.py [--replicates 5]
+
+Starts NameNode, 11 DataNodes and 3 clients with and without the class archive; then puts, and prints CPU seconds per GB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+from pathlib import Path
+
+import psutil
+
+from whitewire import execution, software
+from whitewire.cluster import hdfs
+from whitewire.config import load_config, load_testbed, paper_path
+from whitewire.design import scale_of
+from whitewire.drives import Drive
+from whitewire.metrics import of_put, read_samples
+from whitewire.paper import load_paper
+from whitewire.testbed.emulated import EmulatedTestbed
+
+
+def busy_seconds() -> float:
+    times = psutil.cpu_times()
+    return sum(times) - times.idle - times.iowait - times.guest - times.guest_nice
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--replicates", type=int, default=5)
+    given = arguments.parse_args()
+    config = load_testbed("emulated")
+    paper = load_paper(paper_path(load_config()["papers"][0]), config["fabrics"])
+    experiment = paper.experiments["put-grid"]
+    scale = scale_of(paper, "put-grid", "quick", {})
+    drive = Drive.scaled(experiment["hardware"]["drive"], scale.k, software.DRIVE_LIBRARY)
+    for archive in (True, False):
+        seconds, cpu, costs = [], [], []
+        for _ in range(given.replicates):
+            with (
+                EmulatedTestbed(config, experiment["roles"], scale.k, software.binds()) as testbed,
+                tempfile.TemporaryDirectory() as logs,
+            ):
+                testbed.fabric("10gbe")
+                values = hdfs.settings(scale.block_bytes, 3, 65536)
+                before = busy_seconds()
+                installation = software.installation(use_archive=archive)
+                with hdfs.Hdfs(testbed, installation, values, drive, Path(logs), software.IMAGE) as cluster:
+                    seconds.append(cluster.hdfs_seconds)
+                    cpu.append(busy_seconds() - before)
+                    if archive:
+                        costs += [_cost(cluster, paper, scale) for _ in range(6)][3:]
+        what = "with" if archive else "without"
+        print(f"NameNode and 11 DataNodes ready, {what} class archive: median {statistics.median(seconds):.1f} s "
+              f"({min(seconds):.1f} to {max(seconds):.1f}, n={len(seconds)}), {statistics.median(cpu):.1f} CPU s "
+              "with 3 client JVMs")  # fmt: skip
+        if costs:
+            print(f"put, 3 clients x 6, 10GbE: median {statistics.median(costs):.1f} CPU s per GB (n={len(costs)})")
+    return 0
+
+
+def _cost(cluster: hdfs.Hdfs, paper, scale) -> float:
+    levels = {"fabric": "10gbe", "clients": 3, "puts_per_client": 6}
+    row = {"run_id": "bench", "block": "bench-1", "order": 1, "experiment": "put-grid", "workload": "hdfs_put",
+           "replicate": 1, "seed": 0}  # fmt: skip
+    run = execution.Run(row, levels, paper.parameters("put-grid", levels), {}, scale, 5.0)
+    result = execution.run_hdfs_put(cluster, run)
+    return of_put(result.record, read_samples(result.files["samples.csv"]))["cpu_seconds_per_gb"][0]
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,59 @@
+"""Fixtures that several suites share."""
+
+import time
+
+import psutil
+import pytest
+
+from whitewire import software
+from whitewire.config import load_testbed
+from whitewire.doctor import user_namespaces
+from whitewire.testbed.emulated import EmulatedTestbed
+
+SMALL = {"namenode": 1, "datanode": 4, "client": 1}
+
+
+@pytest.fixture(scope="session")
+def emulated_config():
+    """The emulated testbed's file, with less memory behind the drives."""
+    config = load_testbed("emulated")
+    return config | {"memory": config["memory"] | {"storage_gib": 2}}
+
+
+@pytest.fixture(scope="session")
+def can_emulate():
+    """Fails, rather than skips, where the default testbed cannot work: then nothing here is tested."""
+    finding = user_namespaces()
+    assert finding.ok, f"{finding.name}: {finding.state}; {finding.remedy}"
+
+
+@pytest.fixture(scope="module")
+def testbed(can_emulate, emulated_config):
+    """Six emulated hosts."""
+    with EmulatedTestbed(emulated_config, SMALL, 20, software.binds()) as hosts:
+        yield hosts
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs (a zombie does not)."""
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            return stat.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def descendants(pid: int) -> set[int]:
+    """All processes below one, in its sandboxes too: seen from outside they are its children's children."""
+    try:
+        return {child.pid for child in psutil.Process(pid).children(recursive=True)}
+    except psutil.NoSuchProcess:
+        return set()
+
+
+def still_alive(pids: set[int], patience: float = 5.0) -> set[int]:
+    """Those of the processes that still run after at most `patience` seconds."""
+    deadline = time.monotonic() + patience
+    while (left := {pid for pid in pids if alive(pid)}) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return left

@@ -1,0 +1,141 @@
+"""Whole blocks on a small real cluster: the journal, resuming, a DataNode that dies, an owner that is killed."""
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from tests.conftest import descendants, still_alive
+from tests.integration.small import small_block
+from whitewire import execution, metrics
+from whitewire.journal import Journal
+
+pytestmark = pytest.mark.cluster
+
+
+@pytest.fixture(scope="module")
+def finished(can_emulate, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("block") / "smoke-1"
+    small_block(folder).measure()
+    return folder
+
+
+def records(folder, what="runs"):
+    return [json.loads(path.read_text()) for path in sorted(folder.glob(f"{what}/*/run.json"))]
+
+
+def test_every_run_is_there_and_valid(finished):
+    block = json.loads((finished / "block.json").read_text())
+    assert len(block["runs"]) == 5
+    assert block["given_up"] == []
+    assert sorted(record["run_id"] for record in records(finished)) == sorted(block["runs"])
+    assert all(record["valid"] and record["why_invalid"] == "" for record in records(finished))
+
+
+def test_what_was_written_is_what_hdfs_holds(finished):
+    for record in records(finished):
+        size = record["scale"]["file_bytes"]
+        files = {block["file"] for block in record["placement"]}
+        puts = 2 * record["clients"]
+        assert len(files) == puts
+        assert sum(block["bytes"] for block in record["placement"]) == puts * size
+        assert {len(set(block["datanodes"])) for block in record["placement"]} == {3}
+
+
+def test_the_wire_carried_it_and_the_fabric_limited_it(finished):
+    for record in records(finished):
+        if record["workload"] != "hdfs_put":
+            continue
+        path = finished / "runs" / record["run_id"] / "samples.csv"
+        found = metrics.of_put(record, metrics.read_samples(path.read_text()))
+        user = found["user_bytes"][0]
+        assert user <= found["client_wire_bytes"][0] <= 1.1 * user
+        assert 3 * user <= found["datanode_wire_bytes"][0] <= 3.3 * user
+        assert found["throughput"][0] * 8 < record["fabric"]["rate"] * record["clients"]
+        if record["fabric"]["name"] == "1gbe" and record["clients"] == 1:
+            assert found["link_share"][0] > 0.6
+
+
+def test_rereplication_made_two_more_replicas(finished):
+    (record,) = [record for record in records(finished) if record["workload"] == "rereplicate"]
+    assert record["blocks_copied"] == 2 * len(record["placement"])
+    assert 0 < record["end"] - record["start"] < 60
+
+
+def test_environment_and_probes_are_recorded(finished):
+    environment = json.loads((finished / "environment.json").read_text())
+    assert environment["tools"]["hadoop"] == "3.5.0"
+    assert len(environment["hosts"]) == 7
+    assert {values["tcp_congestion_control"] for values in environment["tcp"].values()} <= {"cubic", "reno"}
+    probes = json.loads((finished / "probes" / "probes.json").read_text())
+    assert {row["probe"] for row in probes} == {"iperf3", "fio"}
+    assert {row["streams"] for row in probes if row["probe"] == "iperf3"} == {1, 4}
+    assert {(r["operation"], r["mode"]) for r in probes if r["probe"] == "fio"} == {
+        ("write", "buffered"), ("write", "direct"), ("read", "buffered"), ("read", "direct")}  # fmt: skip
+
+
+def test_a_finished_block_measures_nothing_again(finished):
+    before = {path: path.stat().st_mtime_ns for path in finished.glob("runs/*/*")}
+    begin = time.monotonic()
+    small_block(finished).measure()
+    assert time.monotonic() - begin < 3
+    assert {path: path.stat().st_mtime_ns for path in finished.glob("runs/*/*")} == before
+
+
+def test_a_datanode_killed_in_a_run_makes_it_invalid_and_the_block_recovers(can_emulate, tmp_path, monkeypatch):
+    block = small_block(tmp_path / "smoke-1")
+    block.rows = [row for row in block.rows if row["fabric"] == "1gbe" and row["workload"] == "hdfs_put"]
+    killed = []
+    real = execution.run_hdfs_put
+
+    def with_a_crash(cluster, run):
+        # Not in the warm-up; once, a moment after the puts have begun.
+        if block.journal.runs.exists() and block.warm and not killed:
+            victim = cluster.daemons["datanode2"]
+            killed.append(victim.name)
+            threading.Timer(0.4, victim.kill).start()
+        return real(cluster, run)
+
+    monkeypatch.setitem(execution.WORKLOADS, "hdfs_put", with_a_crash)
+    warm_up = block._warm_up
+    block.warm = False
+
+    def then_warm(*arguments):
+        warm_up(*arguments)
+        block.warm = True
+
+    monkeypatch.setattr(block, "_warm_up", then_warm)
+    block.measure()
+    (invalid,) = records(block.journal.folder, "invalid")
+    assert "DataNode datanode2 ended" in invalid["why_invalid"]
+    assert not invalid["valid"]
+    assert (block.journal.invalid / f"{invalid['run_id']}.1" / "datanode2.log").stat().st_size > 0
+    assert {record["run_id"] for record in records(block.journal.folder)} == {row["run_id"] for row in block.rows}
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_killed_at_a_random_moment_nothing_is_left_or_lost(can_emulate, tmp_path, number):
+    folder, kept = tmp_path / "smoke-1", {}
+    for _ in range(3):
+        owner = subprocess.Popen(
+            [sys.executable, "-m", "tests.integration.small", str(folder)],
+            stderr=subprocess.DEVNULL,
+        )
+        inside: set[int] = set()
+        try:
+            owner.wait(timeout=random.uniform(1, 22))
+        except subprocess.TimeoutExpired:
+            inside = descendants(owner.pid)
+            owner.send_signal(number)
+            owner.wait(timeout=20)
+        assert not still_alive(inside)
+        now = {path.parent.name: path.stat().st_mtime_ns for path in folder.glob("runs/*/run.json")}
+        assert kept.items() <= now.items(), "a finished run was lost or made again"
+        kept = now
+    Journal(folder)
+    assert not list(folder.glob("*/.part-*"))

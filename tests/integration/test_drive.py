@@ -1,0 +1,97 @@
+"""The drive model, with fio in front of it: rate, sharing, access time, and that other files are left alone."""
+
+import json
+import time
+
+import pytest
+
+from whitewire.drives import Drive
+from whitewire.parsers import fio
+from whitewire.probes import fio as probe
+from whitewire.software import LIBRARIES
+
+HARDWARE = {
+    "count": 2,
+    "rate_mb_per_s": 100,
+    "access_time_ms": 10,
+    "writeback_chunk_bytes": 4_000_000,
+    "cache_bytes": 0,
+}
+
+
+@pytest.fixture
+def drive():
+    return Drive.scaled(HARDWARE, 10, str(LIBRARIES / "libdrive.so"))  # 10 MB/s, chunks of 0.4 MB
+
+
+def measure(host, drive, folder, operation="write", mode="buffered", size=8_000_000, *more):
+    host.run(["mkdir", "-p", folder]).check()
+    argv = [*probe.sequential(folder, operation, mode, size), *more]
+    return host.run(argv, env=drive.environment(host.drive_root) | {"LD_PRELOAD": "/run/whitewire/lib/libdrive.so"})
+
+
+def test_scaling_divides_rates_and_sizes_and_keeps_times(drive):
+    assert (drive.rate, drive.access_time, drive.chunk, drive.cache) == (1e7, 0.01, 4e5, 65536)
+
+
+@pytest.mark.parametrize("operation", ["write", "read"])
+@pytest.mark.parametrize("mode", ["buffered", "direct"])
+def test_one_sequential_stream_gets_the_rate(testbed, drive, operation, mode):
+    host = testbed.by_role("datanode")[0]
+    measure(host, drive, host.drive(1))
+    bandwidth = fio.parse(measure(host, drive, host.drive(1), operation, mode).check().stdout, operation)
+    assert bandwidth == pytest.approx(10.0, rel=0.05)
+
+
+def test_two_streams_on_one_drive_share_it_and_pay_for_moving(testbed, drive):
+    host = testbed.by_role("datanode")[1]
+    done = measure(host, drive, host.drive(1), "write", "buffered", 6_000_000, "--numjobs=2", "--group_reporting")
+    bandwidth = json.loads(done.check().stdout)["jobs"][0]["write"]["bw_bytes"] / 1e6
+    # Each chunk of 0.4 MB takes 40 ms, and 10 ms to come to it.
+    assert bandwidth == pytest.approx(10.0 * 40 / 50, rel=0.08)
+
+
+def test_two_drives_do_not_share(testbed, drive):
+    host = testbed.by_role("datanode")[2]
+    host.run(["mkdir", "-p", host.drive(1), host.drive(2)]).check()
+    argv = ["fio", "--rw=write", "--bs=65536", "--size=6000000", "--ioengine=psync", "--end_fsync=1",
+            "--output-format=json", "--group_reporting", "--name=a", f"--directory={host.drive(1)}",
+            "--name=b", f"--directory={host.drive(2)}"]  # fmt: skip
+    done = host.run(argv, env=drive.environment(host.drive_root) | {"LD_PRELOAD": "/run/whitewire/lib/libdrive.so"})
+    bandwidth = json.loads(done.check().stdout)["jobs"][0]["write"]["bw_bytes"] / 1e6
+    assert bandwidth == pytest.approx(20.0, rel=0.08)
+
+
+def test_the_cache_holds_back_buffered_writes_and_fsync_waits_for_all(testbed):
+    host = testbed.by_role("datanode")[3]
+    cached = Drive.scaled(HARDWARE | {"cache_bytes": 50_000_000}, 10, "/run/whitewire/lib/libdrive.so")
+    host.run(["mkdir", "-p", host.drive(1)]).check()
+    environment = cached.environment(host.drive_root)
+
+    def copy(*more):
+        begin = time.monotonic()
+        host.run(["dd", "if=/dev/zero", f"of={host.drive(1)}/x", "bs=1M", "count=4", *more], env=environment).check()
+        return time.monotonic() - begin
+
+    assert copy() < 0.2  # 4 MiB fit in the cache of 5 MB
+    assert copy("conv=fsync") > 0.35  # and are on the drive only after 0.42 s a copy
+
+
+def test_files_elsewhere_are_not_delayed(testbed, drive):
+    host = testbed.by_role("datanode")[0]
+    done = measure(host, drive, "/tmp/elsewhere")
+    assert fio.parse(done.check().stdout, "write") > 50
+
+
+def test_a_killed_writer_does_not_block_the_drive(testbed, drive, tmp_path):
+    host = testbed.by_role("datanode")[0]
+    environment = drive.environment(host.drive_root) | {"LD_PRELOAD": "/run/whitewire/lib/libdrive.so"}
+    host.run(["mkdir", "-p", host.drive(2)]).check()
+    for _ in range(5):
+        writer = host.start(
+            ["dd", "if=/dev/zero", f"of={host.drive(2)}/x", "bs=64k", "count=10000"], tmp_path / "log", environment
+        )
+        time.sleep(0.15)
+        writer.kill()
+    bandwidth = fio.parse(measure(host, drive, host.drive(2)).check().stdout, "write")
+    assert bandwidth == pytest.approx(10.0, rel=0.06)

@@ -1,0 +1,105 @@
+"""The parsers, on output that the tools really printed, whole and cut off."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from whitewire.parsers import Unreadable, fio, iperf3, namenode
+
+DATA = Path(__file__).parents[1] / "data"
+FOUR = (DATA / "iperf3-4-streams.json").read_bytes()
+AUDIT = (DATA / "namenode-audit-8-puts.txt").read_text()
+FSCK = (DATA / "fsck-8-files.txt").read_text()
+
+
+def test_iperf3_four_streams():
+    report = json.loads(FOUR)
+    result = iperf3.parse(FOUR)
+    assert result.streams == 4
+    assert result.goodput == report["end"]["sum_received"]["bits_per_second"] / 1e6
+    assert 47 < result.goodput < 48.5  # a link of 50 Mbit/s
+    assert result.retransmits == 0
+    assert result.rtt > 100
+
+
+def test_iperf3_another_machine_and_version_of_the_report():
+    result = iperf3.parse((DATA / "iperf3-1-stream.json").read_bytes())
+    assert result.streams == 1
+    assert result.goodput > 0
+
+
+def test_iperf3_without_retransmits_is_none_seen():
+    report = json.loads(FOUR)
+    del report["end"]["sum_sent"]["retransmits"]
+    assert iperf3.parse(json.dumps(report).encode()).retransmits == 0
+
+
+@given(st.integers(min_value=0, max_value=len(FOUR.rstrip()) - 1))
+def test_iperf3_cut_off_anywhere_is_an_error(length):
+    with pytest.raises(Unreadable, match="iperf3"):
+        iperf3.parse(FOUR[:length])
+
+
+@pytest.mark.parametrize(
+    "raw, says",
+    [
+        (b'{"error": "unable to connect to server: Connection refused"}', "Connection refused"),
+        (b"{}", "lacks 'end'"),
+        (
+            b'{"end": {"sum_received": {"bits_per_second": 0, "seconds": 1}, "sum_sent": {}, "streams": []}}',
+            "goodput 0",
+        ),
+    ],
+)
+def test_iperf3_errors_are_named(raw, says):
+    with pytest.raises(Unreadable, match=says):
+        iperf3.parse(raw)
+
+
+@pytest.mark.parametrize("name, operation", [("fio-write-direct", "write"), ("fio-read-buffered", "read")])
+def test_fio(name, operation):
+    raw = (DATA / f"{name}.json").read_bytes()
+    expected = json.loads(raw[raw.index(b"{") :])["jobs"][0][operation]["bw_bytes"] / 1e6
+    assert fio.parse(raw, operation) == expected
+    assert 5.2 < expected < 5.7  # a drive of 5.5 MB/s
+    assert fio.parse(b"fio: a warning before the report\n" + raw, operation) == expected
+
+
+def test_fio_that_did_not_do_the_operation_is_an_error():
+    with pytest.raises(Unreadable, match="bandwidth 0"):
+        fio.parse((DATA / "fio-write-direct.json").read_bytes(), "read")
+
+
+def test_fio_cut_off_or_failed_is_an_error():
+    raw = (DATA / "fio-write-direct.json").read_bytes()
+    for length in range(0, len(raw) - 5, 97):
+        with pytest.raises(Unreadable):
+            fio.parse(raw[:length], "write")
+    failed = json.loads(raw[raw.index(b"{") :])
+    failed["jobs"][0]["error"] = 28
+    with pytest.raises(Unreadable, match="error 28"):
+        fio.parse(json.dumps(failed).encode(), "write")
+
+
+def test_operations_of_eight_puts():
+    found = namenode.operations(AUDIT)
+    assert sorted(operation.path for operation in found) == [f"/data/client1/put{n}" for n in range(1, 9)]
+    assert all(0.3 < operation.end - operation.start < 5 for operation in found)
+    assert max(o.start for o in found) - min(o.start for o in found) < 0.5  # started together
+
+
+def test_an_unfinished_put_is_no_operation():
+    without = "\n".join(
+        line for line in AUDIT.splitlines() if not ("cmd=rename" in line and "src=/data/client1/put3._COPYING_" in line)
+    )
+    assert len(namenode.operations(without)) == 7
+
+
+def test_blocks_of_eight_files():
+    found = namenode.blocks(FSCK)
+    assert len(found) == 8
+    assert {block.length for block in found} == {3355136}
+    assert all(len(set(block.addresses)) == 3 for block in found)
