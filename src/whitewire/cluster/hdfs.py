@@ -50,6 +50,8 @@ def settings(block_size: int, replication: int, packet_size: int) -> dict[str, o
         "ipc.client.connect.retry.interval": 100,
         "ipc.client.connect.max.retries": 300,
         "dfs.heartbeat.interval": 1,
+        # All DataNodes report at once, instead of six and the others a heartbeat later.
+        "dfs.namenode.max.full.block.report.leases": 1000,
         # Lost replicas are copied as fast as links and drives allow, not as the NameNode paces it by default.
         "dfs.namenode.redundancy.interval.seconds": 1,
         "dfs.namenode.replication.work.multiplier.per.iteration": 20,
@@ -141,7 +143,7 @@ class Hdfs:
         """Wait until `count` DataNodes have registered and reported every drive, and the NameNode takes writes."""
         namenode = self.daemons[self.namenode_host.name]
         deadline = time.monotonic() + timeout
-        pattern = r"processReport 0x[0-9a-f]+ with lease ID 0x[0-9a-f]+: from storage \S+ node DatanodeRegistration"
+        pattern = r"Adding new storage ID \S+ for DN"
         while True:
             try:
                 namenode.wait_ready(pattern, count * self.drive.count, timeout=0.5)
