@@ -2,7 +2,8 @@
 
     .venv/bin/python bench/cluster.py [--replicates 5]
 
-Starts NameNode, 11 DataNodes and 3 clients with and without the class archive; then puts, and prints CPU seconds per GB.
+Starts NameNode, 11 DataNodes and 3 clients with and without the class archive; then puts, and prints their CPU
+seconds per GB.
 """
 
 from __future__ import annotations

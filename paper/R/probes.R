@@ -16,14 +16,15 @@ figure_link_error <- function(title, limit = 0.01) {
   if (nrow(goodput) == 0) {
     return(figure_without_data())
   }
-  goodput$pair <- paste(goodput$source, "\u2192", goodput$destination)
+  # A line a sender, a point a receiver: all pairs by name are in the figure's data.
+  goodput$from <- factor(paste("from", goodput$source), rev(unique(paste("from", sort(goodput$source)))))
   goodput$streams <- ifelse(is.na(goodput$streams), "1", as.character(goodput$streams))
   goodput$fabric <- factor(goodput$fabric, unique(goodput$fabric[order(fabric_rate(goodput$fabric))]))
-  ggplot(goodput, aes(error, stats::reorder(pair, -error), colour = fabric, shape = streams)) +
+  ggplot(goodput, aes(error, from, colour = fabric, shape = streams)) +
     annotate("rect", xmin = -limit, xmax = limit, ymin = -Inf, ymax = Inf, fill = okabe_ito[["green"]],
       alpha = 0.1) +
     geom_vline(xintercept = 0, colour = soft, linewidth = 0.4) +
-    geom_point(size = 2.3, alpha = 0.85) +
+    geom_point(size = 1.8, alpha = 0.7, position = position_jitter(width = 0, height = 0.3, seed = 1)) +
     facet_wrap(~fabric) +
     scale_colour_manual(values = fabric_palette(levels(goodput$fabric)), guide = "none") +
     scale_shape_manual("TCP streams", values = c("1" = 16, "4" = 17, "2" = 15, "8" = 18)) +
@@ -33,8 +34,7 @@ figure_link_error <- function(title, limit = 0.01) {
     labs(title = title, y = NULL, subtitle = paste0(
       scale_note(absolute = FALSE), "; band: the limit of ", percent(limit, 0), " either way"
     )) +
-    theme(panel.spacing.x = unit(18, "pt"),
-      axis.text.y = element_text(size = rel(if (length(unique(goodput$pair)) > 16) 0.7 else 0.9)))
+    theme(panel.spacing.x = unit(18, "pt"))
 }
 
 fabric_palette <- function(fabrics) {

@@ -75,7 +75,7 @@ data_sensitivity <- function() {
   do.call(rbind, rows)
 }
 
-# Tuned settings against the defaults, and the copying of a lost DataNode's blocks.
+# Tuned settings against the defaults, and the copying of lost replicas.
 figure_pairs <- function(experiment, column, metric, title, order = NULL) {
   runs <- valid_runs(experiment, metric)
   runs <- runs[!is.na(runs[[column]]), ]

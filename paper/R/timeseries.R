@@ -33,7 +33,7 @@ traces <- function(fabrics, clients, puts, host = "all clients", runs_shown = 4)
   if (nrow(series) == 0) {
     return(data.frame())
   }
-  window <- max(0.5, max(series$time) / 200)
+  window <- max(0.2, max(series$time) / 100)
   series$time <- floor(as_value(series$time) / window) * window + window / 2
   table <- stats::aggregate(value ~ run_id + time, data = series, FUN = mean)
   table <- merge(table, runs, by = "run_id")

@@ -6,6 +6,9 @@
  * place in it. A call returns when the drive has reached it, less what the drive's cache may hold back; with O_DIRECT
  * nothing is held back, and fsync waits for the whole queue. The queue is in memory shared by all processes.
  *
+ * What passes by other calls (memory maps, readv, pwritev, stdio, io_uring) is not delayed: HDFS and fio's psync engine
+ * use none of them for data. A node's page cache is not modelled.
+ *
  * $WHITEWIRE_DRIVE_RATE bytes/s, _ACCESS seconds, _CHUNK bytes, _CACHE bytes. Without $WHITEWIRE_DRIVES it does nothing.
  */
 #define _GNU_SOURCE

@@ -200,6 +200,7 @@ def verdicts(
         row |= {"estimand": describe(claim["test"])}
         if route is None:
             row |= _not_testable(claim)
+            readings += list(_readings(paper, claim, claims.NOT_TESTABLE, runs, modelled, as_run))
         else:
             own = list(_readings(paper, claim, route, runs, modelled, as_run))
             readings += own
@@ -209,6 +210,9 @@ def verdicts(
         rows.append(row)
     for row, p in zip(rows, statistics.holm([r.get("p_value") for r in rows]), strict=True):
         row["p_holm"] = p
+        row["verdict"], row["reason"] = claims.corrected(
+            row["verdict"], row["reason"], row.get("relation"), row.get("expected"), p
+        )
     table = pd.DataFrame(rows, columns=VERDICT_COLUMNS)
     for column in ("n", "runs_needed"):
         table[column] = table[column].astype("Int64")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -21,7 +22,7 @@ ATTEMPTS = 4
 
 def probe_links(testbed: Testbed, fabrics: Sequence[str], seconds: float, streams: Sequence[int], every_pair: bool,
                 bound: float, folder: Path) -> list[dict]:  # fmt: skip
-    """iperf3 from every client to every DataNode (the direction in which puts send), on each fabric.
+    """iperf3 from every client to every DataNode and from each DataNode to the next (as puts send), on each fabric.
 
     All clients send at once, each to another DataNode. `every_pair` false: one DataNode a client. `seconds`: length
     of one test; `bound`: largest accepted relative error of the goodput. Raw output goes to `folder`; returns rows of
@@ -37,7 +38,10 @@ def probe_links(testbed: Testbed, fabrics: Sequence[str], seconds: float, stream
         for name in fabrics:
             fabric = testbed.fabric(name)
             for count in streams:
-                for pairs in _rounds(clients, datanodes, every_pair):
+                rounds = _rounds(clients, datanodes, every_pair)
+                if count == streams[0] and every_pair:
+                    rounds += _ring(datanodes)
+                for pairs in rounds:
 
                     def one(pair: tuple[Host, Host], fabric=fabric, count=count) -> list[dict]:
                         return _link(*pair, fabric, count, seconds, bound, folder)
@@ -61,13 +65,21 @@ def _rounds(clients: Sequence[Host], datanodes: Sequence[Host], every_pair: bool
     return rounds
 
 
+def _ring(datanodes: Sequence[Host], at_once: int = 4) -> list[list[tuple[Host, Host]]]:
+    """Every DataNode to the next one, as replicas travel; `at_once` pairs a round."""
+    pairs = list(zip(datanodes, [*datanodes[1:], datanodes[0]], strict=True))
+    return [pairs[first : first + at_once] for first in range(0, len(pairs), at_once)]
+
+
 def _link(client: Host, server: Host, fabric, streams: int, seconds: float, bound: float, folder: Path) -> list[dict]:
     expected = fabric.rate * FRAME_SHARE
 
-    def probe(longer: int) -> tuple[float, str, list[dict]]:
-        size = int(fabric.rate * 1e6 / 8 * seconds * longer)
-        done = client.run(iperf3_probe.client(server.name, streams, size), timeout=30 + 10 * seconds * longer)
-        stem = f"iperf3-{fabric.name}-{client.name}-{server.name}-{streams}"
+    def probe(attempt: int) -> tuple[float, str, list[dict]]:
+        size = int(fabric.rate * 1e6 / 8 * seconds * 2 ** (attempt - 1))
+        done = client.run(
+            iperf3_probe.client(server.name, streams, size), timeout=60 + 2 * size / (fabric.rate * 1e6 / 8)
+        )
+        stem = f"iperf3-{fabric.name}-{client.name}-{server.name}-{streams}-{attempt}"
         (folder / f"{stem}.json").write_bytes(done.stdout)
         result = iperf3.parse(done.stdout)
         error = result.goodput / expected - 1
@@ -91,7 +103,7 @@ def probe_drives(testbed: Testbed, drive: Drive, bound: float, folder: Path, nod
     """
     folder.mkdir(parents=True, exist_ok=True)
     # Long against what the drive's cache hides, short enough to be run before every block.
-    size = int(max(16 * drive.cache, drive.rate * 0.7) // fio_probe.BLOCK + 1) * fio_probe.BLOCK
+    size = int(max(8 * drive.cache, drive.rate * 0.7) // fio_probe.BLOCK + 1) * fio_probe.BLOCK
     rows: list[dict] = []
     for operation in ("write", "read"):
         tests = [(host, mode, number) for host in testbed.by_role("datanode")[:nodes]
@@ -111,11 +123,11 @@ def _drive(host: Host, mode: str, number: int, operation: str, drive: Drive, siz
     expected = drive.rate / 1e6
     where = host.drive(number)
 
-    def probe(longer: int) -> tuple[float, str, list[dict]]:
+    def probe(attempt: int) -> tuple[float, str, list[dict]]:
         host.run(["mkdir", "-p", where]).check()
-        argv = fio_probe.sequential(where, operation, mode, size * longer)
+        argv = fio_probe.sequential(where, operation, mode, size * 2 ** (attempt - 1))
         done = host.run(argv, env=drive.environment(host.drive_root), timeout=120)
-        (folder / f"fio-{host.name}-{operation}-{mode}.json").write_bytes(done.stdout)
+        (folder / f"fio-{host.name}-{operation}-{mode}-{attempt}.json").write_bytes(done.stdout)
         value = fio.parse(done.stdout, operation)
         error = value / expected - 1
         row = {"probe": "fio", "fabric": "", "source": host.name, "destination": f"drive {number}", "streams": 1,
@@ -127,13 +139,16 @@ def _drive(host: Host, mode: str, number: int, operation: str, drive: Drive, siz
 
 
 def _until_within(probe: Callable[[int], tuple[float, str, list[dict]]], bound: float) -> list[dict]:
+    """Rows of every attempt, the last one within the bound; UserError when none is."""
+    rows: list[dict] = []
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            error, what, rows = probe(2 ** (attempt - 1))
-        except Unreadable as unreadable:
+            error, what, found = probe(attempt)
+        except (Unreadable, subprocess.TimeoutExpired) as fault:
             if attempt == ATTEMPTS:
-                raise UserError(f"calibration: {unreadable}") from None
+                raise UserError(f"calibration: {' '.join(str(fault).split())}") from None
             continue
+        rows += [row | {"attempt": attempt} for row in found]
         if abs(error) <= bound:
             return rows
     raise UserError(

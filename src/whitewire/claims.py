@@ -154,6 +154,21 @@ def decide(target: Target, evidence: Evidence) -> Verdict:
     return Verdict(INCONCLUSIVE, f"{interval} is too wide to say: {wanted}", needed)
 
 
+SIGNIFICANT = 0.05
+
+
+def corrected(verdict: str, reason: str, relation: str | None, expected: float | None, p_holm: float | None):
+    """The verdict and its reason after Holm's correction over the paper's claims.
+
+    A verdict that rests only on there being an effect at all (direction only; or reproduced where the claim asks for
+    no more than that: above or below 1) needs a corrected p-value below 0.05.
+    """
+    rests_on_sign = verdict == DIRECTION or (verdict == REPRODUCED and relation in ("above", "below") and expected == 1)
+    if rests_on_sign and p_holm is not None and p_holm >= SIGNIFICANT:
+        return INCONCLUSIVE, f"{reason}; but p = {p_holm:.2g} after Holm's correction over all claims"
+    return verdict, reason
+
+
 def _wanted(target: Target) -> str:
     if target.relation in ("above", "below"):
         return f"{target.relation} {_number(target.expected)}"

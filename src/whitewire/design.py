@@ -24,7 +24,7 @@ from whitewire.paper import Paper, cells_in, cells_of, tests_of
 
 OVERHEAD_S = 0.8
 """Seconds that a run takes beside moving its data (clients start, fsck)."""
-REREPLICATE_S = 8.0
+REREPLICATE_S = 3.0
 """Seconds to copy lost replicas again, mostly the NameNode's own pace."""
 FIRST = ("run_id", "block", "order", "experiment", "workload", "replicate")
 
@@ -82,7 +82,6 @@ def make_design(paper: Paper, testbed: Mapping[str, Any], effort: str, seed: int
         raise UserError(f"effort: found {effort!r}, expected one of {known}")
     rng = np.random.Generator(np.random.PCG64(seed))
     fabrics, names = set(testbed["fabrics"]), blocks(paper, effort)
-    kind = testbed.get("kind", "emulated")
     members: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
     spare = 0
     for experiment, levels, count in _counts(paper, effort, fabrics):
@@ -94,7 +93,7 @@ def make_design(paper: Paper, testbed: Mapping[str, Any], effort: str, seed: int
         for name in names:
             for _ in range(each + (name in extra)):
                 replicate += 1
-                members[name].append(_row(paper, experiment, effort, levels, replicate, seed, kind))
+                members[name].append(_row(paper, experiment, effort, levels, replicate, seed, testbed))
     rows = []
     for name, runs in members.items():
         for order, index in enumerate(rng.permutation(len(runs)), start=1):
@@ -131,9 +130,9 @@ def _row(
     levels: dict[str, Any],
     replicate: int,
     seed: int,
-    kind: str,
+    testbed: Mapping[str, Any],
 ) -> dict[str, Any]:
-    scale = scale_of(paper, experiment["id"], effort, levels, kind)
+    scale = scale_of(paper, experiment["id"], effort, levels, testbed.get("kind", "emulated"))
     hardware = {k: v for k, v in experiment.get("hardware", {}).items() if k != "sources"}
     defines = {
         "workload": experiment["workload"],
@@ -144,6 +143,8 @@ def _row(
         "scale": [scale.k, scale.block_bytes, scale.file_bytes],
         "factors": levels,
         "replicate": replicate,
+        # What the testbed's file sets on hosts and links; the bounds of validity may change without new runs.
+        "testbed": {name: testbed.get(name) for name in ("kind", "fabrics", "switch", "tcp")},
     }
     digest = hashlib.sha256(_key(defines).encode()).hexdigest()
     text = "-".join(re.sub(r"[^A-Za-z0-9.]+", "_", str(level)) for level in levels.values())

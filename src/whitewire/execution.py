@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from subprocess import TimeoutExpired
 from typing import Any
 
 from whitewire.cluster import hdfs
 from whitewire.cluster.hdfs import Hdfs
 from whitewire.monitor.samples import Sampler, cpu_seconds, to_csv
-from whitewire.parsers import Unreadable, namenode
+from whitewire.parsers import namenode
 from whitewire.testbed.base import CommandFailed, ProcessDied
 from whitewire.testbed.emulated import EmulatedTestbed
 from whitewire.workloads import hdfs_put, rereplicate
@@ -21,6 +22,10 @@ DATA = "/data"
 
 class RunFailed(RuntimeError):
     """The workload did not do what it should; the message is the cause in one line."""
+
+
+COMPLETE_RETRY, COMPLETE_RETRY_MS = "dfs.client.block.write.locateFollowingBlock.initial.delay.ms", 400
+"""How long a client waits before it asks again whether a block is complete, and Hadoop's default for it."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +87,10 @@ def _put_all(cluster: Hdfs, run: Run, settings: Mapping[str, Any]) -> list:
     """All clients put all their files at one signal; returns the outcomes of the clients' commands."""
     clients = cluster.clients[: run.parameters["clients"]]
     files = source_files(cluster.testbed, run.scale.file_bytes, run.parameters["puts_per_client"])
-    options = {"dfs.blocksize": run.scale.block_bytes} | dict(settings)
+    # A client that finds its last replica not yet reported waits 400 ms before it asks again, whatever the file's size:
+    # a fixed time, which a short file must shorten likewise or it would weigh 1 / data fraction times too much.
+    pause = max(1, round(COMPLETE_RETRY_MS * run.scale.data_fraction))
+    options = {"dfs.blocksize": run.scale.block_bytes, COMPLETE_RETRY: pause} | dict(settings)
     for number, client in enumerate(clients, start=1):
         client.begin(hdfs.FS_SHELL, hdfs_put.put(files, f"{DATA}/client{number}", options))
     _watch(cluster, lambda: all(client.done() for client in clients), run.timeout)
@@ -98,6 +106,18 @@ def _watch(cluster: Hdfs, finished: Callable[[], bool], timeout: float) -> None:
             raise RunFailed(f"no end after {timeout:.0f} s")
         time.sleep(0.02)
     cluster.check()
+
+
+def warm_up(cluster: Hdfs, files: int = 60, size: int = 131072) -> None:
+    """Every client puts many one-block files: a JVM compiles what it has done some hundred times."""
+    paths = source_files(cluster.testbed, size, files)
+    _empty(cluster, len(cluster.clients))
+    for number, client in enumerate(cluster.clients, start=1):
+        argv = hdfs_put.put(paths, f"{DATA}/client{number}", {"dfs.blocksize": size})
+        client.begin(hdfs.FS_SHELL, argv)
+    _watch(cluster, lambda: all(client.done() for client in cluster.clients), 120)
+    for client in cluster.clients:
+        client.result(timeout=1)
 
 
 def _observed(cluster: Hdfs, run: Run, act: Callable[[], dict[str, Any]]) -> Result:
@@ -221,5 +241,5 @@ def run_rereplicate(cluster: Hdfs, run: Run) -> Result:
 
 WORKLOADS = {"hdfs_put": run_hdfs_put, "rereplicate": run_rereplicate}
 
-FAILURES = (RunFailed, ProcessDied, CommandFailed, Unreadable, TimeoutError, RuntimeError, OSError)
-"""What makes a run invalid and not the block."""
+FAILURES = (RunFailed, ProcessDied, CommandFailed, TimeoutExpired, RuntimeError, ValueError, OSError)
+"""What makes a run invalid and not the block (TimeoutError is an OSError, Unreadable a ValueError)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import subprocess
@@ -39,7 +40,7 @@ def lab(testbed: str | None) -> int:
     scale = scale_of(paper, experiment["id"], settings["effort"], {}, description["kind"])
     drive = Drive.scaled(experiment["hardware"]["drive"], scale.k, software.DRIVE_LIBRARY)
     with (
-        tempfile.TemporaryDirectory(prefix="whitewire-lab-") as folder,
+        tempfile.TemporaryDirectory(prefix="lab-", dir=_temporary()) as folder,
         EmulatedTestbed(description, experiment["roles"], scale.k, software.binds()) as cluster_hosts,
     ):
         cluster_hosts.fabric("10gbe" if "10gbe" in description["fabrics"] else next(iter(description["fabrics"])))
@@ -48,6 +49,13 @@ def lab(testbed: str | None) -> int:
         with Hdfs(cluster_hosts, installation, values, drive, Path(folder) / "logs", software.IMAGE) as cluster:
             print(f"HDFS ready in {cluster.hdfs_seconds:.1f} s; logs in {folder}/logs\n{WORDS}", file=sys.stderr)
             return _shell(cluster_hosts, installation, Path(folder))
+
+
+def _temporary() -> Path:
+    """Inside the repository, where the next start of the workflow clears what a killed one left."""
+    folder = software.CACHE / "tmp"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def _shell(testbed: EmulatedTestbed, installation, folder: Path) -> int:
@@ -77,10 +85,8 @@ def _shell(testbed: EmulatedTestbed, installation, folder: Path) -> int:
     pipe = os.open(request, os.O_RDWR | os.O_NONBLOCK)
     try:
         while shell.poll() is None:
-            try:
+            with contextlib.suppress(subprocess.TimeoutExpired):
                 shell.wait(timeout=0.2)
-            except subprocess.TimeoutExpired:
-                pass
             try:
                 name = os.read(pipe, 200).decode().strip()
             except BlockingIOError:

@@ -55,15 +55,17 @@ def peak_rate(times: Sequence[float], totals: Sequence[float], window: float) ->
 
 
 def idle_shares(samples: Samples, start: float, end: float, step: float = 1.0) -> list[tuple[float, float]]:
-    """(seconds since start, idle share of all processors) for each whole `step` of the run, or for the run if shorter.
+    """(seconds since start, idle share of all processors) for each `step` of the run, or for the run if shorter.
 
     The shares are between the samples next to the step's ends.
     """
-    edges = [start + number * step for number in range(int((end - start) / step) + 1)]
-    if len(edges) < 2:
-        edges = [start, end]
+    whole = int((end - start) / step)
+    windows = [(start + number * step, start + (number + 1) * step) for number in range(whole)]
+    # The rest of the run is in a last window of full length, which overlaps the one before.
+    if end - start > whole * step:
+        windows.append((max(start, end - step), end))
     found = []
-    for left, right in zip(edges, edges[1:], strict=False):
+    for left, right in windows:
         first, last = (_nearest(samples.time, left), _nearest(samples.time, right))
         if last == first:
             continue

@@ -68,7 +68,6 @@ def _classes(testbed: Testbed) -> bytes:
     return b"\n".join(seen) + b"\n"
 
 
-
 def _dump(testbed: Testbed, bare, classes: bytes) -> None:
     host = testbed.by_role("client")[0]
     host.put(classes, "/tmp/all.classes")

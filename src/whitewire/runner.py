@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import time
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from whitewire.cluster.hdfs import Hdfs
 from whitewire.doctor import preflight
 from whitewire.drives import Drive
 from whitewire.errors import UserError
-from whitewire.execution import FAILURES, WORKLOADS, Result, Run
+from whitewire.execution import FAILURES, WORKLOADS, Result, Run, warm_up
 from whitewire.journal import Journal
 from whitewire.monitor import environment
 from whitewire.paper import Paper, load_paper
@@ -25,7 +26,8 @@ WARM_UP_GIB = 1.0
 """Memory touched before the first run: about what one run's replicas take."""
 PACKET = 65536
 """Bytes in a packet of HDFS's write pipeline (dfs.client-write-packet-size, Hadoop's default)."""
-WARM_UP_RUNS = 3
+WARM_UP_ROUNDS, WARM_UP_RUNS = 5, 2
+"""Rounds of many small puts, then runs of the block's largest cell, none of them kept."""
 PROBE_SECONDS_SMOKE = 0.3
 
 
@@ -111,13 +113,11 @@ class Block:
             testbed.warm_memory(WARM_UP_GIB)
             cluster = self._cluster(testbed, drive, runs[0])
             try:
-                cluster.start()
+                self._start(cluster)
                 progress.say(f"HDFS ready in {cluster.hdfs_seconds:.1f} s")
                 self._record_environment(testbed, cluster)
                 self._warm_up(cluster, runs)
-                for run in runs:
-                    number += 1
-                    self._until_valid(cluster, run, progress, number)
+                number = self._all(cluster, runs, progress, number)
             finally:
                 cluster.stop()
         return number
@@ -129,7 +129,7 @@ class Block:
 
     def _calibrate(self, testbed: EmulatedTestbed, drive: Drive, runs: Sequence[Run], fresh: bool) -> None:
         probes, limits = self.config["probes"], self.config["limits"]
-        folder = self.journal.folder / "probes"
+        folder = self._fresh("probes")
         used = {run.parameters["fabric"]: None for run in sorted(runs, key=lambda run: run.row["run_id"])}
         # Fabrics that the grid compares are probed over every pair, those of the response curve over one a client.
         grid = [name for name in used if any("clients" in r.levels and r.parameters["fabric"] == name for r in runs)]
@@ -141,6 +141,14 @@ class Block:
         others = [name for name in used if name not in grid]
         rows += calibration.probe_links(testbed, others, streams=probes["streams"][:1], every_pair=False, **common)
         calibration.write(folder, rows)
+
+    def _fresh(self, name: str, suffix: str = "") -> Path:
+        """A path in the block's folder that no earlier cluster of this block has used: name, name-2, …"""
+        path, number = self.journal.folder / f"{name}{suffix}", 1
+        while path.exists():
+            number += 1
+            path = self.journal.folder / f"{name}-{number}{suffix}"
+        return path
 
     def _record_environment(self, testbed: EmulatedTestbed, cluster: Hdfs) -> None:
         jars = [Path(jar).name for jar in cluster.installation.jars]
@@ -154,38 +162,72 @@ class Block:
             "limits": self.config["limits"],
             "switch": self.config["switch"],
         }
-        (self.journal.folder / "environment.json").write_text(json.dumps(record, indent=1) + "\n")
+        self._fresh("environment", ".json").write_text(json.dumps(record, indent=1) + "\n")
 
     def _warm_up(self, cluster: Hdfs, runs: Sequence[Run]) -> None:
         """Runs that are not kept: JVMs compile, files and memory get warm, so that the order of runs doesn't matter."""
         puts = [run for run in runs if run.row["workload"] == "hdfs_put"] or list(runs)
-        largest = max(puts, key=lambda run: (run.parameters["clients"] * run.parameters["puts_per_client"],
-                                             self.config["fabrics"][run.parameters["fabric"]]["rate_mbit_per_s"]))  # fmt: skip
-        for _ in range(WARM_UP_RUNS):
-            try:
+
+        def load(run: Run) -> tuple[int, float]:
+            rate = self.config["fabrics"][run.parameters["fabric"]]["rate_mbit_per_s"]
+            return run.parameters["clients"] * run.parameters["puts_per_client"], rate
+
+        largest = max(puts, key=load)
+        try:
+            fastest = max(self.config["fabrics"], key=lambda name: self.config["fabrics"][name]["rate_mbit_per_s"])
+            cluster.testbed.fabric(fastest)
+            for _ in range(WARM_UP_ROUNDS):
+                warm_up(cluster)
+            for _ in range(WARM_UP_RUNS):
                 WORKLOADS[largest.row["workload"]](cluster, largest)
-            except FAILURES as failure:
-                raise UserError(f"warm-up: {_line(failure)}; logs: {cluster.logs}") from None
+        except FAILURES as failure:
+            raise UserError(f"warm-up: {_line(failure)}; logs: {cluster.logs}") from None
 
-    def _until_valid(self, cluster: Hdfs, run: Run, progress: Progress, number: int) -> None:
-        """Repeat a run until it is valid or its attempts are used up; every attempt is kept."""
-        run_id = run.row["run_id"]
-        while self.journal.attempts(run_id) < self.config["limits"]["attempts"]:
-            progress.run(number, run.title)
-            why = self._attempt(cluster, run)
+    def _all(self, cluster: Hdfs, runs: Sequence[Run], progress: Progress, number: int) -> int:
+        """Make the runs; one that is not valid is tried again after all others, until its attempts are used up.
+
+        Every attempt is kept. Attempts of an earlier, interrupted measurement do not count against the bound.
+        """
+        waiting, tried = deque(runs), Counter()
+        while waiting:
+            run = waiting.popleft()
+            run_id = run.row["run_id"]
+            if not tried[run_id]:
+                number += 1
+            tried[run_id] += 1
+            progress.run(number, run.title + (f", attempt {tried[run_id]}" if tried[run_id] > 1 else ""))
+            why, failed = self._attempt(cluster, run)
             progress.done(why)
-            if not why:
-                return
-            if cluster.dead():
-                progress.say(f"starting HDFS again: {', '.join(cluster.dead())} had ended")
-                cluster.stop()
-                cluster.start()
-                self._warm_up(cluster, [run])
-        self.given_up.append(run_id)
+            if why and tried[run_id] < self.config["limits"]["attempts"]:
+                waiting.append(run)
+            elif why:
+                self.given_up.append(run_id)
+            if failed and waiting:
+                # A daemon or client that ended or hangs: nothing of the old cluster is trusted.
+                progress.say(f"starting HDFS again ({', '.join(cluster.dead()) or 'the run did not end'})")
+                self._restart(cluster, run)
+        return number
 
-    def _attempt(self, cluster: Hdfs, run: Run) -> str:
-        """One attempt; returns why it is not valid (empty: it is)."""
-        run_id, files = run.row["run_id"], {}
+    @staticmethod
+    def _start(cluster: Hdfs) -> None:
+        """Start HDFS; a start in some dozens fails, so once again. Raises UserError when that fails too."""
+        try:
+            cluster.start()
+        except FAILURES:
+            cluster.stop()
+            try:
+                cluster.start()
+            except FAILURES as failure:
+                raise UserError(f"HDFS does not start: {_line(failure)}; logs: {cluster.logs}") from None
+
+    def _restart(self, cluster: Hdfs, run: Run) -> None:
+        cluster.stop()
+        self._start(cluster)
+        self._warm_up(cluster, [run])
+
+    def _attempt(self, cluster: Hdfs, run: Run) -> tuple[str, bool]:
+        """One attempt; returns why it is not valid (empty: it is) and whether it failed, rather than ran badly."""
+        run_id, files, failed = run.row["run_id"], {}, False
         attempt = self.journal.attempts(run_id) + 1
         try:
             result: Result = WORKLOADS[run.row["workload"]](cluster, run)
@@ -197,11 +239,11 @@ class Block:
             )
         except FAILURES as failure:
             record = {**run.row, "factors": dict(run.levels), "scale": run.scale.__dict__}
-            why = _line(failure)
+            why, failed = _line(failure), True
             files = {f"{name}.log": daemon.log_end(60) for name, daemon in cluster.daemons.items() if not daemon.alive}
         record = record | {"attempt": attempt, "valid": not why, "why_invalid": why}
         self.journal.write(run_id, record | environment.commit(), files, valid=not why)
-        return why
+        return why, failed
 
 
 def _line(failure: Exception) -> str:

@@ -20,7 +20,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "series.csv.gz": ("run_id", "time", "host", "series", "value", "unit"),
     "operations.csv": ("run_id", "client", "operation", "bytes", "start", "end"),
     "probes.csv": ("block", "probe", "fabric", "source", "destination", "streams", "operation", "mode", "metric",
-                   "value", "unit", "expected", "error", "ok"),
+                   "value", "unit", "expected", "error", "ok", "attempt"),
     "topology.csv": ("host", "role", "address"),
     "placement.csv": ("run_id", "file", "block_index", "datanode"),
     "scale.csv": ("experiment", "testbed", "kind", "k", "data_fraction"),
@@ -131,11 +131,9 @@ def _placement(record: Mapping) -> Iterable[dict]:
 
 
 def _probes(block: Path) -> Iterable[dict]:
-    path = block / "probes" / "probes.json"
-    if not path.exists():
-        return
-    for row in json.loads(path.read_text()):
-        yield {**row, "block": block.name, "ok": _text(row["ok"])}
+    for path in sorted(block.glob("probes*/probes.json")):
+        for row in json.loads(path.read_text()):
+            yield {**row, "block": block.name, "ok": _text(row["ok"])}
 
 
 def _topology(raw: Path, blocks: Sequence[str]) -> list[dict]:
@@ -189,8 +187,14 @@ def _package(paper: str, columns: Mapping[str, Sequence[str]], factors: Sequence
 
     resources = []
     for name, names in columns.items():
-        resource = {"name": name.split(".")[0], "path": name, "profile": "tabular-data-resource", "encoding": "utf-8",
-                    "format": "csv", "schema": {"fields": [field(column) for column in names], "missingValues": [""]}}  # fmt: skip
+        resource = {
+            "name": name.split(".")[0],
+            "path": name,
+            "profile": "tabular-data-resource",
+            "encoding": "utf-8",
+            "format": "csv",
+            "schema": {"fields": [field(column) for column in names], "missingValues": [""]},
+        }
         if name.endswith(".gz"):
             resource["compression"] = "gz"
         resources.append(resource)

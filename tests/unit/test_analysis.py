@@ -40,8 +40,7 @@ def test_a_complete_table_gives_every_claim_a_verdict(judged):
     assert set(verdicts["verdict"]) <= set(claims.VERDICTS)
     assert verdicts["reason"].str.len().min() > 10
     open_ = verdicts[verdicts["verdict"] == claims.INCONCLUSIVE]
-    assert list(open_["claim"]) == ["E-C41"]  # one run a fabric at quick effort
-    assert _claim(verdicts, "E-C41")["runs_needed"] == 5
+    assert list(open_["claim"]) == []
 
 
 def test_verdicts_on_a_cluster_that_behaves_as_printed(judged):
@@ -62,9 +61,9 @@ def test_verdicts_on_a_cluster_that_behaves_as_printed(judged):
         "E-C20": claims.REPRODUCED,
         "E-C22": claims.DIRECTION,
         "E-C24": claims.NOT_REPRODUCED,
-        "E-C27": claims.NOT_REPRODUCED,  # 0.86 of the link, by the paper's own figure
+        "E-C27": claims.CONSISTENT,
         "E-C28": claims.REPRODUCED,
-        "E-C29": claims.REPRODUCED,
+        "E-C29": claims.NOT_TESTABLE,
         "E-C30": claims.REPRODUCED,
         "E-C31": claims.REPRODUCED,
         "E-C35": claims.INCONSISTENT,
@@ -88,8 +87,19 @@ def test_further_readings_stand_beside_the_verdict(judged):
     assert of.loc["throughput_sum", "estimate"] == pytest.approx(_claim(verdicts, "E-C06")["estimate"])
     assert of.loc[analysis.MODEL, "verdict"] in (claims.CONSISTENT, claims.INCONSISTENT)
     assert "throughput_sum" in _claim(verdicts, "E-C06")["reason"]
-    drives = readings[(readings["claim"] == "E-C27") & (readings["unit"] == "1")]
-    assert (drives["estimate"] > 0.9).sum() >= 2
+    assert (readings["claim"] == "E-C27").sum() == 1
+    assert (readings["claim"] == "E-C29").sum() == 1  # a claim that is not testable may still have a reading
+
+
+def test_a_verdict_that_rests_on_a_sign_needs_significance_after_correction():
+    args = {"reason": "1.2 (1.1 to 1.3)", "relation": "above", "expected": 1}
+    assert claims.corrected(claims.REPRODUCED, p_holm=0.01, **args)[0] == claims.REPRODUCED
+    verdict, reason = claims.corrected(claims.REPRODUCED, p_holm=0.2, **args)
+    assert verdict == claims.INCONCLUSIVE
+    assert "p = 0.2" in reason
+    assert claims.corrected(claims.DIRECTION, p_holm=0.2, **args)[0] == claims.INCONCLUSIVE
+    within = args | {"relation": "within"}
+    assert claims.corrected(claims.REPRODUCED, p_holm=0.2, **within)[0] == claims.REPRODUCED
 
 
 def test_an_empty_table_gives_every_claim_a_verdict(complete, modelled):
@@ -141,7 +151,7 @@ def test_the_order_of_the_rows_does_not_matter(complete, modelled, judged):
 
 def test_on_real_hardware_the_route_is_measured(complete, modelled):
     table, _ = analysis.verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "measured")
-    assert set(table["route"]) == {"measured", "arithmetic", claims.NOT_TESTABLE}
+    assert set(table["route"]) == {"measured", "modelled", "arithmetic", claims.NOT_TESTABLE}
 
 
 def test_estimates_by_hand(complete):

@@ -74,7 +74,7 @@ def test_claimed_cells_have_enough_runs_for_an_interval():
     rows = d.make_design(LOADED, TESTBED, "quick", 1)
     total = Counter(_cell(r) for r in rows)
     assert total[("put-grid", "1gbe", 3, 6, "", "", "", "")] == 6
-    assert total[("put-grid", "1gbe", 2, 6, "", "", "", "")] == 1
+    assert total[("put-grid", "1gbe", 2, 6, "", "", "", "")] == 2
     assert total[("put-tuned", "", "", "", "tuned", "", "", "")] == 6
 
 
@@ -93,11 +93,13 @@ def test_smoke_runs_the_listed_cells_only():
 
 def test_scale_is_whole_blocks_of_whole_sectors():
     scale = d.scale_of(LOADED, "put-grid", "quick", {"fabric": "1gbe", "clients": 1, "puts_per_client": 1})
-    assert scale.block_bytes == 3355136 and scale.block_bytes % 512 == 0
+    assert scale.k == 30
+    assert scale.block_bytes == 67108864 // 30 // 512 * 512
     assert scale.file_bytes == 2 * scale.block_bytes
-    assert scale.data_fraction == pytest.approx(2 * 3355136 / 250e6)
+    assert scale.data_fraction == pytest.approx(2 * scale.block_bytes / (5e9 / 30))
     assert d.scale_of(LOADED, "put-whole-file", "quick", {}).data_fraction == 1
-    assert d.scale_of(LOADED, "data-fraction", "full", {"fabric": "1gbe", "file_blocks": 16}).file_bytes == 53682176
+    longest = d.scale_of(LOADED, "data-fraction", "full", {"fabric": "1gbe", "file_blocks": 16})
+    assert longest.file_bytes == 16 * scale.block_bytes
     assert d.scale_of(LOADED, "put-grid", "quick", {}, kind="ssh") == d.Scale(1, 1.0, 67108864, 5000000000)
 
 

@@ -54,8 +54,10 @@ def test_peak_of_a_known_series():
 
 
 def test_idle_shares_by_whole_seconds():
-    samples = metrics.Samples([0, 1, 2, 2.5], [0, 200, 400, 500], [0, 200, 250, 350], {})
-    assert metrics.idle_shares(samples, 0, 2.5) == [(0, 1.0), (1.0, 0.25)]
+    samples = metrics.Samples([0, 1, 1.5, 2, 2.5], [0, 200, 300, 400, 500], [0, 200, 225, 250, 250], {})
+    assert metrics.idle_shares(samples, 0, 2) == [(0, 1.0), (1.0, 0.25)]
+    # The rest after the last whole second is in a window that ends with the run.
+    assert metrics.idle_shares(samples, 0, 2.5) == [(0, 1.0), (1.0, 0.25), (1.5, 0.125)]
     short = metrics.Samples([0, 0.4], [0, 80], [0, 20], {})
     assert metrics.idle_shares(short, 0, 0.4) == [(0, 0.25)]
 

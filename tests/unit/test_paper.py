@@ -84,7 +84,7 @@ FAULTS = {
     "route that cannot be": (lambda d: _claim(d, "E-C03").update(routes=["emulated"]), "arithmetic"),
     "no tolerance": (lambda d: _claim(d, "E-C06")["test"].pop("relative"), "relative, absolute"),
     "argument of no model": (
-        lambda d: _claim(d, "E-C27")["readings"][0]["test"]["arguments"].update(drive=6),
+        lambda d: _claim(d, "E-C27")["test"]["arguments"].update(drive=6),
         'did you mean "drives"',
     ),
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -11,8 +10,6 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from whitewire.testbed.base import Host, Process, Testbed
-
-CLASS_LIST = "classes.list"
 
 LOG4J = """log4j.rootLogger=INFO,console
 log4j.appender.console=org.apache.log4j.ConsoleAppender
@@ -145,6 +142,3 @@ class Outcome:
     end: float
     status: int
     output: str
-
-    def to_json(self) -> str:
-        return json.dumps(self.__dict__)

@@ -162,16 +162,13 @@ class Hdfs:
             client.process.check()
 
     def dead(self) -> list[str]:
-        """Names of the daemons that have ended."""
-        return [daemon.name for daemon in self.daemons.values() if not daemon.alive]
+        """Names of the daemons and clients that have ended."""
+        return [process.name for process in self.processes().values() if not process.alive]
 
     def stop(self) -> None:
         processes = [client.process for client in self.clients] + list(self.daemons.values())
         for process in processes:
-            if process.alive:
-                process.popen.kill()
-        for process in processes:
-            process.popen.wait(timeout=10)
+            process.kill()
         self.clients, self.daemons = [], {}
 
     # -- use ----------------------------------------------------------------------------------------------

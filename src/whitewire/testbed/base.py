@@ -6,6 +6,7 @@ leave nothing behind: no process, namespace, mount or folder.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import subprocess
 import time
@@ -112,7 +113,10 @@ class Process:
         """End the daemon at once (SIGKILL), as a crash would."""
         main = self.main_process()
         if main is not None:
-            main.kill()
+            with contextlib.suppress(psutil.NoSuchProcess):
+                main.kill()
+        elif self.alive:  # it has not got so far as to start
+            self.popen.kill()
         self.popen.wait(timeout=10)
 
     def stop(self, timeout: float = 5.0) -> None:

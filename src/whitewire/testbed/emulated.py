@@ -141,7 +141,7 @@ class EmulatedTestbed(Testbed):
                 address = f"10.77.{position // 250}.{position % 250 + 1}"
                 self.hosts.append(EmulatedHost(name, role, address, f"{ROOT}/hosts/{name}"))
         self.init: subprocess.Popen | None = None
-        self.current: Fabric | None = None
+        self.current: tuple[Fabric, int] | None = None
         self.congestion_control = ""
 
     # -- life ---------------------------------------------------------------------------------------------
@@ -290,10 +290,12 @@ class EmulatedTestbed(Testbed):
         if name not in fabrics:
             raise UserError(f"testbed: fabric {name} is not defined, expected one of {', '.join(fabrics)}")
         full = float(fabrics[name]["rate_mbit_per_s"])
-        wanted = Fabric(name, full / self.k, full)
-        self._shape_all(wanted.rate, "change", port_buffer or self.port_buffer)
-        self._verify(wanted)
-        self.current = wanted
+        wanted, buffer = Fabric(name, full / self.k, full), port_buffer or self.port_buffer
+        if (wanted, buffer) != self.current:
+            self.current = None
+            self._shape_all(wanted.rate, "change", buffer)
+            self._verify(wanted)
+            self.current = (wanted, buffer)
         return wanted
 
     def _verify(self, fabric: Fabric) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+MOST_THREADS = 16
+
 
 def put(files: Sequence[str], target: str, settings: Mapping[str, object]) -> list[str]:
-    """Arguments of `hdfs dfs` that copy all files to a folder of HDFS at once, one thread a file.
+    """Arguments of `hdfs dfs` that copy all files to a folder of HDFS at once, one thread a file (to MOST_THREADS).
 
     `settings` are client settings of this call (Hadoop's generic option -D).
     """
     options = [f"-D{name}={value}" for name, value in settings.items()]
-    threads = ["-t", str(len(files))] if len(files) > 1 else []
+    threads = ["-t", str(min(len(files), MOST_THREADS))] if len(files) > 1 else []
     return [*options, "-put", *threads, *files, target]

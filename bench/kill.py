@@ -1,0 +1,130 @@
+"""Does a killed run leave anything behind, or lose a finished run?
+
+    .venv/bin/python bench/kill.py [--times 20] [--effort smoke] [--seed 1]
+
+Starts `make papers` in a copy of the committed tree, kills it at a random moment with a random signal (make itself,
+Snakemake, the measuring command, or all of them at once), looks for what is left, and starts again. Ends with status 1
+when a process or a temporary folder was left, or a finished run was lost or made again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+
+from whitewire.config import HOME
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
+VICTIMS = ("make", "snakemake", "measure", "group")
+LONGEST = 45.0
+
+
+def clone(target: Path) -> None:
+    """The committed tree with the set-up of this one: what set-up makes is not under test here."""
+    subprocess.run(["git", "clone", "-q", str(HOME), str(target)], check=True)
+    shutil.copytree(HOME / ".cache", target / ".cache", symlinks=True, ignore=shutil.ignore_patterns("tmp", "*.lock"))
+    (target / ".venv").symlink_to(HOME / ".venv")
+
+
+def below(pid: int) -> list[psutil.Process]:
+    try:
+        return psutil.Process(pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+
+
+def alive(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def named(processes: list[psutil.Process], word: str) -> Iterator[psutil.Process]:
+    for process in processes:
+        try:
+            if word in process.cmdline()[:4] or any(part.endswith(f"/{word}") for part in process.cmdline()[:4]):
+                yield process
+        except psutil.Error:
+            continue
+
+
+def kill(make: subprocess.Popen, victim: str, number: signal.Signals) -> list[psutil.Process]:
+    """Send the signal; returns every process that ran below make at that moment."""
+    inside = below(make.pid)
+    if victim == "group":
+        os.killpg(make.pid, number)
+    else:
+        found = next(named(inside, victim), None) if victim != "make" else None
+        os.kill(found.pid if found else make.pid, number)
+    return inside
+
+
+def finished(tree: Path) -> dict[str, int]:
+    return {path.parent.name: path.stat().st_mtime_ns for path in tree.glob("results/*/*/raw/*/runs/*/run.json")}
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--times", type=int, default=20)
+    arguments.add_argument("--effort", default="smoke")
+    arguments.add_argument("--seed", type=int, default=1)
+    given = arguments.parse_args()
+    chance = random.Random(given.seed)
+    left, lost, most = 0, 0, 0.0
+    with tempfile.TemporaryDirectory(prefix="whitewire-kill-") as folder:
+        tree = Path(folder) / "tree"
+        clone(tree)
+        kept = finished(tree)
+        for turn in range(1, given.times + 1):
+            if (tree / "results" / "emulated" / "reports" / "index.html").exists():
+                shutil.rmtree(tree / "results")
+                kept = {}
+            outside = set(os.listdir(tempfile.gettempdir()))
+            environment = os.environ | {"EFFORT": given.effort, "TMPDIR": tempfile.gettempdir()}
+            make = subprocess.Popen(
+                ["make", "papers"], cwd=tree, env=environment, start_new_session=True,
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            )  # fmt: skip
+            victim, number = chance.choice(VICTIMS), chance.choice(SIGNALS)
+            try:
+                make.wait(timeout=chance.uniform(1, LONGEST))
+                inside = []
+            except subprocess.TimeoutExpired:
+                inside = kill(make, victim, number)
+            begin = time.monotonic()
+            while any(alive(process) for process in inside) and time.monotonic() - begin < 15:
+                time.sleep(0.02)
+            took = time.monotonic() - begin
+            remaining = [process for process in inside if alive(process)]
+            make.wait(timeout=30)
+            time.sleep(0.2)
+            folders = set(os.listdir(tempfile.gettempdir())) - outside
+            now = finished(tree)
+            gone = [name for name, stamp in kept.items() if now.get(name) != stamp]
+            left += len(remaining) + len(folders)
+            lost += len(gone)
+            most = max(most, took)
+            print(
+                f"{turn:2}: {number.name} to {victim}: {len(inside)} processes ended in {took:.2f} s, "
+                f"{len(remaining)} left, {len(folders)} temporary folders left, {len(now)} runs kept, {len(gone)} lost",
+                flush=True,
+            )
+            kept = now
+    print(f"killed {given.times} times: {left} left-overs, {lost} finished runs lost, slowest end {most:.2f} s")
+    return int(left + lost > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

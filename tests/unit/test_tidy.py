@@ -1,0 +1,98 @@
+"""The tidy tables of a run that was really made, and the data package that describes them."""
+
+import csv
+import gzip
+import json
+import shutil
+from pathlib import Path
+
+import frictionless
+import pytest
+
+from whitewire import config, design
+from whitewire.errors import UserError
+from whitewire.paper import load_paper
+from whitewire.tidy import tidy
+
+RUN = Path(__file__).parents[1] / "data" / "run"
+RECORD = json.loads((RUN / "run.json").read_text())
+
+
+@pytest.fixture
+def results(tmp_path):
+    """A results folder with one valid run, one invalid attempt at it, and one run that is not in the design."""
+    folder = tmp_path / "emulated" / "emulex-2012"
+    fabrics = config.load_testbed("emulated")["fabrics"]
+    paper = load_paper(config.paper_path("emulex-2012"), fabrics)
+    row = dict.fromkeys(design.columns(paper), "")
+    row |= {name: RECORD[name] for name in ("run_id", "block", "order", "experiment", "workload", "replicate", "seed")}
+    row |= RECORD["factors"]
+    design.write_csv([row], paper, folder / "design.csv")
+    block = folder / "raw" / RECORD["block"]
+    shutil.copytree(RUN, block / "runs" / RECORD["run_id"])
+    other = block / "runs" / "put-grid-of-an-earlier-design"
+    shutil.copytree(RUN, other)
+    (other / "run.json").write_text(json.dumps(RECORD | {"run_id": other.name}))
+    failed = block / "invalid" / f"{RECORD['run_id']}.1"
+    failed.mkdir(parents=True)
+    lost = {name: RECORD[name] for name in ("run_id", "block", "order", "experiment", "replicate", "factors")}
+    (failed / "run.json").write_text(
+        json.dumps(lost | {"attempt": 1, "valid": False, "why_invalid": "DataNode datanode2 ended"})
+    )
+    return folder
+
+
+def table(path):
+    text = gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_text()
+    return list(csv.DictReader(text.splitlines()))
+
+
+def test_runs_are_long_with_full_scale_values(results):
+    tidy("emulex-2012", results)
+    rows = table(results / "tidy" / "runs.csv")
+    assert {row["run_id"] for row in rows} == {RECORD["run_id"]}
+    valid = {row["metric"]: row for row in rows if row["valid"] == "true"}
+    k, fraction = RECORD["scale"]["k"], RECORD["scale"]["data_fraction"]
+    rate, time = valid["throughput"], valid["completion_time"]
+    assert float(rate["full_scale_value"]) == pytest.approx(k * float(rate["value"]))
+    assert float(time["full_scale_value"]) == pytest.approx(float(time["value"]) / fraction)
+    assert valid["link_share"]["full_scale_value"] == ""
+    assert (rate["fabric"], rate["clients"], rate["puts_per_client"]) == ("10gbe", "1", "8")
+    (invalid,) = [row for row in rows if row["valid"] == "false"]
+    assert invalid["why_invalid"] == "DataNode datanode2 ended"
+
+
+def test_series_operations_and_placement(results):
+    tidy("emulex-2012", results)
+    operations = table(results / "tidy" / "operations.csv")
+    assert len(operations) == 8
+    assert min(float(row["start"]) for row in operations) == 0
+    series = table(results / "tidy" / "series.csv.gz")
+    assert {row["series"] for row in series} == {"egress", "cpu_idle"}
+    moved = [row for row in series if row["host"] == "all clients" and float(row["value"]) > 0]
+    # The area under the egress is what was written, and the framing of it.
+    assert sum(float(row["value"]) * 0.1 for row in moved) == pytest.approx(8 * 3.355136, rel=0.1)
+    placement = table(results / "tidy" / "placement.csv")
+    assert len(placement) == 8 * 3
+
+
+def test_the_same_raw_results_make_the_same_bytes(results):
+    tidy("emulex-2012", results)
+    first = {path.name: path.read_bytes() for path in (results / "tidy").iterdir()}
+    tidy("emulex-2012", results)
+    assert {path.name: path.read_bytes() for path in (results / "tidy").iterdir()} == first
+
+
+def test_the_data_package_describes_every_table(results):
+    tidy("emulex-2012", results)
+    report = frictionless.validate(str(results / "tidy" / "datapackage.json"))
+    assert report.valid, report.flatten(["name", "rowNumber", "fieldName", "message"])
+    described = {task.place for task in report.tasks}
+    assert described == {path.name for path in (results / "tidy").iterdir()} - {"datapackage.json"}
+
+
+def test_a_record_that_is_cut_off_is_named(results):
+    record = next(results.glob("raw/*/runs/*/run.json"))
+    record.write_text(record.read_text()[:100])
+    with pytest.raises(UserError, match=r"run\.json is not whole JSON"):
+        tidy("emulex-2012", results)
