@@ -65,10 +65,12 @@ def _rounds(clients: Sequence[Host], datanodes: Sequence[Host], every_pair: bool
     return rounds
 
 
-def _ring(datanodes: Sequence[Host], at_once: int = 4) -> list[list[tuple[Host, Host]]]:
-    """Every DataNode to the next one, as replicas travel; `at_once` pairs a round."""
+def _ring(datanodes: Sequence[Host]) -> list[list[tuple[Host, Host]]]:
+    """Every DataNode to the next one, as replicas travel; no host twice in a round, or one's acknowledgements would
+    share a link with another's data."""
     pairs = list(zip(datanodes, [*datanodes[1:], datanodes[0]], strict=True))
-    return [pairs[first : first + at_once] for first in range(0, len(pairs), at_once)]
+    even = len(pairs) // 2 * 2
+    return [round_ for round_ in (pairs[0:even:2], pairs[1:even:2], pairs[even:]) if round_]
 
 
 def _link(client: Host, server: Host, fabric, streams: int, seconds: float, bound: float, folder: Path) -> list[dict]:
