@@ -16,8 +16,8 @@ figure_link_error <- function(title, limit = 0.01) {
   if (nrow(goodput) == 0) {
     return(figure_without_data())
   }
-  # A line a sender, a point a receiver: all pairs by name are in the figure's data.
-  goodput$from <- factor(paste("from", goodput$source), rev(unique(paste("from", sort(goodput$source)))))
+  # A line a kind of sender, a point a pair: all pairs by name are in the figure's data.
+  goodput$from <- ifelse(grepl("^datanode", goodput$source), "from\nDataNodes", "from\nclients")
   goodput$streams <- ifelse(is.na(goodput$streams), "1", as.character(goodput$streams))
   goodput$fabric <- factor(goodput$fabric, unique(goodput$fabric[order(fabric_rate(goodput$fabric))]))
   ggplot(goodput, aes(error, from, colour = fabric, shape = streams)) +
@@ -29,7 +29,7 @@ figure_link_error <- function(title, limit = 0.01) {
     scale_colour_manual(values = fabric_palette(levels(goodput$fabric)), guide = "none") +
     scale_shape_manual("TCP streams", values = c("1" = 16, "4" = 17, "2" = 15, "8" = 18)) +
     scale_x_continuous("goodput against set rate \u00d7 1448/1514", labels = function(x) percent(x, 1),
-                       n.breaks = 4,
+                       n.breaks = 3,
                        expand = expansion(0.09)) +
     labs(title = title, y = NULL, subtitle = paste0(
       scale_note(absolute = FALSE), "; band: the limit of ", percent(limit, 0), " either way"
