@@ -27,7 +27,7 @@ from whitewire.config import HOME
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 VICTIMS = ("make", "snakemake", "measure", "group")
-LONGEST = 25.0
+LONGEST = 60.0
 
 
 def clone(target: Path) -> None:
