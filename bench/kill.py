@@ -108,7 +108,11 @@ def main() -> int:
                 time.sleep(0.02)
             took = time.monotonic() - begin
             remaining = [process for process in inside if alive(process)]
-            make.wait(timeout=30)
+            try:
+                make.wait(timeout=30)
+            except subprocess.TimeoutExpired:  # it goes on as if nothing had been: a left-over, which ends here
+                os.killpg(make.pid, signal.SIGKILL)
+                make.wait()
             time.sleep(0.2)
             folders = set(os.listdir(tempfile.gettempdir())) - outside
             now = finished(tree)
@@ -118,7 +122,8 @@ def main() -> int:
             most = max(most, took)
             print(
                 f"{turn:2}: {number.name} to {victim}: {len(inside)} processes ended in {took:.2f} s, "
-                f"{len(remaining)} left, {len(folders)} temporary folders left, {len(now)} runs kept, {len(gone)} lost",
+                f"{len(remaining)} left, temporary folders left: {', '.join(folders) or 'none'}, "
+                f"{len(now)} runs kept, {len(gone)} lost",
                 flush=True,
             )
             kept = now
