@@ -83,18 +83,26 @@ def _empty(cluster: Hdfs, clients: int) -> None:
         raise RunFailed("the folders of the run could not be made in HDFS")
 
 
-def _put_all(cluster: Hdfs, run: Run, settings: Mapping[str, Any]) -> list:
-    """All clients put all their files at one signal; returns the outcomes of the clients' commands."""
-    clients = cluster.clients[: run.parameters["clients"]]
-    files = source_files(cluster.testbed, run.scale.file_bytes, run.parameters["puts_per_client"])
+def _put_together(cluster: Hdfs, clients: int, files: list[str], options: Mapping[str, Any], timeout: float) -> list:
+    """The first `clients` clients put all files at one signal; returns the outcomes of their commands."""
+    residents = cluster.clients[:clients]
+    for number, client in enumerate(residents, start=1):
+        client.begin(hdfs.FS_SHELL, hdfs_put.put(files, f"{DATA}/client{number}", options))
+    _watch(cluster, lambda: all(client.done() for client in residents), timeout)
+    return [client.result(timeout=1) for client in residents]
+
+
+def _run_files(cluster: Hdfs, run: Run) -> list[str]:
+    return source_files(cluster.testbed, run.scale.file_bytes, run.parameters["puts_per_client"])
+
+
+def _put_all(cluster: Hdfs, run: Run, files: list[str], settings: Mapping[str, Any]) -> list:
+    """The puts of a run, with its block size and the settings of its own."""
     # A client that finds its last replica not yet reported waits 400 ms before it asks again, whatever the file's size:
     # a fixed time, which a short file must shorten likewise or it would weigh 1 / data fraction times too much.
     pause = max(1, round(COMPLETE_RETRY_MS * run.scale.data_fraction))
     options = {"dfs.blocksize": run.scale.block_bytes, COMPLETE_RETRY: pause} | dict(settings)
-    for number, client in enumerate(clients, start=1):
-        client.begin(hdfs.FS_SHELL, hdfs_put.put(files, f"{DATA}/client{number}", options))
-    _watch(cluster, lambda: all(client.done() for client in clients), run.timeout)
-    return [client.result(timeout=1) for client in clients]
+    return _put_together(cluster, run.parameters["clients"], files, options, run.timeout)
 
 
 def _watch(cluster: Hdfs, finished: Callable[[], bool], timeout: float) -> None:
@@ -112,12 +120,7 @@ def warm_up(cluster: Hdfs, files: int = 60, size: int = 131072) -> None:
     """Every client puts many one-block files: a JVM compiles what it has done some hundred times."""
     paths = source_files(cluster.testbed, size, files)
     _empty(cluster, len(cluster.clients))
-    for number, client in enumerate(cluster.clients, start=1):
-        argv = hdfs_put.put(paths, f"{DATA}/client{number}", {"dfs.blocksize": size})
-        client.begin(hdfs.FS_SHELL, argv)
-    _watch(cluster, lambda: all(client.done() for client in cluster.clients), 120)
-    for client in cluster.clients:
-        client.result(timeout=1)
+    _put_together(cluster, len(cluster.clients), paths, {"dfs.blocksize": size}, timeout=120)
 
 
 def _observed(cluster: Hdfs, run: Run, act: Callable[[], dict[str, Any]]) -> Result:
@@ -171,19 +174,19 @@ def _placement(cluster: Hdfs) -> tuple[list[dict[str, Any]], str]:
 def run_hdfs_put(cluster: Hdfs, run: Run) -> Result:
     """Clients × puts, started together. Raises RunFailed when a put failed, ProcessDied when a daemon died."""
     clients, puts = run.parameters["clients"], run.parameters["puts_per_client"]
-    source_files(cluster.testbed, run.scale.file_bytes, puts)
+    files = _run_files(cluster, run)
     _empty(cluster, clients)
     outcomes: list = []
 
     def act() -> dict[str, Any]:
-        outcomes.extend(_put_all(cluster, run, run.settings))
+        outcomes.extend(_put_all(cluster, run, files, run.settings))
         return {"busy_clients": [client.host.name for client in cluster.clients[:clients]]}
 
     result = _observed(cluster, run, act)
-    files = result.files | {f"client{n}.txt": o.output + "\n" for n, o in enumerate(outcomes, start=1)}
+    kept = result.files | {f"client{n}.txt": o.output + "\n" for n, o in enumerate(outcomes, start=1)}
     placement, fsck = _placement(cluster)
-    files["fsck.txt"] = fsck + "\n"
-    operations = namenode.operations(files["namenode-audit.txt"])
+    kept["fsck.txt"] = fsck + "\n"
+    operations = namenode.operations(kept["namenode-audit.txt"])
     # With several threads the shell ends with status 0 even when a copy failed: count what the NameNode completed.
     failed = next((outcome for outcome in outcomes if outcome.status != 0), None)
     if failed or len(operations) != clients * puts:
@@ -203,7 +206,7 @@ def run_hdfs_put(cluster: Hdfs, run: Run) -> Result:
         ],
         "placement": placement,
     }  # fmt: skip
-    return Result(record, files)
+    return Result(record, kept)
 
 
 def _all_have(placement: list[dict[str, Any]], replication: int) -> bool:
@@ -219,7 +222,7 @@ def run_rereplicate(cluster: Hdfs, run: Run) -> Result:
     lost = run.parameters["lost_replicas"]
     _empty(cluster, clients)
     cluster.testbed.fabric(run.parameters["load_fabric"])
-    _put_all(cluster, run, {"dfs.replication": replication - lost})
+    _put_all(cluster, run, _run_files(cluster, run), {"dfs.replication": replication - lost})
     placement, fsck = _placement(cluster)
     expected = clients * run.parameters["puts_per_client"] * run.scale.file_bytes
     if sum(block["bytes"] for block in placement) != expected:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from whitewire.cluster.hadoop import Installation, Outcome, Resident, write_configuration
 from whitewire.drives import Drive
-from whitewire.testbed.base import Host, Process, ProcessDied, Testbed
+from whitewire.testbed.base import Host, Process, Testbed
 
 NAMENODE = "org.apache.hadoop.hdfs.server.namenode.NameNode"
 DATANODE = "org.apache.hadoop.hdfs.server.datanode.DataNode"
@@ -156,18 +156,15 @@ class Hdfs:
 
     def check(self) -> None:
         """Raise ProcessDied, with the name and the end of the log, when a daemon or a client has ended."""
-        for daemon in self.daemons.values():
-            daemon.check()
-        for client in self.clients:
-            client.process.check()
+        for process in self.processes().values():
+            process.check()
 
     def dead(self) -> list[str]:
         """Names of the daemons and clients that have ended."""
         return [process.name for process in self.processes().values() if not process.alive]
 
     def stop(self) -> None:
-        processes = [client.process for client in self.clients] + list(self.daemons.values())
-        for process in processes:
+        for process in self.processes().values():
             process.kill()
         self.clients, self.daemons = [], {}
 
@@ -199,6 +196,3 @@ class Hdfs:
     def processes(self) -> dict[str, Process]:
         """Every process by the name of its host."""
         return self.daemons | {client.host.name: client.process for client in self.clients}
-
-
-__all__ = ["Hdfs", "ProcessDied", "settings"]
