@@ -46,10 +46,11 @@ as_flag <- function(x) tolower(as.character(x)) %in% c("true", "1", "yes", "t")
 as_value <- function(x) suppressWarnings(as.numeric(as.character(x)))
 
 factor_columns <- c("fabric", "clients", "puts_per_client", "settings", "file_blocks", "switch_buffer_kib",
-                    "rate_mb_per_s")
+                    "rate_mb_per_s", "offloads", "nodes", "store", "splits")
 
 fabric_label <- function(x) sub("gbe$", "GbE", tolower(as.character(x)))
-fabric_rate <- function(x) as_value(sub("gbe$", "", tolower(as.character(x))))
+# Gbit/s at full scale, from the fabric's name: "0.5gbe", "10g-ipoib", "32g-qdr".
+fabric_rate <- function(x) as_value(sub("^([0-9.]+)g.*$", "\\1", tolower(as.character(x))))
 
 with_factors <- function(table) {
   table <- with_columns(table, c("experiment", factor_columns))
@@ -170,6 +171,7 @@ scale_of <- function(experiment = "put-grid", paper = paper_id()) {
   first <- function(x, otherwise) if (length(x) > 0 && !is.na(x[[1]])) x[[1]] else otherwise
   list(
     kind = first(as.character(row$kind), testbed_name()), k = first(as_value(row$k), NA),
+    ks = sort(unique(as_value(row$k))),
     fraction = first(as_value(row$data_fraction), NA), fractions = sort(unique(as_value(row$data_fraction)))
   )
 }
@@ -189,7 +191,8 @@ scale_note <- function(experiment = "put-grid", absolute = TRUE) {
     return(sprintf("measured on %s, full scale", testbed_name()))
   }
   fraction <- paste(trimmed(unique(range(scale$fractions))), collapse = " to ")
-  k <- trimmed(scale$k)
+  # Over several experiments, as in a figure of all runs, the range.
+  k <- paste(trimmed(unique(range(scale$ks))), collapse = " to ")
   note <- sprintf("emulated, 1/%s scale (k = %s, data fraction %s)", k, k, fraction)
   if (absolute) paste0(note, "; left axis: full-scale equivalent (\u00d7 k)") else note
 }

@@ -5,12 +5,10 @@ suppressPackageStartupMessages({
   library(grid)
 })
 
-for (file in c(
-  "theme", "read", "format", "published", "verdicts", "arrange", "throughput", "timeseries", "gain",
-  "load", "response", "probes", "validity", "audit", "sensitivity", "placement", "diagrams", "environment",
-  "start"
-)) {
-  source(file.path("R", paste0(file, ".R")))
+# The palette first, which other files use while they are read; then every file beside this one.
+source(file.path("R", "theme.R"))
+for (file in setdiff(list.files("R", pattern = "[.]R$"), c("setup.R", "theme.R"))) {
+  source(file.path("R", file))
 }
 
 theme_set(theme_whitewire())

@@ -159,3 +159,13 @@ figure_verdicts <- function(papers = paper_id()) {
     labs(y = NULL) +
     theme(panel.grid.major.y = element_blank(), axis.text.y = if (length(papers) == 1) element_blank())
 }
+
+# The reason of one verdict with its badge, for the running text.
+reason_of <- function(claim, paper = paper_id()) {
+  table <- read_verdicts(paper)
+  table <- table[table$claim %in% claim, ]
+  if (nrow(table) == 0) {
+    return(paste0(claim, " has not been judged yet."))
+  }
+  paste0(badge(table$verdict), " ", reason_text(table))
+}

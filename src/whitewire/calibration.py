@@ -17,14 +17,19 @@ from whitewire.testbed.base import Host, Testbed
 from whitewire.testbed.emulated import FRAME_SHARE
 
 ATTEMPTS = 4
+MOST_RATE = 1200.0
+"""Mbit/s; above it this machine's processors, not the shaper, would be measured."""
+LEAST_BYTES = 10**6
+"""Of one test: a shaper lets a burst of some frames pass at once, which must weigh less than the bound."""
 """A probe beyond its bound is repeated so often, each time twice as long, before it stops the block."""
 
 
 def probe_links(testbed: Testbed, fabrics: Sequence[str], seconds: float, streams: Sequence[int], every_pair: bool,
-                bound: float, folder: Path) -> list[dict]:  # fmt: skip
+                bound: float, folder: Path, ring: bool = False) -> list[dict]:  # fmt: skip
     """iperf3 from every client to every DataNode and from each DataNode to the next (as puts send), on each fabric.
 
-    All clients send at once, each to another DataNode. `every_pair` false: one DataNode a client. `seconds`: length
+    All clients send at once, each to another DataNode. `every_pair` false: one DataNode a client, and with `ring` some
+    DataNodes to the next one. Links above MOST_RATE are not probed: there nothing is claimed of a rate. `seconds`: length
     of one test; `bound`: largest accepted relative error of the goodput. Raw output goes to `folder`; returns rows of
     tidy/probes.csv. Raises UserError when a link stays beyond the bound.
     """
@@ -37,10 +42,14 @@ def probe_links(testbed: Testbed, fabrics: Sequence[str], seconds: float, stream
         rows = []
         for name in fabrics:
             fabric = testbed.fabric(name)
+            if fabric.rate > MOST_RATE:
+                continue
             for count in streams:
                 rounds = _rounds(clients, datanodes, every_pair)
                 if count == streams[0] and every_pair:
                     rounds += _ring(datanodes)
+                elif ring:
+                    rounds += _ring(datanodes)[:1]
                 for pairs in rounds:
 
                     def one(pair: tuple[Host, Host], fabric=fabric, count=count) -> list[dict]:
@@ -77,7 +86,7 @@ def _link(client: Host, server: Host, fabric, streams: int, seconds: float, boun
     expected = fabric.rate * FRAME_SHARE
 
     def probe(attempt: int) -> tuple[float, str, list[dict]]:
-        size = int(fabric.rate * 1e6 / 8 * seconds * 2 ** (attempt - 1))
+        size = int(max(LEAST_BYTES, fabric.rate * 1e6 / 8 * seconds) * 2 ** (attempt - 1))
         done = client.run(
             iperf3_probe.client(server.name, streams, size), timeout=60 + 2 * size / (fabric.rate * 1e6 / 8)
         )

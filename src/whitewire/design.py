@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -46,10 +47,14 @@ def scale_of(paper: Paper, experiment: str, effort: str, levels: Mapping[str, An
     """The scale of a run; on real hardware (a `kind` other than emulated) k and the data fraction are 1."""
     scale, spec = paper.raw["scale"], paper.experiments[experiment]
     parameters = paper.parameters(experiment, levels)
+    whole = parameters.get("size_bytes") or parameters["file_size_bytes"]
     if kind != "emulated":
-        return Scale(1, 1.0, int(parameters["block_size_bytes"]), int(parameters["file_size_bytes"]))
-    k, granule = scale["k"], scale["block_granule_bytes"]
-    full = parameters["file_size_bytes"] / k
+        return Scale(1, 1.0, int(parameters["block_size_bytes"]), int(whole))
+    k, granule = spec.get("scale", scale)["k"], scale["block_granule_bytes"]
+    full = whole / k
+    if "scale" in spec:
+        size, splits = int(spec["scale"]["bytes"][effort]), levels.get("splits", spec["scale"]["splits"])
+        return Scale(k, size / full, math.ceil(size / splits / granule) * granule, size)
     block = int(parameters["block_size_bytes"] / k // granule * granule)
     if spec.get("whole_file"):
         return Scale(k, 1.0, block, int(full))
@@ -118,7 +123,7 @@ def _counts(paper: Paper, effort: str, fabrics: set[str]) -> Iterable[tuple[Mapp
             if levels.get("fabric", next(iter(fabrics))) not in fabrics:
                 continue
             is_claimed = (experiment["id"], _key(levels)) in claimed
-            listed = effort == "smoke" and "smoke_cells" in experiment
+            listed = effort == "smoke" and levels in experiment.get("smoke_cells", [])
             count = replicates["claimed" if is_claimed or listed else "other"]
             yield experiment, levels, experiment.get("replicates", {}).get(effort, count)
 
@@ -140,6 +145,7 @@ def _row(
         "parameters": experiment["parameters"],
         "settings": experiment.get("settings", {}).get(levels.get("settings"), {}),
         "hardware": hardware,
+        "store": paper.store(experiment["id"], levels),
         "scale": [scale.k, scale.block_bytes, scale.file_bytes],
         "factors": levels,
         "replicate": replicate,
@@ -240,12 +246,33 @@ def expected_seconds(paper: Paper, row: Mapping[str, Any]) -> float:
     levels, effort = levels_of(paper, row), str(row["block"]).rsplit("-", 1)[0]
     scale = scale_of(paper, row["experiment"], effort, levels)
     parameters = paper.parameters(row["experiment"], levels)
+    if row["workload"] in FLOORS_S:
+        return _job_seconds(paper, row, levels, scale, parameters)
     size = scale.file_bytes * scale.k
     link = gbit_per_s(parameters.get("load_fabric", parameters["fabric"]))
     put = _seconds(model_cell(paper, row["experiment"], levels, link, size))
     if row["workload"] != "rereplicate":
         return put + OVERHEAD_S
     return put + OVERHEAD_S + REREPLICATE_S
+
+
+FLOORS_S = {"teragen": 8, "terasort": 12, "testdfsio": 15, "sort": 12, "wordcount": 12, "copy": 2, "read_loop": 3}
+"""Seconds that a run of a workload takes beside moving its data, mostly starts of JVMs."""
+
+
+def _job_seconds(paper: Paper, row: Mapping[str, Any], levels: Mapping[str, Any], scale: Scale, parameters) -> float:
+    """The floor, and the bytes that cross one worker's link (or its drive, if that is slower) over its rate."""
+    experiment = paper.experiments[row["experiment"]]
+    workers = int(levels.get("nodes", experiment["roles"].get("datanode", 1)))
+    copies, outputs = parameters.get("replication", 1), parameters.get("output_replication", 1)
+    size = scale.file_bytes * (parameters.get("maps", 1) if row["workload"] == "testdfsio" else 1)
+    remote = 1 - 1 / workers
+    crossings = {"teragen": copies - 1, "terasort": remote + outputs - 1, "testdfsio": copies - 1, "sort": remote + copies - 1,
+                 "copy": 2 * workers, "wordcount": 0, "read_loop": workers}[row["workload"]]  # fmt: skip
+    if paper.store(row["experiment"], levels)["kind"] == "cephfs":
+        workers, crossings = experiment["roles"].get("oss", 1), 2 + (row["workload"] == "sort")
+    link = gbit_per_s(parameters["fabric"]) * 1e9 / 8 / scale.k
+    return FLOORS_S[row["workload"]] + OVERHEAD_S + size * crossings / workers / link
 
 
 def total_seconds(paper: Paper, rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:

@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from whitewire.cluster import cephfs
 from whitewire.config import HOME, load_config, load_testbed, root
 from whitewire.errors import UserError
 
@@ -185,6 +186,13 @@ def fuse() -> Finding:
     return Finding("FUSE", True, "/dev/fuse opens")
 
 
+def ceph() -> Finding:
+    """All that a CephFS in the sandbox needs, each thing tried."""
+    reason, _, remedy = cephfs.available().partition("; ")
+    state = reason or "its daemons, FUSE and the drives' shapers work"
+    return Finding("CephFS", not reason, f"{state}; a stand-in for Lustre" if reason else state, remedy)
+
+
 def r_packages() -> Finding:
     """R with what the documents use."""
     script = "cat(setdiff(commandArgs(TRUE), rownames(installed.packages())))"
@@ -286,6 +294,7 @@ def findings(testbed: Mapping[str, Any]) -> list[Finding]:
             "install chromium",
         ),
         fuse(),
+        ceph(),
         program("conda", ["micromamba", "mamba", "conda"], "set-up without Debian packages", "install Miniforge"),
         program("Apptainer", ["apptainer", "singularity"], "containers of rules", "see apptainer.org"),
         slurm(),

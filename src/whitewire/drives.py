@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -22,6 +23,16 @@ class Drive:
     library: str
 
     @classmethod
+    def none(cls) -> Drive:
+        """One folder a node and no drive before it: memory, as fast as it is."""
+        return cls(count=1, rate=math.inf, access_time=0.0, chunk=math.inf, cache=0.0, library="")
+
+    @property
+    def limits(self) -> bool:
+        """Whether there is a drive at all."""
+        return math.isfinite(self.rate)
+
+    @classmethod
     def scaled(cls, hardware: Mapping, k: float, library: str) -> Drive:
         """From the full-scale `hardware.drive` of an experiment. Sizes shrink by k and rates with them, so times stay.
 
@@ -38,6 +49,8 @@ class Drive:
 
     def environment(self, root: str) -> dict[str, str]:
         """What a program needs so that files below root/1, root/2, … are on drives 1, 2, …"""
+        if not self.limits:
+            return {}
         return {
             "LD_PRELOAD": self.library,
             "WHITEWIRE_DRIVES": root,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from subprocess import TimeoutExpired
 from typing import Any
 
 from whitewire.cluster import hdfs
-from whitewire.cluster.hdfs import Hdfs
-from whitewire.monitor.samples import Sampler, cpu_seconds, to_csv
+from whitewire.cluster.stack import Stack
+from whitewire.monitor.samples import Sampler, cpu_seconds, host_cpu_to_csv, to_csv
 from whitewire.parsers import namenode
 from whitewire.testbed.base import CommandFailed, ProcessDied
 from whitewire.testbed.emulated import EmulatedTestbed
@@ -38,10 +38,17 @@ class Run:
     settings: Mapping[str, Any]
     scale: Any
     expected_seconds: float
+    store: Mapping[str, Any] = field(default_factory=lambda: {"kind": "hdfs"})
+    cpu: str = "limit"
+    """Whether the processors may not limit the run ("limit"), or only a report says so ("report")."""
 
     @property
     def timeout(self) -> float:
         return 60 + 8 * self.expected_seconds
+
+    def on_almost_nothing(self, block_bytes: int, file_bytes: int) -> Run:
+        """The same run with other bytes."""
+        return replace(self, scale=replace(self.scale, block_bytes=block_bytes, file_bytes=file_bytes))
 
     @property
     def title(self) -> str:
@@ -76,72 +83,74 @@ def source_files(testbed: EmulatedTestbed, size: int, count: int) -> list[str]:
     return paths
 
 
-def _empty(cluster: Hdfs, clients: int) -> None:
-    cluster.remove(DATA)
+def _empty(stack: Stack, clients: int) -> None:
+    stack.hdfs.remove(DATA)
     folders = [f"{DATA}/client{number}" for number in range(1, clients + 1)]
-    if cluster.shell("-mkdir", "-p", *folders).status != 0:
+    if stack.hdfs.shell("-mkdir", "-p", *folders).status != 0:
         raise RunFailed("the folders of the run could not be made in HDFS")
 
 
-def _put_together(cluster: Hdfs, clients: int, files: list[str], options: Mapping[str, Any], timeout: float) -> list:
+def _put_together(stack: Stack, clients: int, files: list[str], options: Mapping[str, Any], timeout: float) -> list:
     """The first `clients` clients put all files at one signal; returns the outcomes of their commands."""
-    residents = cluster.clients[:clients]
+    residents = stack.clients[:clients]
     for number, client in enumerate(residents, start=1):
         client.begin(hdfs.FS_SHELL, hdfs_put.put(files, f"{DATA}/client{number}", options))
-    _watch(cluster, lambda: all(client.done() for client in residents), timeout)
+    _watch(stack, lambda: all(client.done() for client in residents), timeout)
     return [client.result(timeout=1) for client in residents]
 
 
-def _run_files(cluster: Hdfs, run: Run) -> list[str]:
-    return source_files(cluster.testbed, run.scale.file_bytes, run.parameters["puts_per_client"])
+def _run_files(stack: Stack, run: Run) -> list[str]:
+    return source_files(stack.testbed, run.scale.file_bytes, run.parameters["puts_per_client"])
 
 
-def _put_all(cluster: Hdfs, run: Run, files: list[str], settings: Mapping[str, Any]) -> list:
+def _put_all(stack: Stack, run: Run, files: list[str], settings: Mapping[str, Any]) -> list:
     """The puts of a run, with its block size and the settings of its own."""
     # A client that finds its last replica not yet reported waits 400 ms before it asks again, whatever the file's size:
     # a fixed time, which a short file must shorten likewise or it would weigh 1 / data fraction times too much.
     pause = max(1, round(COMPLETE_RETRY_MS * run.scale.data_fraction))
     options = {"dfs.blocksize": run.scale.block_bytes, COMPLETE_RETRY: pause} | dict(settings)
-    return _put_together(cluster, run.parameters["clients"], files, options, run.timeout)
+    return _put_together(stack, run.parameters["clients"], files, options, run.timeout)
 
 
-def _watch(cluster: Hdfs, finished: Callable[[], bool], timeout: float) -> None:
+def _watch(stack: Stack, finished: Callable[[], bool], timeout: float) -> None:
     """Wait until `finished`; a daemon that ends meanwhile ends the run with its name."""
     deadline = time.monotonic() + timeout
     while not finished():
-        cluster.check()
+        stack.check()
         if time.monotonic() > deadline:
             raise RunFailed(f"no end after {timeout:.0f} s")
         time.sleep(0.02)
-    cluster.check()
+    stack.check()
 
 
-def warm_up(cluster: Hdfs, files: int = 60, size: int = 131072) -> None:
+def warm_up(stack: Stack, files: int = 60, size: int = 131072) -> None:
     """Every client puts many one-block files: a JVM compiles what it has done some hundred times."""
-    paths = source_files(cluster.testbed, size, files)
-    _empty(cluster, len(cluster.clients))
-    _put_together(cluster, len(cluster.clients), paths, {"dfs.blocksize": size}, timeout=120)
+    paths = source_files(stack.testbed, size, files)
+    _empty(stack, len(stack.clients))
+    _put_together(stack, len(stack.clients), paths, {"dfs.blocksize": size}, timeout=120)
 
 
-def _observed(cluster: Hdfs, run: Run, act: Callable[[], dict[str, Any]]) -> Result:
+def observed(stack: Stack, run: Run, act: Callable[[], dict[str, Any]], by_host: bool = False) -> Result:
     """Do `act` between two readings of all counters, sampled; the record holds what they say."""
-    testbed: EmulatedTestbed = cluster.testbed
+    testbed: EmulatedTestbed = stack.testbed
     fabric = testbed.fabric(run.parameters["fabric"], _port_buffer(run))
-    position = cluster.log_position()
+    if "offloads" in run.levels:
+        testbed.offloads(run.levels["offloads"] == "on")
+    position = stack.hdfs.log_position()
     again, drops = testbed.tcp_retransmits(), testbed.queue_drops()
-    used, before = cpu_seconds(cluster.processes()), testbed.counters()
-    with Sampler(testbed) as sampler:
+    used, before = cpu_seconds(stack.processes()), testbed.counters()
+    with Sampler(testbed, by_host) as sampler:
         done = act()
-    after, used_after = testbed.counters(), cpu_seconds(cluster.processes())
-    log = cluster.log_since(position)
+    after, used_after = testbed.counters(), cpu_seconds(stack.processes())
+    log = stack.hdfs.log_since(position)
     record = {
         **{name: run.row[name] for name in ("run_id", "block", "order", "experiment", "workload", "replicate", "seed")},
         "factors": dict(run.levels),
         "fabric": {"name": fabric.name, "rate": fabric.rate, "full_scale_rate": fabric.full_scale_rate},
         "scale": {"k": run.scale.k, "data_fraction": run.scale.data_fraction,
                   "block_bytes": run.scale.block_bytes, "file_bytes": run.scale.file_bytes},
-        "clients": run.parameters["clients"],
-        "replication": run.parameters["replication"],
+        "clients": run.parameters.get("clients", 0),
+        "replication": run.parameters.get("replication", 0),
         "client_hosts": [host.name for host in testbed.by_role("client")],
         "datanode_hosts": [host.name for host in testbed.by_role("datanode")],
         "links_before": before,
@@ -152,7 +161,10 @@ def _observed(cluster: Hdfs, run: Run, act: Callable[[], dict[str, Any]]) -> Res
         **done,
     }  # fmt: skip
     audit = "\n".join(line for line in log.splitlines() if "FSNamesystem.audit" in line)
-    return Result(record, {"samples.csv": to_csv(sampler.samples), "namenode-audit.txt": audit + "\n"})
+    files = {"samples.csv": to_csv(sampler.samples), "namenode-audit.txt": audit + "\n"}
+    if by_host:
+        files["host-cpu.csv"] = host_cpu_to_csv(sampler.host_cpu)
+    return Result(record, files)
 
 
 def _port_buffer(run: Run) -> int | None:
@@ -160,9 +172,9 @@ def _port_buffer(run: Run) -> int | None:
     return int(kib * 1024) if kib else None
 
 
-def _placement(cluster: Hdfs) -> tuple[list[dict[str, Any]], str]:
-    names = {host.address: host.name for host in cluster.testbed.hosts}
-    text = cluster.blocks(DATA)
+def _placement(stack: Stack) -> tuple[list[dict[str, Any]], str]:
+    names = {host.address: host.name for host in stack.testbed.hosts}
+    text = stack.hdfs.blocks(DATA)
     found = [
         {"file": block.path, "block_index": block.index, "bytes": block.length,
          "datanodes": [names.get(address, address) for address in block.addresses]}
@@ -171,20 +183,20 @@ def _placement(cluster: Hdfs) -> tuple[list[dict[str, Any]], str]:
     return found, text
 
 
-def run_hdfs_put(cluster: Hdfs, run: Run) -> Result:
+def run_hdfs_put(stack: Stack, run: Run) -> Result:
     """Clients × puts, started together. Raises RunFailed when a put failed, ProcessDied when a daemon died."""
     clients, puts = run.parameters["clients"], run.parameters["puts_per_client"]
-    files = _run_files(cluster, run)
-    _empty(cluster, clients)
+    files = _run_files(stack, run)
+    _empty(stack, clients)
     outcomes: list = []
 
     def act() -> dict[str, Any]:
-        outcomes.extend(_put_all(cluster, run, files, run.settings))
-        return {"busy_clients": [client.host.name for client in cluster.clients[:clients]]}
+        outcomes.extend(_put_all(stack, run, files, run.settings))
+        return {"busy_clients": [client.host.name for client in stack.clients[:clients]]}
 
-    result = _observed(cluster, run, act)
+    result = observed(stack, run, act)
     kept = result.files | {f"client{n}.txt": o.output + "\n" for n, o in enumerate(outcomes, start=1)}
-    placement, fsck = _placement(cluster)
+    placement, fsck = _placement(stack)
     kept["fsck.txt"] = fsck + "\n"
     operations = namenode.operations(kept["namenode-audit.txt"])
     # With several threads the shell ends with status 0 even when a copy failed: count what the NameNode completed.
@@ -213,31 +225,31 @@ def _all_have(placement: list[dict[str, Any]], replication: int) -> bool:
     return bool(placement) and all(len(set(block["datanodes"])) >= replication for block in placement)
 
 
-def run_rereplicate(cluster: Hdfs, run: Run) -> Result:
+def run_rereplicate(stack: Stack, run: Run) -> Result:
     """Files with one replica get the full number: how long until every block has it?
 
     What HDFS does after losing replicas, without the minutes in which it only waits for a lost node to come back.
     """
     clients, replication = run.parameters["clients"], run.parameters["replication"]
     lost = run.parameters["lost_replicas"]
-    _empty(cluster, clients)
-    cluster.testbed.fabric(run.parameters["load_fabric"])
-    _put_all(cluster, run, _run_files(cluster, run), {"dfs.replication": replication - lost})
-    placement, fsck = _placement(cluster)
+    _empty(stack, clients)
+    stack.testbed.fabric(run.parameters["load_fabric"])
+    _put_all(stack, run, _run_files(stack, run), {"dfs.replication": replication - lost})
+    placement, fsck = _placement(stack)
     expected = clients * run.parameters["puts_per_client"] * run.scale.file_bytes
     if sum(block["bytes"] for block in placement) != expected:
         raise RunFailed("the files to copy were not written whole")
 
     def act() -> dict[str, Any]:
-        outcome = cluster.shell(*rereplicate.raise_replication(DATA, replication))
+        outcome = stack.hdfs.shell(*rereplicate.raise_replication(DATA, replication))
         if outcome.status != 0:
             raise RunFailed(f"hdfs dfs -setrep: status {outcome.status}: {outcome.output[:200]}")
         # Asked again and again; the NameNode's count of blocks in want leaves out those that are being copied.
-        _watch(cluster, lambda: _all_have(_placement(cluster)[0], replication), run.timeout)
+        _watch(stack, lambda: _all_have(_placement(stack)[0], replication), run.timeout)
         return {"start": outcome.begin, "end": time.time(), "busy_clients": []}
 
-    result = _observed(cluster, run, act)
-    placement, after = _placement(cluster)
+    result = observed(stack, run, act)
+    placement, after = _placement(stack)
     copied = {"bytes_copied": expected * lost, "blocks_copied": len(placement) * lost, "placement": placement}
     return Result(result.record | copied, result.files | {"fsck-before.txt": fsck + "\n", "fsck.txt": after + "\n"})
 

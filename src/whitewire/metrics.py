@@ -140,13 +140,34 @@ def of_rereplicate(record: Mapping, samples: Samples) -> dict[str, tuple[float, 
 
 
 OF = {"hdfs_put": of_put, "rereplicate": of_rereplicate}
-"""The metrics of each workload."""
+"""The metrics of each workload that is no job; job_metrics has the others."""
+
+
+def of(record: Mapping, files: Mapping[str, str]) -> dict[str, tuple[float, str]]:
+    """Metric → (value as measured, unit) of any run, from its record and its files by name."""
+    samples = read_samples(files["samples.csv"])
+    if record["workload"] in OF:
+        return OF[record["workload"]](record, samples)
+    from whitewire import job_metrics
+
+    return job_metrics.of(record, samples, job_metrics.read_host_cpu(files["host-cpu.csv"]))
 
 SCALES = {"MB/s": ("rate", "MB/s"), "s": ("time", "s"), "B": ("size", "B")}
 
 
-def full_scale(value: float, unit: str, k: float, data_fraction: float) -> tuple[float, str] | None:
-    """The full-scale equivalent of a measured value: rates × k, times ÷ data fraction, bytes × k ÷ data fraction."""
+WALL = frozenset(
+    "job_floor map_time shuffle_time merge_time reduce_time map_phase reduce_phase write_time read_time".split()
+)
+"""Times and rates of jobs that include their floor, which does not scale: they have no full-scale equivalent."""
+
+
+def full_scale(metric: str, value: float, unit: str, workload: str, k: float, data_fraction: float):
+    """(value, unit) at full scale of a measured value: rates × k, times ÷ data fraction, bytes × k ÷ data fraction.
+
+    None where nothing scales.
+    """
+    if metric in WALL or (workload not in OF and metric in ("completion_time", "throughput", "cpu_seconds_per_gb")):
+        return None
     kind = SCALES.get(unit, (None,))[0]
     factor = {"rate": k, "time": 1 / data_fraction, "size": k / data_fraction}.get(kind)
     return None if factor is None else (value * factor, unit)
@@ -155,6 +176,10 @@ def full_scale(value: float, unit: str, k: float, data_fraction: float) -> tuple
 def faults(record: Mapping, metrics: Mapping[str, tuple[float, str]], limits: Mapping) -> list[str]:
     """Why a run may not count (empty: it is valid). The bounds are the testbed's `limits`."""
     found = []
+    if record["workload"] not in OF:
+        from whitewire import job_metrics
+
+        return job_metrics.faults(record, metrics, limits)
     idle = metrics["cpu_idle_min"][0]
     if not idle >= limits["cpu_idle_floor"]:
         found.append(f"processors idle only {idle:.0%} in one second, floor {limits['cpu_idle_floor']:.0%}")

@@ -16,7 +16,8 @@ from whitewire.config import load_yaml, shown, suggestion, validate
 from whitewire.errors import UserError
 
 FUNCTIONS = {"max": max, "min": min, "abs": abs, "round": round}
-STRUCTURAL = {"fabric", "clients", "puts_per_client", "settings", "switch_buffer_kib", "file_blocks"}
+STRUCTURAL = {"fabric", "clients", "puts_per_client", "settings", "switch_buffer_kib", "file_blocks", "store", "nodes",
+              "offloads", "splits"}  # fmt: skip
 """Factors that need no parameter or hardware entry of their name."""
 
 
@@ -74,13 +75,23 @@ class Paper:
     def parameters(self, experiment: str, levels: Mapping[str, Any]) -> dict[str, Any]:
         """Parameters of a run at full scale: those of the experiment, replaced by the run's levels."""
         own = {k: v for k, v in levels.items() if v != "" and v is not None}
-        return dict(self.experiments[experiment]["parameters"]) | own
+        store = self.store(experiment, levels)
+        return dict(self.experiments[experiment]["parameters"]) | own | _replicas(store)
+
+    def store(self, experiment: str, levels: Mapping[str, Any]) -> dict[str, Any]:
+        """The file system of a run, at full scale: that of its level of the factor `store`, else HDFS."""
+        return self.experiments[experiment].get("stores", {}).get(levels.get("store"), {"kind": "hdfs"})
+
+
+def _replicas(store: Mapping[str, Any]) -> dict[str, Any]:
+    return {"replication": store["replication"]} if "replication" in store else {}
 
 
 def cells_of(experiment: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Every combination of an experiment's levels, in the order of its factors."""
-    factors = experiment["factors"]
-    return [dict(zip(factors, levels, strict=True)) for levels in itertools.product(*factors.values())]
+    factors, only = experiment["factors"], experiment.get("only", [{}])
+    cells = [dict(zip(factors, levels, strict=True)) for levels in itertools.product(*factors.values())]
+    return [cell for cell in cells if any(wanted.items() <= cell.items() for wanted in only)]
 
 
 def cells_in(test: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
@@ -157,8 +168,12 @@ def _cross_check(paper: Paper, fabrics: list[str]) -> None:
         if "audit" in claim and claim["audit"] not in audits:
             raise _fault(paper, f"{key}.audit", claim["audit"], "the id of an audit entry", audits)
         _check_routes(paper, key, claim)
+        if "inverse" in claim:
+            _check_inverse(paper, f"{key}.inverse", claim["inverse"])
         for test in tests_of(claim):
             _check_test(paper, f"{key}.test", test, fabrics)
+    if raw.get("finding", raw["claims"][0]["id"]) not in [claim["id"] for claim in paper.claims]:
+        raise _fault(paper, "finding", raw["finding"], "the id of a claim", [claim["id"] for claim in paper.claims])
     for index, entry in enumerate(paper.audit):
         _check_audit(paper, f"audit[{index}] ({entry['id']})", entry)
 
@@ -180,8 +195,20 @@ def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fab
     for level in factors.get("settings", []):
         if level not in experiment.get("settings", {}):
             raise _fault(paper, f"{key}.factors.settings", level, "a key of settings", experiment.get("settings", {}))
+    for level in factors.get("store", []):
+        if level not in experiment.get("stores", {}):
+            raise _fault(paper, f"{key}.factors.store", level, "a key of stores", experiment.get("stores", {}))
+    for cell in experiment.get("only", []):
+        _check_levels(paper, f"{key}.only", experiment, cell, whole=False)
     for cell in experiment.get("smoke_cells", []):
         _check_levels(paper, f"{key}.smoke_cells", experiment, cell, whole=True)
+    size = "file_size_bytes" if experiment["workload"] in ("hdfs_put", "rereplicate") else "size_bytes"
+    if size not in parameters:
+        raise _fault(paper, f"{key}.parameters", sorted(parameters), f"{size} among them", parameters)
+    if size == "size_bytes" and "scale" not in experiment and not experiment.get("whole_file"):
+        raise _fault(paper, f"{key}.scale", None, "k, bytes and splits for this workload")
+    if size == "file_size_bytes" and "file_blocks" not in paper.raw.get("scale", {}):
+        raise _fault(paper, "scale.file_blocks", None, f"blocks of a file by effort, for {experiment['id']}")
     if experiment.get("whole_file") and "file_blocks" in experiment:
         raise _fault(paper, f"{key}.file_blocks", experiment["file_blocks"], "nothing beside whole_file")
 
@@ -240,6 +267,16 @@ def _check_test(paper: Paper, key: str, test: Mapping[str, Any], fabrics: list[s
         _check_levels(paper, f"{key}.where", paper.experiments[name], levels, whole)
 
 
+def _check_inverse(paper: Paper, key: str, inverse: Mapping[str, Any]) -> None:
+    if inverse["experiment"] not in paper.experiments:
+        raise _fault(paper, f"{key}.experiment", inverse["experiment"], "the id of an experiment", paper.experiments)
+    experiment = paper.experiments[inverse["experiment"]]
+    levels = dict(inverse.get("where", {})) | {inverse["factor"]: inverse["from"]}
+    _check_levels(paper, f"{key}.where", experiment, levels, whole=True)
+    for value in (inverse["effect"], *inverse["plausible"]):
+        paper.evaluate(value)
+
+
 def _check_argument(paper: Paper, key: str, model: str, name: str) -> None:
     import inspect
 
@@ -261,6 +298,6 @@ def _check_audit(paper: Paper, key: str, entry: Mapping[str, Any]) -> None:
                 paper.evaluate(value)
                 _check_argument(paper, key, check["model"], name)
         else:
-            paper.evaluate(check["expression"], {f"model_{n + 1}": 1.0 for n in range(models)})
+            paper.evaluate(check["expression"], {f"model_{n + 1}": 0.5 for n in range(models)})
         if "printed" in check:
             paper.evaluate(check["printed"])

@@ -6,14 +6,16 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from whitewire.cluster import hdfs
+from whitewire.cluster import hdfs, yarn
 from whitewire.cluster.hadoop import Resident
 from whitewire.config import load_testbed
 from whitewire.drives import Drive
 from whitewire.software import ARCHIVE, ARCHIVES, DRIVE_LIBRARY, IMAGE, binds, installation
 from whitewire.testbed.base import Testbed
 from whitewire.testbed.emulated import ROOT, EmulatedTestbed
+from whitewire.workloads import terasort, testdfsio
 
+SHARED = f"{ROOT}/hosts/shared"
 ROLES = {"namenode": 1, "datanode": 3, "client": 1}
 UNHURRIED = {
     "count": 1,
@@ -37,10 +39,13 @@ def prepare() -> None:
     with tempfile.TemporaryDirectory(prefix="whitewire-") as logs:
         with EmulatedTestbed(load_testbed("emulated"), ROLES, 1, folders) as testbed:
             testbed.fabric("10gbe")
-            values = hdfs.settings(1 << 20, 3, 65536)
+            values = hdfs.settings(1 << 20, 3, 65536) | yarn.settings(SHARED, bare.configuration)
             with hdfs.Hdfs(testbed, bare, values, drive, Path(logs), class_lists=True) as cluster:
+                jobs = yarn.Yarn(testbed, bare, cluster, drive, Path(logs), SHARED, class_lists=True)
+                jobs.start()
                 _exercise(testbed, cluster.clients[0])
-                for daemon in (*[client.process for client in cluster.clients], *cluster.daemons.values()):
+                _exercise_jobs(cluster.clients[0], jobs)
+                for daemon in (*jobs.processes().values(), *cluster.processes().values()):
                     daemon.stop()
                 classes = _classes(testbed)
             _dump(testbed, bare, classes)
@@ -62,8 +67,35 @@ def _exercise(testbed: Testbed, client: Resident) -> None:
         client.run(tool, arguments)
 
 
+def _exercise_jobs(client: Resident, jobs: yarn.Yarn) -> None:
+    """A small job of each kind: the classes of ApplicationMaster, map and reduce task, history server."""
+    for tool, arguments in (
+        (terasort.GENERATE, terasort.generate(1000, "/in", maps=1)),
+        (terasort.SORT, terasort.sort("/in", "/out", reduces=1)),
+        (terasort.VALIDATE, terasort.validate("/out", "/report")),
+        (testdfsio.TOOL, testdfsio.write(1, 65536)),
+        (testdfsio.TOOL, testdfsio.read(1, 65536)),
+    ):
+        outcome = client.run(tool, arguments, timeout=120)
+        for job in yarn.job_ids(outcome.output):
+            jobs.history(job)
+
+
+LISTED = {
+    "namenode": ("namenode", "resourcemanager", "historyserver"),
+    "datanode": ("datanode", "nodemanager", "am", "map", "reduce"),
+    "client": ("client",),
+}
+"""Which lists of loaded classes the hosts of each role hold."""
+
+
 def _classes(testbed: Testbed) -> bytes:
-    lists = [testbed.by_role(role)[0].get(f"/tmp/{role}.classes") for role in ROLES]
+    lists = []
+    for role, names in LISTED.items():
+        for host in testbed.by_role(role):
+            for name in names:
+                found = host.run(["cat", f"/tmp/{name}.classes"])
+                lists += [found.stdout] if found.status == 0 else []
     seen = dict.fromkeys(line for text in lists for line in text.splitlines() if line and not line.startswith(b"#"))
     return b"\n".join(seen) + b"\n"
 

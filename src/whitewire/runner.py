@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import time
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from whitewire import calibration, config, design, metrics, software
-from whitewire.cluster import hdfs
+import psutil
+
+from whitewire import calibration, config, design, execution, jobs, metrics, software
+from whitewire.cluster import cephfs, hdfs, yarn
+from whitewire.cluster.cephfs import CephFs
 from whitewire.cluster.hdfs import Hdfs
+from whitewire.cluster.stack import Stack
+from whitewire.cluster.yarn import Yarn
 from whitewire.doctor import preflight
 from whitewire.drives import Drive
 from whitewire.errors import UserError
-from whitewire.execution import FAILURES, WORKLOADS, Result, Run, warm_up
+from whitewire.execution import FAILURES, Result, Run, warm_up
 from whitewire.journal import Journal
 from whitewire.monitor import environment
 from whitewire.paper import Paper, load_paper
 from whitewire.progress import Progress
-from whitewire.testbed.emulated import EmulatedTestbed
+from whitewire.testbed.emulated import ROOT, EmulatedTestbed
 
+SHARED = f"{ROOT}/hosts/shared"
+"""A folder that all emulated hosts see, for the files of jobs (cluster/yarn.py)."""
+FLOOR_RUNS = 2
 WARM_UP_GIB = 1.0
 """Memory touched before the first run: about what one run's replicas take."""
 PACKET = 65536
@@ -59,6 +69,7 @@ class Block:
         self.effort = name.rsplit("-", 1)[0]
         self.journal = Journal(folder)
         self.given_up: list[str] = []
+        self.unavailable: dict[str, str] = {}
 
     def measure(self) -> None:
         begin = time.time()
@@ -76,6 +87,7 @@ class Block:
                 "block": self.name,
                 "runs": [row["run_id"] for row in self.rows],
                 "given_up": self.given_up,
+                "unavailable": self.unavailable,
                 "seconds": round(time.time() - begin, 1),
                 **environment.commit(),
             }
@@ -91,41 +103,69 @@ class Block:
             settings=experiment.get("settings", {}).get(levels.get("settings"), {}),
             scale=design.scale_of(self.paper, row["experiment"], self.effort, levels, self.config["kind"]),
             expected_seconds=design.expected_seconds(self.paper, row),
+            store=self.paper.store(row["experiment"], levels),
+            cpu=experiment.get("cpu", "limit"),
         )
 
     def _clusters(self, runs: Sequence[Run]) -> dict[str, list[Run]]:
-        """Runs by the cluster they need (hosts and drives); runs that share one keep their order."""
+        """Runs by the services that they need (hosts, drives, scale); runs that share them keep their order."""
         found: dict[str, list[Run]] = {}
         for run in runs:
             experiment = self.paper.experiments[run.row["experiment"]]
-            drive = dict(experiment["hardware"]["drive"])
+            drive = dict(experiment.get("hardware", {}).get("drive", {}))
             drive |= {name: level for name, level in run.levels.items() if name in drive}
-            key = json.dumps({"roles": experiment["roles"], "drive": dict(sorted(drive.items()))})
-            found.setdefault(key, []).append(run)
+            roles = dict(experiment["roles"])
+            if "nodes" in run.levels:
+                roles["datanode"] = run.levels["nodes"]
+            found.setdefault(json.dumps([roles, run.scale.k, dict(sorted(drive.items()))]), []).append(run)
         return found
 
-    def _on_one_cluster(self, wanted: Mapping, runs: Sequence[Run], progress: Progress, number: int) -> int:
-        k = runs[0].scale.k
-        drive = Drive.scaled(wanted["drive"], k, software.DRIVE_LIBRARY)
-        with EmulatedTestbed(self.config, wanted["roles"], k, software.binds()) as testbed:
+    def _on_one_cluster(self, wanted: Sequence, runs: Sequence[Run], progress: Progress, number: int) -> int:
+        roles, k, hardware = wanted
+        runs = self._without_the_unavailable(runs, progress)
+        if not runs:
+            return number
+        drive = Drive.scaled(hardware, k, software.DRIVE_LIBRARY) if hardware else Drive.none()
+        stores = {run.store["kind"] for run in runs}
+        if "cephfs" not in stores:
+            roles = {role: count for role, count in roles.items() if role not in ("mds", "oss")}
+        with EmulatedTestbed(self.config, roles, k, software.binds()) as testbed:
             progress.say(f"{len(testbed.hosts)} hosts up ({testbed.congestion_control}), probing links and drives")
             self._calibrate(testbed, drive, runs, fresh=number == 0)
             testbed.warm_memory(WARM_UP_GIB)
-            cluster = self._cluster(testbed, drive, runs[0])
+            stack = self._stack(testbed, drive, runs)
             try:
-                self._start(cluster)
-                progress.say(f"HDFS ready in {cluster.hdfs_seconds:.1f} s")
-                self._record_environment(testbed, cluster)
-                self._warm_up(cluster, runs)
-                number = self._all(cluster, runs, progress, number)
+                self._start(stack)
+                times = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in stack.start_seconds.items())
+                progress.say(f"ready: {times}")
+                self._record_environment(testbed, stack)
+                self._warm_up(stack, runs)
+                self._floors(stack, runs, progress)
+                number = self._all(stack, runs, progress, number)
             finally:
-                cluster.stop()
+                stack.stop()
         return number
 
-    def _cluster(self, testbed: EmulatedTestbed, drive: Drive, run: Run) -> Hdfs:
-        values = hdfs.settings(run.scale.block_bytes, run.parameters["replication"], PACKET)
-        logs = self.journal.folder / "logs"
-        return Hdfs(testbed, software.installation(), values, drive, logs, software.IMAGE)
+    def _without_the_unavailable(self, runs: Sequence[Run], progress: Progress) -> Sequence[Run]:
+        """Runs less those on a file system that this machine cannot have; block.json says which and why."""
+        if not any(run.store["kind"] == "cephfs" for run in runs) or not (why := cephfs.available()):
+            return runs
+        lost = [run.row["run_id"] for run in runs if run.store["kind"] == "cephfs"]
+        progress.say(f"{len(lost)} runs on CephFS left out: {why}")
+        self.unavailable |= dict.fromkeys(lost, f"CephFS: {why}")
+        return [run for run in runs if run.row["run_id"] not in self.unavailable]
+
+    def _stack(self, testbed: EmulatedTestbed, drive: Drive, runs: Sequence[Run]) -> Stack:
+        first, logs = runs[0], self.journal.folder / "logs"
+        values = hdfs.settings(first.scale.block_bytes, first.parameters.get("replication", 1), PACKET)
+        jobs_wanted = any(run.row["workload"] in jobs.WORKLOADS for run in runs)
+        installation = software.installation()
+        if jobs_wanted:
+            values |= yarn.settings(SHARED, installation.configuration)
+        below = Hdfs(testbed, installation, values, drive, logs, software.IMAGE)
+        mounts = next((run for run in runs if run.store["kind"] == "cephfs"), None)
+        above = CephFs(testbed, drive.rate, logs) if mounts else None
+        return Stack(below, Yarn(testbed, installation, below, drive, logs, SHARED) if jobs_wanted else None, above)
 
     def _calibrate(self, testbed: EmulatedTestbed, drive: Drive, runs: Sequence[Run], fresh: bool) -> None:
         probes, limits = self.config["probes"], self.config["limits"]
@@ -136,10 +176,11 @@ class Block:
         thorough = self.effort != "smoke" and fresh
         seconds = probes["seconds"] if thorough else PROBE_SECONDS_SMOKE
         common = {"seconds": seconds, "bound": limits["link_error"], "folder": folder}
-        rows = calibration.probe_drives(testbed, drive, limits["drive_error"], folder)
+        rows = calibration.probe_drives(testbed, drive, limits["drive_error"], folder) if drive.limits else []
         rows += calibration.probe_links(testbed, grid, streams=probes["streams"], every_pair=thorough, **common)
         others = [name for name in used if name not in grid]
-        rows += calibration.probe_links(testbed, others, streams=probes["streams"][:1], every_pair=False, **common)
+        rows += calibration.probe_links(testbed, others, streams=probes["streams"][:1], every_pair=False,
+                                        ring=any(run.row["workload"] in jobs.WORKLOADS for run in runs), **common)  # fmt: skip
         calibration.write(folder, rows)
 
     def _fresh(self, name: str, suffix: str = "") -> Path:
@@ -150,7 +191,8 @@ class Block:
             path = self.journal.folder / f"{name}-{number}{suffix}"
         return path
 
-    def _record_environment(self, testbed: EmulatedTestbed, cluster: Hdfs) -> None:
+    def _record_environment(self, testbed: EmulatedTestbed, stack: Stack) -> None:
+        cluster = stack.hdfs
         jars = [Path(jar).name for jar in cluster.installation.jars]
         record = environment.capture(testbed, jars) | {
             "cluster": {
@@ -158,15 +200,20 @@ class Block:
                 "drive": {name: value for name, value in cluster.drive.__dict__.items() if name != "library"},
                 "hdfs_seconds": cluster.hdfs_seconds,
                 "start_seconds": cluster.start_seconds,
+                "services": stack.start_seconds,
+                "memory_mib": _memory_mib(stack),
             },
             "limits": self.config["limits"],
             "switch": self.config["switch"],
         }
-        self._fresh("environment", ".json").write_text(json.dumps(record, indent=1) + "\n")
+        self._fresh("environment", ".json").write_text(json.dumps(record, indent=1, default=str) + "\n")
 
-    def _warm_up(self, cluster: Hdfs, runs: Sequence[Run]) -> None:
+    def _warm_up(self, stack: Stack, runs: Sequence[Run]) -> None:
         """Runs that are not kept: JVMs compile, files and memory get warm, so that the order of runs doesn't matter."""
-        puts = [run for run in runs if run.row["workload"] == "hdfs_put"] or list(runs)
+        puts = [run for run in runs if run.row["workload"] in execution.WORKLOADS]
+        if not puts:
+            return  # every task of a job is a new JVM; _floors() warms the daemons
+        puts = [run for run in puts if run.row["workload"] == "hdfs_put"] or puts
 
         def load(run: Run) -> tuple[int, float]:
             rate = self.config["fabrics"][run.parameters["fabric"]]["rate_mbit_per_s"]
@@ -175,15 +222,36 @@ class Block:
         largest = max(puts, key=load)
         try:
             fastest = max(self.config["fabrics"], key=lambda name: self.config["fabrics"][name]["rate_mbit_per_s"])
-            cluster.testbed.fabric(fastest)
+            stack.testbed.fabric(fastest)
             for _ in range(WARM_UP_ROUNDS):
-                warm_up(cluster)
+                warm_up(stack)
             for _ in range(WARM_UP_RUNS):
-                WORKLOADS[largest.row["workload"]](cluster, largest)
+                execution.WORKLOADS[largest.row["workload"]](stack, largest)
         except FAILURES as failure:
-            raise UserError(f"warm-up: {_line(failure)}; logs: {cluster.logs}") from None
+            raise UserError(f"warm-up: {_line(failure)}; logs: {stack.logs}") from None
 
-    def _all(self, cluster: Hdfs, runs: Sequence[Run], progress: Progress, number: int) -> int:
+    def _floors(self, stack: Stack, runs: Sequence[Run], progress: Progress) -> None:
+        """What a job of each kind takes on almost no data, on the fastest fabric: starts of JVMs and the like.
+
+        It does not shrink with the data, so it is measured beside the runs and told apart from them.
+        """
+        kinds = {jobs.floor_key(run): run for run in runs if run.row["workload"] in jobs.FLOORED}
+        fastest = max(self.config["fabrics"], key=lambda name: self.config["fabrics"][name]["rate_mbit_per_s"])
+        for key, run in kinds.items():
+            if key in stack.floors:
+                continue
+            progress.say(f"the floor of {' '.join(map(str, key))}")
+            small = replace(jobs.tiny(run), parameters={**run.parameters, "fabric": fastest}, levels={})
+            try:
+                found = [jobs.WORKLOADS[run.row["workload"]](stack, small).record["jobs"] for _ in range(FLOOR_RUNS)]
+            except FAILURES as failure:
+                raise UserError(f"floor of {run.row['workload']}: {_line(failure)}; logs: {stack.logs}") from None
+            stack.floors[key] = {
+                made[0]["name"]: sum(job["end"] - job["submit"] for job in made) / len(made)
+                for made in zip(*found, strict=True)
+            }
+
+    def _all(self, stack: Stack, runs: Sequence[Run], progress: Progress, number: int) -> int:
         """Make the runs; one that is not valid is tried again after all others, until its attempts are used up.
 
         Every attempt is kept. Attempts of an earlier, interrupted measurement do not count against the bound.
@@ -196,7 +264,7 @@ class Block:
                 number += 1
             tried[run_id] += 1
             progress.run(number, run.title + (f", attempt {tried[run_id]}" if tried[run_id] > 1 else ""))
-            why, failed = self._attempt(cluster, run)
+            why, failed = self._attempt(stack, run)
             progress.done(why)
             if why and tried[run_id] < self.config["limits"]["attempts"]:
                 waiting.append(run)
@@ -204,46 +272,57 @@ class Block:
                 self.given_up.append(run_id)
             if failed and waiting:
                 # A daemon or client that ended or hangs: nothing of the old cluster is trusted.
-                progress.say(f"starting HDFS again ({', '.join(cluster.dead()) or 'the run did not end'})")
-                self._restart(cluster, run)
+                progress.say(f"starting HDFS again ({', '.join(stack.dead()) or 'the run did not end'})")
+                self._restart(stack, run)
         return number
 
     @staticmethod
-    def _start(cluster: Hdfs) -> None:
-        """Start HDFS; a start in some dozens fails, so once again. Raises UserError when that fails too."""
+    def _start(stack: Stack) -> None:
+        """Start all services; a start in some dozens fails, so once again. Raises UserError when that fails too."""
         try:
-            cluster.start()
+            stack.start()
         except FAILURES:
-            cluster.stop()
+            stack.stop()
             try:
-                cluster.start()
+                stack.start()
             except FAILURES as failure:
-                raise UserError(f"HDFS does not start: {_line(failure)}; logs: {cluster.logs}") from None
+                raise UserError(f"the services do not start: {_line(failure)}; logs: {stack.logs}") from None
 
-    def _restart(self, cluster: Hdfs, run: Run) -> None:
-        cluster.stop()
-        self._start(cluster)
-        self._warm_up(cluster, [run])
+    def _restart(self, stack: Stack, run: Run) -> None:
+        stack.stop()
+        self._start(stack)
+        self._warm_up(stack, [run])
 
-    def _attempt(self, cluster: Hdfs, run: Run) -> tuple[str, bool]:
+    def _attempt(self, stack: Stack, run: Run) -> tuple[str, bool]:
         """One attempt; returns why it is not valid (empty: it is) and whether it failed, rather than ran badly."""
         run_id, files, failed = run.row["run_id"], {}, False
         attempt = self.journal.attempts(run_id) + 1
         try:
-            result: Result = WORKLOADS[run.row["workload"]](cluster, run)
+            result: Result = _workload(run)(stack, run)
             files = result.files
-            values = metrics.OF[run.row["workload"]](result.record, metrics.read_samples(files["samples.csv"]))
-            record, why = (
-                result.record,
-                "; ".join(metrics.faults(result.record, values, self.config["limits"])),
-            )
+            values = metrics.of(result.record, files)
+            record, why = result.record, "; ".join(metrics.faults(result.record, values, self.config["limits"]))
         except FAILURES as failure:
             record = {**run.row, "factors": dict(run.levels), "scale": run.scale.__dict__}
             why, failed = _line(failure), True
-            files = {f"{name}.log": daemon.log_end(60) for name, daemon in cluster.daemons.items() if not daemon.alive}
+            files = {f"{name}.log": daemon.log_end(60) for name, daemon in stack.processes().items() if not daemon.alive}
         record = record | {"attempt": attempt, "valid": not why, "why_invalid": why}
         self.journal.write(run_id, record | environment.commit(), files, valid=not why)
         return why, failed
+
+
+def _workload(run: Run) -> Callable[[Stack, Run], Result]:
+    return (execution.WORKLOADS | jobs.WORKLOADS)[run.row["workload"]]
+
+
+def _memory_mib(stack: Stack) -> float:
+    """Proportional set size of all daemons and clients, in MiB."""
+    total = 0.0
+    for process in stack.processes().values():
+        main = process.main_process()
+        with contextlib.suppress(psutil.Error, AttributeError):
+            total += main.memory_full_info().pss / 2**20
+    return round(total, 1)
 
 
 def _line(failure: Exception) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from whitewire.cluster.hadoop import Installation
@@ -12,6 +13,8 @@ from whitewire.testbed.emulated import ROOT
 CACHE = HOME / ".cache"
 HADOOP, LIBRARIES, ARCHIVES = CACHE / "hadoop", CACHE / "lib", CACHE / "archives"
 ARCHIVE, IMAGE = ARCHIVES / "hadoop.jsa", ARCHIVES / "namenode.tar"
+UNPACKED = re.compile(r"hadoop-mapreduce-(examples-.*|client-jobclient-.*-tests)\.jar$")
+"""Jars that set-up unpacks into lib/workloads; see Installation.workloads."""
 DRIVE_LIBRARY = f"{ROOT}/lib/libdrive.so"
 
 
@@ -26,6 +29,6 @@ def binds() -> dict[str, Path]:
 
 def installation(use_archive: bool = True) -> Installation:
     """Hadoop as the hosts see it. The same path on every machine, so that a class archive stays valid."""
-    jars = [f"{ROOT}/hadoop/{jar.name}" for jar in sorted(HADOOP.glob("*.jar"))]
+    jars = [f"{ROOT}/hadoop/{jar.name}" for jar in sorted(HADOOP.glob("*.jar")) if not UNPACKED.match(jar.name)]
     archive = f"{ROOT}/archives/{ARCHIVE.name}" if use_archive and ARCHIVE.exists() else None
-    return Installation([*jars, f"{ROOT}/lib/whitewire.jar"], f"{ROOT}/conf", archive)
+    return Installation([*jars, f"{ROOT}/lib/whitewire.jar"], f"{ROOT}/conf", archive, workloads=f"{ROOT}/lib/workloads")

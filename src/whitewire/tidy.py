@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from whitewire import config, design, metrics
+from whitewire import config, design, job_metrics, metrics
 from whitewire.errors import UserError
 from whitewire.journal import read_runs
 from whitewire.paper import Paper, load_paper
@@ -23,9 +23,11 @@ TABLES: dict[str, tuple[str, ...]] = {
                    "value", "unit", "expected", "error", "ok", "attempt"),
     "topology.csv": ("host", "role", "address"),
     "placement.csv": ("run_id", "file", "block_index", "datanode"),
+    "phases.csv": ("run_id", "job", "task", "type", "host", "start", "shuffle_end", "merge_end", "end"),
+    "unavailable.csv": ("run_id", "reason"),
     "scale.csv": ("experiment", "testbed", "kind", "k", "data_fraction"),
 }  # fmt: skip
-NUMBERS = {"value", "full_scale_value", "time", "start", "end", "expected", "error", "data_fraction", "k"}
+NUMBERS = {"value", "full_scale_value", "time", "start", "end", "shuffle_end", "merge_end", "expected", "error", "data_fraction", "k"}
 INTEGERS = {"attempt", "order", "replicate", "bytes", "block_index", "streams"}
 BOOLEANS = {"valid", "ok"}
 DESCRIPTIONS = {
@@ -64,6 +66,8 @@ def tidy(paper: str, results: Path) -> None:
         "probes.csv": [row for block in blocks for row in _probes(results / "raw" / block)],
         "topology.csv": _topology(results / "raw", blocks),
         "placement.csv": [row for _, record in runs if record["valid"] for row in _placement(record)],
+        "phases.csv": [row for _, record in runs if record["valid"] for row in _phases(record)],
+        "unavailable.csv": [row for block in blocks for row in _unavailable(results / "raw" / block)],
         "scale.csv": _scale(loaded, testbed, description, rows),
     }
     for name, content in tables.items():
@@ -86,10 +90,11 @@ def _metric_rows(folder: Path, record: Mapping, factors: Sequence[str]) -> Itera
     if "start" not in record or not samples.exists():
         yield base | {"metric": "", "value": "", "unit": "", "full_scale_value": "", "full_scale_unit": ""}
         return
-    found = metrics.OF[record["workload"]](record, metrics.read_samples(samples.read_text()))
+    files = {path.name: path.read_text() for path in (samples, folder / "host-cpu.csv") if path.exists()}
+    found = metrics.of(record, files)
     scale = record["scale"]
     for metric, (value, unit) in found.items():
-        full = metrics.full_scale(value, unit, scale["k"], scale["data_fraction"])
+        full = metrics.full_scale(metric, value, unit, record["workload"], scale["k"], scale["data_fraction"])
         yield base | {
             "metric": metric, "value": _number(value), "unit": unit,
             "full_scale_value": _number(full[0]) if full else "", "full_scale_unit": full[1] if full else "",
@@ -99,6 +104,9 @@ def _metric_rows(folder: Path, record: Mapping, factors: Sequence[str]) -> Itera
 def _series(folder: Path, record: Mapping) -> Iterable[dict]:
     samples = metrics.read_samples((folder / "samples.csv").read_text())
     start, end = record["start"], record["end"]
+    if "workers" in record:
+        yield from _worker_series(folder, record, samples)
+        return
     hosts = {name: samples.links[f"{name}.egress"] for name in record["client_hosts"]}
     hosts["all clients"] = samples.total(record["client_hosts"], "egress")
     for host, totals in hosts.items():
@@ -112,6 +120,47 @@ def _series(folder: Path, record: Mapping) -> Iterable[dict]:
     for moment, share in metrics.idle_shares(samples, start, end):
         yield {"run_id": record["run_id"], "time": f"{moment:.3f}", "host": "machine", "series": "cpu_idle",
                "value": _number(share), "unit": "1"}  # fmt: skip
+
+
+def _worker_series(folder: Path, record: Mapping, samples: metrics.Samples) -> Iterable[dict]:
+    """Of a run of jobs: each worker's link in both directions and its CPU, and the machine's idle share."""
+    start, end = record["start"], record["end"]
+    for host in record["workers"]:
+        for way in ("ingress", "egress"):
+            totals = samples.links[f"{host}.{way}"]
+            # Every fifth sample: jobs are long, and half a second shows their phases.
+            yield from _rates(record["run_id"], host, way, samples.time[::5], totals[::5], start, end, 1e6, "MB/s")
+    times, by_host = job_metrics.read_host_cpu((folder / "host-cpu.csv").read_text())
+    for host in record["workers"]:
+        yield from _rates(record["run_id"], host, "cpu", times, by_host[host], start, end, 1.0, "cores")
+    for moment, share in metrics.idle_shares(samples, start, end):
+        yield {"run_id": record["run_id"], "time": f"{moment:.3f}", "host": "machine", "series": "cpu_idle",
+               "value": _number(share), "unit": "1"}  # fmt: skip
+
+
+def _rates(run_id: str, host: str, series: str, times: Sequence[float], totals: Sequence[float], start: float,
+           end: float, per: float, unit: str) -> Iterable[dict]:  # fmt: skip
+    for i in range(1, len(times)):
+        if start <= times[i] <= end + 0.5:
+            rate = (totals[i] - totals[i - 1]) / (times[i] - times[i - 1]) / per
+            yield {"run_id": run_id, "time": f"{times[i] - start:.3f}", "host": host, "series": series,
+                   "value": _number(rate), "unit": unit}  # fmt: skip
+
+
+def _phases(record: Mapping) -> Iterable[dict]:
+    for job in record.get("jobs", []):
+        for task in job["tasks"]:
+            moments = {name: f"{task[name] - job['submit']:.3f}" for name in ("start", "shuffle_end", "merge_end", "end")
+                       if name in task}  # fmt: skip
+            yield {"run_id": record["run_id"], "job": job["name"], "task": task["task"], "type": task["type"],
+                   "host": task["host"], **moments}  # fmt: skip
+
+
+def _unavailable(block: Path) -> Iterable[dict]:
+    """Runs that this machine cannot make at all, and why."""
+    finished = json.loads((block / "block.json").read_text())
+    for run_id, reason in finished.get("unavailable", {}).items():
+        yield {"run_id": run_id, "reason": reason}
 
 
 def _operations(record: Mapping) -> Iterable[dict]:

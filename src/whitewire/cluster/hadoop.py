@@ -32,6 +32,8 @@ class Installation:
     configuration: str
     archive: str | None
     java: str = "java"
+    workloads: str = ""
+    """Folder of unpacked classes: Hadoop's own examples and tests. Not jars, or each job would send them to all hosts."""
 
     def argv(self, main: str, heap_mib: int, properties: Mapping[str, str], arguments: Sequence[str] = (),
              class_list: str | None = None) -> list[str]:  # fmt: skip
@@ -48,7 +50,8 @@ class Installation:
             ]
         argv += [f"-Dlog4j.configuration=file:{self.configuration}/log4j.properties"]
         argv += [f"-D{name}={value}" for name, value in properties.items()]
-        return [*argv, "-cp", ":".join([*self.jars, self.configuration]), main, *arguments]
+        path = [*self.jars, self.configuration, *([self.workloads] if self.workloads else [])]
+        return [*argv, "-cp", ":".join(path), main, *arguments]
 
 
 def site_xml(values: Mapping[str, object]) -> bytes:

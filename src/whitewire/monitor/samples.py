@@ -11,8 +11,8 @@ from pathlib import Path
 
 from whitewire.testbed.base import Process, Testbed
 
-PERIOD = 0.1
-"""Seconds between samples (10 Hz)."""
+PERIOD, HOST_PERIOD = 0.1, 1.0
+"""Seconds between samples (10 Hz), and between those of each host's CPU time."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,10 @@ class Sampler:
     """`with Sampler(testbed) as sampler:` samples until the block ends; then `samples` holds all of it."""
 
     testbed: Testbed
+    by_host: bool = False
+    """Whether to sample each host's CPU time too, once a second: it means looking at every process."""
     samples: list[Sample] = field(default_factory=list)
+    host_cpu: list[tuple[float, dict[str, float]]] = field(default_factory=list)
 
     def __enter__(self) -> Sampler:
         self._stop = threading.Event()
@@ -53,6 +56,8 @@ class Sampler:
     def take(self) -> None:
         ticks, idle = processor_ticks()
         self.samples.append(Sample(time.time(), ticks, idle, self.testbed.counters()))
+        if self.by_host and (not self.host_cpu or time.time() - self.host_cpu[-1][0] >= HOST_PERIOD or self._stop.is_set()):
+            self.host_cpu.append((time.time(), self.testbed.cpu_seconds()))
 
     def _go_on(self) -> None:
         following = time.monotonic() + PERIOD
@@ -76,6 +81,15 @@ def to_csv(samples: list[Sample]) -> str:
     for sample in samples:
         links = [sample.links[host][way] for host in hosts for way in ("egress", "ingress")]
         writer.writerow([f"{sample.time:.6f}", sample.ticks, sample.idle_ticks, *links])
+    return output.getvalue()
+
+
+def host_cpu_to_csv(samples: list[tuple[float, dict[str, float]]]) -> str:
+    """One line a sample: time (seconds since 1970), then each host's CPU seconds so far."""
+    output = io.StringIO()
+    writer = csv.writer(output, lineterminator="\n")
+    writer.writerow(["time", *samples[0][1]])
+    writer.writerows([f"{moment:.3f}", *(f"{value:.2f}" for value in hosts.values())] for moment, hosts in samples)
     return output.getvalue()
 
 

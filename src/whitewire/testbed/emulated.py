@@ -13,6 +13,7 @@ device, what it receives on the bridge's (the switch port, whose buffer is a byt
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import time
@@ -61,6 +62,9 @@ exec sleep infinity
 
 ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"}
 """All that a host's commands inherit."""
+
+LEAST_BUFFER = 32768
+"""Bytes that a port queues at any rate: some twenty full frames."""
 
 FRAME_SHARE = 1448 / 1514
 """TCP payload in a full Ethernet frame without its checksum, as the kernel's shaper counts frames."""
@@ -236,14 +240,15 @@ class EmulatedTestbed(Testbed):
         ).check())  # fmt: skip
         self._on_all(self._set_tcp)
         # A shaper at a nominal rate, so that fabric() only ever changes what is there.
-        self._shape_all(rate=1000.0, command="add", buffer=self.port_buffer)
+        self._shape_all(rate=1000.0, command="add", buffer=self.port_buffer(1000.0))
 
     # -- network -------------------------------------------------------------------------------------------
 
-    @property
-    def port_buffer(self) -> int:
-        """Bytes that a switch port queues before it drops."""
-        return int(self.config["switch"]["port_buffer_kib"] * 1024)
+    def port_buffer(self, rate: float) -> int:
+        """Bytes that a switch port of `rate` Mbit/s queues before it drops."""
+        switch = self.config["switch"]
+        longest = int(rate * 1e6 / 8 * switch["port_buffer_ms"] / 1e3)
+        return min(int(switch["port_buffer_kib"] * 1024), max(LEAST_BUFFER, longest))
 
     def _on_all(self, action) -> list:
         with ThreadPoolExecutor(max_workers=8) as pool:
@@ -277,7 +282,7 @@ class EmulatedTestbed(Testbed):
     def _shape_all(self, rate: float, command: str, buffer: int) -> None:
         ports = b"\n".join(self._shape(host.port, rate, buffer, command) for host in self.hosts)
         self.inside(["tc", "-batch", "-"], stdin=ports).check()
-        sending = self._shape("eth0", rate, max(self.port_buffer, buffer), command)
+        sending = self._shape("eth0", rate, max(self.port_buffer(rate), buffer), command)
         self._on_all(lambda host: host.run(["tc", "-batch", "-"], stdin=sending).check())
 
     def fabric(self, name: str, port_buffer: int | None = None) -> Fabric:
@@ -290,7 +295,8 @@ class EmulatedTestbed(Testbed):
         if name not in fabrics:
             raise UserError(f"testbed: fabric {name} is not defined, expected one of {', '.join(fabrics)}")
         full = float(fabrics[name]["rate_mbit_per_s"])
-        wanted, buffer = Fabric(name, full / self.k, full), port_buffer or self.port_buffer
+        wanted = Fabric(name, full / self.k, full)
+        buffer = port_buffer or self.port_buffer(wanted.rate)
         if (wanted, buffer) != self.current:
             self.current = None
             self._shape_all(wanted.rate, "change", buffer)
@@ -316,6 +322,32 @@ class EmulatedTestbed(Testbed):
             host.name: {"egress": int(by_port[host.port][0]), "ingress": int(by_port[host.port][8])}
             for host in self.hosts
         }
+
+    def offloads(self, on: bool) -> None:
+        """Switch segmentation and receive offloads of every host's interface (ethtool(8): tso, gso, gro)."""
+        state = "on" if on else "off"
+        argv = ["ethtool", "-K", "eth0", "tso", state, "gso", state, "gro", state]
+        self._on_all(lambda host: host.run(argv).check())
+
+    def cpu_seconds(self) -> dict[str, float]:
+        """For each host, CPU seconds (user and system) of all processes that run or ran on it.
+
+        Processes are told apart by their network namespace. A process that has ended counts with its parent
+        (cutime and cstime of proc_pid_stat(5)), so nothing is lost while the parents live.
+        """
+        namespaces = {Path(f"/proc/{host.holder}/ns/net").readlink(): host.name for host in self.hosts}
+        found = dict.fromkeys(namespaces.values(), 0)
+        for folder in Path("/proc").iterdir():
+            if not folder.name.isdigit():
+                continue
+            try:
+                host = namespaces.get((folder / "ns/net").readlink())
+                if host:
+                    fields = (folder / "stat").read_text().rpartition(")")[2].split()
+                    found[host] += sum(map(int, fields[11:15]))
+            except OSError:  # it has just ended
+                continue
+        return {name: ticks / os.sysconf("SC_CLK_TCK") for name, ticks in found.items()}
 
     def queue_drops(self) -> int:
         """Packets that the shapers' queues of all links have dropped since the start."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from whitewire.workloads import generic_options
+
 MOST_THREADS = 16
 
 
@@ -12,6 +14,5 @@ def put(files: Sequence[str], target: str, settings: Mapping[str, object]) -> li
 
     `settings` are client settings of this call (Hadoop's generic option -D).
     """
-    options = [f"-D{name}={value}" for name, value in settings.items()]
     threads = ["-t", str(min(len(files), MOST_THREADS))] if len(files) > 1 else []
-    return [*options, "-put", *threads, *files, target]
+    return [*generic_options(settings), "-put", *threads, *files, target]

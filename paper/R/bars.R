@@ -1,0 +1,101 @@
+# Published beside rebuilt: bars or points of any cells, every run, interval, and the paper's value as its own mark.
+#
+# figure_bars(experiment, metrics, by, title, where, published, relative_to, name, style, note)
+#   experiment   name(s) of experiments in the YAML
+#   metrics      one metric, or several: a panel each (named: the names are the panels' titles)
+#   by           factor(s) that make the bars, e.g. "fabric" or c("store", "fabric")
+#   where        list(factor = levels) to pick cells; all that were run if left out
+#   published    NULL (then the figure says that no values are printed), or data.frame(level, published) with
+#                `metric` too if there are several, and `level` made by published_level(); values computed
+#                from printed ones are the caption's to tell; FALSE says nothing about printed values
+#   relative_to  list(factor = level): every run over the median of that cell (ratios are all that a paper prints)
+#   name         title of the y axis; the unit if left out
+#   style        "bars" or "points"
+#   note         a further line below the title, e.g. "CephFS in Lustre's place"
+# published_level(by, fabric = "10gbe", store = "hdfs-3x")   the label of a cell, as the bars have it
+
+published_level <- function(by, ...) {
+  at <- list(...)
+  paste(vapply(by, function(factor) level_name(factor, at[[factor]]), character(1)), collapse = "\n")
+}
+
+panel_names <- function(metrics) {
+  names <- if (is.null(names(metrics))) gsub("_", " ", metrics) else names(metrics)
+  stats::setNames(names, metrics)
+}
+
+over_cell <- function(table, experiment, metrics, relative_to) {
+  for (metric in metrics) {
+    base <- medians_at(experiment, metric, relative_to)
+    of <- table$metric == metric
+    for (column in intersect(c("shown", "shown_low", "shown_high"), names(table))) {
+      table[[column]][of] <- if (nrow(base) == 0) NA else table[[column]][of] / base$shown[[1]]
+    }
+  }
+  table[!is.na(table$shown), ]
+}
+
+bar_colours <- function(table, by) {
+  if (!"fabric" %in% by || length(unique(table$fabric)) < 2) {
+    return(rep(okabe_ito[["sky"]], nrow(table)))
+  }
+  unname(fabric_palette(unique(table$fabric))[as.character(table$fabric)])
+}
+
+published_note <- function(published) {
+  if (isFALSE(published)) {
+    return(NULL)
+  }
+  if (is.null(published) || nrow(published) == 0) "published values: not printed or lost"
+}
+
+figure_note <- function(experiment, ...) paste(c(scale_note_of(experiment), ...), collapse = "\n")
+
+figure_bars <- function(experiment, metrics, by = "fabric", title, where = list(), published = NULL,
+                        relative_to = NULL, name = NULL, style = "bars", note = NULL) {
+  runs <- runs_at(experiment, metrics, where, by)
+  medians <- medians_at(experiment, metrics, where, by)
+  if (!is.null(relative_to)) {
+    runs <- over_cell(runs, experiment, metrics, relative_to)
+    medians <- over_cell(medians, experiment, metrics, relative_to)
+  }
+  if (nothing_measured(runs, medians)) {
+    return(figure_without_data(paste0(title, ":\nnot measured at this effort.")))
+  }
+  titles <- panel_names(metrics)
+  runs$panel <- factor(titles[runs$metric], unique(titles))
+  medians$panel <- factor(titles[medians$metric], unique(titles))
+  marks <- if (is.data.frame(published) && nrow(published) > 0) published
+  # A level that only the paper has comes first.
+  levels <- unique(c(levels(droplevels(medians$level)), levels(droplevels(runs$level))))
+  levels <- c(setdiff(as.character(marks$level), levels), levels)
+  runs$level <- factor(runs$level, levels)
+  medians$level <- factor(medians$level, levels)
+  medians$colour <- bar_colours(medians, by)
+  axis <- if (is.null(relative_to)) {
+    measured_axis(runs, name)
+  } else {
+    scale_y_continuous(name, limits = c(0, NA), expand = expansion(c(0, 0.08)),
+                       labels = function(x) paste0(x, "\u00d7"))
+  }
+  plot <- ggplot(medians, aes(level, shown))
+  if (style == "bars") {
+    plot <- plot + geom_col(fill = medians$colour, alpha = 0.75, width = 0.55)
+  }
+  plot <- plot +
+    geom_point(data = runs, position = jitter_points(0.1), size = 1.7, alpha = 0.65) +
+    interval_bars(medians, 0.16)
+  if (style == "points") plot <- plot + geom_point(colour = medians$colour, size = 3)
+  if (!is.null(marks)) {
+    if (is.null(marks$metric)) marks$metric <- metrics[[1]]
+    marks$panel <- factor(titles[marks$metric], unique(titles))
+    marks$level <- factor(marks$level, levels)
+    plot <- plot + geom_published(marks, aes(level, published), size = 4) + scale_x_discrete(drop = FALSE)
+  }
+  if (length(titles) > 1) plot <- plot + facet_wrap(~panel, scales = "free_y")
+  counts <- range(medians$n)
+  runs_told <- paste0("n = ", paste(unique(counts), collapse = " to "), " runs a cell")
+  plot + axis + labs(
+    title = title, x = NULL, subtitle = figure_note(experiment, runs_told, published_note(published), note)
+  )
+}

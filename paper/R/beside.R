@@ -1,0 +1,59 @@
+# A table of the values that an exhibit prints, each beside its rebuilt value.
+#
+# beside_values(exhibit, rebuilt, scopes)
+#   rebuilt  list("M-V02" = from_claim("M-C02", "percent_less"), "X-V001" = from_cell("testdfsio", "write_throughput", list(…)))
+#            a printed value without an entry is told as "not rebuilt"
+#   scopes   scopes of values to list ("result" if left out; NULL lists all)
+# from_claim(claim, as)                    the claim's estimate with its interval and n (verdicts.csv)
+# from_cell(experiment, metric, where)     a cell's median with its interval and n (estimates.csv)
+#   as: "value", "times", "percent_less" or "percent_more"
+
+# How a ratio is told, and the unit that then follows it.
+tellings <- list(
+  value = list(of = function(x) x, unit = NULL),
+  times = list(of = function(x) x, unit = "\u00d7"),
+  percent_less = list(of = function(x) 100 * (1 - x), unit = " % less"),
+  percent_more = list(of = function(x) 100 * (x - 1), unit = " % more")
+)
+
+told_value <- function(value, low, high, as, unit = "") {
+  telling <- tellings[[as]]
+  ends <- sort(telling$of(c(low, high)), na.last = TRUE)
+  paste0(with_interval(telling$of(value), ends[[1]], ends[[2]]),
+         if (is.null(telling$unit)) unit_text(unit) else telling$unit)
+}
+
+from_claim <- function(claim, as = "value") {
+  row <- read_verdicts()
+  row <- row[row$claim %in% claim, ]
+  if (nrow(row) == 0 || is.na(row$estimate[[1]])) {
+    return(list(text = "not measured at this effort", n = ""))
+  }
+  list(text = told_value(row$estimate[[1]], row$low[[1]], row$high[[1]], as, row$unit[[1]]),
+       n = ifelse(is.na(row$n[[1]]), "", trimmed(row$n[[1]])))
+}
+
+from_cell <- function(experiment, metric, where = list()) {
+  found <- medians_at(experiment, metric, where)
+  if (nrow(found) == 0) {
+    return(list(text = "not measured at this effort", n = ""))
+  }
+  list(text = median_text(experiment, metric, where), n = trimmed(found$n[[1]]))
+}
+
+beside_values <- function(exhibit, rebuilt = list(), scopes = "result") {
+  values <- Filter(function(value) identical(value$exhibit, exhibit), read_paper()$values)
+  if (!is.null(scopes)) values <- Filter(function(value) value$scope %in% scopes, values)
+  if (length(values) == 0) {
+    return(knitr::asis_output("\nThe paper prints no value of this exhibit.\n"))
+  }
+  made <- lapply(values, function(value) {
+    found <- rebuilt[[value$id]]
+    if (is.null(found)) list(text = "not rebuilt", n = "") else found
+  })
+  part <- function(name) vapply(values, function(value) safe(value[[name]]), character(1))
+  md_table(data.frame(
+    Value = part("id"), Metric = part("metric"), Condition = part("condition"), Published = part("printed"),
+    Rebuilt = safe(vapply(made, `[[`, character(1), "text")), Runs = vapply(made, `[[`, character(1), "n")
+  ), widths = c(8, 24, 22, 16, 24, 6))
+}

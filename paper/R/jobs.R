@@ -1,0 +1,91 @@
+# What a job did with processors and links, run by run.
+#
+# metric_table(experiment, metrics, by, where)  medians (with intervals) as a table: a row a cell, a column a metric
+#   metrics  named vector, names are the column heads: c("CPU cores" = "worker_cpu_cores"); bytes are told in MB
+# compute_table(experiment, by, where)   how long processors were short, and how idle they were
+# wire_table(experiment, by, where)      shuffled bytes against bytes on the links
+# figure_worker_cpu(experiment, title, by, where, metrics)  CPU of a worker: points of all runs
+# figure_cpu_trace(experiment, title, by, where)            cores busy on each worker over time, one run a level
+
+metric_rows <- function(experiment, metrics, by, where) {
+  medians <- medians_at(experiment, unname(metrics), where, by)
+  if (nrow(medians) == 0) {
+    return(data.frame())
+  }
+  bytes <- medians$unit %in% "B"
+  for (column in c("shown", "shown_low", "shown_high")) {
+    medians[[column]] <- ifelse(bytes, medians[[column]] / 1e6, medians[[column]])
+  }
+  levels <- levels(droplevels(medians$level))
+  columns <- lapply(metrics, function(metric) {
+    vapply(levels, function(level) {
+      of <- medians[medians$metric == metric & medians$level == level, ]
+      if (nrow(of) == 0) "\u2013" else with_interval(of$shown[[1]], of$shown_low[[1]], of$shown_high[[1]])
+    }, character(1))
+  })
+  runs <- vapply(levels, function(level) max(medians$n[medians$level == level]), numeric(1))
+  cbind(
+    data.frame(Cell = gsub("\n", ", ", levels)), as.data.frame(columns, check.names = FALSE),
+    data.frame(Runs = runs), row.names = NULL
+  )
+}
+
+metric_table <- function(experiment, metrics, by = "fabric", where = list()) {
+  rows <- metric_rows(experiment, metrics, by, where)
+  if (nrow(rows) == 0) {
+    return(md_table(data.frame()))
+  }
+  md_table(rows, widths = c(20, rep(70 / length(metrics), length(metrics)), 8))
+}
+
+compute_table <- function(experiment, by = "fabric", where = list()) {
+  metric_table(experiment, c(
+    "Compute share of net time" = "compute_share", "Idle, mean" = "cpu_idle_mean", "Idle, worst second" = "cpu_idle_min",
+    "CPU s a GB" = "cpu_seconds_per_gb", "Job floor, s" = "job_floor"
+  ), by, where)
+}
+
+wire_table <- function(experiment, by = "fabric", where = list()) {
+  metric_table(experiment, c(
+    "Shuffled, MB" = "shuffle_bytes", "Shuffle on the wire, MB" = "shuffle_wire_bytes",
+    "Into worker links, MB" = "worker_wire_bytes", "Wire bytes a user byte" = "wire_per_user_byte"
+  ), by, where)
+}
+
+figure_worker_cpu <- function(experiment, title, by = "fabric", where = list(),
+                              metrics = c("cores busy on one worker, mean" = "worker_cpu_cores",
+                                          "CPU seconds of a worker a GB" = "worker_cpu_seconds_per_gb"),
+                              published = FALSE, ...) {
+  figure_bars(experiment, metrics, by, title, where, style = "points", name = "", published = published, ...)
+}
+
+data_cpu_trace <- function(experiment, by = "fabric", where = list(), metric = "completion_time_net") {
+  runs <- median_runs(experiment, metric, where, by)
+  series <- read_series()
+  series <- series[series$series %in% "cpu" & series$run_id %in% runs$run_id & !series$host %in% "machine", ]
+  if (nrow(series) == 0) {
+    return(data.frame())
+  }
+  series$time <- as_value(series$time)
+  series$value <- as_value(series$value)
+  series$level <- runs$level[match(series$run_id, runs$run_id)]
+  series[series$time >= 0, ]
+}
+
+# Samples are averaged over windows of half a second: ticks are too coarse for less.
+figure_cpu_trace <- function(experiment, title, by = "fabric", where = list(), metric = "completion_time_net") {
+  table <- data_cpu_trace(experiment, by, where, metric)
+  if (nrow(table) == 0) {
+    return(figure_without_data(paste0(title, ":\nno CPU trace of the workers was recorded at this effort.")))
+  }
+  table$time <- floor(table$time / 0.5) * 0.5 + 0.25
+  table <- stats::aggregate(value ~ level + host + time, data = table, FUN = mean)
+  mean <- stats::aggregate(value ~ level + time, data = table, FUN = mean)
+  ggplot(table, aes(time, value)) +
+    geom_line(aes(group = host), colour = okabe_ito[["sky"]], alpha = 0.6, linewidth = 0.4) +
+    geom_line(data = mean, colour = okabe_ito[["blue"]], linewidth = 0.9) +
+    facet_wrap(~level, scales = "free_x") +
+    scale_x_continuous("seconds as measured", limits = c(0, NA), expand = expansion(c(0, 0.03))) +
+    scale_y_continuous("processor cores busy on one worker", limits = c(0, NA), expand = expansion(c(0, 0.08))) +
+    labs(title = title, subtitle = figure_note(experiment, "thin: each worker, thick: their mean; one run a panel"))
+}

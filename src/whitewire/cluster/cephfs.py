@@ -1,0 +1,526 @@
+"""CephFS on a testbed's hosts: the stand-in for Lustre, a parallel file system with stripes over object targets.
+
+A metadata server and a monitor run on the host of role `mds`, four object stores (OSTs; Ceph's OSDs with their data
+in memory) on each host of role `oss`, and ceph-fuse mounts the file system on the clients. Each OST sits behind a
+drive: a network namespace below its host, whose traffic in both directions passes one shaper at the drive's rate.
+What leaves or enters the host itself passes the host's link as the testbed's fabric shapes it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from whitewire.config import HOME
+from whitewire.errors import UserError
+from whitewire.testbed.base import CommandFailed, Host, Process, ProcessDied, Testbed
+from whitewire.testbed.emulated import FRAME_SHARE, ROOT, burst_bytes
+
+FOLDER = f"{ROOT}/ceph"
+MOUNT = f"{ROOT}/cephfs"
+CONFIGURATION = f"{FOLDER}/ceph.conf"
+PLACEMENT = f"{FOLDER}/libplacement.so"
+PLACEMENT_SOURCE = HOME / "src" / "ceph" / "placement.c"
+COMMANDS = Path(__file__).with_name("ceph_commands.py")
+PYTHON = "/usr/bin/python3"
+"""The system's own, for which Debian builds Ceph's `rados` module."""
+
+PROGRAMS = {"ceph-mon": "ceph-mon", "ceph-mds": "ceph-mds", "ceph-osd": "ceph-osd", "ceph-fuse": "ceph-fuse",
+            "gcc": "gcc", "ip": "iproute2", "tc": "iproute2"}  # fmt: skip
+LEAST_STRIPE = 65536
+"""CephFS has no smaller stripes, and only multiples of it."""
+LARGEST_OBJECT = 2**30
+"""More than any scaled file holds on one OST, so that an OST has one object a file, as in Lustre."""
+FRAMING = 1 / FRAME_SHARE * 1.0035
+"""Bytes on the drive's wire for one byte of data: headers of TCP/IP and Ethernet, and what Ceph's messages add (0.6 %
+of what is written, 0.1 % of what is read; bench/cephfs.py prints both)."""
+DRIVE_QUEUE = 64 * 2**20
+"""More than all clients' sockets hold: a drive loses nothing."""
+
+# Arguments: gateway, rate in bit/s, burst and queue in bytes, then pairs of namespace and address. Packets below 256
+# bytes (acknowledgements, requests) pass beside the shaper: a drive moves data. Sockets hold little, or what waits for
+# the drive would seem lost to TCP and be sent again. `eth0` needs a classful root for the filter of what it sends.
+DRIVES = """
+set -e
+gateway=$1; rate=$2; burst=$3; queue=$4; shift 4
+echo 1 > /proc/sys/net/ipv4/ip_forward
+control=$(cat /proc/sys/net/ipv4/tcp_congestion_control)
+ip link add drives type bridge stp_state 0 mcast_snooping 0
+ip addr add "$gateway/24" dev drives
+ip link set drives up
+while [ $# -gt 0 ]; do
+    ip netns add "$1"
+    ip link add "$1" type veth peer name eth0 netns "$1"
+    ip link set "$1" master drives
+    ip link set "$1" up
+    ip -n "$1" -batch - << END
+link set lo up
+addr add $2/24 dev eth0
+link add shaper type ifb
+link set shaper up
+link set eth0 up
+route add default via $gateway
+END
+    tc -n "$1" -batch - << END
+qdisc add dev shaper root handle 1: htb default 1
+class add dev shaper parent 1: classid 1:1 htb rate ${rate}bit ceil ${rate}bit burst $burst cburst $burst quantum 15140
+qdisc add dev shaper parent 1:1 handle 10: bfifo limit $queue
+qdisc add dev eth0 root handle 1: htb
+qdisc add dev eth0 handle ffff: ingress
+filter add dev eth0 parent 1: protocol ip prio 1 u32 match u16 0 0xff00 at 2 flowid 1:
+filter add dev eth0 parent ffff: protocol ip prio 1 u32 match u16 0 0xff00 at 2 flowid 1:
+filter add dev eth0 parent 1: protocol ip prio 2 u32 match u32 0 0 action mirred egress redirect dev shaper
+filter add dev eth0 parent ffff: protocol ip prio 2 u32 match u32 0 0 action mirred egress redirect dev shaper
+END
+    nsenter "--net=/run/netns/$1" sh -c '
+        echo 4096 65536 131072 > /proc/sys/net/ipv4/tcp_rmem; echo 4096 65536 65536 > /proc/sys/net/ipv4/tcp_wmem
+        echo "$1" > /proc/sys/net/ipv4/tcp_congestion_control; echo 1 > /proc/sys/net/ipv4/tcp_no_metrics_save
+    ' sh "$control"
+    shift 2
+done
+"""
+
+NO_DRIVES = """
+for name in "$@"; do ip netns delete "$name"; rm -f "/run/netns/$name"; done 2>/dev/null
+ip link delete drives 2>/dev/null
+true
+"""
+
+SHAPER_TRIAL = """
+ip link add name wire0 type veth peer name wire1 && ip link add shaper type ifb && ip link set wire0 up &&
+tc qdisc add dev shaper root handle 1: htb default 1 && tc qdisc add dev wire0 handle ffff: ingress &&
+tc filter add dev wire0 parent ffff: protocol ip prio 2 u32 match u32 0 0 action mirred egress redirect dev shaper
+"""
+
+SET_LAYOUT = "import os, sys; os.makedirs(sys.argv[1], exist_ok=True); " \
+    "os.setxattr(sys.argv[1], 'ceph.dir.layout', sys.argv[2].encode())"  # fmt: skip
+
+QUIET = ("ms", "mon", "monc", "osd", "paxos", "auth", "objecter", "objectcacher", "client", "filer", "journaler",
+         "mds", "mds_balancer", "mds_log", "mds_migrator", "rocksdb", "memdb", "throttle", "timer", "finisher",
+         "optracker", "objclass", "heartbeatmap", "perfcounter", "bluestore", "crush", "context", "asok", "mgrc",
+         "buffer", "filestore", "fuse", "rados", "leveldb")  # fmt: skip
+"""Ceph's subsystems whose debug messages are not even gathered: errors are logged all the same."""
+
+
+def available() -> str:
+    """Why CephFS cannot be had here, with the remedy, in one line; empty when it can."""
+    missing = [program for program in PROGRAMS if shutil.which(program) is None]
+    if missing:
+        packages = " ".join(dict.fromkeys(PROGRAMS[program] for program in missing))
+        return f"missing: {', '.join(missing)}; install {packages}"
+    try:
+        os.close(os.open("/dev/fuse", os.O_RDWR))
+    except OSError as error:
+        return f"/dev/fuse: {error.strerror}; as root: modprobe fuse; chmod 666 /dev/fuse"
+    if _fails([PYTHON, "-c", "import rados"]):
+        return f"{PYTHON} has no module rados; install python3-rados"
+    if _fails(["unshare", "--user", "--map-root-user", "--net", "sh", "-c", SHAPER_TRIAL]):
+        return "the kernel cannot shape drives; as root: modprobe ifb act_mirred cls_u32 sch_ingress sch_htb"
+    return ""
+
+
+def _fails(argv: Sequence[str]) -> bool:
+    try:
+        return subprocess.run(argv, capture_output=True, stdin=subprocess.DEVNULL, timeout=20).returncode != 0
+    except (OSError, subprocess.TimeoutExpired):
+        return True
+
+
+def stripe_unit(full_scale: float, k: float = 1.0) -> int:
+    """The nearest stripe size in bytes that CephFS can have, not below full_scale / k."""
+    return max(1, math.ceil(full_scale / k / LEAST_STRIPE)) * LEAST_STRIPE
+
+
+def layout_text(stripe_count: int, stripe_size: int, osts: int) -> str:
+    """CephFS's words for a layout. Raises UserError for one that it cannot have."""
+    if not 1 <= stripe_count <= osts:
+        raise UserError(f"cephfs: stripe_count is {stripe_count}, expected 1 to {osts}, the number of OSTs")
+    if stripe_size < LEAST_STRIPE or stripe_size % LEAST_STRIPE or stripe_size > LARGEST_OBJECT:
+        raise UserError(f"cephfs: stripe_size is {stripe_size} bytes, expected a multiple of {LEAST_STRIPE}")
+    size = LARGEST_OBJECT // stripe_size * stripe_size
+    return f"stripe_unit={stripe_size} stripe_count={stripe_count} object_size={size} pool=ost"
+
+
+@dataclass(frozen=True)
+class Ost:
+    """One object store: its number, the host that it is on, its network namespace there, its address."""
+
+    number: int
+    host: Host
+    address: str
+
+    @property
+    def name(self) -> str:
+        return f"ost{self.number + 1}"
+
+
+@dataclass(frozen=True)
+class MountOptions:
+    """What a client may hold: bytes not yet written, bytes read ahead."""
+
+    max_dirty: int
+    readahead: int
+
+    def argv(self) -> list[str]:
+        """The mount's command-line options. Raises UserError for a size below 0."""
+        for name, value in vars(self).items():
+            if value < 0:
+                raise UserError(f"cephfs: {name} is {value} bytes, expected 0 or more")
+        # Lustre sends what it has as soon as it fills one request, not when the client's memory is full.
+        options = {
+            "client_oc_max_dirty": self.max_dirty,
+            "client_oc_target_dirty": min(self.max_dirty // 2, LEAST_STRIPE),
+            "client_oc_size": max(64 * 2**20, 4 * (self.max_dirty + self.readahead)),
+            "client_readahead_min": self.readahead,
+            "client_readahead_max_bytes": self.readahead,
+            "client_readahead_max_periods": 1024 if self.readahead else 0,
+        }
+        return [f"--{name}={value}" for name, value in options.items()]
+
+
+def configuration(fsid: str, monitor: str, osts: Sequence[Ost], folders: Mapping[str, str]) -> bytes:
+    """ceph.conf. `folders` maps each daemon (mon.a, mds.a, osd.0, …) to its data folder."""
+    common: dict[str, object] = {
+        "fsid": fsid,
+        "mon host": f"[v2:{monitor}:3300/0]",
+        "auth cluster required": "none",
+        "auth service required": "none",
+        "auth client required": "none",
+        "ms bind msgr1": False,
+        "ms async op threads": 1,
+        "ms bind retry delay": 1,
+        "admin socket": "",
+        "log to file": False,
+        "log to stderr": True,
+        "err to stderr": True,
+        "mon cluster log to file": False,
+        # A cluster of one of everything, quick to form.
+        "osd pool default size": 1,
+        "osd pool default min size": 1,
+        "osd pool default pg autoscale mode": "off",
+        "osd crush chooseleaf type": 0,
+        "osd crush update on start": False,
+        "mon allow pool size one": True,
+        "mon warn on pool no redundancy": False,
+        "mon data avail crit": 0,
+        "mon data avail warn": 0,
+        "mon max pg per osd": 1000,
+        "paxos propose interval": 0.02,
+        "paxos min wait": 0.01,
+        "mon tick interval": 1,
+        "mds beacon interval": 1,
+        "mds tick interval": 1,
+        # A slow drive is not a dead one: whoever ends is seen by its process.
+        "mds beacon grace": 3600,
+        "osd heartbeat grace": 3600,
+        "osd heartbeat interval": 60,
+        "mon osd report timeout": 36000,
+        "mds session timeout": 3600,
+        "mds session autoclose": 36000,
+        # Files take their numbers in turn over all clients, and with them the OSTs (src/ceph/placement.c).
+        "mds client prealloc inos": 0,
+        "osd objectstore": "memstore",
+        "memstore device bytes": 2**34,
+        "osd max object size": 2 * LARGEST_OBJECT,
+        "osd op num shards": 1,
+        "osd op num threads per shard": 1,
+        "osd op queue": "wpq",
+        "osd min pg log entries": 10,
+        "osd max pg log entries": 100,
+        "osd class load list": "",
+        "osd scrub begin hour": 0,
+        "osd scrub min interval": 1e8,
+        "osd scrub max interval": 1e9,
+        "osd deep scrub interval": 1e9,
+        # The kernel's cache is dropped through FUSE: a user namespace may not remount.
+        "client try dentry invalidate": True,
+        "client die on failed dentry invalidate": False,
+        "client die on failed remount": False,
+    }
+    lines = ["[global]"]
+    lines += [f"{name} = {str(value).lower() if isinstance(value, bool) else value}" for name, value in common.items()]
+    lines += [f"debug {subsystem} = 0/0" for subsystem in QUIET]
+    kinds = {"mon": "mon data", "mds": "mds data", "osd": "osd data"}
+    for daemon, folder in folders.items():
+        lines += [f"[{daemon}]", f"{kinds[daemon[:3]]} = {folder}"]
+    for ost in osts:
+        lines += [f"[osd.{ost.number}]", f"public addr = {ost.address}"]
+    return ("\n".join(lines) + "\n").encode()
+
+
+class CephFs:
+    """A running CephFS. `ost_rate` is what one OST reads and writes together, bytes/s, already divided by k."""
+
+    def __init__(self, testbed: Testbed, ost_rate: float, logs: Path, osts_per_oss: int = 4, stripe_count: int = 1,
+                 stripe_size: int = 2**20, max_dirty: int = 32 * 2**20, readahead: int = 8 * 2**20,
+                 clients: Sequence[Host] | None = None) -> None:  # fmt: skip
+        self.testbed, self.ost_rate, self.logs, self.mount = testbed, ost_rate, logs, MOUNT
+        self.stripes = (stripe_count, stripe_size)
+        self.options = MountOptions(max_dirty, readahead)
+        self.mds_host, self.oss_hosts = testbed.by_role("mds")[0], testbed.by_role("oss")
+        servers = [self.mds_host, *self.oss_hosts]
+        self.clients = [host for host in testbed.hosts if host not in servers] if clients is None else list(clients)
+        self.osts = [
+            Ost(server * osts_per_oss + place, host, f"10.78.{server + 1}.{place + 1}")
+            for server, host in enumerate(self.oss_hosts)
+            for place in range(osts_per_oss)
+        ]
+        layout_text(stripe_count, stripe_size, len(self.osts))  # refuse now what CephFS would refuse later
+        if ost_rate <= 0 or not self.clients:
+            raise UserError(f"cephfs: {len(self.clients)} clients at {ost_rate} bytes/s an OST, expected more than 0")
+        self.daemons: dict[str, Process] = {}
+        self.mounts: dict[str, Process] = {}
+        self.start_seconds = 0.0
+        self.first_failure = ""
+        """Why the first start failed, when a second one was needed."""
+
+    # -- life ---------------------------------------------------------------------------------------------
+
+    def __enter__(self) -> CephFs:
+        self.start()
+        return self
+
+    def __exit__(self, *exception) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Bring everything up, mount it and see each OST store and give back data; a second try when the first fails.
+
+        Raises UserError when this machine cannot run CephFS, ProcessDied with the name and the log's end of the
+        daemon that died, TimeoutError likewise.
+        """
+        lacking = available()
+        if lacking:
+            raise UserError(f"cephfs: {lacking}")
+        for attempt in (1, 2):
+            begin = time.monotonic()
+            try:
+                self._start()
+                break
+            except (ProcessDied, CommandFailed, TimeoutError) as error:
+                self.stop()
+                if attempt == 2:
+                    raise
+                self.first_failure = str(error)
+            except BaseException:
+                self.stop()
+                raise
+        self.start_seconds = time.monotonic() - begin
+
+    def _start(self) -> None:
+        metadata = Ost(len(self.osts), self.mds_host, self.mds_host.address)
+        folders = {"mon.a": f"{self.mds_host.folder}/ceph/mon", "mds.a": f"{self.mds_host.folder}/ceph/mds"}
+        folders |= {f"osd.{ost.number}": f"{ost.host.folder}/ceph/{ost.name}" for ost in [*self.osts, metadata]}
+        self.fsid = str(uuid.uuid4())
+        self.testbed.share(PLACEMENT, compiled_placement())
+        self.testbed.share(
+            CONFIGURATION, configuration(self.fsid, self.mds_host.address, [*self.osts, metadata], folders)
+        )
+        identities = {ost.number: str(uuid.uuid4()) for ost in [*self.osts, metadata]}
+        plan = {
+            "configuration": CONFIGURATION,
+            "roots": {"ost": {ost.number: identities[ost.number] for ost in self.osts},
+                      "mdt": {metadata.number: identities[metadata.number]}},
+            "metadata": "mdt",
+            "data": "ost",
+        }  # fmt: skip
+        with ThreadPoolExecutor(max_workers=4) as pool:
+            monitor = pool.submit(self._start_monitor, folders["mon.a"], plan)
+            others = [pool.submit(self._make_drives, server) for server in range(len(self.oss_hosts))]
+            others += [pool.submit(self._make_osd, ost, identities[ost.number], folders)
+                       for ost in [*self.osts, metadata]]  # fmt: skip
+            others += [pool.submit(self._make_client, host) for host in self.testbed.hosts]
+            commands = monitor.result()
+            for other in others:
+                other.result()
+        self._await(commands, r"^created$")
+        for ost in self.osts:
+            self._start_osd(ost, ost.name, ["nsenter", f"--net=/run/netns/{ost.name}", "--"])
+        self._start_osd(metadata, "mdt", [])
+        self._start_daemon("mds", self.mds_host, ["ceph-mds", "-f", "-i", "a"], "metadata server")
+        self._await(commands, r"^ready$")
+        commands.popen.wait(timeout=10)
+        self._mount(self.clients)
+        self._prove()
+        self.layout("", *self.stripes)
+
+    def _start_monitor(self, folder: str, plan: Mapping) -> Process:
+        self.mds_host.run(["mkdir", "-p", folder, f"{self.mds_host.folder}/ceph/mds"]).check()
+        self.mds_host.run(["ceph-mon", "-c", CONFIGURATION, "-i", "a", "--mkfs"]).check()
+        self._start_daemon("mon", self.mds_host, ["ceph-mon", "-f", "-i", "a"], "monitor")
+        commands = self.mds_host.start(
+            [PYTHON, "-c", COMMANDS.read_text(encoding="utf-8")],
+            self.logs / "ceph-commands.log", name="making of the file system", stdin=subprocess.PIPE,
+        )  # fmt: skip
+        commands.popen.stdin.write(json.dumps(plan).encode())
+        commands.popen.stdin.close()
+        return commands
+
+    def _make_drives(self, server: int) -> None:
+        host = self.oss_hosts[server]
+        rate = self.ost_rate * 8 * FRAMING
+        pairs = [part for ost in self.osts if ost.host is host for part in (ost.name, ost.address)]
+        numbers = [str(int(rate)), str(burst_bytes(rate / 1e6)), str(DRIVE_QUEUE)]
+        host.run(["sh", "-c", DRIVES, "drives", f"10.78.{server + 1}.254", *numbers, *pairs]).check()
+
+    def _make_osd(self, ost: Ost, identity: str, folders: Mapping[str, str]) -> None:
+        number = str(ost.number)
+        ost.host.run(["mkdir", "-p", folders[f"osd.{number}"]]).check()
+        ost.host.run(["ceph-osd", "-c", CONFIGURATION, "-i", number, "--mkfs", "--no-mon-config",
+                      f"--osd-uuid={identity}"]).check()  # fmt: skip
+
+    def _make_client(self, host: Host) -> None:
+        """Ways to the OSTs, and a place for the mount."""
+        routes = [f"route replace 10.78.{server + 1}.0/24 via {oss.address}"
+                  for server, oss in enumerate(self.oss_hosts) if oss is not host]  # fmt: skip
+        host.run(["ip", "-batch", "-"], stdin="\n".join(routes).encode()).check()
+        host.run(["mkdir", "-p", MOUNT]).check()
+
+    def _environment(self) -> dict[str, str]:
+        return {"LD_PRELOAD": PLACEMENT, "WHITEWIRE_OSTS": str(len(self.osts))}
+
+    def _start_daemon(self, key: str, host: Host, argv: Sequence[str], name: str, prefix: Sequence[str] = ()) -> None:
+        full = [*prefix, argv[0], "-c", CONFIGURATION, *argv[1:]]
+        self.daemons[key] = host.start(full, self.logs / f"{key}.log", self._environment(), f"CephFS {name}")
+
+    def _start_osd(self, ost: Ost, key: str, prefix: Sequence[str]) -> None:
+        self._start_daemon(
+            key, ost.host, ["ceph-osd", "-f", "-i", str(ost.number)], f"{key} on {ost.host.name}", prefix
+        )
+
+    def _await(self, process: Process, pattern: str, timeout: float = 60.0) -> None:
+        """Wait for a line of a process's output, and name whichever daemon dies meanwhile."""
+        deadline = time.monotonic() + timeout
+        while True:
+            try:
+                process.wait_ready(f"(?m){pattern}", timeout=0.2)
+                return
+            except TimeoutError:
+                self.check()
+                if time.monotonic() > deadline:
+                    raise
+
+    def _mount(self, hosts: Sequence[Host]) -> None:
+        for host in hosts:
+            argv = ["ceph-fuse", "-f", "-c", CONFIGURATION, "-n", f"client.{host.name}", *self.options.argv(), MOUNT]
+            self.mounts[host.name] = host.start(
+                argv, self.logs / f"mount-{host.name}.log", self._environment(), f"CephFS mount on {host.name}"
+            )
+        for host in hosts:
+            self._await(self.mounts[host.name], r"starting fuse")
+
+    def _unmount(self, host: Host) -> None:
+        process = self.mounts.pop(host.name, None)
+        if process is not None:
+            process.stop(timeout=20)
+        host.run(["umount", "--lazy", MOUNT])
+
+    def _prove(self) -> None:
+        """Write one stripe to each OST and see that it came to that one."""
+        before, name = self.drive_bytes(), f"{MOUNT}/.proof"
+        self.layout(".proof", len(self.osts), LEAST_STRIPE)
+        size = len(self.osts) * LEAST_STRIPE
+        self.clients[0].run(["dd", "if=/dev/zero", f"of={name}/file", f"bs={size}", "count=1", "conv=fsync"]).check()
+        after = self.drive_bytes()
+        self.clients[0].run(["rm", "-rf", name]).check()
+        uneven = [ost for ost in after if not 0.9 * LEAST_STRIPE < after[ost] - before[ost] < 1.9 * LEAST_STRIPE]
+        if uneven:
+            raise CommandFailed(f"cephfs: stripes are not spread evenly: {', '.join(uneven)} got another share")
+
+    def stop(self) -> None:
+        for process in self.processes().values():
+            process.kill()
+        self.daemons, self.mounts = {}, {}
+        for host in self.clients:
+            host.run(["umount", "--lazy", MOUNT])
+        for host in self.oss_hosts:
+            names = [ost.name for ost in self.osts if ost.host is host]
+            host.run(["sh", "-c", NO_DRIVES, "drives", *names])
+        for host in [self.mds_host, *self.oss_hosts]:
+            host.run(["rm", "-rf", f"{host.folder}/ceph"])
+
+    def check(self) -> None:
+        """Raise ProcessDied, with the name and the end of the log, when a daemon or a mount has ended."""
+        for process in self.processes().values():
+            process.check()
+
+    def dead(self) -> list[str]:
+        """Names of the daemons and mounts that have ended."""
+        return [process.name for process in self.processes().values() if not process.alive]
+
+    def processes(self) -> dict[str, Process]:
+        """Every process: mon, mds, mdt, ost1, …, and mount-<host>."""
+        return self.daemons | {f"mount-{name}": process for name, process in self.mounts.items()}
+
+    # -- use ----------------------------------------------------------------------------------------------
+
+    def path(self, path: str) -> str:
+        """A path below the mount, given relative to it or in full. Raises UserError for one elsewhere."""
+        full = os.path.normpath(os.path.join(MOUNT, path))
+        if full != MOUNT and not full.startswith(f"{MOUNT}/"):
+            raise UserError(f"cephfs: {path} is not below {MOUNT}")
+        return full
+
+    def layout(self, path: str, stripe_count: int, stripe_size: int) -> str:
+        """Set the stripes of files that will be made in a folder (made if it isn't there); what was set, in words."""
+        words = layout_text(stripe_count, stripe_size, len(self.osts))
+        self.clients[0].run([PYTHON, "-c", SET_LAYOUT, self.path(path), words]).check()
+        return words
+
+    def remount(self, max_dirty: int | None = None, readahead: int | None = None,
+                hosts: Sequence[Host] | None = None) -> float:  # fmt: skip
+        """Mount anew with other settings, with empty caches in any case; seconds taken."""
+        begin = time.monotonic()
+        changes = {"max_dirty": max_dirty, "readahead": readahead}
+        self.options = replace(self.options, **{name: value for name, value in changes.items() if value is not None})
+        again = self.clients if hosts is None else list(hosts)
+        self._on_all(self._unmount, again)
+        self._mount(again)
+        return time.monotonic() - begin
+
+    def remove(self, path: str) -> None:
+        """Delete a path and all below it."""
+        full = self.path(path)
+        if full == MOUNT:
+            raise UserError("cephfs: the root is not removed")
+        self.clients[0].run(["rm", "-rf", full]).check()
+
+    def drive_bytes(self) -> dict[str, int]:
+        """For each OST, bytes that its drive has moved since the start, frames and both directions."""
+
+        def moved(host: Host) -> dict[str, int]:
+            script = 'for n in "$@"; do tc -n "$n" -s -j qdisc show dev shaper; done'
+            mine = [ost.name for ost in self.osts if ost.host is host]
+            lines = host.run(["sh", "-c", script, "sh", *mine]).check().stdout.decode().splitlines()
+            shown = [queue for line in lines if line.strip() for queue in json.loads(line)]
+            roots = [queue["bytes"] for queue in shown if queue.get("root")]
+            return dict(zip(mine, roots, strict=True))
+
+        found = self._on_all(moved, self.oss_hosts)
+        return {name: count for part in found for name, count in part.items()}
+
+    @staticmethod
+    def _on_all(action: Callable, hosts: Sequence[Host]) -> list:
+        with ThreadPoolExecutor(max_workers=4) as pool:
+            return list(pool.map(action, hosts))
+
+
+def compiled_placement() -> bytes:
+    """src/ceph/placement.c as a shared library."""
+    with tempfile.TemporaryDirectory() as folder:
+        library = Path(folder) / "libplacement.so"
+        argv = ["gcc", "-std=gnu11", "-O2", "-shared", "-fPIC", "-o", str(library), str(PLACEMENT_SOURCE), "-ldl"]
+        done = subprocess.run(argv, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise UserError(f"cephfs: {PLACEMENT_SOURCE} does not compile: {done.stderr.strip()[-300:]}")
+        return library.read_bytes()

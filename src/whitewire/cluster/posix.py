@@ -1,0 +1,127 @@
+"""A file system that a site has mounted on all hosts at the same path: Lustre, NFS, GPFS or another of POSIX."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Sequence
+
+from whitewire.errors import UserError
+from whitewire.testbed.base import Host, Process, Testbed
+
+
+class Posix:
+    """A folder of our own below `path`, made at the start and removed at the end; nothing else is touched.
+
+    `hosts` are those that use it (default: all of the testbed). After the start `kind` is the file system's type as
+    the first host's `stat` names it, `layouts` what was set for each folder (empty where there are no stripes).
+    """
+
+    def __init__(self, testbed: Testbed, path: str, hosts: Sequence[Host] | None = None) -> None:
+        if not os.path.isabs(path):
+            raise UserError(f"posix: {path} is not an absolute path")
+        self.testbed, self.base = testbed, os.path.normpath(path)
+        self.hosts = list(testbed.hosts if hosts is None else hosts)
+        self.mount = f"{self.base}/whitewire-{uuid.uuid4().hex[:12]}"
+        self.kind, self.layouts = "", {}
+        self.started = False
+
+    # -- life ---------------------------------------------------------------------------------------------
+
+    def __enter__(self) -> Posix:
+        self.start()
+        return self
+
+    def __exit__(self, *exception) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Make the folder and see that all hosts share it. Raises UserError, naming the host, when they don't."""
+        first = self.hosts[0]
+        made = first.run(["mkdir", self.mount])
+        if made.status != 0:
+            raise UserError(f"posix: {first.name} cannot make a folder in {self.base}: {_said(made.stderr)}")
+        self.started = True
+        try:
+            self._see_each_other()
+            self.kind = first.run(["stat", "-f", "-c", "%T", self.mount]).check().stdout.decode().strip()
+        except BaseException:
+            self.stop()
+            raise
+
+    def _see_each_other(self) -> None:
+        """Each host writes a file that every other one reads."""
+        for writer in self.hosts:
+            name, content = f"{self.mount}/.seen-by-{writer.name}", uuid.uuid4().hex.encode()
+            done = writer.run(["dd", f"of={name}", "status=none", "conv=fsync"], stdin=content)
+            if done.status != 0:
+                raise UserError(f"posix: {writer.name} cannot write to {self.mount}: {_said(done.stderr)}")
+            for reader in self.hosts:
+                if reader.run(["cat", name]).stdout != content:
+                    raise UserError(
+                        f"posix: {reader.name} does not see what {writer.name} wrote to {self.base}; "
+                        "mount one shared file system there on all hosts"
+                    )
+            writer.run(["rm", name]).check()
+
+    def stop(self) -> None:
+        """Remove the folder and all that is in it."""
+        if self.started:
+            self.hosts[0].run(["rm", "-rf", "--one-file-system", self.mount]).check()
+            self.started = False
+
+    def check(self) -> None:
+        """Raise UserError when the folder is gone from a host: no daemon of ours stands behind it."""
+        for host in self.hosts:
+            if host.run(["test", "-d", self.mount]).status != 0:
+                raise UserError(f"posix: {self.mount} is gone from {host.name}")
+
+    def dead(self) -> list[str]:
+        return []
+
+    def processes(self) -> dict[str, Process]:
+        return {}
+
+    # -- use ----------------------------------------------------------------------------------------------
+
+    def path(self, path: str) -> str:
+        """A path below our folder, given relative to it or in full. Raises UserError for one elsewhere."""
+        full = os.path.normpath(os.path.join(self.mount, path))
+        if full != self.mount and not full.startswith(f"{self.mount}/"):
+            raise UserError(f"posix: {path} is not below {self.mount}")
+        return full
+
+    def layout(self, path: str, stripe_count: int, stripe_size: int) -> str:
+        """Make a folder and, on Lustre, set the stripes of files that will be made in it; what was set, in words."""
+        full, first = self.path(path), self.hosts[0]
+        first.run(["mkdir", "-p", full]).check()
+        words = ""
+        if self.kind == "lustre" and first.run(["lfs", "--version"]).status == 0:
+            argv = ["lfs", "setstripe", "--stripe-count", str(stripe_count), "--stripe-size", str(stripe_size), full]
+            first.run(argv).check()
+            words = " ".join(argv[1:-1])
+        self.layouts[full] = words
+        return words
+
+    def remove(self, path: str) -> None:
+        """Delete a path and all below it."""
+        full = self.path(path)
+        if full == self.mount:
+            raise UserError("posix: the folder itself is removed by stop()")
+        self.hosts[0].run(["rm", "-rf", "--one-file-system", full]).check()
+
+    def free(self) -> int:
+        """Bytes that an ordinary user may still write."""
+        shown = self.hosts[0].run(["stat", "-f", "-c", "%a %S", self.mount]).check().stdout.split()
+        return int(shown[0]) * int(shown[1])
+
+    def need(self, size: int) -> None:
+        """Raise UserError when less than `size` bytes are free."""
+        free = self.free()
+        if free < size:
+            raise UserError(f"posix: {free / 1e9:.1f} GB free on {self.base}, {size / 1e9:.1f} GB are needed")
+
+
+def _said(output: bytes) -> str:
+    lines = output.decode(errors="replace").strip().splitlines()
+    return lines[-1] if lines else "no message"

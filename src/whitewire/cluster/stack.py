@@ -1,0 +1,65 @@
+"""All services of one measurement, up together: HDFS, and where an experiment needs them YARN and CephFS."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from whitewire.cluster.cephfs import CephFs
+from whitewire.cluster.hadoop import Resident
+from whitewire.cluster.hdfs import Hdfs
+from whitewire.cluster.yarn import Yarn
+from whitewire.testbed.base import Process, Testbed
+
+
+class Stack:
+    """The services by name; `yarn` and `cephfs` are None where no run needs them.
+
+    `made` remembers inputs that runs share, `floors` the seconds that a job of a kind takes on almost no data.
+    """
+
+    def __init__(self, hdfs: Hdfs, yarn: Yarn | None = None, cephfs: CephFs | None = None) -> None:
+        self.hdfs, self.yarn, self.cephfs = hdfs, yarn, cephfs
+        self.made: set[Any] = set()
+        self.floors: dict[Any, dict[str, float]] = {}
+
+    @property
+    def testbed(self) -> Testbed:
+        return self.hdfs.testbed
+
+    @property
+    def logs(self) -> Path:
+        return self.hdfs.logs
+
+    @property
+    def clients(self) -> list[Resident]:
+        return self.hdfs.clients
+
+    @property
+    def _services(self) -> list[Hdfs | Yarn | CephFs]:
+        return [service for service in (self.hdfs, self.yarn, self.cephfs) if service is not None]
+
+    @property
+    def start_seconds(self) -> dict[str, float]:
+        return {type(service).__name__.lower(): service.start_seconds for service in self._services}
+
+    def start(self) -> None:
+        """Start one service after the other; the first that fails ends it (ProcessDied, TimeoutError, UserError)."""
+        self.made.clear()
+        for service in self._services:
+            service.start()
+
+    def stop(self) -> None:
+        for service in reversed(self._services):
+            service.stop()
+
+    def check(self) -> None:
+        """Raise ProcessDied, with the name and the end of the log, when any daemon or client has ended."""
+        for service in self._services:
+            service.check()
+
+    def dead(self) -> list[str]:
+        return [name for service in self._services for name in service.dead()]
+
+    def processes(self) -> dict[str, Process]:
+        return {name: process for service in self._services for name, process in service.processes().items()}

@@ -1,0 +1,248 @@
+"""YARN beside a running HDFS: ResourceManager and history server on the NameNode's host, a NodeManager a worker."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from whitewire.cluster.hadoop import Installation
+from whitewire.cluster.hdfs import PORT, Hdfs
+from whitewire.drives import Drive
+from whitewire.parsers.history import several
+from whitewire.testbed.base import Host, Process, Testbed
+
+RESOURCE_MANAGER = "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"
+NODE_MANAGER = "org.apache.hadoop.yarn.server.nodemanager.NodeManager"
+HISTORY_SERVER = "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer"
+HISTORY_PORT = 19888
+VIEW = "viewfs://whitewire/"
+"""The file system that jobs take as theirs (fs.defaultFS)."""
+NODE_MIB, AM_MIB, TASK_MIB = 1152, 384, 256
+"""Memory that a NodeManager offers, and what a job's ApplicationMaster and each of its tasks ask for."""
+HEAPS_MIB = {"am": 192, "map": 144, "reduce": 144}
+INHERITED = ("JAVA_HOME", "LD_PRELOAD", "WHITEWIRE_DRIVES", "WHITEWIRE_DRIVE_RATE", "WHITEWIRE_DRIVE_ACCESS",
+             "WHITEWIRE_DRIVE_CHUNK", "WHITEWIRE_DRIVE_CACHE")  # fmt: skip
+"""What containers inherit of their NodeManager's environment: the drive model holds their files too."""
+
+CAPACITY = {
+    "yarn.scheduler.capacity.root.queues": "default",
+    "yarn.scheduler.capacity.root.default.capacity": 100,
+    "yarn.scheduler.capacity.maximum-am-resource-percent": 1.0,
+    # One container a heartbeat: tasks spread over the hosts instead of filling the first.
+    "yarn.scheduler.capacity.per-node-heartbeat.multiple-assignments-enabled": False,
+    "yarn.scheduler.capacity.node-locality-delay": 5,
+    "yarn.scheduler.capacity.resource-calculator": "org.apache.hadoop.yarn.util.resource.DefaultResourceCalculator",
+}
+
+
+def settings(folder: str, configuration: str) -> dict[str, object]:
+    """yarn-site and mapred-site values. What is not named here is Hadoop's default.
+
+    `folder` is a path that every host sees: job files go there and not over the links, because their size does not
+    shrink with k (a job.xml is 200 kB whatever the data).
+    """
+    return {
+        "yarn.resourcemanager.hostname": "namenode",
+        "yarn.resourcemanager.connect.retry-interval.ms": 200,
+        "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": 200,
+        "yarn.resourcemanager.am.max-attempts": 1,
+        "yarn.nodemanager.aux-services": "mapreduce_shuffle",
+        "yarn.nodemanager.resource.memory-mb": NODE_MIB,
+        "yarn.nodemanager.resource.cpu-vcores": 8,
+        "yarn.scheduler.minimum-allocation-mb": 128,
+        "yarn.nodemanager.vmem-check-enabled": False,
+        "yarn.nodemanager.pmem-check-enabled": False,
+        "yarn.nodemanager.container-monitor.enabled": False,
+        "yarn.nodemanager.disk-health-checker.enable": False,
+        "yarn.nodemanager.local-dirs": "${whitewire.local}",
+        "yarn.nodemanager.log-dirs": "/tmp/containers",
+        "yarn.nodemanager.env-whitelist": ",".join(INHERITED),
+        "yarn.nodemanager.sleep-delay-before-sigkill.ms": 50,
+        # What a job needs is on every host's own class path; see args().
+        "yarn.application.classpath": configuration,
+        "mapreduce.application.classpath": configuration,
+        "mapreduce.framework.name": "yarn",
+        "mapreduce.jobhistory.address": "namenode:10020",
+        "mapreduce.jobhistory.webapp.address": f"namenode:{HISTORY_PORT}",
+        # A job's view of the file systems: HDFS, but for job files and histories, which are in `folder`.
+        "fs.viewfs.mounttable.whitewire.linkFallback": f"hdfs://namenode:{PORT}/",
+        "fs.viewfs.mounttable.whitewire.link./jobs": f"file://{folder}",
+        "mapreduce.jobhistory.done-dir": "/jobs/done",
+        "mapreduce.jobhistory.intermediate-done-dir": "/jobs/ended",
+        "mapreduce.jobhistory.move.interval-ms": 500,
+        "yarn.app.mapreduce.am.staging-dir": "/jobs/staging",
+        "yarn.app.mapreduce.am.resource.mb": AM_MIB,
+        "mapreduce.map.memory.mb": TASK_MIB,
+        "mapreduce.reduce.memory.mb": TASK_MIB,
+        "yarn.app.mapreduce.am.command-opts": f"@{configuration}/am.args",
+        "mapreduce.map.java.opts": f"@{configuration}/map.args",
+        "mapreduce.reduce.java.opts": f"@{configuration}/reduce.args",
+        "mapreduce.task.io.sort.mb": 16,
+        # Short jobs: ask often, so that waiting for the next question is no part of the time.
+        "yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms": 200,
+        "mapreduce.client.progressmonitor.pollinterval": 100,
+        "mapreduce.client.completion.pollinterval": 100,
+        # A task that fails makes the run invalid instead of being done again unseen.
+        "mapreduce.map.maxattempts": 1,
+        "mapreduce.reduce.maxattempts": 1,
+        "mapreduce.map.speculative": False,
+        "mapreduce.reduce.speculative": False,
+    }
+
+
+def view(folder: str, mounted: bool) -> dict[str, object]:
+    """Settings of a job that say which file system is its own: HDFS, or one that every host has mounted."""
+    if not mounted:
+        return {"fs.defaultFS": VIEW}
+    return {
+        "fs.defaultFS": "file:///",
+        "yarn.app.mapreduce.am.staging-dir": f"{folder}/staging",
+        "mapreduce.jobhistory.intermediate-done-dir": f"{folder}/ended",
+        "mapreduce.jobhistory.done-dir": f"{folder}/done",
+    }
+
+
+class Yarn:
+    """A running YARN with its history server; `hdfs` is up already and its site.xml holds settings() too."""
+
+    def __init__(self, testbed: Testbed, installation: Installation, hdfs: Hdfs, drive: Drive, logs: Path,
+                 folder: str, class_lists: bool = False) -> None:  # fmt: skip
+        self.testbed, self.installation, self.hdfs, self.drive = testbed, installation, hdfs, drive
+        self.logs, self.folder, self.class_lists = logs, folder, class_lists
+        self.master = testbed.by_role("namenode")[0]
+        self.workers = testbed.by_role("datanode")
+        self.daemons: dict[str, Process] = {}
+        self.start_seconds = 0.0
+
+    # -- life ---------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start everything and wait until each NodeManager has registered and the history server answers.
+
+        Raises ProcessDied with the end of the log of the daemon that died, TimeoutError likewise.
+        """
+        begin = time.monotonic()
+        self.master.run(["mkdir", "-p", *(f"{self.folder}/{name}" for name in ("staging", "done", "ended"))]).check()
+        self.master.run(["chmod", "-R", "1777", self.folder]).check()
+        for name, content in self._files().items():
+            self.testbed.share(f"{self.installation.configuration}/{name}", content)
+        self._daemon(self.master, RESOURCE_MANAGER, "resourcemanager", 192, {})
+        with ThreadPoolExecutor(max_workers=4) as pool:
+            list(pool.map(self._start_worker, self.workers))
+        self._daemon(self.master, HISTORY_SERVER, "historyserver", 192, {}, arguments=[f"-Dfs.defaultFS={VIEW}"])
+        self._wait("resourcemanager", r"NodeManager from node \S+?\(cmPort: \d+ httpPort: \d+\) registered",
+                   len(self.workers))  # fmt: skip
+        self._wait("historyserver", r"Started ServerConnector@|Web app jobhistory started", 1)
+        self.start_seconds = time.monotonic() - begin
+
+    def _files(self) -> dict[str, bytes]:
+        from whitewire.cluster.hadoop import site_xml
+
+        found = {"capacity-scheduler.xml": site_xml(CAPACITY)}
+        for kind, heap in HEAPS_MIB.items():
+            found[f"{kind}.args"] = "\n".join(self._args(kind, heap)).encode()
+        return found
+
+    def _args(self, kind: str, heap: int) -> list[str]:
+        """The JVM options of a container, for an argument file (java @file).
+
+        The class path stands in it, jars first, because a class archive fixes their order; the container's own
+        folder, where the job's files are, comes last.
+        """
+        listing = f"/tmp/{kind}.classes" if self.class_lists else None
+        java, *options, _ = self.installation.argv("", heap, {}, class_list=listing)
+        options = [option for option in options if not option.startswith("-Dlog4j.configuration")]
+        options[-1] += ":."
+        return [*options, "-Djava.net.preferIPv4Stack=true"]
+
+    def _start_worker(self, host: Host) -> None:
+        folders = [f"{host.drive(number)}/local" for number in range(1, self.drive.count + 1)]
+        host.run(["mkdir", "-p", *folders]).check()
+        environment = self.drive.environment(host.drive_root)
+        self._daemon(host, NODE_MANAGER, "nodemanager", 160, {"whitewire.local": ",".join(folders)}, environment)
+
+    def _daemon(self, host: Host, main: str, kind: str, heap: int, properties: Mapping[str, str],
+                environment: Mapping[str, str] | None = None, arguments: Sequence[str] = ()) -> None:  # fmt: skip
+        name = kind if kind != "nodemanager" else f"nodemanager-{host.name}"
+        listing = f"/tmp/{kind}.classes" if self.class_lists else None
+        argv = self.installation.argv(main, heap, properties, arguments, class_list=listing)
+        environment = {"JAVA_HOME": _java_home(), "HADOOP_HOME": "/tmp", **(environment or {})}
+        self.daemons[name] = host.start(argv, self.logs / f"{name}.log", environment, name)
+
+    def _wait(self, name: str, pattern: str, count: int, timeout: float = 60.0) -> None:
+        deadline = time.monotonic() + timeout
+        while True:
+            try:
+                self.daemons[name].wait_ready(pattern, count, timeout=0.5)
+                return
+            except TimeoutError:
+                self.check()
+                if time.monotonic() > deadline:
+                    raise
+
+    def check(self) -> None:
+        """Raise ProcessDied, with the name and the end of the log, when a daemon has ended."""
+        for daemon in self.daemons.values():
+            daemon.check()
+
+    def dead(self) -> list[str]:
+        return [daemon.name for daemon in self.daemons.values() if not daemon.alive]
+
+    def stop(self) -> None:
+        for daemon in self.daemons.values():
+            daemon.kill()
+        self.daemons = {}
+
+    def processes(self) -> dict[str, Process]:
+        return dict(self.daemons)
+
+    # -- use ----------------------------------------------------------------------------------------------
+
+    def history(self, job: str, timeout: float = 20.0) -> dict[str, Any]:
+        """What the history server says of a finished job: `job`, `counters`, `tasks`, `attempts`, as it prints them.
+
+        It learns of a job a moment after the job's end. Raises TimeoutError when it doesn't answer in time.
+        Source: MapReduce History Server REST API's, Apache Hadoop documentation.
+        """
+        deadline, said = time.monotonic() + timeout, ""
+        while time.monotonic() < deadline:
+            self.check()
+            try:
+                (found,) = self._ask(job, [""])
+                if found["job"]["state"] not in ("NEW", "INITED", "RUNNING"):
+                    counters, tasks = self._ask(job, ["/counters", "/tasks"])
+                    ids = [task["id"] for task in several(tasks["tasks"]["task"])]
+                    attempts = self._ask(job, [f"/tasks/{task}/attempts" for task in ids])
+                    return {"job": found, "counters": counters, "tasks": tasks, "attempts": attempts}
+            except (ValueError, KeyError, TypeError) as error:
+                said = " ".join(str(error).split())[:200]
+            time.sleep(0.1)
+        raise TimeoutError(f"history server: no answer about {job} in {timeout:.0f} s: {said}")
+
+    def _ask(self, job: str, parts: Sequence[str]) -> list[Any]:
+        base = f"http://namenode:{HISTORY_PORT}/ws/v1/history/mapreduce/jobs/{job}"
+        argv = ["curl", "--silent", "--fail", "--max-time", "5", "--header", "Accept: application/json"]
+        done = self.master.run([*argv, *(base + part for part in parts)])
+        text, decoder, found = done.stdout.decode(errors="replace").strip(), json.JSONDecoder(), []
+        while text:
+            document, end = decoder.raw_decode(text)
+            found.append(document)
+            text = text[end:].lstrip()
+        if len(found) != len(parts):
+            raise ValueError(f"{len(found)} of {len(parts)} answers")
+        return found
+
+
+def _java_home() -> str:
+    return str(Path(shutil.which("java") or "/usr/bin/java").resolve().parent.parent)
+
+
+def job_ids(output: str) -> Sequence[str]:
+    """The jobs that a tool said it submitted, in order."""
+    return list(dict.fromkeys(re.findall(r"Submitting tokens for job: (job_\d+_\d+)", output)))

@@ -1,0 +1,224 @@
+"""From the record and samples of a Map/Reduce run to its metrics (docs/architecture.md lists them). Pure functions."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+
+from whitewire.metrics import SEGMENT, TICKS, Samples, idle_shares
+
+SHORT = 0.35
+"""The processors are short in a second with a smaller idle share (Mininet-HiFi's bound)."""
+MIDDLE = (0.1, 0.9)
+"""Part of an operation's bytes over which its use of the links is taken: without start and end."""
+
+Found = dict[str, tuple[float, str]]
+HostCpu = tuple[list[float], dict[str, list[float]]]
+"""Times (seconds since 1970), and CPU seconds so far by host."""
+
+
+def read_host_cpu(text: str) -> HostCpu:
+    rows = list(csv.DictReader(io.StringIO(text)))
+    hosts = [name for name in rows[0] if name != "time"]
+    return [float(row["time"]) for row in rows], {host: [float(row[host]) for row in rows] for host in hosts}
+
+
+def of(record: Mapping, samples: Samples, cpu: HostCpu) -> Found:
+    """Metric → (value as measured, unit) of a run of jobs."""
+    found = _common(record, samples, cpu)
+    found |= {"copy": _copy, "read_loop": _read_loop, "testdfsio": _testdfsio}.get(record["workload"], _job)(
+        record, samples
+    )
+    return found
+
+
+def _common(record: Mapping, samples: Samples, cpu: HostCpu) -> Found:
+    start, end, user = record["start"], record["end"], record["user_bytes"]
+    seconds = end - start
+    shares = idle_shares(samples, start, end) or [(0.0, math.nan)]
+    floor = sum(record["floors"].values())
+    net = max(seconds - floor, 1e-3)
+    short = sum(share < SHORT for _, share in shares)
+    first, last = _at(samples.time, start), _at(samples.time, end)
+    ticks = max(1, samples.ticks[last] - samples.ticks[first])
+    busy = ticks - (samples.idle_ticks[last] - samples.idle_ticks[first])
+    workers = record["workers"]
+    used = [_between(cpu[0], cpu[1][host], start, end) for host in workers]
+    wire = sum(record["links_after"][h]["ingress"] - record["links_before"][h]["ingress"] for h in workers)
+    return {
+        "completion_time": (seconds, "s"),
+        "throughput": (user / seconds / 1e6, "MB/s"),
+        "job_floor": (floor, "s"),
+        "completion_time_net": (net, "s"),
+        "throughput_net": (user / net / 1e6, "MB/s"),
+        "compute_share": (max(0.0, min(1.0, (short - floor) / net)), "1"),
+        "cpu_idle_min": (min(share for _, share in shares), "1"),
+        "cpu_idle_mean": (1 - busy / ticks, "1"),
+        "cpu_seconds_per_gb": (busy / TICKS / (user / 1e9), "s/GB"),
+        "worker_cpu_cores": (sum(used) / len(used) / seconds, "cores"),
+        "worker_cpu_seconds_per_gb": (sum(used) / (user / 1e9), "s/GB"),
+        "user_bytes": (user, "B"),
+        "worker_wire_bytes": (wire, "B"),
+        "wire_per_user_byte": (wire / user, "1"),
+        "tcp_retransmits": (record["tcp_retransmits"], "1"),
+        "queue_drops": (record["queue_drops"], "1"),
+    }
+
+
+def _at(times: Sequence[float], moment: float) -> int:
+    return min(range(len(times)), key=lambda number: abs(times[number] - moment))
+
+
+def _between(times: Sequence[float], totals: Sequence[float], start: float, end: float) -> float:
+    """Growth of a running total between two moments, read off linearly between its samples."""
+
+    def value(moment: float) -> float:
+        after = next((i for i, time in enumerate(times) if time >= moment), len(times) - 1)
+        before = max(0, after - 1)
+        if times[after] == times[before]:
+            return totals[after]
+        part = min(1.0, max(0.0, (moment - times[before]) / (times[after] - times[before])))
+        return totals[before] + part * (totals[after] - totals[before])
+
+    return value(end) - value(start)
+
+
+def _tasks(job: Mapping, kind: str) -> list[Mapping]:
+    return [task for task in job["tasks"] if task["type"] == kind]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+def _job(record: Mapping, samples: Samples) -> Found:
+    """Phases and counters of a run's one job."""
+    (job,) = record["jobs"]
+    maps, reduces, counters = _tasks(job, "MAP"), _tasks(job, "REDUCE"), job["counters"]
+    maps_end = max((task["end"] for task in maps), default=job["start"])
+    shuffle_end = max((task["shuffle_end"] for task in reduces), default=maps_end)
+    net = max(job["end"] - job["submit"] - sum(record["floors"].values()), 1e-3)
+    crossing, must = crossing_bytes(record, job)
+    wire = sum(
+        record["links_after"][h]["ingress"] - record["links_before"][h]["ingress"] for h in record["workers"]
+    )
+    found = {
+        "maps": (len(maps), "1"),
+        "reduces": (len(reduces), "1"),
+        "local_maps_share": (counters.get("DATA_LOCAL_MAPS", 0) / max(1, len(maps)), "1"),
+        "map_time": (_mean([task["end"] - task["start"] for task in maps]), "s"),
+        "map_phase": (maps_end - job["submit"], "s"),
+        "reduce_phase": (job["end"] - maps_end, "s"),
+        "map_phase_share": ((maps_end - job["submit"]) / (job["end"] - job["submit"]), "1"),
+        "shuffle_share": (max(0.0, shuffle_end - maps_end) / net, "1"),
+        "shuffle_bytes": (counters.get("REDUCE_SHUFFLE_BYTES", 0), "B"),
+        "shuffle_wire_bytes": (crossing, "B"),
+        "wire_excess": (wire / must - 1 if must else math.nan, "1"),
+    }
+    if reduces:
+        found |= {
+            "shuffle_time": (_mean([task["shuffle_end"] - task["start"] for task in reduces]), "s"),
+            "merge_time": (_mean([task["merge_end"] - task["shuffle_end"] for task in reduces]), "s"),
+            "reduce_time": (_mean([task["end"] - task["merge_end"] for task in reduces]), "s"),
+        }
+    return found
+
+
+def crossing_bytes(record: Mapping, job: Mapping) -> tuple[float, float]:
+    """(shuffled bytes that cross links, all bytes that a job must move into workers over links).
+
+    A reduce task fetches over its host's link what maps on other hosts made, taken as an equal part of each map's
+    output; a map that is not local reads its block over it; each replica beyond the writer's own crosses one link, and
+    with a mounted file system there are none.
+    """
+    counters = job["counters"]
+    maps, reduces = _tasks(job, "MAP"), _tasks(job, "REDUCE")
+    shuffled = counters.get("REDUCE_SHUFFLE_BYTES", 0)
+    pairs = len(maps) * len(reduces)
+    apart = sum(m["host"] != r["host"] for m in maps for r in reduces)
+    crossing = shuffled * apart / pairs if pairs else 0.0
+    away = 1 - counters.get("DATA_LOCAL_MAPS", len(maps)) / max(1, len(maps))
+    read = counters.get("HDFS_BYTES_READ", 0) + counters.get("VIEWFS_BYTES_READ", 0)
+    written = counters.get("HDFS_BYTES_WRITTEN", 0) + counters.get("VIEWFS_BYTES_WRITTEN", 0)
+    copies = record.get("output_replication", record["replication"])
+    return crossing, crossing + read * away + written * max(0, copies - 1)
+
+
+def _testdfsio(record: Mapping, samples: Samples) -> Found:
+    found: Found = {}
+    for job in record["jobs"]:
+        name, values, seconds = job["name"], job["testdfsio"], job["end"] - job["submit"]
+        files = int(values["tasks"])
+        throughput = values["size"] / (values["time"] / 1000) / 1e6
+        aggregate = throughput * files
+        found |= {
+            f"{name}_throughput": (throughput, "MB/s"),
+            f"{name}_rate_mean": (values["rate"] / 1000 / files * 2**20 / 1e6, "MB/s"),
+            f"{name}_aggregate": (aggregate, "MB/s"),
+            f"{name}_node_bandwidth": (aggregate / len(record["workers"]), "MB/s"),
+            f"{name}_link_share": (_link_share(record, samples, job["submit"], job["end"]), "1"),
+            f"{name}_time": (seconds, "s"),
+            f"{name}_time_net": (max(seconds - record["floors"].get(name, 0.0), 1e-3), "s"),
+        }
+    return found
+
+
+def _link_share(record: Mapping, samples: Samples, start: float, end: float) -> float:
+    """Use of the busiest direction of any worker's link over its line rate, over the middle of its bytes."""
+    first, last = _at(samples.time, start), _at(samples.time, end)
+    times, best = samples.time[first : last + 1], 0.0
+    rate = record["fabric"]["rate"] * 1e6 / 8
+    for host in record["workers"]:
+        for way in ("egress", "ingress"):
+            totals = samples.links[f"{host}.{way}"][first : last + 1]
+            moved = totals[-1] - totals[0]
+            inside = [i for i, total in enumerate(totals) if MIDDLE[0] <= (total - totals[0]) / max(1, moved) <= MIDDLE[1]]
+            if len(inside) > 1 and moved > 20 * SEGMENT:
+                seconds = times[inside[-1]] - times[inside[0]]
+                best = max(best, (totals[inside[-1]] - totals[inside[0]]) / max(seconds, 0.1) / rate)
+    return best
+
+
+def _copy(record: Mapping, samples: Samples) -> Found:
+    found: Found = {}
+    for job in record["jobs"]:
+        seconds = job["end"] - job["submit"]
+        found[f"{job['name']}_time"] = (seconds, "s")
+        found[f"{job['name']}_rate"] = (record["user_bytes"] / seconds / 1e6, "MB/s")
+    return found
+
+
+def _read_loop(record: Mapping, samples: Samples) -> Found:
+    loops = {job["name"]: job for job in record["jobs"]}
+    old, new, present = loops["old"], loops["old-on-new-client"], loops["present"]
+    return {
+        "old_bytes_read": (old["bytes_read"], "B"),
+        "old_bytes_credited": (old["bytes_credited"], "B"),
+        "old_rate_credited": (old["bytes_credited"] / old["seconds"] / 1e6, "MB/s"),
+        "old_rate_read": (old["bytes_read"] / old["seconds"] / 1e6, "MB/s"),
+        "present_rate": (present["bytes_read"] / present["seconds"] / 1e6, "MB/s"),
+        "credit_ratio": (old["bytes_credited"] / max(1, old["bytes_read"]), "1"),
+        "credit_ratio_present_client": (new["bytes_credited"] / max(1, new["bytes_read"]), "1"),
+    }
+
+
+def faults(record: Mapping, metrics: Mapping[str, tuple[float, str]], limits: Mapping) -> list[str]:
+    """Why a run of jobs may not count (empty: it is valid). The bounds are the testbed's `limits`."""
+    found = []
+    if record.get("cpu") == "limit" and record["workload"] not in ("copy", "read_loop"):
+        share = metrics["compute_share"][0]
+        if share > limits["compute_share"]:
+            found.append(f"processors short in {share:.0%} of the time beyond the floor, bound {limits['compute_share']:.0%}")
+    excess = metrics.get("wire_excess", (math.nan, ""))[0]
+    if math.isfinite(excess) and not limits["job_wire_low"] <= excess <= limits["job_wire_high"]:
+        found.append(f"workers' links carried {excess:+.0%} against what shuffle, reads and replicas must move")
+    segments = max(1.0, metrics["worker_wire_bytes"][0] / SEGMENT)
+    for name, what in (("tcp_retransmits", "TCP segments sent again"), ("queue_drops", "packets dropped in queues")):
+        bound = limits["retransmit_share" if name == "tcp_retransmits" else "queue_drop_share"]
+        if metrics[name][0] / segments > bound:
+            found.append(f"{metrics[name][0] / segments:.1%} of all {what}, bound {bound:.1%}")
+    return found
+
+

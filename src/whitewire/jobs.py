@@ -1,0 +1,338 @@
+"""The Map/Reduce workloads on a stack that is up: one function a workload, each makes one run."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from whitewire.cluster import hdfs, yarn
+from whitewire.cluster.hadoop import Outcome
+from whitewire.cluster.stack import Stack
+from whitewire.execution import Result, Run, RunFailed, observed, source_files
+from whitewire.parsers import history, testdfsio as testdfsio_parser
+from whitewire.testbed.base import CommandFailed
+from whitewire.workloads import copy, read_loop, sort, terasort, testdfsio, wordcount
+
+OUTPUT = "/output"
+"""Where a run's results go; emptied before each run."""
+REDUCE_MEMORY_SHARE = 0.1
+"""Part of a reduce task's input that its memory holds. At full scale it is far larger than the memory, so that it is
+written to the drives and merged from there; a scaled input would fit whole."""
+TINY_ROWS = 50
+"""Rows a map task of a job that is run for its floor."""
+
+
+def _fastest(stack: Stack) -> None:
+    """The fabric for everything that is not measured."""
+    fabrics = stack.testbed.config["fabrics"]
+    stack.testbed.fabric(max(fabrics, key=lambda name: fabrics[name]["rate_mbit_per_s"]))
+
+
+def _mounted(run: Run) -> bool:
+    return run.store["kind"] == "cephfs"
+
+
+def _options(stack: Stack, run: Run) -> dict[str, object]:
+    """Settings of every job of a run: the job's file system, blocks, replicas, memory."""
+    own: dict[str, object] = {
+        "dfs.blocksize": run.scale.block_bytes,
+        "dfs.replication": run.parameters.get("replication", 1),
+        "mapreduce.job.reduces": run.parameters.get("reduces", 1),
+        "mapreduce.reduce.memory.totalbytes": _reduce_memory(run),
+        "fs.local.block.size": run.scale.block_bytes,
+    }
+    return own | yarn.view(stack.yarn.folder, _mounted(run)) | dict(run.settings)
+
+
+def _reduce_memory(run: Run) -> int:
+    each = run.scale.file_bytes / max(1, run.parameters.get("reduces", 1))
+    return max(1 << 20, math.ceil(each * REDUCE_MEMORY_SHARE))
+
+
+def _path(stack: Stack, run: Run, path: str) -> str:
+    """A path in the run's file system."""
+    return f"{stack.cephfs.mount}{path}" if _mounted(run) else path
+
+
+def _prepare_store(stack: Stack, run: Run) -> None:
+    """The layout and the clients' cache of CephFS, scaled; nothing for HDFS."""
+    if not _mounted(run):
+        return
+    from whitewire.cluster.cephfs import stripe_unit
+
+    store, k = run.store, run.scale.k
+    # What a client may hold shrinks with the file, or a short file would lie in its cache whole.
+    share = run.scale.data_fraction / k
+    stack.cephfs.remount(
+        max_dirty=max(65536, int(store["max_dirty_bytes"] * share)),
+        readahead=max(65536, int(store["readahead_bytes"] * share)),
+    )
+    for folder in ("/input", OUTPUT, testdfsio.FOLDER):
+        stack.cephfs.layout(folder.lstrip("/"), store["stripe_count"], stripe_unit(store["stripe_size_bytes"], k))
+
+
+def _remove(stack: Stack, run: Run, *paths: str) -> None:
+    for path in paths:
+        if _mounted(run):
+            stack.cephfs.remove(path.lstrip("/"))
+        else:
+            stack.hdfs.remove(path)
+
+
+def _tool(stack: Stack, run: Run, tool: str, arguments: list[str], what: str) -> Outcome:
+    """A tool of Hadoop in the client's JVM. Raises RunFailed when it does not end well, naming why."""
+    client = stack.clients[0]
+    client.begin(tool, arguments)
+    deadline = time.monotonic() + run.timeout
+    while not client.done():
+        stack.check()
+        if time.monotonic() > deadline:
+            raise RunFailed(f"{what}: no end after {run.timeout:.0f} s")
+        time.sleep(0.02)
+    stack.check()
+    outcome = client.result(timeout=1)
+    if outcome.status != 0:
+        lines = [line for line in outcome.output.splitlines() if re.search(r"Exception|Error|FAILED|failed", line)]
+        raise RunFailed(f"{what}: status {outcome.status}: {(lines or ['no message'])[-1].strip()[:200]}")
+    return outcome
+
+
+def _job(stack: Stack, run: Run, tool: str, arguments: list[str], what: str, kept: dict[str, str]) -> dict[str, Any]:
+    """A tool that submits one job: what the history server says of it. Raises RunFailed for a job that failed."""
+    outcome = _tool(stack, run, tool, arguments, what)
+    kept[f"{what}.txt"] = outcome.output + "\n"
+    ids = yarn.job_ids(outcome.output)
+    if not ids:
+        raise RunFailed(f"{what}: it submitted no job")
+    answers = stack.yarn.history(ids[-1])
+    kept[f"{what}-history.json"] = json.dumps(answers) + "\n"
+    job = history.job(answers)
+    failed = [task for task in job["tasks"] if task["state"] != "SUCCEEDED"]
+    if job["state"] != "SUCCEEDED" or failed:
+        raise RunFailed(f"{what}: job {job['state']}, {len(failed)} tasks failed; {job['diagnostics'][:150]}")
+    return {"name": what, **job}
+
+
+def _record(stack: Stack, run: Run, act: Callable[[dict[str, str]], list[dict[str, Any]]], user_bytes: int) -> Result:
+    """Do the jobs of a run between two readings of all counters."""
+    kept: dict[str, str] = {}
+
+    def jobs() -> dict[str, Any]:
+        done = act(kept)
+        return {"jobs": done, "start": min(job["submit"] for job in done), "end": max(job["end"] for job in done)}
+
+    result = observed(stack, run, jobs, by_host=True)
+    workers = [host.name for host in stack.testbed.by_role("datanode")]
+    outputs = run.parameters.get("output_replication", run.parameters.get("replication", 1))
+    record = result.record | {"output_replication": 1 if _mounted(run) else outputs, "user_bytes": user_bytes, "workers": workers, "busy_clients": [], "cpu": run.cpu,
+                              "floors": stack.floors.get(floor_key(run), {})}  # fmt: skip
+    return Result(record, result.files | kept)
+
+
+def _input(stack: Stack, run: Run, kind: str, make: Callable[[str], tuple[str, list[str]]]) -> str:
+    """The path of an input that runs of the same size share, made on the fastest fabric where it is not there yet."""
+    identity = f"{kind}-{run.scale.file_bytes}-{run.scale.block_bytes}-{run.parameters.get('replication', 1)}"
+    path = _path(stack, run, f"/input/{identity}")
+    key = (run.store["kind"], json.dumps(run.store, sort_keys=True) if _mounted(run) else "", path)
+    if key not in stack.made:
+        _fastest(stack)
+        _remove(stack, run, f"/input/{identity}")
+        tool, arguments = make(path)
+        _tool(stack, run, tool, arguments, f"input of {kind}")
+        stack.made.add(key)
+    return path
+
+
+def run_teragen(stack: Stack, run: Run) -> Result:
+    """TeraGen alone. Raises RunFailed when the job failed."""
+    _prepare_store(stack, run)
+    _remove(stack, run, OUTPUT)
+    rows = run.scale.file_bytes // terasort.ROW_BYTES
+
+    def act(kept: dict[str, str]) -> list[dict[str, Any]]:
+        target = _path(stack, run, f"{OUTPUT}/rows")
+        arguments = terasort.generate(rows, target, run.parameters["maps"], _options(stack, run))
+        return [_job(stack, run, terasort.GENERATE, arguments, "teragen", kept)]
+
+    return _record(stack, run, act, rows * terasort.ROW_BYTES)
+
+
+def run_terasort(stack: Stack, run: Run) -> Result:
+    """TeraSort, then TeraValidate of its output. Raises RunFailed when a job failed or a row is out of order."""
+    _prepare_store(stack, run)
+    rows, options = run.scale.file_bytes // terasort.ROW_BYTES, _options(stack, run)
+    source = _input(stack, run, "rows", lambda path: (
+        terasort.GENERATE, terasort.generate(rows, path, _generators(run), options)))  # fmt: skip
+    _remove(stack, run, OUTPUT)
+    target = _path(stack, run, f"{OUTPUT}/sorted")
+
+    def act(kept: dict[str, str]) -> list[dict[str, Any]]:
+        own = {"mapreduce.terasort.output.replication": run.parameters.get("output_replication", 1)}
+        arguments = terasort.sort(source, target, run.parameters["reduces"], options | own)
+        return [_job(stack, run, terasort.SORT, arguments, "terasort", kept)]
+
+    result = _record(stack, run, act, rows * terasort.ROW_BYTES)
+    _fastest(stack)
+    _validate(stack, run, target)
+    return result
+
+
+def _generators(run: Run) -> int:
+    """Map tasks of TeraGen: one, so that every block is whole, or as many as divide the blocks evenly."""
+    blocks = math.ceil(run.scale.file_bytes / run.scale.block_bytes)
+    return next(count for count in range(min(blocks, 5), 0, -1) if blocks % count == 0)
+
+
+def _validate(stack: Stack, run: Run, sorted_rows: str) -> None:
+    """TeraValidate in the client's own JVM: it is a check and not measured."""
+    report = _path(stack, run, f"{OUTPUT}/report")
+    options = _options(stack, run) | {"mapreduce.framework.name": "local", "mapreduce.cluster.local.dir": "/tmp/local"}
+    _tool(stack, run, terasort.VALIDATE, terasort.validate(sorted_rows, report, options), "teravalidate")
+    shown = stack.clients[0].run(hdfs.FS_SHELL, ["-cat", f"{'file://' if _mounted(run) else ''}{report}/part-r-00000"])
+    found = [line for line in shown.output.splitlines() if line.split("\t")[0] in ("error", "checksum")]
+    if not found or any(line.startswith("error") for line in found):
+        raise RunFailed(f"teravalidate: {(found or ['no report'])[0][:200]}")
+
+
+def run_testdfsio(stack: Stack, run: Run) -> Result:
+    """TestDFSIO write, then read of the same files with cold clients. Raises RunFailed when a job failed."""
+    _prepare_store(stack, run)
+    _remove(stack, run, testdfsio.FOLDER)
+    files, size = run.parameters["maps"], run.scale.file_bytes
+    options = _options(stack, run) | {"test.build.data": _path(stack, run, testdfsio.FOLDER)}
+
+    def one(operation: str, kept: dict[str, str]) -> dict[str, Any]:
+        arguments = getattr(testdfsio, operation)(files, size, options)
+        job = _job(stack, run, testdfsio.TOOL, arguments, operation, kept)
+        said = testdfsio_parser.parse(kept[f"{operation}.txt"])
+        result = _path(stack, run, f"{testdfsio.FOLDER}/io_{operation}/part-00000")
+        shown = stack.clients[0].run(hdfs.FS_SHELL, ["-cat", f"{'file://' if _mounted(run) else ''}{result}"])
+        kept[f"{operation}-result.txt"] = shown.output + "\n"
+        return job | {"testdfsio": testdfsio_parser.task_values(shown.output), "seconds": said.seconds}
+
+    def act(kept: dict[str, str]) -> list[dict[str, Any]]:
+        write = one("write", kept)
+        if _mounted(run):
+            stack.cephfs.remount()
+        return [write, one("read", kept)]
+
+    result = _record(stack, run, act, files * size)
+    for job in result.record["jobs"]:
+        if int(job["testdfsio"]["size"]) != files * size:
+            raise RunFailed(f"{job['name']}: {job['testdfsio']['size']:.0f} bytes, expected {files * size}")
+    return result
+
+
+def run_sort(stack: Stack, run: Run) -> Result:
+    """Sort of RandomWriter's data. Raises RunFailed when a job failed or records are missing."""
+    return _two_steps(stack, run, "random", sort.write, sort.WRITE, lambda source, target, options: (
+        sort.SORT, sort.sort(source, target, run.parameters["reduces"], options)))  # fmt: skip
+
+
+def run_wordcount(stack: Stack, run: Run) -> Result:
+    """WordCount of RandomTextWriter's text. Raises RunFailed when a job failed."""
+    return _two_steps(stack, run, "text", wordcount.write, wordcount.WRITE, lambda source, target, options: (
+        wordcount.COUNT, wordcount.count(source, target, options)))  # fmt: skip
+
+
+def _two_steps(stack: Stack, run: Run, kind: str, write, tool: str, measured) -> Result:
+    _prepare_store(stack, run)
+    options, size = _options(stack, run), run.scale.file_bytes
+    source = _input(stack, run, kind, lambda path: (tool, write(path, size, _generators(run), options)))
+    _remove(stack, run, OUTPUT)
+
+    def act(kept: dict[str, str]) -> list[dict[str, Any]]:
+        program, arguments = measured(source, _path(stack, run, f"{OUTPUT}/result"), options)
+        return [_job(stack, run, program, arguments, run.row["workload"], kept)]
+
+    return _record(stack, run, act, size)
+
+
+def run_copy(stack: Stack, run: Run) -> Result:
+    """One file from the client's local drive into the store and out of it. Raises RunFailed when a copy failed."""
+    _prepare_store(stack, run)
+    _remove(stack, run, OUTPUT)
+    client = stack.testbed.by_role("client")[0]
+    local = f"{client.drive(1)}/source"
+    client.run(["mkdir", "-p", client.drive(1)]).check()
+    client.run(["cp", source_files(stack.testbed, run.scale.file_bytes, 1)[0], local]).check()
+    options = _options(stack, run)
+    target = _path(stack, run, f"{OUTPUT}/copy")
+    if not _mounted(run):
+        stack.hdfs.shell("-mkdir", "-p", OUTPUT)
+
+    def act(kept: dict[str, str]) -> list[dict[str, Any]]:
+        done = []
+        for name, arguments in (
+            ("copy_in", copy.copy_in(f"file://{local}", target, options)),
+            ("copy_out", copy.copy_out(target, f"file://{local}.back", options)),
+        ):
+            if name == "copy_out" and _mounted(run):
+                stack.cephfs.remount()
+            outcome = _tool(stack, run, hdfs.FS_SHELL, arguments, name)
+            done.append({"name": name, "submit": outcome.begin, "end": outcome.end, "tasks": [], "counters": {}})
+        return done
+
+    result = _record(stack, run, act, run.scale.file_bytes)
+    same = client.run(["cmp", local, f"{local}.back"])
+    client.run(["rm", "-f", f"{local}.back"]).check()
+    if same.status != 0:
+        raise RunFailed("copy: the file that came back is not the one that went in")
+    return result
+
+
+def run_read_loop(stack: Stack, run: Run) -> Result:
+    """One file of HDFS read by TestDFSIO's loops, old and present. Raises RunFailed when a read failed."""
+    _remove(stack, run, OUTPUT)
+    stack.hdfs.shell("-mkdir", "-p", OUTPUT)
+    _fastest(stack)
+    (local,) = source_files(stack.testbed, run.scale.file_bytes, 1)
+    options = {"dfs.blocksize": run.scale.block_bytes, "dfs.replication": run.parameters.get("replication", 1)}
+    _tool(stack, run, hdfs.FS_SHELL, copy.copy_in(f"file://{local}", f"{OUTPUT}/file", options), "read_loop input")
+    # TestDFSIO's buffer holds a million bytes, which divide no block size; scaled as blocks are.
+    buffer = max(4096, round(1e6 * run.scale.block_bytes / run.parameters["block_size_bytes"]))
+
+    def act(kept: dict[str, str]) -> list[dict[str, Any]]:
+        done = []
+        for loop in read_loop.LOOPS:
+            outcome = _tool(stack, run, read_loop.TOOL, read_loop.read(f"{OUTPUT}/file", loop, buffer), loop)
+            kept[f"{loop}.txt"] = outcome.output + "\n"
+            found = dict(re.findall(r"(\w+)=([\d.]+)", outcome.output))
+            values = {name: float(found[name]) for name in ("bytes_read", "bytes_credited", "seconds")}
+            done.append({"name": loop, "submit": outcome.begin, "end": outcome.end, "tasks": [], "counters": {}, **values})
+        return done
+
+    return _record(stack, run, act, run.scale.file_bytes)
+
+
+WORKLOADS = {
+    "teragen": run_teragen,
+    "terasort": run_terasort,
+    "testdfsio": run_testdfsio,
+    "sort": run_sort,
+    "wordcount": run_wordcount,
+    "copy": run_copy,
+    "read_loop": run_read_loop,
+}
+NEED_YARN = frozenset(WORKLOADS)
+"""Workloads that jobs make up; copies and read loops use the same options and file systems."""
+FLOORED = ("teragen", "terasort", "testdfsio", "sort", "wordcount")
+
+
+def floor_key(run: Run) -> tuple[Any, ...]:
+    """What jobs must have in common to have the same floor: kind, file system, number of tasks."""
+    tasks = math.ceil(run.scale.file_bytes / run.scale.block_bytes), run.parameters.get("reduces", 1)
+    return run.row["workload"], run.store["kind"], run.parameters.get("maps", 1), *tasks
+
+
+def tiny(run: Run) -> Run:
+    """The same run on almost no data and without a link worth the name: what is left is its floor."""
+    blocks = math.ceil(run.scale.file_bytes / run.scale.block_bytes)
+    block = terasort.ROW_BYTES * TINY_ROWS // 512 * 512 + 512
+    return run.on_almost_nothing(block_bytes=block, file_bytes=block * blocks)
+
+

@@ -1,0 +1,55 @@
+"""Ports, switches and cables of a non-blocking fabric of equal switches in one or two levels.
+
+A folded Clos network (Clos, Bell System Technical Journal 32, 1953; Leiserson, IEEE Transactions on Computers C-34,
+1985): a leaf switch of p ports gives p/2 to hosts and as many to spine switches, so each host needs one uplink
+and a host costs three ports. Up to p hosts one switch does. All numbers are counts.
+"""
+
+from __future__ import annotations
+
+import math
+
+
+def _check(hosts: float, ports: float) -> None:
+    if hosts < 1 or ports < 2 or ports % 2:
+        raise ValueError("there must be one host at least, and an even number of ports")
+    if hosts > ports * ports / 2:
+        raise ValueError(f"two levels of {ports:g}-port switches carry {ports * ports / 2:g} hosts at most")
+
+
+def switches(hosts: float, ports: float) -> float:
+    """Switches of `ports` ports that connect `hosts` hosts without blocking."""
+    _check(hosts, ports)
+    if hosts <= ports:
+        return 1.0
+    leaves = math.ceil(hosts / (ports / 2))
+    spines = math.ceil(hosts / ports)
+    return float(leaves + spines)
+
+
+def cables(hosts: float, ports: float) -> float:
+    """Cables of that fabric: one a host, and one uplink a host where there are two levels."""
+    _check(hosts, ports)
+    return float(hosts if hosts <= ports else 2 * hosts)
+
+
+def most_hosts(count: float, ports: float) -> float:
+    """Most hosts that `count` switches of `ports` ports connect without blocking, in two levels at most."""
+    if count < 1 or ports < 2 or ports % 2:
+        raise ValueError("there must be one switch at least, and an even number of ports")
+    limit = int(ports * ports / 2)
+    return float(max(n for n in range(1, limit + 1) if switches(n, ports) <= count))
+
+
+def ports_per_node(count: float, ports: float, nodes: float) -> float:
+    """Ports of `count` switches for each of `nodes` nodes."""
+    if nodes <= 0:
+        raise ValueError("there must be nodes")
+    return count * ports / nodes
+
+
+def oversubscription(hosts: float, cable_count: float) -> float:
+    """Hosts for each uplink (no unit), when the cables that are not a host's own are uplinks; 1 does not block."""
+    if cable_count <= hosts:
+        raise ValueError("no cable is left for an uplink")
+    return hosts / (cable_count - hosts)

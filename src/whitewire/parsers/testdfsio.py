@@ -1,0 +1,62 @@
+"""TestDFSIO's closing lines. Spaces vary between releases, and a whole number has no dot."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from whitewire.parsers import Unreadable
+
+MEGA = 0x100000
+"""TestDFSIO's MB are 2^20 bytes (TestDFSIO.java)."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """`throughput`: all bytes over the sum of the tasks' times; `rate_mean`, `rate_deviation`: of the tasks' own rates.
+
+    Bytes/s; `seconds` is the job's time as TestDFSIO takes it.
+    """
+
+    files: int
+    throughput: float
+    rate_mean: float
+    rate_deviation: float
+    seconds: float
+
+
+LINES = {
+    "files": r"Number of files\s*:\s*([\d.]+)",
+    "throughput": r"Throughput mb/sec\s*:\s*([\d.]+)",
+    "rate_mean": r"Average IO rate mb/sec\s*:\s*([\d.]+)",
+    "rate_deviation": r"IO rate std deviation\s*:\s*([\d.]+)",
+    "seconds": r"Test exec time sec\s*:\s*([\d.]+)",
+}
+
+
+def parse(text: str) -> Result:
+    """The last result in what TestDFSIO said. Raises Unreadable naming the line that is missing."""
+    found = {}
+    for name, pattern in LINES.items():
+        values = re.findall(pattern, text)
+        if not values:
+            raise Unreadable(f"TestDFSIO: it did not say {name}")
+        found[name] = float(values[-1])
+    return Result(
+        int(found["files"]),
+        found["throughput"] * MEGA,
+        found["rate_mean"] * MEGA,
+        found["rate_deviation"] * MEGA,
+        found["seconds"],
+    )
+
+
+def task_values(output: str) -> dict[str, float]:
+    """What its reduce wrote (part-00000): sums over the tasks, exact where the closing lines round to two digits.
+
+    `size` in bytes, `time` in milliseconds, `rate` and `sqrate` in thousandths of MiB/s. Raises Unreadable.
+    """
+    found = dict(re.findall(r"^[fl]:(\w+)\s+([\d.E]+)$", output, re.MULTILINE))
+    if not {"size", "time", "rate", "tasks"} <= set(found):
+        raise Unreadable(f"TestDFSIO: its result has {sorted(found)}, expected size, time, rate and tasks")
+    return {name: float(value) for name, value in found.items()}

@@ -1,0 +1,55 @@
+"""Named models over ranges of their arguments: the curves and tables that a report draws beside the runs.
+
+A paper's YAML lists them under `sweeps`; nothing here is measured and no claim is judged from it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+
+from whitewire.config import shown, suggestion
+from whitewire.errors import UserError
+from whitewire.estimands import text
+from whitewire.models import MODELS
+from whitewire.paper import Paper
+
+COLUMNS = ["paper", "sweep", "title", "model", "arguments", "value", "unit"]
+
+
+def table(paper: Paper) -> pd.DataFrame:
+    """analysis/sweeps.csv: a row for every combination of the varied arguments, each of which has a column.
+
+    An argument is a number or an expression over the paper's values; a varied one replaces a fixed one of its name.
+    """
+    sweeps = paper.raw.get("sweeps", [])
+    varied = list(dict.fromkeys(name for sweep in sweeps for name in sweep["vary"]))
+    rows = [row for sweep in sweeps for row in _rows(paper, sweep)]
+    return pd.DataFrame(rows, columns=[*COLUMNS, *varied])
+
+
+def _rows(paper: Paper, sweep: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    _check_names(paper, sweep)
+    levels = {name: [paper.evaluate(value) for value in values] for name, values in sweep["vary"].items()}
+    fixed = {n: paper.evaluate(v) for n, v in sweep.get("arguments", {}).items() if n not in levels}
+    listed = ", ".join(f"{name}={text(value)}" for name, value in fixed.items())
+    base = {"paper": paper.id, "sweep": sweep["id"], "title": sweep["title"], "model": sweep["model"]}
+    for point in itertools.product(*levels.values()):
+        own = dict(zip(levels, point, strict=True))
+        value = float(MODELS[sweep["model"]](**fixed, **own))
+        yield base | {"arguments": listed, "value": value, "unit": sweep["unit"]} | own
+
+
+def _check_names(paper: Paper, sweep: Mapping[str, Any]) -> None:
+    where = f"{shown(paper.path)}: sweep {sweep['id']}"
+    if sweep["model"] not in MODELS:
+        raise UserError(f"{where}: found {sweep['model']!r}, expected a model{suggestion(sweep['model'], MODELS)}")
+    names = list(inspect.signature(MODELS[sweep["model"]]).parameters)
+    for name in [*sweep.get("arguments", {}), *sweep["vary"]]:
+        if name not in names:
+            expected = f"an argument of {sweep['model']}{suggestion(name, names)}"
+            raise UserError(f"{where}: found {name!r}, expected {expected}")

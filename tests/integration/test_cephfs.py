@@ -1,0 +1,233 @@
+"""A real CephFS on emulated hosts: rates of stripes, shared drives, caches, a store that is killed, what is left."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import descendants, still_alive
+from whitewire.cluster import cephfs
+from whitewire.cluster.cephfs import LEAST_STRIPE, MOUNT, CephFs, available
+from whitewire.cluster.posix import Posix
+from whitewire.errors import UserError
+from whitewire.testbed.base import ProcessDied
+from whitewire.testbed.emulated import FRAME_SHARE, EmulatedTestbed
+
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.skipif(bool(available()), reason=f"CephFS: {available()}"),
+]
+
+ROLES = {"mds": 1, "oss": 2, "client": 3}
+RATE = 1e6  # of an OST
+MIB = 2**20
+
+
+@pytest.fixture(scope="module")
+def hosts(can_emulate, emulated_config):
+    with EmulatedTestbed(emulated_config, ROLES, 20, {}) as testbed:
+        yield testbed
+
+
+@pytest.fixture(scope="module")
+def store(hosts, tmp_path_factory):
+    hosts.fabric("10gbe")
+    with CephFs(hosts, RATE, tmp_path_factory.mktemp("logs"), readahead=32 * MIB) as running:
+        yield running
+
+
+def write(store, host, name, size, *more):
+    """Seconds that `dd` takes to write a file."""
+    begin = time.monotonic()
+    host.run(["dd", "if=/dev/zero", f"of={MOUNT}/{name}", "bs=64k", f"count={int(size) // 65536}", *more]).check()
+    return time.monotonic() - begin
+
+
+def read(store, host, name):
+    begin = time.monotonic()
+    host.run(["dd", f"if={MOUNT}/{name}", "of=/dev/null", "bs=1M"]).check()
+    return time.monotonic() - begin
+
+
+def test_it_is_up_in_time(store):
+    assert store.start_seconds < 15
+    assert store.first_failure == ""
+    assert store.dead() == []
+    assert set(store.processes()) == {
+        "mon", "mds", "mdt", *(f"ost{n}" for n in range(1, 9)), *(f"mount-client{n}" for n in (1, 2, 3))}  # fmt: skip
+
+
+@pytest.mark.parametrize("count", [1, 2, 4, 8])
+def test_a_file_gets_the_rate_of_its_stripes(store, count):
+    store.layout(f"stripes{count}", count, MIB if count < 8 else 4 * LEAST_STRIPE)
+    size = 3 * MIB * count  # whole rounds of stripes
+    before = store.drive_bytes()
+    wrote = write(store, store.clients[0], f"stripes{count}/file", size, "conv=fsync")
+    moved = [after - earlier for after, earlier in zip(store.drive_bytes().values(), before.values(), strict=True)]
+    took = read(store, store.clients[1], f"stripes{count}/file")
+    assert size / wrote == pytest.approx(RATE * count, rel=0.1)
+    assert size / took == pytest.approx(RATE * count, rel=0.1)
+    full = [bytes_ for bytes_ in moved if bytes_ > 0.1 * size / count]
+    assert len(full) == count
+    assert max(full) < 1.3 * min(full)
+
+
+def test_files_of_one_stripe_spread_over_the_osts(store):
+    store.layout("many", 1, MIB)
+    before = store.drive_bytes()
+    names = " ".join(f"{MOUNT}/many/{number}" for number in range(16))
+    script = f"for f in {names}; do head -c 131072 /dev/zero > $f; done; sync"
+    store.clients[0].run(["sh", "-c", script]).check()
+    time.sleep(1)
+    moved = [after - earlier for after, earlier in zip(store.drive_bytes().values(), before.values(), strict=True)]
+    # Two on each, give or take one: how many numbers folders took in between shifts the turn.
+    assert all(131072 < count < 3.5 * 131072 for count in moved), moved
+
+
+def test_reading_and_writing_share_a_drive(store):
+    store.layout("shared", 8, 4 * LEAST_STRIPE)
+    size = 12 * MIB
+    write(store, store.clients[0], "shared/old", size, "conv=fsync")
+    begin = time.monotonic()
+    threads = [
+        threading.Thread(target=read, args=(store, store.clients[1], "shared/old")),
+        threading.Thread(target=write, args=(store, store.clients[2], "shared/new", size, "conv=fsync")),
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert 2 * size / (time.monotonic() - begin) == pytest.approx(8 * RATE, rel=0.1)
+
+
+def test_the_links_of_the_hosts_limit_their_osts(store, hosts):
+    link = hosts.fabric("0.5gbe").rate * 1e6 / 8 * FRAME_SHARE  # 3 MB/s before 4 OSTs of 1 MB/s
+    store.layout("linked", 8, 4 * LEAST_STRIPE)
+    size, begin = 4 * MIB, time.monotonic()
+    threads = [
+        threading.Thread(target=write, args=(store, client, f"linked/{client.name}", size, "conv=fsync"))
+        for client in store.clients
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    aggregate = 3 * size / (time.monotonic() - begin)
+    hosts.fabric("10gbe")
+    assert 0.85 * 2 * link < aggregate < 1.02 * 2 * link
+
+
+def test_remount_sets_what_a_client_may_hold(store):
+    store.layout("cached", 1, MIB)
+    seconds = store.remount(max_dirty=64 * MIB)
+    assert seconds < 5
+    assert write(store, store.clients[0], "cached/a", 4 * MIB) < 1  # all of it fits
+    assert store.remount(max_dirty=4 * LEAST_STRIPE) < 10
+    assert 4 * MIB / write(store, store.clients[0], "cached/b", 4 * MIB) == pytest.approx(RATE, rel=0.15)
+    again = [read(store, store.clients[0], "cached/b") for _ in range(2)]
+    store.remount(hosts=store.clients[:1])
+    cold = read(store, store.clients[0], "cached/b")
+    assert again[1] < 1 < cold
+    assert 4 * MIB / cold == pytest.approx(RATE, rel=0.15)
+    store.remount(max_dirty=32 * MIB)
+
+
+def test_paths_and_layouts_that_cannot_be(store):
+    for path in ("../hosts", "/etc"):
+        with pytest.raises(UserError, match="is not below"):
+            store.remove(path)
+    with pytest.raises(UserError, match="stripe_count is 9"):
+        store.layout("x", 9, MIB)
+    store.layout("gone", 2, MIB)
+    store.remove("gone")
+    assert store.clients[2].run(["test", "-e", f"{MOUNT}/gone"]).status != 0
+
+
+def test_a_killed_store_is_named_and_a_new_start_works(store):
+    store.daemons["ost3"].kill()
+    with pytest.raises(ProcessDied, match="CephFS ost3 on oss1 ended with status"):
+        store.check()
+    assert store.dead() == ["CephFS ost3 on oss1"]
+    store.stop()
+    for host in store.testbed.hosts:
+        assert f" {MOUNT} " not in host.get("/proc/self/mountinfo").decode()
+        assert not [name for name in host.run(["ls", "/sys/class/net"]).stdout.decode().split() if "ost" in name]
+        assert host.run(["test", "-e", f"{host.folder}/ceph"]).status != 0
+    store.start()
+    assert store.dead() == []
+    store.clients[2].run(["sh", "-c", f"echo x > {MOUNT}/x"]).check()
+    assert store.clients[0].get(f"{MOUNT}/x") == b"x\n"
+
+
+def test_a_killed_mount_is_named(store):
+    store.mounts["client3"].kill()
+    assert store.dead() == ["CephFS mount on client3"]
+    store.remount(hosts=[store.testbed.host("client3")])
+    assert store.dead() == []
+
+
+def test_a_daemon_that_fails_at_the_start_is_named(store, hosts, tmp_path, monkeypatch):
+    store.stop()
+    real = cephfs.configuration
+    monkeypatch.setattr(
+        cephfs, "configuration", lambda *given: real(*given).replace(b"addr = 10.78.2.2", b"addr = 10.78.2.99")
+    )
+    broken = CephFs(hosts, RATE, tmp_path)
+    with pytest.raises(ProcessDied, match="(?s)CephFS ost6 on oss2 ended with status.*10.78.2.99"):
+        broken.start()
+    assert "CephFS ost6 on oss2 ended" in broken.first_failure
+    assert broken.processes() == {}
+    assert not hosts.host("oss2").run(["ip", "netns"]).stdout
+
+
+@pytest.mark.parametrize("ending", ["leave", "kill"])
+def test_nothing_is_left(can_emulate, tmp_path, ending):
+    program = f"""
+import time
+from pathlib import Path
+from whitewire.cluster import cephfs
+from whitewire.cluster.cephfs import CephFs
+from whitewire.config import load_testbed
+from whitewire.testbed.emulated import EmulatedTestbed
+with EmulatedTestbed(load_testbed("emulated"), {ROLES!r}, 20, {{}}) as testbed:
+    with CephFs(testbed, 4e6, Path({str(tmp_path)!r})):
+        print("up", flush=True)
+        if {ending == "kill"}:
+            time.sleep(1000)
+        input()
+"""
+    owner = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert owner.stdout.readline() == b"up\n"
+    inside = descendants(owner.pid)
+    assert len(inside) > 14
+    if ending == "kill":
+        owner.kill()
+    owner.communicate(b"\n", timeout=30)
+    assert not still_alive(inside)
+    mounts = Path("/proc/self/mounts").read_text()
+    assert "ceph" not in mounts and "whitewire" not in mounts
+    assert not [name for name in os.listdir("/sys/class/net") if name.startswith(("ost", "drives", "shaper"))]
+
+
+# -- a site's own file system -------------------------------------------------------------------------------------
+
+
+def test_posix_on_a_folder_that_all_hosts_share(hosts):
+    hosts.share("/run/whitewire/site/theirs", b"x")
+    with Posix(hosts, "/run/whitewire/site") as site:
+        assert site.kind == "tmpfs"
+        assert site.layout("data", 4, MIB) == ""
+        hosts.hosts[0].put(b"y", f"{site.mount}/data/file")
+        assert hosts.hosts[-1].get(f"{site.mount}/data/file") == b"y"
+        assert site.free() > MIB
+    assert hosts.hosts[0].run(["ls", "/run/whitewire/site"]).stdout == b"theirs\n"
+
+
+def test_posix_on_a_folder_that_they_do_not_share(hosts):
+    with pytest.raises(UserError, match="oss1 does not see what mds wrote to /tmp"):
+        Posix(hosts, "/tmp").start()
+    assert hosts.hosts[0].run(["ls", "/tmp"]).stdout == b""
