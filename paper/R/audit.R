@@ -5,6 +5,13 @@ holds_text <- function(x) {
   ifelse(is.na(x) | text == "", "\u2013", ifelse(text %in% c("true", "1", "yes"), "yes", "no"))
 }
 
+# Long names do not fit a column of a printed page: they may break after a dot, a bracket or an underscore.
+breakable <- function(x, longest = 16) {
+  long <- gregexpr(sprintf("[A-Za-z0-9_.(]{%d,}", longest), x)
+  regmatches(x, long) <- lapply(regmatches(x, long), function(name) gsub("([(_.])", "\\1\u200b", name))
+  x
+}
+
 audit_table <- function() {
   table <- read_audit()
   if (nrow(table) == 0) {
@@ -17,9 +24,10 @@ audit_table <- function() {
   }
   difference <- as_value(table$relative_difference)
   md_table(data.frame(
-    Audit = safe(table$audit), Kind = safe(table$finding_kind), Computed = code(table$expression),
+    Audit = safe(table$audit), Kind = safe(table$finding_kind),
+    Computed = code(breakable(ifelse(is.na(table$expression), "", table$expression))),
     Printed = number(table$printed), Recomputed = number(table$recomputed),
     Difference = ifelse(is.na(difference), "\u2013", sprintf("%+.1f\u00a0%%", 100 * difference)),
     Holds = holds_text(table$holds), Note = safe(table$note)
-  ), widths = c(7, 10, 22, 12, 12, 9, 7, 31))
+  ), widths = c(7, 10, 22, 14, 14, 10, 6, 27))
 }

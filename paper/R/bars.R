@@ -1,6 +1,6 @@
 # Published beside rebuilt: bars or points of any cells, every run, interval, and the paper's value as its own mark.
 #
-# figure_bars(experiment, metrics, by, title, where, published, relative_to, name, style, note)
+# figure_bars: experiment, metrics, by, title, where, published, relative_to, name, style, note
 #   experiment   name(s) of experiments in the YAML
 #   metrics      one metric, or several: a panel each (named: the names are the panels' titles)
 #   by           factor(s) that make the bars, e.g. "fabric" or c("store", "fabric")

@@ -1,7 +1,7 @@
 # A table of the values that an exhibit prints, each beside its rebuilt value.
 #
-# beside_values(exhibit, rebuilt, scopes)
-#   rebuilt  list("M-V02" = from_claim("M-C02", "percent_less"), "X-V001" = from_cell("testdfsio", "write_throughput", list(…)))
+# beside_values: exhibit, rebuilt, scopes
+#   rebuilt  a list of from_claim and from_cell by value id, as in list("M-V02" = from_claim("M-C02", "percent_less"));
 #            a printed value without an entry is told as "not rebuilt"
 #   scopes   scopes of values to list ("result" if left out; NULL lists all)
 # from_claim(claim, as)                    the claim's estimate with its interval and n (verdicts.csv)

@@ -10,7 +10,8 @@ figure_box <- function(heading, lines, title, note = "Product photograph in the 
   text <- paste(strwrap(paste(lines, collapse = "; "), 62), collapse = "\n")
   ggplot() +
     annotate("rect", xmin = 0, xmax = 10, ymin = 0, ymax = 3, fill = "#eef2f6", colour = ink, linewidth = 0.5) +
-    annotate("text", x = 5, y = 2.25, label = heading, fontface = "bold", size = 4.6, family = base_font, colour = ink) +
+    annotate("text", x = 5, y = 2.25, label = heading, fontface = "bold", size = 4.6, family = base_font,
+             colour = ink) +
     annotate("text", x = 5, y = 1.05, label = text, size = 3.7, family = base_font, colour = soft, lineheight = 1.1) +
     coord_cartesian(xlim = c(-0.6, 10.6), ylim = c(-0.1, 3.1)) +
     labs(title = title, subtitle = note, x = NULL, y = NULL) +

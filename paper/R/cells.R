@@ -21,7 +21,7 @@ at_levels <- function(table, where = list()) {
 }
 
 fabric_names <- c(
-  "10g-ipoib" = "IPoIB 10 Gbit/s", "32g-qdr" = "QDR InfiniBand 32 Gbit/s", "400GbE" = "unlimited (400GbE)"
+  "10g-ipoib" = "IPoIB 10 Gbit/s", "32g-qdr" = "QDR InfiniBand 32 Gbit/s", "400GbE" = "unlimited"
 )
 
 fabric_name <- function(x) {
@@ -144,4 +144,9 @@ measured_axis <- function(table, name = NULL, zero = TRUE, ...) {
     paste0(name, ", full-scale equivalent"), limits = limits, expand = expansion(c(0, 0.08)),
     sec.axis = sec_axis(~ . / factor, name = paste(unit, "as measured")), ...
   )
+}
+
+# The height of a figure: that asked for where there are runs, a strip for the line that says there are none.
+height_of <- function(height, experiment, metric, where = list()) {
+  if (nrow(at_levels(valid_runs(experiment, metric), where)) == 0) 1.1 else height
 }

@@ -1,7 +1,7 @@
 # The two clusters of the cost comparison: their lines recomputed, and how the ratio of their prices moves.
 
 cost_items <- c(
-  Nodes = "Nodes", Switches = "Switches", Cables = "Cables", OSS = "Object servers", Storage = "Storage, TB",
+  Nodes = "Nodes", Switches = "Switches", Cables = "Cables", OSS = "Object servers", Storage = "Storage",
   MDS = "Metadata servers", Racks = "Racks"
 )
 cost_clusters <- c("Lustre / IB", "HDFS / 1 GigE")
@@ -61,7 +61,7 @@ figure_cost_parts <- function(title) {
   if (nrow(lines) == 0) {
     return(figure_without_data("The audit was not computed."))
   }
-  lines$item <- factor(sub(", TB", "", lines$item), rev(sub(", TB", "", unname(cost_items))))
+  lines$item <- factor(lines$item, rev(unname(cost_items)))
   lines$cluster <- factor(lines$cluster, rev(cost_clusters))
   totals <- cost_totals()
   totals$cluster <- factor(totals$cluster, rev(cost_clusters))
@@ -72,7 +72,8 @@ figure_cost_parts <- function(title) {
     geom_text(data = totals, aes(label = usd(usd)), hjust = -0.1, size = 3.4, family = base_font) +
     scale_fill_manual(NULL, values = colours, guide = guide_legend(reverse = TRUE, nrow = 2)) +
     scale_x_continuous("thousand US dollars", expand = expansion(c(0, 0.14)), labels = scales::comma) +
-    labs(title = title, subtitle = "products of the printed counts and prices, recomputed; list prices of 2011", y = NULL)
+    labs(title = title, y = NULL,
+         subtitle = "products of the printed counts and prices, recomputed; list prices of 2011")
 }
 
 card_label <- function(usd_each) {
@@ -132,6 +133,11 @@ cost_plot <- function(table, title, x_name, printed, printed_name, note = NULL) 
     ), collapse = "\n"))
 }
 
+break_even_labels <- function(even, side) {
+  geom_label(data = even, aes(at, ratio, label = trimmed(at, 4)), inherit.aes = FALSE, size = 3, vjust = side,
+             family = base_font, label.size = 0, label.padding = unit(1, "pt"), fill = "white")
+}
+
 figure_cost_by_nodes <- function(title) {
   table <- cost_by_nodes()
   if (nrow(table) == 0) {
@@ -142,10 +148,8 @@ figure_cost_by_nodes <- function(title) {
   paper <- data.frame(at = published("X-V095"), published = audit_number("X-A12", "ratio of the totals"))
   cost_plot(table, title, "HDFS nodes", published("X-V095"), "the paper's 200") +
     geom_point(data = even, aes(at, ratio, colour = cards), inherit.aes = FALSE, shape = 8, size = 2.6, stroke = 0.9) +
-    geom_text(data = even[even$below, ], aes(at, ratio, label = trimmed(at, 4)), inherit.aes = FALSE, size = 3,
-              vjust = 2.2, family = base_font) +
-    geom_text(data = even[!even$below, ], aes(at, ratio, label = trimmed(at, 4)), inherit.aes = FALSE, size = 3,
-              vjust = -1.4, family = base_font) +
+    break_even_labels(even[even$below, ], 1.4) +
+    break_even_labels(even[!even$below, ], -0.4) +
     geom_published(paper[!is.na(paper$published), ], aes(at, published))
 }
 

@@ -1,6 +1,6 @@
 # The response curve: any metric against the rate of the links, with what bounds it and what the claims ask for.
 #
-# figure_curve(experiment, metric, title, where, series, published, model, bounds, inverse, name, note)
+# figure_curve: experiment, metric, title, where, series, published, model, bounds, inverse, name, note
 #   experiment  name(s); all its fabrics are drawn, however many were run
 #   metric      one metric, e.g. "completion_time_net" or "write_aggregate"
 #   where       list(factor = levels) for the factors beside the fabric
@@ -126,12 +126,12 @@ figure_curve <- function(experiment, metric, title, where = list(), series = NUL
     lines <- c(lines, stats::setNames(rep("longdash", length(unique(modelled$told))), unique(modelled$told)))
   }
   plot <- if (is.null(grouped)) {
-    plot + inverse_marks(points, runs$rate) +
+    plot + inverse_marks(points, runs) +
       geom_line(data = medians, aes(linetype = "median of runs"), colour = okabe_ito[["blue"]], linewidth = 0.8) +
       geom_point(size = 1.9, alpha = 0.6, colour = okabe_ito[["blue"]]) +
       curve_intervals(medians)
   } else {
-    plot + inverse_marks(points, runs$rate) +
+    plot + inverse_marks(points, runs) +
       geom_line(data = medians, aes(colour = level, linetype = "median of runs"), linewidth = 0.8) +
       geom_point(aes(colour = level, shape = level), size = 1.9, alpha = 0.65) +
       curve_intervals(medians, aes(ymin = shown_low, ymax = shown_high, colour = level)) +

@@ -16,9 +16,15 @@ read_inverse <- function(paper = paper_id()) {
   table
 }
 
+metric_words <- function(metric) {
+  known <- c(completion_time_net = "net time", throughput_net = "net throughput")[metric]
+  unname(ifelse(is.na(known), gsub("_", " ", metric), known))
+}
+
 needed_text <- function(table) {
   ratio <- with_interval(table$link_ratio, table$link_ratio_low, table$link_ratio_high)
-  ifelse(is.na(table$link_ratio), ifelse(table$reached, "\u2013", "none measured gives it"), paste0(ratio, "\u00d7"))
+  none <- ifelse(is.na(table$largest_effect), "not measured far enough", "none measured gives it")
+  ifelse(is.na(table$link_ratio), none, paste0(ratio, "\u00d7"))
 }
 
 rate_range <- function(from, low, high) {
@@ -35,7 +41,7 @@ inverse_table <- function(paper = paper_id()) {
   rate <- fabric_rate(table$from)
   md_table(data.frame(
     Claim = paste0("**", table$claim, "** ", safe(statement)),
-    "Effect asked for" = paste0(trimmed(table$effect), "\u00d7 ", safe(gsub("_", " ", table$metric))),
+    "Effect asked for" = paste0(trimmed(table$effect), "\u00d7 ", safe(metric_words(table$metric))),
     "Largest measured" = ifelse(is.na(table$largest_effect), "\u2013", paste0(trimmed(table$largest_effect), "\u00d7")),
     "Link needed" = needed_text(table),
     "Link that the hardware gives" = paste0(
@@ -56,9 +62,9 @@ inverse_sentence <- function(claim, paper = paper_id()) {
     return(paste0("What link rate would do what ", claim, " says was not computed at this effort."))
   }
   row <- row[1, ]
-  metric <- gsub("_", " ", row$metric)
+  metric <- metric_words(row$metric)
   from <- fabric_rate(row$from)
-  wanted <- sprintf("%s asks for %s\u00d7 the %s of %s Gbit/s.", claim, trimmed(row$effect), metric, trimmed(from))
+  wanted <- sprintf("%s asks for %s\u00d7 the %s at %s Gbit/s.", claim, trimmed(row$effect), metric, trimmed(from))
   if (is.na(row$link_ratio)) {
     told <- if (is.na(row$largest_effect)) {
       "The curve was not measured far enough to say which link would give it."
@@ -68,7 +74,8 @@ inverse_sentence <- function(claim, paper = paper_id()) {
     return(paste(wanted, told))
   }
   paste(wanted, sprintf(
-    "On the measured curve that takes a link of %s Gbit/s (%s times the rate); the hardware named gives %s. Plausible: %s.",
+    paste("On the measured curve that takes a link of %s Gbit/s (%s times the rate); the hardware named gives %s.",
+          "Plausible: %s."),
     with_interval(from * row$link_ratio, from * row$link_ratio_low, from * row$link_ratio_high),
     trimmed(row$link_ratio), rate_range(from, row$plausible_low, row$plausible_high), safe(row$plausible)
   ))
@@ -91,12 +98,13 @@ inverse_points <- function(experiment, metric, where = list(), claims = NULL) {
   key <- paste(signif(table$wanted, 4), table$plausible_low, table$plausible_high)
   table$label <- vapply(key, function(x) paste(table$claim[key == x], collapse = ", "), character(1))
   table <- table[!duplicated(key), ]
-  table$label <- ifelse(is.na(table$link_ratio), paste0(table$label, ": no link rate measured gives this"),
+  none <- ifelse(is.na(table$largest_effect), "asked for", "no link rate measured gives this")
+  table$label <- ifelse(is.na(table$link_ratio), paste0(table$label, ": ", none),
                         paste0(table$label, ": needs ", trimmed(table$from_rate * table$link_ratio), " Gbit/s"))
   table
 }
 
-inverse_marks <- function(points, rates) {
+inverse_marks <- function(points, runs) {
   if (nrow(points) == 0) {
     return(NULL)
   }
@@ -113,15 +121,14 @@ inverse_marks <- function(points, rates) {
                                       y = wanted), inherit.aes = FALSE, height = 0, colour = colour, linewidth = 0.8),
     geom_point(data = reached, aes(from_rate * link_ratio, wanted), inherit.aes = FALSE, shape = 8, size = 3,
                colour = colour, stroke = 0.9),
-    geom_text(data = spaced(points), aes(x = min(rates), y = at, label = label), inherit.aes = FALSE, hjust = 0,
-              vjust = -0.35, size = 3.2, colour = colour, family = base_font)
+    geom_text(data = spaced(points, 0.06 * max(runs$shown)), aes(x = min(runs$rate), y = at, label = label),
+              inherit.aes = FALSE, hjust = 0, vjust = -0.35, size = 3.2, colour = colour, family = base_font)
   )
 }
 
 # Labels of lines that lie close together are moved apart upwards.
-spaced <- function(points, share = 0.07) {
+spaced <- function(points, step) {
   points <- points[order(points$wanted), ]
-  step <- share * max(points$wanted)
   points$at <- points$wanted
   for (i in seq_len(nrow(points))[-1]) points$at[[i]] <- max(points$at[[i]], points$at[[i - 1]] + step)
   points

@@ -1,8 +1,9 @@
 # What a job did with processors and links, run by run.
 #
 # metric_table(experiment, metrics, by, where)  medians (with intervals) as a table: a row a cell, a column a metric
-#   metrics  named vector, names are the column heads: c("CPU cores" = "worker_cpu_cores"); bytes are told in MB
+#   metrics  named vector, names are the column heads: c("CPU cores" = "worker_cpu_cores"); bytes are told in GB
 # compute_table(experiment, by, where)   how long processors were short, and how idle they were
+# compute_sentence(experiment, where)    the same in words, with the part of the time that the job's floor takes
 # wire_table(experiment, by, where)      shuffled bytes against bytes on the links
 # figure_worker_cpu(experiment, title, by, where, metrics)  CPU of a worker: points of all runs
 # figure_cpu_trace(experiment, title, by, where)            cores busy on each worker over time, one run a level
@@ -14,7 +15,7 @@ metric_rows <- function(experiment, metrics, by, where) {
   }
   bytes <- medians$unit %in% "B"
   for (column in c("shown", "shown_low", "shown_high")) {
-    medians[[column]] <- ifelse(bytes, medians[[column]] / 1e6, medians[[column]])
+    medians[[column]] <- ifelse(bytes, medians[[column]] / 1e9, medians[[column]])
   }
   levels <- levels(droplevels(medians$level))
   columns <- lapply(metrics, function(metric) {
@@ -40,15 +41,43 @@ metric_table <- function(experiment, metrics, by = "fabric", where = list()) {
 
 compute_table <- function(experiment, by = "fabric", where = list()) {
   metric_table(experiment, c(
-    "Compute share of net time" = "compute_share", "Idle, mean" = "cpu_idle_mean", "Idle, worst second" = "cpu_idle_min",
+    "Compute share of net time" = "compute_share", "Idle, mean" = "cpu_idle_mean",
+    "Idle, worst second" = "cpu_idle_min",
     "CPU s a GB" = "cpu_seconds_per_gb", "Job floor, s" = "job_floor"
   ), by, where)
 }
 
+range_text <- function(x, digits = 0) {
+  ends <- unique(percent(range(x), digits))
+  paste(sub(" %$", "\u00a0%", ends), collapse = " to ")
+}
+
+# A net time that is small beside the floor is mostly the difference of two starts: the reader must be told.
+compute_sentence <- function(experiment, where = list(), little = 0.2) {
+  share <- medians_at(experiment, "compute_share", where)$shown
+  runs <- runs_at(experiment, c("completion_time", "completion_time_net"), where)
+  wide <- stats::setNames(runs$value[runs$metric == "completion_time"], runs$run_id[runs$metric == "completion_time"])
+  net <- runs[runs$metric == "completion_time_net", ]
+  net_share <- net$value / wide[net$run_id]
+  net_share <- net_share[!is.na(net_share)]
+  if (length(share) == 0 || length(net_share) == 0) {
+    return("How long the processors were short was not measured at this effort.")
+  }
+  text <- sprintf(paste("The processors were short in %s of the net time (medians of the cells); there the network can",
+                        "save nothing. Net time is %s of the whole time of a job, the rest is its floor."),
+                  range_text(share), range_text(net_share))
+  if (min(net_share) < little) {
+    text <- paste(text, sprintf(paste("**In %s the net time is less than a fifth of the whole: it is then mostly the",
+                                      "difference between two starts, and a ratio of such times says little.**"),
+                                count_of(sum(net_share < little), "run")))
+  }
+  text
+}
+
 wire_table <- function(experiment, by = "fabric", where = list()) {
   metric_table(experiment, c(
-    "Shuffled, MB" = "shuffle_bytes", "Shuffle on the wire, MB" = "shuffle_wire_bytes",
-    "Into worker links, MB" = "worker_wire_bytes", "Wire bytes a user byte" = "wire_per_user_byte"
+    "Shuffled, GB" = "shuffle_bytes", "Shuffle on the wire, GB" = "shuffle_wire_bytes",
+    "Into worker links, GB" = "worker_wire_bytes", "Wire bytes a user byte" = "wire_per_user_byte"
   ), by, where)
 }
 
@@ -69,7 +98,7 @@ data_cpu_trace <- function(experiment, by = "fabric", where = list(), metric = "
   series$time <- as_value(series$time)
   series$value <- as_value(series$value)
   series$level <- runs$level[match(series$run_id, runs$run_id)]
-  series[series$time >= 0, ]
+  series[series$time >= 0, c("run_id", "level", "host", "time", "value")]
 }
 
 # Samples are averaged over windows of half a second: ticks are too coarse for less.

@@ -9,16 +9,21 @@ fixed_level <- function(experiment, factor) {
   experiment$parameters[[factor]]
 }
 
+filled_factor <- function(column, experiment_of_row, experiment, factor) {
+  value <- fixed_level(experiment, factor)
+  of <- experiment_of_row %in% experiment$id & (is.na(column) | column %in% "")
+  if (is.null(value) || !any(of)) {
+    return(column)
+  }
+  if (!is.numeric(column) || !is.numeric(value)) column <- as.character(column)
+  column[of] <- if (factor == "fabric") fabric_label(value) else value
+  column
+}
+
 filled_levels <- function(table, experiments, factors) {
   for (factor in intersect(factors, names(table))) {
     for (experiment in experiments) {
-      value <- fixed_level(experiment, factor)
-      if (is.null(value)) next
-      of <- table$experiment %in% experiment$id & (is.na(table[[factor]]) | table[[factor]] %in% "")
-      if (!any(of)) next
-      if (is.numeric(table[[factor]]) && !is.numeric(value)) table[[factor]] <- as.character(table[[factor]])
-      if (is.logical(table[[factor]])) table[[factor]] <- as.character(table[[factor]])
-      table[[factor]][of] <- if (factor == "fabric") fabric_label(value) else value
+      table[[factor]] <- filled_factor(table[[factor]], table$experiment, experiment, factor)
     }
   }
   table

@@ -120,3 +120,22 @@ claim_badge <- function(claim) {
 known <- function(x, digits = 3, unit = "") {
   if (length(x) == 0 || is.na(x[[1]])) "not computed" else paste0(trimmed(x[[1]], digits), unit)
 }
+
+# Where a modelled curve reaches its level; NA where there is no curve.
+model_knee <- function(x, value) {
+  if (length(x) == 0) NA_real_ else min(x[value > 0.999 * max(value)])
+}
+
+model_level <- function(value) if (length(value) == 0) NA_real_ else max(value)
+
+# How many of an audit entry's checks hold: "all 24", "23 of 24".
+holding <- function(audit, notes = NULL) {
+  table <- read_audit()
+  table <- table[table$audit %in% audit & !is.na(table$holds), ]
+  if (!is.null(notes)) table <- table[table$note %in% notes, ]
+  if (nrow(table) == 0) {
+    return("none was checked to")
+  }
+  yes <- sum(holds_text(table$holds) == "yes")
+  if (yes == nrow(table)) paste("all", yes) else paste(yes, "of", nrow(table))
+}

@@ -1,6 +1,6 @@
 # The tasks of a job over time: one run a level, the one nearest the median, from phases.csv.
 #
-# figure_phases(experiment, title, by, where, metric, jobs)
+# figure_phases: experiment, title, by, where, metric, jobs
 #   by      factor whose levels are the panels (e.g. "fabric", "store"), or several
 #   where   list(factor = levels) to pick cells
 #   metric  the metric whose median chooses the run (net time if left out)

@@ -54,6 +54,7 @@ figure_proxy <- function(effects, title) {
                position = position_jitter(width = 0, height = 0.08, seed = 1)) +
     geom_point(aes(shape = "its median"), size = 3.4, colour = okabe_ito[["blue"]]) +
     geom_published(printed, aes(published, label)) +
+    scale_y_discrete(limits = levels) +
     scale_shape_manual(NULL, values = c("run of the proxy" = 16, "its median" = 18)) +
     scale_x_continuous("after over before", limits = c(0, NA), expand = expansion(c(0, 0.06)),
                        labels = function(x) paste0(x, "\u00d7")) +

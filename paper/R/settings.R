@@ -39,3 +39,45 @@ setting_labels <- function(kind = "cephfs") {
   ids <- stores_of_kind(kind)
   stats::setNames(setting_name(ids, kind), store_name(ids))
 }
+
+# CephFS has no smaller stripes, and only multiples of it.
+least_stripe <- 65536
+
+stripe_as_run <- function(store, k) {
+  if (is.na(k) || k == 1) {
+    return(as_value(store$stripe_size_bytes))
+  }
+  least_stripe * max(1, ceiling(as_value(store$stripe_size_bytes) / k / least_stripe))
+}
+
+kib <- function(bytes) paste(trimmed(bytes / 1024, 4), "KiB")
+
+# What the scale leaves of the stripes: their size in the runs, how often a file goes round its targets, and which
+# sizes cannot be told apart.
+stripes_sentence <- function(experiment, kind = "cephfs") {
+  scale <- scale_of(experiment)
+  if (is.na(scale$k) || scale$k == 1) {
+    return("Stripes have their full size.")
+  }
+  stores <- all_stores()[stores_of_kind(kind)]
+  base <- stores[[1]]
+  unit <- stripe_as_run(base, scale$k)
+  size <- as_value(experiment_of(experiment)$parameters$size_bytes) * scale$fraction / scale$k
+  told <- sprintf(
+    paste("k is %s. A stripe of %s would be %s, and CephFS has none below %s: so stripes are %s, and a file of %s",
+          "%s %s times."),
+    trimmed(scale$k), mib(base$stripe_size_bytes), kib(as_value(base$stripe_size_bytes) / scale$k), kib(least_stripe),
+    kib(unit), kib(size), "goes round its targets", trimmed(size / unit / as_value(base$stripe_count), 2)
+  )
+  sizes <- vapply(stores, function(store) as_value(store$stripe_size_bytes), numeric(1))
+  runs <- vapply(stores, stripe_as_run, numeric(1), k = scale$k)
+  alike <- lapply(split(sizes, runs), function(x) sort(unique(x)))
+  alike <- Filter(function(x) length(x) > 1, alike)
+  if (length(alike) == 0) {
+    return(told)
+  }
+  paste(told, sprintf(
+    "Stripes of %s come out alike, so a reading that compares them compares nothing.",
+    listed(vapply(alike, function(x) listed(mib(x)), character(1)))
+  ))
+}

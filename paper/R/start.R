@@ -23,18 +23,82 @@ all_verdicts <- function() {
   do.call(rbind, tables)
 }
 
-paper_sections <- function() {
-  sections <- vapply(papers_with_results(), function(paper) {
-    links <- sprintf("[Read the report](%s.html) \u00b7 [PDF](%s.pdf)", paper, paper)
-    if (!file.exists(paste0(paper, ".qmd"))) links <- "This paper has no report yet."
-    paste0(
-      "## ", safe(paper_title(paper)), paper_year(paper), " {.unnumbered}\n\n", verdict_sentence(paper),
-      "\n\n",
-      as.character(strongest_list(paper, 3)), "\n\n", links, "\n\n"
-    )
-  }, character(1))
-  if (length(sections) == 0) sections <- "No paper has results yet: `make papers` measures and judges them.\n"
-  knitr::asis_output(paste(sections, collapse = "\n"))
+# Every paper that is described; those without results are told as such.
+papers_described <- function() {
+  files <- list.files(file.path(config_dir(), "papers"), pattern = "[.]yaml$")
+  union(papers_with_results(), sub("[.]yaml$", "", files))
+}
+
+# "Emulex 2012": the first word of the publisher, and the year where it is known.
+paper_short <- function(paper) {
+  publisher <- tryCatch(read_paper(paper)$publisher, error = function(e) NULL)
+  year <- tryCatch(read_paper(paper)$year, error = function(e) NULL)
+  trimws(paste(if (is.null(publisher)) paper else sub("[ ,].*$", "", publisher), year))
+}
+
+figure_papers <- function(papers) {
+  figure_verdicts(papers) + scale_y_discrete(labels = function(x) vapply(x, paper_short, character(1)))
+}
+
+# How far an estimate lies from what the claim asks for: as a factor, nought where either is missing.
+distance_of <- function(table) {
+  distance <- abs(log(table$estimate / as_value(table$expected)))
+  ifelse(is.finite(distance), distance, 0)
+}
+
+# The claim that says most about a paper: the one its YAML names under `finding`; else, of the claims that do not
+# hold, one decided by runs, furthest from what is claimed; else the strongest that is left.
+strongest_finding <- function(paper) {
+  table <- read_verdicts(paper)
+  named <- tryCatch(read_paper(paper)$finding, error = function(e) NULL)
+  if (!is.null(named) && named %in% table$claim) {
+    return(table[match(named, table$claim), ])
+  }
+  against <- table[table$verdict %in% c("not reproduced", "inconsistent"), ]
+  if (nrow(against) == 0) {
+    return(strongest(paper, 1))
+  }
+  from_runs <- against$route %in% c("measured", "emulated")
+  against[order(!from_runs, -distance_of(against))[[1]], ]
+}
+
+finding_sentence <- function(paper) {
+  lines <- finding_text(strongest_finding(paper))
+  if (length(lines) == 0) "No claim has a firm verdict at this effort." else lines[[1]]
+}
+
+# The verdicts of one paper as a bar that also reads well on a phone.
+verdict_strip <- function(paper) {
+  counts <- vapply(verdict_levels, verdict_count, numeric(1), paper = paper)
+  counts <- counts[counts > 0]
+  pieces <- sprintf("<span style=\"flex:%d;background:%s\" title=\"%d %s\">%d</span>", counts,
+                    verdict_colours[names(counts)], counts, names(counts), counts)
+  told <- paste(counts, names(counts), collapse = ", ")
+  paste0("```{=html}\n<div class=\"strip\" role=\"img\" aria-label=\"", told, "\">", paste(pieces, collapse = ""),
+         "</div>\n```\n\n")
+}
+
+paper_card <- function(paper) {
+  heading <- paste0("## ", safe(paper_short(paper)), " {.unnumbered #paper-", paper, "}\n\n", "*",
+                    safe(paper_title(paper)),
+                    "*", paper_year(paper), "\n\n")
+  if (!paper %in% papers_with_results()) {
+    return(paste0("::: {.card}\n\n", heading, "Not run yet: `make papers PAPERS=", paper, "` measures and judges it.",
+                  "\n\n:::\n"))
+  }
+  links <- sprintf("[Read the report](%s.html) \u00b7 [PDF](%s.pdf)", paper, paper)
+  if (!file.exists(paste0(paper, ".qmd"))) links <- "This paper has no report yet."
+  paste0("::: {.card}\n\n", heading, "**Strongest finding.** ", finding_sentence(paper), "\n\n",
+         verdict_strip(paper), verdict_sentence(paper), "\n\n", links, "\n\n:::\n")
+}
+
+paper_cards <- function() {
+  papers <- papers_described()
+  if (length(papers) == 0) {
+    return(knitr::asis_output("No paper is described yet.\n"))
+  }
+  knitr::asis_output(paste0("\n:::: {.cards}\n\n", paste(vapply(papers, paper_card, character(1)), collapse = "\n"),
+                            "\n::::\n"))
 }
 
 html_escape <- function(x) {
@@ -47,31 +111,34 @@ html_escape <- function(x) {
 
 unescaped <- function(x) gsub("\\\\([\\\\`*_{}\\[\\]#+!|<>~^$@])", "\\1", x, perl = TRUE)
 
+route_word <- function(route) ifelse(grepl("^not.testable", route), "none here", gsub("_", " ", route))
+
 # Raw HTML, because each row carries what the filter looks at.
 verdict_rows <- function() {
   table <- all_verdicts()
   if (is.null(table) || nrow(table) == 0) {
     return("")
   }
-  estimate <- estimate_text(table)
-  expected <- unescaped(expected_text(table))
+  short <- vapply(table$paper, paper_short, character(1))
   cells <- sprintf(
     paste0(
-      "<tr data-verdict=\"%s\" data-paper=\"%s\"><td><a href=\"%s.html#sec-verdicts\">%s</a></td><td>%s</td>",
+      "<tr data-verdict=\"%s\" data-paper=\"%s\" data-route=\"%s\"><td>%s</td>",
+      "<td><a href=\"%s.html#sec-verdicts\">%s</a></td><td>%s</td>",
       "<td><span class=\"badge %s\">%s</span></td><td>%s</td><td>%s</td><td>%s</td></tr>"
     ),
-    html_escape(table$verdict), html_escape(table$paper), html_escape(table$paper), html_escape(table$claim),
-    html_escape(table$statement), gsub(" ", "-", html_escape(table$verdict)), html_escape(table$verdict),
-    html_escape(estimate), html_escape(expected), html_escape(table$route)
+    html_escape(table$verdict), html_escape(table$paper), html_escape(route_word(table$route)), html_escape(short),
+    html_escape(table$paper), html_escape(table$claim), html_escape(table$statement),
+    gsub(" ", "-", html_escape(table$verdict)), html_escape(table$verdict), html_escape(estimate_text(table)),
+    html_escape(unescaped(expected_text(table))), html_escape(route_word(table$route))
   )
   paste(cells, collapse = "\n")
 }
 
-options_of <- function(values) {
-  if (length(values) == 0) {
-    return("")
-  }
-  paste0("<option>", html_escape(values), "</option>", collapse = "")
+# A choice of one level; `names` are what a reader sees where that differs from the value.
+choice <- function(id, label, every, values, names = values) {
+  options <- sprintf("<option value=\"%s\">%s</option>", html_escape(values), html_escape(names))
+  paste0("<label for=\"", id, "\">", label, " <select id=\"", id, "\"><option value=\"\">", every, "</option>",
+         paste(options, collapse = ""), "</select></label>\n")
 }
 
 raw_html <- function(...) {
@@ -79,18 +146,23 @@ raw_html <- function(...) {
   knitr::asis_output(paste0("\n\n", fence, "{=html}\n", ..., "\n", fence, "\n\n"))
 }
 
-# The table of all verdicts under its three controls; the page's script does the filtering.
+# The table of all verdicts under its controls. They stay hidden until the page's script has taken them over.
 verdict_filter <- function() {
+  table <- all_verdicts()
+  papers <- papers_with_results()
+  heads <- c("Paper", "Claim", "Statement", "Verdict", "Estimate", "Expected", "Route")
   raw_html(
-    "<div class=\"filters\" role=\"search\">\n",
-    "<input id=\"find\" type=\"search\" placeholder=\"Find a claim\" aria-label=\"Find a claim\">\n",
-    "<select id=\"by-verdict\" aria-label=\"Verdict\"><option value=\"\">every verdict</option>",
-    options_of(intersect(verdict_levels, all_verdicts()$verdict)), "</select>\n",
-    "<select id=\"by-paper\" aria-label=\"Paper\"><option value=\"\">every paper</option>",
-    options_of(papers_with_results()), "</select>\n",
-    "<output id=\"shown\" aria-live=\"polite\"></output>\n</div>\n",
-    "<div class=\"table-scroll\"><table id=\"verdicts\">\n<thead><tr><th>Claim</th><th>Statement</th>",
-    "<th>Verdict</th><th>Estimate</th><th>Expected</th><th>Route</th></tr></thead>\n<tbody>\n",
-    verdict_rows(), "\n</tbody>\n</table></div>"
+    "<form class=\"filters\" role=\"search\" aria-label=\"Verdicts\" aria-controls=\"verdicts\" hidden>\n",
+    "<label for=\"find\" class=\"wide\">Words <input id=\"find\" type=\"search\" autocomplete=\"off\" ",
+    "placeholder=\"for example TestDFSIO write\"></label>\n",
+    choice("by-paper", "Paper", "every paper", papers, vapply(papers, paper_short, character(1))),
+    choice("by-verdict", "Verdict", "every verdict", intersect(verdict_levels, table$verdict)),
+    choice("by-route", "Route", "every route", sort(unique(route_word(table$route)))),
+    "<button type=\"reset\">Show all</button>\n</form>\n",
+    "<p><output id=\"shown\" for=\"find by-paper by-verdict by-route\" aria-live=\"polite\"></output></p>\n",
+    "<div class=\"table-scroll\" role=\"region\" aria-label=\"All verdicts\" tabindex=\"0\">",
+    "<table id=\"verdicts\">\n<thead><tr>",
+    paste0("<th scope=\"col\">", heads, "</th>", collapse = ""), "</tr></thead>\n<tbody>\n", verdict_rows(),
+    "\n</tbody>\n</table></div>"
   )
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from whitewire import claims, statistics
+from whitewire import claims, inverse, statistics, sweeps
 from whitewire.design import gbit_per_s, model_cell
 from whitewire.drives import Drive
 from whitewire.errors import UserError
@@ -29,6 +30,7 @@ UNITS = {
     "completion_time": "s",
     "link_share": "1",
 }
+SIMULATED = ["metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid", "link_gbit_per_s"]
 VERDICT_COLUMNS = [
     "paper",
     "claim",
@@ -143,7 +145,7 @@ def model_runs(paper: Paper, fabrics: Mapping[str, Any], fractions: Mapping[str,
                 row = {"run_id": f"model-{draw}", **base, "metric": metric, "value": value}
                 row |= {"unit": UNITS[metric], "full_scale_value": value, "full_scale_unit": UNITS[metric]}
                 rows.append(row | {"valid": True, "link_gbit_per_s": link})
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=["run_id", "experiment", *paper.factors, *SIMULATED])
 
 
 def _job(
@@ -224,6 +226,8 @@ def _judged(paper: Paper, test: Mapping[str, Any], route: str, runs: Runs) -> di
     if route == "modelled" and evidence.source in ("runs", "census"):
         evidence = claims.Evidence("model", evidence.estimate, None, None, 0, 0, evidence.unit)
     verdict = claims.decide(target, evidence)
+    if evidence.missing and (why := runs.why_missing(test)):
+        verdict = claims.Verdict(claims.NOT_TESTABLE, why)
     reason = verdict.reason
     if evidence.n_invalid:
         reason += f"; {evidence.n_invalid} invalid left out"
@@ -296,7 +300,7 @@ def _checked(paper: Paper, check: Mapping[str, Any], models: dict[str, float]) -
         row |= {"expression": check["expression"], "recomputed": value}
     if "printed" in check:
         printed = paper.evaluate(check["printed"])
-        difference = value / printed - 1
+        difference = value / printed - 1 if printed else math.copysign(math.inf, value) if value else 0.0
         row |= {"printed": printed, "relative_difference": difference}
         if check.get("at_most"):
             row["holds"] = bool(value <= printed)
@@ -326,7 +330,9 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
         raise UserError(f"{config_shown(source)}: no such file; make it with `whitewire tidy`") from None
     status = "emulated" if testbed.get("kind", "emulated") == "emulated" else "measured"
     k = paper.raw["scale"]["k"] if status == "emulated" else 1
-    runs = Runs(table, paper, seed, k)
+    missing = results / "tidy" / "unavailable.csv"
+    lost = pd.read_csv(missing) if missing.is_file() else pd.DataFrame(columns=["run_id", "reason"])
+    runs = Runs(table, paper, seed, k, unavailable=dict(zip(lost["run_id"], lost["reason"], strict=True)))
     fabrics = testbed["fabrics"]
     simulated = model_runs(paper, fabrics)
     scale = results / "tidy" / "scale.csv"
@@ -345,6 +351,8 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
         "readings": readings,
         "model": model_table(paper, simulated),
         "audit": audit(paper),
+        "sweeps": sweeps.table(paper),
+        "inverse": inverse.table(paper, runs, fabrics),
     }
     if short is not None:
         tables["model_as_run"] = model_table(paper, short)

@@ -267,8 +267,15 @@ def _job_seconds(paper: Paper, row: Mapping[str, Any], levels: Mapping[str, Any]
     copies, outputs = parameters.get("replication", 1), parameters.get("output_replication", 1)
     size = scale.file_bytes * (parameters.get("maps", 1) if row["workload"] == "testdfsio" else 1)
     remote = 1 - 1 / workers
-    crossings = {"teragen": copies - 1, "terasort": remote + outputs - 1, "testdfsio": copies - 1, "sort": remote + copies - 1,
-                 "copy": 2 * workers, "wordcount": 0, "read_loop": workers}[row["workload"]]  # fmt: skip
+    crossings = {
+        "teragen": copies - 1,
+        "terasort": remote + outputs - 1,
+        "testdfsio": copies - 1,
+        "sort": remote + copies - 1,
+        "wordcount": 0,
+        "copy": 2 * workers,
+        "read_loop": workers,
+    }[row["workload"]]
     if paper.store(row["experiment"], levels)["kind"] == "cephfs":
         workers, crossings = experiment["roles"].get("oss", 1), 2 + (row["workload"] == "sort")
     link = gbit_per_s(parameters["fabric"]) * 1e9 / 8 / scale.k

@@ -34,8 +34,10 @@ class Sample:
 class Runs:
     """The table tidy/runs.csv, indexed by cell. `seed` starts resampling; `k` is the testbed's scale."""
 
-    def __init__(self, table: pd.DataFrame, paper: Paper, seed: int = 1, k: float = 1.0) -> None:
+    def __init__(self, table: pd.DataFrame, paper: Paper, seed: int = 1, k: float = 1.0,
+                 unavailable: Mapping[str, str] | None = None) -> None:  # fmt: skip
         self.paper, self.seed, self.k = paper, seed, k
+        self.unavailable = dict(unavailable or {})
         table = table.copy()
         for factor in paper.factors:
             if factor not in table:
@@ -49,6 +51,15 @@ class Runs:
         table["best_unit"] = units.fillna("").astype(str)
         self.table = table
         self.groups = dict(tuple(table.groupby(["experiment", "metric"], sort=False))) if len(table) else {}
+
+    def why_missing(self, test: Mapping[str, Any]) -> str:
+        """Why this machine cannot make the runs of a test at all; empty when it can."""
+        if not self.unavailable:
+            return ""
+        for experiment, levels in cells_in(test):
+            if self.paper.store(experiment, levels)["kind"] != "hdfs":
+                return next(iter(self.unavailable.values()))
+        return ""
 
     def sample(self, experiment: str, levels: Mapping[str, Any], metric: str) -> Sample:
         """All runs of a cell; levels left out match every level."""

@@ -100,10 +100,8 @@ def _job(record: Mapping, samples: Samples) -> Found:
     maps_end = max((task["end"] for task in maps), default=job["start"])
     shuffle_end = max((task["shuffle_end"] for task in reduces), default=maps_end)
     net = max(job["end"] - job["submit"] - sum(record["floors"].values()), 1e-3)
-    crossing, must = crossing_bytes(record, job)
-    wire = sum(
-        record["links_after"][h]["ingress"] - record["links_before"][h]["ingress"] for h in record["workers"]
-    )
+    crossing, least, most = crossing_bytes(record, job)
+    wire = sum(record["links_after"][h]["ingress"] - record["links_before"][h]["ingress"] for h in record["workers"])
     found = {
         "maps": (len(maps), "1"),
         "reduces": (len(reduces), "1"),
@@ -115,7 +113,7 @@ def _job(record: Mapping, samples: Samples) -> Found:
         "shuffle_share": (max(0.0, shuffle_end - maps_end) / net, "1"),
         "shuffle_bytes": (counters.get("REDUCE_SHUFFLE_BYTES", 0), "B"),
         "shuffle_wire_bytes": (crossing, "B"),
-        "wire_excess": (wire / must - 1 if must else math.nan, "1"),
+        "wire_excess": (min(wire / least - 1, 0.0) + max(wire / most - 1, 0.0) if least else math.nan, "1"),
     }
     if reduces:
         found |= {
@@ -126,24 +124,24 @@ def _job(record: Mapping, samples: Samples) -> Found:
     return found
 
 
-def crossing_bytes(record: Mapping, job: Mapping) -> tuple[float, float]:
-    """(shuffled bytes that cross links, all bytes that a job must move into workers over links).
+def crossing_bytes(record: Mapping, job: Mapping) -> tuple[float, float, float]:
+    """(shuffled bytes that cross links, least and most bytes that the job moves into workers over links).
 
     A reduce task fetches over its host's link what maps on other hosts made, taken as an equal part of each map's
-    output; a map that is not local reads its block over it; each replica beyond the writer's own crosses one link, and
-    with a mounted file system there are none.
+    output; each replica beyond the writer's own crosses one link. A map that the scheduler did not call local may have
+    a replica beside it all the same, so what such maps read counts in the most only. From a mounted file system all
+    input crosses.
     """
     counters = job["counters"]
     maps, reduces = _tasks(job, "MAP"), _tasks(job, "REDUCE")
-    shuffled = counters.get("REDUCE_SHUFFLE_BYTES", 0)
     pairs = len(maps) * len(reduces)
     apart = sum(m["host"] != r["host"] for m in maps for r in reduces)
-    crossing = shuffled * apart / pairs if pairs else 0.0
+    crossing = counters.get("REDUCE_SHUFFLE_BYTES", 0) * apart / pairs if pairs else 0.0
+    if record.get("mounted"):
+        return crossing, crossing, crossing + record["user_bytes"]
     away = 1 - counters.get("DATA_LOCAL_MAPS", len(maps)) / max(1, len(maps))
-    read = counters.get("HDFS_BYTES_READ", 0) + counters.get("VIEWFS_BYTES_READ", 0)
-    written = counters.get("HDFS_BYTES_WRITTEN", 0) + counters.get("VIEWFS_BYTES_WRITTEN", 0)
-    copies = record.get("output_replication", record["replication"])
-    return crossing, crossing + read * away + written * max(0, copies - 1)
+    copied = counters.get("HDFS_BYTES_WRITTEN", 0) * max(0, record["output_replication"] - 1)
+    return crossing, crossing + copied, crossing + copied + counters.get("HDFS_BYTES_READ", 0) * away
 
 
 def _testdfsio(record: Mapping, samples: Samples) -> Found:
@@ -174,7 +172,9 @@ def _link_share(record: Mapping, samples: Samples, start: float, end: float) -> 
         for way in ("egress", "ingress"):
             totals = samples.links[f"{host}.{way}"][first : last + 1]
             moved = totals[-1] - totals[0]
-            inside = [i for i, total in enumerate(totals) if MIDDLE[0] <= (total - totals[0]) / max(1, moved) <= MIDDLE[1]]
+            inside = [
+                i for i, total in enumerate(totals) if MIDDLE[0] <= (total - totals[0]) / max(1, moved) <= MIDDLE[1]
+            ]
             if len(inside) > 1 and moved > 20 * SEGMENT:
                 seconds = times[inside[-1]] - times[inside[0]]
                 best = max(best, (totals[inside[-1]] - totals[inside[0]]) / max(seconds, 0.1) / rate)
@@ -210,7 +210,9 @@ def faults(record: Mapping, metrics: Mapping[str, tuple[float, str]], limits: Ma
     if record.get("cpu") == "limit" and record["workload"] not in ("copy", "read_loop"):
         share = metrics["compute_share"][0]
         if share > limits["compute_share"]:
-            found.append(f"processors short in {share:.0%} of the time beyond the floor, bound {limits['compute_share']:.0%}")
+            found.append(
+                f"processors short in {share:.0%} of the time beyond the floor, bound {limits['compute_share']:.0%}"
+            )
     excess = metrics.get("wire_excess", (math.nan, ""))[0]
     if math.isfinite(excess) and not limits["job_wire_low"] <= excess <= limits["job_wire_high"]:
         found.append(f"workers' links carried {excess:+.0%} against what shuffle, reads and replicas must move")
@@ -220,5 +222,3 @@ def faults(record: Mapping, metrics: Mapping[str, tuple[float, str]], limits: Ma
         if metrics[name][0] / segments > bound:
             found.append(f"{metrics[name][0] / segments:.1%} of all {what}, bound {bound:.1%}")
     return found
-
-

@@ -6,15 +6,15 @@ import json
 import math
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from whitewire.cluster import hdfs, yarn
 from whitewire.cluster.hadoop import Outcome
 from whitewire.cluster.stack import Stack
 from whitewire.execution import Result, Run, RunFailed, observed, source_files
-from whitewire.parsers import history, testdfsio as testdfsio_parser
-from whitewire.testbed.base import CommandFailed
+from whitewire.parsers import history
+from whitewire.parsers import testdfsio as testdfsio_parser
 from whitewire.workloads import copy, read_loop, sort, terasort, testdfsio, wordcount
 
 OUTPUT = "/output"
@@ -45,7 +45,7 @@ def _options(stack: Stack, run: Run) -> dict[str, object]:
         "mapreduce.reduce.memory.totalbytes": _reduce_memory(run),
         "fs.local.block.size": run.scale.block_bytes,
     }
-    return own | yarn.view(stack.yarn.folder, _mounted(run)) | dict(run.settings)
+    return own | {"fs.defaultFS": yarn.VIEW} | dict(run.settings)
 
 
 def _reduce_memory(run: Run) -> int:
@@ -55,7 +55,7 @@ def _reduce_memory(run: Run) -> int:
 
 def _path(stack: Stack, run: Run, path: str) -> str:
     """A path in the run's file system."""
-    return f"{stack.cephfs.mount}{path}" if _mounted(run) else path
+    return f"{yarn.MOUNTED}{path}" if _mounted(run) else path
 
 
 def _prepare_store(stack: Stack, run: Run) -> None:
@@ -128,8 +128,15 @@ def _record(stack: Stack, run: Run, act: Callable[[dict[str, str]], list[dict[st
     result = observed(stack, run, jobs, by_host=True)
     workers = [host.name for host in stack.testbed.by_role("datanode")]
     outputs = run.parameters.get("output_replication", run.parameters.get("replication", 1))
-    record = result.record | {"output_replication": 1 if _mounted(run) else outputs, "user_bytes": user_bytes, "workers": workers, "busy_clients": [], "cpu": run.cpu,
-                              "floors": stack.floors.get(floor_key(run), {})}  # fmt: skip
+    record = result.record | {
+        "user_bytes": user_bytes,
+        "mounted": _mounted(run),
+        "output_replication": 1 if _mounted(run) else outputs,
+        "workers": workers,
+        "busy_clients": [],
+        "cpu": run.cpu,
+        "floors": stack.floors.get(floor_key(run), {}),
+    }
     return Result(record, result.files | kept)
 
 
@@ -192,7 +199,7 @@ def _validate(stack: Stack, run: Run, sorted_rows: str) -> None:
     report = _path(stack, run, f"{OUTPUT}/report")
     options = _options(stack, run) | {"mapreduce.framework.name": "local", "mapreduce.cluster.local.dir": "/tmp/local"}
     _tool(stack, run, terasort.VALIDATE, terasort.validate(sorted_rows, report, options), "teravalidate")
-    shown = stack.clients[0].run(hdfs.FS_SHELL, ["-cat", f"{'file://' if _mounted(run) else ''}{report}/part-r-00000"])
+    shown = stack.clients[0].run(hdfs.FS_SHELL, ["-cat", f"{yarn.VIEW}{report.lstrip('/')}/part-r-00000"])
     found = [line for line in shown.output.splitlines() if line.split("\t")[0] in ("error", "checksum")]
     if not found or any(line.startswith("error") for line in found):
         raise RunFailed(f"teravalidate: {(found or ['no report'])[0][:200]}")
@@ -210,7 +217,7 @@ def run_testdfsio(stack: Stack, run: Run) -> Result:
         job = _job(stack, run, testdfsio.TOOL, arguments, operation, kept)
         said = testdfsio_parser.parse(kept[f"{operation}.txt"])
         result = _path(stack, run, f"{testdfsio.FOLDER}/io_{operation}/part-00000")
-        shown = stack.clients[0].run(hdfs.FS_SHELL, ["-cat", f"{'file://' if _mounted(run) else ''}{result}"])
+        shown = stack.clients[0].run(hdfs.FS_SHELL, ["-cat", f"{yarn.VIEW}{result.lstrip('/')}"])
         kept[f"{operation}-result.txt"] = shown.output + "\n"
         return job | {"testdfsio": testdfsio_parser.task_values(shown.output), "seconds": said.seconds}
 
@@ -303,7 +310,9 @@ def run_read_loop(stack: Stack, run: Run) -> Result:
             kept[f"{loop}.txt"] = outcome.output + "\n"
             found = dict(re.findall(r"(\w+)=([\d.]+)", outcome.output))
             values = {name: float(found[name]) for name in ("bytes_read", "bytes_credited", "seconds")}
-            done.append({"name": loop, "submit": outcome.begin, "end": outcome.end, "tasks": [], "counters": {}, **values})
+            done.append(
+                {"name": loop, "submit": outcome.begin, "end": outcome.end, "tasks": [], "counters": {}, **values}
+            )
         return done
 
     return _record(stack, run, act, run.scale.file_bytes)
@@ -334,5 +343,3 @@ def tiny(run: Run) -> Run:
     blocks = math.ceil(run.scale.file_bytes / run.scale.block_bytes)
     block = terasort.ROW_BYTES * TINY_ROWS // 512 * 512 + 512
     return run.on_almost_nothing(block_bytes=block, file_bytes=block * blocks)
-
-

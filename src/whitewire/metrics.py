@@ -152,11 +152,22 @@ def of(record: Mapping, files: Mapping[str, str]) -> dict[str, tuple[float, str]
 
     return job_metrics.of(record, samples, job_metrics.read_host_cpu(files["host-cpu.csv"]))
 
+
 SCALES = {"MB/s": ("rate", "MB/s"), "s": ("time", "s"), "B": ("size", "B")}
 
 
 WALL = frozenset(
-    "job_floor map_time shuffle_time merge_time reduce_time map_phase reduce_phase write_time read_time".split()
+    [
+        "job_floor",
+        "map_time",
+        "shuffle_time",
+        "merge_time",
+        "reduce_time",
+        "map_phase",
+        "reduce_phase",
+        "write_time",
+        "read_time",
+    ]
 )
 """Times and rates of jobs that include their floor, which does not scale: they have no full-scale equivalent."""
 

@@ -31,7 +31,8 @@ from whitewire.testbed.emulated import ROOT, EmulatedTestbed
 
 SHARED = f"{ROOT}/hosts/shared"
 """A folder that all emulated hosts see, for the files of jobs (cluster/yarn.py)."""
-FLOOR_RUNS = 2
+FLOOR_RUNS, SMOKE_ATTEMPTS = 2, 2
+"""Runs that a job's floor is taken from, and attempts at a run at smoke effort, which is to be quick."""
 WARM_UP_GIB = 1.0
 """Memory touched before the first run: about what one run's replicas take."""
 PACKET = 65536
@@ -70,6 +71,7 @@ class Block:
         self.journal = Journal(folder)
         self.given_up: list[str] = []
         self.unavailable: dict[str, str] = {}
+        self.attempts = testbed["limits"]["attempts"] if self.effort != "smoke" else SMOKE_ATTEMPTS
 
     def measure(self) -> None:
         begin = time.time()
@@ -161,7 +163,7 @@ class Block:
         jobs_wanted = any(run.row["workload"] in jobs.WORKLOADS for run in runs)
         installation = software.installation()
         if jobs_wanted:
-            values |= yarn.settings(SHARED, installation.configuration)
+            values |= yarn.settings(SHARED, installation.configuration, cephfs.MOUNT)
         below = Hdfs(testbed, installation, values, drive, logs, software.IMAGE)
         mounts = next((run for run in runs if run.store["kind"] == "cephfs"), None)
         above = CephFs(testbed, drive.rate, logs) if mounts else None
@@ -179,8 +181,9 @@ class Block:
         rows = calibration.probe_drives(testbed, drive, limits["drive_error"], folder) if drive.limits else []
         rows += calibration.probe_links(testbed, grid, streams=probes["streams"], every_pair=thorough, **common)
         others = [name for name in used if name not in grid]
-        rows += calibration.probe_links(testbed, others, streams=probes["streams"][:1], every_pair=False,
-                                        ring=any(run.row["workload"] in jobs.WORKLOADS for run in runs), **common)  # fmt: skip
+        ring = any(run.row["workload"] in jobs.WORKLOADS for run in runs)
+        first = probes["streams"][:1]
+        rows += calibration.probe_links(testbed, others, streams=first, every_pair=False, ring=ring, **common)
         calibration.write(folder, rows)
 
     def _fresh(self, name: str, suffix: str = "") -> Path:
@@ -266,7 +269,7 @@ class Block:
             progress.run(number, run.title + (f", attempt {tried[run_id]}" if tried[run_id] > 1 else ""))
             why, failed = self._attempt(stack, run)
             progress.done(why)
-            if why and tried[run_id] < self.config["limits"]["attempts"]:
+            if why and tried[run_id] < self.attempts:
                 waiting.append(run)
             elif why:
                 self.given_up.append(run_id)
@@ -305,7 +308,9 @@ class Block:
         except FAILURES as failure:
             record = {**run.row, "factors": dict(run.levels), "scale": run.scale.__dict__}
             why, failed = _line(failure), True
-            files = {f"{name}.log": daemon.log_end(60) for name, daemon in stack.processes().items() if not daemon.alive}
+            files = {
+                f"{name}.log": daemon.log_end(60) for name, daemon in stack.processes().items() if not daemon.alive
+            }
         record = record | {"attempt": attempt, "valid": not why, "why_invalid": why}
         self.journal.write(run_id, record | environment.commit(), files, valid=not why)
         return why, failed

@@ -31,4 +31,6 @@ def installation(use_archive: bool = True) -> Installation:
     """Hadoop as the hosts see it. The same path on every machine, so that a class archive stays valid."""
     jars = [f"{ROOT}/hadoop/{jar.name}" for jar in sorted(HADOOP.glob("*.jar")) if not UNPACKED.match(jar.name)]
     archive = f"{ROOT}/archives/{ARCHIVE.name}" if use_archive and ARCHIVE.exists() else None
-    return Installation([*jars, f"{ROOT}/lib/whitewire.jar"], f"{ROOT}/conf", archive, workloads=f"{ROOT}/lib/workloads")
+    return Installation(
+        [*jars, f"{ROOT}/lib/whitewire.jar"], f"{ROOT}/conf", archive, workloads=f"{ROOT}/lib/workloads"
+    )

@@ -25,6 +25,7 @@ def table(paper: Paper) -> pd.DataFrame:
     """analysis/sweeps.csv: a row for every combination of the varied arguments, each of which has a column.
 
     An argument is a number or an expression over the paper's values; a varied one replaces a fixed one of its name.
+    A sweep that names an experiment may use its parameters and, as `drive_…`, those of its drives.
     """
     sweeps = paper.raw.get("sweeps", [])
     varied = list(dict.fromkeys(name for sweep in sweeps for name in sweep["vary"]))
@@ -34,14 +35,28 @@ def table(paper: Paper) -> pd.DataFrame:
 
 def _rows(paper: Paper, sweep: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     _check_names(paper, sweep)
-    levels = {name: [paper.evaluate(value) for value in values] for name, values in sweep["vary"].items()}
-    fixed = {n: paper.evaluate(v) for n, v in sweep.get("arguments", {}).items() if n not in levels}
+    own = _own_names(paper, sweep)
+    levels = {name: [paper.evaluate(value, own) for value in values] for name, values in sweep["vary"].items()}
+    fixed = {n: paper.evaluate(v, own) for n, v in sweep.get("arguments", {}).items() if n not in levels}
     listed = ", ".join(f"{name}={text(value)}" for name, value in fixed.items())
     base = {"paper": paper.id, "sweep": sweep["id"], "title": sweep["title"], "model": sweep["model"]}
     for point in itertools.product(*levels.values()):
-        own = dict(zip(levels, point, strict=True))
-        value = float(MODELS[sweep["model"]](**fixed, **own))
-        yield base | {"arguments": listed, "value": value, "unit": sweep["unit"]} | own
+        chosen = dict(zip(levels, point, strict=True))
+        value = float(MODELS[sweep["model"]](**fixed, **chosen))
+        yield base | {"arguments": listed, "value": value, "unit": sweep["unit"]} | chosen
+
+
+def _own_names(paper: Paper, sweep: Mapping[str, Any]) -> dict[str, Any]:
+    """What the expressions of a sweep may name beside the paper's values."""
+    name = sweep.get("experiment")
+    if name is None:
+        return {}
+    if name not in paper.experiments:
+        expected = f"the id of an experiment{suggestion(name, paper.experiments)}"
+        raise UserError(f"{shown(paper.path)}: sweep {sweep['id']}: found {name!r}, expected {expected}")
+    experiment = paper.experiments[name]
+    drive = experiment.get("hardware", {}).get("drive", {})
+    return dict(experiment["parameters"]) | {f"drive_{key}": value for key, value in drive.items()}
 
 
 def _check_names(paper: Paper, sweep: Mapping[str, Any]) -> None:

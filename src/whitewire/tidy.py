@@ -27,7 +27,19 @@ TABLES: dict[str, tuple[str, ...]] = {
     "unavailable.csv": ("run_id", "reason"),
     "scale.csv": ("experiment", "testbed", "kind", "k", "data_fraction"),
 }  # fmt: skip
-NUMBERS = {"value", "full_scale_value", "time", "start", "end", "shuffle_end", "merge_end", "expected", "error", "data_fraction", "k"}
+NUMBERS = {
+    "value",
+    "full_scale_value",
+    "time",
+    "start",
+    "end",
+    "shuffle_end",
+    "merge_end",
+    "expected",
+    "error",
+    "data_fraction",
+    "k",
+}
 INTEGERS = {"attempt", "order", "replicate", "bytes", "block_index", "streams"}
 BOOLEANS = {"valid", "ok"}
 DESCRIPTIONS = {
@@ -150,8 +162,8 @@ def _rates(run_id: str, host: str, series: str, times: Sequence[float], totals: 
 def _phases(record: Mapping) -> Iterable[dict]:
     for job in record.get("jobs", []):
         for task in job["tasks"]:
-            moments = {name: f"{task[name] - job['submit']:.3f}" for name in ("start", "shuffle_end", "merge_end", "end")
-                       if name in task}  # fmt: skip
+            known = [name for name in ("start", "shuffle_end", "merge_end", "end") if name in task]
+            moments = {name: f"{task[name] - job['submit']:.3f}" for name in known}
             yield {"run_id": record["run_id"], "job": job["name"], "task": task["task"], "type": task["type"],
                    "host": task["host"], **moments}  # fmt: skip
 

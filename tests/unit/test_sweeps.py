@@ -48,6 +48,15 @@ def test_a_sweep_leaves_the_arguments_of_others_empty():
     assert found.loc["task", "link_mb_per_s"].isna().all()
 
 
+def test_a_sweep_may_use_what_an_experiment_holds():
+    loaded = paper(TASK | {"experiment": "job", "arguments": {"input_s": "maps", "output_s": "drive_count"}})
+    drive = {"drive": {"count": 2, "rate_mb_per_s": 500}}
+    loaded.raw["experiments"] = [{"id": "job", "factors": {}, "parameters": {"maps": 10}, "hardware": drive}]
+    found = sweeps.table(loaded)
+    # 10 in, 60 or nothing between, and 2 out over 1, 2 or 4 drives.
+    assert list(found["value"]) == [72, 12, 71, 11, 70.5, 10.5]
+
+
 def test_a_paper_without_sweeps_has_an_empty_table():
     found = sweeps.table(paper())
     assert list(found.columns) == sweeps.COLUMNS
@@ -60,6 +69,7 @@ def test_a_paper_without_sweeps_has_an_empty_table():
         ({"model": "striping.task_tim"}, "striping.task_time"),
         ({"vary": {"stripe": [1]}}, "stripes"),
         ({"vary": {"stripes": ["drive"]}}, "drives"),
+        ({"experiment": "job"}, "experiment"),
     ],
 )
 def test_an_unknown_name_is_refused_with_the_nearest(change, nearest):

@@ -8,12 +8,14 @@ rule analysis:
         paper="config/papers/{paper}.yaml",
         testbed=f"config/testbeds/{plan.testbed}.yaml",
         program=plan.sources(
-            "analysis.py", "claims.py", "estimands.py", "statistics.py", "models/*.py"
+            "analysis.py", "claims.py", "estimands.py", "inverse.py", "sweeps.py", "statistics.py", "models/*.py"
         ),
     output:
         f"{RESULTS}/{{paper}}/analysis/estimates.csv",
         f"{RESULTS}/{{paper}}/analysis/model.csv",
         f"{RESULTS}/{{paper}}/analysis/audit.csv",
+        f"{RESULTS}/{{paper}}/analysis/inverse.csv",
+        f"{RESULTS}/{{paper}}/analysis/sweeps.csv",
         verdicts=report(
             f"{RESULTS}/{{paper}}/analysis/verdicts.csv",
             caption="../report/verdicts.rst",

@@ -7,6 +7,8 @@ TABLES = [
     "probes.csv",
     "topology.csv",
     "placement.csv",
+    "phases.csv",
+    "unavailable.csv",
     "scale.csv",
     "datapackage.json",
 ]

@@ -33,7 +33,7 @@ class Installation:
     archive: str | None
     java: str = "java"
     workloads: str = ""
-    """Folder of unpacked classes: Hadoop's own examples and tests. Not jars, or each job would send them to all hosts."""
+    """Folder of unpacked classes: Hadoop's own examples and tests. From jars, each job would send them about."""
 
     def argv(self, main: str, heap_mib: int, properties: Mapping[str, str], arguments: Sequence[str] = (),
              class_list: str | None = None) -> list[str]:  # fmt: skip

@@ -21,8 +21,8 @@ RESOURCE_MANAGER = "org.apache.hadoop.yarn.server.resourcemanager.ResourceManage
 NODE_MANAGER = "org.apache.hadoop.yarn.server.nodemanager.NodeManager"
 HISTORY_SERVER = "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer"
 HISTORY_PORT = 19888
-VIEW = "viewfs://whitewire/"
-"""The file system that jobs take as theirs (fs.defaultFS)."""
+VIEW, MOUNTED = "viewfs://whitewire/", "/mounted"
+"""The file system that jobs take as theirs (fs.defaultFS), and its folder that is a mounted file system."""
 NODE_MIB, AM_MIB, TASK_MIB = 1152, 384, 256
 """Memory that a NodeManager offers, and what a job's ApplicationMaster and each of its tasks ask for."""
 HEAPS_MIB = {"am": 192, "map": 144, "reduce": 144}
@@ -41,11 +41,11 @@ CAPACITY = {
 }
 
 
-def settings(folder: str, configuration: str) -> dict[str, object]:
+def settings(folder: str, configuration: str, mount: str = "/tmp") -> dict[str, object]:
     """yarn-site and mapred-site values. What is not named here is Hadoop's default.
 
-    `folder` is a path that every host sees: job files go there and not over the links, because their size does not
-    shrink with k (a job.xml is 200 kB whatever the data).
+    `mount` is where hosts have mounted a shared file system, if any. `folder` is a path that every host sees: job files
+    go there and not over the links, because their size does not shrink with k (a job.xml is 200 kB whatever the data).
     """
     return {
         "yarn.resourcemanager.hostname": "namenode",
@@ -70,9 +70,10 @@ def settings(folder: str, configuration: str) -> dict[str, object]:
         "mapreduce.framework.name": "yarn",
         "mapreduce.jobhistory.address": "namenode:10020",
         "mapreduce.jobhistory.webapp.address": f"namenode:{HISTORY_PORT}",
-        # A job's view of the file systems: HDFS, but for job files and histories, which are in `folder`.
+        # A job's view of the file systems: HDFS, but for job files and histories, which are in `folder`, and `mount`.
         "fs.viewfs.mounttable.whitewire.linkFallback": f"hdfs://namenode:{PORT}/",
         "fs.viewfs.mounttable.whitewire.link./jobs": f"file://{folder}",
+        f"fs.viewfs.mounttable.whitewire.link.{MOUNTED}": f"file://{mount}",
         "mapreduce.jobhistory.done-dir": "/jobs/done",
         "mapreduce.jobhistory.intermediate-done-dir": "/jobs/ended",
         "mapreduce.jobhistory.move.interval-ms": 500,
@@ -93,18 +94,6 @@ def settings(folder: str, configuration: str) -> dict[str, object]:
         "mapreduce.reduce.maxattempts": 1,
         "mapreduce.map.speculative": False,
         "mapreduce.reduce.speculative": False,
-    }
-
-
-def view(folder: str, mounted: bool) -> dict[str, object]:
-    """Settings of a job that say which file system is its own: HDFS, or one that every host has mounted."""
-    if not mounted:
-        return {"fs.defaultFS": VIEW}
-    return {
-        "fs.defaultFS": "file:///",
-        "yarn.app.mapreduce.am.staging-dir": f"{folder}/staging",
-        "mapreduce.jobhistory.intermediate-done-dir": f"{folder}/ended",
-        "mapreduce.jobhistory.done-dir": f"{folder}/done",
     }
 
 

@@ -56,7 +56,9 @@ class Sampler:
     def take(self) -> None:
         ticks, idle = processor_ticks()
         self.samples.append(Sample(time.time(), ticks, idle, self.testbed.counters()))
-        if self.by_host and (not self.host_cpu or time.time() - self.host_cpu[-1][0] >= HOST_PERIOD or self._stop.is_set()):
+        if self.by_host and (
+            not self.host_cpu or time.time() - self.host_cpu[-1][0] >= HOST_PERIOD or self._stop.is_set()
+        ):
             self.host_cpu.append((time.time(), self.testbed.cpu_seconds()))
 
     def _go_on(self) -> None:

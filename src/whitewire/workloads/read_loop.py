@@ -1,4 +1,4 @@
-"""Command lines of our reader with TestDFSIO's loops, of today and of Hadoop 0.20 (src/java/whitewire/ReadLoop.java)."""
+"""Command lines of our reader with TestDFSIO's loops, present and of Hadoop 0.20 (ReadLoop.java)."""
 
 from __future__ import annotations
 

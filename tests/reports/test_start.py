@@ -1,0 +1,140 @@
+"""The start page: its counts are those of the verdict tables, and its filter works with mouse, keys and on paper."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def verdicts(reports_dir: Path) -> list[dict[str, str]]:
+    """The rows of every paper's verdicts.csv."""
+    tables = sorted(reports_dir.parent.glob("*/analysis/verdicts.csv"))
+    if not tables:
+        pytest.skip("the results of these reports are not beside them")
+    return [{**row, "paper": path.parent.parent.name} for path in tables for row in csv.DictReader(path.open())]
+
+
+@pytest.fixture
+def page(reports_dir: Path, browser):
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True)
+    page = context.new_page()
+    page.troubles = []
+    page.on("pageerror", lambda error: page.troubles.append(str(error)))
+    page.goto((reports_dir / "index.html").as_uri())
+    yield page
+    assert page.troubles == []
+    context.close()
+
+
+def shown_rows(page):
+    return page.locator("#verdicts tbody tr:visible")
+
+
+def test_the_table_holds_every_verdict(page, verdicts) -> None:
+    rows = page.locator("#verdicts tbody tr")
+    listed = rows.evaluate_all("rows => rows.map(r => [r.dataset.paper, r.cells[1].innerText, r.dataset.verdict])")
+    assert [tuple(row) for row in listed] == [(row["paper"], row["claim"], row["verdict"]) for row in verdicts]
+    assert page.inner_text("#shown") == f"{len(verdicts)} of {len(verdicts)} claims"
+
+
+@pytest.mark.parametrize("column", ["paper", "verdict"])
+def test_each_level_shows_as_many_rows_as_the_csv_has(page, verdicts, column: str) -> None:
+    for level, count in Counter(row[column] for row in verdicts).items():
+        page.select_option(f"#by-{column}", level)
+        assert shown_rows(page).count() == count
+        assert page.inner_text("#shown").startswith(f"{count} of {len(verdicts)} claims")
+
+
+def test_the_routes_share_the_rows_out(page, verdicts) -> None:
+    routes = page.locator("#by-route option").evaluate_all("o => o.map(x => x.value).filter(Boolean)")
+    assert len(routes) == len({row["route"].replace("not_testable", "not testable here") for row in verdicts})
+    found = 0
+    for route in routes:
+        page.select_option("#by-route", route)
+        found += shown_rows(page).count()
+    assert found == len(verdicts)
+
+
+def test_filters_combine_and_reset(page, verdicts) -> None:
+    first = verdicts[0]
+    page.select_option("#by-paper", first["paper"])
+    page.select_option("#by-verdict", first["verdict"])
+    page.fill("#find", f"{first['claim'].lower()} {first['statement'].split()[0]}")
+    assert shown_rows(page).count() >= 1
+    assert first["claim"] in shown_rows(page).first.inner_text()
+    page.fill("#find", "no claim has such words")
+    assert shown_rows(page).count() == 0
+    page.click("button[type=reset]")
+    page.wait_for_function(f"document.getElementById('shown').innerText.startsWith('{len(verdicts)} of ')")
+    assert shown_rows(page).count() == len(verdicts)
+
+
+def test_the_filter_works_from_the_keyboard(page, verdicts) -> None:
+    page.focus("#find")
+    page.keyboard.type(verdicts[-1]["claim"])
+    assert 1 <= shown_rows(page).count() < len(verdicts) or len(verdicts) == 1
+    order = []
+    for _ in range(5):
+        page.keyboard.press("Tab")
+        order.append(page.evaluate("document.activeElement.id || document.activeElement.className || 'button'"))
+    assert order == ["by-paper", "by-verdict", "by-route", "button", "table-scroll"]
+    page.focus("#find")
+    page.keyboard.press("Enter")
+    assert page.url.endswith("index.html")
+
+
+def test_print_shows_the_chosen_rows_without_controls(page, verdicts) -> None:
+    verdict, count = Counter(row["verdict"] for row in verdicts).most_common(1)[0]
+    page.select_option("#by-verdict", verdict)
+    page.emulate_media(media="print")
+    assert shown_rows(page).count() == count
+    assert not page.is_visible("form.filters")
+    assert page.is_visible("#shown")
+    assert verdict in page.inner_text("#shown")
+
+
+def test_without_scripts_every_row_is_there(reports_dir: Path, browser, verdicts) -> None:
+    context = browser.new_context(java_script_enabled=False, offline=True)
+    page = context.new_page()
+    page.goto((reports_dir / "index.html").as_uri())
+    assert shown_rows(page).count() == len(verdicts)
+    assert not page.is_visible("form.filters")
+    context.close()
+
+
+def test_every_described_paper_has_a_card(page, reports_dir: Path, verdicts) -> None:
+    judged = {row["paper"] for row in verdicts}
+    described = {path.stem for path in (ROOT / "config" / "papers").glob("*.yaml")}
+    assert page.locator(".card").count() == len(described | judged)
+    for paper in described | judged:
+        card = page.locator(f".card#paper-{paper}, .card:has(#paper-{paper})")
+        if paper in judged and (reports_dir / f"{paper}.html").is_file():
+            assert card.locator(f"a[href='{paper}.html']").count() == 1
+            assert card.locator(f"a[href='{paper}.pdf']").count() == 1
+        if paper not in judged:
+            assert "Not run yet" in card.inner_text()
+
+
+def test_a_card_names_the_finding_of_its_paper(page, verdicts) -> None:
+    """The claim that the YAML names; without one, a claim that does not hold if there is such a claim."""
+    for paper in {row["paper"] for row in verdicts}:
+        description = yaml.safe_load((ROOT / "config" / "papers" / f"{paper}.yaml").read_text())
+        claims = {row["claim"]: row["verdict"] for row in verdicts if row["paper"] == paper}
+        text = page.inner_text(f".card#paper-{paper}, .card:has(#paper-{paper})")
+        named = description.get("finding")
+        if named:
+            assert f"({named})" in text
+            continue
+        told = [verdict for claim, verdict in claims.items() if f"({claim})" in text]
+        if {"not reproduced", "inconsistent"} & set(claims.values()):
+            assert len(told) == 1
+            assert told[0] in ("not reproduced", "inconsistent")
