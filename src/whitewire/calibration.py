@@ -29,10 +29,9 @@ def probe_links(testbed: Testbed, fabrics: Sequence[str], seconds: float, stream
     """iperf3 from every client to every DataNode and from each DataNode to the next (as puts send), on each fabric.
 
     All clients send at once, each to another DataNode. `every_pair` false: one DataNode a client, and with `ring` some
-    DataNodes to the next one. Links above MOST_RATE are not probed: there nothing is claimed of a rate.
-    `seconds`:
-    length of one test; `bound`: largest accepted relative error of the goodput. Raw output goes to `folder`; returns rows of
-    tidy/probes.csv. Raises UserError when a link stays beyond the bound.
+    DataNodes to the next one. Links above MOST_RATE are not probed: there nothing is claimed of a rate. `seconds` is
+    the length of one test, `bound` the largest accepted relative error of the goodput. Raw output goes to `folder`;
+    returns rows of tidy/probes.csv. Raises UserError when a link stays beyond the bound.
     """
     folder.mkdir(parents=True, exist_ok=True)
     datanodes, clients = testbed.by_role("datanode"), testbed.by_role("client")

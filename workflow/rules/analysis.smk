@@ -8,7 +8,13 @@ rule analysis:
         paper="config/papers/{paper}.yaml",
         testbed=f"config/testbeds/{plan.testbed}.yaml",
         program=plan.sources(
-            "analysis.py", "claims.py", "estimands.py", "inverse.py", "sweeps.py", "statistics.py", "models/*.py"
+            "analysis.py",
+            "claims.py",
+            "estimands.py",
+            "inverse.py",
+            "sweeps.py",
+            "statistics.py",
+            "models/*.py",
         ),
     output:
         f"{RESULTS}/{{paper}}/analysis/estimates.csv",

@@ -1,8 +1,20 @@
 # Stage 5: documents. They read tables and the paper's description, nothing else.
 
-ANALYSES = ["estimates.csv", "verdicts.csv", "model.csv", "audit.csv", "inverse.csv", "sweeps.csv"]
+ANALYSES = [
+    "estimates.csv",
+    "verdicts.csv",
+    "model.csv",
+    "audit.csv",
+    "inverse.csv",
+    "sweeps.csv",
+]
 STYLE = plan.files(
-    "paper/*.R", "paper/R/*.R", "paper/parts/*.qmd", "paper/filters/*", "paper/templates/*", "paper/*.bib"
+    "paper/*.R",
+    "paper/R/*.R",
+    "paper/parts/*.qmd",
+    "paper/filters/*",
+    "paper/templates/*",
+    "paper/*.bib",
 )
 
 
