@@ -28,8 +28,8 @@ papers: setup ## measure, judge and write the reports
 test: setup ## all tests but the slow ones
 	@$(bound) python -m pytest -m 'not slow' $(ARGS)
 
-test-all: setup ## all tests
-	@$(bound) python -m pytest $(ARGS)
+test-all: setup ## all tests, with the reports of all papers
+	@WHITEWIRE_PAPERS="$$(cd config/papers && echo *.yaml | sed 's/[.]yaml//g')" $(bound) python -m pytest $(ARGS)
 
 lint: setup ## style and boundaries
 	@exec scripts/lint

@@ -46,7 +46,7 @@ def _common(record: Mapping, samples: Samples, cpu: HostCpu) -> Found:
     busy = ticks - (samples.idle_ticks[last] - samples.idle_ticks[first])
     workers = record["workers"]
     used = [_between(cpu[0], cpu[1][host], start, end) for host in workers]
-    wire = sum(record["links_after"][h]["ingress"] - record["links_before"][h]["ingress"] for h in workers)
+    wire = worker_wire(record)
     return {
         "completion_time": (seconds, "s"),
         "throughput": (user / seconds / 1e6, "MB/s"),
@@ -65,6 +65,12 @@ def _common(record: Mapping, samples: Samples, cpu: HostCpu) -> Found:
         "tcp_retransmits": (record["tcp_retransmits"], "1"),
         "queue_drops": (record["queue_drops"], "1"),
     }
+
+
+def worker_wire(record: Mapping) -> int:
+    """Bytes that came into all workers over their links."""
+    before, after = record["links_before"], record["links_after"]
+    return sum(after[host]["ingress"] - before[host]["ingress"] for host in record["workers"])
 
 
 def _at(times: Sequence[float], moment: float) -> int:
@@ -101,7 +107,8 @@ def _job(record: Mapping, samples: Samples) -> Found:
     shuffle_end = max((task["shuffle_end"] for task in reduces), default=maps_end)
     net = max(job["end"] - job["submit"] - sum(record["floors"].values()), 1e-3)
     crossing, least, most = crossing_bytes(record, job)
-    wire = sum(record["links_after"][h]["ingress"] - record["links_before"][h]["ingress"] for h in record["workers"])
+    # What the job costs on almost no data is control traffic, whose amount does not grow with the data.
+    wire = worker_wire(record) - record.get("floor_wire", 0.0)
     found = {
         "maps": (len(maps), "1"),
         "reduces": (len(reduces), "1"),
@@ -213,6 +220,11 @@ def faults(record: Mapping, metrics: Mapping[str, tuple[float, str]], limits: Ma
             found.append(
                 f"processors short in {share:.0%} of the time beyond the floor, bound {limits['compute_share']:.0%}"
             )
+    floor = metrics["job_floor"][0]
+    if "wire_excess" in metrics and metrics["completion_time_net"][0] < limits["net_share"] * floor:
+        found.append(
+            f"only {metrics['completion_time_net'][0]:.1f} s beyond a floor of {floor:.1f} s, too little to tell"
+        )
     excess = metrics.get("wire_excess", (math.nan, ""))[0]
     if math.isfinite(excess) and not limits["job_wire_low"] <= excess <= limits["job_wire_high"]:
         found.append(f"workers' links carried {excess:+.0%} against what shuffle, reads and replicas must move")

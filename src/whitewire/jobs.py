@@ -127,6 +127,7 @@ def _record(stack: Stack, run: Run, act: Callable[[dict[str, str]], list[dict[st
 
     result = observed(stack, run, jobs, by_host=True)
     workers = [host.name for host in stack.testbed.by_role("datanode")]
+    floors = stack.floors.get(floor_key(run), {})
     outputs = run.parameters.get("output_replication", run.parameters.get("replication", 1))
     record = result.record | {
         "user_bytes": user_bytes,
@@ -135,7 +136,8 @@ def _record(stack: Stack, run: Run, act: Callable[[dict[str, str]], list[dict[st
         "workers": workers,
         "busy_clients": [],
         "cpu": run.cpu,
-        "floors": stack.floors.get(floor_key(run), {}),
+        "floors": {name: value for name, value in floors.items() if name != "wire"},
+        "floor_wire": floors.get("wire", 0.0),
     }
     return Result(record, result.files | kept)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psutil
 
-from whitewire import calibration, config, design, execution, jobs, metrics, software
+from whitewire import calibration, config, design, execution, job_metrics, jobs, metrics, software
 from whitewire.cluster import cephfs, hdfs, yarn
 from whitewire.cluster.cephfs import CephFs
 from whitewire.cluster.hdfs import Hdfs
@@ -246,13 +246,13 @@ class Block:
             progress.say(f"the floor of {' '.join(map(str, key))}")
             small = replace(jobs.tiny(run), parameters={**run.parameters, "fabric": fastest}, levels={})
             try:
-                found = [jobs.WORKLOADS[run.row["workload"]](stack, small).record["jobs"] for _ in range(FLOOR_RUNS)]
+                found = [jobs.WORKLOADS[run.row["workload"]](stack, small).record for _ in range(FLOOR_RUNS)]
             except FAILURES as failure:
                 raise UserError(f"floor of {run.row['workload']}: {_line(failure)}; logs: {stack.logs}") from None
             stack.floors[key] = {
                 made[0]["name"]: sum(job["end"] - job["submit"] for job in made) / len(made)
-                for made in zip(*found, strict=True)
-            }
+                for made in zip(*(record["jobs"] for record in found), strict=True)
+            } | {"wire": sum(job_metrics.worker_wire(record) for record in found) / len(found)}
 
     def _all(self, stack: Stack, runs: Sequence[Run], progress: Progress, number: int) -> int:
         """Make the runs; one that is not valid is tried again after all others, until its attempts are used up.

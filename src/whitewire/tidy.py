@@ -170,7 +170,7 @@ def _phases(record: Mapping) -> Iterable[dict]:
 
 def _unavailable(block: Path) -> Iterable[dict]:
     """Runs that this machine cannot make at all, and why."""
-    finished = json.loads((block / "block.json").read_text())
+    finished = json.loads((block / "block.json").read_text()) if (block / "block.json").exists() else {}
     for run_id, reason in finished.get("unavailable", {}).items():
         yield {"run_id": run_id, "reason": reason}
 

@@ -96,7 +96,7 @@ def test_a_datanode_killed_in_a_run_makes_it_invalid_and_the_block_recovers(can_
     def with_a_crash(cluster, run):
         # Not in the warm-up; once, a moment after the puts have begun.
         if block.journal.runs.exists() and block.warm and not killed:
-            victim = cluster.daemons["datanode2"]
+            victim = cluster.hdfs.daemons["datanode2"]
             killed.append(victim.name)
             threading.Timer(0.4, victim.kill).start()
         return real(cluster, run)
@@ -111,8 +111,8 @@ def test_a_datanode_killed_in_a_run_makes_it_invalid_and_the_block_recovers(can_
 
     monkeypatch.setattr(block, "_warm_up", then_warm)
     block.measure()
-    (invalid,) = records(block.journal.folder, "invalid")
-    assert "DataNode datanode2 ended" in invalid["why_invalid"]
+    # A busy machine may make another run invalid too; exactly one was cut off by the crash.
+    (invalid,) = [r for r in records(block.journal.folder, "invalid") if "DataNode datanode2 ended" in r["why_invalid"]]
     assert not invalid["valid"]
     assert (block.journal.invalid / f"{invalid['run_id']}.1" / "datanode2.log").stat().st_size > 0
     assert {record["run_id"] for record in records(block.journal.folder)} == {row["run_id"] for row in block.rows}

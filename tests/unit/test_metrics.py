@@ -63,10 +63,16 @@ def test_idle_shares_by_whole_seconds():
 
 
 def test_full_scale():
-    assert metrics.full_scale(5.0, "MB/s", 20, 0.1) == (100.0, "MB/s")
-    assert metrics.full_scale(5.0, "s", 20, 0.1) == (50.0, "s")
-    assert metrics.full_scale(5.0, "B", 20, 0.1) == (1000.0, "B")
-    assert metrics.full_scale(0.5, "1", 20, 0.1) is None
+    assert metrics.full_scale("throughput", 5.0, "MB/s", "hdfs_put", 20, 0.1) == (100.0, "MB/s")
+    assert metrics.full_scale("completion_time", 5.0, "s", "hdfs_put", 20, 0.1) == (50.0, "s")
+    assert metrics.full_scale("user_bytes", 5.0, "B", "hdfs_put", 20, 0.1) == (1000.0, "B")
+    assert metrics.full_scale("link_share", 0.5, "1", "hdfs_put", 20, 0.1) is None
+
+
+def test_what_holds_a_job_floor_has_no_full_scale_equivalent():
+    assert metrics.full_scale("completion_time", 5.0, "s", "terasort", 20, 0.1) is None
+    assert metrics.full_scale("map_time", 5.0, "s", "terasort", 20, 0.1) is None
+    assert metrics.full_scale("completion_time_net", 5.0, "s", "terasort", 20, 0.1) == (50.0, "s")
 
 
 def valid():

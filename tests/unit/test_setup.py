@@ -55,7 +55,7 @@ def test_missing_packages_are_named_at_once(tmp_path):
         subprocess.run(["cp", "-r", str(HOME / name), str(tmp_path)], check=True)
     tools = tmp_path / "tools"
     tools.mkdir()
-    for name in ("sh", "cat", "grep", "awk", "cut", "sha256sum", "mkdir", "dirname", "flock", "tr", "env"):
+    for name in ("sh", "cat", "grep", "awk", "cut", "sed", "sha256sum", "mkdir", "dirname", "flock", "tr", "env"):
         (tools / name).symlink_to(Path("/usr/bin") / name)
     (tools / "dpkg-query").write_text("#!/bin/sh\necho 'git installed'\n")
     (tools / "id").write_text("#!/bin/sh\necho 1000\n")

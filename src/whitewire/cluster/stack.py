@@ -15,7 +15,8 @@ from whitewire.testbed.base import Process, Testbed
 class Stack:
     """The services by name; `yarn` and `cephfs` are None where no run needs them.
 
-    `made` remembers inputs that runs share, `floors` the seconds that a job of a kind takes on almost no data.
+    `made` remembers inputs that runs share, `floors` what jobs of a kind take on almost no data: seconds by job, and
+    under `wire` the bytes into all workers.
     """
 
     def __init__(self, hdfs: Hdfs, yarn: Yarn | None = None, cephfs: CephFs | None = None) -> None:

@@ -1,0 +1,124 @@
+"""Real Map/Reduce jobs on a small emulated cluster: three workers, a TeraSort and a TestDFSIO, one crash."""
+
+from __future__ import annotations
+
+import copy
+import json
+import threading
+from pathlib import Path
+
+import pytest
+
+from whitewire import config, design, jobs, metrics
+from whitewire.paper import Paper, load_paper
+from whitewire.runner import Block
+
+
+def small_block(folder: Path, workloads: tuple[str, ...]) -> Block:
+    """One run a workload; every bound that depends on how busy this machine is lies open."""
+    testbed = config.load_testbed("emulated")
+    open_bounds = {"link_error": 0.2, "drive_error": 0.3, "compute_share": 1.0, "net_share": 0.0, "job_wire_high": 3.0,
+                   "retransmit_share": 0.5, "queue_drop_share": 0.5}  # fmt: skip
+    testbed = testbed | {"limits": testbed["limits"] | open_bounds}
+    loaded = load_paper(config.paper_path("mellanox-mapr"), testbed["fabrics"])
+    raw = copy.deepcopy(loaded.raw)
+    kept = {"terasort": "terasort-curve", "testdfsio": "testdfsio-curve"}
+    raw["experiments"] = [e for e in raw["experiments"] if e["id"] in [kept[name] for name in workloads]]
+    for experiment in raw["experiments"]:
+        experiment["roles"] = {"namenode": 1, "datanode": 3, "client": 1}
+        experiment["factors"] = {"fabric": ["20gbe"]}
+        experiment["smoke_cells"] = [{"fabric": "20gbe"}]
+        sort = experiment["workload"] == "terasort"
+        experiment["scale"] = {
+            "k": 400,
+            "bytes": {"smoke": 12_000_000 if sort else 1_000_000},
+            "splits": 3 if sort else 1,
+        }
+        experiment["parameters"] |= {"maps": 3, "output_replication": 1}
+        experiment["parameters"] |= {"reduces": 3} if sort else {}
+    raw["claims"] = []
+    paper = Paper(raw, loaded.path)
+    rows = [row for row in design.make_design(paper, testbed, "smoke", 7) if row["block"] == "smoke-1"]
+    return Block(paper, testbed, "smoke-1", rows, folder)
+
+
+def records(block: Block, kind: str = "runs") -> list[tuple[Path, dict]]:
+    found = sorted((block.journal.folder / kind).glob("*/run.json"))
+    return [(path.parent, json.loads(path.read_text())) for path in found]
+
+
+@pytest.fixture(scope="module")
+def measured(can_emulate, tmp_path_factory) -> dict[str, tuple[dict, dict]]:
+    block = small_block(tmp_path_factory.mktemp("jobs") / "smoke-1", ("terasort", "testdfsio"))
+    block.measure()
+    found = {}
+    for folder, record in records(block):
+        files = {path.name: path.read_text() for path in folder.iterdir()}
+        found[record["workload"]] = record, {"metrics": metrics.of(record, files), "files": files}
+    return found
+
+
+def test_both_workloads_ran(measured):
+    assert set(measured) == {"terasort", "testdfsio"}
+
+
+def test_the_shuffle_crosses_the_links(measured):
+    record, found = measured["terasort"]
+    (job,) = record["jobs"]
+    assert job["counters"]["REDUCE_SHUFFLE_BYTES"] > record["user_bytes"]
+    assert job["counters"]["MAP_INPUT_RECORDS"] == record["user_bytes"] // 100
+    crossing = found["metrics"]["shuffle_wire_bytes"][0]
+    assert 0 < crossing < job["counters"]["REDUCE_SHUFFLE_BYTES"]
+    # What the interfaces counted holds the shuffle, and is of its size.
+    assert 0.9 * crossing < found["metrics"]["worker_wire_bytes"][0] < 4 * crossing + 10e6
+
+
+def test_tasks_spread_over_the_hosts_and_have_their_phases(measured):
+    record, _ = measured["terasort"]
+    tasks = record["jobs"][0]["tasks"]
+    assert {task["host"] for task in tasks} == set(record["workers"])
+    for task in tasks:
+        assert record["start"] <= task["start"] <= task["end"] <= record["end"] + 0.1
+        if task["type"] == "REDUCE":
+            assert task["start"] <= task["shuffle_end"] <= task["merge_end"] <= task["end"]
+
+
+def test_the_floor_was_measured_beside_it(measured):
+    record, found = measured["terasort"]
+    assert 2 < record["floors"]["terasort"] < 60
+    net = found["metrics"]["completion_time_net"][0]
+    assert net <= found["metrics"]["completion_time"][0]
+
+
+def test_testdfsio_moved_whole_files_both_ways(measured):
+    record, found = measured["testdfsio"]
+    for job in record["jobs"]:
+        assert job["testdfsio"]["size"] == record["user_bytes"] == 3_000_000
+    assert {job["name"] for job in record["jobs"]} == {"write", "read"}
+    assert found["metrics"]["write_throughput"][0] > 0
+    # Two further replicas of each file cross links into the workers.
+    assert found["metrics"]["worker_wire_bytes"][0] > 2 * record["user_bytes"]
+
+
+def test_each_host_was_charged_with_its_own_cpu_time(measured):
+    record, found = measured["terasort"]
+    assert 0.01 < found["metrics"]["worker_cpu_cores"][0] < 2
+    assert "host-cpu.csv" in found["files"]
+
+
+def test_a_lost_nodemanager_makes_the_run_invalid_and_the_block_recovers(can_emulate, tmp_path, monkeypatch):
+    block = small_block(tmp_path / "smoke-1", ("terasort",))
+    real, killed = jobs.run_terasort, []
+
+    def with_a_crash(stack, run):
+        if stack.floors and not killed:
+            victim = stack.yarn.daemons["nodemanager-datanode2"]
+            killed.append(victim)
+            threading.Timer(4.0, victim.kill).start()
+        return real(stack, run)
+
+    monkeypatch.setitem(jobs.WORKLOADS, "terasort", with_a_crash)
+    block.measure()
+    invalid = [record for _, record in records(block, "invalid")]
+    assert any("nodemanager-datanode2 ended" in record["why_invalid"] for record in invalid)
+    assert [record["run_id"] for _, record in records(block)] == [row["run_id"] for row in block.rows]

@@ -1,0 +1,73 @@
+"""All shipped papers: how much there is, that every exhibit has its section, and that every claim gets a verdict."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from whitewire import analysis, claims, config
+from whitewire.estimands import Runs
+from whitewire.paper import Paper, load_paper
+
+ROOT = Path(__file__).resolve().parents[2]
+TEMPLATE = ROOT / "docs" / "template" / "paper.yaml"
+SHIPPED = config.load_config({})["papers"]
+COLUMNS = ["run_id", "experiment", "metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid"]
+DECIDED = {
+    "emulated": {claims.INCONCLUSIVE, claims.NOT_TESTABLE},
+    "modelled": {claims.CONSISTENT, claims.INCONSISTENT, claims.INCONCLUSIVE},
+    "arithmetic": {claims.CONSISTENT, claims.INCONSISTENT},
+    claims.NOT_TESTABLE: {claims.NOT_TESTABLE},
+}
+"""Verdicts that a claim can have by its route while there are no runs."""
+
+
+def loaded(name: str) -> Paper:
+    path = TEMPLATE if name == "template" else ROOT / "config" / "papers" / f"{name}.yaml"
+    return load_paper(path, config.load_testbed("emulated")["fabrics"])
+
+
+def document(name: str) -> str:
+    path = TEMPLATE.with_suffix(".qmd") if name == "template" else ROOT / "paper" / f"{name}.qmd"
+    return path.read_text(encoding="utf-8")
+
+
+def sections(text: str) -> dict[str, str]:
+    """The text below each heading that has an id, down to the next heading of its level or above."""
+    headings = list(re.finditer(r"^(#+) .*\{#(sec-[\w-]+)[^}]*\}$", text, re.MULTILINE))
+    found = {}
+    for heading in headings:
+        after = [h.start() for h in headings if h.start() > heading.start() and len(h[1]) <= len(heading[1])]
+        assert heading[2] not in found, f"{heading[2]} is there twice"
+        found[heading[2]] = text[heading.end() : min(after, default=len(text))]
+    return found
+
+
+def test_all_papers_and_nothing_less() -> None:
+    papers = [loaded(name) for name in SHIPPED]
+    assert len(papers) == 5
+    assert sum(len(paper.raw["exhibits"]) for paper in papers) == 46
+    assert sum(len(paper.claims) for paper in papers) == 198
+
+
+@pytest.mark.parametrize("name", [*SHIPPED, "template"])
+def test_every_exhibit_has_a_section_with_a_figure_or_table(name: str) -> None:
+    found = sections(document(name))
+    for exhibit in loaded(name).raw["exhibits"]:
+        body = found.get(f"sec-{exhibit['id']}")
+        assert body is not None, f"{name}: no section for {exhibit['id']}"
+        assert re.search(r"^#\| label: (?:fig|tbl)-\S+$", body, re.MULTILINE), f"{name}: {exhibit['id']} shows nothing"
+
+
+@pytest.mark.parametrize("name", [*SHIPPED, "template"])
+def test_every_claim_has_one_verdict_even_without_runs(name: str) -> None:
+    paper = loaded(name)
+    none = Runs(pd.DataFrame(columns=COLUMNS), paper)
+    verdicts, _ = analysis.verdicts(paper, none, none, "emulated")
+    assert list(verdicts["claim"]) == [claim["id"] for claim in paper.claims]
+    for row in verdicts.itertuples():
+        assert row.verdict in DECIDED[row.route], f"{row.claim}: {row.verdict} by {row.route}"
+        assert row.reason.strip(), row.claim

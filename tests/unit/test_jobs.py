@@ -1,0 +1,137 @@
+"""Parsers and metrics of Map/Reduce runs on what the tools really said."""
+
+import copy
+
+import pytest
+
+from whitewire import job_metrics
+from whitewire.metrics import Samples
+from whitewire.parsers import Unreadable, history, testdfsio
+
+SAID = """2026-11-21 12:19:23,581 INFO fs.TestDFSIO: ----- TestDFSIO ----- : write
+2026-11-21 12:19:23,581 INFO fs.TestDFSIO:             Date & time: Sat Nov 21 12:19:23 UTC 2026
+2026-11-21 12:19:23,581 INFO fs.TestDFSIO:         Number of files: 5
+2026-11-21 12:19:23,581 INFO fs.TestDFSIO:  Total MBytes processed: 30.52
+2026-11-21 12:19:23,581 INFO fs.TestDFSIO:       Throughput mb/sec: 1.69
+2026-11-21 12:19:23,581 INFO fs.TestDFSIO:  Average IO rate mb/sec: 1.93
+2026-11-21 12:19:23,581 INFO fs.TestDFSIO:   IO rate std deviation: 0.8
+2026-11-21 12:19:23,581 INFO fs.TestDFSIO:      Test exec time sec: 12
+"""
+RESULT = "f:rate\t9651.3\nf:sqrate\t21839.7\nl:size\t32000000\nl:tasks\t5\nl:time\t18066\n"
+ATTEMPT = {
+    "startTime": 1795264712624, "finishTime": 1795264714553, "elapsedTime": 1929, "progress": 100,
+    "id": "attempt_1795264706080_0001_m_000000_0", "rack": "/default-rack", "state": "SUCCEEDED", "status": "map",
+    "nodeHttpAddress": "datanode2:8042", "diagnostics": "", "type": "MAP",
+}  # fmt: skip
+ANSWERS = {
+    "job": {"job": {"id": "job_1795264706080_0001", "state": "SUCCEEDED", "submitTime": 1795264710542,
+                    "startTime": 1795264711113, "finishTime": 1795264715567, "mapsTotal": 1, "reducesTotal": 0}},
+    "counters": {"jobCounters": {"id": "job_1795264706080_0001", "counterGroup": [
+        {"counterGroupName": "org.apache.hadoop.mapreduce.FileSystemCounter",
+         "counter": [{"name": "FILE_BYTES_READ", "totalCounterValue": 98}]},
+        {"counterGroupName": "org.apache.hadoop.mapreduce.JobCounter",
+         "counter": {"name": "DATA_LOCAL_MAPS", "totalCounterValue": 1}},
+    ]}},
+    "attempts": [{"taskAttempts": {"taskAttempt": ATTEMPT}}],
+}  # fmt: skip
+
+
+def test_testdfsio_closing_lines():
+    found = testdfsio.parse(SAID)
+    assert (found.files, found.seconds) == (5, 12.0)
+    assert found.throughput == pytest.approx(1.69 * 2**20)
+    assert found.rate_mean == pytest.approx(1.93 * 2**20)
+
+
+@pytest.mark.parametrize("line", ["Throughput", "Number of files", "Test exec time"])
+def test_testdfsio_without_a_line_is_unreadable(line):
+    kept = "\n".join(text for text in SAID.splitlines() if line not in text)
+    with pytest.raises(Unreadable, match="did not say"):
+        testdfsio.parse(kept)
+
+
+def test_testdfsio_sums():
+    found = testdfsio.task_values(RESULT)
+    assert found["size"] == 32000000 and found["time"] == 18066 and found["tasks"] == 5
+    with pytest.raises(Unreadable):
+        testdfsio.task_values("cat: no such file")
+
+
+def test_history_gives_one_element_where_there_is_one():
+    job = history.job(ANSWERS)
+    assert job["counters"] == {"FILE_BYTES_READ": 98, "DATA_LOCAL_MAPS": 1}
+    (task,) = job["tasks"]
+    assert task["host"] == "datanode2" and task["type"] == "MAP"
+    assert job["end"] - job["submit"] == pytest.approx(5.025)
+
+
+def test_history_that_is_cut_off_is_unreadable():
+    cut = copy.deepcopy(ANSWERS)
+    del cut["job"]["job"]["finishTime"]
+    with pytest.raises(Unreadable, match="finishTime"):
+        history.job(cut)
+
+
+def task(kind, host, start, end):
+    return {"task": "t", "type": kind, "state": "SUCCEEDED", "host": host, "start": start, "end": end,
+            "shuffle_end": end - 2, "merge_end": end - 1}  # fmt: skip
+
+
+def sorted_run(wire=60_000_000):
+    job = {
+        "name": "terasort", "submit": 100.0, "start": 101.0, "end": 120.0,
+        "counters": {"REDUCE_SHUFFLE_BYTES": 40_000_000, "HDFS_BYTES_WRITTEN": 20_000_000, "DATA_LOCAL_MAPS": 2,
+                     "HDFS_BYTES_READ": 40_000_000},
+        "tasks": [task("MAP", "a", 102, 108), task("MAP", "b", 102, 109), task("REDUCE", "a", 105, 120)],
+    }  # fmt: skip
+    links = {host: {"egress": 0, "ingress": 0} for host in ("a", "b")}
+    after = {host: {"egress": wire // 2, "ingress": wire // 2} for host in ("a", "b")}
+    return {
+        "workload": "terasort", "start": 100.0, "end": 120.0, "user_bytes": 40_000_000, "workers": ["a", "b"],
+        "floors": {"terasort": 8.0}, "jobs": [job], "output_replication": 3, "mounted": False, "cpu": "limit",
+        "links_before": links, "links_after": after, "tcp_retransmits": 0, "queue_drops": 0,
+    }  # fmt: skip
+
+
+def samples(idle=0.8):
+    times = [100 + i / 10 for i in range(201)]
+    return Samples(times, [i * 20 for i in range(201)], [int(i * 20 * idle) for i in range(201)], {})
+
+
+CPU = ([100.0, 120.0], {"a": [0.0, 10.0], "b": [0.0, 5.0]})
+LIMITS = {"compute_share": 0.5, "net_share": 0.2, "job_wire_low": -0.1, "job_wire_high": 0.35, "retransmit_share": 0.05,
+          "queue_drop_share": 0.05}  # fmt: skip
+
+
+def test_time_beyond_the_floor_and_bytes_that_must_cross():
+    found = job_metrics.of(sorted_run(), samples(), CPU)
+    assert found["completion_time_net"] == (12.0, "s")
+    assert found["throughput_net"][0] == pytest.approx(40 / 12)
+    # Half of what is shuffled comes from the other host; two replicas of the output beyond the writer's own.
+    assert found["shuffle_wire_bytes"][0] == 20_000_000
+    assert found["wire_excess"][0] == pytest.approx(0)
+    assert found["worker_cpu_cores"][0] == pytest.approx(15 / 2 / 20)
+    assert found["compute_share"] == (0.0, "1")
+    assert job_metrics.faults(sorted_run(), found, LIMITS) == []
+
+
+def test_short_processors_make_a_run_invalid_unless_they_may():
+    record = sorted_run()
+    found = job_metrics.of(record, samples(idle=0.1), CPU)
+    assert found["compute_share"][0] == 1.0
+    assert "processors short in 100%" in job_metrics.faults(record, found, LIMITS)[0]
+    assert job_metrics.faults(record | {"cpu": "report"}, found, LIMITS) == []
+
+
+@pytest.mark.parametrize("wire", [20_000_000, 120_000_000])
+def test_bytes_on_the_links_that_do_not_fit_the_job_make_it_invalid(wire):
+    record = sorted_run(wire)
+    found = job_metrics.of(record, samples(), CPU)
+    assert "workers' links carried" in job_metrics.faults(record, found, LIMITS)[0]
+
+
+def test_a_floor_longer_than_the_job_leaves_no_negative_time():
+    record = sorted_run() | {"floors": {"terasort": 25.0}}
+    found = job_metrics.of(record, samples(), CPU)
+    assert found["completion_time_net"][0] > 0
+    assert any("beyond a floor of 25.0 s" in fault for fault in job_metrics.faults(record, found, LIMITS))
