@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -300,14 +299,15 @@ def _checked(paper: Paper, check: Mapping[str, Any], models: dict[str, float]) -
         row |= {"expression": check["expression"], "recomputed": value}
     if "printed" in check:
         printed = paper.evaluate(check["printed"])
-        difference = value / printed - 1 if printed else math.copysign(math.inf, value) if value else 0.0
+        # Of a printed zero there is no relative difference: it holds exactly or not.
+        difference = value / printed - 1 if printed else None
         row |= {"printed": printed, "relative_difference": difference}
         if check.get("at_most"):
             row["holds"] = bool(value <= printed)
         elif check.get("at_least"):
             row["holds"] = bool(value >= printed)
         elif "relative" in check:
-            row["holds"] = bool(abs(difference) <= check["relative"] + 1e-9)
+            row["holds"] = bool(value == 0 if difference is None else abs(difference) <= check["relative"] + 1e-9)
     return row
 
 

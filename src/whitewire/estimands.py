@@ -17,6 +17,9 @@ from whitewire.models import MODELS
 from whitewire.paper import Paper, cells_in
 
 MB_PER_GBIT = 125.0
+NET = ("completion_time_net", "throughput_net")
+NET_SHARE = 0.2
+"""Least time of a cell's jobs beyond their floor, as a share of it, that an estimate may rest on."""
 CURVATURES = np.linspace(-4.0, 10.0, 1401)
 """Candidate exponents of the exponential fit, over the range of the horizontal axis."""
 
@@ -51,6 +54,16 @@ class Runs:
         table["best_unit"] = units.fillna("").astype(str)
         self.table = table
         self.groups = dict(tuple(table.groupby(["experiment", "metric"], sort=False))) if len(table) else {}
+
+    def as_measured(self, experiment: str, levels: Mapping[str, Any], metric: str) -> np.ndarray:
+        """Values of a cell's valid runs as they were measured, not at full scale."""
+        rows = self.groups.get((experiment, metric))
+        if rows is None:
+            return np.array([])
+        mask = rows["valid"].to_numpy(dtype=bool)
+        for factor, level in levels.items():
+            mask &= (rows[factor] == text(level)).to_numpy()
+        return pd.to_numeric(rows.loc[mask, "value"]).to_numpy(dtype=float)
 
     def why_missing(self, test: Mapping[str, Any]) -> str:
         """Why this machine cannot make the runs of a test at all; empty when it can."""
@@ -136,6 +149,8 @@ def evaluate(test: Mapping[str, Any], runs: Runs, paper: Paper) -> Evidence:
     samples = _samples(test, runs)
     n = min(len(s.values) for s in samples)
     invalid = sum(s.n_invalid for s in samples)
+    if test["metric"] in NET and (hidden := _hidden_by_floor(test, runs)):
+        return Evidence("runs", n_invalid=invalid, missing=hidden)
     if n == 0:
         empty = next(s.name for s in samples if not len(s.values))
         return Evidence("runs", n_invalid=invalid, missing=f"no valid run of {empty}")
@@ -147,6 +162,18 @@ def evaluate(test: Mapping[str, Any], runs: Runs, paper: Paper) -> Evidence:
         "trend": _trend,
         "curve_fit": _curve_fit,
     }[kind](test, samples, n, invalid, runs)
+
+
+def _hidden_by_floor(test: Mapping[str, Any], runs: Runs) -> str:
+    """Which cell's jobs take hardly more than their floor, so that what is left cannot be told; empty if none."""
+    for experiment, levels in cells_in(test):
+        net, floor = (runs.as_measured(experiment, levels, name) for name in ("completion_time_net", "job_floor"))
+        if len(net) and float(np.median(net)) < NET_SHARE * float(np.median(floor)):
+            return (
+                f"{experiment} {' '.join(map(text, levels.values()))}: only {np.median(net):.1f} s beyond the floor "
+                f"of {np.median(floor):.1f} s, too little to tell; more bytes a run are needed"
+            )
+    return ""
 
 
 def _samples(test: Mapping[str, Any], runs: Runs) -> list[Sample]:

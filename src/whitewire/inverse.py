@@ -20,6 +20,8 @@ COLUMNS = [
     *("reached", "largest_effect", "plausible_low", "plausible_high", "plausible", "plausible_basis", "n"),
 ]
 DRAWS = 2000
+LEAST_FREEDOM = 5
+"""Degrees of freedom that the scatter of runs is taken from at least: as many as six runs of one cell have."""
 
 
 def table(paper: Paper, runs: Runs, fabrics: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
@@ -33,7 +35,7 @@ def table(paper: Paper, runs: Runs, fabrics: Mapping[str, Mapping[str, float]]) 
 
 
 def answer(paper: Paper, runs: Runs, inverse: Mapping[str, Any], fabrics: Mapping[str, Mapping[str, float]]) -> dict:
-    """The link-rate ratio that has the effect, with its 95 % bootstrap interval; none where no measured rate has it."""
+    """The link-rate ratio that has the effect, with its 95 % interval; none where no measured rate has it."""
     experiment, factor = inverse["experiment"], inverse["factor"]
     effect = paper.evaluate(inverse["effect"])
     low, high = (paper.evaluate(value) for value in inverse["plausible"])
@@ -55,18 +57,20 @@ def answer(paper: Paper, runs: Runs, inverse: Mapping[str, Any], fabrics: Mappin
     medians = np.array([np.median(samples[rate]) for rate in rates])
     ratio = needed(rates, medians, base, effect)
     rng = np.random.Generator(np.random.PCG64(runs.seed))
-
-    def resampled() -> np.ndarray:
-        return np.array([np.median(rng.choice(samples[rate], len(samples[rate]))) for rate in rates])
-
-    drawn = np.array([needed(rates, resampled(), base, effect) for _ in range(DRAWS)])
+    spread = pooled_spread(list(samples.values()))
+    counts = np.array([len(samples[rate]) for rate in rates])
+    noise = np.exp(spread / np.sqrt(counts) * rng.standard_normal((DRAWS, len(rates))))
+    drawn = np.array([needed(rates, medians * factors, base, effect) for factors in noise])
     effects = medians / medians[base]
     row["largest_effect"] = float(effects.max() if effect >= 1 else effects.min())
     row["n"] = int(min(len(values) for values in samples.values()))
     row["reached"] = bool(np.isfinite(ratio))
     if row["reached"]:
-        inside = drawn[np.isfinite(drawn)]
         row["link_ratio"] = float(ratio)
+    if not np.isfinite(spread):
+        return row  # too few runs to say how far they scatter
+    if row["reached"]:
+        inside = drawn[np.isfinite(drawn)]
         row["link_ratio_low"], row["link_ratio_high"] = (float(v) for v in np.quantile(inside, [0.025, 0.975]))
         if row["link_ratio_low"] > high or row["link_ratio_high"] < low:
             row["plausible"] = "no"
@@ -76,6 +80,15 @@ def answer(paper: Paper, runs: Runs, inverse: Mapping[str, Any], fabrics: Mappin
         # Not even the fastest (or slowest) link measured has it.
         row["plausible"] = "no"
     return row
+
+
+def pooled_spread(cells: list[np.ndarray]) -> float:
+    """Standard deviation of the logarithm of a run, pooled over cells; NaN with fewer than LEAST_FREEDOM degrees."""
+    freedom = sum(len(values) - 1 for values in cells)
+    if freedom < LEAST_FREEDOM:
+        return float("nan")
+    squares = sum(float(np.sum((np.log(values) - np.log(values).mean()) ** 2)) for values in cells)
+    return float(np.sqrt(squares / freedom))
 
 
 def needed(rates: np.ndarray, values: np.ndarray, base: int, effect: float) -> float:

@@ -58,8 +58,9 @@ def _path(stack: Stack, run: Run, path: str) -> str:
     return f"{yarn.MOUNTED}{path}" if _mounted(run) else path
 
 
-def _prepare_store(stack: Stack, run: Run) -> None:
-    """The layout and the clients' cache of CephFS, scaled; nothing for HDFS."""
+def _begin(stack: Stack, run: Run, folder: str = OUTPUT) -> None:
+    """An empty folder for the run's files; on CephFS with the layout and the clients' caches of its store, scaled."""
+    _remove(stack, run, folder)
     if not _mounted(run):
         return
     from whitewire.cluster.cephfs import stripe_unit
@@ -71,8 +72,8 @@ def _prepare_store(stack: Stack, run: Run) -> None:
         max_dirty=max(65536, int(store["max_dirty_bytes"] * share)),
         readahead=max(65536, int(store["readahead_bytes"] * share)),
     )
-    for folder in ("/input", OUTPUT, testdfsio.FOLDER):
-        stack.cephfs.layout(folder.lstrip("/"), store["stripe_count"], stripe_unit(store["stripe_size_bytes"], k))
+    for name in ("/input", folder):
+        stack.cephfs.layout(name.lstrip("/"), store["stripe_count"], stripe_unit(store["stripe_size_bytes"], k))
 
 
 def _remove(stack: Stack, run: Run, *paths: str) -> None:
@@ -158,8 +159,7 @@ def _input(stack: Stack, run: Run, kind: str, make: Callable[[str], tuple[str, l
 
 def run_teragen(stack: Stack, run: Run) -> Result:
     """TeraGen alone. Raises RunFailed when the job failed."""
-    _prepare_store(stack, run)
-    _remove(stack, run, OUTPUT)
+    _begin(stack, run)
     rows = run.scale.file_bytes // terasort.ROW_BYTES
 
     def act(kept: dict[str, str]) -> list[dict[str, Any]]:
@@ -172,11 +172,10 @@ def run_teragen(stack: Stack, run: Run) -> Result:
 
 def run_terasort(stack: Stack, run: Run) -> Result:
     """TeraSort, then TeraValidate of its output. Raises RunFailed when a job failed or a row is out of order."""
-    _prepare_store(stack, run)
+    _begin(stack, run)
     rows, options = run.scale.file_bytes // terasort.ROW_BYTES, _options(stack, run)
     source = _input(stack, run, "rows", lambda path: (
         terasort.GENERATE, terasort.generate(rows, path, _generators(run), options)))  # fmt: skip
-    _remove(stack, run, OUTPUT)
     target = _path(stack, run, f"{OUTPUT}/sorted")
 
     def act(kept: dict[str, str]) -> list[dict[str, Any]]:
@@ -209,8 +208,7 @@ def _validate(stack: Stack, run: Run, sorted_rows: str) -> None:
 
 def run_testdfsio(stack: Stack, run: Run) -> Result:
     """TestDFSIO write, then read of the same files with cold clients. Raises RunFailed when a job failed."""
-    _prepare_store(stack, run)
-    _remove(stack, run, testdfsio.FOLDER)
+    _begin(stack, run, testdfsio.FOLDER)
     files, size = run.parameters["maps"], run.scale.file_bytes
     options = _options(stack, run) | {"test.build.data": _path(stack, run, testdfsio.FOLDER)}
 
@@ -249,10 +247,13 @@ def run_wordcount(stack: Stack, run: Run) -> Result:
 
 
 def _two_steps(stack: Stack, run: Run, kind: str, write, tool: str, measured) -> Result:
-    _prepare_store(stack, run)
-    options, size = _options(stack, run), run.scale.file_bytes
-    source = _input(stack, run, kind, lambda path: (tool, write(path, size, _generators(run), options)))
-    _remove(stack, run, OUTPUT)
+    """An input of random length a file, one file a map task, then the job on it."""
+    _begin(stack, run)
+    # The writers end a file with the record that passes its size: room for one more keeps a file one block.
+    block = math.ceil((run.scale.block_bytes * 1.1 + 65536) / 512) * 512
+    options = _options(stack, run) | {"dfs.blocksize": block, "fs.local.block.size": block}
+    size, files = run.scale.file_bytes, math.ceil(run.scale.file_bytes / run.scale.block_bytes)
+    source = _input(stack, run, kind, lambda path: (tool, write(path, size, files, options)))
 
     def act(kept: dict[str, str]) -> list[dict[str, Any]]:
         program, arguments = measured(source, _path(stack, run, f"{OUTPUT}/result"), options)
@@ -263,8 +264,7 @@ def _two_steps(stack: Stack, run: Run, kind: str, write, tool: str, measured) ->
 
 def run_copy(stack: Stack, run: Run) -> Result:
     """One file from the client's local drive into the store and out of it. Raises RunFailed when a copy failed."""
-    _prepare_store(stack, run)
-    _remove(stack, run, OUTPUT)
+    _begin(stack, run)
     client = stack.testbed.by_role("client")[0]
     local = f"{client.drive(1)}/source"
     client.run(["mkdir", "-p", client.drive(1)]).check()
@@ -296,7 +296,7 @@ def run_copy(stack: Stack, run: Run) -> Result:
 
 def run_read_loop(stack: Stack, run: Run) -> Result:
     """One file of HDFS read by TestDFSIO's loops, old and present. Raises RunFailed when a read failed."""
-    _remove(stack, run, OUTPUT)
+    _begin(stack, run)
     stack.hdfs.shell("-mkdir", "-p", OUTPUT)
     _fastest(stack)
     (local,) = source_files(stack.testbed, run.scale.file_bytes, 1)

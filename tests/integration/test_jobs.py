@@ -17,7 +17,7 @@ from whitewire.runner import Block
 def small_block(folder: Path, workloads: tuple[str, ...]) -> Block:
     """One run a workload; every bound that depends on how busy this machine is lies open."""
     testbed = config.load_testbed("emulated")
-    open_bounds = {"link_error": 0.2, "drive_error": 0.3, "compute_share": 1.0, "net_share": 0.0, "job_wire_high": 3.0,
+    open_bounds = {"link_error": 0.2, "drive_error": 0.3, "compute_share": 1.0, "job_wire_high": 3.0,
                    "retransmit_share": 0.5, "queue_drop_share": 0.5}  # fmt: skip
     testbed = testbed | {"limits": testbed["limits"] | open_bounds}
     loaded = load_paper(config.paper_path("mellanox-mapr"), testbed["fabrics"])

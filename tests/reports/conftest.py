@@ -34,7 +34,6 @@ WIDE = {
     "link_error": "0.2",
     "drive_error": "0.3",
     "compute_share": "1.0",
-    "net_share": "0.0",
     "job_wire_low": "-1.0",
     "job_wire_high": "3.0",
 }

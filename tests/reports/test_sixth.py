@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.reports.conftest import ROOT, snakemake
+from tests.reports.conftest import ROOT, WIDE, snakemake
 
 NAME = "made-up-2026"
 TEMPLATE = ROOT / "docs" / "template"
@@ -72,13 +72,13 @@ def sixth(tmp_path_factory) -> Iterator[Path]:
         shutil.copytree(ROOT / name, top / name, ignore=shutil.ignore_patterns("__pycache__"))
     testbed = top / "config" / "testbeds" / "emulated.yaml"
     description = yaml.safe_load(testbed.read_text())
-    description["limits"] |= {"cpu_idle_floor": 0.0, "link_error": 0.2, "drive_error": 0.3}
+    description["limits"] |= {bound: float(wide) for bound, wide in WIDE.items()}
     description["memory"]["storage_gib"] = 2
     testbed.write_text(yaml.safe_dump(description))
     for target, source in ADDED.items():
         shutil.copy(TEMPLATE / source, top / target)
     with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("PAPERS", NAME)
+        environment.setenv("WHITEWIRE_PAPERS", NAME)
         environment.setenv("PYTHONPATH", str(top / "src"))
         done = snakemake(top)
     assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]

@@ -99,7 +99,7 @@ def samples(idle=0.8):
 
 
 CPU = ([100.0, 120.0], {"a": [0.0, 10.0], "b": [0.0, 5.0]})
-LIMITS = {"compute_share": 0.5, "net_share": 0.2, "job_wire_low": -0.1, "job_wire_high": 0.35, "retransmit_share": 0.05,
+LIMITS = {"compute_share": 0.5, "job_wire_low": -0.1, "job_wire_high": 0.35, "retransmit_share": 0.05,
           "queue_drop_share": 0.05}  # fmt: skip
 
 
@@ -134,4 +134,5 @@ def test_a_floor_longer_than_the_job_leaves_no_negative_time():
     record = sorted_run() | {"floors": {"terasort": 25.0}}
     found = job_metrics.of(record, samples(), CPU)
     assert found["completion_time_net"][0] > 0
-    assert any("beyond a floor of 25.0 s" in fault for fault in job_metrics.faults(record, found, LIMITS))
+    # Slower runs would be kept and faster ones dropped: the estimand says so instead, for a cell at a time.
+    assert not any("floor" in fault for fault in job_metrics.faults(record, found, LIMITS))
