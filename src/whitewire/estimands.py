@@ -60,7 +60,7 @@ class Runs:
         rows = self.groups.get((experiment, metric))
         if rows is None:
             return np.array([])
-        mask = rows["valid"].to_numpy(dtype=bool)
+        mask = rows["valid"].to_numpy(dtype=bool, copy=True)
         for factor, level in levels.items():
             mask &= (rows[factor] == text(level)).to_numpy()
         return pd.to_numeric(rows.loc[mask, "value"]).to_numpy(dtype=float)

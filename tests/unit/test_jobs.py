@@ -136,3 +136,32 @@ def test_a_floor_longer_than_the_job_leaves_no_negative_time():
     assert found["completion_time_net"][0] > 0
     # Slower runs would be kept and faster ones dropped: the estimand says so instead, for a cell at a time.
     assert not any("floor" in fault for fault in job_metrics.faults(record, found, LIMITS))
+
+
+def test_a_cell_that_hardly_exceeds_its_floor_is_inconclusive():
+    import pandas as pd
+
+    from whitewire import config
+    from whitewire.claims import INCONCLUSIVE, decide, resolve
+    from whitewire.estimands import Runs, evaluate
+    from whitewire.paper import load_paper
+
+    paper = load_paper(config.paper_path("mellanox-mapr"), config.load_testbed("emulated")["fabrics"])
+    claim = next(claim for claim in paper.claims if claim["id"] == "M-C02")
+
+    def table(net_of_40: float) -> pd.DataFrame:
+        rows = []
+        for fabric, net in (("10gbe", 20.0), ("40gbe", net_of_40)):
+            for number in range(6):
+                base = {"run_id": f"{fabric}{number}", "experiment": "terasort-curve", "fabric": fabric, "valid": True}
+                for metric, value in (("completion_time_net", net + number / 100), ("job_floor", 10.0)):
+                    scaled = value * 10 if metric == "completion_time_net" else None
+                    unit = {"unit": "s", "full_scale_unit": "s", "full_scale_value": scaled}
+                    rows.append(base | {"metric": metric, "value": value, **unit})
+        return pd.DataFrame(rows)
+
+    told = evaluate(claim["test"], Runs(table(8.0), paper), paper)
+    assert told.estimate == pytest.approx(0.4, abs=0.01)
+    hidden = evaluate(claim["test"], Runs(table(0.5), paper), paper)
+    assert "beyond the floor of 10.0 s" in hidden.missing
+    assert decide(resolve(paper, claim["test"]), hidden).verdict == INCONCLUSIVE
