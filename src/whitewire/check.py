@@ -31,6 +31,7 @@ class Plan:
     @classmethod
     def load(cls, given: Mapping[str, Any] | None = None) -> Plan:
         """Read and cross-check every file that a run uses. `given` overrides the configuration."""
+        from whitewire import sweeps
         from whitewire.design import make_design
         from whitewire.paper import load_paper
 
@@ -50,6 +51,7 @@ class Plan:
         for name in config["papers"]:
             path = paper_path(name)
             paper = load_paper(path, testbed["fabrics"])
+            sweeps.check(paper)
             if paper.id != name:
                 raise UserError(f'{shown(path)}: id: found "{paper.id}", expected "{name}", the name of the file')
             if not (root() / "paper" / f"{name}.qmd").is_file():

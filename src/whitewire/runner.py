@@ -32,7 +32,7 @@ from whitewire.testbed.emulated import ROOT, EmulatedTestbed
 SHARED = f"{ROOT}/hosts/shared"
 """A folder that all emulated hosts see, for the files of jobs (cluster/yarn.py)."""
 FLOOR_RUNS, SMOKE_ATTEMPTS = 2, 2
-"""Runs that a job's floor is taken from, and attempts at a run at smoke effort, which is to be quick."""
+"""Runs that a job's floor is taken from (one at smoke effort), and attempts at a run at smoke effort."""
 WARM_UP_GIB = 1.0
 """Memory touched before the first run: about what one run's replicas take."""
 PACKET = 65536
@@ -240,13 +240,14 @@ class Block:
         """
         kinds = {jobs.floor_key(run): run for run in runs if run.row["workload"] in jobs.FLOORED}
         fastest = max(self.config["fabrics"], key=lambda name: self.config["fabrics"][name]["rate_mbit_per_s"])
+        count = 1 if self.effort == "smoke" else FLOOR_RUNS
         for key, run in kinds.items():
             if key in stack.floors:
                 continue
             progress.say(f"the floor of {' '.join(map(str, key))}")
             small = replace(jobs.tiny(run), parameters={**run.parameters, "fabric": fastest}, levels={})
             try:
-                found = [jobs.WORKLOADS[run.row["workload"]](stack, small).record for _ in range(FLOOR_RUNS)]
+                found = [jobs.WORKLOADS[run.row["workload"]](stack, small).record for _ in range(count)]
             except FAILURES as failure:
                 raise UserError(f"floor of {run.row['workload']}: {_line(failure)}; logs: {stack.logs}") from None
             stack.floors[key] = {

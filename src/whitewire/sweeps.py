@@ -33,6 +33,12 @@ def table(paper: Paper) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*COLUMNS, *varied])
 
 
+def check(paper: Paper) -> None:
+    """Raise UserError for a sweep that names no model or no argument of it."""
+    for sweep in paper.raw.get("sweeps", []):
+        _check_names(paper, sweep)
+
+
 def _rows(paper: Paper, sweep: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     _check_names(paper, sweep)
     own = _own_names(paper, sweep)

@@ -75,3 +75,16 @@ def test_a_paper_without_sweeps_has_an_empty_table():
 def test_an_unknown_name_is_refused_with_the_nearest(change, nearest):
     with pytest.raises(UserError, match=nearest):
         sweeps.table(paper(TASK | change))
+
+
+def test_a_misspelt_argument_stops_before_anything_is_measured():
+    from whitewire import config, sweeps
+    from whitewire.errors import UserError
+    from whitewire.paper import Paper, load_paper
+
+    loaded = load_paper(config.paper_path("xyratex-lustre-2011"), config.load_testbed("emulated")["fabrics"])
+    sweeps.check(loaded)
+    first = loaded.raw["sweeps"][0]
+    bad = {**first, "vary": {"nodez": [1, 2]}}
+    with pytest.raises(UserError, match="nodez"):
+        sweeps.check(Paper({**loaded.raw, "sweeps": [bad]}, loaded.path))
