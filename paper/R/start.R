@@ -46,12 +46,13 @@ distance_of <- function(table) {
   ifelse(is.finite(distance), distance, 0)
 }
 
-# The claim that says most about a paper: the one its YAML names under `finding`; else, of the claims that do not
-# hold, one decided by runs, furthest from what is claimed; else the strongest that is left.
+# The claim that says most about a paper: the one its YAML names under `finding`, once it is decided; else, of the
+# claims that do not hold, one decided by runs, furthest from what is claimed; else the strongest that is left.
 strongest_finding <- function(paper) {
   table <- read_verdicts(paper)
   named <- tryCatch(read_paper(paper)$finding, error = function(e) NULL)
-  if (!is.null(named) && named %in% table$claim) {
+  undecided <- table$claim[table$verdict %in% c("inconclusive", "not testable here")]
+  if (!is.null(named) && named %in% setdiff(table$claim, undecided)) {
     return(table[match(named, table$claim), ])
   }
   against <- table[table$verdict %in% c("not reproduced", "inconsistent"), ]
