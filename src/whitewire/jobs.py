@@ -329,8 +329,6 @@ WORKLOADS = {
     "copy": run_copy,
     "read_loop": run_read_loop,
 }
-NEED_YARN = frozenset(WORKLOADS)
-"""Workloads that jobs make up; copies and read loops use the same options and file systems."""
 FLOORED = ("teragen", "terasort", "testdfsio", "sort", "wordcount")
 
 
