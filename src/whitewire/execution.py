@@ -95,7 +95,7 @@ def _put_together(stack: Stack, clients: int, files: list[str], options: Mapping
     residents = stack.clients[:clients]
     for number, client in enumerate(residents, start=1):
         client.begin(hdfs.FS_SHELL, hdfs_put.put(files, f"{DATA}/client{number}", options))
-    _watch(stack, lambda: all(client.done() for client in residents), timeout)
+    watch(stack, lambda: all(client.done() for client in residents), timeout)
     return [client.result(timeout=1) for client in residents]
 
 
@@ -112,7 +112,7 @@ def _put_all(stack: Stack, run: Run, files: list[str], settings: Mapping[str, An
     return _put_together(stack, run.parameters["clients"], files, options, run.timeout)
 
 
-def _watch(stack: Stack, finished: Callable[[], bool], timeout: float) -> None:
+def watch(stack: Stack, finished: Callable[[], bool], timeout: float) -> None:
     """Wait until `finished`; a daemon that ends meanwhile ends the run with its name."""
     deadline = time.monotonic() + timeout
     while not finished():
@@ -245,7 +245,7 @@ def run_rereplicate(stack: Stack, run: Run) -> Result:
         if outcome.status != 0:
             raise RunFailed(f"hdfs dfs -setrep: status {outcome.status}: {outcome.output[:200]}")
         # Asked again and again; the NameNode's count of blocks in want leaves out those that are being copied.
-        _watch(stack, lambda: _all_have(_placement(stack)[0], replication), run.timeout)
+        watch(stack, lambda: _all_have(_placement(stack)[0], replication), run.timeout)
         return {"start": outcome.begin, "end": time.time(), "busy_clients": []}
 
     result = observed(stack, run, act)

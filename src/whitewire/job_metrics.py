@@ -7,7 +7,7 @@ import io
 import math
 from collections.abc import Mapping, Sequence
 
-from whitewire.metrics import SEGMENT, TICKS, Samples, idle_shares
+from whitewire.metrics import SEGMENT, TICKS, Samples, idle_shares, nearest
 
 SHORT = 0.35
 """The processors are short in a second with a smaller idle share (Mininet-HiFi's bound)."""
@@ -41,7 +41,7 @@ def _common(record: Mapping, samples: Samples, cpu: HostCpu) -> Found:
     floor = sum(record["floors"].values())
     net = max(seconds - floor, 1e-3)
     short = sum(share < SHORT for _, share in shares)
-    first, last = _at(samples.time, start), _at(samples.time, end)
+    first, last = nearest(samples.time, start), nearest(samples.time, end)
     ticks = max(1, samples.ticks[last] - samples.ticks[first])
     busy = ticks - (samples.idle_ticks[last] - samples.idle_ticks[first])
     workers = record["workers"]
@@ -71,10 +71,6 @@ def worker_wire(record: Mapping) -> int:
     """Bytes that came into all workers over their links."""
     before, after = record["links_before"], record["links_after"]
     return sum(after[host]["ingress"] - before[host]["ingress"] for host in record["workers"])
-
-
-def _at(times: Sequence[float], moment: float) -> int:
-    return min(range(len(times)), key=lambda number: abs(times[number] - moment))
 
 
 def _between(times: Sequence[float], totals: Sequence[float], start: float, end: float) -> float:
@@ -173,13 +169,13 @@ def _testdfsio(record: Mapping, samples: Samples) -> Found:
 
 def _ingress(record: Mapping, samples: Samples, start: float, end: float) -> int:
     """Bytes into all workers between two moments."""
-    first, last = _at(samples.time, start), _at(samples.time, end)
+    first, last = nearest(samples.time, start), nearest(samples.time, end)
     return sum(samples.links[f"{h}.ingress"][last] - samples.links[f"{h}.ingress"][first] for h in record["workers"])
 
 
 def _link_share(record: Mapping, samples: Samples, start: float, end: float) -> float:
     """Use of the busiest direction of any worker's link over its line rate, over the middle of its bytes."""
-    first, last = _at(samples.time, start), _at(samples.time, end)
+    first, last = nearest(samples.time, start), nearest(samples.time, end)
     times, best = samples.time[first : last + 1], 0.0
     rate = record["fabric"]["rate"] * 1e6 / 8
     for host in record["workers"]:

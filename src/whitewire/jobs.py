@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import math
 import re
-import time
 from collections.abc import Callable
 from typing import Any
 
 from whitewire.cluster import hdfs, yarn
 from whitewire.cluster.hadoop import Outcome
 from whitewire.cluster.stack import Stack
-from whitewire.execution import Result, Run, RunFailed, observed, source_files
+from whitewire.execution import Result, Run, RunFailed, observed, source_files, watch
 from whitewire.parsers import history
 from whitewire.parsers import testdfsio as testdfsio_parser
 from whitewire.workloads import copy, read_loop, sort, terasort, testdfsio, wordcount
@@ -88,13 +87,10 @@ def _tool(stack: Stack, run: Run, tool: str, arguments: list[str], what: str) ->
     """A tool of Hadoop in the client's JVM. Raises RunFailed when it does not end well, naming why."""
     client = stack.clients[0]
     client.begin(tool, arguments)
-    deadline = time.monotonic() + run.timeout
-    while not client.done():
-        stack.check()
-        if time.monotonic() > deadline:
-            raise RunFailed(f"{what}: no end after {run.timeout:.0f} s")
-        time.sleep(0.02)
-    stack.check()
+    try:
+        watch(stack, client.done, run.timeout)
+    except RunFailed as failure:
+        raise RunFailed(f"{what}: {failure}") from None
     outcome = client.result(timeout=1)
     if outcome.status != 0:
         lines = [line for line in outcome.output.splitlines() if re.search(r"Exception|Error|FAILED|failed", line)]

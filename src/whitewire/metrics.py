@@ -66,7 +66,7 @@ def idle_shares(samples: Samples, start: float, end: float, step: float = 1.0) -
         windows.append((max(start, end - step), end))
     found = []
     for left, right in windows:
-        first, last = (_nearest(samples.time, left), _nearest(samples.time, right))
+        first, last = (nearest(samples.time, left), nearest(samples.time, right))
         if last == first:
             continue
         ticks = samples.ticks[last] - samples.ticks[first]
@@ -75,7 +75,8 @@ def idle_shares(samples: Samples, start: float, end: float, step: float = 1.0) -
     return found
 
 
-def _nearest(times: Sequence[float], moment: float) -> int:
+def nearest(times: Sequence[float], moment: float) -> int:
+    """Number of the sample next to a moment."""
     return min(range(len(times)), key=lambda number: abs(times[number] - moment))
 
 
@@ -86,7 +87,7 @@ def _moved(record: Mapping, hosts: Sequence[str], way: str) -> int:
 def _common(record: Mapping, samples: Samples, user_bytes: int) -> dict[str, tuple[float, str]]:
     start, end = record["start"], record["end"]
     shares = [share for _, share in idle_shares(samples, start, end)] or [float("nan")]
-    first, last = _nearest(samples.time, start), _nearest(samples.time, end)
+    first, last = nearest(samples.time, start), nearest(samples.time, end)
     ticks = samples.ticks[last] - samples.ticks[first]
     busy = ticks - (samples.idle_ticks[last] - samples.idle_ticks[first])
     return {

@@ -10,12 +10,11 @@ from whitewire.cluster import hdfs, yarn
 from whitewire.cluster.hadoop import Resident
 from whitewire.config import load_testbed
 from whitewire.drives import Drive
-from whitewire.software import ARCHIVE, ARCHIVES, DRIVE_LIBRARY, IMAGE, binds, installation
+from whitewire.software import ARCHIVE, ARCHIVES, DRIVE_LIBRARY, IMAGE, SHARED, binds, installation
 from whitewire.testbed.base import Testbed
 from whitewire.testbed.emulated import ROOT, EmulatedTestbed
 from whitewire.workloads import terasort, testdfsio
 
-SHARED = f"{ROOT}/hosts/shared"
 ROLES = {"namenode": 1, "datanode": 3, "client": 1}
 UNHURRIED = {
     "count": 1,

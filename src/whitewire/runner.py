@@ -27,10 +27,8 @@ from whitewire.journal import Journal
 from whitewire.monitor import environment
 from whitewire.paper import Paper, load_paper
 from whitewire.progress import Progress
-from whitewire.testbed.emulated import ROOT, EmulatedTestbed
+from whitewire.testbed.emulated import EmulatedTestbed
 
-SHARED = f"{ROOT}/hosts/shared"
-"""A folder that all emulated hosts see, for the files of jobs (cluster/yarn.py)."""
 FLOOR_RUNS, SMOKE_ATTEMPTS = 2, 2
 """Runs that a job's floor is taken from (one at smoke effort), and attempts at a run at smoke effort."""
 WARM_UP_GIB = 1.0
@@ -163,11 +161,13 @@ class Block:
         jobs_wanted = any(run.row["workload"] in jobs.WORKLOADS for run in runs)
         installation = software.installation()
         if jobs_wanted:
-            values |= yarn.settings(SHARED, installation.configuration, cephfs.MOUNT)
+            values |= yarn.settings(software.SHARED, installation.configuration, cephfs.MOUNT)
         below = Hdfs(testbed, installation, values, drive, logs, software.IMAGE)
         mounts = next((run for run in runs if run.store["kind"] == "cephfs"), None)
         above = CephFs(testbed, drive.rate, logs) if mounts else None
-        return Stack(below, Yarn(testbed, installation, below, drive, logs, SHARED) if jobs_wanted else None, above)
+        return Stack(
+            below, Yarn(testbed, installation, below, drive, logs, software.SHARED) if jobs_wanted else None, above
+        )
 
     def _calibrate(self, testbed: EmulatedTestbed, drive: Drive, runs: Sequence[Run], fresh: bool) -> None:
         probes, limits = self.config["probes"], self.config["limits"]

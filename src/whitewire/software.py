@@ -15,6 +15,8 @@ HADOOP, LIBRARIES, ARCHIVES = CACHE / "hadoop", CACHE / "lib", CACHE / "archives
 ARCHIVE, IMAGE = ARCHIVES / "hadoop.jsa", ARCHIVES / "namenode.tar"
 UNPACKED = re.compile(r"hadoop-mapreduce-(examples-.*|client-jobclient-.*-tests)\.jar$")
 """Jars that set-up unpacks into lib/workloads; see Installation.workloads."""
+SHARED = f"{ROOT}/hosts/shared"
+"""A folder that all emulated hosts see, for the files of jobs (cluster/yarn.py)."""
 DRIVE_LIBRARY = f"{ROOT}/lib/libdrive.so"
 
 
