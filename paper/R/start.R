@@ -47,7 +47,8 @@ distance_of <- function(table) {
 }
 
 # The claim that says most about a paper: the one its YAML names under `finding`, once it is decided; else, of the
-# claims that do not hold, one decided by runs, furthest from what is claimed; else the strongest that is left.
+# claims that do not hold, one decided by runs, furthest from what is claimed; else the strongest that is left; else
+# the named one as it stands.
 strongest_finding <- function(paper) {
   table <- read_verdicts(paper)
   named <- tryCatch(read_paper(paper)$finding, error = function(e) NULL)
@@ -57,7 +58,8 @@ strongest_finding <- function(paper) {
   }
   against <- table[table$verdict %in% c("not reproduced", "inconsistent"), ]
   if (nrow(against) == 0) {
-    return(strongest(paper, 1))
+    left <- strongest(paper, 1)
+    return(if (nrow(left) > 0 || is.null(named)) left else table[table$claim == named, ])
   }
   from_runs <- against$route %in% c("measured", "emulated")
   against[order(!from_runs, -distance_of(against))[[1]], ]

@@ -145,10 +145,14 @@ def test_the_pdf_is_whole(reports: Path, paper: dict) -> None:
     assert re.search(r"Figure\s1: ingest throughput", text)
 
 
-def test_the_start_page_lists_it(reports: Path, paper: dict) -> None:
+def test_the_start_page_lists_it(sixth: Path, reports: Path, paper: dict) -> None:
     start = Page(reports / "index.html")
+    table = sixth / "results" / "emulated" / NAME / "analysis" / "verdicts.csv"
+    verdicts = {row["claim"]: row["verdict"] for row in csv.DictReader(table.open())}
     assert {f"{NAME}.html", f"{NAME}.pdf"} <= start.links
     assert f"paper-{NAME}" in start.ids
     assert paper["title"] in start.text
-    assert f"({paper['finding']})" in start.text
+    # Its named finding once that is decided: at smoke effort, on a busy machine, its few runs may not decide it.
+    decided = verdicts[paper["finding"]] not in ("inconclusive", "not testable here")
+    assert any(f"({claim})" in start.text for claim in ([paper["finding"]] if decided else verdicts))
     assert f"{NAME}.html#sec-verdicts" in start.links
