@@ -17,6 +17,7 @@ import psutil
 
 from whitewire import execution, software
 from whitewire.cluster import hdfs
+from whitewire.cluster.stack import Stack
 from whitewire.config import load_config, load_testbed, paper_path
 from whitewire.design import scale_of
 from whitewire.drives import Drive
@@ -69,7 +70,7 @@ def _cost(cluster: hdfs.Hdfs, paper, scale) -> float:
     row = {"run_id": "bench", "block": "bench-1", "order": 1, "experiment": "put-grid", "workload": "hdfs_put",
            "replicate": 1, "seed": 0}  # fmt: skip
     run = execution.Run(row, levels, paper.parameters("put-grid", levels), {}, scale, 5.0)
-    result = execution.run_hdfs_put(cluster, run)
+    result = execution.run_hdfs_put(Stack(cluster), run)
     return of_put(result.record, read_samples(result.files["samples.csv"]))["cpu_seconds_per_gb"][0]
 
 

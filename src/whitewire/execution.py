@@ -134,8 +134,7 @@ def observed(stack: Stack, run: Run, act: Callable[[], dict[str, Any]], by_host:
     """Do `act` between two readings of all counters, sampled; the record holds what they say."""
     testbed: EmulatedTestbed = stack.testbed
     fabric = testbed.fabric(run.parameters["fabric"], _port_buffer(run))
-    if "offloads" in run.levels:
-        testbed.offloads(run.levels["offloads"] == "on")
+    testbed.offloads(run.levels.get("offloads", "on") == "on")
     position = stack.hdfs.log_position()
     again, drops = testbed.tcp_retransmits(), testbed.queue_drops()
     used, before = cpu_seconds(stack.processes()), testbed.counters()

@@ -1,4 +1,4 @@
-"""Makes once what every cluster start then shares: the archive of loaded classes and a formatted NameNode image."""
+"""Makes once what every cluster start shares: bare defaults, archive of loaded classes, formatted NameNode image."""
 
 from __future__ import annotations
 
@@ -6,11 +6,22 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from whitewire import defaults
 from whitewire.cluster import hdfs, yarn
 from whitewire.cluster.hadoop import Resident
 from whitewire.config import load_testbed
 from whitewire.drives import Drive
-from whitewire.software import ARCHIVE, ARCHIVES, DRIVE_LIBRARY, IMAGE, SHARED, binds, installation
+from whitewire.software import (
+    ARCHIVE,
+    ARCHIVES,
+    DEFAULTS,
+    DRIVE_LIBRARY,
+    IMAGE,
+    SHARED,
+    binds,
+    hadoop_jars,
+    installation,
+)
 from whitewire.testbed.base import Testbed
 from whitewire.testbed.emulated import ROOT, EmulatedTestbed
 from whitewire.workloads import terasort, testdfsio
@@ -32,6 +43,7 @@ def prepare() -> None:
     loaded there; a JVM then maps them instead of reading 190 jars.
     """
     shutil.rmtree(ARCHIVES, ignore_errors=True)
+    defaults.write(hadoop_jars(), DEFAULTS)
     folders = binds()
     bare = installation(use_archive=False)
     drive = Drive.scaled(UNHURRIED, 1, DRIVE_LIBRARY)
@@ -102,7 +114,8 @@ def _classes(testbed: Testbed) -> bytes:
 def _dump(testbed: Testbed, bare, classes: bytes) -> None:
     host = testbed.by_role("client")[0]
     host.put(classes, "/tmp/all.classes")
-    argv = [bare.java, "-Xshare:dump", "-XX:+UseSerialGC", "-XX:SharedClassListFile=/tmp/all.classes"]
+    # With this collector the archive holds objects of the heap too (the module graph), which any collector then loads.
+    argv = [bare.java, "-Xshare:dump", "-XX:+UseG1GC", "-XX:SharedClassListFile=/tmp/all.classes"]
     argv += ["-XX:SharedArchiveFile=/tmp/hadoop.jsa", "-Xlog:cds=off", "-cp", ":".join(bare.jars)]
     host.run(argv).check()
     _write(ARCHIVE, host.get("/tmp/hadoop.jsa"))

@@ -15,6 +15,8 @@ HADOOP, LIBRARIES, ARCHIVES = CACHE / "hadoop", CACHE / "lib", CACHE / "archives
 ARCHIVE, IMAGE = ARCHIVES / "hadoop.jsa", ARCHIVES / "namenode.tar"
 UNPACKED = re.compile(r"hadoop-mapreduce-(examples-.*|client-jobclient-.*-tests)\.jar$")
 """Jars that set-up unpacks into lib/workloads; see Installation.workloads."""
+DEFAULTS = LIBRARIES / "defaults.jar"
+"""Before Hadoop's jars; see defaults.py."""
 SHARED = f"{ROOT}/hosts/shared"
 """A folder that all emulated hosts see, for the files of jobs (cluster/yarn.py)."""
 DRIVE_LIBRARY = f"{ROOT}/lib/libdrive.so"
@@ -29,9 +31,16 @@ def binds() -> dict[str, Path]:
     return {"hadoop": HADOOP, "lib": LIBRARIES, "archives": ARCHIVES}
 
 
+def hadoop_jars() -> list[Path]:
+    """Hadoop's jars on the class path, in order."""
+    return [jar for jar in sorted(HADOOP.glob("*.jar")) if not UNPACKED.match(jar.name)]
+
+
 def installation(use_archive: bool = True) -> Installation:
     """Hadoop as the hosts see it. The same path on every machine, so that a class archive stays valid."""
-    jars = [f"{ROOT}/hadoop/{jar.name}" for jar in sorted(HADOOP.glob("*.jar")) if not UNPACKED.match(jar.name)]
+    jars = [f"{ROOT}/hadoop/{jar.name}" for jar in hadoop_jars()]
+    if DEFAULTS.exists():
+        jars.insert(0, f"{ROOT}/lib/{DEFAULTS.name}")
     archive = f"{ROOT}/archives/{ARCHIVE.name}" if use_archive and ARCHIVE.exists() else None
     return Installation(
         [*jars, f"{ROOT}/lib/whitewire.jar"], f"{ROOT}/conf", archive, workloads=f"{ROOT}/lib/workloads"

@@ -45,9 +45,14 @@ class Installation:
             argv += [
                 f"-XX:SharedArchiveFile={self.archive}",
                 "-Xshare:auto",
+                # Where the archive asks to be: elsewhere, each JVM would copy and correct all of it.
+                "-XX:+UnlockDiagnosticVMOptions",
+                "-XX:ArchiveRelocationMode=0",
                 "-Xlog:cds=off",
                 "-Xlog:cds+dynamic=off",
             ]
+        # Nothing here speaks TLS: no certificate authorities to read at each start.
+        argv += ["-Djavax.net.ssl.trustStore=NONE"]
         argv += [f"-Dlog4j.configuration=file:{self.configuration}/log4j.properties"]
         argv += [f"-D{name}={value}" for name, value in properties.items()]
         path = [*self.jars, self.configuration, *([self.workloads] if self.workloads else [])]

@@ -93,12 +93,16 @@ class Hdfs:
         begin = time.monotonic()
         write_configuration(self.testbed, self.installation.configuration, self.values)
         datanodes = self.testbed.by_role("datanode")
+        self._start_namenode()
+        self._start_clients()
+        # A DataNode that meets a NameNode which listens but hasn't started asks again after five seconds only.
+        self.daemons[self.namenode_host.name].wait_ready("NameNode RPC up at")
         with ThreadPoolExecutor(max_workers=4) as pool:
             list(pool.map(self._start_datanode, datanodes))
-        self._start_namenode()
         self.wait_registered(len(datanodes))
         self.hdfs_seconds = time.monotonic() - begin
-        self._start_clients()
+        for client in self.clients:
+            client.wait_ready()
         self.start_seconds = time.monotonic() - begin
 
     def _list(self, name: str) -> str | None:
@@ -136,8 +140,6 @@ class Hdfs:
             Resident(host, self.installation, self.logs / f"{host.name}.log", class_list=self._list("client"))
             for host in self.testbed.by_role("client")
         ]
-        for client in self.clients:
-            client.wait_ready()
 
     def wait_registered(self, count: int, timeout: float = 60.0) -> None:
         """Wait until `count` DataNodes have registered and reported every drive, and the NameNode takes writes."""

@@ -147,6 +147,7 @@ class EmulatedTestbed(Testbed):
         self.init: subprocess.Popen | None = None
         self.current: tuple[Fabric, int] | None = None
         self.congestion_control = ""
+        self.offloaded = True
 
     # -- life ---------------------------------------------------------------------------------------------
 
@@ -325,9 +326,12 @@ class EmulatedTestbed(Testbed):
 
     def offloads(self, on: bool) -> None:
         """Switch segmentation and receive offloads of every host's interface (ethtool(8): tso, gso, gro)."""
+        if on == self.offloaded:
+            return
         state = "on" if on else "off"
         argv = ["ethtool", "-K", "eth0", "tso", state, "gso", state, "gro", state]
         self._on_all(lambda host: host.run(argv).check())
+        self.offloaded = on
 
     def cpu_seconds(self) -> dict[str, float]:
         """For each host, CPU seconds (user and system) of all processes that run or ran on it.
