@@ -2,7 +2,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup papers test test-all lint doctor lab clean
+.PHONY: help setup papers compare test test-all lint doctor lab clean
 
 # The repository's own programs come first; a conda environment made by the set-up is used where it exists.
 export PATH := $(CURDIR)/.venv/bin:$(CURDIR)/.cache/conda/bin:$(PATH)
@@ -25,6 +25,9 @@ papers: setup ## measure, judge and write the reports
 	@whitewire validate
 	@$(bound) scripts/alone snakemake $(if $(DRY_RUN),--dry-run) $(ARGS)
 
+compare: setup ## set two result folders side by side: A=name B=name
+	@exec whitewire compare '$(A)' '$(B)'
+
 test: setup ## all tests but the slow ones
 	@$(bound) python -m pytest -m 'not slow' $(ARGS)
 
@@ -43,5 +46,5 @@ lab: setup ## a shell on the running testbed
 clean: ## remove everything generated but the measurements
 	@rm -rf .cache .venv .snakemake .pytest_cache .ruff_cache .hypothesis
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
-	@rm -rf results/*/reports results/*/*/tidy results/*/*/analysis
+	@rm -rf results/compare results/*/reports results/*/*/tidy results/*/*/analysis
 	@if [ -d results ]; then echo 'kept: the measurements in results/ (remove that folder to measure again)'; fi

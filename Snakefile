@@ -17,10 +17,16 @@ from whitewire.errors import UserError
 min_version("9.0")
 
 try:
-    plan = Plan.load(given=config)
+    plan = Plan.load(
+        given=config,
+        deployment=map(str, workflow.deployment_settings.deployment_method),
+    )
 except UserError as error:
     print(f"whitewire: error: {error}", file=sys.stderr)
     sys.exit(2)
+
+# The command `whitewire` is this checkout's wherever a rule runs: here, in its conda environment, in its container.
+shell.prefix("set -euo pipefail; {plan.search_path}; ")
 
 RESULTS = f"results/{plan.testbed}"
 REPORTS = f"{RESULTS}/reports"
@@ -54,3 +60,4 @@ include: "workflow/rules/measure.smk"
 include: "workflow/rules/tidy.smk"
 include: "workflow/rules/analysis.smk"
 include: "workflow/rules/paper.smk"
+include: "workflow/rules/containers.smk"

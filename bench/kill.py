@@ -97,7 +97,9 @@ def main() -> int:
                 ["make", "papers"], cwd=tree, env=environment, start_new_session=True,
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             )  # fmt: skip
-            victim, number = chance.choice(VICTIMS), chance.choice(SIGNALS)
+            victim = chance.choice(VICTIMS)
+            # Snakemake alone takes SIGINT as a wish to end after the job under way, and does so: nothing to test.
+            number = chance.choice(SIGNALS[1:] if victim == "snakemake" else SIGNALS)
             try:
                 make.wait(timeout=chance.uniform(1, LONGEST))
                 inside = []

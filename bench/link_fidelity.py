@@ -17,7 +17,8 @@ from whitewire import software
 from whitewire.config import load_testbed
 from whitewire.parsers import iperf3
 from whitewire.probes import iperf3 as probe
-from whitewire.testbed.emulated import FRAME_SHARE, EmulatedTestbed
+from whitewire.testbed.base import FRAME_SHARE
+from whitewire.testbed.emulated import EmulatedTestbed
 
 RATES = (25, 50, 100, 250, 500, 1000)
 BOUND = 0.005
@@ -37,7 +38,7 @@ def main() -> int:
     ):
         servers, clients = testbed.by_role("server"), testbed.by_role("client")
         for host in servers:
-            host.start(probe.server(), Path(logs) / host.name).wait_ready("Server listening")
+            host.start(probe.server(host.address), Path(logs) / host.name).wait_ready("Server listening")
         for rate in RATES:
             testbed.fabric(str(rate))
             size = int(rate * 1e6 / 8 * given.seconds)

@@ -9,6 +9,8 @@
  * What passes by other calls (memory maps, readv, pwritev, stdio, io_uring) is not delayed: HDFS and fio's psync engine
  * use none of them for data. A node's page cache is not modelled.
  *
+ * While the second integer of $WHITEWIRE_DRIVES/.queue is not 0, drives are as fast as memory.
+ *
  * $WHITEWIRE_DRIVE_RATE bytes/s, _ACCESS seconds, _CHUNK bytes, _CACHE bytes. Without $WHITEWIRE_DRIVES it does nothing.
  */
 #define _GNU_SOURCE
@@ -36,6 +38,7 @@ struct drive {
 };
 struct shared {
     int ready;
+    int at_ease; /* nothing waits: set from outside (drives.py) while nothing is measured */
     pthread_mutex_t lock;
     struct drive drive[DRIVES];
 };
@@ -136,7 +139,7 @@ enum kind { READ, WRITE };
 
 /* Queue a call of `bytes` at `offset` (-1: where the file is) and wait for it. Only writes may wait in the cache. */
 static void serve(int fd, ssize_t bytes, long long offset, enum kind kind) {
-    if (fd < 0 || fd >= FILES || !table[fd].drive || bytes <= 0) return;
+    if (fd < 0 || fd >= FILES || !table[fd].drive || bytes <= 0 || shared->at_ease) return;
     struct open_file *file = &table[fd];
     struct drive *drive = &shared->drive[file->drive];
     int moved = offset >= 0 && offset != file->next;

@@ -328,7 +328,7 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
         table = pd.read_csv(source, dtype=dict.fromkeys(paper.factors, str), keep_default_na=True)
     except FileNotFoundError:
         raise UserError(f"{config_shown(source)}: no such file; make it with `whitewire tidy`") from None
-    status = "emulated" if testbed.get("kind", "emulated") == "emulated" else "measured"
+    status = "emulated" if testbed.get("kind", "emulated") == "emulated" or "scale" in testbed else "measured"
     k = paper.raw["scale"]["k"] if status == "emulated" else 1
     missing = results / "tidy" / "unavailable.csv"
     lost = pd.read_csv(missing) if missing.is_file() else pd.DataFrame(columns=["run_id", "reason"])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,12 +14,11 @@ from whitewire.errors import UserError
 from whitewire.parsers import Unreadable, fio, iperf3
 from whitewire.probes import fio as fio_probe
 from whitewire.probes import iperf3 as iperf3_probe
-from whitewire.testbed.base import Host, Testbed
-from whitewire.testbed.emulated import FRAME_SHARE
+from whitewire.testbed.base import FRAME_SHARE, Host, Testbed
 
 ATTEMPTS = 4
 MOST_RATE = 1200.0
-"""Mbit/s; above it this machine's processors, not the shaper, would be measured."""
+"""Mbit/s of an emulated link; above it this machine's processors, not the shaper, would be measured."""
 LEAST_BYTES = 10**6
 """Of one test: a shaper lets a burst of some frames pass at once, which must weigh less than the bound."""
 """A probe beyond its bound is repeated so often, each time twice as long, before it stops the block."""
@@ -34,33 +34,46 @@ def probe_links(testbed: Testbed, fabrics: Sequence[str], seconds: float, stream
     returns rows of tidy/probes.csv. Raises UserError when a link stays beyond the bound.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    datanodes, clients = testbed.by_role("datanode"), testbed.by_role("client")
-    servers = [host.start(iperf3_probe.server(), folder / f"server-{host.name}.txt") for host in datanodes]
+    rows: list[dict] = []
+    for name in fabrics:
+        fabric = testbed.fabric(name)
+        if testbed.emulated and fabric.rate > MOST_RATE:
+            continue
+        with _servers(testbed.by_role("datanode"), folder):
+            for count, pairs in _tests(testbed, streams, every_pair, ring):
+
+                def one(pair: tuple[Host, Host], fabric=fabric, count=count) -> list[dict]:
+                    return _link(*pair, fabric, count, seconds, bound, folder)
+
+                with ThreadPoolExecutor(len(pairs)) as pool:
+                    rows += [row for found in pool.map(one, pairs) for row in found]
+    return rows
+
+
+@contextlib.contextmanager
+def _servers(hosts: Sequence[Host], folder: Path) -> Iterator[None]:
+    """An iperf3 server on each host, at its address on the fabric in use."""
+    servers = [host.start(iperf3_probe.server(host.address), folder / f"server-{host.name}.txt") for host in hosts]
     try:
         for server in servers:
             server.wait_ready("Server listening", timeout=20)
-        rows = []
-        for name in fabrics:
-            fabric = testbed.fabric(name)
-            if fabric.rate > MOST_RATE:
-                continue
-            for count in streams:
-                rounds = _rounds(clients, datanodes, every_pair)
-                if count == streams[0] and every_pair:
-                    rounds += _ring(datanodes)
-                elif ring:
-                    rounds += _ring(datanodes)[:1]
-                for pairs in rounds:
-
-                    def one(pair: tuple[Host, Host], fabric=fabric, count=count) -> list[dict]:
-                        return _link(*pair, fabric, count, seconds, bound, folder)
-
-                    with ThreadPoolExecutor(len(pairs)) as pool:
-                        rows += [row for found in pool.map(one, pairs) for row in found]
-        return rows
+        yield
     finally:
         for server in servers:
             server.stop()
+
+
+def _tests(testbed: Testbed, streams: Sequence[int], every_pair: bool, ring: bool):
+    """Numbers of streams, each with the pairs of hosts that are probed at once."""
+    datanodes, clients = testbed.by_role("datanode"), testbed.by_role("client")
+    for count in streams:
+        rounds = _rounds(clients, datanodes, every_pair)
+        if count == streams[0] and every_pair:
+            rounds += _ring(datanodes)
+        elif ring:
+            rounds += _ring(datanodes)[:1]
+        for pairs in rounds:
+            yield count, pairs
 
 
 def _rounds(clients: Sequence[Host], datanodes: Sequence[Host], every_pair: bool) -> list[list[tuple[Host, Host]]]:
@@ -88,7 +101,7 @@ def _link(client: Host, server: Host, fabric, streams: int, seconds: float, boun
     def probe(attempt: int) -> tuple[float, str, list[dict]]:
         size = int(max(LEAST_BYTES, fabric.rate * 1e6 / 8 * seconds) * 2 ** (attempt - 1))
         done = client.run(
-            iperf3_probe.client(server.name, streams, size), timeout=60 + 2 * size / (fabric.rate * 1e6 / 8)
+            iperf3_probe.client(server.address, streams, size), timeout=60 + 2 * size / (fabric.rate * 1e6 / 8)
         )
         stem = f"iperf3-{fabric.name}-{client.name}-{server.name}-{streams}-{attempt}"
         (folder / f"{stem}.json").write_bytes(done.stdout)

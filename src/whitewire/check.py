@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shlex
+import shutil
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from whitewire import recipes
 from whitewire.config import HOME, load_config, load_testbed, paper_path, root, shown, suggestion
 from whitewire.errors import UserError
 
@@ -27,14 +30,20 @@ class Plan:
     effort: str
     seed: int
     designs: Mapping[str, Sequence[Mapping[str, Any]]] = field(repr=False)
+    deployment: frozenset[str] = frozenset()
+    hibench: bool = False
 
     @classmethod
-    def load(cls, given: Mapping[str, Any] | None = None) -> Plan:
-        """Read and cross-check every file that a run uses. `given` overrides the configuration."""
+    def load(cls, given: Mapping[str, Any] | None = None, deployment: Iterable[str] = ()) -> Plan:
+        """Read and cross-check every file that a run uses. `given` overrides the configuration.
+
+        `deployment` is how rules get their software: `conda`, `apptainer`, both or, empty, what `make setup` made.
+        """
         from whitewire import sweeps
         from whitewire.design import make_design
         from whitewire.paper import load_paper
 
+        deployment = frozenset(deployment)
         for name, value in (given or {}).items():
             if name not in OVERRIDES:
                 raise UserError(
@@ -58,7 +67,12 @@ class Plan:
                 raise UserError(f"paper/{name}.qmd: no such file: every paper has a document")
             designs[name] = make_design(paper, testbed, config["effort"], config["seed"])
             check_unique(designs[name], shown(path))
-        return cls(config["papers"], config["testbed"], config["effort"], config["seed"], designs)
+        if "apptainer" in deployment:
+            _show_containers([HOME, *(_conda() if "conda" in deployment else [])])
+        return cls(
+            config["papers"], config["testbed"], config["effort"], config["seed"], designs, deployment,
+            hibench="hibench" in testbed,
+        )  # fmt: skip
 
     def blocks(self, pattern: str, paper: str | None = None) -> list[str]:
         """`pattern` with `{paper}` and `{block}` filled in, for each block of one paper or of all."""
@@ -71,6 +85,34 @@ class Plan:
         rows = [row for row in self.designs.get(paper, ()) if block in (None, row["block"])]
         return hashlib.sha256(json.dumps(rows, default=str).encode()).hexdigest()[:16]
 
+    def container(self, image: str) -> Callable[[Any], str]:
+        """What a rule's `container:` takes: gives the image's file, or ends with one line where it was not made.
+
+        In place of `hadoop` it is the image with HiBench where the testbed has that.
+        """
+
+        def path(wildcards: Any) -> str:
+            name = "hibench" if image == "hadoop" and self.hibench else image
+            file = f"{recipes.IMAGES}/{name}.sif"
+            if "apptainer" in self.deployment and not Path(file).is_file():
+                # Snakemake would wrap an ordinary exception in its own words.
+                print(f"whitewire: error: {file}: no such image; make it with `snakemake containers`", file=sys.stderr)
+                raise SystemExit(2)
+            return file
+
+        return path
+
+    @property
+    def search_path(self) -> str:
+        """The assignment that puts this checkout's command first on a rule's PATH, and stand-ins for others last."""
+        scripts, fallback = (shlex.quote(str(HOME / "workflow" / name)) for name in ("scripts", "fallback"))
+        return f'PATH={scripts}:"$PATH":{fallback}'
+
+    @staticmethod
+    def recipe(image: str) -> list[str]:
+        """Files that an image is made of."""
+        return recipes.made_of(HOME, image)
+
     @staticmethod
     def files(*patterns: str) -> list[str]:
         """Files of the repository that match, as paths from its top."""
@@ -80,6 +122,27 @@ class Plan:
     def sources(cls, *patterns: str) -> list[str]:
         """Files of the package that match."""
         return cls.files(*(f"src/whitewire/{pattern}" for pattern in patterns))
+
+
+def _conda() -> list[Path]:
+    """The folder of the `conda` on the PATH: with both deployments it makes environments inside the containers."""
+    found = shutil.which("conda")
+    if found is None:
+        raise UserError("--software-deployment-method conda: found no `conda` on the PATH, expected one")
+    return [Path(found).resolve().parents[1]]
+
+
+def _show_containers(folders: Sequence[Path]) -> None:
+    """Have containers show these folders at the same paths; one of conda also puts its command on their PATH.
+
+    Apptainer, and Singularity under its own name, takes both from the environment.
+    """
+    for program in ("APPTAINER", "SINGULARITY"):
+        bound = [part for part in os.environ.get(f"{program}_BIND", "").split(",") if part]
+        os.environ[f"{program}_BIND"] = ",".join(dict.fromkeys([*bound, *map(str, folders)]))
+        commands = [str(folder / "condabin") for folder in folders[1:]]
+        if commands:
+            os.environ[f"{program}ENV_PREPEND_PATH"] = os.pathsep.join(commands)
 
 
 def check_unique(rows: Sequence[Mapping[str, Any]], source: str) -> None:

@@ -87,6 +87,13 @@ def plan(args: argparse.Namespace) -> None:
     print_plan()
 
 
+def compare(args: argparse.Namespace) -> None:
+    """Set two result folders side by side."""
+    from whitewire.compare import compare
+
+    print(compare(args.a, args.b))
+
+
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     top = argparse.ArgumentParser(prog="whitewire", description="Re-measure papers and judge their claims.")
@@ -115,6 +122,9 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--testbed", default=None)
     command(prepare)
     command(plan)
+    sub = command(compare)
+    sub.add_argument("a", metavar="A", help="a folder of results/, or a path")
+    sub.add_argument("b", metavar="B", help="the one that is set against it")
     return top
 
 

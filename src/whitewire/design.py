@@ -27,6 +27,8 @@ OVERHEAD_S = 0.8
 """Seconds that a run takes beside moving its data (clients start, fsck)."""
 REREPLICATE_S = 3.0
 """Seconds to copy lost replicas again, mostly the NameNode's own pace."""
+DEFINING = ("kind", "fabrics", "switch", "tcp", "scale", "data_fraction")
+"""What of a testbed's description makes a run another run."""
 FIRST = ("run_id", "block", "order", "experiment", "workload", "replicate")
 
 
@@ -43,14 +45,23 @@ class Scale:
     file_bytes: int
 
 
-def scale_of(paper: Paper, experiment: str, effort: str, levels: Mapping[str, Any], kind: str = "emulated") -> Scale:
-    """The scale of a run; on real hardware (a `kind` other than emulated) k and the data fraction are 1."""
+def scale_of(paper: Paper, experiment: str, effort: str, levels: Mapping[str, Any],
+             testbed: Mapping[str, Any] | None = None) -> Scale:  # fmt: skip
+    """The scale of a run on a testbed, as its description says (None: an emulated one).
+
+    A site whose links are slowed down says by how much (`scale`): its k for every experiment. On real hardware k is 1,
+    blocks are the paper's own, and a file has the share of its bytes that the site's `data_fraction` gives the effort.
+    """
+    testbed = testbed or {"kind": "emulated"}
+    slowed = testbed.get("scale")
     scale, spec = paper.raw["scale"], paper.experiments[experiment]
     parameters = paper.parameters(experiment, levels)
     whole = parameters.get("size_bytes") or parameters["file_size_bytes"]
-    if kind != "emulated":
-        return Scale(1, 1.0, int(parameters["block_size_bytes"]), int(whole))
-    k, granule = spec.get("scale", scale)["k"], scale["block_granule_bytes"]
+    if testbed["kind"] != "emulated" and not slowed:
+        share, block = testbed.get("data_fraction", {}).get(effort, 1.0), int(parameters["block_size_bytes"])
+        size = int(whole) if share == 1 else min(int(whole), max(1, round(whole * share / block)) * block)
+        return Scale(1, size / whole, block, size)
+    k, granule = slowed or spec.get("scale", scale)["k"], scale["block_granule_bytes"]
     full = whole / k
     if "scale" in spec:
         size, splits = int(spec["scale"]["bytes"][effort]), levels.get("splits", spec["scale"]["splits"])
@@ -137,7 +148,7 @@ def _row(
     seed: int,
     testbed: Mapping[str, Any],
 ) -> dict[str, Any]:
-    scale = scale_of(paper, experiment["id"], effort, levels, testbed.get("kind", "emulated"))
+    scale = scale_of(paper, experiment["id"], effort, levels, testbed)
     hardware = {k: v for k, v in experiment.get("hardware", {}).items() if k != "sources"}
     defines = {
         "workload": experiment["workload"],
@@ -150,7 +161,7 @@ def _row(
         "factors": levels,
         "replicate": replicate,
         # What the testbed's file sets on hosts and links; the bounds of validity may change without new runs.
-        "testbed": {name: testbed.get(name) for name in ("kind", "fabrics", "switch", "tcp")},
+        "testbed": {name: testbed[name] for name in DEFINING if name in testbed},
     }
     digest = hashlib.sha256(_key(defines).encode()).hexdigest()
     text = "-".join(re.sub(r"[^A-Za-z0-9.]+", "_", str(level)) for level in levels.values())
@@ -258,10 +269,12 @@ def expected_seconds(paper: Paper, row: Mapping[str, Any]) -> float:
 
 FLOORS_S = {"teragen": 8, "terasort": 12, "testdfsio": 15, "sort": 12, "wordcount": 12, "copy": 2, "read_loop": 3}
 """Seconds that a run of a workload takes beside moving its data, mostly starts of JVMs."""
+PASSES = {"teragen": 0, "terasort": 5, "testdfsio": 1, "sort": 5, "wordcount": 1, "copy": 0, "read_loop": 2}
+"""How often a job's bytes go from or to drives beside being written as output: input, spills, merges, reads."""
 
 
 def _job_seconds(paper: Paper, row: Mapping[str, Any], levels: Mapping[str, Any], scale: Scale, parameters) -> float:
-    """The floor, and the bytes that cross one worker's link (or its drive, if that is slower) over its rate."""
+    """The floor, and the time that one worker's link or its drives take for their bytes, whichever is longer."""
     experiment = paper.experiments[row["experiment"]]
     workers = int(levels.get("nodes", experiment["roles"].get("datanode", 1)))
     copies, outputs = parameters.get("replication", 1), parameters.get("output_replication", 1)
@@ -279,7 +292,12 @@ def _job_seconds(paper: Paper, row: Mapping[str, Any], levels: Mapping[str, Any]
     if paper.store(row["experiment"], levels)["kind"] == "cephfs":
         workers, crossings = experiment["roles"].get("oss", 1), 2 + (row["workload"] == "sort")
     link = gbit_per_s(parameters["fabric"]) * 1e9 / 8 / scale.k
-    return FLOORS_S[row["workload"]] + OVERHEAD_S + size * crossings / workers / link
+    seconds = size * crossings / workers / link
+    if drive := experiment.get("hardware", {}).get("drive"):
+        rate = drive["count"] * drive["rate_mb_per_s"] * 1e6 / scale.k
+        passes = PASSES[row["workload"]] + {"terasort": outputs, "copy": 2 * workers}.get(row["workload"], copies)
+        seconds = max(seconds, size * passes / workers / rate)
+    return FLOORS_S[row["workload"]] + OVERHEAD_S + seconds
 
 
 def total_seconds(paper: Paper, rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:

@@ -324,7 +324,12 @@ def doctor() -> int:
 
 
 def preflight(testbed: Mapping[str, Any]) -> None:
-    """Raise a UserError with the remedy, before anything starts, when the testbed cannot work here."""
+    """Raise a UserError with the remedy, before anything starts, when the testbed cannot work here.
+
+    A site's hosts are looked at when they are opened (testbed/preflight.py).
+    """
+    if testbed["kind"] != "emulated":
+        return
     checks: list[Callable[[], Finding]] = [
         programs,
         user_namespaces,

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+from whitewire.testbed.base import Host
 
 
 @dataclass(frozen=True)
@@ -23,9 +26,9 @@ class Drive:
     library: str
 
     @classmethod
-    def none(cls) -> Drive:
-        """One folder a node and no drive before it: memory, as fast as it is."""
-        return cls(count=1, rate=math.inf, access_time=0.0, chunk=math.inf, cache=0.0, library="")
+    def none(cls, count: int = 1) -> Drive:
+        """So many folders a node and no model before them: as fast as they are."""
+        return cls(count=count, rate=math.inf, access_time=0.0, chunk=math.inf, cache=0.0, library="")
 
     @property
     def limits(self) -> bool:
@@ -46,6 +49,13 @@ class Drive:
             cache=max(65536.0, hardware["cache_bytes"] / k),
             library=library,
         )
+
+    def at_ease(self, host: Host, ease: bool) -> None:
+        """Whether the drives of a host let everything pass, for what is not measured. Nothing to do without a model."""
+        queue = f"{host.drive_root}/.queue"
+        if self.limits and host.run(["test", "-e", queue]).status == 0:
+            word = int(ease).to_bytes(4, sys.byteorder)
+            host.run(["dd", f"of={queue}", "bs=4", "seek=1", "conv=notrunc", "status=none"], stdin=word).check()
 
     def environment(self, root: str) -> dict[str, str]:
         """What a program needs so that files below root/1, root/2, … are on drives 1, 2, …"""

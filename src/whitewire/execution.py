@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from subprocess import TimeoutExpired
 from typing import Any
 
 from whitewire.cluster import hdfs
 from whitewire.cluster.stack import Stack
-from whitewire.monitor.samples import Sampler, cpu_seconds, host_cpu_to_csv, to_csv
+from whitewire.monitor.samples import cpu_seconds, host_cpu_to_csv, to_csv
 from whitewire.parsers import namenode
-from whitewire.testbed.base import CommandFailed, ProcessDied
-from whitewire.testbed.emulated import EmulatedTestbed
+from whitewire.testbed.base import CommandFailed, Host, ProcessDied, Testbed
 from whitewire.workloads import hdfs_put, rereplicate
 
 DATA = "/data"
@@ -64,22 +64,27 @@ class Result:
     files: dict[str, str]
 
 
-def source_files(testbed: EmulatedTestbed, size: int, count: int) -> list[str]:
+def source_files(testbed: Testbed, size: int, count: int) -> list[str]:
     """`count` files of `size` random bytes on every client, as paths; made once and warm in memory from then on.
 
     They are names of one file: what a client reads is not what is measured.
     """
-    folder = f"/tmp/source/{size}"
+    clients = testbed.by_role("client")
+    folder = f"{clients[0].scratch}/source/{size}"
     paths = [f"{folder}/put{number}" for number in range(1, count + 1)]
-    for host in testbed.by_role("client"):
+
+    def make(host: Host) -> None:
         if host.run(["test", "-e", paths[-1]]).status == 0:
-            continue
+            return
         host.run(["mkdir", "-p", folder]).check()
         if host.run(["test", "-e", paths[0]]).status != 0:
-            host.run(["dd", "if=/dev/urandom", f"of={paths[0]}", f"bs={size}", "count=1", "iflag=fullblock",
-                      "status=none"]).check()  # fmt: skip
+            host.run(["dd", "if=/dev/urandom", f"of={paths[0]}", "bs=1M", f"count={size}",
+                      "iflag=fullblock,count_bytes", "status=none"]).check()  # fmt: skip
         for path in paths[1:]:
             host.run(["ln", "-f", paths[0], path]).check()
+
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        list(pool.map(make, clients))
     return paths
 
 
@@ -132,13 +137,14 @@ def warm_up(stack: Stack, files: int = 60, size: int = 131072) -> None:
 
 def observed(stack: Stack, run: Run, act: Callable[[], dict[str, Any]], by_host: bool = False) -> Result:
     """Do `act` between two readings of all counters, sampled; the record holds what they say."""
-    testbed: EmulatedTestbed = stack.testbed
+    testbed = stack.testbed
+    stack.ease(False)
     fabric = testbed.fabric(run.parameters["fabric"], _port_buffer(run))
     testbed.offloads(run.levels.get("offloads", "on") == "on")
     position = stack.hdfs.log_position()
     again, drops = testbed.tcp_retransmits(), testbed.queue_drops()
     used, before = cpu_seconds(stack.processes()), testbed.counters()
-    with Sampler(testbed, by_host) as sampler:
+    with testbed.sampler(by_host) as sampler:
         done = act()
     after, used_after = testbed.counters(), cpu_seconds(stack.processes())
     log = stack.hdfs.log_since(position)
@@ -197,7 +203,8 @@ def run_hdfs_put(stack: Stack, run: Run) -> Result:
     kept = result.files | {f"client{n}.txt": o.output + "\n" for n, o in enumerate(outcomes, start=1)}
     placement, fsck = _placement(stack)
     kept["fsck.txt"] = fsck + "\n"
-    operations = namenode.operations(kept["namenode-audit.txt"])
+    folders = [f"{DATA}/client{number}" for number in range(1, clients + 1)]
+    operations = stack.hdfs.operations(kept["namenode-audit.txt"], folders)
     # With several threads the shell ends with status 0 even when a copy failed: count what the NameNode completed.
     failed = next((outcome for outcome in outcomes if outcome.status != 0), None)
     if failed or len(operations) != clients * puts:
@@ -232,7 +239,8 @@ def run_rereplicate(stack: Stack, run: Run) -> Result:
     clients, replication = run.parameters["clients"], run.parameters["replication"]
     lost = run.parameters["lost_replicas"]
     _empty(stack, clients)
-    stack.testbed.fabric(run.parameters["load_fabric"])
+    if not stack.testbed.fabrics_move:
+        stack.testbed.fabric(run.parameters["load_fabric"])
     _put_all(stack, run, _run_files(stack, run), {"dfs.replication": replication - lost})
     placement, fsck = _placement(stack)
     expected = clients * run.parameters["puts_per_client"] * run.scale.file_bytes

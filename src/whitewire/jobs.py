@@ -25,10 +25,10 @@ TINY_ROWS = 50
 """Rows a map task of a job that is run for its floor."""
 
 
-def _fastest(stack: Stack) -> None:
-    """The fabric for everything that is not measured."""
-    fabrics = stack.testbed.config["fabrics"]
-    stack.testbed.fabric(max(fabrics, key=lambda name: fabrics[name]["rate_mbit_per_s"]))
+def _at_ease(stack: Stack) -> None:
+    """For everything that is not measured: the fastest fabric, and drives that hold nothing up."""
+    stack.testbed.fabric(stack.testbed.fastest())
+    stack.ease(True)
 
 
 def _mounted(run: Run) -> bool:
@@ -67,18 +67,18 @@ def _begin(stack: Stack, run: Run, folder: str = OUTPUT) -> None:
     store, k = run.store, run.scale.k
     # What a client may hold shrinks with the file, or a short file would lie in its cache whole.
     share = run.scale.data_fraction / k
-    stack.cephfs.remount(
+    stack.mounted.remount(
         max_dirty=max(65536, int(store["max_dirty_bytes"] * share)),
         readahead=max(65536, int(store["readahead_bytes"] * share)),
     )
     for name in ("/input", folder):
-        stack.cephfs.layout(name.lstrip("/"), store["stripe_count"], stripe_unit(store["stripe_size_bytes"], k))
+        stack.mounted.layout(name.lstrip("/"), store["stripe_count"], stripe_unit(store["stripe_size_bytes"], k))
 
 
 def _remove(stack: Stack, run: Run, *paths: str) -> None:
     for path in paths:
         if _mounted(run):
-            stack.cephfs.remove(path.lstrip("/"))
+            stack.mounted.remove(path.lstrip("/"))
         else:
             stack.hdfs.remove(path)
 
@@ -145,7 +145,7 @@ def _input(stack: Stack, run: Run, kind: str, make: Callable[[str], tuple[str, l
     path = _path(stack, run, f"/input/{identity}")
     key = (run.store["kind"], json.dumps(run.store, sort_keys=True) if _mounted(run) else "", path)
     if key not in stack.made:
-        _fastest(stack)
+        _at_ease(stack)
         _remove(stack, run, f"/input/{identity}")
         tool, arguments = make(path)
         _tool(stack, run, tool, arguments, f"input of {kind}")
@@ -180,7 +180,7 @@ def run_terasort(stack: Stack, run: Run) -> Result:
         return [_job(stack, run, terasort.SORT, arguments, "terasort", kept)]
 
     result = _record(stack, run, act, rows * terasort.ROW_BYTES)
-    _fastest(stack)
+    _at_ease(stack)
     _validate(stack, run, target)
     return result
 
@@ -194,7 +194,8 @@ def _generators(run: Run) -> int:
 def _validate(stack: Stack, run: Run, sorted_rows: str) -> None:
     """TeraValidate in the client's own JVM: it is a check and not measured."""
     report = _path(stack, run, f"{OUTPUT}/report")
-    options = _options(stack, run) | {"mapreduce.framework.name": "local", "mapreduce.cluster.local.dir": "/tmp/local"}
+    folder = f"{stack.testbed.by_role('client')[0].scratch}/local"
+    options = _options(stack, run) | {"mapreduce.framework.name": "local", "mapreduce.cluster.local.dir": folder}
     _tool(stack, run, terasort.VALIDATE, terasort.validate(sorted_rows, report, options), "teravalidate")
     shown = stack.clients[0].run(hdfs.FS_SHELL, ["-cat", f"{yarn.VIEW}{report.lstrip('/')}/part-r-00000"])
     found = [line for line in shown.output.splitlines() if line.split("\t")[0] in ("error", "checksum")]
@@ -220,7 +221,7 @@ def run_testdfsio(stack: Stack, run: Run) -> Result:
     def act(kept: dict[str, str]) -> list[dict[str, Any]]:
         write = one("write", kept)
         if _mounted(run):
-            stack.cephfs.remount()
+            stack.mounted.remount()
         return [write, one("read", kept)]
 
     result = _record(stack, run, act, files * size)
@@ -277,7 +278,7 @@ def run_copy(stack: Stack, run: Run) -> Result:
             ("copy_out", copy.copy_out(target, f"file://{local}.back", options)),
         ):
             if name == "copy_out" and _mounted(run):
-                stack.cephfs.remount()
+                stack.mounted.remount()
             outcome = _tool(stack, run, hdfs.FS_SHELL, arguments, name)
             done.append({"name": name, "submit": outcome.begin, "end": outcome.end, "tasks": [], "counters": {}})
         return done
@@ -294,7 +295,7 @@ def run_read_loop(stack: Stack, run: Run) -> Result:
     """One file of HDFS read by TestDFSIO's loops, old and present. Raises RunFailed when a read failed."""
     _begin(stack, run)
     stack.hdfs.shell("-mkdir", "-p", OUTPUT)
-    _fastest(stack)
+    _at_ease(stack)
     (local,) = source_files(stack.testbed, run.scale.file_bytes, 1)
     options = {"dfs.blocksize": run.scale.block_bytes, "dfs.replication": run.parameters.get("replication", 1)}
     _tool(stack, run, hdfs.FS_SHELL, copy.copy_in(f"file://{local}", f"{OUTPUT}/file", options), "read_loop input")

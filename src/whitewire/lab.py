@@ -37,14 +37,14 @@ def lab(testbed: str | None) -> int:
     paper = load_paper(config.paper_path(settings["papers"][0]), description["fabrics"])
     experiment = next(iter(paper.experiments.values()))
     preflight(description)
-    scale = scale_of(paper, experiment["id"], settings["effort"], {}, description["kind"])
+    scale = scale_of(paper, experiment["id"], settings["effort"], {}, description)
     drive = Drive.scaled(experiment["hardware"]["drive"], scale.k, software.DRIVE_LIBRARY)
     with (
         tempfile.TemporaryDirectory(prefix="lab-", dir=_temporary()) as folder,
         EmulatedTestbed(description, experiment["roles"], scale.k, software.binds()) as cluster_hosts,
     ):
         cluster_hosts.fabric("10gbe" if "10gbe" in description["fabrics"] else next(iter(description["fabrics"])))
-        values = hdfs.settings(scale.block_bytes, experiment["parameters"]["replication"], 65536)
+        values = hdfs.settings(cluster_hosts, scale.block_bytes, experiment["parameters"]["replication"], 65536)
         installation = software.installation()
         with Hdfs(cluster_hosts, installation, values, drive, Path(folder) / "logs", software.IMAGE) as cluster:
             print(f"HDFS ready in {cluster.hdfs_seconds:.1f} s; logs in {folder}/logs\n{WORDS}", file=sys.stderr)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 from pathlib import Path
 
 from whitewire import defaults
 from whitewire.cluster import hdfs, yarn
-from whitewire.cluster.hadoop import Resident
+from whitewire.cluster.hadoop import Resident, whereabouts
 from whitewire.config import load_testbed
 from whitewire.drives import Drive
 from whitewire.software import (
@@ -17,7 +18,6 @@ from whitewire.software import (
     DEFAULTS,
     DRIVE_LIBRARY,
     IMAGE,
-    SHARED,
     binds,
     hadoop_jars,
     installation,
@@ -50,9 +50,9 @@ def prepare() -> None:
     with tempfile.TemporaryDirectory(prefix="whitewire-") as logs:
         with EmulatedTestbed(load_testbed("emulated"), ROLES, 1, folders) as testbed:
             testbed.fabric("10gbe")
-            values = hdfs.settings(1 << 20, 3, 65536) | yarn.settings(SHARED, bare.configuration)
+            values = hdfs.settings(testbed, 1 << 20, 3, 65536) | yarn.settings(testbed, bare.configuration)
             with hdfs.Hdfs(testbed, bare, values, drive, Path(logs), class_lists=True) as cluster:
-                jobs = yarn.Yarn(testbed, bare, cluster, drive, Path(logs), SHARED, class_lists=True)
+                jobs = yarn.Yarn(testbed, bare, cluster, drive, Path(logs), class_lists=True)
                 jobs.start()
                 _exercise(testbed, cluster.clients[0])
                 _exercise_jobs(cluster.clients[0], jobs)
@@ -98,6 +98,12 @@ LISTED = {
     "client": ("client",),
 }
 """Which lists of loaded classes the hosts of each role hold."""
+WHOLE_LINE = re.compile(
+    rb"[\w/$-]+( id: \d+( super: \d+)?( interfaces:[ \d]+)?( source: \S+)?)?"
+    rb"|@lambda-proxy \S+ \S+ \S+.*"
+    rb"|@lambda-form-invoker \[(LF_RESOLVE|SPECIES_RESOLVE)\] [\w.$]+( \w+ \S+)?"
+)
+"""What a JVM writes to its list. Threads of a JVM that ends may tear the last lines, and one such fails the dump."""
 
 
 def _classes(testbed: Testbed) -> bytes:
@@ -107,8 +113,8 @@ def _classes(testbed: Testbed) -> bytes:
             for name in names:
                 found = host.run(["cat", f"/tmp/{name}.classes"])
                 lists += [found.stdout] if found.status == 0 else []
-    seen = dict.fromkeys(line for text in lists for line in text.splitlines() if line and not line.startswith(b"#"))
-    return b"\n".join(seen) + b"\n"
+    lines = (line for text in lists for line in text.splitlines())
+    return b"\n".join(dict.fromkeys(line for line in lines if WHOLE_LINE.fullmatch(line))) + b"\n"
 
 
 def _dump(testbed: Testbed, bare, classes: bytes) -> None:
@@ -124,7 +130,7 @@ def _dump(testbed: Testbed, bare, classes: bytes) -> None:
 def _format(testbed: Testbed, bare) -> None:
     host = testbed.by_role("namenode")[0]
     folder = f"{ROOT}/hosts/fresh"
-    properties = {"whitewire.name": folder}
+    properties = {"whitewire.name": folder, **whereabouts(host)}
     host.run(["mkdir", "-p", folder]).check()
     host.run(bare.argv(hdfs.NAMENODE, 256, properties, ["-format", "-nonInteractive"])).check()
     _write(IMAGE, host.run(["tar", "-c", "-C", folder, "."]).check().stdout)

@@ -13,10 +13,24 @@ from pathlib import Path
 
 import psutil
 
-from whitewire import calibration, config, design, execution, job_metrics, jobs, metrics, software
+from whitewire import (
+    calibration,
+    config,
+    design,
+    execution,
+    job_metrics,
+    jobs,
+    metrics,
+    rdma,
+    software,
+    storage,
+    testbeds,
+)
 from whitewire.cluster import cephfs, hdfs, yarn
 from whitewire.cluster.cephfs import CephFs
+from whitewire.cluster.existing import Existing
 from whitewire.cluster.hdfs import Hdfs
+from whitewire.cluster.posix import Posix
 from whitewire.cluster.stack import Stack
 from whitewire.cluster.yarn import Yarn
 from whitewire.doctor import preflight
@@ -27,7 +41,7 @@ from whitewire.journal import Journal
 from whitewire.monitor import environment
 from whitewire.paper import Paper, load_paper
 from whitewire.progress import Progress
-from whitewire.testbed.emulated import EmulatedTestbed
+from whitewire.testbed.base import Testbed
 
 FLOOR_RUNS, SMOKE_ATTEMPTS = 2, 2
 """Runs that a job's floor is taken from (one at smoke effort), and attempts at a run at smoke effort."""
@@ -101,7 +115,7 @@ class Block:
             levels=levels,
             parameters=self.paper.parameters(row["experiment"], levels),
             settings=experiment.get("settings", {}).get(levels.get("settings"), {}),
-            scale=design.scale_of(self.paper, row["experiment"], self.effort, levels, self.config["kind"]),
+            scale=design.scale_of(self.paper, row["experiment"], self.effort, levels, self.config),
             expected_seconds=design.expected_seconds(self.paper, row),
             store=self.paper.store(row["experiment"], levels),
             cpu=experiment.get("cpu", "limit"),
@@ -117,21 +131,31 @@ class Block:
             roles = dict(experiment["roles"])
             if "nodes" in run.levels:
                 roles["datanode"] = run.levels["nodes"]
-            found.setdefault(json.dumps([roles, run.scale.k, dict(sorted(drive.items()))]), []).append(run)
+            # Where a fabric has addresses of its own, the services of one are not those of another.
+            place = run.parameters["fabric"] if self.config["kind"] != "emulated" else ""
+            found.setdefault(json.dumps([roles, run.scale.k, dict(sorted(drive.items())), place]), []).append(run)
         return found
 
     def _on_one_cluster(self, wanted: Sequence, runs: Sequence[Run], progress: Progress, number: int) -> int:
-        roles, k, hardware = wanted
+        roles, k, hardware, place = wanted
         runs = self._without_the_unavailable(runs, progress)
         if not runs:
             return number
-        drive = Drive.scaled(hardware, k, software.DRIVE_LIBRARY) if hardware else Drive.none()
+        emulated = self.config["kind"] == "emulated"
+        drive = Drive.scaled(hardware, k, software.DRIVE_LIBRARY) if hardware and emulated else self._no_drive()
         stores = {run.store["kind"] for run in runs}
         if "cephfs" not in stores:
             roles = {role: count for role, count in roles.items() if role not in ("mds", "oss")}
-        with EmulatedTestbed(self.config, roles, k, software.binds()) as testbed:
+        testbed = testbeds.open_testbed(self.config, roles, k)
+        if not testbed.emulated and number == 0:
+            testbed.preflight()
+        with testbed:
+            if place:
+                testbed.fabric(place)
             progress.say(f"{len(testbed.hosts)} hosts up ({testbed.congestion_control}), probing links and drives")
             self._calibrate(testbed, drive, runs, fresh=number == 0)
+            if not testbed.emulated:
+                self._probe_site(testbed, progress, place)
             testbed.warm_memory(WARM_UP_GIB)
             stack = self._stack(testbed, drive, runs)
             try:
@@ -147,29 +171,49 @@ class Block:
         return number
 
     def _without_the_unavailable(self, runs: Sequence[Run], progress: Progress) -> Sequence[Run]:
-        """Runs less those on a file system that this machine cannot have; block.json says which and why."""
-        if not any(run.store["kind"] == "cephfs" for run in runs) or not (why := cephfs.available()):
-            return runs
+        """Runs less those on a file system that the testbed cannot have; block.json says which and why."""
         lost = [run.row["run_id"] for run in runs if run.store["kind"] == "cephfs"]
-        progress.say(f"{len(lost)} runs on CephFS left out: {why}")
-        self.unavailable |= dict.fromkeys(lost, f"CephFS: {why}")
+        if not lost or not (why := self._without_a_mount()):
+            return runs
+        progress.say(f"{len(lost)} runs left out: {why}")
+        self.unavailable |= dict.fromkeys(lost, why)
         return [run for run in runs if run.row["run_id"] not in self.unavailable]
 
-    def _stack(self, testbed: EmulatedTestbed, drive: Drive, runs: Sequence[Run]) -> Stack:
-        first, logs = runs[0], self.journal.folder / "logs"
-        values = hdfs.settings(first.scale.block_bytes, first.parameters.get("replication", 1), PACKET)
-        jobs_wanted = any(run.row["workload"] in jobs.WORKLOADS for run in runs)
-        installation = software.installation()
-        if jobs_wanted:
-            values |= yarn.settings(software.SHARED, installation.configuration, cephfs.MOUNT)
-        below = Hdfs(testbed, installation, values, drive, logs, software.IMAGE)
-        mounts = next((run for run in runs if run.store["kind"] == "cephfs"), None)
-        above = CephFs(testbed, drive.rate, logs) if mounts else None
-        return Stack(
-            below, Yarn(testbed, installation, below, drive, logs, software.SHARED) if jobs_wanted else None, above
-        )
+    def _without_a_mount(self) -> str:
+        """Why there is no parallel file system on this testbed; empty where there is one."""
+        if self.config["kind"] == "emulated":
+            why = cephfs.available()
+            return f"CephFS: {why}" if why else ""
+        return "" if "mount" in self.config else "no parallel file system; a site names its own under `mount`"
 
-    def _calibrate(self, testbed: EmulatedTestbed, drive: Drive, runs: Sequence[Run], fresh: bool) -> None:
+    def _no_drive(self) -> Drive:
+        """Folders without a model before them: a site's own drives."""
+        return Drive.none(len(self.config.get("data", [""])))
+
+    def _stack(self, testbed: Testbed, drive: Drive, runs: Sequence[Run]) -> Stack:
+        first, logs = runs[0], self.journal.folder / "logs"
+        values = hdfs.settings(testbed, first.scale.block_bytes, first.parameters.get("replication", 1), PACKET)
+        jobs_wanted = any(run.row["workload"] in jobs.WORKLOADS for run in runs)
+        installation = testbeds.installation(testbed)
+        mounts = any(run.store["kind"] == "cephfs" for run in runs)
+        above = self._mounted(testbed, drive, logs) if mounts else None
+        if "cluster" in self.config:
+            site = self.config["cluster"]
+            there = Existing(testbed, installation, site["configuration"], site["folder"], logs)
+            return Stack(there, there, above)
+        if jobs_wanted:
+            place = above.mount if above else cephfs.MOUNT
+            values |= yarn.settings(testbed, installation.configuration, place)
+        below = Hdfs(testbed, installation, values, drive, logs, software.IMAGE)
+        return Stack(below, Yarn(testbed, installation, below, drive, logs) if jobs_wanted else None, above)
+
+    def _mounted(self, testbed: Testbed, drive: Drive, logs: Path) -> CephFs | Posix:
+        """The parallel file system: CephFS in Lustre's place, or what the site has mounted."""
+        if testbed.emulated:
+            return CephFs(testbed, drive.rate, logs)
+        return Posix(testbed, self.config["mount"]["path"])
+
+    def _calibrate(self, testbed: Testbed, drive: Drive, runs: Sequence[Run], fresh: bool) -> None:
         probes, limits = self.config["probes"], self.config["limits"]
         folder = self._fresh("probes")
         used = {run.parameters["fabric"]: None for run in sorted(runs, key=lambda run: run.row["run_id"])}
@@ -186,6 +230,33 @@ class Block:
         rows += calibration.probe_links(testbed, others, streams=first, every_pair=False, ring=ring, **common)
         calibration.write(folder, rows)
 
+    def _probe_site(self, testbed: Testbed, progress: Progress, place: str) -> None:
+        """What real hardware can do besides: curves of its drives and mounts, and of RDMA where there is any."""
+        if not list(self.journal.folder.glob("drives*/drives.json")):
+            progress.say("probing drives")
+            storage.measure(self._places(testbed), self.effort, self._fresh("drives"), at_once=self._at_once(testbed))
+        folder = self._fresh("probes-rdma")
+        if self.effort != "smoke":
+            progress.say("probing RDMA")
+            folder.mkdir(parents=True)
+            found = rdma.probe(testbed, [place], folder)
+            rdma.write(folder, found)
+            if why := rdma.unavailable(found):
+                progress.say(f"RDMA: {why}")
+
+    def _at_once(self, testbed: Testbed) -> int:
+        """Hosts whose drives are measured together; slowed-down hosts may share one machine's."""
+        return 1 if testbeds.emulated(self.config) else len(testbed.hosts)
+
+    def _places(self, testbed: Testbed) -> list[storage.Place]:
+        where, found = "testbed", []
+        for host in testbed.by_role("datanode"):
+            found += storage.places(host, self.config["data"], "drive", f"{where}: data", inside=host.drive)
+            found += storage.places(host, self.config.get("devices", []), "drive", f"{where}: devices")
+            if "mount" in self.config:
+                found += storage.places(host, self.config["mount"]["path"], "mount", f"{where}: mount.path")
+        return found
+
     def _fresh(self, name: str, suffix: str = "") -> Path:
         """A path in the block's folder that no earlier cluster of this block has used: name, name-2, …"""
         path, number = self.journal.folder / f"{name}{suffix}", 1
@@ -194,7 +265,7 @@ class Block:
             path = self.journal.folder / f"{name}-{number}{suffix}"
         return path
 
-    def _record_environment(self, testbed: EmulatedTestbed, stack: Stack) -> None:
+    def _record_environment(self, testbed: Testbed, stack: Stack) -> None:
         cluster = stack.hdfs
         jars = [Path(jar).name for jar in cluster.installation.jars]
         record = environment.capture(testbed, jars) | {
@@ -224,8 +295,7 @@ class Block:
 
         largest = max(puts, key=load)
         try:
-            fastest = max(self.config["fabrics"], key=lambda name: self.config["fabrics"][name]["rate_mbit_per_s"])
-            stack.testbed.fabric(fastest)
+            stack.testbed.fabric(stack.testbed.fastest())
             for _ in range(WARM_UP_ROUNDS):
                 warm_up(stack)
             for _ in range(WARM_UP_RUNS):
@@ -239,7 +309,7 @@ class Block:
         It does not shrink with the data, so it is measured beside the runs and told apart from them.
         """
         kinds = {jobs.floor_key(run): run for run in runs if run.row["workload"] in jobs.FLOORED}
-        fastest = max(self.config["fabrics"], key=lambda name: self.config["fabrics"][name]["rate_mbit_per_s"])
+        fastest = stack.testbed.fastest()
         count = 1 if self.effort == "smoke" else FLOOR_RUNS
         for key, run in kinds.items():
             if key in stack.floors:

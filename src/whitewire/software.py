@@ -17,8 +17,6 @@ UNPACKED = re.compile(r"hadoop-mapreduce-(examples-.*|client-jobclient-.*-tests)
 """Jars that set-up unpacks into lib/workloads; see Installation.workloads."""
 DEFAULTS = LIBRARIES / "defaults.jar"
 """Before Hadoop's jars; see defaults.py."""
-SHARED = f"{ROOT}/hosts/shared"
-"""A folder that all emulated hosts see, for the files of jobs (cluster/yarn.py)."""
 DRIVE_LIBRARY = f"{ROOT}/lib/libdrive.so"
 
 

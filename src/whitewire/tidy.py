@@ -21,6 +21,10 @@ TABLES: dict[str, tuple[str, ...]] = {
     "operations.csv": ("run_id", "client", "operation", "bytes", "start", "end"),
     "probes.csv": ("block", "probe", "fabric", "source", "destination", "streams", "operation", "mode", "metric",
                    "value", "unit", "expected", "error", "ok", "attempt"),
+    "drives.csv": ("block", "host", "folder", "kind", "mode", "operation", "block_bytes", "queue_depth", "metric",
+                   "value", "unit", "problem"),
+    "rdma.csv": ("block", "fabric", "source", "destination", "source_port", "destination_port", "transport", "test",
+                 "message_bytes", "iterations", "attempt", "metric", "value", "unit", "limit", "why"),
     "topology.csv": ("host", "role", "address"),
     "placement.csv": ("run_id", "file", "block_index", "datanode"),
     "phases.csv": ("run_id", "job", "task", "type", "host", "start", "shuffle_end", "merge_end", "end"),
@@ -39,12 +43,29 @@ NUMBERS = {
     "error",
     "data_fraction",
     "k",
+    "limit",
 }
-INTEGERS = {"attempt", "order", "replicate", "bytes", "block_index", "streams"}
+INTEGERS = {
+    "attempt",
+    "order",
+    "replicate",
+    "bytes",
+    "block_index",
+    "streams",
+    "block_bytes",
+    "queue_depth",
+    "message_bytes",
+    "iterations",
+}
 BOOLEANS = {"valid", "ok"}
 DESCRIPTIONS = {
     "run_id": "the run; unique for what it measures, see docs/architecture.md",
-    "attempt": "number of the attempt at this run; only the last can be valid",
+    "attempt": "number of the attempt; only a run's last can be valid",
+    "limit": "data rate of the slower port in MB/s (10^6 bytes), without headers",
+    "message_bytes": "bytes of one message",
+    "block_bytes": "bytes of one call",
+    "why": "why there is no value",
+    "problem": "why there is no value",
     "value": "as measured on the testbed, in the unit beside it",
     "full_scale_value": "rates × k, times ÷ data fraction, bytes × k ÷ data fraction; empty where nothing scales",
     "time": "seconds since the run's start",
@@ -76,6 +97,8 @@ def tidy(paper: str, results: Path) -> None:
         "series.csv.gz": (row for folder, record in runs if record["valid"] for row in _series(folder, record)),
         "operations.csv": [row for _, record in runs if record["valid"] for row in _operations(record)],
         "probes.csv": [row for block in blocks for row in _probes(results / "raw" / block)],
+        "drives.csv": [row for block in blocks for row in _drives(results / "raw" / block)],
+        "rdma.csv": [row for block in blocks for row in _rdma(results / "raw" / block)],
         "topology.csv": _topology(results / "raw", blocks),
         "placement.csv": [row for _, record in runs if record["valid"] for row in _placement(record)],
         "phases.csv": [row for _, record in runs if record["valid"] for row in _phases(record)],
@@ -197,6 +220,21 @@ def _probes(block: Path) -> Iterable[dict]:
             yield {**row, "block": block.name, "ok": _text(row["ok"])}
 
 
+def _drives(block: Path) -> Iterable[dict]:
+    """fio's curves of a site's drives and mounts."""
+    for path in sorted(block.glob("drives*/drives.json")):
+        for row in json.loads(path.read_text())["rows"]:
+            yield {"block": block.name, **row}
+
+
+def _rdma(block: Path) -> Iterable[dict]:
+    """perftest's rows, as the measure stage wrote them."""
+    for path in sorted(block.glob("probes*/rdma.csv")):
+        with path.open(newline="") as table:
+            for row in csv.DictReader(table):
+                yield {"block": block.name, **row}
+
+
 def _topology(raw: Path, blocks: Sequence[str]) -> list[dict]:
     for block in blocks:
         path = raw / block / "environment.json"
@@ -211,7 +249,7 @@ def _scale(paper: Paper, testbed: str, description: Mapping, rows: Sequence[Mapp
     for row in rows:
         effort = row["block"].rsplit("-", 1)[0]
         levels = design.levels_of(paper, row)
-        scale = design.scale_of(paper, row["experiment"], effort, levels, description["kind"])
+        scale = design.scale_of(paper, row["experiment"], effort, levels, description)
         found = (row["experiment"], scale.k, scale.data_fraction)
         if found not in seen:
             seen.add(found)

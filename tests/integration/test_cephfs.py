@@ -14,8 +14,8 @@ from whitewire.cluster import cephfs
 from whitewire.cluster.cephfs import LEAST_STRIPE, MOUNT, CephFs, available
 from whitewire.cluster.posix import Posix
 from whitewire.errors import UserError
-from whitewire.testbed.base import ProcessDied
-from whitewire.testbed.emulated import FRAME_SHARE, EmulatedTestbed
+from whitewire.testbed.base import FRAME_SHARE, ProcessDied
+from whitewire.testbed.emulated import EmulatedTestbed
 
 pytestmark = [
     pytest.mark.cluster,

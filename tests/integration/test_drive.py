@@ -95,3 +95,15 @@ def test_a_killed_writer_does_not_block_the_drive(testbed, drive, tmp_path):
         writer.kill()
     bandwidth = fio.parse(measure(host, drive, host.drive(2)).check().stdout, "write")
     assert bandwidth == pytest.approx(10.0, rel=0.06)
+
+
+def test_at_ease_nothing_waits_and_then_it_does_again(testbed, drive):
+    host = testbed.by_role("datanode")[0]
+    measure(host, drive, host.drive(1))  # the queue is there
+    begin = time.monotonic()
+    drive.at_ease(host, True)
+    measure(host, drive, host.drive(1)).check()
+    assert time.monotonic() - begin < 0.6  # 0.8 s at the drive's rate
+    drive.at_ease(host, False)
+    bandwidth = fio.parse(measure(host, drive, host.drive(1)).check().stdout, "write")
+    assert bandwidth == pytest.approx(10.0, rel=0.05)

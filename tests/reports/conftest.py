@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -20,12 +20,16 @@ PAPERS = "emulex-2012 chelsio-iwarp"
 """One paper of puts and one of jobs; WHITEWIRE_PAPERS names others (`make test-all`: all five)."""
 
 
-def snakemake(project: Path, *argv: str) -> subprocess.CompletedProcess:
+OFFLINE = ("unshare", "--user", "--map-root-user", "--net", "--")
+"""Before a command that shall have no network: not even a loopback device that is up."""
+
+
+def snakemake(project: Path, *argv: str, before: Sequence[str] = ()) -> subprocess.CompletedProcess:
     """The workflow at smoke effort, as a user would start it."""
     program = str(Path(sys.executable).parent / "snakemake")
     environment = {**os.environ, "EFFORT": "smoke", "PAPERS": os.environ.get("WHITEWIRE_PAPERS", PAPERS)}
     return subprocess.run(
-        [program, *argv], cwd=project, env=environment, capture_output=True, text=True, timeout=900
+        [*before, program, *argv], cwd=project, env=environment, capture_output=True, text=True, timeout=900
     )  # fmt: skip
 
 

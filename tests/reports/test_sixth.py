@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.reports.conftest import ROOT, WIDE, snakemake
+from tests.reports.conftest import OFFLINE, ROOT, WIDE, snakemake
 
 NAME = "made-up-2026"
 TEMPLATE = ROOT / "docs" / "template"
@@ -59,7 +59,7 @@ def files(top: Path) -> set[str]:
 
 @pytest.fixture(scope="module")
 def sixth(tmp_path_factory) -> Iterator[Path]:
-    """A copy of the repository with the two files added, after a smoke run of the sixth paper alone.
+    """A copy of the repository with the two files added, after a smoke run of the sixth paper alone, without a network.
 
     The package is copied, not linked: it finds schemas and documents from where it lies. As in `project`, the bounds
     that depend on how busy this machine is are wide.
@@ -80,7 +80,7 @@ def sixth(tmp_path_factory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("WHITEWIRE_PAPERS", NAME)
         environment.setenv("PYTHONPATH", str(top / "src"))
-        done = snakemake(top)
+        done = snakemake(top, before=OFFLINE)
     assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
     yield top
 

@@ -100,7 +100,7 @@ def test_scale_is_whole_blocks_of_whole_sectors():
     assert d.scale_of(LOADED, "put-whole-file", "quick", {}).data_fraction == 1
     longest = d.scale_of(LOADED, "data-fraction", "full", {"fabric": "1gbe", "file_blocks": 16})
     assert longest.file_bytes == 16 * scale.block_bytes
-    assert d.scale_of(LOADED, "put-grid", "quick", {}, kind="ssh") == d.Scale(1, 1.0, 67108864, 5000000000)
+    assert d.scale_of(LOADED, "put-grid", "quick", {}, {"kind": "ssh"}) == d.Scale(1, 1.0, 67108864, 5000000000)
 
 
 def test_a_changed_parameter_changes_every_run_id_of_its_experiment(tmp_path):

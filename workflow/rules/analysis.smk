@@ -34,6 +34,8 @@ rule analysis:
         f"{RESULTS}/{{paper}}/logs/analysis.tsv"
     conda:
         "../../envs/analysis.yaml"
+    container:
+        plan.container("publish")
     params:
         testbed=plan.testbed,
         results=lambda wildcards: f"{RESULTS}/{wildcards.paper}",

@@ -17,6 +17,8 @@ rule design:
         f"{RESULTS}/{{paper}}/logs/design.tsv"
     conda:
         "../../envs/analysis.yaml"
+    container:
+        plan.container("publish")
     params:
         testbed=plan.testbed,
         effort=plan.effort,

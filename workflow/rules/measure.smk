@@ -18,6 +18,8 @@ rule measure:
         f"{RESULTS}/{{paper}}/logs/measure/{{block}}.tsv"
     conda:
         "../../envs/measure.yaml"
+    container:
+        plan.container("hadoop")
     threads: workflow.cores
     resources:
         measuring=1,

@@ -44,6 +44,8 @@ rule paper:
         f"{RESULTS}/{{paper}}/logs/paper.tsv"
     conda:
         "../../envs/paper.yaml"
+    container:
+        plan.container("publish")
     params:
         results=subpath(output.html, ancestor=2),
         reports=subpath(output.html, parent=True),
@@ -75,6 +77,8 @@ rule index:
         f"{RESULTS}/logs/index.tsv"
     conda:
         "../../envs/paper.yaml"
+    container:
+        plan.container("publish")
     params:
         results=subpath(output.html, ancestor=2),
         reports=subpath(output.html, parent=True),

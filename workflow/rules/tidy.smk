@@ -5,6 +5,8 @@ TABLES = [
     "series.csv.gz",
     "operations.csv",
     "probes.csv",
+    "drives.csv",
+    "rdma.csv",
     "topology.csv",
     "placement.csv",
     "phases.csv",
@@ -29,6 +31,8 @@ rule tidy:
         f"{RESULTS}/{{paper}}/logs/tidy.tsv"
     conda:
         "../../envs/analysis.yaml"
+    container:
+        plan.container("publish")
     params:
         results=lambda wildcards: f"{RESULTS}/{wildcards.paper}",
     shell:

@@ -23,8 +23,8 @@ from pathlib import Path
 
 from whitewire.config import HOME
 from whitewire.errors import UserError
-from whitewire.testbed.base import CommandFailed, Host, Process, ProcessDied, Testbed
-from whitewire.testbed.emulated import FRAME_SHARE, ROOT, burst_bytes
+from whitewire.testbed.base import FRAME_SHARE, CommandFailed, Host, Process, ProcessDied, Testbed
+from whitewire.testbed.emulated import ROOT, burst_bytes
 
 FOLDER = f"{ROOT}/ceph"
 MOUNT = f"{ROOT}/cephfs"

@@ -34,11 +34,16 @@ class Installation:
     java: str = "java"
     workloads: str = ""
     """Folder of unpacked classes: Hadoop's own examples and tests. From jars, each job would send them about."""
+    java_home: str = ""
+    """Where containers find bin/java; empty: where this machine has it."""
+    flags: Sequence[str] = tuple(JVM_FLAGS)
+    heap_factor: float = 1.0
+    """What multiplies the heaps of daemons and clients, which are meant for many hosts on one machine."""
 
     def argv(self, main: str, heap_mib: int, properties: Mapping[str, str], arguments: Sequence[str] = (),
              class_list: str | None = None) -> list[str]:  # fmt: skip
         """The command that runs a main class. The jars come first: a class archive fixes their order."""
-        argv = [self.java, f"-Xmx{heap_mib}m", *JVM_FLAGS]
+        argv = [self.java, f"-Xmx{round(heap_mib * self.heap_factor)}m", *self.flags]
         if class_list:
             argv += ["-Xshare:off", f"-XX:DumpLoadedClassList={class_list}"]
         elif self.archive:
@@ -90,13 +95,18 @@ def write_configuration(testbed: Testbed, folder: str, values: Mapping[str, obje
         testbed.share(f"{folder}/{name}", content)
 
 
+def whereabouts(host: Host) -> dict[str, str]:
+    """Properties of a daemon's JVM that its configuration names."""
+    return {"whitewire.address": host.address, "whitewire.endpoint": host.endpoint}
+
+
 class Resident:
     """A JVM on a host that runs Hadoop's command-line tools one after another (src/java/whitewire/Resident.java)."""
 
     def __init__(self, host: Host, installation: Installation, log: Path, heap_mib: int = 384,
                  environment: Mapping[str, str] | None = None, class_list: str | None = None) -> None:  # fmt: skip
         self.host = host
-        argv = installation.argv("whitewire.Resident", heap_mib, {}, class_list=class_list)
+        argv = installation.argv("whitewire.Resident", heap_mib, whereabouts(host), class_list=class_list)
         self.process: Process = host.start(argv, log, environment, f"client JVM on {host.name}", stdin=subprocess.PIPE)
         self.read_from = 0
 

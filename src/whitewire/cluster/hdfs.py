@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from whitewire.cluster.hadoop import Installation, Outcome, Resident, write_configuration
+from whitewire.cluster.hadoop import Installation, Outcome, Resident, whereabouts, write_configuration
 from whitewire.drives import Drive
+from whitewire.parsers import namenode
 from whitewire.testbed.base import Host, Process, Testbed
 
 NAMENODE = "org.apache.hadoop.hdfs.server.namenode.NameNode"
@@ -24,18 +25,28 @@ DATA_SOCKET_BUFFERS = (
 )
 
 
-def settings(block_size: int, replication: int, packet_size: int) -> dict[str, object]:
-    """hdfs-site values; sizes in bytes. What is not named here is Hadoop's default."""
+def settings(testbed: Testbed, block_size: int, replication: int, packet_size: int) -> dict[str, object]:
+    """hdfs-site values; sizes in bytes. What is not named here is Hadoop's default.
+
+    Daemons listen on their host's address on the fabric in use, and nowhere else.
+    """
+    namenode = testbed.by_role("namenode")[0]
     return {
-        "fs.defaultFS": f"hdfs://namenode:{PORT}",
-        "hadoop.tmp.dir": "/tmp/hadoop",
+        "fs.defaultFS": f"hdfs://{namenode.endpoint}:{PORT}",
+        "hadoop.tmp.dir": f"{namenode.scratch}/hadoop",
+        "dfs.datanode.hostname": "${whitewire.endpoint}",
+        "dfs.datanode.address": "${whitewire.address}:9866",
+        "dfs.datanode.ipc.address": "${whitewire.address}:9867",
+        "dfs.datanode.http.address": "${whitewire.address}:9864",
+        # A site's name service need not know the addresses of each of its fabrics.
+        "dfs.namenode.datanode.registration.ip-hostname-check": False,
         "dfs.blocksize": block_size,
         "dfs.replication": replication,
         "dfs.client-write-packet-size": packet_size,
         "dfs.namenode.fs-limits.min-block-size": 4096,
         "dfs.namenode.name.dir": "file://${whitewire.name}",
         "dfs.datanode.data.dir": "${whitewire.drives}",
-        "dfs.namenode.http-address": "namenode:9870",
+        "dfs.namenode.http-address": f"{namenode.endpoint}:9870",
         "dfs.namenode.safemode.extension": 0,
         "dfs.permissions.enabled": False,
         # Nothing but the workload should use links, drives and cores: no scans, no forked helper commands.
@@ -110,7 +121,7 @@ class Hdfs:
 
     def _start_namenode(self) -> None:
         host = self.namenode_host
-        properties = {"whitewire.name": f"{host.folder}/name"}
+        properties = {"whitewire.name": f"{host.folder}/name", **whereabouts(host)}
         # From nothing each time: what an earlier start left would not fit the fresh image.
         host.run(["rm", "-rf", f"{host.folder}/name"]).check()
         host.run(["mkdir", "-p", f"{host.folder}/name"]).check()
@@ -126,7 +137,7 @@ class Hdfs:
         drives = [host.drive(number) for number in range(1, self.drive.count + 1)]
         host.run(["rm", "-rf", host.drive_root]).check()
         host.run(["mkdir", "-p", *drives]).check()
-        properties = {"whitewire.drives": ",".join(f"file://{folder}" for folder in drives)}
+        properties = {"whitewire.drives": ",".join(f"file://{folder}" for folder in drives), **whereabouts(host)}
         argv = self.installation.argv(DATANODE, 160, properties, class_list=self._list("datanode"))
         self.daemons[host.name] = host.start(
             argv,
@@ -194,6 +205,10 @@ class Hdfs:
         with self.daemons[self.namenode_host.name].log.open("rb") as log:
             log.seek(position)
             return log.read().decode(errors="replace")
+
+    def operations(self, audit: str, folders: Sequence[str]) -> list[namenode.Operation]:
+        """Every put below the folders that a stretch of the NameNode's log tells of."""
+        return [done for done in namenode.operations(audit) if done.path.rpartition("/")[0] in folders]
 
     def processes(self) -> dict[str, Process]:
         """Every process by the name of its host."""

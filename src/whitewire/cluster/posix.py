@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 import uuid
 from collections.abc import Sequence
 
@@ -24,6 +25,9 @@ class Posix:
         self.hosts = list(testbed.hosts if hosts is None else hosts)
         self.mount = f"{self.base}/whitewire-{uuid.uuid4().hex[:12]}"
         self.kind, self.layouts = "", {}
+        self.start_seconds = 0.0
+        self.cold: bool | None = None
+        """Whether the last remount() could empty the hosts' caches."""
         self.started = False
 
     # -- life ---------------------------------------------------------------------------------------------
@@ -37,7 +41,7 @@ class Posix:
 
     def start(self) -> None:
         """Make the folder and see that all hosts share it. Raises UserError, naming the host, when they don't."""
-        first = self.hosts[0]
+        begin, first = time.monotonic(), self.hosts[0]
         made = first.run(["mkdir", self.mount])
         if made.status != 0:
             raise UserError(f"posix: {first.name} cannot make a folder in {self.base}: {_said(made.stderr)}")
@@ -48,6 +52,7 @@ class Posix:
         except BaseException:
             self.stop()
             raise
+        self.start_seconds = time.monotonic() - begin
 
     def _see_each_other(self) -> None:
         """Each host writes a file that every other one reads."""
@@ -102,6 +107,14 @@ class Posix:
             words = " ".join(argv[1:-1])
         self.layouts[full] = words
         return words
+
+    def remount(self, max_dirty: int | None = None, readahead: int | None = None) -> None:
+        """Empty the hosts' caches where that is allowed (it takes root); a site's mount itself is never touched.
+
+        What a client may hold is the site's own setting: `max_dirty` and `readahead` (bytes) change nothing here.
+        """
+        done = [host.run(["sh", "-c", "sync; echo 3 >/proc/sys/vm/drop_caches"]) for host in self.hosts]
+        self.cold = all(each.status == 0 for each in done)
 
     def remove(self, path: str) -> None:
         """Delete a path and all below it."""

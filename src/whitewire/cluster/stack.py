@@ -1,28 +1,34 @@
-"""All services of one measurement, up together: HDFS, and where an experiment needs them YARN and CephFS."""
+"""All services of one measurement, up together: HDFS, and where an experiment needs them YARN and a mounted store."""
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from whitewire.cluster.cephfs import CephFs
+from whitewire.cluster.existing import Existing
 from whitewire.cluster.hadoop import Resident
 from whitewire.cluster.hdfs import Hdfs
+from whitewire.cluster.posix import Posix
 from whitewire.cluster.yarn import Yarn
 from whitewire.testbed.base import Process, Testbed
 
 
 class Stack:
-    """The services by name; `yarn` and `cephfs` are None where no run needs them.
+    """The services by name; `yarn` and `mounted` (CephFS, or what a site has) are None where no run needs them.
 
     `made` remembers inputs that runs share, `floors` what jobs of a kind take on almost no data: seconds by job, and
     under `wire` the bytes into all workers.
     """
 
-    def __init__(self, hdfs: Hdfs, yarn: Yarn | None = None, cephfs: CephFs | None = None) -> None:
-        self.hdfs, self.yarn, self.cephfs = hdfs, yarn, cephfs
+    def __init__(
+        self, hdfs: Hdfs | Existing, yarn: Yarn | Existing | None = None, mounted: CephFs | Posix | None = None
+    ) -> None:
+        self.hdfs, self.yarn, self.mounted = hdfs, yarn, mounted
         self.made: set[Any] = set()
         self.floors: dict[Any, dict[str, float]] = {}
+        self.eased = False
 
     @property
     def testbed(self) -> Testbed:
@@ -37,8 +43,9 @@ class Stack:
         return self.hdfs.clients
 
     @property
-    def _services(self) -> list[Hdfs | Yarn | CephFs]:
-        return [service for service in (self.hdfs, self.yarn, self.cephfs) if service is not None]
+    def _services(self) -> list[Hdfs | Existing | Yarn | CephFs | Posix]:
+        found = (self.hdfs, self.yarn, self.mounted)
+        return [service for service in dict.fromkeys(found) if service is not None]
 
     @property
     def start_seconds(self) -> dict[str, float]:
@@ -47,12 +54,21 @@ class Stack:
     def start(self) -> None:
         """Start one service after the other; the first that fails ends it (ProcessDied, TimeoutError, UserError)."""
         self.made.clear()
+        self.eased = False
         for service in self._services:
             service.start()
 
     def stop(self) -> None:
         for service in reversed(self._services):
             service.stop()
+
+    def ease(self, ease: bool) -> None:
+        """Let everything pass the workers' modelled drives, or hold it up again."""
+        if ease != self.eased:
+            workers = self.testbed.by_role("datanode")
+            with ThreadPoolExecutor(max_workers=8) as pool:
+                list(pool.map(lambda host: self.hdfs.drive.at_ease(host, ease), workers))
+            self.eased = ease
 
     def check(self) -> None:
         """Raise ProcessDied, with the name and the end of the log, when any daemon or client has ended."""

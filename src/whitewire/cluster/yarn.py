@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from whitewire.cluster.hadoop import Installation
+from whitewire.cluster import history
+from whitewire.cluster.hadoop import Installation, whereabouts
 from whitewire.cluster.hdfs import PORT, Hdfs
 from whitewire.drives import Drive
-from whitewire.parsers.history import several
 from whitewire.testbed.base import Host, Process, Testbed
 
 RESOURCE_MANAGER = "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"
@@ -23,9 +23,6 @@ HISTORY_SERVER = "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer"
 HISTORY_PORT = 19888
 VIEW, MOUNTED = "viewfs://whitewire/", "/mounted"
 """The file system that jobs take as theirs (fs.defaultFS), and its folder that is a mounted file system."""
-NODE_MIB, AM_MIB, TASK_MIB = 1152, 384, 256
-"""Memory that a NodeManager offers, and what a job's ApplicationMaster and each of its tasks ask for."""
-HEAPS_MIB = {"am": 192, "map": 144, "reduce": 144}
 INHERITED = ("JAVA_HOME", "LD_PRELOAD", "WHITEWIRE_DRIVES", "WHITEWIRE_DRIVE_RATE", "WHITEWIRE_DRIVE_ACCESS",
              "WHITEWIRE_DRIVE_CHUNK", "WHITEWIRE_DRIVE_CACHE")  # fmt: skip
 """What containers inherit of their NodeManager's environment: the drive model holds their files too."""
@@ -41,19 +38,39 @@ CAPACITY = {
 }
 
 
-def settings(folder: str, configuration: str, mount: str = "/tmp") -> dict[str, object]:
+@dataclass(frozen=True)
+class Memory:
+    """MiB that a NodeManager offers, that an ApplicationMaster and each task ask for, and of a task's heap."""
+
+    node_mib: int = 1152
+    am_mib: int = 384
+    task_mib: int = 256
+    heap_mib: int = 144
+
+    @classmethod
+    def of(cls, testbed: Testbed) -> Memory:
+        """The testbed's own (`yarn` in its description), else what many hosts on one machine allow."""
+        return cls(**testbed.config.get("yarn", {}))
+
+
+def settings(testbed: Testbed, configuration: str, mount: str = "/tmp") -> dict[str, object]:
     """yarn-site and mapred-site values. What is not named here is Hadoop's default.
 
-    `mount` is where hosts have mounted a shared file system, if any. `folder` is a path that every host sees: job files
-    go there and not over the links, because their size does not shrink with k (a job.xml is 200 kB whatever the data).
+    `mount` is where hosts have mounted a shared file system, if any. Job files go to the folder that all hosts see,
+    where there is one, and not over the links, because their size does not shrink with k (a job.xml is 200 kB whatever
+    the data); else to HDFS, as Hadoop has it.
     """
+    master = testbed.by_role("namenode")[0]
+    below, memory = f"hdfs://{master.endpoint}:{PORT}", Memory.of(testbed)
     return {
-        "yarn.resourcemanager.hostname": "namenode",
+        "yarn.resourcemanager.hostname": master.endpoint,
+        "yarn.nodemanager.hostname": "${whitewire.endpoint}",
+        "yarn.nodemanager.bind-host": "${whitewire.address}",
         "yarn.resourcemanager.connect.retry-interval.ms": 200,
         "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": 200,
         "yarn.resourcemanager.am.max-attempts": 1,
         "yarn.nodemanager.aux-services": "mapreduce_shuffle",
-        "yarn.nodemanager.resource.memory-mb": NODE_MIB,
+        "yarn.nodemanager.resource.memory-mb": memory.node_mib,
         "yarn.nodemanager.resource.cpu-vcores": 8,
         "yarn.scheduler.minimum-allocation-mb": 128,
         "yarn.nodemanager.vmem-check-enabled": False,
@@ -61,26 +78,26 @@ def settings(folder: str, configuration: str, mount: str = "/tmp") -> dict[str, 
         "yarn.nodemanager.container-monitor.enabled": False,
         "yarn.nodemanager.disk-health-checker.enable": False,
         "yarn.nodemanager.local-dirs": "${whitewire.local}",
-        "yarn.nodemanager.log-dirs": "/tmp/containers",
+        "yarn.nodemanager.log-dirs": f"{master.scratch}/containers",
         "yarn.nodemanager.env-whitelist": ",".join(INHERITED),
         "yarn.nodemanager.sleep-delay-before-sigkill.ms": 50,
         # What a job needs is on every host's own class path; see args().
         "yarn.application.classpath": configuration,
         "mapreduce.application.classpath": configuration,
         "mapreduce.framework.name": "yarn",
-        "mapreduce.jobhistory.address": "namenode:10020",
-        "mapreduce.jobhistory.webapp.address": f"namenode:{HISTORY_PORT}",
-        # A job's view of the file systems: HDFS, but for job files and histories, which are in `folder`, and `mount`.
-        "fs.viewfs.mounttable.whitewire.linkFallback": f"hdfs://namenode:{PORT}/",
-        "fs.viewfs.mounttable.whitewire.link./jobs": f"file://{folder}",
+        "mapreduce.jobhistory.address": f"{master.endpoint}:10020",
+        "mapreduce.jobhistory.webapp.address": f"{master.endpoint}:{HISTORY_PORT}",
+        # A job's view of the file systems: HDFS, but for job files and histories, and `mount`.
+        "fs.viewfs.mounttable.whitewire.linkFallback": f"{below}/",
+        "fs.viewfs.mounttable.whitewire.link./jobs": f"file://{testbed.shared}" if testbed.shared else f"{below}/jobs",
         f"fs.viewfs.mounttable.whitewire.link.{MOUNTED}": f"file://{mount}",
         "mapreduce.jobhistory.done-dir": "/jobs/done",
         "mapreduce.jobhistory.intermediate-done-dir": "/jobs/ended",
         "mapreduce.jobhistory.move.interval-ms": 500,
         "yarn.app.mapreduce.am.staging-dir": "/jobs/staging",
-        "yarn.app.mapreduce.am.resource.mb": AM_MIB,
-        "mapreduce.map.memory.mb": TASK_MIB,
-        "mapreduce.reduce.memory.mb": TASK_MIB,
+        "yarn.app.mapreduce.am.resource.mb": memory.am_mib,
+        "mapreduce.map.memory.mb": memory.task_mib,
+        "mapreduce.reduce.memory.mb": memory.task_mib,
         "yarn.app.mapreduce.am.command-opts": f"@{configuration}/am.args",
         "mapreduce.map.java.opts": f"@{configuration}/map.args",
         "mapreduce.reduce.java.opts": f"@{configuration}/reduce.args",
@@ -101,9 +118,9 @@ class Yarn:
     """A running YARN with its history server; `hdfs` is up already and its site.xml holds settings() too."""
 
     def __init__(self, testbed: Testbed, installation: Installation, hdfs: Hdfs, drive: Drive, logs: Path,
-                 folder: str, class_lists: bool = False) -> None:  # fmt: skip
+                 class_lists: bool = False) -> None:  # fmt: skip
         self.testbed, self.installation, self.hdfs, self.drive = testbed, installation, hdfs, drive
-        self.logs, self.folder, self.class_lists = logs, folder, class_lists
+        self.logs, self.class_lists = logs, class_lists
         self.master = testbed.by_role("namenode")[0]
         self.workers = testbed.by_role("datanode")
         self.daemons: dict[str, Process] = {}
@@ -117,8 +134,7 @@ class Yarn:
         Raises ProcessDied with the end of the log of the daemon that died, TimeoutError likewise.
         """
         begin = time.monotonic()
-        self.master.run(["mkdir", "-p", *(f"{self.folder}/{name}" for name in ("staging", "done", "ended"))]).check()
-        self.master.run(["chmod", "-R", "1777", self.folder]).check()
+        self._make_folders()
         for name, content in self._files().items():
             self.testbed.share(f"{self.installation.configuration}/{name}", content)
         self._daemon(self.master, RESOURCE_MANAGER, "resourcemanager", 192, {})
@@ -130,11 +146,24 @@ class Yarn:
         self._wait("historyserver", r"Started ServerConnector@|Web app jobhistory started", 1)
         self.start_seconds = time.monotonic() - begin
 
+    def _make_folders(self) -> None:
+        """For the files of jobs: in the folder that all hosts see, else in HDFS."""
+        names = ("staging", "done", "ended")
+        if self.testbed.shared:
+            self.master.run(["mkdir", "-p", *(f"{self.testbed.shared}/{name}" for name in names)]).check()
+            self.master.run(["chmod", "-R", "1777", self.testbed.shared]).check()
+            return
+        for arguments in (["-mkdir", "-p", *(f"/jobs/{name}" for name in names)], ["-chmod", "-R", "1777", "/jobs"]):
+            outcome = self.hdfs.shell(*arguments)
+            if outcome.status != 0:
+                raise RuntimeError(f"hdfs dfs {' '.join(arguments)}: {outcome.output[-200:]}")
+
     def _files(self) -> dict[str, bytes]:
         from whitewire.cluster.hadoop import site_xml
 
         found = {"capacity-scheduler.xml": site_xml(CAPACITY)}
-        for kind, heap in HEAPS_MIB.items():
+        sizes = Memory.of(self.testbed)
+        for kind, heap in (("am", sizes.am_mib // 2), ("map", sizes.heap_mib), ("reduce", sizes.heap_mib)):
             found[f"{kind}.args"] = "\n".join(self._args(kind, heap)).encode()
         return found
 
@@ -160,8 +189,9 @@ class Yarn:
                 environment: Mapping[str, str] | None = None, arguments: Sequence[str] = ()) -> None:  # fmt: skip
         name = kind if kind != "nodemanager" else f"nodemanager-{host.name}"
         listing = f"/tmp/{kind}.classes" if self.class_lists else None
-        argv = self.installation.argv(main, heap, properties, arguments, class_list=listing)
-        environment = {"JAVA_HOME": _java_home(), "HADOOP_HOME": "/tmp", **(environment or {})}
+        argv = self.installation.argv(main, heap, {**properties, **whereabouts(host)}, arguments, class_list=listing)
+        home = self.installation.java_home or _java_home()
+        environment = {"JAVA_HOME": home, "HADOOP_HOME": host.scratch, **(environment or {})}
         self.daemons[name] = host.start(argv, self.logs / f"{name}.log", environment, name)
 
     def _wait(self, name: str, pattern: str, count: int, timeout: float = 60.0) -> None:
@@ -194,38 +224,8 @@ class Yarn:
     # -- use ----------------------------------------------------------------------------------------------
 
     def history(self, job: str, timeout: float = 20.0) -> dict[str, Any]:
-        """What the history server says of a finished job: `job`, `counters`, `tasks`, `attempts`, as it prints them.
-
-        It learns of a job a moment after the job's end. Raises TimeoutError when it doesn't answer in time.
-        Source: MapReduce History Server REST API's, Apache Hadoop documentation.
-        """
-        deadline, said = time.monotonic() + timeout, ""
-        while time.monotonic() < deadline:
-            self.check()
-            try:
-                (found,) = self._ask(job, [""])
-                if found["job"]["state"] not in ("NEW", "INITED", "RUNNING"):
-                    counters, tasks = self._ask(job, ["/counters", "/tasks"])
-                    ids = [task["id"] for task in several(tasks["tasks"]["task"])]
-                    attempts = self._ask(job, [f"/tasks/{task}/attempts" for task in ids])
-                    return {"job": found, "counters": counters, "tasks": tasks, "attempts": attempts}
-            except (ValueError, KeyError, TypeError) as error:
-                said = " ".join(str(error).split())[:200]
-            time.sleep(0.1)
-        raise TimeoutError(f"history server: no answer about {job} in {timeout:.0f} s: {said}")
-
-    def _ask(self, job: str, parts: Sequence[str]) -> list[Any]:
-        base = f"http://namenode:{HISTORY_PORT}/ws/v1/history/mapreduce/jobs/{job}"
-        argv = ["curl", "--silent", "--fail", "--max-time", "5", "--header", "Accept: application/json"]
-        done = self.master.run([*argv, *(base + part for part in parts)])
-        text, decoder, found = done.stdout.decode(errors="replace").strip(), json.JSONDecoder(), []
-        while text:
-            document, end = decoder.raw_decode(text)
-            found.append(document)
-            text = text[end:].lstrip()
-        if len(found) != len(parts):
-            raise ValueError(f"{len(found)} of {len(parts)} answers")
-        return found
+        """What the history server says of a finished job; see history.of()."""
+        return history.of(self.master, f"{self.master.endpoint}:{HISTORY_PORT}", job, timeout, self.check)
 
 
 def _java_home() -> str:

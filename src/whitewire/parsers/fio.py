@@ -1,10 +1,32 @@
-"""fio's JSON."""
+"""fio's JSON (formats json and json+, fio 3)."""
 
 from __future__ import annotations
 
+import errno
 import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from whitewire.parsers import Unreadable
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one job (or a group reported as one) did in one direction.
+
+    bandwidth: MB/s (10^6 bytes); iops: 1/s; ios: calls that ended; bytes: moved by them; latency: µs, mean of the time
+    from a call's submission to its end (fio's clat); percentiles: the same by percent (50.0, 99.9, …).
+    """
+
+    bandwidth: float
+    iops: float
+    ios: int
+    bytes: int
+    latency: float
+    percentiles: Mapping[float, float]
 
 
 def parse(raw: bytes, operation: str) -> float:
@@ -12,17 +34,70 @@ def parse(raw: bytes, operation: str) -> float:
 
     Warnings may stand before the JSON.
     """
-    start = raw.find(b"{")
     try:
-        report = json.loads(raw[start:]) if start >= 0 else None
-        job = report["jobs"][0]
-        if job["error"]:
-            raise Unreadable(f"fio: the job ended with error {job['error']}")
-        bandwidth = job[operation]["bw_bytes"] / 1e6
-    except (ValueError, KeyError, IndexError, TypeError) as error:
-        if isinstance(error, Unreadable):
-            raise
-        raise Unreadable(f"fio: not a whole report of a {operation} job ({len(raw)} bytes)") from None
-    if not bandwidth > 0:
-        raise Unreadable(f"fio: bandwidth {bandwidth}, expected more than 0")
-    return bandwidth
+        bandwidth = _job(raw)[operation]["bw_bytes"] / 1e6
+    except (KeyError, TypeError, OverflowError):
+        raise Unreadable(_not_whole(raw, operation)) from None
+    return _above_zero("bandwidth", bandwidth)
+
+
+def measurement(raw: bytes, operation: str) -> Result:
+    """Bandwidth, rate and latencies of a one-job `write`, `read`, `randwrite` or `randread`. Raises Unreadable."""
+    direction = operation.removeprefix("rand")
+    job = _job(raw)
+    try:
+        did = job[direction]
+        bandwidth, iops, ios, moved = did["bw_bytes"] / 1e6, did["iops"], did["total_ios"], did["io_bytes"]
+        for name, value in {"bandwidth": bandwidth, "iops": iops, "total_ios": ios, "io_bytes": moved}.items():
+            _above_zero(name, value)
+        latency = did["clat_ns"]
+        mean = latency["mean"] / 1e3
+        percentiles = {float(name): value / 1e3 for name, value in latency["percentile"].items()}
+        for name, value in {"mean": mean, **percentiles}.items():
+            _above_zero(f"clat_ns {name}", value)
+    except KeyError as missing:
+        raise Unreadable(f"fio: the {direction} of a {operation} job lacks {missing}") from None
+    except Unreadable:
+        raise
+    except (ValueError, TypeError, AttributeError, OverflowError):
+        raise Unreadable(_not_whole(raw, operation)) from None
+    if not percentiles:
+        raise Unreadable("fio: clat_ns without percentiles")
+    return Result(bandwidth, iops, ios, moved, mean, percentiles)
+
+
+def _job(raw: bytes) -> Mapping[str, Any]:
+    """The one job of a report, whatever stands before it. Raises Unreadable when it failed or there is none."""
+    text, decoder, start = raw.decode(errors="replace"), json.JSONDecoder(), -1
+    while (start := text.find("{", start + 1)) >= 0:
+        try:
+            report, _ = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(report, dict) and isinstance(report.get("jobs"), list):
+            return _finished(report, raw)
+    said = [line for line in text.splitlines() if line.startswith("fio: ")]
+    raise Unreadable(said[-1][:300] if said else _not_whole(raw))
+
+
+def _finished(report: Mapping[str, Any], raw: bytes) -> Mapping[str, Any]:
+    jobs = report["jobs"]
+    if len(jobs) != 1 or not isinstance(jobs[0], dict) or "error" not in jobs[0]:
+        raise Unreadable(_not_whole(raw))
+    for key in ("error", "total_err"):
+        if number := jobs[0].get(key):
+            known = key == "error" and isinstance(number, int) and number in errno.errorcode
+            why = f" ({os.strerror(number)})" if known else ""
+            raise Unreadable(f"fio: the job ended with {key} {number!r}{why}")
+    return jobs[0]
+
+
+def _above_zero(name: str, value: Any) -> Any:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not math.isfinite(value) or value <= 0:
+        raise Unreadable(f"fio: {name} {value!r}, expected more than 0")
+    return value
+
+
+def _not_whole(raw: bytes, operation: str = "") -> str:
+    return f"fio: not a whole report of a {f'{operation} job' if operation else 'job'} ({len(raw)} bytes)"

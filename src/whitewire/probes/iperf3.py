@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 
-def server() -> list[str]:
-    """A server that says at once when it listens."""
-    return ["iperf3", "--server", "--forceflush"]
+def server(address: str) -> list[str]:
+    """A server at one address of its host, which says at once when it listens."""
+    return ["iperf3", "--server", "--bind", address, "--forceflush"]
 
 
 def client(server: str, streams: int, size: int) -> list[str]:

@@ -14,12 +14,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psutil
 
 from whitewire.errors import UserError
 
+if TYPE_CHECKING:
+    from whitewire.monitor.samples import Sampler
+
 Argv = Sequence[str]
+
+FRAME_SHARE = 1448 / 1514
+"""TCP payload in a full Ethernet frame without its checksum, as a shaper and an interface count frames."""
 
 
 class ProcessDied(RuntimeError):
@@ -139,6 +146,16 @@ class Host(ABC):
     name: str
     role: str
     address: str
+    """Its IP address on the fabric in use."""
+    folder: str
+    """Where its part of a cluster keeps its files."""
+    scratch: str = "/tmp"
+    """A folder for files of this run that no other host has."""
+
+    @property
+    def endpoint(self) -> str:
+        """What configuration files and command lines call the host by."""
+        return self.name
 
     @abstractmethod
     def run(
@@ -151,8 +168,9 @@ class Host(ABC):
         """Run a command to its end. `argv` is a list, never a shell string."""
 
     @abstractmethod
-    def start(self, argv: Argv, log: Path, env: Mapping[str, str] | None = None, name: str = "") -> Process:
-        """Start a daemon whose output goes to the file `log`."""
+    def start(self, argv: Argv, log: Path, env: Mapping[str, str] | None = None, name: str = "",
+              stdin: int = subprocess.DEVNULL) -> Process:  # fmt: skip
+        """Start a daemon whose output goes to the file `log`; `stdin` as for subprocess.Popen."""
 
     @abstractmethod
     def put(self, content: bytes, path: str) -> None:
@@ -188,11 +206,29 @@ class Testbed(ABC):
     """Hosts that live as long as the `with` block."""
 
     hosts: list[Host]
+    config: Mapping
+    """The testbed's description, as config/testbeds/<name>.yaml gives it."""
+    k: float = 1
+    """What divides the rates of its links; 1 on real hardware."""
     emulated: bool = False
+    fabrics_move: bool = False
+    """Whether another fabric means other addresses, so that a cluster has to be started for each."""
+    shared: str | None = None
+    """A folder that all hosts see, if there is one."""
+    congestion_control: str = ""
 
     @abstractmethod
-    def fabric(self, name: str) -> Fabric:
-        """Put the hosts on the named fabric and verify that they are on it."""
+    def fabric(self, name: str, port_buffer: int | None = None) -> Fabric:
+        """Put the hosts on the named fabric and verify that they are on it.
+
+        `port_buffer` (bytes) is what a switch port queues, where that can be set. Raises UserError where it cannot, and
+        for a fabric that the testbed does not have.
+        """
+
+    def fastest(self) -> str:
+        """The fabric for what is not measured: the fastest that running services can use."""
+        fabrics = self.config["fabrics"]
+        return max(fabrics, key=lambda name: fabrics[name]["rate_mbit_per_s"])
 
     @abstractmethod
     def share(self, path: str, content: bytes) -> None:
@@ -201,6 +237,32 @@ class Testbed(ABC):
     @abstractmethod
     def counters(self) -> dict[str, dict[str, int]]:
         """For each host name: `egress` and `ingress` bytes of its link since it came up."""
+
+    @abstractmethod
+    def cpu_seconds(self) -> dict[str, float]:
+        """For each host name, CPU seconds (user and system) used so far."""
+
+    @abstractmethod
+    def tcp_retransmits(self) -> dict[str, int]:
+        """For each host name, TCP segments sent again so far (RFC 1213 tcpRetransSegs)."""
+
+    @abstractmethod
+    def queue_drops(self) -> int:
+        """Packets that the links of all hosts have dropped so far."""
+
+    @abstractmethod
+    def offloads(self, on: bool) -> None:
+        """Switch the segmentation offloads of all links; UserError where that cannot be."""
+
+    def sampler(self, by_host: bool = False) -> Sampler:
+        """`with testbed.sampler() as sampler:` samples links and processors until the block ends."""
+        from whitewire.monitor.samples import Sampler
+
+        return Sampler(self, by_host)
+
+    def warm_memory(self, gib: float) -> float:
+        """Touch so much memory once, where the first touch is slow; seconds taken."""
+        return 0.0
 
     def __enter__(self) -> Testbed:
         return self

@@ -29,6 +29,9 @@ ROOT = "/run/whitewire"
 
 ALL_NAMESPACES = ("--user", "--preserve-credentials", "--net", "--mount", "--pid", "--uts", "--ipc")
 
+SHARED = f"{ROOT}/hosts/shared"
+"""A folder that all hosts see, for the files of jobs (cluster/yarn.py)."""
+
 SANDBOX = """
 set -e
 mount -t proc proc /proc
@@ -65,9 +68,6 @@ ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:
 
 LEAST_BUFFER = 32768
 """Bytes that a port queues at any rate: some twenty full frames."""
-
-FRAME_SHARE = 1448 / 1514
-"""TCP payload in a full Ethernet frame without its checksum, as the kernel's shaper counts frames."""
 
 
 def burst_bytes(rate: float) -> int:
@@ -134,6 +134,7 @@ class EmulatedTestbed(Testbed):
     """
 
     emulated = True
+    shared = SHARED
 
     def __init__(self, config: Mapping, roles: Mapping[str, int], k: float, binds: Mapping[str, Path]) -> None:
         self.config, self.k, self.binds = config, k, dict(binds)

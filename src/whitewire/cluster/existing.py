@@ -1,0 +1,156 @@
+"""A Hadoop cluster that a site runs already: workloads get a folder of their own on it, and touch nothing else."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from whitewire.cluster import history
+from whitewire.cluster.hadoop import Installation, Outcome, Resident, site_xml
+from whitewire.cluster.hdfs import FS_SHELL, FSCK
+from whitewire.cluster.yarn import VIEW
+from whitewire.drives import Drive
+from whitewire.errors import UserError
+from whitewire.parsers.namenode import Operation
+from whitewire.testbed.base import Host, Process, Testbed
+
+GET_CONF = "org.apache.hadoop.hdfs.tools.GetConf"
+HISTORY_KEY = "mapreduce.jobhistory.webapp.address"
+SITE_FILES = ("core-site.xml", "hdfs-site.xml", "mapred-site.xml", "yarn-site.xml")
+FOLDERS_OF_JOBS = ("yarn.app.mapreduce.am.staging-dir", "mapreduce.jobhistory.intermediate-done-dir")
+"""Where a job's files and its history go: the site's own places, since its history server looks there."""
+
+
+def around(original: str, values: Mapping[str, object]) -> bytes:
+    """A configuration file that says what the file `original` beside it says, and then these values."""
+    body = site_xml(values).decode().partition("<configuration>")[2]
+    include = f'<xi:include href="{original}"/>'
+    return (
+        f'<?xml version="1.0"?>\n<configuration xmlns:xi="http://www.w3.org/2001/XInclude">\n{include}{body}'.encode()
+    )
+
+
+class Existing:
+    """HDFS and YARN of a site, as clients see them. It has the parts of Hdfs and Yarn that workloads use.
+
+    `configuration` is the folder with the site's *-site.xml on every client (HADOOP_CONF_DIR); `base` the HDFS folder
+    below which this run makes its own and removes it again. All paths of a run lie in that one: its clients see it as
+    the root of their file system.
+    """
+
+    def __init__(self, testbed: Testbed, installation: Installation, configuration: str, base: str,
+                 logs: Path) -> None:  # fmt: skip
+        self.testbed, self.site, self.base, self.logs = testbed, configuration, base.rstrip("/"), logs
+        own = f"{testbed.by_role('client')[0].scratch}/conf"
+        self.installation = replace(installation, configuration=own, archive=None)
+        self.values: Mapping[str, object] = {}
+        self.drive = Drive.none()
+        self.clients: list[Resident] = []
+        self.folder = ""
+        self.history_address = ""
+        self.start_seconds = self.hdfs_seconds = 0.0
+
+    # -- life ---------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Make the folder and the clients. UserError when the site's HDFS does not answer or refuses."""
+        begin = time.monotonic()
+        hosts = self.testbed.by_role("client")
+        root = self._configured(hosts[0], "fs.defaultFS").rstrip("/")
+        if not root.startswith("hdfs://"):
+            raise UserError(f"{self.site}: fs.defaultFS: found {root!r}, expected hdfs://…")
+        self.history_address = self._configured(hosts[0], HISTORY_KEY)
+        self.folder = f"{root}{self.base}/whitewire-{uuid.uuid4().hex[:12]}"
+        places = {key: f"{root}{self._configured(hosts[0], key)}" for key in FOLDERS_OF_JOBS}
+        self.values = {"fs.defaultFS": root, HISTORY_KEY: self.history_address, "folder": self.folder, **places}
+        view = {"fs.defaultFS": VIEW, "fs.viewfs.mounttable.whitewire.linkFallback": f"{self.folder}/"}
+        self._own = view | places
+        for host in hosts:
+            self._configure(host)
+        self.clients = [Resident(host, self.installation, self.logs / f"{host.name}.log") for host in hosts]
+        for client in self.clients:
+            client.wait_ready()
+        made = self.shell("-mkdir", "-p", self.folder)
+        if made.status != 0:
+            said = (made.output.strip().splitlines() or ["no message"])[-1]
+            raise UserError(f"cluster: folder: {self.base} on {root}: {said[:300]}")
+        self.hdfs_seconds = self.start_seconds = time.monotonic() - begin
+
+    def _configured(self, host: Host, key: str) -> str:
+        argv = replace(self.installation, configuration=self.site).argv(GET_CONF, 128, {}, ["-confKey", key])
+        done = host.run(argv, timeout=60)
+        if done.status != 0:
+            said = (done.stderr.decode(errors="replace").strip().splitlines() or ["no message"])[-1]
+            raise UserError(f"{self.site} on {host.name}: {key}: {said[:300]}")
+        return done.stdout.decode().strip().splitlines()[-1]
+
+    def _configure(self, host: Host) -> None:
+        """A copy of the site's configuration, in which files of our own include the site's."""
+        own = self.installation.configuration
+        host.run(["mkdir", "-p", own]).check()
+        host.run(["cp", "-R", "-L", f"{self.site}/.", own]).check()
+        # In each of them, because a later file overrides an earlier one.
+        for name in SITE_FILES:
+            if host.run(["test", "-e", f"{own}/{name}"]).status == 0:
+                host.run(["mv", f"{own}/{name}", f"{own}/site-{name}"]).check()
+                host.put(around(f"site-{name}", self._own), f"{own}/{name}")
+
+    def stop(self) -> None:
+        """Remove the folder and end the clients."""
+        if self.clients and self.folder and not self.dead():
+            self.shell("-rm", "-r", "-f", "-skipTrash", self.folder)
+        for client in self.clients:
+            client.process.kill()
+        self.clients, self.folder = [], ""
+
+    def check(self) -> None:
+        """Raise ProcessDied, with the name and the end of the log, when a client has ended."""
+        for process in self.processes().values():
+            process.check()
+
+    def dead(self) -> list[str]:
+        return [process.name for process in self.processes().values() if not process.alive]
+
+    def processes(self) -> dict[str, Process]:
+        """Every client by the name of its host; the daemons are the site's."""
+        return {client.host.name: client.process for client in self.clients}
+
+    # -- use ----------------------------------------------------------------------------------------------
+
+    def shell(self, *arguments: str, timeout: float = 60.0) -> Outcome:
+        """Run a file system command (hdfs dfs …) in the first client's JVM."""
+        return self.clients[0].run(FS_SHELL, arguments, timeout)
+
+    def remove(self, path: str) -> None:
+        """Delete a path of the run's folder for good. Raises ProcessDied or RuntimeError."""
+        outcome = self.shell("-rm", "-r", "-f", "-skipTrash", path)
+        if outcome.status != 0:
+            raise RuntimeError(f"hdfs dfs -rm {path}: status {outcome.status}: {outcome.output[-300:]}")
+
+    def blocks(self, path: str) -> str:
+        """What fsck says of a path's files, blocks and replicas (verbatim)."""
+        return self.clients[0].run(FSCK, [f"{self.folder}{path}", "-files", "-blocks", "-locations"]).output
+
+    def log_position(self) -> int:
+        """The NameNode's log is the site's."""
+        return 0
+
+    def log_since(self, position: int) -> str:
+        return ""
+
+    def operations(self, audit: str, folders: Sequence[str]) -> list[Operation]:
+        """Every put below the folders. HDFS stamps a file when it is made (access time) and when it is closed."""
+        found = []
+        for folder in folders:
+            said = self.shell("-stat", "%X %Y %n", f"{folder}/*").output
+            for line in said.splitlines():
+                made, closed, name = line.split(" ", 2)
+                found.append(Operation(f"{folder}/{name}", int(made) / 1e3, int(closed) / 1e3))
+        return found
+
+    def history(self, job: str, timeout: float = 60.0) -> dict:
+        """What the site's history server says of a finished job; see Yarn.history."""
+        return history.of(self.testbed.by_role("client")[0], self.history_address, job, timeout, self.check)

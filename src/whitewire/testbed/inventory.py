@@ -1,0 +1,142 @@
+"""Which machine plays which role: from a testbed's description to its hosts. Pure.
+
+Every fault is a UserError that names the file, the key, what was found and what is expected.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from whitewire.errors import UserError
+
+
+@dataclass(frozen=True)
+class Place:
+    """A machine and its role: `target` is what ssh or Slurm calls it, `key` where the description names it.
+
+    `links` says for each fabric how the machine is on it: by an `address` or by an `interface`.
+    """
+
+    name: str
+    role: str
+    target: str
+    key: str
+    links: Mapping[str, Mapping[str, str]]
+
+
+def host_names(roles: Mapping[str, int]) -> list[tuple[str, str]]:
+    """(name, role) of every host, in the order of the roles: `client`, or `client1`, `client2`, …"""
+    return [
+        (role if count == 1 else f"{role}{number}", role)
+        for role, count in roles.items()
+        for number in range(1, count + 1)
+    ]
+
+
+def offered(config: Mapping) -> dict[str, int]:
+    """Role → number of machines that an inventory has for it."""
+    return dict(Counter(host["role"] for host in config["hosts"]))
+
+
+def of_inventory(config: Mapping, roles: Mapping[str, int], source: str) -> list[Place]:
+    """The first machines of each role, as an inventory (`hosts`) lists them. `source` is the file, for messages."""
+    positions: dict[str, list[int]] = {}
+    for number, host in enumerate(config["hosts"]):
+        positions.setdefault(host["role"], []).append(number)
+    for role, count in roles.items():
+        found = len(positions.get(role, []))
+        if found < count:
+            raise UserError(f"{source}: hosts: found {found} with role {role}, expected {count}")
+    places = []
+    for name, role in host_names(roles):
+        number = positions[role].pop(0)
+        host, key = config["hosts"][number], f"hosts[{number}]"
+        links = {fabric: _link(config, fabric, host, key, source) for fabric in config["fabrics"]}
+        places.append(Place(name, role, host["ssh"], key, links))
+    _distinct(places, source)
+    return places
+
+
+def of_nodes(config: Mapping, roles: Mapping[str, int], nodes: Sequence[str], source: str) -> list[Place]:
+    """The nodes of an allocation, dealt out in order: the first role gets the first ones."""
+    wanted = host_names(roles)
+    if len(nodes) < len(wanted):
+        asked = ", ".join(f"{count} {role}" for role, count in roles.items())
+        raise UserError(f"Slurm allocation: found {len(nodes)} nodes, expected {len(wanted)} ({asked})")
+    links = {fabric: _link(config, fabric, {}, "", source) for fabric in config["fabrics"]}
+    return [
+        Place(name, role, node, node, links) for (name, role), node in zip(wanted, nodes, strict=False)
+    ]  # the rest of the allocation idles
+
+
+def _link(config: Mapping, fabric: str, host: Mapping, key: str, source: str) -> Mapping[str, str]:
+    """How a host is on a fabric: what itself says, else the interface that the fabric has on all hosts."""
+    own = host.get("fabrics", {}).get(fabric)
+    if own:
+        return own
+    if "interface" in config["fabrics"][fabric]:
+        return {"interface": config["fabrics"][fabric]["interface"]}
+    where = f"fabrics.{fabric}.interface" if not key else f"{key}.fabrics.{fabric}"
+    raise UserError(f"{source}: {where}: found nothing, expected an interface" + (" or an address" if key else ""))
+
+
+def _distinct(places: Sequence[Place], source: str) -> None:
+    """No machine and no address twice: folders and ports belong to one host."""
+    seen: dict[tuple[str, str], Place] = {}
+    for place in places:
+        marks = [("ssh", place.target)]
+        marks += [
+            (f"fabrics.{name}.address", link["address"]) for name, link in place.links.items() if "address" in link
+        ]
+        for mark in marks:
+            other = seen.setdefault(mark, place)
+            if other is not place:
+                raise UserError(
+                    f"{source}: {place.key}.{mark[0]}: found {mark[1]} of {other.key} again, expected another machine"
+                )
+
+
+@dataclass(frozen=True)
+class Interface:
+    """A network interface as a host has it. `up`: switched on and with a carrier."""
+
+    name: str
+    addresses: tuple[str, ...]
+    mtu: int
+    up: bool
+
+
+def interfaces(found: Sequence[Mapping]) -> list[Interface]:
+    """From what `ip -json address show` says; IPv4 only, as Hadoop."""
+    return [
+        Interface(
+            name=item["ifname"],
+            addresses=tuple(
+                a["local"] for a in item.get("addr_info", []) if a.get("family") == "inet" and "local" in a
+            ),
+            mtu=int(item.get("mtu", 0)),
+            up={"UP", "LOWER_UP"} <= set(item.get("flags", [])),
+        )
+        for item in found
+        if "ifname" in item
+    ]
+
+
+def resolve(place: Place, fabric: str, present: Sequence[Interface]) -> tuple[Interface, str]:
+    """The interface and address by which a host is on a fabric. Raises ValueError, saying what is there instead."""
+    link = place.links[fabric]
+    if "address" in link:
+        for interface in present:
+            if link["address"] in interface.addresses:
+                return interface, link["address"]
+        others = ", ".join(address for interface in present for address in interface.addresses)
+        raise ValueError(f"no address {link['address']} for {fabric}, found {others or 'none'}")
+    for interface in present:
+        if interface.name == link["interface"]:
+            if not interface.addresses:
+                raise ValueError(f"interface {interface.name} for {fabric} has no IPv4 address")
+            return interface, interface.addresses[0]
+    names = ", ".join(interface.name for interface in present)
+    raise ValueError(f"no interface {link['interface']} for {fabric}, found {names or 'none'}")

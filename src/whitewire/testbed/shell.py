@@ -1,0 +1,276 @@
+"""What remote hosts are told to do: scripts in POSIX sh and the command lines that carry them. Pure.
+
+A remote host needs no program of ours, only sh and the usual tools (coreutils, grep, iproute2). Scripts are constants
+here; what varies reaches them as arguments, quoted, never as part of their text.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+
+MARKER = "WHITEWIRE_RUN"
+"""The environment variable by which a host knows every process of a run, whoever its parents are."""
+
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+PATIENCE_S, BEAT_S = 30, 3
+"""A watcher that hears nothing for so long cleans up; how often it is told that the run goes on."""
+
+SWEEP = """
+sweep() {
+    none=0
+    for round in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+        found=$(grep -lsF -- "$1" /proc/[0-9]*/environ)
+        if [ -z "$found" ]; then
+            none=$((none + 1))
+            if [ $none = 2 ]; then return 0; fi
+            continue
+        fi
+        none=0
+        for path in $found; do path=${path#/proc/}; kill -KILL "${path%/environ}" 2>/dev/null; done
+        if [ $round -gt 2 ]; then sleep 0.1; fi
+    done
+}
+"""
+"""sweep TEXT: end every process whose first environment holds TEXT, and what they start meanwhile: until two looks in
+a row find none. A process that ignores SIGKILL (waiting for a device) is given up after some two seconds."""
+
+WATCH = (
+    SWEEP
+    + """
+trap '' HUP INT TERM PIPE
+patience=$1; marker=$2; folder=$3; drives=$4; shift 4
+mkdir -p "${folder%/*}" && mkdir "$folder" || exit 1
+mkdir "$folder/tmp" "$folder/pids" "$folder/conf" "$drives" || exit 1
+number=0
+for data; do
+    if ! mkdir "$data"; then
+        for made; do [ $number -gt 0 ] || break; rmdir "$made"; number=$((number - 1)); done
+        rm -rf -- "$folder"
+        exit 1
+    fi
+    number=$((number + 1))
+    ln -s "$data" "$drives/$number"
+done
+echo ready
+while [ -n "$(timeout -s KILL "$patience" head -c 1)" ]; do :; done 2>/dev/null
+sweep "$marker"
+rm -rf -- "$folder" "$@"
+"""
+)
+"""The watcher of a host: makes its folders, says so, and waits. As long as the measuring machine lives it sends a byte
+every few seconds. When none comes for some seconds, or the connection ends, the watcher ends every process of the run
+and removes its folders. Arguments: those seconds, the marker's text, the run folder, its folder of drives, then one
+data folder a drive.
+
+`mkdir` without -p: a folder that is there already belongs to another host, so the path is not local to each."""
+
+END = (
+    SWEEP
+    + """
+round=0
+while [ -n "$2" ] && [ ! -s "$2" ] && [ $round -lt 20 ]; do sleep 0.1; round=$((round + 1)); done
+if [ "$3" -gt 0 ] && read -r pid < "$2" && grep -qsF -- "$1" "/proc/$pid/environ"; then
+    kill -TERM "$pid"
+    round=0
+    while [ $round -lt "$3" ] && grep -qsF -- "$1" "/proc/$pid/environ"; do sleep 0.05; round=$((round + 1)); done
+fi
+sweep "$1"
+"""
+)
+"""End a process and whatever it started. Arguments: the marker's text; the file that the process writes its number to
+when it starts (or nothing); how many times 0.05 s it may take to end by itself after SIGTERM (0: SIGKILL at once)."""
+
+STAT = 'read -r pid < "$1" && grep -qsF -- "$2" "/proc/$pid/environ" && cat "/proc/$pid/stat"'
+"""What the kernel counts for the process whose number is in file $1, if it is still the one with marker $2."""
+
+PUT = 'mkdir -p "${1%/*}" && cat > "$1"'
+"""Write standard input to the file $1."""
+
+CLOCK = "echo ready; read -r _; date +%s.%N"
+"""Says `ready`, waits for a line, then says the time: so that the way there and back can be measured."""
+
+SAMPLE = """
+set -- "/sys/class/net/$1/statistics"
+read -r up _ < /proc/uptime
+echo "base $(date +%s.%N) $up"
+while :; do
+    now=${EPOCHREALTIME:-}
+    if [ -z "$now" ]; then read -r now _ < /proc/uptime; fi
+    read -r _ user nice system idle wait irq soft steal _ < /proc/stat
+    read -r egress < "$1/tx_bytes"
+    read -r ingress < "$1/rx_bytes"
+    echo "$now $((user + nice + system + idle + wait + irq + soft + steal)) $((idle + wait)) $egress $ingress" || exit
+    sleep 0.1
+done
+"""
+"""Ten times a second: time, all and idle processor ticks, bytes that interface $1 sent and received. Forks nothing but
+`sleep`. The time is that of day where the shell knows it (bash 5), else the seconds since boot, to 0.01 s, which the
+first line relates to the time of day."""
+
+BEST_SHELL = 'shell=$(command -v bash || command -v sh); exec "$shell" -c "$@"'
+
+READINGS = """
+cd "/sys/class/net/$1/statistics" || exit
+for name in tx_bytes rx_bytes tx_dropped rx_dropped; do read -r value < $name; echo "$name $value"; done
+while read -r first rest; do echo "$first $rest"; done < /proc/net/snmp
+read -r line < /proc/stat; echo "$line"
+"""
+"""All counters at once: of interface $1, of TCP and of the processors."""
+
+ABOUT = {
+    "processor": "grep -m 1 '^model name' /proc/cpuinfo",
+    "processors": "getconf _NPROCESSORS_ONLN",
+    "memory": "grep ^MemTotal /proc/meminfo",
+    "kernel": "uname -r",
+    "system": "grep ^PRETTY_NAME= /etc/os-release",
+    "sysctls": """cd /proc/sys/net && for name in ipv4/tcp_congestion_control ipv4/tcp_rmem ipv4/tcp_wmem \\
+        ipv4/tcp_no_metrics_save ipv4/tcp_sack ipv4/tcp_timestamps ipv4/tcp_window_scaling core/rmem_max \\
+        core/wmem_max core/netdev_max_backlog core/default_qdisc; do [ -r $name ] && echo "$name $(cat $name)"; done""",
+    "disks": """for disk in /sys/block/*; do
+        case $disk in */loop*|*/ram*|*/zram*) continue ;; esac
+        echo "$(basename $disk) $(cat $disk/size) $(cat $disk/queue/rotational) $(cat $disk/queue/scheduler)"
+    done""",
+    "java": '"$1" -version 2>&1',
+    "iperf3": "iperf3 --version",
+    "fio": "fio --version",
+}
+"""What a host is; recorded with every block. $1: the java command. A disk: name, sectors of 512 bytes, whether it
+rotates, schedulers."""
+
+ABOUT_INTERFACE = {
+    "driver": 'ethtool -i "$1"',
+    "offloads": 'ethtool -k "$1"',
+    "qdisc": 'tc -d qdisc show dev "$1"',
+    "speed": 'cat "/sys/class/net/$1/speed"',
+    "mtu": 'cat "/sys/class/net/$1/mtu"',
+}
+"""What an interface $1 is."""
+
+PREFLIGHT = {
+    "user": "id -un",
+    "java": '"$1" -version 2>&1 | head -n 2',
+    "memory": "grep -E '^(MemTotal|MemAvailable)' /proc/meminfo",
+    "processors": "getconf _NPROCESSORS_ONLN",
+    "governors": "cat /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor | sort | uniq -c",
+    "addresses": "ip -json address show",
+    "speeds": """for path in /sys/class/net/*; do
+        read -r speed < "$path/speed" && echo "${path##*/} $speed"
+    done""",
+    "offloads": """for path in /sys/class/net/*; do
+        on=$(ethtool -k "${path##*/}" | sed -n 's/^tcp-segmentation-offload: on.*/tso/p;
+            s/^generic-segmentation-offload: on.*/gso/p; s/^generic-receive-offload: on.*/gro/p;
+            s/^large-receive-offload: on.*/lro/p')
+        echo ${path##*/} $on
+    done""",
+    "listening": """awk '$4 == "0A" { print $2 }' /proc/net/tcp /proc/net/tcp6""",
+    "missing": """for tool in env timeout head grep kill mkdir rm mv ln find cat tar date readlink awk sed df \\
+        ip iperf3; do
+        command -v $tool > /dev/null || echo $tool
+    done""",
+    "folders": """shift
+    for folder; do
+        there=$folder
+        while [ ! -d "$there" ]; do there=${there%/*}; there=${there:-/}; done
+        writable=no; [ -w "$there" ] && writable=yes
+        present=no; [ "$there" = "$folder" ] && present=yes
+        echo "$(df -Pk "$there" | awk 'NR == 2 { print $4 }') $writable $present $folder"
+    done""",
+}
+"""What is looked at before anything is started. $1: the java command; then the folder `work` and the data folders. Of a
+folder: free KiB on its file system, whether it may be written (or its nearest parent), whether it is there, its path.
+`listening` are addresses and ports in hexadecimal as the kernel shows them (proc_net_tcp(5))."""
+
+HOST = {
+    "boot_id": "cat /proc/sys/kernel/random/boot_id",
+    "addresses": "ip -json address show",
+    "processors": "getconf _NPROCESSORS_ONLN",
+    "congestion_control": "cat /proc/sys/net/ipv4/tcp_congestion_control",
+    "java_home": 'java=$(command -v "$1") && java=$(readlink -f "$java") && echo "${java%/bin/java}"',
+}
+"""What has to be known of every host before it can be used. $1: the java command."""
+
+LINK = {
+    "addresses": "ip -json address show",
+    "speed": 'cat "/sys/class/net/$1/speed"',
+    "route": 'ip -json route get "$2"',
+}
+"""Whether a host is on a fabric. $1: the interface; $2: the address of another host on it."""
+
+JARS = """
+if [ -d "$1/share/hadoop" ]; then cd "$1/share/hadoop"; else cd "$1"; fi || exit 1
+pwd
+find -L . -name '*.jar' ! -name '*-sources.jar' ! -name '*-javadoc.jar' -print
+"""
+"""The jars of a Hadoop installation $1 (a HADOOP_HOME, or a folder of jars): a folder, then paths from there."""
+
+UNPACK = """
+mkdir -p "${1%/*}" || exit 1
+part=$1.part.$$
+rm -rf -- "$part"
+if ! { mkdir "$part" && tar -x -f - -C "$part" && [ "$(find "$part" -type f | wc -l)" -eq "$2" ]; }; then
+    rm -rf -- "$part"
+    exit 1
+fi
+mv -T -- "$part" "$1" 2>/dev/null || rm -rf -- "$part"
+[ -d "$1" ]
+"""
+"""Unpack a tar archive of $2 files from standard input to the folder $1: whole or not at all, even when two do it at
+once. They are counted because an archive that is cut between two files looks whole to tar."""
+
+SECTION = "@@whitewire "
+
+BEGIN, STATUS = b"@@begin\n", re.compile(rb"\n@@status (\d+)\n")
+
+
+def script(text: str, *arguments: str, name: str = "whitewire") -> list[str]:
+    """The command that runs a script; `arguments` are its $1, $2, …, `name` its $0."""
+    return ["sh", "-c", text, name, *map(str, arguments)]
+
+
+def asking(parts: Mapping[str, str]) -> str:
+    """A script that answers several questions (name → sh), each under its own line; see answers()."""
+    return "\n".join(f"echo '{SECTION}{name}'\n{{ {command}\n}} 2>/dev/null" for name, command in parts.items())
+
+
+def answers(said: str) -> dict[str, str]:
+    """What asking() was told: name → text, stripped. What comes before the first name is under ``""``."""
+    found: dict[str, list[str]] = {"": []}
+    name = ""
+    for line in said.splitlines():
+        if line.startswith(SECTION):
+            name = line.removeprefix(SECTION).strip()
+            found[name] = []
+        else:
+            found[name].append(line)
+    return {name: "\n".join(lines).strip() for name, lines in found.items()}
+
+
+def environment(argv: Sequence[str], variables: Mapping[str, str], path: str, marker: str = "") -> str:
+    """The sh text that runs `argv` with these variables and no others. `marker` is the value of MARKER, if any."""
+    given = {"PATH": path, "LC_ALL": "C.UTF-8", **({MARKER: marker} if marker else {}), **variables}
+    return shlex.join(["/usr/bin/env", "-i", *(f"{name}={value}" for name, value in given.items()), *map(str, argv)])
+
+
+def to_its_end(command: str, folder: str) -> str:
+    """Run a command in a folder; on standard error, say where its own words begin and what its exit status is.
+
+    So they are told from those of what carries it, and the status reaches us whatever carries it.
+    """
+    return f"cd {shlex.quote(folder)} && {{ echo @@begin >&2; {command}; printf '\\n@@status %d\\n' $? >&2; }}"
+
+
+def status(stderr: bytes) -> tuple[int | None, bytes]:
+    """(exit status, standard error) of a command run by to_its_end(); None when it did not come to its end."""
+    before, begun, said = stderr.partition(BEGIN)
+    found = list(STATUS.finditer(said))
+    if not begun or not found:
+        return None, stderr
+    return int(found[-1][1]), said[: found[-1].start()]
+
+
+def as_daemon(command: str, folder: str, pid_file: str) -> str:
+    """Replace the shell by a command in a folder; the file then holds the command's own process number."""
+    return f"cd {shlex.quote(folder)} && echo $$ > {shlex.quote(pid_file)} && exec {command}"

@@ -1,0 +1,31 @@
+"""The kinds of testbed by name, and what each brings with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from whitewire import software
+from whitewire.cluster.hadoop import Installation
+from whitewire.testbed.base import Testbed
+from whitewire.testbed.emulated import EmulatedTestbed
+
+
+def open_testbed(config: Mapping, roles: Mapping[str, int], k: float) -> Testbed:
+    """The testbed that a description asks for, to be used as a context manager."""
+    kind = config["kind"]
+    if kind == "emulated":
+        return EmulatedTestbed(config, roles, k, software.binds())
+    from whitewire.testbed.slurm import SlurmTestbed
+    from whitewire.testbed.ssh import SshTestbed
+
+    return {"ssh": SshTestbed, "slurm": SlurmTestbed}[kind](config, roles, k)
+
+
+def installation(testbed: Testbed) -> Installation:
+    """Where the testbed's hosts find Java and Hadoop."""
+    return software.installation() if testbed.emulated else testbed.installation()
+
+
+def emulated(config: Mapping) -> bool:
+    """Whether rates on a testbed stand for larger ones: hosts of one machine, or a site whose links are slowed down."""
+    return config.get("kind", "emulated") == "emulated" or config.get("scale", 1) != 1

@@ -1,0 +1,221 @@
+"""HiBench's programs: their scripts' command lines, their configuration as text, the sizes of the scale profiles.
+
+Source: HiBench 6.0 to 7.1.1 (github.com/Intel-bigdata/HiBench): bin/functions/load_config.py, which reads all files
+`*.conf` of the folder HIBENCH_CONF_FOLDER in the order of their names and then the workload's own, a later line
+replacing an earlier one; conf/workloads/micro/*.conf for the sizes.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+PROFILES = ("tiny", "small", "large", "huge", "gigantic", "bigdata")
+ROW_BYTES, MIB = 100, 1 << 20
+"""Bytes of a row of `terasort`, whose size is a number of rows; those of `dfsioe`'s files are in MiB."""
+SIZES: dict[str, tuple[int, ...]] = {
+    "sort": (32_000, 3_200_000, 320_000_000, 3_200_000_000, 32_000_000_000, 300_000_000_000),
+    "terasort": (32_000, 3_200_000, 32_000_000, 320_000_000, 3_200_000_000, 6_000_000_000),
+    "wordcount": (32_000, 320_000_000, 3_200_000_000, 32_000_000_000, 320_000_000_000, 1_600_000_000_000),
+}
+"""hibench.<program>.<profile>.datasize: bytes, of `terasort` rows."""
+DFSIOE = ((16, 1), (32, 10), (64, 10), (256, 100), (512, 400), (2048, 1000))
+"""Files and MiB of each, alike for reading and writing."""
+SLEEP = ((3, 3), (30, 30), (90, 45), (90, 45), (90, 45), (10, 10))
+"""`seconds` of map and reduce tasks. HiBench hands them to SleepJob, which takes them as milliseconds, those of reduce
+tasks by a name (-mr) that SleepJob does not know."""
+MICRO = (*SIZES, "dfsioe", "sleep")
+"""The micro workloads that Hadoop's own jars have too."""
+NATIVE = {"sort": "sort", "terasort": "terasort", "wordcount": "wordcount", "dfsioe": "testdfsio", "sleep": "sleep"}
+"""Our workload that runs each micro workload without HiBench."""
+NEEDS_NO_JARS = ("sort", "terasort", "wordcount", "sleep")
+"""Those that HiBench runs from Hadoop's jars alone; all others need jars that its build makes."""
+SCALED = "whitewire"
+"""Name of the profile that holds sizes of our own: HiBench takes any profile that its configuration defines."""
+DATA_FOLDER = "whitewire/HiBench"
+"""Where its files are, below the file system's root: never among those of the user's own HiBench."""
+REPORT = "hibench.report"
+REPORT_FORMATS = '"%-12s %-10s %-8s %-20s %-20s %-20s %-20s\\n"'
+"""HiBench's own; the text reaches its shell, which reads \\n and the quotes."""
+PLAIN = re.compile(r"[A-Za-z0-9._/:@%+,=-]*")
+"""What HiBench's shell, which quotes nothing, takes as it stands."""
+NAMES = re.compile(r"[A-Za-z0-9.-]+(?: [A-Za-z0-9.-]+)*")
+"""Names of hosts, which alone HiBench puts into quotes."""
+
+
+@dataclass(frozen=True)
+class Hadoop:
+    """The Hadoop that HiBench uses, as the host that runs HiBench sees it.
+
+    `examples` and `sleep` are the jars of Hadoop's examples and of its SleepJob. `master` is the file system's address:
+    HiBench's `dfsioe` fails unless it is fs.defaultFS, letter by letter.
+    """
+
+    home: str
+    executable: str
+    configuration: str
+    examples: str
+    sleep: str
+    master: str
+    java: str
+    version: str
+    release: str = "apache"
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is run: a program and its profile, its tasks, the hosts; `sizes` replaces those of the profile."""
+
+    program: str
+    profile: str
+    maps: int
+    reduces: int
+    masters: Sequence[str]
+    workers: Sequence[str]
+    sizes: Mapping[str, object]
+
+
+class NotPlain(ValueError):
+    """A value that HiBench's scripts would take apart or run; the message names key and value."""
+
+
+# --- sizes --------------------------------------------------------------------------------------------
+
+
+def file_bytes(program: str, profile: str) -> int:
+    """Bytes of the input at full scale; of `dfsioe` those of one file, of `sleep` none. KeyError for another name."""
+    number = PROFILES.index(profile) if profile in PROFILES else None
+    if number is None or program not in MICRO:
+        raise KeyError(f"{program} {profile}")
+    if program == "sleep":
+        return 0
+    if program == "dfsioe":
+        return DFSIOE[number][1] * MIB
+    return SIZES[program][number] * (ROW_BYTES if program == "terasort" else 1)
+
+
+def files(profile: str) -> int:
+    """Number of files of `dfsioe`."""
+    return DFSIOE[PROFILES.index(profile)][0]
+
+
+def sleep_ms(profile: str) -> int:
+    """Milliseconds that each map task of `sleep` really waits."""
+    return SLEEP[PROFILES.index(profile)][0]
+
+
+def sizes(program: str, profile: str, size: int) -> dict[str, object]:
+    """The keys of the profile SCALED: the program at `size` bytes (of `dfsioe`: a file), whatever else as `profile`.
+
+    Raises ValueError where HiBench has no unit for it: `dfsioe` writes whole MiB, other programs have no one size.
+    """
+    key = f"hibench.{program}.{SCALED}"
+    if program == "sleep":
+        seconds = SLEEP[PROFILES.index(profile)]
+        return {f"{key}.mapper.seconds": seconds[0], f"{key}.reducer.seconds": seconds[1]}
+    if program == "dfsioe":
+        if size < MIB or size % MIB:
+            raise ValueError(f"{size} bytes a file of dfsioe, expected a multiple of 1 MiB (1048576)")
+        values: dict[str, object] = {}
+        for operation in ("read", "write"):
+            values[f"{key}.{operation}.number_of_files"] = files(profile)
+            values[f"{key}.{operation}.file_size"] = size // MIB
+        return values
+    if program not in SIZES:
+        raise ValueError(f"{program} has no size that a scale factor could divide, expected one of {', '.join(MICRO)}")
+    return {f"{key}.datasize": size // ROW_BYTES if program == "terasort" else size}
+
+
+# --- configuration ------------------------------------------------------------------------------------
+
+
+def render(values: Mapping[str, object]) -> str:
+    """Lines of a HiBench configuration file. Raises NotPlain for what its scripts, which quote nothing, would break."""
+    for key, value in values.items():
+        if not (NAMES if key.endswith(".hostnames") else PLAIN).fullmatch(str(value)):
+            raise NotPlain(f"{key}: found {str(value)!r}, expected no blank, quote or other sign that a shell reads")
+    return "".join(f"{key}\t{value}\n" for key, value in values.items())
+
+
+def hadoop_conf(hadoop: Hadoop) -> str:
+    """hadoop.conf. With every value given, HiBench looks for nothing itself."""
+    return render(
+        {
+            "hibench.hadoop.home": hadoop.home,
+            "hibench.hadoop.executable": hadoop.executable,
+            "hibench.hadoop.configure.dir": hadoop.configuration,
+            "hibench.hdfs.master": hadoop.master.rstrip("/"),
+            "hibench.hadoop.release": hadoop.release,
+            "hibench.hadoop.examples.jar": hadoop.examples,
+            "hibench.hadoop.examples.test.jar": hadoop.sleep,
+            "hibench.sleep.job.jar": hadoop.sleep,
+            "java.bin": hadoop.java,
+        }
+    )
+
+
+def hibench_conf(base: str, hadoop: Hadoop, job: Job, report: str) -> str:
+    """hibench.conf: the tree's own (`base`), and after it what this run sets; `report` is the folder of the report."""
+    own = {
+        "hibench.scale.profile": SCALED if job.sizes else job.profile,
+        "hibench.default.map.parallelism": job.maps,
+        "hibench.default.shuffle.parallelism": job.reduces,
+        # Left out, HiBench asks YARN for them and gives up after five seconds.
+        "hibench.masters.hostnames": " ".join(job.masters),
+        "hibench.slaves.hostnames": " ".join(job.workers),
+        "hibench.hdfs.data.dir": f"{hadoop.master.rstrip('/')}/{DATA_FOLDER}",
+        "hibench.report.dir": report,
+        "hibench.report.name": REPORT,
+        **job.sizes,
+    }
+    return f"{base.rstrip()}\n\n# set by Whitewire\n{render(own)}hibench.report.formats\t{REPORT_FORMATS}\n"
+
+
+# --- command lines ------------------------------------------------------------------------------------
+
+
+def script(path: str, seconds: float) -> list[str]:
+    """The command that runs one of HiBench's scripts, ended with all that it started after `seconds`."""
+    return ["timeout", "--kill-after=10", str(max(1, round(seconds))), "bash", path]
+
+
+JOIN = """\
+# HiBench loses the quotes around -Da="-Xmx1g -Db=c" where it has no terminal: put such words together again.
+words=() open=
+for word in "$@"; do
+    quotes=${word//[^\\"]/} last=${words[*]: -1}
+    if [ -n "$open" ]; then
+        words[-1]+=" $word"
+    elif [[ $last == -D*.java.opts=* && $word =~ ^(-X|@|-server|-Djava[.]) ]]; then
+        words[-1]+=" $word"
+    else
+        words+=("$word")
+    fi
+    if ((${#quotes} % 2)); then if [ -n "$open" ]; then open=; else open=1; fi; fi
+done
+set -- "${words[@]//\\"/}"
+"""
+
+
+MAINS = {"jar": "org.apache.hadoop.util.RunJar", "fs": "org.apache.hadoop.fs.FsShell",
+         "dfs": "org.apache.hadoop.fs.FsShell", "version": "org.apache.hadoop.util.VersionInfo"}  # fmt: skip
+
+
+def launcher(java: Sequence[str], jars: Sequence[str], configuration: str) -> str:
+    """A `hadoop` for an installation that has only jars: hadoop [--config FOLDER] jar|fs|dfs|version ARGUMENTS.
+
+    `java` is the JVM with its options. HADOOP_OPTS is taken apart at blanks, as Hadoop's own script does.
+    """
+    cases = "".join(f"    {name}) main={main} ;;\n" for name, main in MAINS.items())
+    return (
+        f"#!/usr/bin/env bash\n{JOIN}"
+        f"configuration={shlex.quote(configuration)}\n"
+        'if [ "${1-}" = --config ]; then configuration=$2; shift 2; fi\n'
+        f"case ${{1-}} in\n{cases}"
+        f"""    *) echo "hadoop: found ${{1-nothing}}, expected one of {", ".join(MAINS)}" >&2; exit 2 ;;\n"""
+        "esac\nshift\n"
+        f'exec {shlex.join(java)} "-Dlog4j.configuration=file:$configuration/log4j.properties" ${{HADOOP_OPTS-}} '
+        f'-cp {shlex.quote(":".join(jars))}":$configuration" "$main" "$@"\n'
+    )

@@ -1,0 +1,129 @@
+"""The testbeds that keep the contract: emulated hosts, and sites of such hosts with real sshd or Slurm on them."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import SMALL
+from tests.site import DATA, SCALE, WORK, SlurmSite, SshSite, description, installed
+from whitewire import software
+from whitewire.config import validate
+from whitewire.testbed.base import Testbed
+from whitewire.testbed.emulated import EmulatedTestbed
+from whitewire.testbed.slurm import SlurmTestbed
+from whitewire.testbed.ssh import SshTestbed
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A way to open a testbed: in this process, in another one (as text of a program), and what it must not leave."""
+
+    make: Callable[[], Testbed]
+    program: str
+    leftovers: Callable[[], list[str]]
+
+
+@pytest.fixture(scope="module")
+def emulated(can_emulate, emulated_config):
+    def leftovers() -> list[str]:
+        mounts = [line for line in Path("/proc/self/mounts").read_text().splitlines() if "whitewire/hosts" in line]
+        return mounts + [name for name in os.listdir("/sys/class/net") if name.startswith(("port", "switch"))]
+
+    program = f"""
+from whitewire import software
+from whitewire.config import load_testbed
+from whitewire.testbed.emulated import EmulatedTestbed
+testbed = EmulatedTestbed(load_testbed("emulated"), {SMALL!r}, 20, software.binds())
+"""
+    return Kind(lambda: EmulatedTestbed(emulated_config, SMALL, 20, software.binds()), program, leftovers)
+
+
+@pytest.fixture(scope="module")
+def ssh_site(can_emulate, emulated_config, tmp_path_factory):
+    """Six hosts that are reached by ssh."""
+    if installed("sshd") is None:
+        pytest.skip("no sshd: install openssh-server")
+    with EmulatedTestbed(emulated_config, SMALL, SCALE, software.binds()) as testbed:
+        site = SshSite(testbed, tmp_path_factory.mktemp("site"))
+        yield site
+        site.close()
+
+
+@pytest.fixture(scope="module")
+def ssh_config(ssh_site, emulated_config):
+    config = ssh_site.description(emulated_config["limits"])
+    validate(config, "testbed", "site.yaml")
+    return config
+
+
+@pytest.fixture(scope="module")
+def ssh(ssh_site, ssh_config):
+    return remote_kind(ssh_site, ssh_config, SshTestbed)
+
+
+@pytest.fixture(scope="module")
+def slurm_site(can_emulate, emulated_config, tmp_path_factory):
+    """Six nodes of a Slurm cluster, all of them in one job, which this process is in as far as it can tell."""
+    if missing := [name for name in SlurmSite.SERVERS if installed(name) is None]:
+        pytest.skip(f"no {', '.join(missing)}: install munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins")
+    with (
+        EmulatedTestbed(emulated_config, SMALL, SCALE, software.binds()) as testbed,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        site = SlurmSite(testbed, tmp_path_factory.mktemp("slurm"))
+        patch.setenv("PATH", f"{site.commands}:{os.environ['PATH']}")
+        patch.setenv("SLURM_JOB_ID", site.job)
+        yield site
+        site.close()
+
+
+@pytest.fixture(scope="module")
+def slurm_config(emulated_config):
+    config = description(emulated_config["limits"], "slurm")
+    validate(config, "testbed", "site.yaml")
+    return config
+
+
+@pytest.fixture(scope="module")
+def slurm(slurm_site, slurm_config):
+    return remote_kind(slurm_site, slurm_config, SlurmTestbed)
+
+
+@pytest.fixture(scope="module")
+def slurm_testbed(slurm):
+    """Six hosts over srun."""
+    with slurm.make() as testbed:
+        yield testbed
+
+
+def remote_kind(site, config, testbed_class) -> Kind:
+    program = f"""
+import json
+from {testbed_class.__module__} import {testbed_class.__name__}
+testbed = {testbed_class.__name__}(json.loads({json.dumps(config)!r}), {SMALL!r}, {SCALE})
+"""
+    return Kind(lambda: testbed_class(config, SMALL, SCALE), program, lambda: leftovers_of(site))
+
+
+def leftovers_of(site) -> list[str]:
+    """Folders of runs on the site's hosts and of control sockets here, and processes of runs."""
+    found = [str(path) for path in Path(tempfile.gettempdir()).glob("whitewire-*")]
+    for host in site.testbed.hosts:
+        done = host.run(["find", WORK, *DATA, "-name", "whitewire-*"])
+        found += [f"{host.name}: {line}" for line in done.stdout.decode().splitlines()]
+    marked = site.testbed.inside(["sh", "-c", "grep -lsF WHITEWIRE_RUN= /proc/[0-9]*/environ"])
+    return found + marked.stdout.decode().split()
+
+
+@pytest.fixture(scope="module")
+def ssh_testbed(ssh):
+    """Six hosts over ssh."""
+    with ssh.make() as testbed:
+        yield testbed

@@ -1,0 +1,137 @@
+"""What a testbed in a Slurm job has to stand: too few nodes, steps that die, and the end of the job."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import SMALL
+from tests.contract.test_site_ssh import SLEEPER, runs_of, sleepers, within
+from tests.site import SCALE
+from whitewire.config import HOME
+from whitewire.errors import UserError
+from whitewire.testbed import shell
+from whitewire.testbed.base import CommandFailed
+from whitewire.testbed.slurm import SlurmTestbed, nodes_of
+
+
+def test_nodes_are_dealt_out_in_the_order_of_the_roles(slurm_testbed, slurm_site):
+    nodes = nodes_of(slurm_site.job)
+    assert sorted(nodes) == sorted(host.name for host in slurm_site.testbed.hosts)
+    assert [host.target for host in slurm_testbed.hosts] == nodes
+    for host in slurm_testbed.hosts:
+        assert host.run(["hostname"]).stdout.decode().strip() == host.target
+        assert not [line for line in host.run(["env"]).stdout.decode().splitlines() if line.startswith("SLURM")]
+
+
+def test_an_allocation_that_is_too_small(slurm_site, slurm_config):
+    with pytest.raises(UserError, match=r"found 6 nodes, expected 15 \(1 namenode, 11 datanode, 3 client\)"):
+        SlurmTestbed(slurm_config, {"namenode": 1, "datanode": 11, "client": 3}, SCALE)
+
+
+def test_the_look_before_names_a_sick_node(slurm_site, slurm_config, capfd):
+    SlurmTestbed(slurm_config, SMALL, SCALE).preflight()
+    assert " NO " not in capfd.readouterr().err
+    sick = slurm_site.testbed.host("datanode2")
+    slurm_site.hide(sick, "/usr/bin/java", b"", "644")
+    try:
+        with pytest.raises(UserError, match=r"1 of 6 hosts cannot be used: \w+ \(datanode2\): no Java"):
+            SlurmTestbed(slurm_config, SMALL, SCALE).preflight()
+    finally:
+        slurm_site.as_root(sick, "umount", "/usr/bin/java")
+
+
+def test_large_output_and_input_pass_whole(slurm_testbed):
+    content = os.urandom(1_000_000)
+    host = slurm_testbed.host("client")
+    host.put(content, f"{host.scratch}/large")
+    assert host.get(f"{host.scratch}/large") == content
+
+
+def test_a_lost_step_cleans_its_node_and_no_other(slurm_site, slurm_config, tmp_path, monkeypatch):
+    """A step does not learn that its srun was killed: only that nothing comes any more."""
+    monkeypatch.setattr(shell, "PATIENCE_S", 3)
+    monkeypatch.setattr(shell, "BEAT_S", 0.5)
+    with SlurmTestbed(slurm_config, SMALL, SCALE) as testbed:
+        lost, kept = testbed.host("datanode1"), testbed.host("datanode2")
+        for host in (lost, kept):
+            host.start(SLEEPER, tmp_path / host.name).wait_ready("started", timeout=10)
+        os.killpg(lost.watcher.pid, signal.SIGKILL)
+        run = testbed.layout.run
+        assert within(10, lambda: sleepers(slurm_site, lost.target) == 0 and not runs_of(slurm_site, lost.target, run))
+        with pytest.raises(CommandFailed, match="the connection is lost"):
+            lost.run(["true"])
+        assert sleepers(slurm_site, kept.target) == 2
+        assert kept.run(["true"]).status == 0
+
+
+PROGRAM = """
+import json, os
+from whitewire.testbed.slurm import SlurmTestbed
+with SlurmTestbed(json.loads({config!r}), {{"namenode": 1, "datanode": 2}}, 20) as testbed:
+    print(os.environ["SLURM_JOB_ID"], *(host.run(["hostname"]).stdout.decode().strip() for host in testbed.hosts))
+"""
+SNAKEFILE = """
+localrules: all
+rule all:
+    input: "out.txt"
+rule measure:
+    output: "out.txt"
+    threads: workflow.cores
+    resources: measuring=1, mpi="srun", nodes=3, tasks=3, runtime=5
+    shell: "exec setpriv --pdeathsig KILL {python} program.py > {{output}}"
+"""
+
+
+@pytest.mark.skipif(find_spec("snakemake_executor_plugin_slurm") is None, reason="no snakemake-executor-plugin-slurm")
+def test_the_profile_measures_in_a_job_of_its_own(slurm_site, slurm_config):
+    """A rule that asks for nodes as `measure` does, on a job that Snakemake submits with profiles/slurm."""
+    slurm_site.slurm("scancel", slurm_site.job)
+    (HOME / ".cache/tmp").mkdir(parents=True, exist_ok=True)
+    try:
+        with tempfile.TemporaryDirectory(dir=HOME / ".cache/tmp") as folder:  # /tmp is each node's own
+            folder = Path(folder)
+            (folder / "program.py").write_text(PROGRAM.format(config=json.dumps(slurm_config)))
+            (folder / "Snakefile").write_text(SNAKEFILE.format(python=sys.executable))
+            argv = [sys.executable, "-m", "snakemake", "--profile", HOME / "profiles/slurm", "--directory", folder,
+                    "--snakefile", folder / "Snakefile", "--slurm-init-seconds-before-status-checks", "2",
+                    "--seconds-between-status-checks", "2"]  # fmt: skip
+            outside = {name: value for name, value in os.environ.items() if name != "SLURM_JOB_ID"}
+            done = subprocess.run(argv, env=outside, capture_output=True, text=True, timeout=240)
+            assert done.returncode == 0, done.stderr[-3000:]
+            job, *nodes = (folder / "out.txt").read_text().split()
+        assert job != slurm_site.job
+        assert len(set(nodes)) == 3
+        assert "Requeue=0" in slurm_site.slurm("scontrol", "show", "job", job).stdout
+    finally:
+        slurm_site.job = slurm_site._allocate()
+        os.environ["SLURM_JOB_ID"] = slurm_site.job
+
+
+def test_the_end_of_the_job_ends_all_of_it(slurm_site, slurm_config, tmp_path):
+    job = slurm_site.job
+    try:
+        with SlurmTestbed(slurm_config, SMALL, SCALE) as testbed:
+            daemons = [host.start(SLEEPER, tmp_path / host.name) for host in testbed.hosts]
+            for daemon in daemons:
+                daemon.wait_ready("started", timeout=10)
+            slurm_site.slurm("scancel", job)
+            assert within(15, lambda: not any(daemon.alive for daemon in daemons))
+            names = [host.target for host in testbed.hosts]
+            run = testbed.layout.run
+            assert within(15, lambda: not any(sleepers(slurm_site, n) or runs_of(slurm_site, n, run) for n in names))
+            with pytest.raises(CommandFailed):
+                testbed.hosts[0].run(["true"])
+        with pytest.raises(UserError, match=f"job {job}: found state (CANCELLED|COMPLETING), expected RUNNING"):
+            SlurmTestbed(slurm_config, SMALL, SCALE)
+    finally:
+        time.sleep(0.5)
+        slurm_site.job = slurm_site._allocate()
+        os.environ["SLURM_JOB_ID"] = slurm_site.job

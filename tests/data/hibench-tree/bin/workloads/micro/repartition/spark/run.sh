@@ -1,0 +1,3 @@
+#!/bin/bash
+echo "needs Spark" >&2
+exit 1

@@ -1,0 +1,111 @@
+"""A cluster that is there already: one stack plays the site, and runs go to it as to a stranger's."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+
+import pytest
+
+from whitewire import config, execution, jobs, software
+from whitewire.cluster import hdfs, yarn
+from whitewire.cluster.existing import Existing
+from whitewire.cluster.stack import Stack
+from whitewire.design import Scale
+from whitewire.drives import Drive
+from whitewire.errors import UserError
+from whitewire.execution import Run
+from whitewire.metrics import of
+from whitewire.testbed.emulated import EmulatedTestbed
+
+ROLES = {"namenode": 1, "datanode": 3, "client": 2}
+BLOCK = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def site(can_emulate, tmp_path_factory):
+    """Hosts with a running HDFS and YARN, a user's file in it, and the folder of its configuration."""
+    description = copy.deepcopy(config.load_testbed("emulated"))
+    description["memory"]["storage_gib"] = 1
+    logs = tmp_path_factory.mktemp("site")
+    with EmulatedTestbed(description, ROLES, 100, software.binds()) as testbed:
+        testbed.fabric("10gbe")
+        installation = software.installation()
+        values = hdfs.settings(testbed, BLOCK, 3, 65536) | yarn.settings(testbed, installation.configuration)
+        # As a site has it: job files and histories in HDFS.
+        values |= {
+            "yarn.app.mapreduce.am.staging-dir": "/tmp/staging",
+            "mapreduce.jobhistory.intermediate-done-dir": "/history/ended",
+            "mapreduce.jobhistory.done-dir": "/history/done",
+        }
+        below = hdfs.Hdfs(testbed, installation, values, Drive.none(), Path(logs), software.IMAGE)
+        above = yarn.Yarn(testbed, installation, below, Drive.none(), Path(logs))
+        stack = Stack(below, above)
+        try:
+            stack.start()
+            below.shell("-mkdir", "-p", "/history/ended", "/history/done", "/tmp/staging", "/user/someone")
+            below.shell("-chmod", "-R", "1777", "/history", "/tmp")
+            below.shell("-put", "/etc/hosts", "/user/someone/hosts")
+            yield stack
+        finally:
+            stack.stop()
+
+
+@pytest.fixture
+def guest(site, tmp_path):
+    there = Existing(site.testbed, software.installation(), site.hdfs.installation.configuration, "/user/me", tmp_path)
+    stack = Stack(there, there)
+    try:
+        stack.start()
+        yield stack
+    finally:
+        stack.stop()
+
+
+def run_of(workload: str, size: int, **parameters) -> Run:
+    row = {"run_id": "r", "block": "b", "order": 1, "experiment": "e", "workload": workload, "replicate": 1, "seed": 0}
+    return Run(row, {}, {"fabric": "10gbe", "replication": 2, **parameters}, {}, Scale(100, 1.0, BLOCK, size), 10.0)
+
+
+def listing(site: Stack) -> list[str]:
+    return [line.split()[-1] for line in site.hdfs.shell("-ls", "-R", "/user").output.splitlines() if line[:1] in "-d"]
+
+
+def test_puts_run_in_a_folder_of_their_own(site, guest):
+    result = execution.run_hdfs_put(guest, run_of("hdfs_put", 3 * BLOCK, clients=2, puts_per_client=2))
+    assert sorted(o["operation"] for o in result.record["operations"]) == ["put1", "put1", "put2", "put2"]
+    assert all(o["end"] >= o["start"] > 1e9 for o in result.record["operations"])
+    values = of(result.record, result.files)
+    assert values["user_bytes"][0] == 4 * 3 * BLOCK
+    assert values["replicas_distinct_min"][0] == 2
+    assert values["client_wire_bytes"][0] > 4 * 3 * BLOCK
+    own = guest.hdfs.folder.partition("9000")[2]
+    assert [path for path in listing(site) if path.endswith("put1")]
+    assert all(path.startswith((own, "/user/me", "/user/someone")) for path in listing(site))
+
+
+def test_jobs_run_on_the_sites_own_yarn(site, guest):
+    run = run_of("teragen", 1_000_000, maps=2)
+    result = jobs.run_teragen(guest, run)
+    (job,) = result.record["jobs"]
+    assert job["state"] == "SUCCEEDED"
+    assert len([task for task in job["tasks"] if task["type"] == "MAP"]) == 2
+
+
+def test_nothing_is_left_and_nothing_else_was_touched(site, tmp_path):
+    before = listing(site)
+    there = Existing(site.testbed, software.installation(), site.hdfs.installation.configuration, "/user/me", tmp_path)
+    stack = Stack(there, there)
+    stack.start()
+    folder = there.folder
+    assert there.shell("-put", "/etc/hosts", "/data").status == 0
+    stack.stop()
+    assert folder.rpartition("/")[2] not in " ".join(listing(site))
+    assert [path for path in listing(site) if path != "/user/me"] == [path for path in before if path != "/user/me"]
+    assert site.hdfs.shell("-cat", "/user/someone/hosts").output
+
+
+def test_a_configuration_that_is_not_there(site, tmp_path):
+    there = Existing(site.testbed, software.installation(), "/nowhere", "/user/me", tmp_path)
+    with pytest.raises(UserError, match=r"/nowhere: fs.defaultFS: found 'file:.*', expected hdfs://"):
+        there.start()

@@ -1,0 +1,102 @@
+"""What goes wrong under a run makes that run invalid with its cause, and the block goes on."""
+
+from __future__ import annotations
+
+import copy
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.integration.test_small_jobs import records, small_block
+from whitewire import config, design, jobs
+from whitewire.cluster import cephfs
+from whitewire.cluster.yarn import Yarn
+from whitewire.paper import Paper, load_paper
+from whitewire.runner import Block
+from whitewire.testbed.emulated import ROOT
+
+OPEN = {"cpu_idle_floor": 0.0, "link_error": 0.2, "drive_error": 0.3, "compute_share": 1.0, "job_wire_low": -1.0,
+        "job_wire_high": 5.0, "retransmit_share": 0.5, "queue_drop_share": 0.5}  # fmt: skip
+
+
+def copy_block(folder: Path) -> Block:
+    """One copy into CephFS and out of it."""
+    testbed = config.load_testbed("emulated")
+    testbed = testbed | {"limits": testbed["limits"] | OPEN}
+    loaded = load_paper(config.paper_path("xyratex-lustre-2011"), testbed["fabrics"])
+    raw = copy.deepcopy(loaded.raw)
+    (experiment,) = raw["experiments"] = [e for e in raw["experiments"] if e["id"] == "copy"]
+    cell = {"store": "cephfs", "fabric": "32g-qdr"}
+    experiment |= {"only": [cell], "smoke_cells": [cell]}
+    experiment["roles"] = experiment["roles"] | {"datanode": 2, "client": 1}
+    raw["claims"] = []
+    paper = Paper(raw, loaded.path)
+    rows = [row for row in design.make_design(paper, testbed, "smoke", 7) if row["block"] == "smoke-1"][:1]
+    return Block(paper, testbed, "smoke-1", rows, folder)
+
+
+def once(action):
+    """A workload's function that calls `action(stack)` before the first run that counts."""
+    done = []
+
+    def around(real):
+        def with_a_fault(stack, run):
+            if (stack.floors or run.row["workload"] not in jobs.FLOORED) and not done:
+                done.append(True)
+                action(stack)
+            return real(stack, run)
+
+        return with_a_fault
+
+    return around
+
+
+def causes(block: Block) -> list[str]:
+    return [record["why_invalid"] for _, record in records(block, "invalid")]
+
+
+def recovered(block: Block) -> bool:
+    return {record["run_id"] for _, record in records(block)} == {row["run_id"] for row in block.rows}
+
+
+def test_a_silent_history_server(can_emulate, tmp_path, monkeypatch):
+    block = small_block(tmp_path / "smoke-1", ("testdfsio",))
+    ask = Yarn.history
+    monkeypatch.setattr(Yarn, "history", lambda self, job: ask(self, job, timeout=6.0))
+    silence = once(lambda stack: stack.yarn.daemons["historyserver"].main_process().send_signal(signal.SIGSTOP))
+    monkeypatch.setitem(jobs.WORKLOADS, "testdfsio", silence(jobs.run_testdfsio))
+    block.measure()
+    assert any(cause.startswith("history server: no answer about job_") for cause in causes(block))
+    assert recovered(block)
+
+
+def test_full_drives(can_emulate, tmp_path, monkeypatch):
+    """All drives lie in the sandbox's memory, which something else fills up to the last block."""
+    block = small_block(tmp_path / "smoke-1", ("testdfsio",))
+    block.config = block.config | {"memory": block.config["memory"] | {"storage_gib": 1}}
+    filled = []
+
+    def fill(stack):
+        filled.append(stack.testbed)
+        done = stack.testbed.inside(["dd", "if=/dev/zero", f"of={ROOT}/fill", "bs=1M"])
+        assert b"No space left" in done.stderr
+        threading.Timer(15.0, lambda: stack.testbed.inside(["rm", "-f", f"{ROOT}/fill"])).start()
+
+    monkeypatch.setitem(jobs.WORKLOADS, "testdfsio", once(fill)(jobs.run_testdfsio))
+    block.measure()
+    assert filled
+    assert any("space" in cause.lower() or "replication" in cause for cause in causes(block)), causes(block)
+    assert recovered(block)
+
+
+@pytest.mark.skipif(bool(cephfs.available()), reason=f"CephFS: {cephfs.available()}")
+def test_a_dead_osd(can_emulate, tmp_path, monkeypatch):
+    block = copy_block(tmp_path / "smoke-1")
+    assert len(block.rows) == 1
+    crash = once(lambda stack: threading.Timer(0.3, stack.mounted.daemons["ost3"].kill).start())
+    monkeypatch.setitem(jobs.WORKLOADS, "copy", crash(jobs.run_copy))
+    block.measure()
+    assert any("ost3" in cause for cause in causes(block)), causes(block)
+    assert recovered(block)

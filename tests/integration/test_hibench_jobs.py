@@ -1,0 +1,156 @@
+"""HiBench's adapter on a small emulated cluster: real jobs, by way of a tree with HiBench's layout and interface."""
+
+from __future__ import annotations
+
+import copy
+import shutil
+import tempfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from whitewire import config, software
+from whitewire.cluster import hdfs, yarn
+from whitewire.cluster.stack import Stack
+from whitewire.drives import Drive
+from whitewire.execution import RunFailed
+from whitewire.hibench import HiBench, hadoop_of
+from whitewire.parsers import hibench as parser
+from whitewire.parsers import history, testdfsio
+from whitewire.testbed.emulated import EmulatedTestbed
+from whitewire.workloads import hibench, terasort
+from whitewire.workloads.hibench import Job
+
+TREE = Path(__file__).parents[1] / "data" / "hibench-tree"
+ROLES = {"namenode": 1, "datanode": 3, "client": 1}
+BLOCK, SECONDS = 1 << 20, 240.0
+OPTIONS = {"mapreduce.terasort.partitions.sample": terasort.SAMPLED_ROWS, "dfs.replication": 2}
+
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.skipif(shutil.which("bc") is None, reason="bc is not installed; HiBench's scripts need it"),
+]
+
+
+@pytest.fixture(scope="module")
+def stack(can_emulate, tmp_path_factory):
+    """HDFS and YARN on three workers."""
+    description = copy.deepcopy(config.load_testbed("emulated"))
+    description["memory"]["storage_gib"] = 2
+    logs = tmp_path_factory.mktemp("logs")
+    with EmulatedTestbed(description, ROLES, 100, software.binds()) as testbed:
+        testbed.fabric("10gbe")
+        installation = software.installation()
+        values = hdfs.settings(testbed, BLOCK, 3, 65536) | yarn.settings(testbed, installation.configuration)
+        below = hdfs.Hdfs(testbed, installation, values, Drive.none(), logs, software.IMAGE)
+        stack = Stack(below, yarn.Yarn(testbed, installation, below, Drive.none(), logs))
+        try:
+            stack.start()
+            yield stack
+        finally:
+            stack.stop()
+
+
+@pytest.fixture(scope="module")
+def tree(can_emulate):
+    """A copy where all hosts see it (each has a /tmp of its own), with the jar that a build makes."""
+    with tempfile.TemporaryDirectory(dir=software.CACHE, prefix="hibench-") as folder:
+        home = Path(shutil.copytree(TREE, Path(folder) / "tree"))
+        (home / "autogen" / "target").mkdir(parents=True)
+        (tests,) = software.HADOOP.glob("hadoop-mapreduce-client-jobclient-*-tests.jar")
+        with zipfile.ZipFile(tests) as source, zipfile.ZipFile(home / "autogen/target/datatool.jar", "w") as target:
+            for name in source.namelist():
+                if name.startswith("org/apache/hadoop/fs/"):
+                    target.writestr(name, source.read(name))
+        yield home
+
+
+@pytest.fixture
+def bench(stack, tree, tmp_path):
+    found = HiBench(stack.testbed.by_role("client")[0], str(tree), tmp_path)
+    yield found
+    found.remove()
+
+
+def configured(stack: Stack, bench: HiBench, program: str, size: int | None = None, profile: str = "tiny") -> None:
+    """Checked and configured; `size` bytes instead of the profile's."""
+    workers = [host.endpoint for host in stack.testbed.by_role("datanode")]
+    bench.check([(program, profile)], workers)
+    sizes = hibench.sizes(program, profile, size) if size is not None else {}
+    masters = [stack.testbed.by_role("namenode")[0].endpoint]
+    bench.configure(hadoop_of(stack, bench.folder, OPTIONS), Job(program, profile, 3, 2, masters, workers, sizes))
+
+
+def jobs_of(stack: Stack, ids: list[str]) -> list[dict]:
+    return [history.job(stack.yarn.history(number)) for number in ids]
+
+
+def test_terasort_runs_on_the_cluster_and_is_reported(stack, tree, bench):
+    before = {path: path.stat().st_mtime_ns for path in tree.rglob("*")}
+    configured(stack, bench, "terasort", 3 * BLOCK // 100 * 100)
+    links = stack.testbed.counters()
+    prepared = parser.job_ids(bench.prepare(SECONDS, stack.check))
+    (reported,) = bench.measure(SECONDS, stack.check)
+    moved = {name: now["ingress"] - links[name]["ingress"] for name, now in stack.testbed.counters().items()}
+    rows = 3 * BLOCK // 100
+    assert (reported.name, reported.row.type, reported.row.bytes) == ("terasort", "HadoopTerasort", rows * 100)
+    (job,) = jobs_of(stack, reported.jobs)
+    assert job["state"] == "SUCCEEDED" and job["counters"]["MAP_INPUT_RECORDS"] == rows
+    assert job["reduces"] == 2 and {task["host"] for task in job["tasks"]} <= set(moved)
+    # HiBench's time holds the client's start too; its rate is its bytes over that time, rounded down.
+    assert job["end"] - job["submit"] < reported.row.seconds < SECONDS
+    assert reported.row.rate == pytest.approx(reported.row.bytes / reported.row.seconds, abs=1)
+    assert reported.row.node_rate == reported.row.rate // 3
+    (made,) = jobs_of(stack, prepared)
+    assert made["counters"]["HDFS_BYTES_WRITTEN"] == rows * 100 and made["maps"] == 3
+    # Shuffle and replicas crossed the links of the workers.
+    assert sum(moved[f"datanode{number}"] for number in (1, 2, 3)) > rows * 100
+    assert {path: path.stat().st_mtime_ns for path in tree.rglob("*")} == before
+    kept = bench.files()
+    assert "hibench.terasort.whitewire.datasize\t31457" in kept["hibench.conf"]
+    assert parser.parse(kept["hibench.report"]) == [reported.row]
+    assert bench.made_by == "HiBench 7.1.1-layout"
+
+
+def test_dfsioe_keeps_the_options_whose_quotes_got_lost(stack, bench):
+    configured(stack, bench, "dfsioe")
+    bench.prepare(SECONDS, stack.check)
+    reports = bench.measure(SECONDS, stack.check)
+    assert [report.name for report in reports] == ["read", "write"]
+    results = bench.files()
+    for report, counter in zip(reports, ("HDFS_BYTES_READ", "HDFS_BYTES_WRITTEN"), strict=True):
+        (job,) = jobs_of(stack, report.jobs)
+        assert job["state"] == "SUCCEEDED" and job["counters"][counter] > 2 * BLOCK
+        said = testdfsio.parse(results[f"result_{report.name}.txt"])
+        assert said.files == 2 and 0 < said.seconds < report.row.seconds
+        assert "-Dtest.build.data=viewfs://whitewire/whitewire/HiBench/Dfsioe/Input @" in report.output
+    metrics = parser.metrics([report.record() for report in reports])
+    assert metrics["read_report_time"][0] == reports[0].row.seconds
+
+
+def test_sleep_moves_no_data(stack, bench):
+    configured(stack, bench, "sleep")
+    bench.prepare(SECONDS, stack.check)
+    (report,) = bench.measure(SECONDS, stack.check)
+    (job,) = jobs_of(stack, report.jobs)
+    assert (job["maps"], job["reduces"], report.row.bytes, report.row.rate) == (3, 2, 0, 0)
+    assert "report_throughput" not in parser.metrics([report.record()])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program, counter", [("sort", "MAP_OUTPUT_RECORDS"), ("wordcount", "COMBINE_INPUT_RECORDS")])
+def test_the_other_micro_workloads(stack, bench, program, counter):
+    configured(stack, bench, program, 2 * BLOCK)
+    bench.prepare(SECONDS, stack.check)
+    (report,) = bench.measure(SECONDS, stack.check)
+    (job,) = jobs_of(stack, report.jobs)
+    assert job["state"] == "SUCCEEDED" and job["counters"][counter] > 0
+    assert report.row.bytes == pytest.approx(2 * BLOCK, rel=0.25)
+
+
+def test_a_job_that_fails_is_named(stack, bench):
+    configured(stack, bench, "terasort", BLOCK)
+    stack.hdfs.remove("/whitewire")
+    with pytest.raises(RunFailed, match=r"hibench micro/terasort/hadoop/run.sh: status .*Exception"):
+        bench.measure(SECONDS, stack.check)

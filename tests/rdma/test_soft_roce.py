@@ -1,0 +1,109 @@
+"""All six tests of perftest over two soft RoCE devices in a guest: the project's driver, command lines and parsers."""
+
+from __future__ import annotations
+
+import csv
+import json
+from itertools import product
+
+import pytest
+
+from tests.rdma.guest import Guest, GuestHost, Unavailable, booted
+from whitewire import rdma
+from whitewire.probes import perftest as argv
+from whitewire.testbed.base import Testbed
+
+pytestmark = pytest.mark.slow
+
+SIZES = (64, 4096, 65536)
+COUNT = 200
+
+
+@pytest.fixture(scope="module")
+def guest():
+    try:
+        with booted() as running:
+            yield running
+    except Unavailable as why:
+        pytest.skip(f"no guest with soft RoCE: {why}")
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """Under emulation perftest cannot calibrate its clock at every third start or so."""
+    monkeypatch.setattr(rdma, "ATTEMPTS", 15)
+
+
+class TwoEnds:
+    """The two ends of the guest's link as a testbed."""
+
+    by_role = Testbed.by_role
+
+    def __init__(self, guest: Guest, *addresses: str) -> None:
+        roles = ("client", "datanode")
+        self.hosts = [GuestHost(guest, f"{role}1", role, at) for role, at in zip(roles, addresses, strict=True)]
+
+    def fabric(self, name: str) -> None: ...
+
+
+def sent(guest: Guest) -> int:
+    """Bytes that both ends of the link have sent."""
+    shown = guest.run(["ip", "-json", "-s", "link", "show"]).check().stdout
+    return sum(link["stats64"]["tx"]["bytes"] for link in json.loads(shown) if link["ifname"] in ("v0", "v1"))
+
+
+def test_six_tests_between_two_devices(guest, tmp_path):
+    before = sent(guest)
+    testbed = TwoEnds(guest, "10.0.0.1", "10.0.0.2")
+    rows = rdma.probe(testbed, ["roce"], tmp_path, sizes=SIZES, iterations=lambda test, size: COUNT)
+    assert [row["why"] for row in rows if row["why"]] == []
+    assert rdma.unavailable(rows) == ""
+    assert {(row["source_port"], row["destination_port"]) for row in rows} == {("rxe0/1", "rxe1/1")}
+    assert {(row["transport"], row["limit"], row["iterations"]) for row in rows} == {("RoCE", "1250", COUNT)}
+    values = {(row["test"], row["message_bytes"], row["metric"]): float(row["value"]) for row in rows}
+    expected = [
+        *product(argv.BANDWIDTH, SIZES, ("bandwidth_average", "bandwidth_peak", "message_rate")),
+        *product(argv.LATENCY, SIZES, ("latency_min", "latency_typical", "latency_average", "latency_p99",
+                                       "latency_p99_9")),
+    ]  # fmt: skip
+    assert sorted(values) == sorted(expected) and len(rows) == len(expected)
+    for test in argv.BANDWIDTH:
+        assert values[test, 65536, "bandwidth_average"] > 4 * values[test, 64, "bandwidth_average"]
+        assert all(values[test, s, "bandwidth_peak"] >= values[test, s, "bandwidth_average"] for s in SIZES)
+    for test in argv.LATENCY:
+        assert values[test, 65536, "latency_min"] > values[test, 64, "latency_min"]
+    # The messages did cross the link between the devices: each test at least once.
+    assert sent(guest) - before > len(argv.TESTS) * COUNT * sum(SIZES)
+    verbatim = sorted((tmp_path / "perftest").glob("roce-client1-datanode1-*.txt"))
+    assert len(verbatim) >= 2 * len(argv.TESTS) * len(SIZES)  # of both ends
+    path = rdma.write(tmp_path, rows)
+    with path.open(newline="") as table:
+        assert len(list(csv.DictReader(table))) == len(rows)
+
+
+@pytest.mark.parametrize("test", ["ib_write_bw", "ib_send_lat"])
+def test_connected_by_rdma_cm(guest, tmp_path, test):
+    """As on iWARP, which this kernel has no software for."""
+    ends = [rdma.find(host) for host in TwoEnds(guest, "10.0.0.1", "10.0.0.2").hosts]
+    ends = [rdma.Endpoint(end.host, end.port, None, rdma_cm=True) for end in ends]
+    rows = list(rdma._pair(*ends, {"fabric": "roce", "source": "a", "destination": "b"}, tmp_path, [test], [4096],
+                           lambda test, size: COUNT))  # fmt: skip
+    assert [row["why"] for row in rows if row["why"]] == []
+    assert all(float(row["value"]) > 0 for row in rows) and rows
+
+
+def test_an_address_without_a_device_is_a_reason(guest, tmp_path):
+    rows = rdma.probe(TwoEnds(guest, "10.0.0.1", "127.0.0.1"), ["roce"], tmp_path, sizes=SIZES)
+    assert [row["why"] for row in rows] == [
+        "no RDMA port of datanode1 has the address 127.0.0.1, only found rxe0/1, rxe1/1"
+    ]
+
+
+def test_a_server_that_cannot_start_is_a_reason_after_bounded_attempts(guest, tmp_path, monkeypatch):
+    """No message is that long."""
+    monkeypatch.setattr(rdma, "ATTEMPTS", 2)
+    testbed = TwoEnds(guest, "10.0.0.1", "10.0.0.2")
+    rows = rdma.probe(testbed, ["roce"], tmp_path, tests=["ib_write_bw"], sizes=[2**40],
+                      iterations=lambda test, size: COUNT)  # fmt: skip
+    (row,) = rows
+    assert row["attempt"] == 2 and row["value"] == "" and "ib_write_bw" in row["why"]

@@ -1,0 +1,287 @@
+"""A site to test remote testbeds on: emulated hosts with a second network, an ordinary user and real servers on them.
+
+The servers are the distribution's own (sshd; munged, slurmctld and slurmd), run without root by that user. A site
+needs no port of this machine and leaves nothing behind: it ends with the emulated hosts.
+"""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from whitewire.testbed.emulated import ROOT, EmulatedHost, EmulatedTestbed
+
+USER, UID = "researcher", 1000
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+WORK, DATA = "/tmp/work", ["/tmp/data1", "/tmp/data2"]
+"""Folders below a host's own /tmp."""
+SCALE = 20
+
+
+def installed(name: str) -> str | None:
+    """Where a server is; also for a user whose path lacks the folders of servers."""
+    return shutil.which(name, path=SYSTEM_PATH)
+
+
+def description(limits: dict, kind: str, **more) -> dict:
+    """A testbed's description that fits the site: 1gbe is eth0, 10gbe is eth1, both at 1/20 of their rate."""
+    return {
+        "kind": kind,
+        "scale": SCALE,
+        "fabrics": {
+            "1gbe": {"rate_mbit_per_s": 1000, "interface": "eth0"},
+            "10gbe": {"rate_mbit_per_s": 10000, "interface": "eth1"},
+        },
+        "work": WORK,
+        "data": DATA,
+        "limits": limits,
+        "memory": {"minimum_gib": 1},
+        "disk": {"minimum_gib": 0.01},
+        "probes": {"seconds": 0.3, "streams": [1]},
+        **more,
+    }
+
+
+class Site:
+    """What makes emulated hosts look like machines that belong to someone else."""
+
+    def __init__(self, testbed: EmulatedTestbed) -> None:
+        self.testbed = testbed
+        self.folder = f"{ROOT}/site"
+        self._second_network()
+        testbed.fabric("1gbe")
+        self._user()
+        for host in testbed.hosts:
+            # /sys of its own network instead of this machine's.
+            self.as_root(host, "mount", "-t", "sysfs", "sysfs", "/sys")
+            self.as_root(host, "mkdir", "-p", "/tmp/home", *DATA)
+
+    def as_root(self, host: EmulatedHost, *argv: str) -> bytes:
+        """Run a command as the host's administrator."""
+        return host.run(argv).check().stdout
+
+    def as_user(self, host: EmulatedHost, argv: Sequence[str]) -> list[str]:
+        """The local command line that runs a command as the ordinary user of a host."""
+        enter = ["nsenter", "--user", "--preserve-credentials", f"--target={self.holder}", "--wdns=/", "--"]
+        return host.argv([*enter, *argv])
+
+    def hide(self, host: EmulatedHost, path: str, content: bytes, mode: str = "644") -> None:
+        """Lay a file over another one, on one host only."""
+        self.write(f"{self.folder}/{host.name}/{Path(path).name}", content, mode)
+        self.as_root(host, "mount", "--bind", f"{self.folder}/{host.name}/{Path(path).name}", path)
+
+    def write(self, path: str, content: bytes, mode: str) -> None:
+        """A file that all hosts see."""
+        self.testbed.share(path, content)
+        self.testbed.inside(["chmod", mode, path]).check()
+
+    def _second_network(self) -> None:
+        """eth1 of every host, on a switch of its own, shaped as 10gbe."""
+        testbed, lines = self.testbed, ["link add switch1 type bridge stp_state 0 mcast_snooping 0"]
+        for number, host in enumerate(testbed.hosts, start=1):
+            lines += [
+                f"link add second{number} type veth peer name eth1 netns {host.holder_inside}",
+                f"link set second{number} master switch1",
+                f"link set second{number} up",
+            ]
+        lines += ["link set switch1 up"]
+        testbed.inside(["ip", "-batch", "-"], stdin="\n".join(lines).encode()).check()
+        rate = testbed.config["fabrics"]["10gbe"]["rate_mbit_per_s"] / testbed.k
+        buffer = testbed.port_buffer(rate)
+        for number, host in enumerate(testbed.hosts, start=1):
+            up = f"addr add 10.78.0.{number}/16 dev eth1\nlink set eth1 up"
+            host.run(["ip", "-batch", "-"], stdin=up.encode()).check()
+            host.run(["tc", "-batch", "-"], stdin=testbed._shape("eth1", rate, buffer, "add")).check()
+            port = testbed._shape(f"second{number}", rate, buffer, "add")
+            testbed.inside(["tc", "-batch", "-"], stdin=port).check()
+
+    def _user(self) -> None:
+        """An ordinary user: a user namespace below the sandbox's, in which its administrator is number 1000."""
+        unshare = ["unshare", "--user", f"--map-user={UID}", f"--map-group={UID}", "--"]
+        self.carrier = subprocess.Popen(
+            self.testbed.hosts[0].argv([*unshare, "sh", "-c", "echo $$; exec sleep infinity"]),
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        )  # fmt: skip
+        self.holder = int(self.carrier.stdout.readline())
+        passwd = f"root:x:0:0:root:/root:/bin/sh\n{USER}:*:{UID}:{UID}::/tmp/home:/bin/bash\n"
+        for host in self.testbed.hosts:
+            self.hide(host, "/etc/passwd", passwd.encode())
+            self.hide(host, "/etc/group", f"root:x:0:\n{USER}:x:{UID}:\n".encode())
+
+    def close(self) -> None:
+        self.carrier.kill()
+        self.carrier.wait()
+        self.carrier.stdout.close()
+
+
+class SshSite(Site):
+    """sshd on every host, in the mode in which inetd starts it: one for each connection, inside its host.
+
+    ssh's configuration (`config`) has a ProxyCommand instead of a port for each host.
+    """
+
+    def __init__(self, testbed: EmulatedTestbed, folder: Path) -> None:
+        super().__init__(testbed)
+        self.local, self.config = folder, folder / "ssh_config"
+        self.proxies = {host.name: shlex.join(self._sshd(host)) for host in testbed.hosts}
+        self.public = {host.name: self._keys_of(host) for host in testbed.hosts}
+        client = self._new_key(folder / "id")
+        self.write(f"{self.folder}/authorized_keys", client, "600")
+        self.write_known_hosts(self.public)
+        self.write_config(self.proxies)
+
+    @staticmethod
+    def _new_key(path: Path) -> bytes:
+        """Make a key pair; its public part."""
+        argv = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(path)]
+        subprocess.run(argv, check=True, stdin=subprocess.DEVNULL)
+        return path.with_suffix(".pub").read_bytes()
+
+    def _keys_of(self, host: EmulatedHost) -> bytes:
+        public = self._new_key(self.local / f"host-{host.name}")
+        own = f"{self.folder}/{host.name}"
+        self.write(f"{own}/key", (self.local / f"host-{host.name}").read_bytes(), "600")
+        lines = [
+            f"HostKey {own}/key", f"AuthorizedKeysFile {self.folder}/authorized_keys", "StrictModes no",
+            "AuthenticationMethods publickey", "UsePAM no", "PidFile none", "PrintMotd no", "LogLevel VERBOSE",
+        ]  # fmt: skip
+        self.write(f"{own}/sshd_config", "\n".join(lines).encode() + b"\n", "644")
+        return public
+
+    def _sshd(self, host: EmulatedHost) -> list[str]:
+        own = f"{self.folder}/{host.name}"
+        return self.as_user(host, [installed("sshd"), "-i", "-f", f"{own}/sshd_config", "-E", f"{own}/sshd.log"])
+
+    def write_known_hosts(self, public: dict[str, bytes]) -> None:
+        lines = [f"{name} {key.decode().strip()}" for name, key in public.items()]
+        (self.local / "known_hosts").write_text("\n".join(lines) + "\n")
+
+    def write_config(self, proxies: dict[str, str]) -> None:
+        """An ssh_config whose hosts are reached by these commands."""
+        common = [
+            f"  User {USER}", f"  IdentityFile {self.local}/id", "  IdentitiesOnly yes", "  IdentityAgent none",
+            f"  UserKnownHostsFile {self.local}/known_hosts", "  GlobalKnownHostsFile /dev/null",
+        ]  # fmt: skip
+        blocks = [["Host " + name, f"  ProxyCommand {command}"] for name, command in proxies.items()]
+        self.config.write_text("\n".join(line for block in blocks for line in block) + "\nHost *\n" + "\n".join(common))
+
+    def description(self, limits: dict, **more) -> dict:
+        """The testbed's description: an inventory of all hosts."""
+        hosts = [{"ssh": host.name, "role": host.role} for host in self.testbed.hosts]
+        return description(limits, "ssh", ssh_config=str(self.config), hosts=hosts, **more)
+
+
+SLURM = """
+ClusterName=site
+SlurmctldHost={controller}
+SlurmUser={user}
+SlurmdUser={user}
+AuthType=auth/munge
+CredType=cred/munge
+StateSaveLocation=/tmp/slurmctld
+SlurmdSpoolDir=/tmp/slurmd
+SlurmctldPidFile=/tmp/slurmctld.pid
+SlurmdPidFile=/tmp/slurmd.pid
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+MpiDefault=none
+SchedulerParameters=sched_interval=1
+SlurmdParameters=config_overrides
+ReturnToService=2
+SlurmdTimeout=20
+KillWait=5
+{nodes}
+PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+"""
+
+
+class SlurmSite(Site):
+    """munged, slurmctld and a slurmd on every host; `job` is an allocation of all of them.
+
+    `commands` is a folder with Slurm's commands, as they are on the first host, where a job's program runs.
+    """
+
+    SERVERS = ("munged", "slurmctld", "slurmd", "srun")
+
+    def __init__(self, testbed: EmulatedTestbed, folder: Path) -> None:
+        super().__init__(testbed)
+        self.first, self.servers = testbed.hosts[0], []
+        self.commands, self.logs = folder / "bin", folder
+        self._configure()
+        self._start_munge()
+        for host in testbed.hosts:
+            self.as_root(host, "mkdir", "-p", "/tmp/slurmd", "/tmp/slurmctld")
+        self._start(self.first, "slurmctld", "-D")
+        for host in testbed.hosts:
+            self._start(host, "slurmd", "-D")
+        self._make_commands()
+        self.job = self._allocate()
+
+    def _configure(self) -> None:
+        nodes = "\n".join(f"NodeName={host.name} CPUs=2 RealMemory=1000 State=UNKNOWN" for host in self.testbed.hosts)
+        text = SLURM.format(controller=self.first.name, user=USER, nodes=nodes)
+        self.write(f"{self.folder}/slurm/slurm.conf", text.encode(), "644")
+        self.write(f"{self.folder}/slurm/cgroup.conf", b"CgroupPlugin=cgroup/v1\n", "644")
+        for host in self.testbed.hosts:
+            self.as_root(host, "mount", "--bind", f"{self.folder}/slurm", "/etc/slurm")
+
+    def _start_munge(self) -> None:
+        """One for all hosts: its socket is a file that they share."""
+        self.write(f"{self.folder}/munge/key", bytes(range(256)) * 4, "400")
+        self.testbed.inside(["mkdir", "-p", "/run/munge"]).check()
+        own = f"{self.folder}/munge"
+        self._start(
+            self.first, "munged", "--foreground", "--force", f"--key-file={own}/key", f"--log-file={own}/log",
+            f"--pid-file={own}/pid", f"--seed-file={own}/seed", "--num-threads=2",
+        )  # fmt: skip
+        self._until(lambda: self.testbed.inside(["test", "-S", "/run/munge/munge.socket.2"]).status == 0, "munged")
+
+    def _start(self, host: EmulatedHost, name: str, *arguments: str) -> None:
+        with (self.logs / f"{name}.{host.name}.log").open("wb") as log:
+            self.servers.append(subprocess.Popen(
+                self.as_user(host, [installed(name), *arguments]),
+                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+            ))  # fmt: skip
+
+    def _make_commands(self) -> None:
+        self.commands.mkdir()
+        for name in ("srun", "scontrol", "squeue", "scancel", "salloc", "sbatch", "sinfo"):
+            command = shlex.join(self.as_user(self.first, [installed(name)]))
+            (self.commands / name).write_text(f'#!/bin/sh\nexec {command} "$@"\n')
+            (self.commands / name).chmod(0o755)
+
+    def slurm(self, name: str, *arguments: str) -> subprocess.CompletedProcess:
+        return subprocess.run([self.commands / name, *arguments], capture_output=True, text=True, timeout=60)
+
+    def _allocate(self) -> str:
+        count = str(len(self.testbed.hosts))
+        said = ""
+
+        def granted() -> bool:
+            nonlocal said
+            done = self.slurm("salloc", "--no-shell", f"--nodes={count}", "--exclusive", "--immediate=5")
+            said = done.stderr
+            return done.returncode == 0
+
+        self._until(granted, "salloc")
+        return said.rsplit("job allocation", 1)[1].split()[0]
+
+    def _until(self, done, what: str, seconds: float = 30.0) -> None:
+        deadline = time.monotonic() + seconds
+        while not done():
+            if time.monotonic() > deadline:
+                logs = "\n".join(f"{log.name}: {log.read_text()[-600:]}" for log in sorted(self.logs.glob("*.log")))
+                raise TimeoutError(f"{what}: not within {seconds:.0f} s\n{logs}")
+            time.sleep(0.1)
+
+    def close(self) -> None:
+        for server in reversed(self.servers):
+            server.kill()
+            server.wait()
+        super().close()
