@@ -62,7 +62,9 @@ class Root:
         for certificate in AUTHORITIES.glob("*.crt"):
             (folder / AUTHORITIES.relative_to("/")).mkdir(parents=True, exist_ok=True)
             shutil.copy(certificate, folder / AUTHORITIES.relative_to("/"))
+        # As Apptainer does for every container.
         shutil.copy("/etc/resolv.conf", folder / "etc" / "resolv.conf")
+        shutil.copy("/etc/hosts", folder / "etc" / "hosts")
         return cls(folder)
 
     def put(self, source: Path, target: str) -> None:

@@ -37,7 +37,7 @@ def test_an_allocation_that_is_too_small(slurm_site, slurm_config):
 
 
 def test_the_look_before_names_a_sick_node(slurm_site, slurm_config, capfd):
-    SlurmTestbed(slurm_config, SMALL, SCALE).preflight()
+    SlurmTestbed.whole(slurm_config).preflight()
     assert " NO " not in capfd.readouterr().err
     sick = slurm_site.testbed.host("datanode2")
     slurm_site.hide(sick, "/usr/bin/java", b"", "644")

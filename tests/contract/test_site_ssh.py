@@ -54,7 +54,7 @@ def config(ssh_config):
 def test_good_hosts_pass_and_nothing_is_left(config, ssh_site, capfd):
     before = {host.name: runs_of(ssh_site, host.name) for host in ssh_site.testbed.hosts}
     begin = time.monotonic()
-    SshTestbed(config, SMALL, SCALE).preflight()
+    SshTestbed.whole(config).preflight()
     assert time.monotonic() - begin < preflight.ANSWER_S
     table = capfd.readouterr().err
     assert len(table.splitlines()) >= 7
@@ -187,6 +187,13 @@ def test_a_lost_connection_cleans_its_host_and_no_other(config, ssh_site, tmp_pa
         assert daemons[1].alive
         assert kept.run(["true"]).status == 0
     assert sleepers(ssh_site, "datanode2") == 0
+
+
+def test_a_host_that_is_lost_while_it_is_sampled_is_named(config):
+    with SshTestbed(config, {"namenode": 1, "datanode": 2}, SCALE) as testbed:
+        with pytest.raises(CommandFailed, match="sampling of datanode2: ended before the run"):
+            with testbed.sampler():
+                os.kill(testbed.host("datanode2").watcher.pid, signal.SIGKILL)
 
 
 def test_a_host_that_hears_nothing_cleans_up(config, ssh_site, tmp_path, monkeypatch):

@@ -12,6 +12,7 @@ import pytest
 
 from tests.conftest import descendants, still_alive
 from whitewire.errors import UserError
+from whitewire.monitor.samples import processor_ticks
 from whitewire.parsers import iperf3
 from whitewire.probes import iperf3 as probe
 from whitewire.testbed.base import FRAME_SHARE, CommandFailed, ProcessDied
@@ -186,14 +187,20 @@ def test_fabric_shapes_both_directions_and_counters_count(hosts, tmp_path, name,
     client, server = hosts.by_role("client")[0], hosts.by_role("datanode")[0]
     if way == "from a host":
         client, server = server, client
-    expected = fabric.rate * FRAME_SHARE
+    expected, starved = fabric.rate * FRAME_SHARE, True
     for _ in range(5):  # tests share the machine, and a busy one is too slow; bench/link_fidelity.py measures it
+        ticks, idle = processor_ticks()
         goodput, sent, received = one_second_of_iperf3(hosts, client, server, fabric, tmp_path / "server")
-        if goodput >= 0.97 * expected:
-            break
+        all_ticks, all_idle = processor_ticks()
+        assert goodput < 1.03 * expected
+        assert sent == pytest.approx(fabric.rate * 1e6 / 8, rel=0.03)
+        assert received == pytest.approx(sent, rel=0.01)
+        if goodput > 0.97 * expected:
+            return
+        starved = starved and (all_idle - idle) < 0.1 * (all_ticks - ticks)
+    if starved:
+        pytest.skip(f"{goodput:.0f} of {expected:.0f} Mbit/s, with no processor idle in five attempts")
     assert goodput == pytest.approx(expected, rel=0.03)
-    assert sent == pytest.approx(fabric.rate * 1e6 / 8, rel=0.03)
-    assert received == pytest.approx(sent, rel=0.01)
 
 
 def test_counters_name_every_host_and_grow(hosts):

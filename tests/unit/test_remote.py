@@ -520,7 +520,7 @@ def test_a_good_host_has_no_problem():
         (lambda: seen(java='java version "1.8.0_392"'), "Java 8, 17 is needed"),
         (lambda: seen(memory="MemTotal:       2097152 kB"), "2.0 GiB of memory, 8 needed"),
         (lambda: seen(missing="iperf3\ntimeout"), "no iperf3, timeout"),
-        (lambda: seen(folders="99 yes no /work\n99999999 yes yes /d"), "0.0 GiB free in /work, 1 needed"),
+        (lambda: seen(folders="99 yes no /work\n99999999 yes yes /d"), "0.0 GiB free in /work, 0.5 needed"),
         (lambda: seen(folders="99999999 no no /work\n99999999 yes yes /d"), "/work may not be written"),
         (lambda: seen(folders="99999999 yes yes /work\n99999999 yes no /d"), "/d is not there"),
         (lambda: seen(folders="99999999 yes yes /work\n1048576 yes yes /d"), "1.0 GiB free in /d, 10 needed"),

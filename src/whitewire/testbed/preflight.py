@@ -28,7 +28,7 @@ MOST_SKEW_S = 0.5
 LEAST_JAVA = 17
 FREE_GIB = 10.0
 """Free space that each data folder needs, where the description does not say."""
-WORK_GIB = 1.0
+WORK_GIB = 0.5
 """Free space for software, configuration and scratch files."""
 GIB = 2**30
 
@@ -310,6 +310,9 @@ def preflight(testbed: RemoteTestbed, output: TextIO) -> list[Report]:
     print(table(reports, needs), end="", file=output)
     wrong = {f"{r.place.name} ({r.place.target})": found for r in reports if (found := problems(r, needs))}
     if wrong:
-        named = "; ".join(f"{name}: {', '.join(found)}" for name, found in wrong.items())
+        alike: dict[str, list[str]] = {}
+        for name, found in wrong.items():
+            alike.setdefault(", ".join(found), []).append(name)
+        named = "; ".join(f"{', '.join(names)}: {why}" for why, names in alike.items())
         raise UserError(f"{testbed.source}: {len(wrong)} of {len(reports)} hosts cannot be used: {named}")
     return reports

@@ -203,9 +203,14 @@ class RemoteTestbed(Testbed):
         """Of all machines, each counted once."""
         return sum({host.boot_id: host.processors for host in self.hosts}.values())
 
+    @property
+    def reference(self) -> RemoteHost:
+        """The host whose clock tells the time of a run: the NameNode's, since its log says when things happened."""
+        return next(iter(self.by_role("namenode")), self.hosts[0])
+
     def now(self) -> float:
-        """Seconds since 1970 by the clock of the first host, whose log says when things happened."""
-        return time.time() + self.hosts[0].clock_offset()
+        """Seconds since 1970 by that clock."""
+        return time.time() + self.reference.clock_offset()
 
     # -- software and environment -------------------------------------------------------------------------
 

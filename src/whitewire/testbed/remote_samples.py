@@ -106,7 +106,7 @@ def busy_seconds(hosts: Mapping[str, Sequence[Row]], grid: Sequence[float]) -> l
 class RemoteSampler:
     """`with RemoteSampler(testbed) as sampler:` samples until the block ends; then `samples` holds all of it.
 
-    Times are those of the clock of the first host, whose log says when things happened.
+    Times are those of the clock of the testbed's reference host.
     """
 
     testbed: RemoteTestbed
@@ -116,23 +116,23 @@ class RemoteSampler:
 
     def __enter__(self) -> RemoteSampler:
         hosts = self.testbed.hosts
-        offsets = self.testbed.on_all(lambda host: host.clock_offset())
-        self._offsets = {host.name: offset - offsets[0] for host, offset in zip(hosts, offsets, strict=True)}
-        self._ahead = offsets[0]
+        offsets = dict(zip([host.name for host in hosts], self.testbed.on_all(RemoteHost.clock_offset), strict=True))
+        self._ahead = offsets[self.testbed.reference.name]
+        self._offsets = {name: offset - self._ahead for name, offset in offsets.items()}
         self._number = self.testbed.next_number()
         self._loops: dict[str, RemoteProcess] = {}
         try:
-            self._loops = dict(zip([host.name for host in hosts], self.testbed.on_all(self._start), strict=True))
+            self.testbed.on_all(self._start)
             self._wait_for_first()
         except BaseException:
             self._stop()
             raise
         return self
 
-    def _start(self, host: RemoteHost) -> RemoteProcess:
+    def _start(self, host: RemoteHost) -> None:
         argv = ["sh", "-c", shell.BEST_SHELL, "whitewire", shell.SAMPLE, "samples", host.interface]
         log = self.testbed.private / f"{host.name}.samples.{self._number}"
-        return host.start(argv, log, name=f"sampling of {host.name}")
+        self._loops[host.name] = host.start(argv, log, name=f"sampling of {host.name}")
 
     def _wait_for_first(self) -> None:
         deadline = time.monotonic() + START_S
@@ -152,7 +152,7 @@ class RemoteSampler:
         self._merge(said)
 
     def _wait_for_last(self, moment: float) -> None:
-        """Until each host has a sample after a moment (seconds since 1970, first host's clock)."""
+        """Until each host has a sample after a moment (seconds since 1970, reference clock)."""
         deadline = time.monotonic() + AFTER_S
         for name, loop in self._loops.items():
             while self._last(name) < moment:

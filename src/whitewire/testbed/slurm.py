@@ -58,6 +58,11 @@ class SlurmTestbed(RemoteTestbed):
         places = of_nodes(config, roles, nodes_of(job), source)
         super().__init__(config, [SlurmHost(place, layout, job) for place in places], layout, k, source)
 
+    @classmethod
+    def whole(cls, config: Mapping, source: str = "testbed") -> SlurmTestbed:
+        """All nodes of the job, whatever their roles will be."""
+        return cls(config, {"datanode": len(nodes_of(job_id(os.environ)))}, config.get("scale", 1), source)
+
 
 def job_id(environ: Mapping[str, str]) -> str:
     """The job that we are in. Raises UserError outside of one."""

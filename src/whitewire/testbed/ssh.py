@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from whitewire.testbed.base import CommandFailed
-from whitewire.testbed.inventory import Place, of_inventory
+from whitewire.testbed.inventory import Place, of_inventory, offered
 from whitewire.testbed.remote import RemoteTestbed
 from whitewire.testbed.remote_host import OPEN_S, Layout, RemoteHost, end_here, read_line
 
@@ -169,3 +169,8 @@ class SshTestbed(RemoteTestbed):
         file = os.path.expanduser(file) if file else None
         hosts = [SshHost(place, layout, file) for place in of_inventory(config, roles, source)]
         super().__init__(config, hosts, layout, k, source)
+
+    @classmethod
+    def whole(cls, config: Mapping, source: str = "testbed") -> SshTestbed:
+        """All machines of the inventory."""
+        return cls(config, offered(config), config.get("scale", 1), source)
