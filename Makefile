@@ -38,7 +38,7 @@ lint: setup ## style and boundaries
 	@exec scripts/lint
 
 doctor: setup ## what this machine can and cannot do
-	@exec whitewire doctor
+	@exec whitewire doctor $(if $(TESTBED),--testbed '$(TESTBED)')
 
 lab: setup ## a shell on the running testbed
 	@exec whitewire lab $(if $(TESTBED),--testbed '$(TESTBED)')

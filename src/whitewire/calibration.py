@@ -139,7 +139,7 @@ def probe_drives(testbed: Testbed, drive: Drive, bound: float, folder: Path, nod
         with ThreadPoolExecutor(3) as pool:
             rows += [row for found in pool.map(one, tests) for row in found]
     for host in testbed.by_role("datanode")[:nodes]:
-        host.run(["rm", "-rf", host.drive_root]).check()
+        host.clear_drives()
     return rows
 
 

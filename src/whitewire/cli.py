@@ -60,10 +60,15 @@ def render(args: argparse.Namespace) -> None:
 
 
 def doctor(args: argparse.Namespace) -> int:
-    """Say what this machine can and cannot do."""
+    """Say what this machine, or every host of a site, can and cannot do."""
+    from whitewire import testbeds
+    from whitewire.config import load_testbed, shown, testbed_path
     from whitewire.doctor import doctor
 
-    return doctor()
+    description = load_testbed(args.testbed) if args.testbed else {"kind": "emulated"}
+    if description["kind"] == "emulated":
+        return doctor()
+    return testbeds.look_at(description, shown(testbed_path(args.testbed)))
 
 
 def lab(args: argparse.Namespace) -> int | None:
@@ -117,7 +122,8 @@ def parser() -> argparse.ArgumentParser:
     sub = command(render, "--results")
     sub.add_argument("--paper", action="append", help="a paper, or index for the start page; may be repeated")
     sub.add_argument("--output", type=Path, help="the folder of the reports (default: reports/ of the results)")
-    command(doctor)
+    sub = command(doctor)
+    sub.add_argument("--testbed", default=None, help="a site's name: its hosts, all at once")
     sub = command(lab)
     sub.add_argument("--testbed", default=None)
     command(prepare)

@@ -282,7 +282,8 @@ def testbeds() -> list[str]:
 
 
 def _stems(folder: str) -> list[str]:
-    return sorted(p.stem for p in (root() / "config" / folder).glob("*.yaml"))
+    found = (path.stem for path in (root() / "config" / folder).glob("*.yaml"))
+    return sorted(name for name in found if not name.endswith(".example"))
 
 
 def paper_path(name: str) -> Path:

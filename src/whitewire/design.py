@@ -22,6 +22,7 @@ import numpy as np
 from whitewire.errors import UserError
 from whitewire.models import maxmin
 from whitewire.paper import Paper, cells_in, cells_of, tests_of
+from whitewire.workloads import hibench
 
 OVERHEAD_S = 0.8
 """Seconds that a run takes beside moving its data (clients start, fsck)."""
@@ -56,7 +57,10 @@ def scale_of(paper: Paper, experiment: str, effort: str, levels: Mapping[str, An
     slowed = testbed.get("scale")
     scale, spec = paper.raw["scale"], paper.experiments[experiment]
     parameters = paper.parameters(experiment, levels)
-    whole = parameters.get("size_bytes") or parameters["file_size_bytes"]
+    whole = _whole_bytes(spec["workload"], parameters)
+    if not whole:  # a workload that moves no data
+        divided = slowed or (spec.get("scale", scale)["k"] if testbed["kind"] == "emulated" else 1)
+        return Scale(divided, 1.0, int(parameters["block_size_bytes"]), 0)
     if testbed["kind"] != "emulated" and not slowed:
         share, block = testbed.get("data_fraction", {}).get(effort, 1.0), int(parameters["block_size_bytes"])
         size = int(whole) if share == 1 else min(int(whole), max(1, round(whole * share / block)) * block)
@@ -72,6 +76,14 @@ def scale_of(paper: Paper, experiment: str, effort: str, levels: Mapping[str, An
     blocks = parameters.get("file_blocks") or spec.get("file_blocks", scale["file_blocks"])[effort]
     size = int(blocks) * block
     return Scale(k, size / full, block, size)
+
+
+def _whole_bytes(workload: str, parameters: Mapping[str, Any]) -> float:
+    """Bytes of a run's file at full scale; of a program of HiBench those of its profile."""
+    if workload == "hibench" and "size_bytes" not in parameters:
+        program, profile = parameters["program"], parameters["profile"]
+        return hibench.file_bytes(program, profile) if program in hibench.MICRO else 1
+    return parameters.get("size_bytes") or parameters["file_size_bytes"]
 
 
 def blocks(paper: Paper, effort: str) -> list[str]:
@@ -163,6 +175,8 @@ def _row(
         # What the testbed's file sets on hosts and links; the bounds of validity may change without new runs.
         "testbed": {name: testbed[name] for name in DEFINING if name in testbed},
     }
+    if experiment["workload"] == "hibench" and "hibench" in testbed:
+        defines["made_by"] = "HiBench"  # a run of Hadoop's own jars is another run
     digest = hashlib.sha256(_key(defines).encode()).hexdigest()
     text = "-".join(re.sub(r"[^A-Za-z0-9.]+", "_", str(level)) for level in levels.values())
     stem = f"{experiment['id']}-{text}" if text else experiment["id"]
@@ -267,7 +281,8 @@ def expected_seconds(paper: Paper, row: Mapping[str, Any]) -> float:
     return put + OVERHEAD_S + REREPLICATE_S
 
 
-FLOORS_S = {"teragen": 8, "terasort": 12, "testdfsio": 15, "sort": 12, "wordcount": 12, "copy": 2, "read_loop": 3}
+FLOORS_S = {"teragen": 8, "terasort": 12, "testdfsio": 15, "sort": 12, "wordcount": 12, "copy": 2, "read_loop": 3,
+            "sleep": 8, "hibench": 20}  # fmt: skip
 """Seconds that a run of a workload takes beside moving its data, mostly starts of JVMs."""
 PASSES = {"teragen": 0, "terasort": 5, "testdfsio": 1, "sort": 5, "wordcount": 1, "copy": 0, "read_loop": 2}
 """How often a job's bytes go from or to drives beside being written as output: input, spills, merges, reads."""
@@ -278,8 +293,9 @@ def _job_seconds(paper: Paper, row: Mapping[str, Any], levels: Mapping[str, Any]
     experiment = paper.experiments[row["experiment"]]
     workers = int(levels.get("nodes", experiment["roles"].get("datanode", 1)))
     copies, outputs = parameters.get("replication", 1), parameters.get("output_replication", 1)
-    size = scale.file_bytes * (parameters.get("maps", 1) if row["workload"] == "testdfsio" else 1)
+    size = scale.file_bytes * _files(row["workload"], parameters)
     remote = 1 - 1 / workers
+    workload = hibench.NATIVE.get(parameters.get("program"), row["workload"])
     crossings = {
         "teragen": copies - 1,
         "terasort": remote + outputs - 1,
@@ -288,16 +304,22 @@ def _job_seconds(paper: Paper, row: Mapping[str, Any], levels: Mapping[str, Any]
         "wordcount": 0,
         "copy": 2 * workers,
         "read_loop": workers,
-    }[row["workload"]]
+    }.get(workload, 0)
     if paper.store(row["experiment"], levels)["kind"] == "cephfs":
-        workers, crossings = experiment["roles"].get("oss", 1), 2 + (row["workload"] == "sort")
+        workers, crossings = experiment["roles"].get("oss", 1), 2 + (workload == "sort")
     link = gbit_per_s(parameters["fabric"]) * 1e9 / 8 / scale.k
     seconds = size * crossings / workers / link
     if drive := experiment.get("hardware", {}).get("drive"):
         rate = drive["count"] * drive["rate_mb_per_s"] * 1e6 / scale.k
-        passes = PASSES[row["workload"]] + {"terasort": outputs, "copy": 2 * workers}.get(row["workload"], copies)
+        passes = PASSES.get(workload, 0) + {"terasort": outputs, "copy": 2 * workers}.get(workload, copies)
         seconds = max(seconds, size * passes / workers / rate)
     return FLOORS_S[row["workload"]] + OVERHEAD_S + seconds
+
+
+def _files(workload: str, parameters: Mapping[str, Any]) -> int:
+    if parameters.get("program") == "dfsioe":
+        return hibench.files(parameters["profile"])
+    return parameters.get("maps", 1) if workload == "testdfsio" else 1
 
 
 def total_seconds(paper: Paper, rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:

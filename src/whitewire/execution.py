@@ -113,7 +113,8 @@ def _put_all(stack: Stack, run: Run, files: list[str], settings: Mapping[str, An
     # A client that finds its last replica not yet reported waits 400 ms before it asks again, whatever the file's size:
     # a fixed time, which a short file must shorten likewise or it would weigh 1 / data fraction times too much.
     pause = max(1, round(COMPLETE_RETRY_MS * run.scale.data_fraction))
-    options = {"dfs.blocksize": run.scale.block_bytes, COMPLETE_RETRY: pause} | dict(settings)
+    options = {"dfs.blocksize": run.scale.block_bytes, COMPLETE_RETRY: pause}
+    options |= {"dfs.replication": run.parameters.get("replication", 3)} | dict(settings)
     return _put_together(stack, run.parameters["clients"], files, options, run.timeout)
 
 
@@ -253,7 +254,7 @@ def run_rereplicate(stack: Stack, run: Run) -> Result:
             raise RunFailed(f"hdfs dfs -setrep: status {outcome.status}: {outcome.output[:200]}")
         # Asked again and again; the NameNode's count of blocks in want leaves out those that are being copied.
         watch(stack, lambda: _all_have(_placement(stack)[0], replication), run.timeout)
-        return {"start": outcome.begin, "end": time.time(), "busy_clients": []}
+        return {"start": outcome.begin, "end": stack.testbed.now(), "busy_clients": []}
 
     result = observed(stack, run, act)
     placement, after = _placement(stack)

@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from whitewire.metrics import SEGMENT, TICKS, Samples, idle_shares, nearest
+from whitewire.parsers import hibench
 
 SHORT = 0.35
 """The processors are short in a second with a smaller idle share (Mininet-HiFi's bound)."""
@@ -28,10 +29,8 @@ def read_host_cpu(text: str) -> HostCpu:
 def of(record: Mapping, samples: Samples, cpu: HostCpu) -> Found:
     """Metric → (value as measured, unit) of a run of jobs."""
     found = _common(record, samples, cpu)
-    found |= {"copy": _copy, "read_loop": _read_loop, "testdfsio": _testdfsio}.get(record["workload"], _job)(
-        record, samples
-    )
-    return found
+    own = {"copy": _copy, "read_loop": _read_loop, "testdfsio": _testdfsio, "hibench": _hibench}
+    return found | own.get(record["workload"], _job)(record, samples)
 
 
 def _common(record: Mapping, samples: Samples, cpu: HostCpu) -> Found:
@@ -56,14 +55,23 @@ def _common(record: Mapping, samples: Samples, cpu: HostCpu) -> Found:
         "compute_share": (max(0.0, min(1.0, (short - floor) / net)), "1"),
         "cpu_idle_min": (min(share for _, share in shares), "1"),
         "cpu_idle_mean": (1 - busy / ticks, "1"),
-        "cpu_seconds_per_gb": (busy / TICKS / (user / 1e9), "s/GB"),
         "worker_cpu_cores": (sum(used) / len(used) / seconds, "cores"),
-        "worker_cpu_seconds_per_gb": (sum(used) / (user / 1e9), "s/GB"),
         "user_bytes": (user, "B"),
         "worker_wire_bytes": (wire, "B"),
-        "wire_per_user_byte": (wire / user, "1"),
         "tcp_retransmits": (record["tcp_retransmits"], "1"),
         "queue_drops": (record["queue_drops"], "1"),
+        **_per_byte(user, busy / TICKS, sum(used), wire),
+    }
+
+
+def _per_byte(user: float, cpu: float, worker_cpu: float, wire: float) -> Found:
+    """What is told per user byte; nothing for a job that moves none."""
+    if not user:
+        return {}
+    return {
+        "cpu_seconds_per_gb": (cpu / (user / 1e9), "s/GB"),
+        "worker_cpu_seconds_per_gb": (worker_cpu / (user / 1e9), "s/GB"),
+        "wire_per_user_byte": (wire / user, "1"),
     }
 
 
@@ -116,7 +124,10 @@ def _job(record: Mapping, samples: Samples) -> Found:
         "shuffle_share": (max(0.0, shuffle_end - maps_end) / net, "1"),
         "shuffle_bytes": (counters.get("REDUCE_SHUFFLE_BYTES", 0), "B"),
         "shuffle_wire_bytes": (crossing, "B"),
-        "wire_excess": (min(wire / least - 1, 0.0) + max(wire / most - 1, 0.0) if least else math.nan, "1"),
+        "wire_excess": (
+            min(wire / least - 1, 0.0) + max(wire / most - 1, 0.0) if least and record["user_bytes"] else math.nan,
+            "1",
+        ),
     }
     if reduces:
         found |= {
@@ -145,6 +156,11 @@ def crossing_bytes(record: Mapping, job: Mapping) -> tuple[float, float, float]:
     away = 1 - counters.get("DATA_LOCAL_MAPS", len(maps)) / max(1, len(maps))
     copied = counters.get("HDFS_BYTES_WRITTEN", 0) * max(0, record["output_replication"] - 1)
     return crossing, crossing + copied, crossing + copied + counters.get("HDFS_BYTES_READ", 0) * away
+
+
+def _hibench(record: Mapping, samples: Samples) -> Found:
+    """HiBench's own report, and of a program with one job what is told of any job."""
+    return hibench.metrics(record["reports"]) | (_job(record, samples) if len(record["jobs"]) == 1 else {})
 
 
 def _testdfsio(record: Mapping, samples: Samples) -> Found:

@@ -12,9 +12,10 @@ from whitewire.cluster import hdfs, yarn
 from whitewire.cluster.hadoop import Outcome
 from whitewire.cluster.stack import Stack
 from whitewire.execution import Result, Run, RunFailed, observed, source_files, watch
+from whitewire.hibench import version_of
 from whitewire.parsers import history
 from whitewire.parsers import testdfsio as testdfsio_parser
-from whitewire.workloads import copy, read_loop, sort, terasort, testdfsio, wordcount
+from whitewire.workloads import copy, read_loop, sleep, sort, terasort, testdfsio, wordcount
 
 OUTPUT = "/output"
 """Where a run's results go; emptied before each run."""
@@ -25,7 +26,7 @@ TINY_ROWS = 50
 """Rows a map task of a job that is run for its floor."""
 
 
-def _at_ease(stack: Stack) -> None:
+def at_ease(stack: Stack) -> None:
     """For everything that is not measured: the fastest fabric, and drives that hold nothing up."""
     stack.testbed.fabric(stack.testbed.fastest())
     stack.ease(True)
@@ -35,7 +36,7 @@ def _mounted(run: Run) -> bool:
     return run.store["kind"] == "cephfs"
 
 
-def _options(stack: Stack, run: Run) -> dict[str, object]:
+def options_of(stack: Stack, run: Run) -> dict[str, object]:
     """Settings of every job of a run: the job's file system, blocks, replicas, memory."""
     own: dict[str, object] = {
         "dfs.blocksize": run.scale.block_bytes,
@@ -105,7 +106,12 @@ def _job(stack: Stack, run: Run, tool: str, arguments: list[str], what: str, kep
     ids = yarn.job_ids(outcome.output)
     if not ids:
         raise RunFailed(f"{what}: it submitted no job")
-    answers = stack.yarn.history(ids[-1])
+    return finished(stack, ids[-1], what, kept)
+
+
+def finished(stack: Stack, number: str, what: str, kept: dict[str, str]) -> dict[str, Any]:
+    """What the history server says of a job that has ended. Raises RunFailed for a job that failed."""
+    answers = stack.yarn.history(number)
     kept[f"{what}-history.json"] = json.dumps(answers) + "\n"
     job = history.job(answers)
     failed = [task for task in job["tasks"] if task["state"] != "SUCCEEDED"]
@@ -114,7 +120,7 @@ def _job(stack: Stack, run: Run, tool: str, arguments: list[str], what: str, kep
     return {"name": what, **job}
 
 
-def _record(stack: Stack, run: Run, act: Callable[[dict[str, str]], list[dict[str, Any]]], user_bytes: int) -> Result:
+def record_of(stack: Stack, run: Run, act: Callable[[dict[str, str]], list[dict[str, Any]]], user_bytes: int) -> Result:
     """Do the jobs of a run between two readings of all counters."""
     kept: dict[str, str] = {}
 
@@ -132,6 +138,7 @@ def _record(stack: Stack, run: Run, act: Callable[[dict[str, str]], list[dict[st
         "output_replication": 1 if _mounted(run) else outputs,
         "workers": workers,
         "busy_clients": [],
+        "made_by": f"Hadoop {version_of(stack.hdfs.installation.jars)}",
         "cpu": run.cpu,
         "floors": {name: value for name, value in floors.items() if name != "wire"},
         "floor_wire": floors.get("wire", 0.0),
@@ -145,7 +152,7 @@ def _input(stack: Stack, run: Run, kind: str, make: Callable[[str], tuple[str, l
     path = _path(stack, run, f"/input/{identity}")
     key = (run.store["kind"], json.dumps(run.store, sort_keys=True) if _mounted(run) else "", path)
     if key not in stack.made:
-        _at_ease(stack)
+        at_ease(stack)
         _remove(stack, run, f"/input/{identity}")
         tool, arguments = make(path)
         _tool(stack, run, tool, arguments, f"input of {kind}")
@@ -160,16 +167,16 @@ def run_teragen(stack: Stack, run: Run) -> Result:
 
     def act(kept: dict[str, str]) -> list[dict[str, Any]]:
         target = _path(stack, run, f"{OUTPUT}/rows")
-        arguments = terasort.generate(rows, target, run.parameters["maps"], _options(stack, run))
+        arguments = terasort.generate(rows, target, run.parameters["maps"], options_of(stack, run))
         return [_job(stack, run, terasort.GENERATE, arguments, "teragen", kept)]
 
-    return _record(stack, run, act, rows * terasort.ROW_BYTES)
+    return record_of(stack, run, act, rows * terasort.ROW_BYTES)
 
 
 def run_terasort(stack: Stack, run: Run) -> Result:
     """TeraSort, then TeraValidate of its output. Raises RunFailed when a job failed or a row is out of order."""
     _begin(stack, run)
-    rows, options = run.scale.file_bytes // terasort.ROW_BYTES, _options(stack, run)
+    rows, options = run.scale.file_bytes // terasort.ROW_BYTES, options_of(stack, run)
     source = _input(stack, run, "rows", lambda path: (
         terasort.GENERATE, terasort.generate(rows, path, _generators(run), options)))  # fmt: skip
     target = _path(stack, run, f"{OUTPUT}/sorted")
@@ -179,8 +186,8 @@ def run_terasort(stack: Stack, run: Run) -> Result:
         arguments = terasort.sort(source, target, run.parameters["reduces"], options | own)
         return [_job(stack, run, terasort.SORT, arguments, "terasort", kept)]
 
-    result = _record(stack, run, act, rows * terasort.ROW_BYTES)
-    _at_ease(stack)
+    result = record_of(stack, run, act, rows * terasort.ROW_BYTES)
+    at_ease(stack)
     _validate(stack, run, target)
     return result
 
@@ -195,7 +202,7 @@ def _validate(stack: Stack, run: Run, sorted_rows: str) -> None:
     """TeraValidate in the client's own JVM: it is a check and not measured."""
     report = _path(stack, run, f"{OUTPUT}/report")
     folder = f"{stack.testbed.by_role('client')[0].scratch}/local"
-    options = _options(stack, run) | {"mapreduce.framework.name": "local", "mapreduce.cluster.local.dir": folder}
+    options = options_of(stack, run) | {"mapreduce.framework.name": "local", "mapreduce.cluster.local.dir": folder}
     _tool(stack, run, terasort.VALIDATE, terasort.validate(sorted_rows, report, options), "teravalidate")
     shown = stack.clients[0].run(hdfs.FS_SHELL, ["-cat", f"{yarn.VIEW}{report.lstrip('/')}/part-r-00000"])
     found = [line for line in shown.output.splitlines() if line.split("\t")[0] in ("error", "checksum")]
@@ -207,7 +214,7 @@ def run_testdfsio(stack: Stack, run: Run) -> Result:
     """TestDFSIO write, then read of the same files with cold clients. Raises RunFailed when a job failed."""
     _begin(stack, run, testdfsio.FOLDER)
     files, size = run.parameters["maps"], run.scale.file_bytes
-    options = _options(stack, run) | {"test.build.data": _path(stack, run, testdfsio.FOLDER)}
+    options = options_of(stack, run) | {"test.build.data": _path(stack, run, testdfsio.FOLDER)}
 
     def one(operation: str, kept: dict[str, str]) -> dict[str, Any]:
         arguments = getattr(testdfsio, operation)(files, size, options)
@@ -224,7 +231,7 @@ def run_testdfsio(stack: Stack, run: Run) -> Result:
             stack.mounted.remount()
         return [write, one("read", kept)]
 
-    result = _record(stack, run, act, files * size)
+    result = record_of(stack, run, act, files * size)
     for job in result.record["jobs"]:
         if int(job["testdfsio"]["size"]) != files * size:
             raise RunFailed(f"{job['name']}: {job['testdfsio']['size']:.0f} bytes, expected {files * size}")
@@ -248,7 +255,7 @@ def _two_steps(stack: Stack, run: Run, kind: str, write, tool: str, measured) ->
     _begin(stack, run)
     # The writers end a file with the record that passes its size: room for one more keeps a file one block.
     block = math.ceil((run.scale.block_bytes * 1.1 + 65536) / 512) * 512
-    options = _options(stack, run) | {"dfs.blocksize": block, "fs.local.block.size": block}
+    options = options_of(stack, run) | {"dfs.blocksize": block, "fs.local.block.size": block}
     size, files = run.scale.file_bytes, math.ceil(run.scale.file_bytes / run.scale.block_bytes)
     source = _input(stack, run, kind, lambda path: (tool, write(path, size, files, options)))
 
@@ -256,7 +263,19 @@ def _two_steps(stack: Stack, run: Run, kind: str, write, tool: str, measured) ->
         program, arguments = measured(source, _path(stack, run, f"{OUTPUT}/result"), options)
         return [_job(stack, run, program, arguments, run.row["workload"], kept)]
 
-    return _record(stack, run, act, size)
+    return record_of(stack, run, act, size)
+
+
+def run_sleep(stack: Stack, run: Run) -> Result:
+    """SleepJob: tasks that only wait. Raises RunFailed when the job failed."""
+    options = options_of(stack, run)
+
+    def act(kept: dict[str, str]) -> list[dict[str, Any]]:
+        parameters = run.parameters
+        arguments = sleep.sleep(parameters["maps"], parameters["reduces"], parameters["map_ms"], settings=options)
+        return [_job(stack, run, sleep.TOOL, arguments, "sleep", kept)]
+
+    return record_of(stack, run, act, 0)
 
 
 def run_copy(stack: Stack, run: Run) -> Result:
@@ -266,7 +285,7 @@ def run_copy(stack: Stack, run: Run) -> Result:
     local = f"{client.drive(1)}/source"
     client.run(["mkdir", "-p", client.drive(1)]).check()
     client.run(["cp", source_files(stack.testbed, run.scale.file_bytes, 1)[0], local]).check()
-    options = _options(stack, run)
+    options = options_of(stack, run)
     target = _path(stack, run, f"{OUTPUT}/copy")
     if not _mounted(run):
         stack.hdfs.shell("-mkdir", "-p", OUTPUT)
@@ -283,7 +302,7 @@ def run_copy(stack: Stack, run: Run) -> Result:
             done.append({"name": name, "submit": outcome.begin, "end": outcome.end, "tasks": [], "counters": {}})
         return done
 
-    result = _record(stack, run, act, run.scale.file_bytes)
+    result = record_of(stack, run, act, run.scale.file_bytes)
     same = client.run(["cmp", local, f"{local}.back"])
     client.run(["rm", "-f", f"{local}.back"]).check()
     if same.status != 0:
@@ -295,7 +314,7 @@ def run_read_loop(stack: Stack, run: Run) -> Result:
     """One file of HDFS read by TestDFSIO's loops, old and present. Raises RunFailed when a read failed."""
     _begin(stack, run)
     stack.hdfs.shell("-mkdir", "-p", OUTPUT)
-    _at_ease(stack)
+    at_ease(stack)
     (local,) = source_files(stack.testbed, run.scale.file_bytes, 1)
     options = {"dfs.blocksize": run.scale.block_bytes, "dfs.replication": run.parameters.get("replication", 1)}
     _tool(stack, run, hdfs.FS_SHELL, copy.copy_in(f"file://{local}", f"{OUTPUT}/file", options), "read_loop input")
@@ -314,7 +333,7 @@ def run_read_loop(stack: Stack, run: Run) -> Result:
             )
         return done
 
-    return _record(stack, run, act, run.scale.file_bytes)
+    return record_of(stack, run, act, run.scale.file_bytes)
 
 
 WORKLOADS = {
@@ -323,6 +342,7 @@ WORKLOADS = {
     "testdfsio": run_testdfsio,
     "sort": run_sort,
     "wordcount": run_wordcount,
+    "sleep": run_sleep,
     "copy": run_copy,
     "read_loop": run_read_loop,
 }
@@ -332,7 +352,7 @@ FLOORED = ("teragen", "terasort", "testdfsio", "sort", "wordcount")
 def floor_key(run: Run) -> tuple[Any, ...]:
     """What jobs must have in common to have the same floor: kind, file system, number of tasks."""
     tasks = math.ceil(run.scale.file_bytes / run.scale.block_bytes), run.parameters.get("reduces", 1)
-    return run.row["workload"], run.store["kind"], run.parameters.get("maps", 1), *tasks
+    return run.parameters.get("program", run.row["workload"]), run.store["kind"], run.parameters.get("maps", 1), *tasks
 
 
 def tiny(run: Run) -> Run:

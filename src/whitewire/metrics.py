@@ -178,7 +178,8 @@ def full_scale(metric: str, value: float, unit: str, workload: str, k: float, da
 
     None where nothing scales.
     """
-    if metric in WALL or (workload not in OF and metric in ("completion_time", "throughput", "cpu_seconds_per_gb")):
+    wall = metric in WALL or metric.endswith(("report_time", "report_throughput"))
+    if wall or (workload not in OF and metric in ("completion_time", "throughput", "cpu_seconds_per_gb")):
         return None
     kind = SCALES.get(unit, (None,))[0]
     factor = {"rate": k, "time": 1 / data_fraction, "size": k / data_fraction}.get(kind)

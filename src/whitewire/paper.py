@@ -14,10 +14,11 @@ import simpleeval
 
 from whitewire.config import load_yaml, shown, suggestion, validate
 from whitewire.errors import UserError
+from whitewire.workloads import hibench
 
 FUNCTIONS = {"max": max, "min": min, "abs": abs, "round": round}
 STRUCTURAL = {"fabric", "clients", "puts_per_client", "settings", "switch_buffer_kib", "file_blocks", "store", "nodes",
-              "offloads", "splits"}  # fmt: skip
+              "offloads", "splits", "program", "profile"}  # fmt: skip
 """Factors that need no parameter or hardware entry of their name."""
 
 
@@ -202,6 +203,9 @@ def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fab
         _check_levels(paper, f"{key}.only", experiment, cell, whole=False)
     for cell in experiment.get("smoke_cells", []):
         _check_levels(paper, f"{key}.smoke_cells", experiment, cell, whole=True)
+    if experiment["workload"] == "hibench":
+        _check_hibench(paper, key, experiment)
+        return
     size = "file_size_bytes" if experiment["workload"] in ("hdfs_put", "rereplicate") else "size_bytes"
     if size not in parameters:
         raise _fault(paper, f"{key}.parameters", sorted(parameters), f"{size} among them", parameters)
@@ -211,6 +215,20 @@ def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fab
         raise _fault(paper, "scale.file_blocks", None, f"blocks of a file by effort, for {experiment['id']}")
     if experiment.get("whole_file") and "file_blocks" in experiment:
         raise _fault(paper, f"{key}.file_blocks", experiment["file_blocks"], "nothing beside whole_file")
+
+
+def _check_hibench(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:
+    """What its program is, only the testbed's own tree may know; its profiles are HiBench's."""
+    factors, parameters = experiment["factors"], experiment["parameters"]
+    for name in ("program", "profile", "maps", "reduces", "block_size_bytes"):
+        if name not in parameters and name not in factors:
+            raise _fault(paper, f"{key}.parameters", sorted(parameters), f"{name} among them", parameters)
+    for profile in [*factors.get("profile", []), *([parameters["profile"]] if "profile" in parameters else [])]:
+        if profile not in hibench.PROFILES:
+            expected = f"one of {', '.join(hibench.PROFILES)}"
+            raise _fault(paper, f"{key}.parameters.profile", profile, expected, hibench.PROFILES)
+    if "scale" not in experiment:
+        raise _fault(paper, f"{key}.scale", None, "k, bytes and splits for this workload")
 
 
 def _check_levels(

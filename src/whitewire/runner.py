@@ -6,7 +6,7 @@ import contextlib
 import fcntl
 import json
 import time
-from collections import Counter, deque
+from collections import ChainMap, Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +18,7 @@ from whitewire import (
     config,
     design,
     execution,
+    hibench_runs,
     job_metrics,
     jobs,
     metrics,
@@ -43,6 +44,8 @@ from whitewire.paper import Paper, load_paper
 from whitewire.progress import Progress
 from whitewire.testbed.base import Testbed
 
+JOBS = ChainMap(jobs.WORKLOADS, hibench_runs.WORKLOADS)
+"""Workloads that need YARN."""
 FLOOR_RUNS, SMOKE_ATTEMPTS = 2, 2
 """Runs that a job's floor is taken from (one at smoke effort), and attempts at a run at smoke effort."""
 WARM_UP_GIB = 1.0
@@ -71,7 +74,9 @@ def measure(paper: str, testbed: str, design_path: Path, block: str, output: Pat
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise UserError(f"{config.shown(folder)}: another process measures this block now") from None
-        Block(loaded, settings, block, sorted(rows, key=lambda row: row["order"]), folder).measure()
+        made = Block(loaded, settings, block, sorted(rows, key=lambda row: row["order"]), folder)
+        made.source = config.shown(config.testbed_path(testbed))
+        made.measure()
 
 
 class Block:
@@ -80,6 +85,8 @@ class Block:
     def __init__(self, paper: Paper, testbed: Mapping, name: str, rows: Sequence[Mapping], folder: Path) -> None:
         self.paper, self.config, self.name, self.rows = paper, testbed, name, rows
         self.effort = name.rsplit("-", 1)[0]
+        self.source = "testbed"
+        """What messages call the testbed's description."""
         self.journal = Journal(folder)
         self.given_up: list[str] = []
         self.unavailable: dict[str, str] = {}
@@ -146,7 +153,7 @@ class Block:
         stores = {run.store["kind"] for run in runs}
         if "cephfs" not in stores:
             roles = {role: count for role, count in roles.items() if role not in ("mds", "oss")}
-        testbed = testbeds.open_testbed(self.config, roles, k)
+        testbed = testbeds.open_testbed(self.config, roles, k, self.source)
         if not testbed.emulated and number == 0:
             testbed.preflight()
         with testbed:
@@ -158,6 +165,8 @@ class Block:
                 self._probe_site(testbed, progress, place)
             testbed.warm_memory(WARM_UP_GIB)
             stack = self._stack(testbed, drive, runs)
+            wanted = [run for run in runs if run.row["workload"] == "hibench"]
+            stack.hibench = hibench_runs.bench_of(testbed, self.config.get("hibench"), wanted, stack.logs)
             try:
                 self._start(stack)
                 times = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in stack.start_seconds.items())
@@ -193,7 +202,7 @@ class Block:
     def _stack(self, testbed: Testbed, drive: Drive, runs: Sequence[Run]) -> Stack:
         first, logs = runs[0], self.journal.folder / "logs"
         values = hdfs.settings(testbed, first.scale.block_bytes, first.parameters.get("replication", 1), PACKET)
-        jobs_wanted = any(run.row["workload"] in jobs.WORKLOADS for run in runs)
+        jobs_wanted = any(run.row["workload"] in JOBS for run in runs)
         installation = testbeds.installation(testbed)
         mounts = any(run.store["kind"] == "cephfs" for run in runs)
         above = self._mounted(testbed, drive, logs) if mounts else None
@@ -225,7 +234,7 @@ class Block:
         rows = calibration.probe_drives(testbed, drive, limits["drive_error"], folder) if drive.limits else []
         rows += calibration.probe_links(testbed, grid, streams=probes["streams"], every_pair=thorough, **common)
         others = [name for name in used if name not in grid]
-        ring = any(run.row["workload"] in jobs.WORKLOADS for run in runs)
+        ring = any(run.row["workload"] in JOBS for run in runs)
         first = probes["streams"][:1]
         rows += calibration.probe_links(testbed, others, streams=first, every_pair=False, ring=ring, **common)
         calibration.write(folder, rows)
@@ -249,7 +258,7 @@ class Block:
         return 1 if testbeds.emulated(self.config) else len(testbed.hosts)
 
     def _places(self, testbed: Testbed) -> list[storage.Place]:
-        where, found = "testbed", []
+        where, found = self.source, []
         for host in testbed.by_role("datanode"):
             found += storage.places(host, self.config["data"], "drive", f"{where}: data", inside=host.drive)
             found += storage.places(host, self.config.get("devices", []), "drive", f"{where}: devices")
@@ -278,7 +287,7 @@ class Block:
                 "memory_mib": _memory_mib(stack),
             },
             "limits": self.config["limits"],
-            "switch": self.config["switch"],
+            "switch": self.config.get("switch", {}),
         }
         self._fresh("environment", ".json").write_text(json.dumps(record, indent=1, default=str) + "\n")
 
@@ -308,7 +317,7 @@ class Block:
 
         It does not shrink with the data, so it is measured beside the runs and told apart from them.
         """
-        kinds = {jobs.floor_key(run): run for run in runs if run.row["workload"] in jobs.FLOORED}
+        kinds = {jobs.floor_key(run): run for run in runs if _floored(run, stack)}
         fastest = stack.testbed.fastest()
         count = 1 if self.effort == "smoke" else FLOOR_RUNS
         for key, run in kinds.items():
@@ -317,7 +326,7 @@ class Block:
             progress.say(f"the floor of {' '.join(map(str, key))}")
             small = replace(jobs.tiny(run), parameters={**run.parameters, "fabric": fastest}, levels={})
             try:
-                found = [jobs.WORKLOADS[run.row["workload"]](stack, small).record for _ in range(count)]
+                found = [JOBS[run.row["workload"]](stack, small).record for _ in range(count)]
             except FAILURES as failure:
                 raise UserError(f"floor of {run.row['workload']}: {_line(failure)}; logs: {stack.logs}") from None
             stack.floors[key] = {
@@ -387,8 +396,14 @@ class Block:
         return why, failed
 
 
+def _floored(run: Run, stack: Stack) -> bool:
+    if run.row["workload"] == "hibench":
+        return hibench_runs.floored(run, stack.hibench is not None)
+    return run.row["workload"] in jobs.FLOORED
+
+
 def _workload(run: Run) -> Callable[[Stack, Run], Result]:
-    return (execution.WORKLOADS | jobs.WORKLOADS)[run.row["workload"]]
+    return (execution.WORKLOADS | JOBS)[run.row["workload"]]
 
 
 def _memory_mib(stack: Stack) -> float:

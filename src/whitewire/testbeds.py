@@ -10,15 +10,24 @@ from whitewire.testbed.base import Testbed
 from whitewire.testbed.emulated import EmulatedTestbed
 
 
-def open_testbed(config: Mapping, roles: Mapping[str, int], k: float) -> Testbed:
-    """The testbed that a description asks for, to be used as a context manager."""
+def open_testbed(config: Mapping, roles: Mapping[str, int], k: float, source: str = "testbed") -> Testbed:
+    """The testbed that a description asks for, to be used as a context manager; messages call that `source`."""
     kind = config["kind"]
     if kind == "emulated":
         return EmulatedTestbed(config, roles, k, software.binds())
     from whitewire.testbed.slurm import SlurmTestbed
     from whitewire.testbed.ssh import SshTestbed
 
-    return {"ssh": SshTestbed, "slurm": SlurmTestbed}[kind](config, roles, k)
+    return {"ssh": SshTestbed, "slurm": SlurmTestbed}[kind](config, roles, config.get("scale", 1), source)
+
+
+def look_at(config: Mapping, source: str) -> int:
+    """Print a table of all hosts of a site. Raises UserError, naming them, when some cannot be used."""
+    from whitewire.testbed.slurm import SlurmTestbed
+    from whitewire.testbed.ssh import SshTestbed
+
+    {"ssh": SshTestbed, "slurm": SlurmTestbed}[config["kind"]].whole(config, source).preflight()
+    return 0
 
 
 def installation(testbed: Testbed) -> Installation:

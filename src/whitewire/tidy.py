@@ -14,7 +14,7 @@ from whitewire.errors import UserError
 from whitewire.journal import read_runs
 from whitewire.paper import Paper, load_paper
 
-RUN = ("run_id", "attempt", "block", "order", "experiment", "replicate")
+RUN = ("run_id", "attempt", "block", "order", "experiment", "replicate", "made_by")
 MEASURED = ("metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid", "why_invalid")
 TABLES: dict[str, tuple[str, ...]] = {
     "series.csv.gz": ("run_id", "time", "host", "series", "value", "unit"),
@@ -66,6 +66,7 @@ DESCRIPTIONS = {
     "block_bytes": "bytes of one call",
     "why": "why there is no value",
     "problem": "why there is no value",
+    "made_by": "what made the run's jobs and its release: HiBench or Hadoop; empty where nothing did",
     "value": "as measured on the testbed, in the unit beside it",
     "full_scale_value": "rates × k, times ÷ data fraction, bytes × k ÷ data fraction; empty where nothing scales",
     "time": "seconds since the run's start",

@@ -26,7 +26,7 @@ BLOCK = 1 << 20
 def site(can_emulate, tmp_path_factory):
     """Hosts with a running HDFS and YARN, a user's file in it, and the folder of its configuration."""
     description = copy.deepcopy(config.load_testbed("emulated"))
-    description["memory"]["storage_gib"] = 1
+    description["memory"]["storage_gib"] = 2
     logs = tmp_path_factory.mktemp("site")
     with EmulatedTestbed(description, ROLES, 100, software.binds()) as testbed:
         testbed.fabric("10gbe")

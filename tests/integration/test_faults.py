@@ -61,6 +61,7 @@ def recovered(block: Block) -> bool:
     return {record["run_id"] for _, record in records(block)} == {row["run_id"] for row in block.rows}
 
 
+@pytest.mark.slow
 def test_a_silent_history_server(can_emulate, tmp_path, monkeypatch):
     block = small_block(tmp_path / "smoke-1", ("testdfsio",))
     ask = Yarn.history
@@ -72,10 +73,11 @@ def test_a_silent_history_server(can_emulate, tmp_path, monkeypatch):
     assert recovered(block)
 
 
+@pytest.mark.slow
 def test_full_drives(can_emulate, tmp_path, monkeypatch):
     """All drives lie in the sandbox's memory, which something else fills up to the last block."""
     block = small_block(tmp_path / "smoke-1", ("testdfsio",))
-    block.config = block.config | {"memory": block.config["memory"] | {"storage_gib": 1}}
+    block.config = block.config | {"memory": block.config["memory"] | {"storage_gib": 2}}
     filled = []
 
     def fill(stack):

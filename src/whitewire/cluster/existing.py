@@ -33,6 +33,18 @@ def around(original: str, values: Mapping[str, object]) -> bytes:
     )
 
 
+def view_of(folder: str, places: Mapping[str, str]) -> dict[str, str]:
+    """Settings with which clients and jobs see `folder` as their root, and the site's places for jobs below /site.
+
+    A job takes its files from its own file system only, so those places too have names in the view.
+    """
+    table = "fs.viewfs.mounttable.whitewire"
+    found = {"fs.defaultFS": VIEW, f"{table}.linkFallback": f"{folder}/"}
+    for number, (key, place) in enumerate(places.items(), start=1):
+        found |= {f"{table}.link./site/{number}": place, key: f"{VIEW}site/{number}"}
+    return found
+
+
 class Existing:
     """HDFS and YARN of a site, as clients see them. It has the parts of Hdfs and Yarn that workloads use.
 
@@ -64,10 +76,10 @@ class Existing:
             raise UserError(f"{self.site}: fs.defaultFS: found {root!r}, expected hdfs://…")
         self.history_address = self._configured(hosts[0], HISTORY_KEY)
         self.folder = f"{root}{self.base}/whitewire-{uuid.uuid4().hex[:12]}"
-        places = {key: f"{root}{self._configured(hosts[0], key)}" for key in FOLDERS_OF_JOBS}
+        places = {key: self._configured(hosts[0], key) for key in FOLDERS_OF_JOBS}
+        places = {key: place if "://" in place else f"{root}{place}" for key, place in places.items()}
         self.values = {"fs.defaultFS": root, HISTORY_KEY: self.history_address, "folder": self.folder, **places}
-        view = {"fs.defaultFS": VIEW, "fs.viewfs.mounttable.whitewire.linkFallback": f"{self.folder}/"}
-        self._own = view | places
+        self._own = view_of(self.folder, places)
         for host in hosts:
             self._configure(host)
         self.clients = [Resident(host, self.installation, self.logs / f"{host.name}.log") for host in hosts]

@@ -135,7 +135,7 @@ class Hdfs:
 
     def _start_datanode(self, host: Host) -> None:
         drives = [host.drive(number) for number in range(1, self.drive.count + 1)]
-        host.run(["rm", "-rf", host.drive_root]).check()
+        host.clear_drives()
         host.run(["mkdir", "-p", *drives]).check()
         properties = {"whitewire.drives": ",".join(f"file://{folder}" for folder in drives), **whereabouts(host)}
         argv = self.installation.argv(DATANODE, 160, properties, class_list=self._list("datanode"))

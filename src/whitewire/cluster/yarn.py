@@ -24,8 +24,9 @@ HISTORY_PORT = 19888
 VIEW, MOUNTED = "viewfs://whitewire/", "/mounted"
 """The file system that jobs take as theirs (fs.defaultFS), and its folder that is a mounted file system."""
 INHERITED = ("JAVA_HOME", "LD_PRELOAD", "WHITEWIRE_DRIVES", "WHITEWIRE_DRIVE_RATE", "WHITEWIRE_DRIVE_ACCESS",
-             "WHITEWIRE_DRIVE_CHUNK", "WHITEWIRE_DRIVE_CACHE")  # fmt: skip
-"""What containers inherit of their NodeManager's environment: the drive model holds their files too."""
+             "WHITEWIRE_DRIVE_CHUNK", "WHITEWIRE_DRIVE_CACHE", "WHITEWIRE_RUN")  # fmt: skip
+"""What containers inherit of their NodeManager's environment: the drive model holds their files too, and a site's hosts
+know by it what belongs to the run."""
 
 CAPACITY = {
     "yarn.scheduler.capacity.root.queues": "default",
@@ -91,10 +92,11 @@ def settings(testbed: Testbed, configuration: str, mount: str = "/tmp") -> dict[
         "fs.viewfs.mounttable.whitewire.linkFallback": f"{below}/",
         "fs.viewfs.mounttable.whitewire.link./jobs": f"file://{testbed.shared}" if testbed.shared else f"{below}/jobs",
         f"fs.viewfs.mounttable.whitewire.link.{MOUNTED}": f"file://{mount}",
-        "mapreduce.jobhistory.done-dir": "/jobs/done",
-        "mapreduce.jobhistory.intermediate-done-dir": "/jobs/ended",
+        # With the view's name: a plain path would be taken as one of HDFS.
+        "mapreduce.jobhistory.done-dir": f"{VIEW}jobs/done",
+        "mapreduce.jobhistory.intermediate-done-dir": f"{VIEW}jobs/ended",
         "mapreduce.jobhistory.move.interval-ms": 500,
-        "yarn.app.mapreduce.am.staging-dir": "/jobs/staging",
+        "yarn.app.mapreduce.am.staging-dir": f"{VIEW}jobs/staging",
         "yarn.app.mapreduce.am.resource.mb": memory.am_mib,
         "mapreduce.map.memory.mb": memory.task_mib,
         "mapreduce.reduce.memory.mb": memory.task_mib,

@@ -192,6 +192,7 @@ def capture(testbed: Testbed, hadoop_jars: list[str]) -> dict[str, object]:
         "tcp": hosts,
         "link": testbed.by_role("client")[0].run(["tc", "-d", "qdisc", "show", "dev", "eth0"]).stdout.decode(),
         "offloads": testbed.by_role("client")[0].run(["ethtool", "-k", "eth0"]).stdout.decode(),
+        "machines": testbed.describe(),
     }  # fmt: skip
 
 

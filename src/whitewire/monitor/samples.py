@@ -6,6 +6,7 @@ import csv
 import io
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -97,4 +98,5 @@ def host_cpu_to_csv(samples: list[tuple[float, dict[str, float]]]) -> str:
 
 def cpu_seconds(processes: dict[str, Process]) -> dict[str, float]:
     """CPU seconds used so far by each host's process."""
-    return {name: process.cpu_seconds() for name, process in processes.items()}
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        return dict(zip(processes, pool.map(lambda process: process.cpu_seconds(), processes.values()), strict=True))

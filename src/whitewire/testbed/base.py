@@ -180,6 +180,10 @@ class Host(ABC):
     def get(self, path: str) -> bytes:
         """Read a file of the host."""
 
+    def clear_drives(self) -> None:
+        """Remove all that a cluster wrote to the host's drives."""
+        self.run(["rm", "-rf", self.drive_root]).check()
+
     @property
     @abstractmethod
     def drive_root(self) -> str:
@@ -253,6 +257,14 @@ class Testbed(ABC):
     @abstractmethod
     def offloads(self, on: bool) -> None:
         """Switch the segmentation offloads of all links; UserError where that cannot be."""
+
+    def describe(self) -> dict[str, dict]:
+        """What each host is, by name, where hosts are machines of their own."""
+        return {}
+
+    def now(self) -> float:
+        """Seconds since 1970 by the clock that the NameNode's log has."""
+        return time.time()
 
     def sampler(self, by_host: bool = False) -> Sampler:
         """`with testbed.sampler() as sampler:` samples links and processors until the block ends."""

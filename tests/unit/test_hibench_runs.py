@@ -1,0 +1,91 @@
+"""The workload `hibench` in a paper, in the design and in the metrics."""
+
+import copy
+from types import SimpleNamespace
+
+import pytest
+from paper_fixtures import PAPER, TESTBED
+from test_jobs import CPU, LIMITS, samples, sorted_run
+
+from whitewire import design, hibench_runs, job_metrics
+from whitewire.config import load_testbed, validate
+from whitewire.errors import UserError
+from whitewire.execution import Run
+from whitewire.paper import Paper, _check_experiment, load_paper
+
+EXPERIMENT = {
+    "id": "hib", "workload": "hibench", "roles": {"namenode": 1, "datanode": 3, "client": 1},
+    "factors": {"fabric": ["10gbe"], "program": ["terasort", "sleep"]},
+    "parameters": {"profile": "large", "maps": 3, "reduces": 2, "block_size_bytes": 134217728, "replication": 2},
+    "scale": {"k": 400, "bytes": {"smoke": 4000000, "quick": 4000000, "full": 4000000}, "splits": 3},
+    "replicates": {"smoke": 1, "quick": 1, "full": 1},
+}  # fmt: skip
+
+
+def paper_with(**change) -> Paper:
+    loaded = load_paper(PAPER, TESTBED["fabrics"])
+    raw = copy.deepcopy(loaded.raw)
+    raw["experiments"], raw["claims"] = [copy.deepcopy(EXPERIMENT) | change], []
+    found = Paper(raw, loaded.path)
+    _check_experiment(found, "experiments[0]", raw["experiments"][0], list(TESTBED["fabrics"]))
+    return found
+
+
+def test_the_profile_is_the_full_scale_size():
+    paper = paper_with()
+    scale = design.scale_of(paper, "hib", "smoke", {"program": "terasort"})
+    assert scale.file_bytes == 4_000_000
+    assert scale.data_fraction == pytest.approx(4_000_000 * 400 / 3.2e9)
+    assert design.scale_of(paper, "hib", "smoke", {"program": "sleep"}).file_bytes == 0
+
+
+def test_a_profile_that_is_none_is_named_with_the_nearest():
+    with pytest.raises(UserError, match=r'profile: found "huuge", expected one of tiny.*did you mean "huge"'):
+        paper_with(parameters=EXPERIMENT["parameters"] | {"profile": "huuge"})
+    with pytest.raises(UserError, match="program among them"):
+        paper_with(factors={"fabric": ["10gbe"]})
+
+
+def test_runs_of_hibench_are_not_those_of_hadoop():
+    def ids(testbed):
+        return {row["run_id"] for row in design.make_design(paper_with(), testbed, "smoke", 1)}
+
+    assert len(ids(TESTBED)) == 2
+    assert not ids(TESTBED) & ids(TESTBED | {"hibench": {"home": "/opt/HiBench"}})
+    assert all(design.expected_seconds(paper_with(), row) > 8 for row in
+               design.make_design(paper_with(), TESTBED, "smoke", 1))  # fmt: skip
+
+
+def test_testbeds_may_name_a_home():
+    testbed = load_testbed("emulated") | {"hibench": {"home": "/opt/HiBench", "path": ["/opt/python2/bin"]}}
+    validate(testbed, "testbed", "x.yaml")
+    with pytest.raises(UserError, match='hibench.hoem: .*did you mean "home"'):
+        validate(testbed | {"hibench": {"hoem": "/opt/HiBench"}}, "testbed", "x.yaml")
+    with pytest.raises(UserError, match="hibench.home"):
+        validate(testbed | {"hibench": {"home": "/opt/Hi Bench"}}, "testbed", "x.yaml")
+
+
+def test_without_hibench_only_its_micro_workloads(tmp_path):
+    def run(program):
+        row, parameters = {"experiment": "hib"}, {"program": program, "profile": "tiny"}
+        return Run(row, {}, parameters, {}, SimpleNamespace(k=1, data_fraction=1), 1.0)
+
+    assert hibench_runs.bench_of(None, None, [run("sort"), run("sleep")], tmp_path) is None
+    with pytest.raises(UserError, match="found kmeans, expected one of .*hibench.home"):
+        hibench_runs.bench_of(None, None, [run("kmeans")], tmp_path)
+
+
+def test_metrics_of_its_report_beside_those_of_its_job():
+    report = {"name": "terasort", "seconds": 24.0, "bytes": 40_000_000, "rate": 1_666_666}
+    record = sorted_run() | {"workload": "hibench", "reports": [report]}
+    found = job_metrics.of(record, samples(), CPU)
+    assert found["report_time"] == (24.0, "s") and found["shuffle_bytes"][0] == 40_000_000
+    two = record | {"jobs": record["jobs"] * 2, "reports": [report | {"name": "read"}, report | {"name": "write"}]}
+    assert "shuffle_bytes" not in job_metrics.of(two, samples(), CPU)
+
+
+def test_a_job_without_data_has_nothing_per_byte_and_no_fault():
+    record = sorted_run() | {"workload": "sleep", "user_bytes": 0}
+    found = job_metrics.of(record, samples(), CPU)
+    assert "cpu_seconds_per_gb" not in found and found["completion_time"] == (20.0, "s")
+    assert job_metrics.faults(record, found, LIMITS) == []
