@@ -39,6 +39,13 @@ CONDA = {  # conda-forge's name for a Debian package: the environment that has i
     "ceph-osd": "not on conda-forge",
     "ceph-fuse": "not on conda-forge",
     "fonts-liberation2": "not on conda-forge",
+    "bc": "for tests only",
+    "openssh-server": "for tests only",
+    "munge": "for tests only",
+    "slurmctld": "for tests only",
+    "slurmd": "for tests only",
+    "slurm-client": "for tests only",
+    "slurm-wlm-basic-plugins": "for tests only",
     "util-linux": "util-linux",
     "procps": "procps-ng",
     "curl": "curl",
@@ -204,6 +211,7 @@ def test_images_for_measuring_have_debians_list():
     """What set-up installs for measuring and for documents is in the images too."""
     text = " ".join(recipes.load(HOME / "containers" / f"{name}.def").script("post") for name in IMAGES)
     elsewhere = {"shellcheck", "r-cran-lintr", "r-cran-testthat", "chromium", "poppler-utils"}  # tests and linters
+    elsewhere |= {package for package, where in CONDA.items() if where == "for tests only"}
     assert set(debian()) - set(text.split()) == elsewhere
 
 
