@@ -38,7 +38,7 @@ alike <- function(record) {
 shortened <- function(x, limit = 400) ifelse(nchar(x) > limit, paste0(substr(x, 1, limit - 1), "\u2026"), x)
 
 # The first block's record; entries that differ in another block are marked. The hosts are in the topology.
-environment_rows <- function(limit = 120) {
+environment_rows <- function(limit = 140) {
   records <- read_environments()
   if (length(records) == 0) {
     return(data.frame())
@@ -50,7 +50,9 @@ environment_rows <- function(limit = 120) {
   differs <- vapply(names(rows), function(key) {
     any(vapply(others, function(other) !identical(unname(other[key]), unname(rows[key])), logical(1)))
   }, logical(1))
-  table <- data.frame(Entry = names(rows), Value = shortened(unname(rows)), varies = differs)
+  # Versions are what the record is for: they are told whole.
+  told <- ifelse(startsWith(names(rows), "software / "), unname(rows), shortened(unname(rows)))
+  table <- data.frame(Entry = names(rows), Value = told, varies = differs)
   utils::head(table, limit)
 }
 

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from whitewire.cluster import cephfs
-from whitewire.config import HOME, load_config, load_testbed, root
+from whitewire.config import load_config, load_testbed, root
 from whitewire.errors import UserError
+from whitewire.software import HADOOP
 
 GIB = 2**30
 DISK_GIB = 2.0  # free space that a full run and its reports may take
@@ -144,7 +145,7 @@ def java() -> Finding:
 
 def hadoop() -> Finding:
     """The jars that the set-up fetched."""
-    jars = list((HOME / ".cache" / "hadoop").glob("hadoop-hdfs-[0-9]*.jar"))
+    jars = list(HADOOP.glob("hadoop-hdfs-[0-9]*.jar"))
     if not jars:
         return Finding("Hadoop jars", False, "absent", "run `make setup`", needed=True)
     return Finding("Hadoop jars", True, jars[0].stem.removeprefix("hadoop-hdfs-"), needed=True)
@@ -296,7 +297,7 @@ def findings(testbed: Mapping[str, Any]) -> list[Finding]:
         fuse(),
         ceph(),
         program("conda", ["micromamba", "mamba", "conda"], "set-up without Debian packages", "install Miniforge"),
-        program("Apptainer", ["apptainer", "singularity"], "containers of rules", "see apptainer.org"),
+        program("Apptainer", ["apptainer", "singularity"], "containers of rules", "see docs/software.md"),
         slurm(),
         rdma(),
     ]

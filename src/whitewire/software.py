@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -10,7 +11,8 @@ from whitewire.config import HOME
 from whitewire.errors import UserError
 from whitewire.testbed.emulated import ROOT
 
-CACHE = HOME / ".cache"
+CACHE = Path(os.environ.get("WHITEWIRE_SOFTWARE") or HOME / ".cache")
+"""Where scripts/software made all this: of set-up, or of the environment or image that a rule runs in."""
 HADOOP, LIBRARIES, ARCHIVES = CACHE / "hadoop", CACHE / "lib", CACHE / "archives"
 ARCHIVE, IMAGE = ARCHIVES / "hadoop.jsa", ARCHIVES / "namenode.tar"
 UNPACKED = re.compile(r"hadoop-mapreduce-(examples-.*|client-jobclient-.*-tests)\.jar$")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 HOME = Path(__file__).resolve().parents[2]
-SCRIPTS = ["scripts/setup", "scripts/lint", "scripts/alone", ".ci/run"]
+SCRIPTS = ["scripts/setup", "scripts/lint", "scripts/alone", "scripts/software", ".ci/run"]
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

@@ -63,8 +63,9 @@ exec sleep infinity
 """
 """Arguments: the host's name, its folder, the hosts file."""
 
-ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"}
-"""All that a host's commands inherit."""
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+ENVIRONMENT = {"PATH": f"{os.environ.get('PATH', SYSTEM_PATH)}:{SYSTEM_PATH}", "LC_ALL": "C.UTF-8"}
+"""All that a host's commands inherit: the programs that the runner itself finds, as those of a conda environment."""
 
 LEAST_BUFFER = 32768
 """Bytes that a port queues at any rate: some twenty full frames."""
