@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import shlex
 import shutil
@@ -12,13 +13,42 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whitewire import recipes
 from whitewire.config import HOME, load_config, load_testbed, paper_path, root, shown, suggestion
 from whitewire.errors import UserError
 
+if TYPE_CHECKING:
+    from whitewire.paper import Paper
+
 OVERRIDES = ("papers", "testbed", "effort")
+
+
+START_S = 600
+"""For each time that a block brings services up: probes, starts, warm-up."""
+
+
+def job_needs(paper: Paper, rows: Sequence[Mapping], testbed: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
+    """Of each block: the most hosts that any of its experiments asks for, and minutes, twice what is expected."""
+    from whitewire.design import expected_seconds, levels_of
+
+    hosts: dict[str, int] = {}
+    seconds: dict[str, float] = {}
+    starts: dict[str, set] = {}
+    for row in rows:
+        block, levels = row["block"], levels_of(paper, row)
+        roles = dict(paper.experiments[row["experiment"]]["roles"]) | (
+            {"datanode": levels["nodes"]} if "nodes" in levels else {}
+        )
+        # A parallel file system is the site's own there.
+        count = sum(number for role, number in roles.items() if role not in ("mds", "oss"))
+        hosts[block] = max(hosts.get(block, 0), int(count))
+        seconds[block] = seconds.get(block, 0.0) + expected_seconds(paper, row, testbed)
+        starts.setdefault(block, set()).add((json.dumps(roles), levels.get("fabric")))
+    return {
+        block: (hosts[block], math.ceil((2 * seconds[block] + START_S * len(starts[block])) / 60)) for block in hosts
+    }
 
 
 @dataclass(frozen=True)
@@ -32,6 +62,8 @@ class Plan:
     designs: Mapping[str, Sequence[Mapping[str, Any]]] = field(repr=False)
     deployment: frozenset[str] = frozenset()
     hibench: bool = False
+    needs: Mapping[tuple[str, str], tuple[int, int]] = field(default_factory=dict, repr=False)
+    """Of each paper's block on Slurm: nodes and minutes of its job."""
 
     @classmethod
     def load(cls, given: Mapping[str, Any] | None = None, deployment: Iterable[str] = ()) -> Plan:
@@ -56,7 +88,7 @@ class Plan:
         os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
         config = load_config()
         testbed = load_testbed(config["testbed"])
-        designs = {}
+        designs, needs = {}, {}
         for name in config["papers"]:
             path = paper_path(name)
             paper = load_paper(path, testbed["fabrics"])
@@ -67,11 +99,13 @@ class Plan:
                 raise UserError(f"paper/{name}.qmd: no such file: every paper has a document")
             designs[name] = make_design(paper, testbed, config["effort"], config["seed"])
             check_unique(designs[name], shown(path))
+            if testbed["kind"] == "slurm":
+                needs |= {(name, block): need for block, need in job_needs(paper, designs[name], testbed).items()}
         if "apptainer" in deployment:
             _show_containers([HOME, *(_conda() if "conda" in deployment else [])])
         return cls(
             config["papers"], config["testbed"], config["effort"], config["seed"], designs, deployment,
-            hibench="hibench" in testbed,
+            hibench="hibench" in testbed, needs=needs,
         )  # fmt: skip
 
     def blocks(self, pattern: str, paper: str | None = None) -> list[str]:
@@ -79,6 +113,14 @@ class Plan:
         names = [paper] if paper else self.papers
         pairs = dict.fromkeys((name, row["block"]) for name in names for row in self.designs.get(name, ()))
         return [pattern.format(paper=name, block=block) for name, block in pairs]
+
+    def nodes(self, paper: str, block: str) -> int:
+        """Nodes of a block's Slurm job."""
+        return self.needs.get((paper, block), (1, 0))[0]
+
+    def minutes(self, paper: str, block: str) -> int:
+        """Minutes of a block's Slurm job."""
+        return self.needs.get((paper, block), (1, 60))[1]
 
     def digest(self, paper: str, block: str | None = None) -> str:
         """A digest of the runs of one block or of all, and of their order."""

@@ -266,10 +266,10 @@ def _seconds(cell: maxmin.Cell) -> float:
     return float(np.median(maxmin.simulate([cell], 3, 1)[0].completion_time))
 
 
-def expected_seconds(paper: Paper, row: Mapping[str, Any]) -> float:
-    """Seconds that an emulated run should take, by the max-min model; for progress and time left."""
+def expected_seconds(paper: Paper, row: Mapping[str, Any], testbed: Mapping[str, Any] | None = None) -> float:
+    """Seconds that a run should take, by the max-min model; for progress, time left and time limits."""
     levels, effort = levels_of(paper, row), str(row["block"]).rsplit("-", 1)[0]
-    scale = scale_of(paper, row["experiment"], effort, levels)
+    scale = scale_of(paper, row["experiment"], effort, levels, testbed)
     parameters = paper.parameters(row["experiment"], levels)
     if row["workload"] in FLOORS_S:
         return _job_seconds(paper, row, levels, scale, parameters)

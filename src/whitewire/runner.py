@@ -123,7 +123,7 @@ class Block:
             parameters=self.paper.parameters(row["experiment"], levels),
             settings=experiment.get("settings", {}).get(levels.get("settings"), {}),
             scale=design.scale_of(self.paper, row["experiment"], self.effort, levels, self.config),
-            expected_seconds=design.expected_seconds(self.paper, row),
+            expected_seconds=design.expected_seconds(self.paper, row, self.config),
             store=self.paper.store(row["experiment"], levels),
             cpu=experiment.get("cpu", "limit"),
         )

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from paper_fixtures import TESTBED, edited, paper
 
+from whitewire import check
 from whitewire import design as d
 from whitewire.errors import UserError
 from whitewire.paper import load_paper
@@ -134,3 +135,13 @@ def test_csv_keeps_every_row_and_levels_get_their_types_back(tmp_path):
         d.read_csv(tmp_path / "none.csv")
     with pytest.raises(UserError, match="effort"):
         d.make_design(LOADED, TESTBED, "fast", 1)
+
+
+def test_a_slurm_job_has_the_nodes_of_its_largest_experiment_and_twice_the_time():
+    site = {"kind": "slurm", "fabrics": TESTBED["fabrics"], "data_fraction": {"smoke": 0.01}}
+    rows = d.make_design(LOADED, site, "smoke", 1)
+    (need,) = {check.job_needs(LOADED, rows, site)[block] for block in {row["block"] for row in rows}}
+    nodes, minutes = need
+    assert nodes == 15  # a NameNode, 11 DataNodes, 3 clients
+    seconds = sum(d.expected_seconds(LOADED, row, site) for row in rows)
+    assert minutes * 60 > 2 * seconds

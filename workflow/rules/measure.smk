@@ -23,6 +23,11 @@ rule measure:
     threads: workflow.cores
     resources:
         measuring=1,
+        # What a job of Slurm needs (profiles/slurm); a run on this machine takes no notice.
+        mpi="srun",
+        nodes=lambda wildcards: plan.nodes(wildcards.paper, wildcards.block),
+        tasks=lambda wildcards: plan.nodes(wildcards.paper, wildcards.block),
+        runtime=lambda wildcards: plan.minutes(wildcards.paper, wildcards.block),
     params:
         testbed=plan.testbed,
         rows=lambda wildcards: plan.digest(wildcards.paper, wildcards.block),
