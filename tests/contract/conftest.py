@@ -112,9 +112,17 @@ testbed = {testbed_class.__name__}(json.loads({json.dumps(config)!r}), {SMALL!r}
     return Kind(lambda: testbed_class(config, SMALL, SCALE), program, lambda: leftovers_of(site))
 
 
+def own_folders() -> set[Path]:
+    """Our folders among this machine's temporary files; others may have some there too."""
+    return set(Path(tempfile.gettempdir()).glob("whitewire-*"))
+
+
+BEFORE = own_folders()
+
+
 def leftovers_of(site) -> list[str]:
     """Folders of runs on the site's hosts and of control sockets here, and processes of runs."""
-    found = [str(path) for path in Path(tempfile.gettempdir()).glob("whitewire-*")]
+    found = [str(path) for path in own_folders() - BEFORE]
     for host in site.testbed.hosts:
         done = host.run(["find", WORK, *DATA, "-name", "whitewire-*"])
         found += [f"{host.name}: {line}" for line in done.stdout.decode().splitlines()]

@@ -263,8 +263,9 @@ def test_an_exception_leaves_nothing(kind):
 def test_a_killed_owner_leaves_nothing(kind, tmp_path, number):
     before = set(kind.leftovers())
     program = f"""
-import time
+import signal, time
 from pathlib import Path
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job, as this one may be, ignores it
 {kind.program}
 with testbed:
     for host in testbed.hosts:
@@ -273,14 +274,18 @@ with testbed:
     time.sleep(1000)
 """
     owner = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    said, _, count = owner.stdout.readline().strip().partition(b" ")
-    assert said == b"up"
-    time.sleep(0.5)
-    inside = descendants(owner.pid)
-    assert len(inside) >= 4 * int(count)  # of each host: what holds it and its daemon, each with its carrier
-    owner.send_signal(number)
-    owner.wait(timeout=20)
-    owner.stdout.close()
+    try:
+        said, _, count = owner.stdout.readline().strip().partition(b" ")
+        assert said == b"up"
+        time.sleep(0.5)
+        inside = descendants(owner.pid)
+        assert len(inside) >= 4 * int(count)  # of each host: what holds it and its daemon, each with its carrier
+        owner.send_signal(number)
+        owner.wait(timeout=20)
+    finally:
+        owner.kill()
+        owner.wait()
+        owner.stdout.close()
     assert not [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in still_alive(inside)]
     deadline = time.monotonic() + 5
     while (left := set(kind.leftovers()) - before) and time.monotonic() < deadline:
