@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from whitewire.metrics import SEGMENT, TICKS, Samples, idle_shares, nearest
 from whitewire.parsers import hibench
@@ -77,8 +77,12 @@ def _per_byte(user: float, cpu: float, worker_cpu: float, wire: float) -> Found:
 
 def worker_wire(record: Mapping) -> int:
     """Bytes that came into all workers over their links."""
+    return _wire(record, record["workers"])
+
+
+def _wire(record: Mapping, hosts: Iterable[str]) -> int:
     before, after = record["links_before"], record["links_after"]
-    return sum(after[host]["ingress"] - before[host]["ingress"] for host in record["workers"])
+    return sum(after[host]["ingress"] - before[host]["ingress"] for host in hosts)
 
 
 def _between(times: Sequence[float], totals: Sequence[float], start: float, end: float) -> float:
@@ -242,7 +246,8 @@ def faults(record: Mapping, metrics: Mapping[str, tuple[float, str]], limits: Ma
     excess = metrics.get("wire_excess", (math.nan, ""))[0]
     if math.isfinite(excess) and not limits["job_wire_low"] <= excess <= limits["job_wire_high"]:
         found.append(f"workers' links carried {excess:+.0%} against what shuffle, reads and replicas must move")
-    segments = max(1.0, metrics["worker_wire_bytes"][0] / SEGMENT)
+    # Of all links, since these are counted on all: what goes to a parallel file system passes no worker.
+    segments = max(1.0, _wire(record, record["links_after"]) / SEGMENT)
     for name, what in (("tcp_retransmits", "TCP segments sent again"), ("queue_drops", "packets dropped in queues")):
         bound = limits["retransmit_share" if name == "tcp_retransmits" else "queue_drop_share"]
         if metrics[name][0] / segments > bound:
