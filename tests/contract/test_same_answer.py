@@ -51,6 +51,7 @@ def verdict(kind: str) -> dict[str, str]:
         return next(row for row in csv.DictReader(table) if row["claim"] == "N-C01")
 
 
+@pytest.mark.slow
 def test_all_testbeds_agree(project):
     found = {kind: verdict(kind) for kind in ("emulated", "ssh", "slurm")}
     assert {row["route"] for row in found.values()} == {"emulated"}  # the sites' links are slowed down as well

@@ -29,6 +29,7 @@ OPTIONS = {"mapreduce.terasort.partitions.sample": terasort.SAMPLED_ROWS, "dfs.r
 
 pytestmark = [
     pytest.mark.cluster,
+    pytest.mark.slow,
     pytest.mark.skipif(shutil.which("bc") is None, reason="bc is not installed; HiBench's scripts need it"),
 ]
 
