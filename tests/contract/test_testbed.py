@@ -229,8 +229,8 @@ def test_samples_cover_the_block_and_see_what_crosses_a_link(hosts, tmp_path):
     assert all(0 < later - earlier < 1.5 for earlier, later in itertools.pairwise(times))
     assert len(times) > 5 * (end - begin)  # ten a second, but tests share the machine
     first, last = sampler.samples[0], sampler.samples[-1]
-    assert last.links[client.name]["egress"] - first.links[client.name]["egress"] > 0.99 * fabric.rate * 1e6 / 8
-    assert last.links[server.name]["ingress"] - first.links[server.name]["ingress"] > 0.99 * fabric.rate * 1e6 / 8
+    assert last.links[client.name]["egress"] - first.links[client.name]["egress"] > 0.95 * fabric.rate * 1e6 / 8
+    assert last.links[server.name]["ingress"] - first.links[server.name]["ingress"] > 0.95 * fabric.rate * 1e6 / 8
     assert 0 <= last.idle_ticks - first.idle_ticks <= last.ticks - first.ticks
     assert len(sampler.host_cpu) >= 2
     assert set(sampler.host_cpu[-1][1]) == {host.name for host in hosts.hosts}

@@ -9,7 +9,7 @@ import statistics as plain
 import pandas as pd
 import pytest
 from compare_fixtures import ENVIRONMENT, SCALE, cell, claim, run, write
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from whitewire import compare
@@ -230,6 +230,7 @@ json_values = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from(["machine", "hosts", "tcp", "x"]), json_values, max_size=4))
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 def test_facts_of_any_record_are_lines_of_text(record):
     found = compare.facts([json.loads(json.dumps(record))])
     assert all("\n" not in value and value for value in found.values())

@@ -90,8 +90,10 @@ END
 done
 """
 
+# The link by name first: a namespace goes only when the last of its killed processes has, and until then the next start
+# would find the link there.
 NO_DRIVES = """
-for name in "$@"; do ip netns delete "$name"; rm -f "/run/netns/$name"; done 2>/dev/null
+for name in "$@"; do ip link delete "$name"; ip netns delete "$name"; rm -f "/run/netns/$name"; done 2>/dev/null
 ip link delete drives 2>/dev/null
 true
 """
