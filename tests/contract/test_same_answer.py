@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tests.site import SCALE
-from whitewire import analysis, design, runner, tidy
+from whitewire import analysis, design, runner, storage, tidy
 
 HOME = Path(__file__).resolve().parents[2]
 PAPER = "made-up-2026"
@@ -19,7 +19,7 @@ OPEN = {"cpu_idle_floor": 0.0, "link_error": 0.2, "retransmit_share": 0.5, "queu
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory, emulated_config, ssh_config, slurm_config):
+def project(tmp_path_factory, emulated_config, ssh_config, slurm_site, slurm_config):
     """Two cells of the template's paper, without drives, at the sites' scale; three testbeds."""
     top = tmp_path_factory.mktemp("answer")
     shutil.copytree(HOME / "config", top / "config")
@@ -36,6 +36,7 @@ def project(tmp_path_factory, emulated_config, ssh_config, slurm_config):
         (top / "config" / "testbeds" / f"{name}.yaml").write_text(yaml.safe_dump(described))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(top)
+        patch.setitem(storage.EFFORTS, "quick", storage.EFFORTS["smoke"])  # the sites' drives are this machine's memory
         yield top
 
 
