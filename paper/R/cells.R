@@ -32,7 +32,7 @@ fabric_name <- function(x) {
 
 copies <- function(n) if (is.null(n) || is.na(n)) "" else paste0(", ", count_of(n, "copy", "copies"))
 
-# A store in words: what it is and, where a paper had Lustre, that CephFS takes its place.
+# A store in words: what it is and, where a paper had Lustre, what takes its place.
 store_name <- function(x) {
   stores <- list()
   for (experiment in read_paper()$experiments) {
@@ -43,7 +43,7 @@ store_name <- function(x) {
     ceph <- if (is.null(store)) startsWith(id, "cephfs") else identical(store$kind, "cephfs")
     if (ceph) {
       variant <- gsub("-", " ", sub("^cephfs-?", "", id))
-      return(paste0("CephFS in Lustre's place", if (variant != "") paste0(" (", variant, ")")))
+      return(paste0(parallel_store(), if (variant != "") paste0(" (", variant, ")")))
     }
     if (is.null(store)) id else paste0("HDFS", copies(store$replication))
   }, character(1), USE.NAMES = FALSE)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from whitewire import claims, inverse, statistics, sweeps
+from whitewire.config import is_emulated
 from whitewire.design import gbit_per_s, model_cell
 from whitewire.drives import Drive
 from whitewire.errors import UserError
@@ -328,7 +329,7 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
         table = pd.read_csv(source, dtype=dict.fromkeys(paper.factors, str), keep_default_na=True)
     except FileNotFoundError:
         raise UserError(f"{config_shown(source)}: no such file; make it with `whitewire tidy`") from None
-    status = "emulated" if testbed.get("kind", "emulated") == "emulated" or "scale" in testbed else "measured"
+    status = "emulated" if is_emulated(testbed) else "measured"
     k = paper.raw["scale"]["k"] if status == "emulated" else 1
     missing = results / "tidy" / "unavailable.csv"
     lost = pd.read_csv(missing) if missing.is_file() else pd.DataFrame(columns=["run_id", "reason"])

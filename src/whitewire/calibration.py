@@ -17,11 +17,11 @@ from whitewire.probes import iperf3 as iperf3_probe
 from whitewire.testbed.base import FRAME_SHARE, Host, Testbed
 
 ATTEMPTS = 4
+"""A probe beyond its bound is repeated so often, each time twice as long, before it stops the block."""
 MOST_RATE = 1200.0
 """Mbit/s of an emulated link; above it this machine's processors, not the shaper, would be measured."""
 LEAST_BYTES = 10**6
 """Of one test: a shaper lets a burst of some frames pass at once, which must weigh less than the bound."""
-"""A probe beyond its bound is repeated so often, each time twice as long, before it stops the block."""
 
 
 def probe_links(testbed: Testbed, fabrics: Sequence[str], seconds: float, streams: Sequence[int], every_pair: bool,

@@ -27,23 +27,22 @@ OVERRIDES = ("papers", "testbed", "effort")
 
 START_S = 600
 """For each time that a block brings services up: probes, starts, warm-up."""
+NO_NEEDS = (1, 60)
+"""Nodes and minutes of a block that isn't a job on Slurm; nobody reads them."""
 
 
 def job_needs(paper: Paper, rows: Sequence[Mapping], testbed: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
     """Of each block: the most hosts that any of its experiments asks for, and minutes, twice what is expected."""
     from whitewire.design import expected_seconds, levels_of
+    from whitewire.paper import without_servers
 
     hosts: dict[str, int] = {}
     seconds: dict[str, float] = {}
     starts: dict[str, set] = {}
     for row in rows:
         block, levels = row["block"], levels_of(paper, row)
-        roles = dict(paper.experiments[row["experiment"]]["roles"]) | (
-            {"datanode": levels["nodes"]} if "nodes" in levels else {}
-        )
-        # A parallel file system is the site's own there.
-        count = sum(number for role, number in roles.items() if role not in ("mds", "oss"))
-        hosts[block] = max(hosts.get(block, 0), int(count))
+        roles = without_servers(paper.roles(row["experiment"], levels))
+        hosts[block] = max(hosts.get(block, 0), sum(roles.values()))
         seconds[block] = seconds.get(block, 0.0) + expected_seconds(paper, row, testbed)
         starts.setdefault(block, set()).add((json.dumps(roles), levels.get("fabric")))
     return {
@@ -116,11 +115,11 @@ class Plan:
 
     def nodes(self, paper: str, block: str) -> int:
         """Nodes of a block's Slurm job."""
-        return self.needs.get((paper, block), (1, 0))[0]
+        return self.needs.get((paper, block), NO_NEEDS)[0]
 
     def minutes(self, paper: str, block: str) -> int:
         """Minutes of a block's Slurm job."""
-        return self.needs.get((paper, block), (1, 60))[1]
+        return self.needs.get((paper, block), NO_NEEDS)[1]
 
     def digest(self, paper: str, block: str | None = None) -> str:
         """A digest of the runs of one block or of all, and of their order."""

@@ -298,6 +298,11 @@ def testbed_path(name: str) -> Path:
     return root() / "config" / "testbeds" / f"{name}.yaml"
 
 
+def is_emulated(testbed: Mapping) -> bool:
+    """Whether rates on a testbed stand for larger ones: hosts of one machine, or a site whose links are slowed down."""
+    return testbed.get("kind", "emulated") == "emulated" or testbed.get("scale", 1) != 1
+
+
 def load_testbed(name: str) -> dict[str, Any]:
     """A testbed's description, valid in form."""
     path = testbed_path(name)

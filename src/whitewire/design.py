@@ -291,7 +291,7 @@ PASSES = {"teragen": 0, "terasort": 5, "testdfsio": 1, "sort": 5, "wordcount": 1
 def _job_seconds(paper: Paper, row: Mapping[str, Any], levels: Mapping[str, Any], scale: Scale, parameters) -> float:
     """The floor, and the time that one worker's link or its drives take for their bytes, whichever is longer."""
     experiment = paper.experiments[row["experiment"]]
-    workers = int(levels.get("nodes", experiment["roles"].get("datanode", 1)))
+    workers = paper.roles(row["experiment"], levels).get("datanode", 1)
     copies, outputs = parameters.get("replication", 1), parameters.get("output_replication", 1)
     size = scale.file_bytes * _files(row["workload"], parameters)
     remote = 1 - 1 / workers

@@ -313,7 +313,7 @@ def hadoop_of(stack: Stack, folder: str, options: Mapping[str, object]) -> Hadoo
     executable = f"{folder}/bin/hadoop"
     host.put(hibench.launcher(java, bare.jars, configuration).encode(), executable)
     host.run(["chmod", "755", executable]).check()
-    master, version = VIEW.rstrip("/"), version_of(bare.jars)
+    master, version = VIEW.rstrip("/"), bare.version
     return Hadoop(folder, executable, configuration, jars["examples"], jars["sleep"], master, bare.java, version)
 
 
@@ -348,9 +348,3 @@ def _of_tasks(stack: Stack, host: Host) -> dict[str, str]:
         found[key] = f"@{path}"
     # For tasks whose options HiBench loses: their class path in the environment instead.
     return found | {"mapreduce.application.classpath": ",".join([*installation.jars, installation.configuration])}
-
-
-def version_of(jars: Iterable[str]) -> str:
-    """The release of Hadoop that a class path holds."""
-    names = (re.fullmatch(r"hadoop-common-(.+)\.jar", PurePosixPath(jar).name) for jar in jars)
-    return next((match[1] for match in names if match), "unknown")

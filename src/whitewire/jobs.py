@@ -12,7 +12,6 @@ from whitewire.cluster import hdfs, yarn
 from whitewire.cluster.hadoop import Outcome
 from whitewire.cluster.stack import Stack
 from whitewire.execution import Result, Run, RunFailed, observed, source_files, watch
-from whitewire.hibench import version_of
 from whitewire.parsers import history
 from whitewire.parsers import testdfsio as testdfsio_parser
 from whitewire.workloads import copy, read_loop, sleep, sort, terasort, testdfsio, wordcount
@@ -138,7 +137,7 @@ def record_of(stack: Stack, run: Run, act: Callable[[dict[str, str]], list[dict[
         "output_replication": 1 if _mounted(run) else outputs,
         "workers": workers,
         "busy_clients": [],
-        "made_by": f"Hadoop {version_of(stack.hdfs.installation.jars)}",
+        "made_by": f"Hadoop {stack.hdfs.installation.version}",
         "cpu": run.cpu,
         "floors": {name: value for name, value in floors.items() if name != "wire"},
         "floor_wire": floors.get("wire", 0.0),

@@ -79,9 +79,19 @@ class Paper:
         store = self.store(experiment, levels)
         return dict(self.experiments[experiment]["parameters"]) | own | _replicas(store)
 
+    def roles(self, experiment: str, levels: Mapping[str, Any]) -> dict[str, int]:
+        """How many hosts of each role a run needs on an emulated testbed; its level of `nodes` counts the workers."""
+        roles = dict(self.experiments[experiment]["roles"])
+        return roles | ({"datanode": levels["nodes"]} if "nodes" in levels else {})
+
     def store(self, experiment: str, levels: Mapping[str, Any]) -> dict[str, Any]:
         """The file system of a run, at full scale: that of its level of the factor `store`, else HDFS."""
         return self.experiments[experiment].get("stores", {}).get(levels.get("store"), {"kind": "hdfs"})
+
+
+def without_servers(roles: Mapping[str, int]) -> dict[str, int]:
+    """Roles less those of a parallel file system: where no run mounts one, or where it is the site's own."""
+    return {role: count for role, count in roles.items() if role not in ("mds", "oss")}
 
 
 def _replicas(store: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from whitewire.parsers import Unreadable, ibv_devinfo, perftest
 from whitewire.probes import perftest as argv
-from whitewire.testbed.base import CommandFailed, Completed, Host, Process, ProcessDied, Testbed
+from whitewire.testbed.base import CommandFailed, Host, Process, ProcessDied, Testbed, last_line
 
 ATTEMPTS = 5
 """At one test of one message size: perftest's clock calibration fails now and then, above all on a busy machine."""
@@ -108,10 +108,10 @@ def find(host: Host) -> Endpoint:
             raise NoRdma(f"no RDMA device on {host.name}")
         listed = host.run(argv.devices(), timeout=30)
         if listed.status != 0:
-            raise NoRdma(f"ibv_devinfo on {host.name}: {_last_line(listed)}")
+            raise NoRdma(f"ibv_devinfo on {host.name}: {last_line(listed.stderr or listed.stdout)}")
         version = host.run(argv.version(), timeout=30)
         if b"Version" not in version.stdout + version.stderr:
-            raise NoRdma(f"no perftest on {host.name}: {_last_line(version)}")
+            raise NoRdma(f"no perftest on {host.name}: {last_line(version.stderr or version.stdout)}")
         ports = ibv_devinfo.parse(listed.stdout)
         chosen = choose(ports, host.address, _link_address(host))
     except (CommandFailed, Unreadable, OSError, subprocess.SubprocessError) as fault:
@@ -135,11 +135,6 @@ def _link_address(host: Host) -> str:
     except (ValueError, AttributeError, TypeError):
         raise Unreadable(f"ip -json address: not whole JSON ({len(done.stdout)} bytes)") from None
     return ""
-
-
-def _last_line(done: Completed) -> str:
-    said = (done.stderr.strip() or done.stdout.strip()).decode(errors="replace").splitlines()
-    return said[-1].strip() if said else f"status {done.status}"
 
 
 def _line(fault: BaseException) -> str:

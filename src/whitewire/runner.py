@@ -40,7 +40,7 @@ from whitewire.errors import UserError
 from whitewire.execution import FAILURES, Result, Run, warm_up
 from whitewire.journal import Journal
 from whitewire.monitor import environment
-from whitewire.paper import Paper, load_paper
+from whitewire.paper import Paper, load_paper, without_servers
 from whitewire.progress import Progress
 from whitewire.testbed.base import Testbed
 
@@ -135,24 +135,21 @@ class Block:
             experiment = self.paper.experiments[run.row["experiment"]]
             drive = dict(experiment.get("hardware", {}).get("drive", {}))
             drive |= {name: level for name, level in run.levels.items() if name in drive}
-            roles = dict(experiment["roles"])
-            if "nodes" in run.levels:
-                roles["datanode"] = run.levels["nodes"]
+            roles = self.paper.roles(run.row["experiment"], run.levels)
             # Where a fabric has addresses of its own, the services of one are not those of another.
             place = run.parameters["fabric"] if self.config["kind"] != "emulated" else ""
             found.setdefault(json.dumps([roles, run.scale.k, dict(sorted(drive.items())), place]), []).append(run)
         return found
 
-    def _on_one_cluster(self, wanted: Sequence, runs: Sequence[Run], progress: Progress, number: int) -> int:
-        roles, k, hardware, place = wanted
+    def _on_one_cluster(self, shared: Sequence, runs: Sequence[Run], progress: Progress, number: int) -> int:
+        roles, k, hardware, place = shared
         runs = self._without_the_unavailable(runs, progress)
         if not runs:
             return number
         emulated = self.config["kind"] == "emulated"
         drive = Drive.scaled(hardware, k, software.DRIVE_LIBRARY) if hardware and emulated else self._no_drive()
-        stores = {run.store["kind"] for run in runs}
-        if "cephfs" not in stores:
-            roles = {role: count for role, count in roles.items() if role not in ("mds", "oss")}
+        if not emulated or all(run.store["kind"] != "cephfs" for run in runs):
+            roles = without_servers(roles)
         testbed = testbeds.open_testbed(self.config, roles, k, self.source)
         if not testbed.emulated and number == 0:
             testbed.preflight()
@@ -255,7 +252,7 @@ class Block:
 
     def _at_once(self, testbed: Testbed) -> int:
         """Hosts whose drives are measured together; slowed-down hosts may share one machine's."""
-        return 1 if testbeds.emulated(self.config) else len(testbed.hosts)
+        return 1 if config.is_emulated(self.config) else len(testbed.hosts)
 
     def _places(self, testbed: Testbed) -> list[storage.Place]:
         where, found = self.source, []
@@ -276,14 +273,14 @@ class Block:
 
     def _record_environment(self, testbed: Testbed, stack: Stack) -> None:
         cluster = stack.hdfs
-        jars = [Path(jar).name for jar in cluster.installation.jars]
-        record = environment.capture(testbed, jars) | {
+        record = environment.capture(testbed, cluster.installation.version) | {
             "cluster": {
                 "configuration": cluster.values,
                 "drive": {name: value for name, value in cluster.drive.__dict__.items() if name != "library"},
                 "hdfs_seconds": cluster.hdfs_seconds,
                 "start_seconds": cluster.start_seconds,
                 "services": stack.start_seconds,
+                "parallel_file_system": stack.mounted.kind if stack.mounted else None,
                 "memory_mib": _memory_mib(stack),
             },
             "limits": self.config["limits"],

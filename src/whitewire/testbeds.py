@@ -33,8 +33,3 @@ def look_at(config: Mapping, source: str) -> int:
 def installation(testbed: Testbed) -> Installation:
     """Where the testbed's hosts find Java and Hadoop."""
     return software.installation() if testbed.emulated else testbed.installation()
-
-
-def emulated(config: Mapping) -> bool:
-    """Whether rates on a testbed stand for larger ones: hosts of one machine, or a site whose links are slowed down."""
-    return config.get("kind", "emulated") == "emulated" or config.get("scale", 1) != 1

@@ -4,11 +4,39 @@ from __future__ import annotations
 
 import copy
 import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
-from whitewire import config, design
+from whitewire import config, design, software
+from whitewire.cluster import hdfs, yarn
+from whitewire.cluster.stack import Stack
+from whitewire.drives import Drive
 from whitewire.paper import Paper, load_paper
 from whitewire.runner import Block
+from whitewire.testbed.emulated import EmulatedTestbed
+
+BLOCK = 1 << 20
+"""Bytes in a block of small_stack()'s HDFS."""
+
+
+@contextmanager
+def small_stack(logs: Path, clients: int, settings: Mapping[str, object] | None = None) -> Iterator[Stack]:
+    """HDFS and YARN on three workers without modelled drives, at 1/100; `settings` beside the usual ones."""
+    description = copy.deepcopy(config.load_testbed("emulated"))
+    description["memory"]["storage_gib"] = 2
+    roles = {"namenode": 1, "datanode": 3, "client": clients}
+    with EmulatedTestbed(description, roles, 100, software.binds()) as testbed:
+        testbed.fabric("10gbe")
+        installation = software.installation()
+        values = hdfs.settings(testbed, BLOCK, 3, 65536) | yarn.settings(testbed, installation.configuration)
+        below = hdfs.Hdfs(testbed, installation, values | dict(settings or {}), Drive.none(), logs, software.IMAGE)
+        stack = Stack(below, yarn.Yarn(testbed, installation, below, Drive.none(), logs))
+        try:
+            stack.start()
+            yield stack
+        finally:
+            stack.stop()
 
 
 def small_paper() -> Paper:

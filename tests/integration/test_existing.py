@@ -2,53 +2,32 @@
 
 from __future__ import annotations
 
-import copy
-from pathlib import Path
-
 import pytest
 
-from whitewire import config, execution, jobs, software
-from whitewire.cluster import hdfs, yarn
+from tests.integration.small import BLOCK, small_stack
+from whitewire import execution, jobs, software
 from whitewire.cluster.existing import Existing
 from whitewire.cluster.stack import Stack
 from whitewire.design import Scale
-from whitewire.drives import Drive
 from whitewire.errors import UserError
 from whitewire.execution import Run
 from whitewire.metrics import of
-from whitewire.testbed.emulated import EmulatedTestbed
-
-ROLES = {"namenode": 1, "datanode": 3, "client": 2}
-BLOCK = 1 << 20
 
 
 @pytest.fixture(scope="module")
 def site(can_emulate, tmp_path_factory):
     """Hosts with a running HDFS and YARN, a user's file in it, and the folder of its configuration."""
-    description = copy.deepcopy(config.load_testbed("emulated"))
-    description["memory"]["storage_gib"] = 2
-    logs = tmp_path_factory.mktemp("site")
-    with EmulatedTestbed(description, ROLES, 100, software.binds()) as testbed:
-        testbed.fabric("10gbe")
-        installation = software.installation()
-        values = hdfs.settings(testbed, BLOCK, 3, 65536) | yarn.settings(testbed, installation.configuration)
-        # As a site has it: job files and histories in HDFS.
-        values |= {
-            "yarn.app.mapreduce.am.staging-dir": "/tmp/staging",
-            "mapreduce.jobhistory.intermediate-done-dir": "/history/ended",
-            "mapreduce.jobhistory.done-dir": "/history/done",
-        }
-        below = hdfs.Hdfs(testbed, installation, values, Drive.none(), Path(logs), software.IMAGE)
-        above = yarn.Yarn(testbed, installation, below, Drive.none(), Path(logs))
-        stack = Stack(below, above)
-        try:
-            stack.start()
-            below.shell("-mkdir", "-p", "/history/ended", "/history/done", "/tmp/staging", "/user/someone")
-            below.shell("-chmod", "-R", "1777", "/history", "/tmp")
-            below.shell("-put", "/etc/hosts", "/user/someone/hosts")
-            yield stack
-        finally:
-            stack.stop()
+    # As a site has it: job files and histories in HDFS.
+    places = {
+        "yarn.app.mapreduce.am.staging-dir": "/tmp/staging",
+        "mapreduce.jobhistory.intermediate-done-dir": "/history/ended",
+        "mapreduce.jobhistory.done-dir": "/history/done",
+    }
+    with small_stack(tmp_path_factory.mktemp("site"), clients=2, settings=places) as stack:
+        stack.hdfs.shell("-mkdir", "-p", "/history/ended", "/history/done", "/tmp/staging", "/user/someone")
+        stack.hdfs.shell("-chmod", "-R", "1777", "/history", "/tmp")
+        stack.hdfs.shell("-put", "/etc/hosts", "/user/someone/hosts")
+        yield stack
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import shutil
 import tempfile
 import zipfile
@@ -10,21 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from whitewire import config, software
-from whitewire.cluster import hdfs, yarn
+from tests.integration.small import BLOCK, small_stack
+from whitewire import software
 from whitewire.cluster.stack import Stack
-from whitewire.drives import Drive
 from whitewire.execution import RunFailed
 from whitewire.hibench import HiBench, hadoop_of
 from whitewire.parsers import hibench as parser
 from whitewire.parsers import history, testdfsio
-from whitewire.testbed.emulated import EmulatedTestbed
 from whitewire.workloads import hibench, terasort
 from whitewire.workloads.hibench import Job
 
 TREE = Path(__file__).parents[1] / "data" / "hibench-tree"
-ROLES = {"namenode": 1, "datanode": 3, "client": 1}
-BLOCK, SECONDS = 1 << 20, 240.0
+SECONDS = 240.0
 OPTIONS = {"mapreduce.terasort.partitions.sample": terasort.SAMPLED_ROWS, "dfs.replication": 2}
 
 pytestmark = [
@@ -36,21 +32,8 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def stack(can_emulate, tmp_path_factory):
-    """HDFS and YARN on three workers."""
-    description = copy.deepcopy(config.load_testbed("emulated"))
-    description["memory"]["storage_gib"] = 2
-    logs = tmp_path_factory.mktemp("logs")
-    with EmulatedTestbed(description, ROLES, 100, software.binds()) as testbed:
-        testbed.fabric("10gbe")
-        installation = software.installation()
-        values = hdfs.settings(testbed, BLOCK, 3, 65536) | yarn.settings(testbed, installation.configuration)
-        below = hdfs.Hdfs(testbed, installation, values, Drive.none(), logs, software.IMAGE)
-        stack = Stack(below, yarn.Yarn(testbed, installation, below, Drive.none(), logs))
-        try:
-            stack.start()
-            yield stack
-        finally:
-            stack.stop()
+    with small_stack(tmp_path_factory.mktemp("logs"), clients=1) as stack:
+        yield stack
 
 
 @pytest.fixture(scope="module")

@@ -14,9 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from whitewire.cluster.hadoop import Installation
 from whitewire.errors import UserError
 from whitewire.execution import RunFailed
-from whitewire.hibench import HiBench, sleep_jar, version_of
+from whitewire.hibench import HiBench, sleep_jar
 from whitewire.parsers import Unreadable
 from whitewire.parsers import hibench as parser
 from whitewire.testbed.base import Completed, Host, Process
@@ -336,8 +337,8 @@ def test_the_jar_that_sleeps(tmp_path):
 
 
 def test_release_of_a_class_path():
-    assert version_of(["/x/hadoop-common-3.5.0.jar", "/x/hadoop-hdfs-3.5.0.jar"]) == "3.5.0"
-    assert version_of([]) == "unknown"
+    assert Installation(["/x/hadoop-common-3.5.0.jar", "/x/hadoop-hdfs-3.5.0.jar"], "", None).version == "3.5.0"
+    assert Installation([], "", None).version == "unknown"
 
 
 # --- the driver ---------------------------------------------------------------------------------------

@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 from whitewire import config
 from whitewire.errors import UserError
 from whitewire.testbed import deployment, inventory, preflight, remote_samples, shell, slurm, ssh
+from whitewire.testbed.base import last_line
 from whitewire.testbed.remote import reading
-from whitewire.testbed.remote_host import Layout, last_line
+from whitewire.testbed.remote_host import Layout
 from whitewire.testbed.remote_samples import Row
 
 ROLES = {"namenode": 1, "datanode": 2, "client": 1}

@@ -21,6 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from whitewire.cluster.service import Service
 from whitewire.config import HOME
 from whitewire.errors import UserError
 from whitewire.testbed.base import FRAME_SHARE, CommandFailed, Host, Process, ProcessDied, Testbed
@@ -260,8 +261,10 @@ def configuration(fsid: str, monitor: str, osts: Sequence[Ost], folders: Mapping
     return ("\n".join(lines) + "\n").encode()
 
 
-class CephFs:
+class CephFs(Service):
     """A running CephFS. `ost_rate` is what one OST reads and writes together, bytes/s, already divided by k."""
+
+    kind = "cephfs"
 
     def __init__(self, testbed: Testbed, ost_rate: float, logs: Path, osts_per_oss: int = 4, stripe_count: int = 1,
                  stripe_size: int = 2**20, max_dirty: int = 32 * 2**20, readahead: int = 8 * 2**20,
@@ -282,18 +285,10 @@ class CephFs:
             raise UserError(f"cephfs: {len(self.clients)} clients at {ost_rate} bytes/s an OST, expected more than 0")
         self.daemons: dict[str, Process] = {}
         self.mounts: dict[str, Process] = {}
-        self.start_seconds = 0.0
         self.first_failure = ""
         """Why the first start failed, when a second one was needed."""
 
     # -- life ---------------------------------------------------------------------------------------------
-
-    def __enter__(self) -> CephFs:
-        self.start()
-        return self
-
-    def __exit__(self, *exception) -> None:
-        self.stop()
 
     def start(self) -> None:
         """Bring everything up, mount it and see each OST store and give back data; a second try when the first fails.
@@ -345,12 +340,12 @@ class CephFs:
             commands = monitor.result()
             for other in others:
                 other.result()
-        self._await(commands, r"^created$")
+        self.wait_for(commands, r"(?m)^created$")
         for ost in self.osts:
             self._start_osd(ost, ost.name, ["nsenter", f"--net=/run/netns/{ost.name}", "--"])
         self._start_osd(metadata, "mdt", [])
         self._start_daemon("mds", self.mds_host, ["ceph-mds", "-f", "-i", "a"], "metadata server")
-        self._await(commands, r"^ready$")
+        self.wait_for(commands, r"(?m)^ready$")
         commands.popen.wait(timeout=10)
         self._mount(self.clients)
         self._prove()
@@ -400,18 +395,6 @@ class CephFs:
             key, ost.host, ["ceph-osd", "-f", "-i", str(ost.number)], f"{key} on {ost.host.name}", prefix
         )
 
-    def _await(self, process: Process, pattern: str, timeout: float = 60.0) -> None:
-        """Wait for a line of a process's output, and name whichever daemon dies meanwhile."""
-        deadline = time.monotonic() + timeout
-        while True:
-            try:
-                process.wait_ready(f"(?m){pattern}", timeout=0.2)
-                return
-            except TimeoutError:
-                self.check()
-                if time.monotonic() > deadline:
-                    raise
-
     def _mount(self, hosts: Sequence[Host]) -> None:
         for host in hosts:
             argv = ["ceph-fuse", "-f", "-c", CONFIGURATION, "-n", f"client.{host.name}", *self.options.argv(), MOUNT]
@@ -419,7 +402,7 @@ class CephFs:
                 argv, self.logs / f"mount-{host.name}.log", self._environment(), f"CephFS mount on {host.name}"
             )
         for host in hosts:
-            self._await(self.mounts[host.name], r"starting fuse")
+            self.wait_for(self.mounts[host.name], r"starting fuse")
 
     def _unmount(self, host: Host) -> None:
         process = self.mounts.pop(host.name, None)
@@ -450,15 +433,6 @@ class CephFs:
             host.run(["sh", "-c", NO_DRIVES, "drives", *names])
         for host in [self.mds_host, *self.oss_hosts]:
             host.run(["rm", "-rf", f"{host.folder}/ceph"])
-
-    def check(self) -> None:
-        """Raise ProcessDied, with the name and the end of the log, when a daemon or a mount has ended."""
-        for process in self.processes().values():
-            process.check()
-
-    def dead(self) -> list[str]:
-        """Names of the daemons and mounts that have ended."""
-        return [process.name for process in self.processes().values() if not process.alive]
 
     def processes(self) -> dict[str, Process]:
         """Every process: mon, mds, mdt, ost1, …, and mount-<host>."""

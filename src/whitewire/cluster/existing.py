@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from whitewire.cluster import history
-from whitewire.cluster.hadoop import Installation, Outcome, Resident, site_xml
-from whitewire.cluster.hdfs import FS_SHELL, FSCK
+from whitewire.cluster.hadoop import Installation, Resident, site_xml
+from whitewire.cluster.hdfs import FSCK, HdfsClients
 from whitewire.cluster.yarn import VIEW
 from whitewire.drives import Drive
 from whitewire.errors import UserError
 from whitewire.parsers.namenode import Operation
-from whitewire.testbed.base import Host, Process, Testbed
+from whitewire.testbed.base import Host, Process, Testbed, last_line
 
 GET_CONF = "org.apache.hadoop.hdfs.tools.GetConf"
 HISTORY_KEY = "mapreduce.jobhistory.webapp.address"
@@ -45,7 +45,7 @@ def view_of(folder: str, places: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-class Existing:
+class Existing(HdfsClients):
     """HDFS and YARN of a site, as clients see them. It has the parts of Hdfs and Yarn that workloads use.
 
     `configuration` is the folder with the site's *-site.xml on every client (HADOOP_CONF_DIR); `base` the HDFS folder
@@ -63,7 +63,7 @@ class Existing:
         self.clients: list[Resident] = []
         self.folder = ""
         self.history_address = ""
-        self.start_seconds = self.hdfs_seconds = 0.0
+        self.hdfs_seconds = 0.0
 
     # -- life ---------------------------------------------------------------------------------------------
 
@@ -79,27 +79,25 @@ class Existing:
         places = {key: self._configured(hosts[0], key) for key in FOLDERS_OF_JOBS}
         places = {key: place if "://" in place else f"{root}{place}" for key, place in places.items()}
         self.values = {"fs.defaultFS": root, HISTORY_KEY: self.history_address, "folder": self.folder, **places}
-        self._own = view_of(self.folder, places)
+        view = view_of(self.folder, places)
         for host in hosts:
-            self._configure(host)
+            self._configure(host, view)
         self.clients = [Resident(host, self.installation, self.logs / f"{host.name}.log") for host in hosts]
         for client in self.clients:
             client.wait_ready()
         made = self.shell("-mkdir", "-p", self.folder)
         if made.status != 0:
-            said = (made.output.strip().splitlines() or ["no message"])[-1]
-            raise UserError(f"cluster: folder: {self.base} on {root}: {said[:300]}")
+            raise UserError(f"cluster: folder: {self.base} on {root}: {last_line(made.output)}")
         self.hdfs_seconds = self.start_seconds = time.monotonic() - begin
 
     def _configured(self, host: Host, key: str) -> str:
         argv = replace(self.installation, configuration=self.site).argv(GET_CONF, 128, {}, ["-confKey", key])
         done = host.run(argv, timeout=60)
         if done.status != 0:
-            said = (done.stderr.decode(errors="replace").strip().splitlines() or ["no message"])[-1]
-            raise UserError(f"{self.site} on {host.name}: {key}: {said[:300]}")
+            raise UserError(f"{self.site} on {host.name}: {key}: {last_line(done.stderr)}")
         return done.stdout.decode().strip().splitlines()[-1]
 
-    def _configure(self, host: Host) -> None:
+    def _configure(self, host: Host, view: Mapping[str, str]) -> None:
         """A copy of the site's configuration, in which files of our own include the site's."""
         own = self.installation.configuration
         host.run(["mkdir", "-p", own]).check()
@@ -108,7 +106,7 @@ class Existing:
         for name in SITE_FILES:
             if host.run(["test", "-e", f"{own}/{name}"]).status == 0:
                 host.run(["mv", f"{own}/{name}", f"{own}/site-{name}"]).check()
-                host.put(around(f"site-{name}", self._own), f"{own}/{name}")
+                host.put(around(f"site-{name}", view), f"{own}/{name}")
 
     def stop(self) -> None:
         """Remove the folder and end the clients."""
@@ -118,29 +116,11 @@ class Existing:
             client.process.kill()
         self.clients, self.folder = [], ""
 
-    def check(self) -> None:
-        """Raise ProcessDied, with the name and the end of the log, when a client has ended."""
-        for process in self.processes().values():
-            process.check()
-
-    def dead(self) -> list[str]:
-        return [process.name for process in self.processes().values() if not process.alive]
-
     def processes(self) -> dict[str, Process]:
         """Every client by the name of its host; the daemons are the site's."""
         return {client.host.name: client.process for client in self.clients}
 
     # -- use ----------------------------------------------------------------------------------------------
-
-    def shell(self, *arguments: str, timeout: float = 60.0) -> Outcome:
-        """Run a file system command (hdfs dfs …) in the first client's JVM."""
-        return self.clients[0].run(FS_SHELL, arguments, timeout)
-
-    def remove(self, path: str) -> None:
-        """Delete a path of the run's folder for good. Raises ProcessDied or RuntimeError."""
-        outcome = self.shell("-rm", "-r", "-f", "-skipTrash", path)
-        if outcome.status != 0:
-            raise RuntimeError(f"hdfs dfs -rm {path}: status {outcome.status}: {outcome.output[-300:]}")
 
     def blocks(self, path: str) -> str:
         """What fsck says of a path's files, blocks and replicas (verbatim)."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from xml.sax.saxutils import escape
 
 from whitewire.testbed.base import Host, Process, Testbed
@@ -20,8 +21,10 @@ log4j.logger.org.apache.hadoop.hdfs.server.datanode.DataNode.clienttrace=WARN
 log4j.logger.org.apache.hadoop.util.NativeCodeLoader=ERROR
 """
 
-JVM_FLAGS = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Duser.timezone=UTC"]
-"""Cheap to start: the serial collector and the first compiler only. Many JVMs share few cores here."""
+JVM_FLAGS = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Duser.timezone=UTC",
+             "-Djavax.net.ssl.trustStore=NONE"]  # fmt: skip
+"""Cheap to start: the serial collector, the first compiler only, and no certificate authorities to read where nothing
+speaks TLS. Many JVMs share few cores here."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,12 @@ class Installation:
     heap_factor: float = 1.0
     """What multiplies the heaps of daemons and clients, which are meant for many hosts on one machine."""
 
+    @property
+    def version(self) -> str:
+        """The release of Hadoop that the class path holds."""
+        names = (re.fullmatch(r"hadoop-common-(.+)\.jar", PurePosixPath(jar).name) for jar in self.jars)
+        return next((match[1] for match in names if match), "unknown")
+
     def argv(self, main: str, heap_mib: int, properties: Mapping[str, str], arguments: Sequence[str] = (),
              class_list: str | None = None) -> list[str]:  # fmt: skip
         """The command that runs a main class. The jars come first: a class archive fixes their order."""
@@ -56,8 +65,6 @@ class Installation:
                 "-Xlog:cds=off",
                 "-Xlog:cds+dynamic=off",
             ]
-        # Nothing here speaks TLS: no certificate authorities to read at each start.
-        argv += ["-Djavax.net.ssl.trustStore=NONE"]
         argv += [f"-Dlog4j.configuration=file:{self.configuration}/log4j.properties"]
         argv += [f"-D{name}={value}" for name, value in properties.items()]
         path = [*self.jars, self.configuration, *([self.workloads] if self.workloads else [])]

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from whitewire.cluster.hadoop import Installation, Outcome, Resident, whereabouts, write_configuration
+from whitewire.cluster.service import Service
 from whitewire.drives import Drive
 from whitewire.parsers import namenode
 from whitewire.testbed.base import Host, Process, Testbed
@@ -30,10 +31,10 @@ def settings(testbed: Testbed, block_size: int, replication: int, packet_size: i
 
     Daemons listen on their host's address on the fabric in use, and nowhere else.
     """
-    namenode = testbed.by_role("namenode")[0]
+    master = testbed.by_role("namenode")[0]
     return {
-        "fs.defaultFS": f"hdfs://{namenode.endpoint}:{PORT}",
-        "hadoop.tmp.dir": f"{namenode.scratch}/hadoop",
+        "fs.defaultFS": f"hdfs://{master.endpoint}:{PORT}",
+        "hadoop.tmp.dir": f"{master.scratch}/hadoop",
         "dfs.datanode.hostname": "${whitewire.endpoint}",
         "dfs.datanode.address": "${whitewire.address}:9866",
         "dfs.datanode.ipc.address": "${whitewire.address}:9867",
@@ -46,7 +47,7 @@ def settings(testbed: Testbed, block_size: int, replication: int, packet_size: i
         "dfs.namenode.fs-limits.min-block-size": 4096,
         "dfs.namenode.name.dir": "file://${whitewire.name}",
         "dfs.datanode.data.dir": "${whitewire.drives}",
-        "dfs.namenode.http-address": f"{namenode.endpoint}:9870",
+        "dfs.namenode.http-address": f"{master.endpoint}:9870",
         "dfs.namenode.safemode.extension": 0,
         "dfs.permissions.enabled": False,
         # Nothing but the workload should use links, drives and cores: no scans, no forked helper commands.
@@ -71,7 +72,23 @@ def settings(testbed: Testbed, block_size: int, replication: int, packet_size: i
     }
 
 
-class Hdfs:
+class HdfsClients(Service):
+    """A client JVM on each host of role `client`, and what workloads do through them."""
+
+    clients: list[Resident]
+
+    def shell(self, *arguments: str, timeout: float = 60.0) -> Outcome:
+        """Run a file system command (hdfs dfs …) in the first client's JVM."""
+        return self.clients[0].run(FS_SHELL, arguments, timeout)
+
+    def remove(self, path: str) -> None:
+        """Delete a path for good. Raises ProcessDied or RuntimeError."""
+        outcome = self.shell("-rm", "-r", "-f", "-skipTrash", path)
+        if outcome.status != 0:
+            raise RuntimeError(f"hdfs dfs -rm {path}: status {outcome.status}: {outcome.output[-300:]}")
+
+
+class Hdfs(HdfsClients):
     """A running HDFS. `logs` is the folder for the daemons' logs; `image` a formatted name directory (tar)."""
 
     def __init__(self, testbed: Testbed, installation: Installation, values: Mapping[str, object], drive: Drive,
@@ -81,20 +98,8 @@ class Hdfs:
         self.namenode_host = testbed.by_role("namenode")[0]
         self.daemons: dict[str, Process] = {}
         self.clients: list[Resident] = []
-        self.start_seconds = 0.0
 
     # -- life ---------------------------------------------------------------------------------------------
-
-    def __enter__(self) -> Hdfs:
-        try:
-            self.start()
-        except BaseException:
-            self.stop()
-            raise
-        return self
-
-    def __exit__(self, *exception) -> None:
-        self.stop()
 
     def start(self) -> None:
         """Bring everything up and wait until every DataNode has registered and every client is ready.
@@ -155,26 +160,7 @@ class Hdfs:
     def wait_registered(self, count: int, timeout: float = 60.0) -> None:
         """Wait until `count` DataNodes have registered and reported every drive, and the NameNode takes writes."""
         namenode = self.daemons[self.namenode_host.name]
-        deadline = time.monotonic() + timeout
-        pattern = r"Adding new storage ID \S+ for DN"
-        while True:
-            try:
-                namenode.wait_ready(pattern, count * self.drive.count, timeout=0.5)
-                return
-            except TimeoutError:
-                for daemon in self.daemons.values():
-                    daemon.check()
-                if time.monotonic() > deadline:
-                    raise
-
-    def check(self) -> None:
-        """Raise ProcessDied, with the name and the end of the log, when a daemon or a client has ended."""
-        for process in self.processes().values():
-            process.check()
-
-    def dead(self) -> list[str]:
-        """Names of the daemons and clients that have ended."""
-        return [process.name for process in self.processes().values() if not process.alive]
+        self.wait_for(namenode, r"Adding new storage ID \S+ for DN", count * self.drive.count, timeout)
 
     def stop(self) -> None:
         for process in self.processes().values():
@@ -182,16 +168,6 @@ class Hdfs:
         self.clients, self.daemons = [], {}
 
     # -- use ----------------------------------------------------------------------------------------------
-
-    def shell(self, *arguments: str, timeout: float = 60.0) -> Outcome:
-        """Run a file system command (hdfs dfs …) in the first client's JVM."""
-        return self.clients[0].run(FS_SHELL, arguments, timeout)
-
-    def remove(self, path: str) -> None:
-        """Delete a path for good. Raises ProcessDied or RuntimeError."""
-        outcome = self.shell("-rm", "-r", "-f", "-skipTrash", path)
-        if outcome.status != 0:
-            raise RuntimeError(f"hdfs dfs -rm {path}: status {outcome.status}: {outcome.output[-300:]}")
 
     def blocks(self, path: str) -> str:
         """What fsck says of a path's files, blocks and replicas (verbatim)."""

@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Sequence
 
 from whitewire.errors import UserError
-from whitewire.testbed.base import Host, Process, Testbed
+from whitewire.testbed.base import Host, Process, Testbed, last_line
 
 
 class Posix:
@@ -44,7 +44,7 @@ class Posix:
         begin, first = time.monotonic(), self.hosts[0]
         made = first.run(["mkdir", self.mount])
         if made.status != 0:
-            raise UserError(f"posix: {first.name} cannot make a folder in {self.base}: {_said(made.stderr)}")
+            raise UserError(f"posix: {first.name} cannot make a folder in {self.base}: {last_line(made.stderr)}")
         self.started = True
         try:
             self._see_each_other()
@@ -60,7 +60,7 @@ class Posix:
             name, content = f"{self.mount}/.seen-by-{writer.name}", uuid.uuid4().hex.encode()
             done = writer.run(["dd", f"of={name}", "status=none", "conv=fsync"], stdin=content)
             if done.status != 0:
-                raise UserError(f"posix: {writer.name} cannot write to {self.mount}: {_said(done.stderr)}")
+                raise UserError(f"posix: {writer.name} cannot write to {self.mount}: {last_line(done.stderr)}")
             for reader in self.hosts:
                 if reader.run(["cat", name]).stdout != content:
                     raise UserError(
@@ -133,8 +133,3 @@ class Posix:
         free = self.free()
         if free < size:
             raise UserError(f"posix: {free / 1e9:.1f} GB free on {self.base}, {size / 1e9:.1f} GB are needed")
-
-
-def _said(output: bytes) -> str:
-    lines = output.decode(errors="replace").strip().splitlines()
-    return lines[-1] if lines else "no message"

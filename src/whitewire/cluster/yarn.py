@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from whitewire.cluster import history
-from whitewire.cluster.hadoop import Installation, whereabouts
+from whitewire.cluster.hadoop import Installation, site_xml, whereabouts
 from whitewire.cluster.hdfs import PORT, Hdfs
+from whitewire.cluster.service import Service
 from whitewire.drives import Drive
 from whitewire.testbed.base import Host, Process, Testbed
 
@@ -116,7 +117,7 @@ def settings(testbed: Testbed, configuration: str, mount: str = "/tmp") -> dict[
     }
 
 
-class Yarn:
+class Yarn(Service):
     """A running YARN with its history server; `hdfs` is up already and its site.xml holds settings() too."""
 
     def __init__(self, testbed: Testbed, installation: Installation, hdfs: Hdfs, drive: Drive, logs: Path,
@@ -126,7 +127,6 @@ class Yarn:
         self.master = testbed.by_role("namenode")[0]
         self.workers = testbed.by_role("datanode")
         self.daemons: dict[str, Process] = {}
-        self.start_seconds = 0.0
 
     # -- life ---------------------------------------------------------------------------------------------
 
@@ -143,9 +143,9 @@ class Yarn:
         with ThreadPoolExecutor(max_workers=4) as pool:
             list(pool.map(self._start_worker, self.workers))
         self._daemon(self.master, HISTORY_SERVER, "historyserver", 192, {}, arguments=[f"-Dfs.defaultFS={VIEW}"])
-        self._wait("resourcemanager", r"NodeManager from node \S+?\(cmPort: \d+ httpPort: \d+\) registered",
-                   len(self.workers))  # fmt: skip
-        self._wait("historyserver", r"Started ServerConnector@|Web app jobhistory started", 1)
+        registered = r"NodeManager from node \S+?\(cmPort: \d+ httpPort: \d+\) registered"
+        self.wait_for(self.daemons["resourcemanager"], registered, len(self.workers))
+        self.wait_for(self.daemons["historyserver"], r"Started ServerConnector@|Web app jobhistory started")
         self.start_seconds = time.monotonic() - begin
 
     def _make_folders(self) -> None:
@@ -161,8 +161,6 @@ class Yarn:
                 raise RuntimeError(f"hdfs dfs {' '.join(arguments)}: {outcome.output[-200:]}")
 
     def _files(self) -> dict[str, bytes]:
-        from whitewire.cluster.hadoop import site_xml
-
         found = {"capacity-scheduler.xml": site_xml(CAPACITY)}
         sizes = Memory.of(self.testbed)
         for kind, heap in (("am", sizes.am_mib // 2), ("map", sizes.heap_mib), ("reduce", sizes.heap_mib)):
@@ -195,25 +193,6 @@ class Yarn:
         home = self.installation.java_home or _java_home()
         environment = {"JAVA_HOME": home, "HADOOP_HOME": host.scratch, **(environment or {})}
         self.daemons[name] = host.start(argv, self.logs / f"{name}.log", environment, name)
-
-    def _wait(self, name: str, pattern: str, count: int, timeout: float = 60.0) -> None:
-        deadline = time.monotonic() + timeout
-        while True:
-            try:
-                self.daemons[name].wait_ready(pattern, count, timeout=0.5)
-                return
-            except TimeoutError:
-                self.check()
-                if time.monotonic() > deadline:
-                    raise
-
-    def check(self) -> None:
-        """Raise ProcessDied, with the name and the end of the log, when a daemon has ended."""
-        for daemon in self.daemons.values():
-            daemon.check()
-
-    def dead(self) -> list[str]:
-        return [daemon.name for daemon in self.daemons.values() if not daemon.alive]
 
     def stop(self) -> None:
         for daemon in self.daemons.values():

@@ -166,8 +166,8 @@ def _lines(path: str) -> list[str]:
         return []
 
 
-def capture(testbed: Testbed, hadoop_jars: list[str]) -> dict[str, object]:
-    """All of it, with each host's TCP settings and one link's shaping as they are set."""
+def capture(testbed: Testbed, hadoop: str) -> dict[str, object]:
+    """All of it, with the release of Hadoop, each host's TCP settings and one link's shaping as they are set."""
     hosts = {
         host.name: {name.rsplit("/", 1)[1]: _value(host, name) for name in SYSCTLS if "ipv4" in name}
         for host in testbed.hosts
@@ -178,8 +178,7 @@ def capture(testbed: Testbed, hadoop_jars: list[str]) -> dict[str, object]:
         "machine": machine(),
         "tools": {
             "java": said("java", "-version"),
-            "hadoop": next((jar.split("-")[-1].removesuffix(".jar") for jar in hadoop_jars
-                            if jar.startswith("hadoop-hdfs-client-")), "unknown"),
+            "hadoop": hadoop,
             "iperf3": said("iperf3", "--version"),
             "fio": said("fio", "--version"),
             "iproute2": said("tc", "-V"),

@@ -37,6 +37,13 @@ class CommandFailed(RuntimeError):
     """A command on a host ended with a status other than 0."""
 
 
+def last_line(said: bytes | str) -> str:
+    """The last line that is not empty, at most 300 characters."""
+    text = said if isinstance(said, str) else said.decode(errors="replace")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1][:300] if lines else "no message"
+
+
 @dataclass(frozen=True)
 class Completed:
     """What a finished command left: exit status and verbatim output (bytes)."""

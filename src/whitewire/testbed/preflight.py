@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, TextIO
 
 from whitewire.errors import UserError
 from whitewire.testbed import shell
+from whitewire.testbed.base import last_line
 from whitewire.testbed.inventory import Interface, Place, interfaces, resolve
-from whitewire.testbed.remote_host import end_here, last_line, offset_of
+from whitewire.testbed.remote_host import end_here, offset_of
 
 if TYPE_CHECKING:
     from whitewire.testbed.remote import RemoteTestbed

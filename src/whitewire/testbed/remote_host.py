@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from whitewire.errors import UserError
 from whitewire.testbed import shell
-from whitewire.testbed.base import CommandFailed, Completed, Host, Process
+from whitewire.testbed.base import CommandFailed, Completed, Host, Process, last_line
 from whitewire.testbed.inventory import Interface, Place
 
 TICKS = 100
@@ -75,12 +75,6 @@ def read_line(stream: IO[bytes], deadline: float) -> bytes:
             break
         line += byte
     return line
-
-
-def last_line(said: bytes) -> str:
-    """The last line that is not empty, at most 300 characters."""
-    lines = [line.strip() for line in said.decode(errors="replace").splitlines() if line.strip()]
-    return lines[-1][:300] if lines else "no message"
 
 
 @dataclass

@@ -1,0 +1,58 @@
+"""What every service of a cluster is to those that watch over it: some processes that should go on."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+
+from whitewire.testbed.base import Process
+
+
+class Service(ABC):
+    """Daemons, mounts and clients that are started and stopped together."""
+
+    start_seconds = 0.0
+
+    @abstractmethod
+    def start(self) -> None:
+        """Bring everything up and wait until it can be used. Raises ProcessDied, TimeoutError or UserError."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """End everything; also after a start that failed halfway."""
+
+    @abstractmethod
+    def processes(self) -> dict[str, Process]:
+        """Every process, by a name that is unique in the service."""
+
+    def check(self) -> None:
+        """Raise ProcessDied, with the name and the end of the log, when a process has ended."""
+        for process in self.processes().values():
+            process.check()
+
+    def dead(self) -> list[str]:
+        """Names of the processes that have ended."""
+        return [process.name for process in self.processes().values() if not process.alive]
+
+    def wait_for(self, process: Process, pattern: str, count: int = 1, timeout: float = 60.0) -> None:
+        """Wait until the process has said `pattern` `count` times, and name whichever process dies meanwhile."""
+        deadline = time.monotonic() + timeout
+        while True:
+            try:
+                process.wait_ready(pattern, count, timeout=0.2)
+                return
+            except TimeoutError:
+                self.check()
+                if time.monotonic() > deadline:
+                    raise
+
+    def __enter__(self):
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *exception) -> None:
+        self.stop()
