@@ -26,6 +26,10 @@ JVM_FLAGS = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", 
 """Cheap to start: the serial collector, the first compiler only, and no certificate authorities to read where nothing
 speaks TLS. Many JVMs share few cores here."""
 
+YOUNG_SHARE = 12
+"""A heap over its young generation. Java's own third costs a JVM that lives for seconds a quarter of its page faults
+and a tenth of its CPU time, since it touches all of it for the first time."""
+
 
 @dataclass(frozen=True)
 class Installation:
@@ -52,7 +56,8 @@ class Installation:
     def argv(self, main: str, heap_mib: int, properties: Mapping[str, str], arguments: Sequence[str] = (),
              class_list: str | None = None) -> list[str]:  # fmt: skip
         """The command that runs a main class. The jars come first: a class archive fixes their order."""
-        argv = [self.java, f"-Xmx{round(heap_mib * self.heap_factor)}m", *self.flags]
+        heap = round(heap_mib * self.heap_factor)
+        argv = [self.java, f"-Xmx{heap}m", f"-Xmn{max(1, heap // YOUNG_SHARE)}m", *self.flags]
         if class_list:
             argv += ["-Xshare:off", f"-XX:DumpLoadedClassList={class_list}"]
         elif self.archive:
