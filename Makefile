@@ -10,6 +10,11 @@ export EFFORT PAPERS TESTBED
 # R and BLAS would otherwise start a thread a processor beside the measurement.
 export OMP_NUM_THREADS ?= 1
 
+# Snakemake's executor for Slurm, beside the environment: it asks Slurm at every start.
+ifneq (,$(findstring profiles/slurm,$(ARGS)))
+export PYTHONPATH := $(CURDIR)/.cache/slurm-executor:$(PYTHONPATH)
+endif
+
 # A program started by a recipe ends with it, even when make itself is killed.
 bound := exec setpriv --pdeathsig TERM
 

@@ -6,20 +6,31 @@ needs no port of this machine and leaves nothing behind: it ends with the emulat
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shlex
 import shutil
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
+import pytest
+
+from whitewire import software
+from whitewire.config import HOME
 from whitewire.testbed.emulated import ROOT, EmulatedHost, EmulatedTestbed
 
 USER, UID = "researcher", 1000
+EXECUTOR = {"PYTHONPATH": str(HOME / ".cache" / "slurm-executor")}
+"""With it Snakemake finds its executor for Slurm, as set-up installs it."""
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 WORK, DATA = "/tmp/work", ["/tmp/data1", "/tmp/data2"]
 """Folders below a host's own /tmp."""
 SCALE = 20
+"""What divides the rates of the site's links, unless a test says otherwise."""
 
 
 def installed(name: str) -> str | None:
@@ -28,7 +39,7 @@ def installed(name: str) -> str | None:
 
 
 def description(limits: dict, kind: str, **more) -> dict:
-    """A testbed's description that fits the site: 1gbe is eth0, 10gbe is eth1, both at 1/20 of their rate."""
+    """A testbed's description that fits the site: 1gbe is eth0, 10gbe is eth1, both at a part of their rate."""
     return {
         "kind": kind,
         "scale": SCALE,
@@ -212,6 +223,7 @@ class SlurmSite(Site):
     def __init__(self, testbed: EmulatedTestbed, folder: Path) -> None:
         super().__init__(testbed)
         self.first, self.servers = testbed.hosts[0], []
+        self.crashed: list[EmulatedHost] = []
         self.commands, self.logs = folder / "bin", folder
         self._configure()
         self._start_munge()
@@ -256,6 +268,24 @@ class SlurmSite(Site):
             (self.commands / name).write_text(f'#!/bin/sh\nexec {command} "$@"\n')
             (self.commands / name).chmod(0o755)
 
+    def crash(self, host: EmulatedHost) -> None:
+        """All processes of a node end at once; its network stays."""
+        own = Path(f"/proc/{host.holder}/ns/net").readlink()
+        spared = {host.holder, self.holder}
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error, OSError):
+                if process.pid not in spared and Path(f"/proc/{process.pid}/ns/net").readlink() == own:
+                    process.kill()
+        self.crashed.append(host)
+
+    def revive(self) -> None:
+        """Start Slurm again on the nodes that crashed, and wait until all are idle."""
+        while self.crashed:
+            self._start(self.crashed.pop(), "slurmd", "-D")
+        nodes = len(self.testbed.hosts)
+        self._until(lambda: self.slurm("sinfo", "--noheader", "--format=%D %t").stdout.split() == [str(nodes), "idle"],
+                    "idle nodes", 60)  # fmt: skip
+
     def slurm(self, name: str, *arguments: str) -> subprocess.CompletedProcess:
         return subprocess.run([self.commands / name, *arguments], capture_output=True, text=True, timeout=60)
 
@@ -285,3 +315,27 @@ class SlurmSite(Site):
             server.kill()
             server.wait()
         super().close()
+
+
+@contextmanager
+def open_ssh_site(config: dict, roles: dict, k: int, folder: Path) -> Iterator[SshSite]:
+    """Hosts that are reached by ssh, or skip the test."""
+    if installed("sshd") is None:
+        pytest.skip("no sshd: install openssh-server")
+    with EmulatedTestbed(config, roles, k, software.binds()) as testbed:
+        site = SshSite(testbed, folder)
+        yield site
+        site.close()
+
+
+@contextmanager
+def open_slurm_site(config: dict, roles: dict, k: int, folder: Path) -> Iterator[SlurmSite]:
+    """Nodes of a Slurm cluster, all of them in one job, which this process is in as far as it can tell; or skip."""
+    if missing := [name for name in SlurmSite.SERVERS if installed(name) is None]:
+        pytest.skip(f"no {', '.join(missing)}: install munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins")
+    with EmulatedTestbed(config, roles, k, software.binds()) as testbed, pytest.MonkeyPatch.context() as patch:
+        site = SlurmSite(testbed, folder)
+        patch.setenv("PATH", f"{site.commands}:{os.environ['PATH']}")
+        patch.setenv("SLURM_JOB_ID", site.job)
+        yield site
+        site.close()

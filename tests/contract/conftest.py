@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import SMALL
-from tests.site import DATA, SCALE, WORK, SlurmSite, SshSite, description, installed
+from tests.site import DATA, SCALE, WORK, description, open_slurm_site, open_ssh_site
 from whitewire import software
 from whitewire.config import validate
 from whitewire.testbed.base import Testbed
@@ -48,12 +48,8 @@ testbed = EmulatedTestbed(load_testbed("emulated"), {SMALL!r}, 20, software.bind
 @pytest.fixture(scope="module")
 def ssh_site(can_emulate, emulated_config, tmp_path_factory):
     """Six hosts that are reached by ssh."""
-    if installed("sshd") is None:
-        pytest.skip("no sshd: install openssh-server")
-    with EmulatedTestbed(emulated_config, SMALL, SCALE, software.binds()) as testbed:
-        site = SshSite(testbed, tmp_path_factory.mktemp("site"))
+    with open_ssh_site(emulated_config, SMALL, SCALE, tmp_path_factory.mktemp("site")) as site:
         yield site
-        site.close()
 
 
 @pytest.fixture(scope="module")
@@ -71,17 +67,8 @@ def ssh(ssh_site, ssh_config):
 @pytest.fixture(scope="module")
 def slurm_site(can_emulate, emulated_config, tmp_path_factory):
     """Six nodes of a Slurm cluster, all of them in one job, which this process is in as far as it can tell."""
-    if missing := [name for name in SlurmSite.SERVERS if installed(name) is None]:
-        pytest.skip(f"no {', '.join(missing)}: install munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins")
-    with (
-        EmulatedTestbed(emulated_config, SMALL, SCALE, software.binds()) as testbed,
-        pytest.MonkeyPatch.context() as patch,
-    ):
-        site = SlurmSite(testbed, tmp_path_factory.mktemp("slurm"))
-        patch.setenv("PATH", f"{site.commands}:{os.environ['PATH']}")
-        patch.setenv("SLURM_JOB_ID", site.job)
+    with open_slurm_site(emulated_config, SMALL, SCALE, tmp_path_factory.mktemp("slurm")) as site:
         yield site
-        site.close()
 
 
 @pytest.fixture(scope="module")

@@ -7,14 +7,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import SMALL
 from tests.contract.test_site_ssh import SLEEPER, runs_of, sleepers, within
-from tests.site import SCALE
+from tests.site import EXECUTOR, SCALE
 from whitewire.config import HOME
 from whitewire.errors import UserError
 from whitewire.testbed import shell
@@ -90,7 +89,6 @@ rule measure:
 """
 
 
-@pytest.mark.skipif(find_spec("snakemake_executor_plugin_slurm") is None, reason="no snakemake-executor-plugin-slurm")
 def test_the_profile_measures_in_a_job_of_its_own(slurm_site, slurm_config):
     """A rule that asks for nodes as `measure` does, on a job that Snakemake submits with profiles/slurm."""
     slurm_site.slurm("scancel", slurm_site.job)
@@ -104,7 +102,7 @@ def test_the_profile_measures_in_a_job_of_its_own(slurm_site, slurm_config):
                     "--snakefile", folder / "Snakefile", "--slurm-init-seconds-before-status-checks", "2",
                     "--seconds-between-status-checks", "2"]  # fmt: skip
             outside = {name: value for name, value in os.environ.items() if name != "SLURM_JOB_ID"}
-            done = subprocess.run(argv, env=outside, capture_output=True, text=True, timeout=240)
+            done = subprocess.run(argv, env=outside | EXECUTOR, capture_output=True, text=True, timeout=240)
             assert done.returncode == 0, done.stderr[-3000:]
             job, *nodes = (folder / "out.txt").read_text().split()
         assert job != slurm_site.job

@@ -1,0 +1,69 @@
+"""The Emulex paper's smoke experiment with all its 15 hosts on each kind of testbed: same links, same answer."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.site import description, open_slurm_site, open_ssh_site
+from whitewire import analysis, design, runner, tidy
+
+HOME = Path(__file__).resolve().parents[2]
+PAPER = "emulex-2012"
+ROLES = {"namenode": 1, "datanode": 11, "client": 3}
+K = 100
+"""More than the paper's own: a site has the cost of its connections on this machine's processors as well."""
+OPEN = {"cpu_idle_floor": 0.0, "link_error": 0.2, "retransmit_share": 0.5, "queue_drop_share": 0.5}
+"""Bounds that depend on how busy this machine is."""
+
+pytestmark = [pytest.mark.cluster, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory, can_emulate, emulated_config):
+    """The paper without its drives, which a site on this machine's memory does not have, and three testbeds."""
+    top = tmp_path_factory.mktemp("smoke")
+    shutil.copytree(HOME / "config", top / "config")
+    path = top / "config" / "papers" / f"{PAPER}.yaml"
+    paper = yaml.safe_load(path.read_text())
+    paper["scale"]["k"] = K
+    for experiment in paper["experiments"]:
+        experiment.pop("hardware", None)
+    path.write_text(yaml.safe_dump(paper))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(top)
+        yield emulated_config | {"limits": emulated_config["limits"] | OPEN}, tmp_path_factory.mktemp("servers")
+
+
+def answer(kind: str, config: dict) -> dict[str, dict[str, str]]:
+    """Every claim's row, from design to verdict."""
+    Path("config/testbeds", f"{kind}.yaml").write_text(yaml.safe_dump(config))
+    results = Path("results") / kind / PAPER
+    results.mkdir(parents=True)
+    design.design(PAPER, kind, "smoke", results / "design.csv")
+    runner.measure(PAPER, kind, results / "design.csv", "smoke-1", results / "raw" / "smoke-1" / "block.json")
+    tidy.tidy(PAPER, results)
+    analysis.analyse(PAPER, kind, results)
+    with (results / "analysis" / "verdicts.csv").open() as table:
+        return {row["claim"]: row for row in csv.DictReader(table)}
+
+
+def test_all_testbeds_agree(project):
+    emulated, servers = project
+    found = {"emulated": answer("emulated", emulated)}
+    with open_ssh_site(emulated, ROLES, K, servers) as site:
+        found["ssh"] = answer("ssh", site.description(emulated["limits"]) | {"scale": K})
+    with open_slurm_site(emulated, ROLES, K, servers):
+        found["slurm"] = answer("slurm", description(emulated["limits"], "slurm", scale=K))
+    for kind, verdicts in found.items():
+        for claim, row in verdicts.items():
+            own = found["emulated"][claim]
+            assert (row["verdict"], row["route"]) == (own["verdict"], own["route"]), (kind, claim)
+            if row["estimate"] and own["estimate"]:
+                assert float(row["estimate"]) == pytest.approx(float(own["estimate"]), rel=0.2), (kind, claim)
+    measured = [claim for claim, row in found["ssh"].items() if row["route"] == "emulated" and int(row["n"] or 0)]
+    assert measured

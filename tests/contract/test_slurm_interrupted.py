@@ -1,0 +1,141 @@
+"""Measurements as jobs of a real Slurm, by Snakemake: a job that is cancelled, out of time or loses a node resumes."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.contract.test_site_ssh import within
+from tests.site import EXECUTOR, SCALE, SlurmSite, description
+from whitewire.config import HOME
+
+PAPER, BLOCK = "made-up-2026", "quick-1"
+OPEN = {"cpu_idle_floor": 0.0, "link_error": 0.2, "retransmit_share": 0.5, "queue_drop_share": 0.5}
+"""Bounds that depend on how busy this machine is."""
+
+pytestmark = [pytest.mark.cluster, pytest.mark.slow]
+
+
+@pytest.fixture
+def project(emulated_config) -> Iterator[Path]:
+    """The repository's programs and the template's paper, in a folder that all nodes see (/tmp is each node's own)."""
+    (HOME / ".cache/tmp").mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=HOME / ".cache/tmp") as folder:
+        top = Path(folder)
+        for name in ("Snakefile", "workflow", "profiles", "envs", "src", "scripts"):
+            os.symlink(HOME / name, top / name)
+        shutil.copytree(HOME / "config", top / "config")
+        (top / "paper").mkdir()
+        (top / "paper" / f"{PAPER}.qmd").write_text("")
+        paper = yaml.safe_load((HOME / "docs" / "template" / "paper.yaml").read_text())
+        paper["scale"] |= {"k": SCALE, "file_blocks": {"smoke": 1, "quick": 2, "full": 2}}
+        (experiment,) = paper["experiments"]
+        experiment["factors"]["fabric"] = ["1gbe", "10gbe"]
+        del experiment["hardware"]
+        for claim in paper["claims"]:
+            claim.pop("inverse", None)
+        (top / "config" / "papers" / f"{PAPER}.yaml").write_text(yaml.safe_dump(paper))
+        # No folders for curves of drives: they are this machine's memory.
+        site = description(emulated_config["limits"] | OPEN, "slurm")
+        (top / "config" / "testbeds" / "site.yaml").write_text(yaml.safe_dump(site))
+        yield top
+
+
+class Measuring:
+    """`snakemake` with the profile, asked for one block."""
+
+    def __init__(self, project: Path, site: SlurmSite) -> None:
+        self.site, self.block = site, project / "results" / "site" / PAPER / "raw" / BLOCK
+        argv = [sys.executable, "-m", "snakemake", "--profile", str(HOME / "profiles/slurm"), "measured",
+                "--slurm-init-seconds-before-status-checks", "2", "--seconds-between-status-checks", "2"]  # fmt: skip
+        own = {"PAPERS": PAPER, "TESTBED": "site", "EFFORT": "quick", "SBATCH_MEM_PER_NODE": "0"}
+        outside = {name: value for name, value in os.environ.items() if name != "SLURM_JOB_ID"} | own | EXECUTOR
+        self.log = project / "snakemake.log"
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                argv,
+                cwd=project,
+                env=outside,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+
+    def kept(self) -> dict[str, float]:
+        """Finished runs and when each was written."""
+        return {path.parent.name: path.stat().st_mtime for path in self.block.glob("runs/*/run.json")}
+
+    def wait_for(self, runs: int) -> str:
+        """Wait for so many finished runs; the number of the job that makes them."""
+        deadline = time.monotonic() + 240
+        while len(self.kept()) < runs:
+            assert self.process.poll() is None, self.log.read_text()[-3000:]
+            assert time.monotonic() < deadline, self.log.read_text()[-3000:]
+            time.sleep(0.2)
+        (job,) = self.site.slurm("squeue", "--noheader", "--format=%i", "--states=RUNNING").stdout.split()
+        return job
+
+    def end(self) -> int:
+        return self.process.wait(timeout=300)
+
+
+def cancel(site: SlurmSite, job: str) -> None:
+    site.slurm("scancel", job)
+
+
+def run_out_of_time(site: SlurmSite, job: str) -> None:
+    done = site.slurm("scontrol", "update", f"JobId={job}", "TimeLimit=1")  # minutes, of which one has passed or soon
+    assert done.returncode == 0, done.stderr
+
+
+def lose_a_node(site: SlurmSite, job: str) -> None:
+    site.crash(site.testbed.host("datanode2"))
+
+
+def marked(site: SlurmSite) -> list[str]:
+    """Processes of runs on the nodes."""
+    return site.testbed.inside(["sh", "-c", "grep -lsF WHITEWIRE_RUN= /proc/[0-9]*/environ"]).stdout.decode().split()
+
+
+@pytest.mark.parametrize(
+    "interrupt, state",
+    [(cancel, "CANCELLED"), (run_out_of_time, "TIMEOUT"), (lose_a_node, "NODE_FAIL|FAILED|COMPLETED")],
+)
+def test_finished_runs_are_kept_and_the_rest_is_made(
+    project: Path, slurm_site: SlurmSite, interrupt: Callable[[SlurmSite, str], None], state: str
+):
+    slurm_site.slurm("scancel", slurm_site.job)
+    try:
+        first = Measuring(project, slurm_site)
+        job = first.wait_for(2)
+        interrupt(slurm_site, job)
+        status = first.end()
+        kept = first.kept()
+        assert len(kept) >= 2
+        shown = slurm_site.slurm("scontrol", "show", "job", job).stdout
+        assert re.search(rf"JobState=({state})", shown), shown
+        assert status != 0, first.log.read_text()[-3000:]
+        assert "Requeue=0" in shown
+        assert within(30, lambda: not marked(slurm_site)), "processes of the run are left on the nodes"
+        slurm_site.revive()
+
+        again = Measuring(project, slurm_site)
+        assert again.end() == 0, again.log.read_text()[-3000:]
+        made = again.kept()
+        assert len(made) == 12
+        assert kept.items() <= made.items(), "a finished run was made again"
+        assert (again.block / "block.json").is_file()
+    finally:
+        slurm_site.revive()
+        slurm_site.job = slurm_site._allocate()
+        os.environ["SLURM_JOB_ID"] = slurm_site.job
