@@ -75,6 +75,7 @@ class Evidence:
     `source` is `runs` (estimate with interval), `census` (a count over all runs), `paper` (arithmetic) or
     `model`. `n` is the number of valid runs of the cell that has fewest. `direction` is the interval that
     tells the sign, when it is not low..high. `samples` are the runs' values, to say how many more decide.
+    `freedom`, where it is not 0, is that of a scatter pooled over cells, from which the interval comes.
     """
 
     source: str
@@ -88,6 +89,7 @@ class Evidence:
     direction: tuple[float, float] | None = None
     samples: Sequence[Sequence[float]] = field(default=())
     missing: str = ""
+    freedom: int = 0
 
 
 @dataclass(frozen=True)
@@ -138,9 +140,10 @@ def decide(target: Target, evidence: Evidence) -> Verdict:
         return Verdict(verdict, f"{seen} over {_runs(evidence.n)}; the claim asks for {wanted}")
     if evidence.low is None or evidence.high is None:
         needed = max(1, MINIMUM - evidence.n)
-        reason = f"{seen} from {_runs(evidence.n)} a cell; an interval needs {MINIMUM}"
+        reason = f"{seen} from {_runs(evidence.n)} a cell: too few for an interval"
         return Verdict(INCONCLUSIVE, reason, needed)
-    interval = f"{seen} ({_number(evidence.low)} to {_number(evidence.high)})"
+    pooled = f"; {_runs(evidence.n)} a cell, scatter pooled over the experiment" if evidence.freedom else ""
+    interval = f"{seen} ({_number(evidence.low)} to {_number(evidence.high)}{pooled})"
     if target.holds(evidence.low, evidence.high):
         return Verdict(REPRODUCED, f"{interval} lies wholly within the claim: {wanted}")
     if target.fails(evidence.low, evidence.high):

@@ -26,12 +26,17 @@ CURVATURES = np.linspace(-4.0, 10.0, 1401)
 
 @dataclass(frozen=True)
 class Sample:
-    """Values of one metric in one cell: valid runs only, full-scale equivalent where the metric scales."""
+    """Values of one metric in one cell: valid runs only, full-scale equivalent where the metric scales.
+
+    `spread` and `freedom` are the scatter of the logarithms, pooled over the experiment, and its degrees of freedom.
+    """
 
     values: np.ndarray
     n_invalid: int
     unit: str
     name: str
+    spread: float = float("nan")
+    freedom: int = 0
 
 
 class Runs:
@@ -53,6 +58,7 @@ class Runs:
         units = table["full_scale_unit"].where(full.notna(), table["unit"])
         table["best_unit"] = units.fillna("").astype(str)
         self.table = table
+        self._scatter: dict[tuple[str, str], tuple[float, int]] = {}
         self.groups = dict(tuple(table.groupby(["experiment", "metric"], sort=False))) if len(table) else {}
 
     def as_measured(self, experiment: str, levels: Mapping[str, Any], metric: str) -> np.ndarray:
@@ -64,6 +70,22 @@ class Runs:
         for factor, level in levels.items():
             mask &= (rows[factor] == text(level)).to_numpy()
         return pd.to_numeric(rows.loc[mask, "value"]).to_numpy(dtype=float)
+
+    def scatter(self, experiment: str, metric: str) -> tuple[float, int]:
+        """statistics.pooled_log_sd over all cells of an experiment; (NaN, 0) when a value is not above 0."""
+        key = (experiment, metric)
+        if key not in self._scatter:
+            self._scatter[key] = self._scatter_of(self.groups.get(key))
+        return self._scatter[key]
+
+    def _scatter_of(self, rows: pd.DataFrame | None) -> tuple[float, int]:
+        if rows is None:
+            return float("nan"), 0
+        good = rows[rows["valid"] & rows["best"].notna()]
+        if not len(good) or good["best"].min() <= 0:
+            return float("nan"), 0
+        cells = good.groupby(list(self.paper.factors) or "experiment", sort=False)["best"]
+        return statistics.pooled_log_sd([values.to_numpy(dtype=float) for _, values in cells])
 
     def why_missing(self, test: Mapping[str, Any]) -> str:
         """Why this machine cannot make the runs of a test at all; empty when it can."""
@@ -87,7 +109,7 @@ class Runs:
         good = rows[rows["valid"] & rows["best"].notna()]
         unit = good["best_unit"].iloc[0] if len(good) else ""
         invalid = rows.loc[~rows["valid"], "run_id"].nunique()
-        return Sample(good["best"].to_numpy(dtype=float), int(invalid), unit, name)
+        return Sample(good["best"].to_numpy(dtype=float), int(invalid), unit, name, *self.scatter(experiment, metric))
 
 
 def text(level: Any) -> str:
@@ -197,12 +219,26 @@ def _interval(
     return (point, *(found or (None, None)))
 
 
+def _pooled(
+    point: float, samples: Sequence[Sample], no_effect: float | None = None
+) -> tuple[float | None, float | None, float | None, int]:
+    """(low, high, p, degrees of freedom) of products and quotients of medians with too few runs of their own."""
+    counts, spreads = [len(s.values) for s in samples], [s.spread for s in samples]
+    freedom = min(s.freedom for s in samples)
+    found = statistics.pooled_interval(point, counts, spreads, freedom)
+    if found is None:
+        return None, None, None, 0
+    p = None if no_effect is None else statistics.pooled_p(point, counts, spreads, freedom, no_effect)
+    return *found, p, freedom
+
+
 def _ratio(test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int, runs: Runs) -> Evidence:
     point, low, high = _interval(samples, statistics.ratio_of_medians, runs.seed)
-    p = None
-    if test.get("no_effect") is not None:
-        p = statistics.permutation_p(samples[0].values, samples[1].values, test["no_effect"], runs.seed)
-    values = [s.values for s in samples]
+    values, no_effect = [s.values for s in samples], test.get("no_effect")
+    if low is None:
+        low, high, p, freedom = _pooled(point, samples, no_effect)
+        return Evidence("runs", point, low, high, n, invalid, "1", p, samples=values, freedom=freedom)
+    p = None if no_effect is None else statistics.permutation_p(*values, no_effect, runs.seed)
     return Evidence("runs", point, low, high, n, invalid, "1", p, samples=values)
 
 
@@ -212,10 +248,12 @@ def _share(test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int,
     values = samples[0].values / divisor * (runs.k if over.get("times_k") else 1)
     low, high = statistics.median_interval(values) or (None, None)
     unit = "1" if "link_of" in over else over.get("unit", "1")
-    p = None
-    if test.get("no_effect") is not None:
-        p = statistics.sign_flip_p(values, test["no_effect"])
-    return Evidence("runs", float(np.median(values)), low, high, n, invalid, unit, p, samples=[values])
+    point, no_effect = float(np.median(values)), test.get("no_effect")
+    if low is None:
+        low, high, p, freedom = _pooled(point, samples, no_effect)
+        return Evidence("runs", point, low, high, n, invalid, unit, p, samples=[values], freedom=freedom)
+    p = None if no_effect is None else statistics.sign_flip_p(values, no_effect)
+    return Evidence("runs", point, low, high, n, invalid, unit, p, samples=[values])
 
 
 def _ratio_of_ratios(test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int, runs: Runs) -> Evidence:
@@ -223,7 +261,11 @@ def _ratio_of_ratios(test: Mapping[str, Any], samples: list[Sample], n: int, inv
         return statistics.ratio_of_medians(a, b, axis) / statistics.ratio_of_medians(c, d, axis)
 
     point, low, high = _interval(samples, statistic, runs.seed)
-    return Evidence("runs", point, low, high, n, invalid, "1", samples=[s.values for s in samples])
+    freedom = 0
+    if low is None:
+        low, high, _, freedom = _pooled(point, samples)
+    values = [s.values for s in samples]
+    return Evidence("runs", point, low, high, n, invalid, "1", samples=values, freedom=freedom)
 
 
 def _maximum_ratio(test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int, runs: Runs) -> Evidence:

@@ -14,14 +14,13 @@ import pandas as pd
 
 from whitewire.estimands import Runs
 from whitewire.paper import Paper
+from whitewire.statistics import LEAST_FREEDOM, pooled_log_sd
 
 COLUMNS = [
     *("paper", "claim", "experiment", "metric", "from", "effect", "link_ratio", "link_ratio_low", "link_ratio_high"),
     *("reached", "largest_effect", "plausible_low", "plausible_high", "plausible", "plausible_basis", "n"),
 ]
 DRAWS = 2000
-LEAST_FREEDOM = 5
-"""Degrees of freedom that the scatter of runs is taken from at least: as many as six runs of one cell have."""
 
 
 def table(paper: Paper, runs: Runs, fabrics: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
@@ -57,7 +56,7 @@ def answer(paper: Paper, runs: Runs, inverse: Mapping[str, Any], fabrics: Mappin
     medians = np.array([np.median(samples[rate]) for rate in rates])
     ratio = needed(rates, medians, base, effect)
     rng = np.random.Generator(np.random.PCG64(runs.seed))
-    spread = pooled_spread(list(samples.values()))
+    spread, freedom = pooled_log_sd(list(samples.values()))
     counts = np.array([len(samples[rate]) for rate in rates])
     noise = np.exp(spread / np.sqrt(counts) * rng.standard_normal((DRAWS, len(rates))))
     drawn = np.array([needed(rates, medians * factors, base, effect) for factors in noise])
@@ -67,7 +66,7 @@ def answer(paper: Paper, runs: Runs, inverse: Mapping[str, Any], fabrics: Mappin
     row["reached"] = bool(np.isfinite(ratio))
     if row["reached"]:
         row["link_ratio"] = float(ratio)
-    if not np.isfinite(spread):
+    if freedom < LEAST_FREEDOM:
         return row  # too few runs to say how far they scatter
     if row["reached"]:
         inside = drawn[np.isfinite(drawn)]
@@ -80,15 +79,6 @@ def answer(paper: Paper, runs: Runs, inverse: Mapping[str, Any], fabrics: Mappin
         # Not even the fastest (or slowest) link measured has it.
         row["plausible"] = "no"
     return row
-
-
-def pooled_spread(cells: list[np.ndarray]) -> float:
-    """Standard deviation of the logarithm of a run, pooled over cells; NaN with fewer than LEAST_FREEDOM degrees."""
-    freedom = sum(len(values) - 1 for values in cells)
-    if freedom < LEAST_FREEDOM:
-        return float("nan")
-    squares = sum(float(np.sum((np.log(values) - np.log(values).mean()) ** 2)) for values in cells)
-    return float(np.sqrt(squares / freedom))
 
 
 def needed(rates: np.ndarray, values: np.ndarray, base: int, effect: float) -> float:

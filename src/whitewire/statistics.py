@@ -11,6 +11,11 @@ from scipy import stats
 
 MINIMUM = 6
 """Fewest values for which a 95 % order-statistic interval of the median exists (2 x 0.5^6 < 0.05)."""
+FEWEST_POOLED, LEAST_FREEDOM = 3, 5
+"""Fewest runs of a cell for an interval from scatter pooled over cells, and the fewest degrees of freedom of that: as
+many as six runs of one cell have."""
+MEDIAN_EFFICIENCY = 1.2533
+"""Standard error of a normal sample's median over that of its mean, for large samples; smaller for few values."""
 RESAMPLES = 2000
 EXACT_LIMIT = 20000
 
@@ -71,6 +76,46 @@ def ratio_interval(
 ) -> tuple[float, float] | None:
     """Bootstrap interval (percentile) of median(numerator) / median(denominator)."""
     return bootstrap_interval([numerator, denominator], ratio_of_medians, seed, confidence)
+
+
+def pooled_log_sd(cells: Sequence[Sequence[float]]) -> tuple[float, int]:
+    """Standard deviation of a value's logarithm within a cell, pooled over cells, and its degrees of freedom.
+
+    Values must be above 0. (NaN, 0) without any freedom. Assumes that all cells scatter alike in proportion.
+    """
+    logs = [np.log(np.asarray(cell, dtype=float)) for cell in cells if len(cell)]
+    freedom = sum(len(each) - 1 for each in logs)
+    if not freedom:
+        return float("nan"), 0
+    return math.sqrt(sum(float(np.sum((each - each.mean()) ** 2)) for each in logs) / freedom), freedom
+
+
+def pooled_interval(
+    point: float, counts: Sequence[int], spreads: Sequence[float], freedom: int, confidence: float = 0.95
+) -> tuple[float, float] | None:
+    """Interval of a product and quotient of medians of `counts` values, whose logarithms scatter by `spreads`.
+
+    Student's t with the pooled scatter's degrees of freedom. None when a cell or the freedom has too few.
+    """
+    if min(counts) < FEWEST_POOLED or freedom < LEAST_FREEDOM or not point > 0:
+        return None
+    half = stats.t.ppf((1 + confidence) / 2, freedom) * _median_error(counts, spreads)
+    return point * math.exp(-half), point * math.exp(half)
+
+
+def pooled_p(
+    point: float, counts: Sequence[int], spreads: Sequence[float], freedom: int, no_effect: float
+) -> float | None:
+    """Two-sided t test of the same against `no_effect`; None where there is no interval, or no scatter."""
+    error = _median_error(counts, spreads)
+    if pooled_interval(point, counts, spreads, freedom) is None or no_effect <= 0 or not error:
+        return None
+    return float(2 * stats.t.sf(abs(math.log(point / no_effect)) / error, freedom))
+
+
+def _median_error(counts: Sequence[int], spreads: Sequence[float]) -> float:
+    """Standard error of the logarithm, of independent medians together."""
+    return MEDIAN_EFFICIENCY * math.sqrt(sum(sd**2 / n for sd, n in zip(spreads, counts, strict=True)))
 
 
 def permutation_p(

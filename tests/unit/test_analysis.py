@@ -134,10 +134,22 @@ def test_invalid_runs_never_count_and_are_told(complete):
     evidence = evaluate(test, found, LOADED)
     assert (evidence.n, evidence.n_invalid) == (5, 1)
     assert evidence.estimate == pytest.approx(3.9, rel=0.02)
-    assert evidence.low is None
+    # With five runs the cell has no interval of its own: its scatter is that of all cells.
+    assert evidence.low < 3.9 < evidence.high and evidence.freedom > 5
     estimates = analysis.estimates(LOADED, found, "emulated")
     row = estimates[(estimates["n_invalid"] == 1) & (estimates["metric"] == "throughput")].iloc[0]
     assert row["n"] == 5 and row["full_scale_median"] < 1000 and np.isnan(row["low"])
+
+
+def test_three_runs_a_cell_are_judged_by_the_scatter_of_all_cells(complete, modelled):
+    few = complete[complete["replicate"] <= 3]
+    row = _claim(analysis.verdicts(LOADED, Runs(few, LOADED), Runs(modelled, LOADED), "emulated")[0], "E-C06")
+    assert row["verdict"] == claims.REPRODUCED and row["n"] == 3
+    assert row["low"] < row["estimate"] < row["high"]
+    assert "3 runs a cell, scatter pooled over the experiment" in row["reason"]
+    two = complete[complete["replicate"] <= 2]
+    row = _claim(analysis.verdicts(LOADED, Runs(two, LOADED), Runs(modelled, LOADED), "emulated")[0], "E-C06")
+    assert row["verdict"] == claims.INCONCLUSIVE and np.isnan(row["low"])
 
 
 def test_the_order_of_the_rows_does_not_matter(complete, modelled, judged):

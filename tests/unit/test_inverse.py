@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whitewire.inverse import needed, pooled_spread
+from whitewire.inverse import needed
 
 RATES = np.array([5.0, 10.0, 20.0, 40.0])
 
@@ -15,13 +15,6 @@ def test_between_two_points_it_is_read_off_the_line():
     assert needed(RATES, np.array([2.0, 1.0, 0.5, 0.25]), 1, 0.75) == pytest.approx(2**0.5)
     assert needed(RATES, np.array([2.0, 1.0, 0.5, 0.25]), 1, 0.25) == pytest.approx(4)
     assert needed(RATES, np.array([2.0, 1.0, 0.5, 0.25]), 1, 2.0) == pytest.approx(0.5)
-
-
-def test_the_scatter_is_pooled_over_cells_and_needs_runs():
-    e = np.e
-    assert pooled_spread([np.array([1.0, e, e**2])] * 3) == pytest.approx(1.0)
-    assert np.isnan(pooled_spread([np.array([1.0])] * 6))
-    assert pooled_spread([np.array([2.0] * 4), np.array([5.0] * 3)]) == 0
 
 
 def test_what_no_rate_gives_is_no_number():

@@ -54,6 +54,44 @@ def test_ratio_interval_covers_the_ratio_and_needs_six_values():
     assert s.ratio_interval([4.0] * 6, [2.0] * 6, 1) == (2.0, 2.0)
 
 
+def test_pooled_scatter_by_hand():
+    e = math.e
+    assert s.pooled_log_sd([[1.0, e, e**2]] * 3) == (pytest.approx(1.0), 6)
+    assert s.pooled_log_sd([[2.0] * 4, [5.0] * 3]) == (0.0, 5)
+    spread, freedom = s.pooled_log_sd([[1.0]] * 6)
+    assert math.isnan(spread) and freedom == 0
+
+
+def test_a_pooled_interval_needs_three_runs_a_cell_and_five_degrees_of_freedom():
+    assert s.pooled_interval(2.0, [3, 3], [0.1, 0.1], 5) is not None
+    assert s.pooled_interval(2.0, [3, 2], [0.1, 0.1], 9) is None
+    assert s.pooled_interval(2.0, [3, 3], [0.1, 0.1], 4) is None
+    assert s.pooled_interval(2.0, [3, 3], [0.0, 0.0], 8) == (2.0, 2.0)
+    # t(0.975, 6) = 2.4469; the error of a median of three is 1.2533 x 0.1 / sqrt(3), of two of them sqrt(2) of that.
+    low, high = s.pooled_interval(2.0, [3, 3], [0.1, 0.1], 6)
+    assert high == pytest.approx(2.0 * math.exp(2.4469 * 1.2533 * 0.1 * math.sqrt(2 / 3)), rel=1e-4)
+    assert low * high == pytest.approx(4.0)
+
+
+def test_a_pooled_interval_covers_the_ratio():
+    rng = np.random.default_rng(5)
+    inside, tries = 0, 600
+    for _ in range(tries):
+        cells = np.exp(0.1 * rng.standard_normal((3, 3))) * np.array([[3.0], [1.0], [7.0]])
+        spread, freedom = s.pooled_log_sd(cells)
+        low, high = s.pooled_interval(np.median(cells[0]) / np.median(cells[1]), [3, 3], [spread, spread], freedom)
+        inside += low <= 3.0 <= high
+    assert inside / tries > 0.94
+
+
+def test_the_pooled_test_agrees_with_its_interval():
+    low, high = s.pooled_interval(1.5, [3, 4], [0.2, 0.1], 7)
+    assert s.pooled_p(1.5, [3, 4], [0.2, 0.1], 7, low) == pytest.approx(0.05)
+    assert s.pooled_p(1.5, [3, 4], [0.2, 0.1], 7, 1.5) == pytest.approx(1.0)
+    assert s.pooled_p(1.5, [3, 4], [0.0, 0.0], 7, 1.0) is None
+    assert s.pooled_p(1.5, [2, 4], [0.2, 0.1], 7, 1.0) is None
+
+
 def test_bca_is_available():
     rng = np.random.default_rng(3)
     sample = rng.lognormal(0, 0.2, 12)
