@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-import zipfile
-from collections.abc import Iterable
 from pathlib import Path
 
 from whitewire import defaults
@@ -20,7 +18,6 @@ from whitewire.software import (
     DEFAULTS,
     DRIVE_LIBRARY,
     IMAGE,
-    JARS,
     binds,
     hadoop_jars,
     installation,
@@ -43,11 +40,9 @@ def prepare() -> None:
     """Write the class archive and the NameNode image into the cache, from a small cluster that really runs.
 
     The class archive (JDK, application class-data sharing) holds the classes that NameNode, DataNode and client
-    loaded there; a JVM then maps them instead of reading 190 jars. Jars that no class came from are left out of the
-    class path: a JVM opens each of them.
+    loaded there; a JVM then maps them instead of reading 190 jars.
     """
     shutil.rmtree(ARCHIVES, ignore_errors=True)
-    JARS.unlink(missing_ok=True)
     defaults.write(hadoop_jars(), DEFAULTS)
     folders = binds()
     bare = installation(use_archive=False)
@@ -64,8 +59,6 @@ def prepare() -> None:
                 for daemon in (*jobs.processes().values(), *cluster.processes().values()):
                     daemon.stop()
                 classes = _classes(testbed)
-            _write(JARS, "\n".join(_holders(classes, hadoop_jars())).encode() + b"\n")
-            bare = installation(use_archive=False)
             _dump(testbed, bare, classes)
             _format(testbed, bare)
 
@@ -122,24 +115,6 @@ def _classes(testbed: Testbed) -> bytes:
                 lists += [found.stdout] if found.status == 0 else []
     lines = (line for text in lists for line in text.splitlines())
     return b"\n".join(dict.fromkeys(line for line in lines if WHOLE_LINE.fullmatch(line))) + b"\n"
-
-
-KEPT = ("hadoop-", "netty-handler-", "netty-resolver-4", "netty-transport-native-unix-common-", "snappy-java-")
-"""Jars that stay on the class path unused: Hadoop's own, and what it falls back on for requests over HTTP and for
-compressed data."""
-
-
-def _holders(classes: bytes, jars: Iterable[Path]) -> list[str]:
-    """Names of the jars that the loaded classes come from, and of all of Hadoop's own."""
-    wanted = {line.partition(b" ")[0].decode() for line in classes.splitlines()}
-    found = []
-    for jar in jars:
-        with zipfile.ZipFile(jar) as archive:
-            held = {name.removesuffix(".class") for name in archive.namelist()}
-        if wanted & held or jar.name.startswith(KEPT):
-            found.append(jar.name)
-        wanted -= held  # the first on the class path has it
-    return found
 
 
 def _dump(testbed: Testbed, bare, classes: bytes) -> None:

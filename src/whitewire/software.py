@@ -19,8 +19,6 @@ UNPACKED = re.compile(r"hadoop-mapreduce-(examples-.*|client-jobclient-.*-tests)
 """Jars that set-up unpacks into lib/workloads; see Installation.workloads."""
 DEFAULTS = LIBRARIES / "defaults.jar"
 """Before Hadoop's jars; see defaults.py."""
-JARS = LIBRARIES / "jars.txt"
-"""Names of the jars that a cluster at work takes classes from; see prepare.py."""
 DRIVE_LIBRARY = f"{ROOT}/lib/libdrive.so"
 
 
@@ -34,19 +32,13 @@ def binds() -> dict[str, Path]:
 
 
 def hadoop_jars() -> list[Path]:
-    """Hadoop's jars, in the order of the class path."""
+    """Hadoop's jars on the class path, in order."""
     return [jar for jar in sorted(HADOOP.glob("*.jar")) if not UNPACKED.match(jar.name)]
-
-
-def used_jars() -> list[Path]:
-    """Those that daemons and jobs take classes from: every JVM opens each jar on its class path at its start."""
-    used = set(JARS.read_text().split()) if JARS.exists() else None
-    return [jar for jar in hadoop_jars() if used is None or jar.name in used]
 
 
 def installation(use_archive: bool = True) -> Installation:
     """Hadoop as the hosts see it. The same path on every machine, so that a class archive stays valid."""
-    jars = [f"{ROOT}/hadoop/{jar.name}" for jar in used_jars()]
+    jars = [f"{ROOT}/hadoop/{jar.name}" for jar in hadoop_jars()]
     if DEFAULTS.exists():
         jars.insert(0, f"{ROOT}/lib/{DEFAULTS.name}")
     archive = f"{ROOT}/archives/{ARCHIVE.name}" if use_archive and ARCHIVE.exists() else None
