@@ -1,6 +1,7 @@
 """Fixtures that several suites share."""
 
 import time
+from collections.abc import Callable
 
 import psutil
 import pytest
@@ -57,3 +58,13 @@ def still_alive(pids: set[int], patience: float = 5.0) -> set[int]:
     while (left := {pid for pid in pids if alive(pid)}) and time.monotonic() < deadline:
         time.sleep(0.05)
     return left
+
+
+def comes_to(expected: float, rel: float, measured: Callable[[], float], attempts: int = 4) -> None:
+    """A rate that this machine can only lessen, by being busy: one of a few measurements has to come close to it."""
+    found = []
+    while len(found) < attempts:
+        found.append(measured())
+        if found[-1] == pytest.approx(expected, rel=rel):
+            return
+    pytest.fail(f"measured {', '.join(f'{value:.3g}' for value in found)}, expected {expected:.3g} within {rel:.0%}")

@@ -19,7 +19,7 @@ from tests.contract.test_site_ssh import within
 from tests.site import EXECUTOR, SCALE, SlurmSite, description
 from whitewire.config import HOME
 
-PAPER, BLOCK = "made-up-2026", "quick-1"
+PAPER, BLOCK, RUNS = "made-up-2026", "smoke-1", 24
 OPEN = {"cpu_idle_floor": 0.0, "link_error": 0.2, "retransmit_share": 0.5, "queue_drop_share": 0.5}
 """Bounds that depend on how busy this machine is."""
 
@@ -38,14 +38,16 @@ def project(emulated_config) -> Iterator[Path]:
         (top / "paper").mkdir()
         (top / "paper" / f"{PAPER}.qmd").write_text("")
         paper = yaml.safe_load((HOME / "docs" / "template" / "paper.yaml").read_text())
-        paper["scale"] |= {"k": SCALE, "file_blocks": {"smoke": 1, "quick": 2, "full": 2}}
+        paper["scale"] |= {"k": SCALE, "file_blocks": {"smoke": 2, "quick": 2, "full": 2}}
+        # Enough runs to be interrupted in their midst.
+        paper["replicates"]["smoke"] = {"claimed": RUNS // 2, "other": RUNS // 2}
+        paper["time_limit_s"]["smoke"] = 3600
         (experiment,) = paper["experiments"]
         experiment["factors"]["fabric"] = ["1gbe", "10gbe"]
         del experiment["hardware"]
         for claim in paper["claims"]:
             claim.pop("inverse", None)
         (top / "config" / "papers" / f"{PAPER}.yaml").write_text(yaml.safe_dump(paper))
-        # No folders for curves of drives: they are this machine's memory.
         site = description(emulated_config["limits"] | OPEN, "slurm")
         (top / "config" / "testbeds" / "site.yaml").write_text(yaml.safe_dump(site))
         yield top
@@ -58,7 +60,7 @@ class Measuring:
         self.site, self.block = site, project / "results" / "site" / PAPER / "raw" / BLOCK
         argv = [sys.executable, "-m", "snakemake", "--profile", str(HOME / "profiles/slurm"), "measured",
                 "--slurm-init-seconds-before-status-checks", "2", "--seconds-between-status-checks", "2"]  # fmt: skip
-        own = {"PAPERS": PAPER, "TESTBED": "site", "EFFORT": "quick", "SBATCH_MEM_PER_NODE": "0"}
+        own = {"PAPERS": PAPER, "TESTBED": "site", "EFFORT": "smoke", "SBATCH_MEM_PER_NODE": "0"}
         outside = {name: value for name, value in os.environ.items() if name != "SLURM_JOB_ID"} | own | EXECUTOR
         self.log = project / "snakemake.log"
         with self.log.open("wb") as log:
@@ -121,7 +123,7 @@ def test_finished_runs_are_kept_and_the_rest_is_made(
         interrupt(slurm_site, job)
         status = first.end()
         kept = first.kept()
-        assert len(kept) >= 2
+        assert 2 <= len(kept) < RUNS
         shown = slurm_site.slurm("scontrol", "show", "job", job).stdout
         assert re.search(rf"JobState=({state})", shown), shown
         assert status != 0, first.log.read_text()[-3000:]
@@ -132,7 +134,7 @@ def test_finished_runs_are_kept_and_the_rest_is_made(
         again = Measuring(project, slurm_site)
         assert again.end() == 0, again.log.read_text()[-3000:]
         made = again.kept()
-        assert len(made) == 12
+        assert len(made) == RUNS
         assert kept.items() <= made.items(), "a finished run was made again"
         assert (again.block / "block.json").is_file()
     finally:
