@@ -316,10 +316,11 @@ class Block:
         """
         kinds = {jobs.floor_key(run): run for run in runs if _floored(run, stack)}
         fastest = stack.testbed.fastest()
-        count = 1 if self.effort == "smoke" else FLOOR_RUNS
         for key, run in kinds.items():
             if key in stack.floors:
                 continue
+            # TestDFSIO's tasks time themselves: its floor tells control traffic from data, for which one is enough.
+            count = 1 if self.effort == "smoke" or run.row["workload"] == "testdfsio" else FLOOR_RUNS
             progress.say(f"the floor of {' '.join(map(str, key))}")
             small = replace(jobs.tiny(run), parameters={**run.parameters, "fabric": fastest}, levels={})
             try:
