@@ -29,11 +29,15 @@ expected_text <- function(table) {
   ifelse(text == "", "\u2013", text)
 }
 
-unit_text <- function(unit) ifelse(is.na(unit) | unit %in% c("1", ""), "", paste0("\u00a0", unit))
+# After a number; what is counted is singular after a one (1 server, but 1 s and 1 MB/s).
+unit_text <- function(unit, value = NA) {
+  unit <- ifelse(!is.na(value) & value == 1 & grepl("^[a-z]{3,}s$", unit), sub("s$", "", unit), unit)
+  ifelse(is.na(unit) | unit %in% c("1", ""), "", paste0("\u00a0", unit))
+}
 
 estimate_text <- function(table) {
   text <- with_interval(table$estimate, table$low, table$high)
-  ifelse(is.na(table$estimate), text, paste0(text, unit_text(table$unit)))
+  ifelse(is.na(table$estimate), text, paste0(text, unit_text(table$unit, table$estimate)))
 }
 
 reason_text <- function(table) {

@@ -58,3 +58,11 @@ test_that("cards are named by their price", {
   expect_match(card_label(0), "no cards")
   expect_match(card_label(1000), "\\$1,000")
 })
+
+test_that("what is counted is singular after a one", {
+  expect_equal(
+    unit_text(c("servers", "s", NA, "1", "MB/s", "switches"), c(1, 1, 1, 1, 1, 2)),
+    c("\u00a0server", "\u00a0s", "", "", "\u00a0MB/s", "\u00a0switches")
+  )
+  expect_equal(unit_text("servers"), "\u00a0servers")
+})
