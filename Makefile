@@ -24,7 +24,7 @@ help: ## this list
 	@echo 'EFFORT=smoke|quick|full  PAPERS="name …"  TESTBED=name  DRY_RUN=1  ARGS="options of snakemake"'
 
 setup: ## install what is missing, inside the repository
-	@exec scripts/setup
+	@$(bound) scripts/setup
 
 papers: setup ## measure, judge and write the reports
 	@whitewire validate

@@ -98,8 +98,9 @@ def main() -> int:
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             )  # fmt: skip
             victim = chance.choice(VICTIMS)
-            # Snakemake alone takes SIGINT as a wish to end after the job under way, and does so: nothing to test.
-            number = chance.choice(SIGNALS[1:] if victim == "snakemake" else SIGNALS)
+            # make or Snakemake alone takes SIGINT as a wish to end after the job under way, and does so: nothing to
+            # test. A terminal sends it to the whole group.
+            number = chance.choice(SIGNALS[1:] if victim in ("make", "snakemake") else SIGNALS)
             try:
                 make.wait(timeout=chance.uniform(1, LONGEST))
                 inside = []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import tempfile
 from pathlib import Path
 
 from whitewire import defaults
@@ -15,6 +14,7 @@ from whitewire.drives import Drive
 from whitewire.software import (
     ARCHIVE,
     ARCHIVES,
+    CACHE,
     DEFAULTS,
     DRIVE_LIBRARY,
     IMAGE,
@@ -47,20 +47,21 @@ def prepare() -> None:
     folders = binds()
     bare = installation(use_archive=False)
     drive = Drive.scaled(UNHURRIED, 1, DRIVE_LIBRARY)
-    with tempfile.TemporaryDirectory(prefix="whitewire-") as logs:
-        with EmulatedTestbed(load_testbed("emulated"), ROLES, 1, folders) as testbed:
-            testbed.fabric("10gbe")
-            values = hdfs.settings(testbed, 1 << 20, 3, 65536) | yarn.settings(testbed, bare.configuration)
-            with hdfs.Hdfs(testbed, bare, values, drive, Path(logs), class_lists=True) as cluster:
-                jobs = yarn.Yarn(testbed, bare, cluster, drive, Path(logs), class_lists=True)
-                jobs.start()
-                _exercise(testbed, cluster.clients[0])
-                _exercise_jobs(cluster.clients[0], jobs)
-                for daemon in (*jobs.processes().values(), *cluster.processes().values()):
-                    daemon.stop()
-                classes = _classes(testbed)
-            _dump(testbed, bare, classes)
-            _format(testbed, bare)
+    logs = CACHE / "logs" / "prepare"  # no temporary folder, which a kill would leave
+    shutil.rmtree(logs, ignore_errors=True)
+    with EmulatedTestbed(load_testbed("emulated"), ROLES, 1, folders) as testbed:
+        testbed.fabric("10gbe")
+        values = hdfs.settings(testbed, 1 << 20, 3, 65536) | yarn.settings(testbed, bare.configuration)
+        with hdfs.Hdfs(testbed, bare, values, drive, logs, class_lists=True) as cluster:
+            jobs = yarn.Yarn(testbed, bare, cluster, drive, logs, class_lists=True)
+            jobs.start()
+            _exercise(testbed, cluster.clients[0])
+            _exercise_jobs(cluster.clients[0], jobs)
+            for daemon in (*jobs.processes().values(), *cluster.processes().values()):
+                daemon.stop()
+            classes = _classes(testbed)
+        _dump(testbed, bare, classes)
+        _format(testbed, bare)
 
 
 def _exercise(testbed: Testbed, client: Resident) -> None:
