@@ -34,7 +34,7 @@ def clone(target: Path) -> None:
     """The committed tree with the set-up of this one: what set-up makes is not under test here."""
     subprocess.run(["git", "clone", "-q", str(HOME), str(target)], check=True)
     shutil.copytree(HOME / ".cache", target / ".cache", symlinks=True, ignore=shutil.ignore_patterns("tmp", "*.lock"))
-    (target / ".venv").symlink_to(HOME / ".venv")
+    subprocess.run(["make", "setup"], cwd=target, check=True)
 
 
 def below(pid: int) -> list[psutil.Process]:
@@ -61,13 +61,15 @@ def named(processes: list[psutil.Process], word: str) -> Iterator[psutil.Process
 
 
 def kill(make: subprocess.Popen, victim: str, number: signal.Signals) -> list[psutil.Process]:
-    """Send the signal; returns every process that ran below make at that moment."""
+    """Send the signal, to all where the victim does not run yet; every process that ran below make at that moment."""
     inside = below(make.pid)
-    if victim == "group":
-        os.killpg(make.pid, number)
+    found = next(named(inside, victim), None)
+    if victim == "make":
+        os.kill(make.pid, number)
+    elif found:
+        os.kill(found.pid, number)
     else:
-        found = next(named(inside, victim), None) if victim != "make" else None
-        os.kill(found.pid if found else make.pid, number)
+        os.killpg(make.pid, number)
     return inside
 
 
