@@ -12,7 +12,7 @@ export OMP_NUM_THREADS ?= 1
 
 # Snakemake's executor for Slurm, beside the environment: it asks Slurm at every start.
 ifneq (,$(findstring profiles/slurm,$(ARGS)))
-export PYTHONPATH := $(CURDIR)/.cache/slurm-executor:$(PYTHONPATH)
+export PYTHONPATH := $(CURDIR)/.cache/slurm-executor$(if $(PYTHONPATH),:$(PYTHONPATH))
 endif
 
 # A program started by a recipe ends with it, even when make itself is killed.

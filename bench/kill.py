@@ -31,7 +31,7 @@ LONGEST = 60.0
 
 
 def clone(target: Path) -> None:
-    """The committed tree with the set-up of this one: what set-up makes is not under test here."""
+    """The committed tree, set up with what this one has downloaded: set-up is not under test here."""
     subprocess.run(["git", "clone", "-q", str(HOME), str(target)], check=True)
     shutil.copytree(HOME / ".cache", target / ".cache", symlinks=True, ignore=shutil.ignore_patterns("tmp", "*.lock"))
     subprocess.run(["make", "setup"], cwd=target, check=True)

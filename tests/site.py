@@ -13,7 +13,6 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -317,25 +316,23 @@ class SlurmSite(Site):
         super().close()
 
 
-@contextmanager
+@contextlib.contextmanager
 def open_ssh_site(config: dict, roles: dict, k: int, folder: Path) -> Iterator[SshSite]:
     """Hosts that are reached by ssh, or skip the test."""
     if installed("sshd") is None:
         pytest.skip("no sshd: install openssh-server")
     with EmulatedTestbed(config, roles, k, software.binds()) as testbed:
-        site = SshSite(testbed, folder)
-        yield site
-        site.close()
+        with contextlib.closing(SshSite(testbed, folder)) as site:
+            yield site
 
 
-@contextmanager
+@contextlib.contextmanager
 def open_slurm_site(config: dict, roles: dict, k: int, folder: Path) -> Iterator[SlurmSite]:
     """Nodes of a Slurm cluster, all of them in one job, which this process is in as far as it can tell; or skip."""
     if missing := [name for name in SlurmSite.SERVERS if installed(name) is None]:
         pytest.skip(f"no {', '.join(missing)}: install munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins")
     with EmulatedTestbed(config, roles, k, software.binds()) as testbed, pytest.MonkeyPatch.context() as patch:
-        site = SlurmSite(testbed, folder)
-        patch.setenv("PATH", f"{site.commands}:{os.environ['PATH']}")
-        patch.setenv("SLURM_JOB_ID", site.job)
-        yield site
-        site.close()
+        with contextlib.closing(SlurmSite(testbed, folder)) as site:
+            patch.setenv("PATH", f"{site.commands}:{os.environ['PATH']}")
+            patch.setenv("SLURM_JOB_ID", site.job)
+            yield site

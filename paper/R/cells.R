@@ -34,6 +34,7 @@ copies <- function(n) if (is.null(n) || is.na(n)) "" else paste0(", ", count_of(
 
 # A store in words: what it is and, where a paper had Lustre, what takes its place.
 store_name <- function(x) {
+  place <- parallel_store() # once: it reads the record of every block
   stores <- list()
   for (experiment in read_paper()$experiments) {
     stores <- utils::modifyList(stores, if (is.null(experiment$stores)) list() else experiment$stores)
@@ -43,7 +44,7 @@ store_name <- function(x) {
     ceph <- if (is.null(store)) startsWith(id, "cephfs") else identical(store$kind, "cephfs")
     if (ceph) {
       variant <- gsub("-", " ", sub("^cephfs-?", "", id))
-      return(paste0(parallel_store(), if (variant != "") paste0(" (", variant, ")")))
+      return(paste0(place, if (variant != "") paste0(" (", variant, ")")))
     }
     if (is.null(store)) id else paste0("HDFS", copies(store$replication))
   }, character(1), USE.NAMES = FALSE)

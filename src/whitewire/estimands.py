@@ -219,25 +219,23 @@ def _interval(
     return (point, *(found or (None, None)))
 
 
-def _pooled(
-    point: float, samples: Sequence[Sample], no_effect: float | None = None
-) -> tuple[float | None, float | None, float | None, int]:
-    """(low, high, p, degrees of freedom) of products and quotients of medians with too few runs of their own."""
+def _few_runs(point: float, samples: list[Sample], n: int, invalid: int, unit: str, values: Sequence[np.ndarray],
+              no_effect: float | None = None) -> Evidence:  # fmt: skip
+    """Evidence from products and quotients of medians with too few runs of their own; `values` in the point's unit."""
     counts, spreads = [len(s.values) for s in samples], [s.spread for s in samples]
     freedom = min(s.freedom for s in samples)
     found = statistics.pooled_interval(point, counts, spreads, freedom)
     if found is None:
-        return None, None, None, 0
+        return Evidence("runs", point, None, None, n, invalid, unit, samples=values)
     p = None if no_effect is None else statistics.pooled_p(point, counts, spreads, freedom, no_effect)
-    return *found, p, freedom
+    return Evidence("runs", point, *found, n, invalid, unit, p, samples=values, freedom=freedom)
 
 
 def _ratio(test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int, runs: Runs) -> Evidence:
     point, low, high = _interval(samples, statistics.ratio_of_medians, runs.seed)
     values, no_effect = [s.values for s in samples], test.get("no_effect")
     if low is None:
-        low, high, p, freedom = _pooled(point, samples, no_effect)
-        return Evidence("runs", point, low, high, n, invalid, "1", p, samples=values, freedom=freedom)
+        return _few_runs(point, samples, n, invalid, "1", values, no_effect)
     p = None if no_effect is None else statistics.permutation_p(*values, no_effect, runs.seed)
     return Evidence("runs", point, low, high, n, invalid, "1", p, samples=values)
 
@@ -250,8 +248,7 @@ def _share(test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int,
     unit = "1" if "link_of" in over else over.get("unit", "1")
     point, no_effect = float(np.median(values)), test.get("no_effect")
     if low is None:
-        low, high, p, freedom = _pooled(point, samples, no_effect)
-        return Evidence("runs", point, low, high, n, invalid, unit, p, samples=[values], freedom=freedom)
+        return _few_runs(point, samples, n, invalid, unit, [values], no_effect)
     p = None if no_effect is None else statistics.sign_flip_p(values, no_effect)
     return Evidence("runs", point, low, high, n, invalid, unit, p, samples=[values])
 
@@ -261,11 +258,10 @@ def _ratio_of_ratios(test: Mapping[str, Any], samples: list[Sample], n: int, inv
         return statistics.ratio_of_medians(a, b, axis) / statistics.ratio_of_medians(c, d, axis)
 
     point, low, high = _interval(samples, statistic, runs.seed)
-    freedom = 0
-    if low is None:
-        low, high, _, freedom = _pooled(point, samples)
     values = [s.values for s in samples]
-    return Evidence("runs", point, low, high, n, invalid, "1", samples=values, freedom=freedom)
+    if low is None:
+        return _few_runs(point, samples, n, invalid, "1", values)
+    return Evidence("runs", point, low, high, n, invalid, "1", samples=values)
 
 
 def _maximum_ratio(test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int, runs: Runs) -> Evidence:

@@ -47,7 +47,7 @@ from whitewire.testbed.base import Testbed
 JOBS = ChainMap(jobs.WORKLOADS, hibench_runs.WORKLOADS)
 """Workloads that need YARN."""
 FLOOR_RUNS, SMOKE_ATTEMPTS = 2, 2
-"""Runs that a job's floor is taken from (one at smoke effort), and attempts at a run at smoke effort."""
+"""Runs that a job's floor is taken from (one at smoke effort and of TestDFSIO), and attempts at a run then."""
 WARM_UP_GIB = 1.0
 """Memory touched before the first run: about what one run's replicas take."""
 PACKET = 65536

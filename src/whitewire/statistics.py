@@ -180,8 +180,8 @@ def runs_to_decide(
 ) -> int | None:
     """Further runs of each cell until the interval would clear the nearest of `bounds`.
 
-    Takes the interval's half-width in logarithms as 1.96 x 1.2533 x sd x sqrt(1/n) summed in quadrature over
-    the samples (1.2533: efficiency of the median). At least what an interval needs at all; None when the
+    Takes the interval's half-width in logarithms as 1.96 x MEDIAN_EFFICIENCY x sd x sqrt(1/n) summed in quadrature over
+    the samples. At least what an interval needs at all; None when the
     values have no spread to judge by or the estimate sits on a bound.
     """
     have = min((len(s) for s in samples), default=0)
@@ -193,7 +193,7 @@ def runs_to_decide(
     distance = min(abs(math.log(estimate / b)) for b in positive)
     if spread == 0 or distance == 0:
         return None
-    needed = math.ceil((1.96 * 1.2533 * spread / distance) ** 2)
+    needed = math.ceil((1.96 * MEDIAN_EFFICIENCY * spread / distance) ** 2)
     return min(most, max(1, needed - have))
 
 

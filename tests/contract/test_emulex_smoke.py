@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import csv
 import shutil
 from pathlib import Path
 
 import pytest
 import yaml
 
+from tests.answers import OPEN, verdicts
 from tests.site import description, open_slurm_site, open_ssh_site
-from whitewire import analysis, design, runner, tidy
+from whitewire.config import HOME
 
-HOME = Path(__file__).resolve().parents[2]
 PAPER = "emulex-2012"
 ROLES = {"namenode": 1, "datanode": 11, "client": 3}
 K = 100
 """More than the paper's own: a site has the cost of its connections on this machine's processors as well."""
-OPEN = {"cpu_idle_floor": 0.0, "link_error": 0.2, "retransmit_share": 0.5, "queue_drop_share": 0.5}
-"""Bounds that depend on how busy this machine is."""
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
@@ -40,16 +37,9 @@ def project(tmp_path_factory, can_emulate, emulated_config):
 
 
 def answer(kind: str, config: dict) -> dict[str, dict[str, str]]:
-    """Every claim's row, from design to verdict."""
+    """Every claim's row on a testbed of this description."""
     Path("config/testbeds", f"{kind}.yaml").write_text(yaml.safe_dump(config))
-    results = Path("results") / kind / PAPER
-    results.mkdir(parents=True)
-    design.design(PAPER, kind, "smoke", results / "design.csv")
-    runner.measure(PAPER, kind, results / "design.csv", "smoke-1", results / "raw" / "smoke-1" / "block.json")
-    tidy.tidy(PAPER, results)
-    analysis.analyse(PAPER, kind, results)
-    with (results / "analysis" / "verdicts.csv").open() as table:
-        return {row["claim"]: row for row in csv.DictReader(table)}
+    return verdicts(PAPER, kind, "smoke")
 
 
 def test_all_testbeds_agree(project):
@@ -59,8 +49,8 @@ def test_all_testbeds_agree(project):
         found["ssh"] = answer("ssh", site.description(emulated["limits"]) | {"scale": K})
     with open_slurm_site(emulated, ROLES, K, servers):
         found["slurm"] = answer("slurm", description(emulated["limits"], "slurm", scale=K))
-    for kind, verdicts in found.items():
-        for claim, row in verdicts.items():
+    for kind, rows in found.items():
+        for claim, row in rows.items():
             own = found["emulated"][claim]
             assert (row["verdict"], row["route"]) == (own["verdict"], own["route"]), (kind, claim)
             if row["estimate"] and own["estimate"]:

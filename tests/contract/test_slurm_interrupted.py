@@ -15,13 +15,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.answers import OPEN, TEMPLATE, template_paper
 from tests.contract.test_site_ssh import within
 from tests.site import EXECUTOR, SCALE, SlurmSite, description
 from whitewire.config import HOME
 
-PAPER, BLOCK, RUNS = "made-up-2026", "smoke-1", 24
-OPEN = {"cpu_idle_floor": 0.0, "link_error": 0.2, "retransmit_share": 0.5, "queue_drop_share": 0.5}
-"""Bounds that depend on how busy this machine is."""
+BLOCK, RUNS = "smoke-1", 24
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
@@ -36,18 +35,12 @@ def project(emulated_config) -> Iterator[Path]:
             os.symlink(HOME / name, top / name)
         shutil.copytree(HOME / "config", top / "config")
         (top / "paper").mkdir()
-        (top / "paper" / f"{PAPER}.qmd").write_text("")
-        paper = yaml.safe_load((HOME / "docs" / "template" / "paper.yaml").read_text())
-        paper["scale"] |= {"k": SCALE, "file_blocks": {"smoke": 2, "quick": 2, "full": 2}}
+        (top / "paper" / f"{TEMPLATE}.qmd").write_text("")
+        paper = template_paper(SCALE, {"smoke": 2, "quick": 2, "full": 2})
         # Enough runs to be interrupted in their midst.
         paper["replicates"]["smoke"] = {"claimed": RUNS // 2, "other": RUNS // 2}
         paper["time_limit_s"]["smoke"] = 3600
-        (experiment,) = paper["experiments"]
-        experiment["factors"]["fabric"] = ["1gbe", "10gbe"]
-        del experiment["hardware"]
-        for claim in paper["claims"]:
-            claim.pop("inverse", None)
-        (top / "config" / "papers" / f"{PAPER}.yaml").write_text(yaml.safe_dump(paper))
+        (top / "config" / "papers" / f"{TEMPLATE}.yaml").write_text(yaml.safe_dump(paper))
         site = description(emulated_config["limits"] | OPEN, "slurm")
         (top / "config" / "testbeds" / "site.yaml").write_text(yaml.safe_dump(site))
         yield top
@@ -57,10 +50,10 @@ class Measuring:
     """`snakemake` with the profile, asked for one block."""
 
     def __init__(self, project: Path, site: SlurmSite) -> None:
-        self.site, self.block = site, project / "results" / "site" / PAPER / "raw" / BLOCK
+        self.site, self.block = site, project / "results" / "site" / TEMPLATE / "raw" / BLOCK
         argv = [sys.executable, "-m", "snakemake", "--profile", str(HOME / "profiles/slurm"), "measured",
                 "--slurm-init-seconds-before-status-checks", "2", "--seconds-between-status-checks", "2"]  # fmt: skip
-        own = {"PAPERS": PAPER, "TESTBED": "site", "EFFORT": "smoke", "SBATCH_MEM_PER_NODE": "0"}
+        own = {"PAPERS": TEMPLATE, "TESTBED": "site", "EFFORT": "smoke", "SBATCH_MEM_PER_NODE": "0"}
         outside = {name: value for name, value in os.environ.items() if name != "SLURM_JOB_ID"} | own | EXECUTOR
         self.log = project / "snakemake.log"
         with self.log.open("wb") as log:

@@ -7,11 +7,12 @@ import time
 import uuid
 from collections.abc import Sequence
 
+from whitewire.cluster.service import Service
 from whitewire.errors import UserError
 from whitewire.testbed.base import Host, Process, Testbed, last_line
 
 
-class Posix:
+class Posix(Service):
     """A folder of our own below `path`, made at the start and removed at the end; nothing else is touched.
 
     `hosts` are those that use it (default: all of the testbed). After the start `kind` is the file system's type as
@@ -25,19 +26,11 @@ class Posix:
         self.hosts = list(testbed.hosts if hosts is None else hosts)
         self.mount = f"{self.base}/whitewire-{uuid.uuid4().hex[:12]}"
         self.kind, self.layouts = "", {}
-        self.start_seconds = 0.0
         self.cold: bool | None = None
         """Whether the last remount() could empty the hosts' caches."""
         self.started = False
 
     # -- life ---------------------------------------------------------------------------------------------
-
-    def __enter__(self) -> Posix:
-        self.start()
-        return self
-
-    def __exit__(self, *exception) -> None:
-        self.stop()
 
     def start(self) -> None:
         """Make the folder and see that all hosts share it. Raises UserError, naming the host, when they don't."""
@@ -80,9 +73,6 @@ class Posix:
         for host in self.hosts:
             if host.run(["test", "-d", self.mount]).status != 0:
                 raise UserError(f"posix: {self.mount} is gone from {host.name}")
-
-    def dead(self) -> list[str]:
-        return []
 
     def processes(self) -> dict[str, Process]:
         return {}

@@ -11,6 +11,7 @@ from whitewire.cluster.existing import Existing
 from whitewire.cluster.hadoop import Resident
 from whitewire.cluster.hdfs import Hdfs
 from whitewire.cluster.posix import Posix
+from whitewire.cluster.service import Service
 from whitewire.cluster.yarn import Yarn
 from whitewire.testbed.base import Process, Testbed
 
@@ -45,7 +46,7 @@ class Stack:
         return self.hdfs.clients
 
     @property
-    def _services(self) -> list[Hdfs | Existing | Yarn | CephFs | Posix]:
+    def _services(self) -> list[Service]:
         found = (self.hdfs, self.yarn, self.mounted)
         return [service for service in dict.fromkeys(found) if service is not None]
 

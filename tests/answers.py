@@ -1,0 +1,41 @@
+"""A paper judged on a testbed, from design to verdict, and the template's paper made small enough for that."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from whitewire import analysis, design, runner, tidy
+from whitewire.config import HOME
+
+TEMPLATE = "made-up-2026"
+OPEN = {"cpu_idle_floor": 0.0, "link_error": 0.2, "retransmit_share": 0.5, "queue_drop_share": 0.5}
+"""Bounds that depend on how busy this machine is."""
+
+
+def template_paper(k: int, file_blocks: Mapping[str, int]) -> dict[str, Any]:
+    """The template's paper with two cells at the scale k, without drives."""
+    paper = yaml.safe_load((HOME / "docs" / "template" / "paper.yaml").read_text())
+    paper["scale"] |= {"k": k, "file_blocks": dict(file_blocks)}
+    (experiment,) = paper["experiments"]
+    experiment["factors"]["fabric"] = ["1gbe", "10gbe"]
+    del experiment["hardware"]
+    for claim in paper["claims"]:
+        claim.pop("inverse", None)
+    return paper
+
+
+def verdicts(paper: str, testbed: str, effort: str) -> dict[str, dict[str, str]]:
+    """Every claim's row, by its id, from the first block of runs on a testbed of the current folder's project."""
+    results, block = Path("results") / testbed / paper, f"{effort}-1"
+    results.mkdir(parents=True)
+    design.design(paper, testbed, effort, results / "design.csv")
+    runner.measure(paper, testbed, results / "design.csv", block, results / "raw" / block / "block.json")
+    tidy.tidy(paper, results)
+    analysis.analyse(paper, testbed, results)
+    with (results / "analysis" / "verdicts.csv").open() as table:
+        return {row["claim"]: row for row in csv.DictReader(table)}
