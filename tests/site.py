@@ -232,7 +232,7 @@ class SlurmSite(Site):
         for host in testbed.hosts:
             self._start(host, "slurmd", "-D")
         self._make_commands()
-        self.job = self._allocate()
+        self.job = self.allocate()
 
     def _configure(self) -> None:
         nodes = "\n".join(f"NodeName={host.name} CPUs=2 RealMemory=1000 State=UNKNOWN" for host in self.testbed.hosts)
@@ -288,7 +288,7 @@ class SlurmSite(Site):
     def slurm(self, name: str, *arguments: str) -> subprocess.CompletedProcess:
         return subprocess.run([self.commands / name, *arguments], capture_output=True, text=True, timeout=60)
 
-    def _allocate(self) -> str:
+    def allocate(self) -> str:
         count = str(len(self.testbed.hosts))
         said = ""
 

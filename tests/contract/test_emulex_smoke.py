@@ -10,6 +10,7 @@ import yaml
 
 from tests.answers import OPEN, verdicts
 from tests.site import description, open_slurm_site, open_ssh_site
+from whitewire import storage
 from whitewire.config import HOME
 
 PAPER = "emulex-2012"
@@ -33,6 +34,8 @@ def project(tmp_path_factory, can_emulate, emulated_config):
     path.write_text(yaml.safe_dump(paper))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(top)
+        # The sites' drives are this machine's memory: one point of each is enough.
+        patch.setitem(storage.EFFORTS, "smoke", storage.Effort(4 * storage.MIB, 0.1, 1, (storage.MIB,), (1,)))
         yield emulated_config | {"limits": emulated_config["limits"] | OPEN}, tmp_path_factory.mktemp("servers")
 
 
