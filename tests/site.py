@@ -91,23 +91,30 @@ class Site:
 
     def _second_network(self) -> None:
         """eth1 of every host, on a switch of its own, shaped as 10gbe."""
-        testbed, lines = self.testbed, ["link add switch1 type bridge stp_state 0 mcast_snooping 0"]
-        for number, host in enumerate(testbed.hosts, start=1):
-            lines += [
-                f"link add second{number} type veth peer name eth1 netns {host.holder_inside}",
-                f"link set second{number} master switch1",
-                f"link set second{number} up",
-            ]
-        lines += ["link set switch1 up"]
-        testbed.inside(["ip", "-batch", "-"], stdin="\n".join(lines).encode()).check()
+        testbed = self.testbed
+        self._network(1, "10.78.0")
         rate = testbed.config["fabrics"]["10gbe"]["rate_mbit_per_s"] / testbed.k
         buffer = testbed.port_buffer(rate)
         for number, host in enumerate(testbed.hosts, start=1):
-            up = f"addr add 10.78.0.{number}/16 dev eth1\nlink set eth1 up"
-            host.run(["ip", "-batch", "-"], stdin=up.encode()).check()
             host.run(["tc", "-batch", "-"], stdin=testbed._shape("eth1", rate, buffer, "add")).check()
-            port = testbed._shape(f"second{number}", rate, buffer, "add")
+            port = testbed._shape(f"port1x{number}", rate, buffer, "add")
             testbed.inside(["tc", "-batch", "-"], stdin=port).check()
+
+    def _network(self, which: int, prefix: str) -> None:
+        """An interface eth`which` of every host, on a switch of its own, not shaped; addresses `prefix`.1, .2, …"""
+        testbed, lines = self.testbed, [f"link add switch{which} type bridge stp_state 0 mcast_snooping 0"]
+        for number, host in enumerate(testbed.hosts, start=1):
+            port = f"port{which}x{number}"
+            lines += [
+                f"link add {port} type veth peer name eth{which} netns {host.holder_inside}",
+                f"link set {port} master switch{which}",
+                f"link set {port} up",
+            ]
+        lines += [f"link set switch{which} up"]
+        testbed.inside(["ip", "-batch", "-"], stdin="\n".join(lines).encode()).check()
+        for number, host in enumerate(testbed.hosts, start=1):
+            up = f"addr add {prefix}.{number}/24 dev eth{which}\nlink set eth{which} up"
+            host.run(["ip", "-batch", "-"], stdin=up.encode()).check()
 
     def _user(self) -> None:
         """An ordinary user: a user namespace below the sandbox's, in which its administrator is number 1000."""
@@ -185,9 +192,11 @@ class SshSite(Site):
         return description(limits, "ssh", ssh_config=str(self.config), hosts=hosts, **more)
 
 
+MANAGEMENT = "10.79.0"
+"""Slurm's own network: what steps say does not share a link with what is measured."""
 SLURM = """
 ClusterName=site
-SlurmctldHost={controller}
+SlurmctldHost={controller}({address})
 SlurmUser={user}
 SlurmdUser={user}
 AuthType=auth/munge
@@ -224,6 +233,7 @@ class SlurmSite(Site):
         self.first, self.servers = testbed.hosts[0], []
         self.crashed: list[EmulatedHost] = []
         self.commands, self.logs = folder / "bin", folder
+        self._network(2, MANAGEMENT)
         self._configure()
         self._start_munge()
         for host in testbed.hosts:
@@ -235,8 +245,11 @@ class SlurmSite(Site):
         self.job = self.allocate()
 
     def _configure(self) -> None:
-        nodes = "\n".join(f"NodeName={host.name} CPUs=2 RealMemory=1000 State=UNKNOWN" for host in self.testbed.hosts)
-        text = SLURM.format(controller=self.first.name, user=USER, nodes=nodes)
+        nodes = "\n".join(
+            f"NodeName={host.name} NodeAddr={MANAGEMENT}.{number} CPUs=2 RealMemory=1000 State=UNKNOWN"
+            for number, host in enumerate(self.testbed.hosts, start=1)
+        )
+        text = SLURM.format(controller=self.first.name, address=f"{MANAGEMENT}.1", user=USER, nodes=nodes)
         self.write(f"{self.folder}/slurm/slurm.conf", text.encode(), "644")
         self.write(f"{self.folder}/slurm/cgroup.conf", b"CgroupPlugin=cgroup/v1\n", "644")
         for host in self.testbed.hosts:

@@ -15,8 +15,8 @@ from whitewire.config import HOME
 
 PAPER = "emulex-2012"
 ROLES = {"namenode": 1, "datanode": 11, "client": 3}
-K = 100
-"""More than the paper's own: a site has the cost of its connections on this machine's processors as well."""
+K = 300
+"""More than the paper's own: fewer bytes a second leave this machine's processors time for 15 nodes' connections."""
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
@@ -30,13 +30,16 @@ def project(tmp_path_factory, can_emulate, emulated_config):
     paper = yaml.safe_load(path.read_text())
     paper["scale"]["k"] = K
     for experiment in paper["experiments"]:
-        experiment.pop("hardware", None)
+        if "smoke" in experiment.get("efforts", ["smoke"]):
+            experiment.pop("hardware", None)
     path.write_text(yaml.safe_dump(paper))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(top)
         # The sites' drives are this machine's memory: one point of each is enough.
         patch.setitem(storage.EFFORTS, "smoke", storage.Effort(4 * storage.MIB, 0.1, 1, (storage.MIB,), (1,)))
-        yield emulated_config | {"limits": emulated_config["limits"] | OPEN}, tmp_path_factory.mktemp("servers")
+        # The site's hosts each hold Hadoop as well, and a DataNode leaves the last GiB of a drive alone.
+        own = {"limits": emulated_config["limits"] | OPEN, "memory": emulated_config["memory"] | {"storage_gib": 6}}
+        yield emulated_config | own, tmp_path_factory.mktemp("servers")
 
 
 def answer(kind: str, config: dict) -> dict[str, dict[str, str]]:
@@ -49,14 +52,14 @@ def test_all_testbeds_agree(project):
     emulated, servers = project
     found = {"emulated": answer("emulated", emulated)}
     with open_ssh_site(emulated, ROLES, K, servers) as site:
-        found["ssh"] = answer("ssh", site.description(emulated["limits"]) | {"scale": K})
+        found["ssh"] = answer("ssh", site.description(emulated["limits"]) | {"scale": K, "data": ["/tmp/data1"]})
     with open_slurm_site(emulated, ROLES, K, servers):
-        found["slurm"] = answer("slurm", description(emulated["limits"], "slurm", scale=K))
+        found["slurm"] = answer("slurm", description(emulated["limits"], "slurm", scale=K, data=["/tmp/data1"]))
     for kind, rows in found.items():
         for claim, row in rows.items():
             own = found["emulated"][claim]
             assert (row["verdict"], row["route"]) == (own["verdict"], own["route"]), (kind, claim)
             if row["estimate"] and own["estimate"]:
-                assert float(row["estimate"]) == pytest.approx(float(own["estimate"]), rel=0.2), (kind, claim)
+                assert float(row["estimate"]) == pytest.approx(float(own["estimate"]), rel=0.25), (kind, claim)
     measured = [claim for claim, row in found["ssh"].items() if row["route"] == "emulated" and int(row["n"] or 0)]
     assert measured
