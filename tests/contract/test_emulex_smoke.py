@@ -18,7 +18,7 @@ ROLES = {"namenode": 1, "datanode": 11, "client": 3}
 K = 300
 """More than the paper's own: fewer bytes a second leave this machine's processors time for 15 nodes' connections."""
 
-pytestmark = [pytest.mark.cluster, pytest.mark.slow]
+pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.timeout(2400)]
 
 
 @pytest.fixture(scope="module")
