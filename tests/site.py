@@ -242,7 +242,7 @@ class SlurmSite(Site):
         for host in testbed.hosts:
             self._start(host, "slurmd", "-D")
         self._make_commands()
-        self.job = self.allocate()
+        self.job = self._allocate()
 
     def _configure(self) -> None:
         nodes = "\n".join(
@@ -301,7 +301,11 @@ class SlurmSite(Site):
     def slurm(self, name: str, *arguments: str) -> subprocess.CompletedProcess:
         return subprocess.run([self.commands / name, *arguments], capture_output=True, text=True, timeout=60)
 
-    def allocate(self) -> str:
+    def rejoin(self) -> None:
+        """All nodes in a new job, which this process seems to be in."""
+        self.job = os.environ["SLURM_JOB_ID"] = self._allocate()
+
+    def _allocate(self) -> str:
         count = str(len(self.testbed.hosts))
         said = ""
 

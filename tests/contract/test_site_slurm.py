@@ -109,8 +109,7 @@ def test_the_profile_measures_in_a_job_of_its_own(slurm_site, slurm_config):
         assert len(set(nodes)) == 3
         assert "Requeue=0" in slurm_site.slurm("scontrol", "show", "job", job).stdout
     finally:
-        slurm_site.job = slurm_site.allocate()
-        os.environ["SLURM_JOB_ID"] = slurm_site.job
+        slurm_site.rejoin()
 
 
 def test_the_end_of_the_job_ends_all_of_it(slurm_site, slurm_config, tmp_path):
@@ -131,5 +130,4 @@ def test_the_end_of_the_job_ends_all_of_it(slurm_site, slurm_config, tmp_path):
             SlurmTestbed(slurm_config, SMALL, SCALE)
     finally:
         time.sleep(0.5)
-        slurm_site.job = slurm_site.allocate()
-        os.environ["SLURM_JOB_ID"] = slurm_site.job
+        slurm_site.rejoin()

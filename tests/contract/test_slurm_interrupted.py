@@ -112,7 +112,7 @@ def hand_back(site: SlurmSite) -> None:
     for job in site.slurm("squeue", "--noheader", "--format=%i").stdout.split():
         site.slurm("scancel", job)
     site.revive()
-    site.job = os.environ["SLURM_JOB_ID"] = site.allocate()
+    site.rejoin()
 
 
 @pytest.mark.parametrize(

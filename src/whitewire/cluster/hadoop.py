@@ -21,8 +21,8 @@ log4j.logger.org.apache.hadoop.hdfs.server.datanode.DataNode.clienttrace=WARN
 log4j.logger.org.apache.hadoop.hdfs.server.datanode.fsdataset.impl.FsDatasetImpl=WARN
 log4j.logger.org.apache.hadoop.util.NativeCodeLoader=ERROR
 """
-"""As daemons log by default, but for each packet's trace, the line on each of the thousand locks that a DataNode makes
-for a drive, and the word that there is no native library."""
+"""As daemons log by default, without each packet's trace, all but warnings of a DataNode's FsDatasetImpl (a line on
+each of the thousand locks a drive), and the word that there is no native library."""
 
 JVM_FLAGS = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Duser.timezone=UTC",
              "-Djavax.net.ssl.trustStore=NONE"]  # fmt: skip
