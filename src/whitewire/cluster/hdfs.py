@@ -122,7 +122,7 @@ class Hdfs(HdfsClients):
         self.start_seconds = time.monotonic() - begin
 
     def _list(self, name: str) -> str | None:
-        return f"/tmp/{name}.classes" if self.class_lists else None
+        return f"/tmp/{name}.%p.classes" if self.class_lists else None
 
     def _start_namenode(self) -> None:
         host = self.namenode_host

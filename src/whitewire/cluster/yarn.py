@@ -173,7 +173,7 @@ class Yarn(Service):
         The class path stands in it, jars first, because a class archive fixes their order; the container's own
         folder, where the job's files are, comes last.
         """
-        listing = f"/tmp/{kind}.classes" if self.class_lists else None
+        listing = f"/tmp/{kind}.%p.classes" if self.class_lists else None
         java, *options, _ = self.installation.argv("", heap, {}, class_list=listing)
         options = [option for option in options if not option.startswith("-Dlog4j.configuration")]
         options[-1] += ":."
@@ -188,7 +188,7 @@ class Yarn(Service):
     def _daemon(self, host: Host, main: str, kind: str, heap: int, properties: Mapping[str, str],
                 environment: Mapping[str, str] | None = None, arguments: Sequence[str] = ()) -> None:  # fmt: skip
         name = kind if kind != "nodemanager" else f"nodemanager-{host.name}"
-        listing = f"/tmp/{kind}.classes" if self.class_lists else None
+        listing = f"/tmp/{kind}.%p.classes" if self.class_lists else None
         argv = self.installation.argv(main, heap, {**properties, **whereabouts(host)}, arguments, class_list=listing)
         home = self.installation.java_home or _java_home()
         environment = {"JAVA_HOME": home, "HADOOP_HOME": host.scratch, **(environment or {})}
