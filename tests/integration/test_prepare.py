@@ -18,7 +18,7 @@ KINDS = (
     "org.apache.hadoop.mapreduce.v2.app.MRAppMaster",
     "org.apache.hadoop.mapred.YarnChild",
 )
-"""Main classes of daemons, client and containers. With the archive but without their classes they would only be slow."""
+"""Main classes of daemons, client and containers. Without their classes in the archive they would only be slow."""
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import re
+import sys
 import tarfile
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -151,10 +152,22 @@ def _copy(testbed: RemoteTestbed, files: Mapping[str, Path], folder: str) -> Non
         done = host.run(shell.script(shell.UNPACK, folder, str(len(files))), stdin=content, timeout=COPY_S)
         return "" if done.status == 0 else f"{host}: {done.stderr.decode(errors='replace').strip()[-200:]}"
 
+    faults = []
     with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
-        faults = [fault for fault in pool.map(one, hosts) if fault]
+        _say(f"copying software, {len(content) / 1e6:.0f} MB, to {_hosts(len(hosts))}: once for each version of it")
+        for number, fault in enumerate(pool.map(one, hosts), 1):
+            faults += [fault] if fault else []
+            _say(f"software copied to {number - len(faults)} of {_hosts(len(hosts))}")
     if faults:
         raise UserError(f"{testbed.source}: work: software cannot be copied to {folder}: {'; '.join(faults)}")
+
+
+def _hosts(count: int) -> str:
+    return f"{count} host{'' if count == 1 else 's'}"
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 def _by_value(values: Mapping[str, str]) -> str:
