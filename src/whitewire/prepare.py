@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 from whitewire import defaults
 from whitewire.cluster import hdfs, yarn
-from whitewire.cluster.hadoop import Resident, whereabouts
+from whitewire.cluster.hadoop import Resident, class_list, whereabouts
 from whitewire.config import load_testbed
 from whitewire.drives import Drive
 from whitewire.software import (
@@ -39,8 +40,8 @@ UNHURRIED = {
 def prepare() -> None:
     """Write the class archive and the NameNode image into the cache, from a small cluster that really runs.
 
-    The class archive (JDK, application class-data sharing) holds the classes that NameNode, DataNode and client
-    loaded there; a JVM then maps them instead of reading 190 jars.
+    The class archive (JDK, application class-data sharing) holds the classes that daemons, client and containers loaded
+    there; a JVM then maps them instead of reading 190 jars.
     """
     shutil.rmtree(ARCHIVES, ignore_errors=True)
     defaults.write(hadoop_jars(), DEFAULTS)
@@ -52,8 +53,9 @@ def prepare() -> None:
     with EmulatedTestbed(load_testbed("emulated"), ROLES, 1, folders) as testbed:
         testbed.fabric("10gbe")
         values = hdfs.settings(testbed, 1 << 20, 3, 65536) | yarn.settings(testbed, bare.configuration)
-        with hdfs.Hdfs(testbed, bare, values, drive, logs, class_lists=True) as cluster:
-            jobs = yarn.Yarn(testbed, bare, cluster, drive, logs, class_lists=True)
+        listing = replace(bare, class_lists=True)
+        with hdfs.Hdfs(testbed, listing, values, drive, logs) as cluster:
+            jobs = yarn.Yarn(testbed, listing, cluster, drive, logs)
             jobs.start()
             _exercise(testbed, cluster.clients[0])
             _exercise_jobs(cluster.clients[0], jobs)
@@ -76,7 +78,7 @@ def _exercise(testbed: Testbed, client: Resident) -> None:
         (hdfs.FSCK, "/x", "-files", "-blocks", "-locations"),
         (hdfs.FS_SHELL, "-rm", "-r", "-skipTrash", "/x"),
     ):
-        client.run(tool, arguments)
+        client.run(tool, arguments).check(tool)
 
 
 def _exercise_jobs(client: Resident, jobs: yarn.Yarn) -> None:
@@ -92,9 +94,7 @@ def _exercise_jobs(client: Resident, jobs: yarn.Yarn) -> None:
         (testdfsio.TOOL, testdfsio.write(1, 65536, settings=viewed)),
         (testdfsio.TOOL, testdfsio.read(1, 65536, settings=viewed)),
     ):
-        outcome = client.run(tool, arguments, timeout=120)
-        if outcome.status != 0:
-            raise RuntimeError(f"{tool}: {outcome.output[-500:]}")
+        outcome = client.run(tool, arguments, timeout=120).check(tool)
         for job in yarn.job_ids(outcome.output):
             jobs.history(job)
 
@@ -118,9 +118,8 @@ def _classes(testbed: Testbed) -> bytes:
     lists = []
     for role, kinds in LISTED.items():
         for kind in kinds:
-            # One list a process: a second map task would write over the first one's.
-            script = 'for list in /tmp/"$0".*.classes; do if [ -e "$list" ]; then cat "$list"; fi; done'
-            found = [host.run(["sh", "-c", script, kind]).check().stdout for host in testbed.by_role(role)]
+            argv = ["sh", "-c", "cat $0", class_list(kind, "*")]  # not every worker had each kind of container
+            found = [host.run(argv).stdout for host in testbed.by_role(role)]
             if not any(found):
                 raise RuntimeError(f"no JVM of kind {kind} left a list of its classes")
             lists += found

@@ -49,6 +49,8 @@ class Installation:
     flags: Sequence[str] = tuple(JVM_FLAGS)
     heap_factor: float = 1.0
     """What multiplies the heaps of daemons and clients, which are meant for many hosts on one machine."""
+    class_lists: bool = False
+    """Whether JVMs whose kind is named list the classes they load, for a class archive; see class_list()."""
 
     @property
     def version(self) -> str:
@@ -57,12 +59,12 @@ class Installation:
         return next((match[1] for match in names if match), "unknown")
 
     def argv(self, main: str, heap_mib: int, properties: Mapping[str, str], arguments: Sequence[str] = (),
-             class_list: str | None = None) -> list[str]:  # fmt: skip
+             kind: str = "") -> list[str]:  # fmt: skip
         """The command that runs a main class. The jars come first: a class archive fixes their order."""
         heap = round(heap_mib * self.heap_factor)
         argv = [self.java, f"-Xmx{heap}m", f"-Xmn{max(1, heap // YOUNG_SHARE)}m", *self.flags]
-        if class_list:
-            argv += ["-Xshare:off", f"-XX:DumpLoadedClassList={class_list}"]
+        if self.class_lists and kind:
+            argv += ["-Xshare:off", f"-XX:DumpLoadedClassList={class_list(kind)}"]
         elif self.archive:
             argv += [
                 f"-XX:SharedArchiveFile={self.archive}",
@@ -77,6 +79,11 @@ class Installation:
         argv += [f"-D{name}={value}" for name, value in properties.items()]
         path = [*self.jars, self.configuration, *([self.workloads] if self.workloads else [])]
         return [*argv, "-cp", ":".join(path), main, *arguments]
+
+
+def class_list(kind: str, process: str = "%p") -> str:
+    """Where a JVM of this kind lists the classes it loads: one list a process, or a second would replace the first."""
+    return f"/tmp/{kind}.{process}.classes"
 
 
 def site_xml(values: Mapping[str, object]) -> bytes:
@@ -119,9 +126,9 @@ class Resident:
     """A JVM on a host that runs Hadoop's command-line tools one after another (src/java/whitewire/Resident.java)."""
 
     def __init__(self, host: Host, installation: Installation, log: Path, heap_mib: int = 384,
-                 environment: Mapping[str, str] | None = None, class_list: str | None = None) -> None:  # fmt: skip
+                 environment: Mapping[str, str] | None = None) -> None:  # fmt: skip
         self.host = host
-        argv = installation.argv("whitewire.Resident", heap_mib, whereabouts(host), class_list=class_list)
+        argv = installation.argv("whitewire.Resident", heap_mib, whereabouts(host), kind="client")
         self.process: Process = host.start(argv, log, environment, f"client JVM on {host.name}", stdin=subprocess.PIPE)
         self.read_from = 0
 
@@ -175,3 +182,9 @@ class Outcome:
     end: float
     status: int
     output: str
+
+    def check(self, what: str) -> Outcome:
+        """Return self, or raise RuntimeError with what it was and the end of what it printed."""
+        if self.status != 0:
+            raise RuntimeError(f"{what}: status {self.status}: {self.output[-300:]}")
+        return self

@@ -83,18 +83,16 @@ class HdfsClients(Service):
 
     def remove(self, path: str) -> None:
         """Delete a path for good. Raises ProcessDied or RuntimeError."""
-        outcome = self.shell("-rm", "-r", "-f", "-skipTrash", path)
-        if outcome.status != 0:
-            raise RuntimeError(f"hdfs dfs -rm {path}: status {outcome.status}: {outcome.output[-300:]}")
+        self.shell("-rm", "-r", "-f", "-skipTrash", path).check(f"hdfs dfs -rm {path}")
 
 
 class Hdfs(HdfsClients):
     """A running HDFS. `logs` is the folder for the daemons' logs; `image` a formatted name directory (tar)."""
 
     def __init__(self, testbed: Testbed, installation: Installation, values: Mapping[str, object], drive: Drive,
-                 logs: Path, image: Path | None = None, class_lists: bool = False) -> None:  # fmt: skip
+                 logs: Path, image: Path | None = None) -> None:  # fmt: skip
         self.testbed, self.installation, self.values = testbed, installation, dict(values)
-        self.drive, self.logs, self.image, self.class_lists = drive, logs, image, class_lists
+        self.drive, self.logs, self.image = drive, logs, image
         self.namenode_host = testbed.by_role("namenode")[0]
         self.daemons: dict[str, Process] = {}
         self.clients: list[Resident] = []
@@ -121,9 +119,6 @@ class Hdfs(HdfsClients):
             client.wait_ready()
         self.start_seconds = time.monotonic() - begin
 
-    def _list(self, name: str) -> str | None:
-        return f"/tmp/{name}.%p.classes" if self.class_lists else None
-
     def _start_namenode(self) -> None:
         host = self.namenode_host
         properties = {"whitewire.name": f"{host.folder}/name", **whereabouts(host)}
@@ -135,7 +130,7 @@ class Hdfs(HdfsClients):
         else:
             argv = self.installation.argv(NAMENODE, 256, properties, ["-format", "-nonInteractive"])
             host.run(argv).check()
-        argv = self.installation.argv(NAMENODE, 256, properties, class_list=self._list("namenode"))
+        argv = self.installation.argv(NAMENODE, 256, properties, kind="namenode")
         self.daemons[host.name] = host.start(argv, self.logs / f"{host.name}.log", name="NameNode")
 
     def _start_datanode(self, host: Host) -> None:
@@ -143,7 +138,7 @@ class Hdfs(HdfsClients):
         host.clear_drives()
         host.run(["mkdir", "-p", *drives]).check()
         properties = {"whitewire.drives": ",".join(f"file://{folder}" for folder in drives), **whereabouts(host)}
-        argv = self.installation.argv(DATANODE, 160, properties, class_list=self._list("datanode"))
+        argv = self.installation.argv(DATANODE, 160, properties, kind="datanode")
         self.daemons[host.name] = host.start(
             argv,
             self.logs / f"{host.name}.log",
@@ -153,8 +148,7 @@ class Hdfs(HdfsClients):
 
     def _start_clients(self) -> None:
         self.clients = [
-            Resident(host, self.installation, self.logs / f"{host.name}.log", class_list=self._list("client"))
-            for host in self.testbed.by_role("client")
+            Resident(host, self.installation, self.logs / f"{host.name}.log") for host in self.testbed.by_role("client")
         ]
 
     def wait_registered(self, count: int, timeout: float = 60.0) -> None:

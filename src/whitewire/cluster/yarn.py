@@ -120,10 +120,8 @@ def settings(testbed: Testbed, configuration: str, mount: str = "/tmp") -> dict[
 class Yarn(Service):
     """A running YARN with its history server; `hdfs` is up already and its site.xml holds settings() too."""
 
-    def __init__(self, testbed: Testbed, installation: Installation, hdfs: Hdfs, drive: Drive, logs: Path,
-                 class_lists: bool = False) -> None:  # fmt: skip
-        self.testbed, self.installation, self.hdfs, self.drive = testbed, installation, hdfs, drive
-        self.logs, self.class_lists = logs, class_lists
+    def __init__(self, testbed: Testbed, installation: Installation, hdfs: Hdfs, drive: Drive, logs: Path) -> None:
+        self.testbed, self.installation, self.hdfs, self.drive, self.logs = testbed, installation, hdfs, drive, logs
         self.master = testbed.by_role("namenode")[0]
         self.workers = testbed.by_role("datanode")
         self.daemons: dict[str, Process] = {}
@@ -156,9 +154,7 @@ class Yarn(Service):
             self.master.run(["chmod", "-R", "1777", self.testbed.shared]).check()
             return
         for arguments in (["-mkdir", "-p", *(f"/jobs/{name}" for name in names)], ["-chmod", "-R", "1777", "/jobs"]):
-            outcome = self.hdfs.shell(*arguments)
-            if outcome.status != 0:
-                raise RuntimeError(f"hdfs dfs {' '.join(arguments)}: {outcome.output[-200:]}")
+            self.hdfs.shell(*arguments).check(f"hdfs dfs {' '.join(arguments)}")
 
     def _files(self) -> dict[str, bytes]:
         found = {"capacity-scheduler.xml": site_xml(CAPACITY)}
@@ -173,8 +169,7 @@ class Yarn(Service):
         The class path stands in it, jars first, because a class archive fixes their order; the container's own
         folder, where the job's files are, comes last.
         """
-        listing = f"/tmp/{kind}.%p.classes" if self.class_lists else None
-        java, *options, _ = self.installation.argv("", heap, {}, class_list=listing)
+        java, *options, _ = self.installation.argv("", heap, {}, kind=kind)
         options = [option for option in options if not option.startswith("-Dlog4j.configuration")]
         options[-1] += ":."
         return [*options, "-Djava.net.preferIPv4Stack=true"]
@@ -188,8 +183,7 @@ class Yarn(Service):
     def _daemon(self, host: Host, main: str, kind: str, heap: int, properties: Mapping[str, str],
                 environment: Mapping[str, str] | None = None, arguments: Sequence[str] = ()) -> None:  # fmt: skip
         name = kind if kind != "nodemanager" else f"nodemanager-{host.name}"
-        listing = f"/tmp/{kind}.%p.classes" if self.class_lists else None
-        argv = self.installation.argv(main, heap, {**properties, **whereabouts(host)}, arguments, class_list=listing)
+        argv = self.installation.argv(main, heap, {**properties, **whereabouts(host)}, arguments, kind)
         home = self.installation.java_home or _java_home()
         environment = {"JAVA_HOME": home, "HADOOP_HOME": host.scratch, **(environment or {})}
         self.daemons[name] = host.start(argv, self.logs / f"{name}.log", environment, name)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import io
 import re
-import sys
 import tarfile
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from whitewire.errors import UserError
+from whitewire.progress import Progress
 from whitewire.testbed import shell
 
 if TYPE_CHECKING:
@@ -152,22 +152,14 @@ def _copy(testbed: RemoteTestbed, files: Mapping[str, Path], folder: str) -> Non
         done = host.run(shell.script(shell.UNPACK, folder, str(len(files))), stdin=content, timeout=COPY_S)
         return "" if done.status == 0 else f"{host}: {done.stderr.decode(errors='replace').strip()[-200:]}"
 
-    faults = []
+    progress, faults = Progress("software", []), []
     with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
-        _say(f"copying software, {len(content) / 1e6:.0f} MB, to {_hosts(len(hosts))}: once for each version of it")
+        progress.say(f"{len(content) / 1e6:.0f} MB to copy, hosts without this version: {len(hosts)}")
         for number, fault in enumerate(pool.map(one, hosts), 1):
             faults += [fault] if fault else []
-            _say(f"software copied to {number - len(faults)} of {_hosts(len(hosts))}")
+            progress.say(f"copied to {number - len(faults)} of {len(hosts)}")
     if faults:
         raise UserError(f"{testbed.source}: work: software cannot be copied to {folder}: {'; '.join(faults)}")
-
-
-def _hosts(count: int) -> str:
-    return f"{count} host{'' if count == 1 else 's'}"
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def _by_value(values: Mapping[str, str]) -> str:
