@@ -58,6 +58,8 @@ def settings(testbed: Testbed, block_size: int, replication: int, packet_size: i
         "dfs.datanode.fsdatasetcache.max.threads.per.volume": 1,
         # The fixed buffers that HDFS gave its data sockets in the papers' years (DEFAULT_DATA_SOCKET_SIZE).
         **dict.fromkeys(DATA_SOCKET_BUFFERS, 131072),
+        # On an emulated fabric the testbed says what a socket may receive ahead: it depends on the rate.
+        **({"dfs.datanode.transfer.socket.recv.buffer.size": 0} if testbed.emulated else {}),
         # The emulated hosts start together: look again soon for a NameNode that isn't there yet.
         "ipc.client.connect.retry.interval": 100,
         "ipc.client.connect.max.retries": 300,

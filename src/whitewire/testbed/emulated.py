@@ -70,6 +70,17 @@ ENVIRONMENT = {"PATH": f"{os.environ.get('PATH', SYSTEM_PATH)}:{SYSTEM_PATH}", "
 LEAST_BUFFER = 32768
 """Bytes that a port queues at any rate: some twenty full frames."""
 
+SEND_BUFFER = 131072
+"""Bytes, at least."""
+
+RECEIVE_BUFFER = 262144
+"""Bytes, at least: a window of 128 KiB, which HDFS gave its data sockets in the papers' years
+(DEFAULT_DATA_SOCKET_SIZE)."""
+
+FIRST_RECEIVE_BUFFER = 8192
+"""Bytes of a new socket, which the kernel lets grow. A daemon's socket keeps what it had when the daemon started to
+listen, whatever the fabric is by then."""
+
 
 def burst_bytes(rate: float) -> int:
     """HTB burst for a rate in Mbit/s: one millisecond at line rate, at least four full frames."""
@@ -253,16 +264,27 @@ class EmulatedTestbed(Testbed):
         longest = int(rate * 1e6 / 8 * switch["port_buffer_ms"] / 1e3)
         return min(int(switch["port_buffer_kib"] * 1024), max(LEAST_BUFFER, longest))
 
+    def receive_buffer(self, rate: float) -> int:
+        """Bytes of a socket's largest receive buffer on a link of `rate` Mbit/s; its window is half of them.
+
+        Where the port's buffer is cut short, several windows together still fit into it, as they do at full scale:
+        these links have next to no delay, so that a window need not be large, and reno's slow start would else drop a
+        twentieth of what a shuffle sends.
+        """
+        switch, port = self.config["switch"], self.port_buffer(rate)
+        if port < switch["port_buffer_kib"] * 1024:
+            return max(FIRST_RECEIVE_BUFFER, port // 4)
+        return max(RECEIVE_BUFFER, int(self.config["tcp"]["receive_buffer_bytes"] / self.k))
+
     def _on_all(self, action) -> list:
         with ThreadPoolExecutor(max_workers=8) as pool:
             return list(pool.map(action, self.hosts))
 
     def _set_tcp(self, host: EmulatedHost) -> None:
         tcp = self.config["tcp"]
-        for name, key in (("tcp_rmem", "receive_buffer_bytes"), ("tcp_wmem", "send_buffer_bytes")):
-            # What a socket may hold shrinks with the files and rates; 64 KiB always fit (one packet of HDFS).
-            most = max(131072, int(tcp[key] / self.k))
-            host.run(["sysctl", "-qw", f"net.ipv4.{name}=4096 {min(131072, most)} {most}"]).check()
+        # What a socket may hold shrinks with the files and rates, but one packet of HDFS always fits twice.
+        most = max(SEND_BUFFER, int(tcp["send_buffer_bytes"] / self.k))
+        host.run(["sysctl", "-qw", f"net.ipv4.tcp_wmem=4096 {SEND_BUFFER} {most}"]).check()
         # A kernel lets a namespace choose only among the algorithms that its administrator allows.
         for algorithm in [tcp["congestion_control"], "reno"]:
             if host.run(["sysctl", "-qw", f"net.ipv4.tcp_congestion_control={algorithm}"]).status == 0:
@@ -286,7 +308,9 @@ class EmulatedTestbed(Testbed):
         ports = b"\n".join(self._shape(host.port, rate, buffer, command) for host in self.hosts)
         self.inside(["tc", "-batch", "-"], stdin=ports).check()
         sending = self._shape("eth0", rate, max(self.port_buffer(rate), buffer), command)
-        self._on_all(lambda host: host.run(["tc", "-batch", "-"], stdin=sending).check())
+        windows = f"net.ipv4.tcp_rmem=4096 {FIRST_RECEIVE_BUFFER} {self.receive_buffer(rate)}"
+        script = 'tc -batch - && sysctl -qw "$0"'
+        self._on_all(lambda host: host.run(["sh", "-c", script, windows], stdin=sending).check())
 
     def fabric(self, name: str, port_buffer: int | None = None) -> Fabric:
         """Shape every link to the fabric's rate divided by k; the cluster runs on.
