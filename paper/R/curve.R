@@ -114,24 +114,28 @@ figure_curve <- function(experiment, metric, title, where = list(), series = NUL
   grouped <- if (is.null(series)) NULL else runs$level
   plot <- ggplot(runs, aes(rate, shown))
   lines <- c("median of runs" = "solid")
+  # One colour a line of the legend: each layer draws into every key.
+  colours <- if (is.null(grouped)) okabe_ito[["blue"]] else soft
   if (bounds) {
     plot <- plot + geom_line(data = curve_bounds(medians), aes(y = value, linetype = bound), colour = soft,
                              linewidth = 0.5)
     lines <- c(lines, "in proportion to the link" = "13", "level of the fastest link" = "42")
+    colours <- c(colours, soft, soft)
   }
   if (nrow(modelled) > 0) {
     modelled$told <- paste0("model: ", modelled$model)
     plot <- plot + geom_line(data = modelled, aes(y = value, linetype = told), colour = okabe_ito[["green"]],
                              linewidth = 0.8)
     lines <- c(lines, stats::setNames(rep("longdash", length(unique(modelled$told))), unique(modelled$told)))
+    colours <- c(colours, rep(okabe_ito[["green"]], length(unique(modelled$told))))
   }
   plot <- if (is.null(grouped)) {
-    plot + inverse_marks(points, runs) +
+    plot + inverse_marks(points, runs, medians) +
       geom_line(data = medians, aes(linetype = "median of runs"), colour = okabe_ito[["blue"]], linewidth = 0.8) +
       geom_point(size = 1.9, alpha = 0.6, colour = okabe_ito[["blue"]]) +
       curve_intervals(medians)
   } else {
-    plot + inverse_marks(points, runs) +
+    plot + inverse_marks(points, runs, medians) +
       geom_line(data = medians, aes(colour = level, linetype = "median of runs"), linewidth = 0.8) +
       geom_point(aes(colour = level, shape = level), size = 1.9, alpha = 0.65) +
       curve_intervals(medians, aes(ymin = shown_low, ymax = shown_high, colour = level)) +
@@ -140,7 +144,9 @@ figure_curve <- function(experiment, metric, title, where = list(), series = NUL
   }
   if (!is.null(published)) plot <- plot + geom_published(published, aes(rate, published))
   plot +
-    scale_linetype_manual(NULL, values = lines) +
+    scale_linetype_manual(NULL, values = lines, breaks = names(lines), guide = guide_legend(
+      order = 1, override.aes = list(colour = colours, linewidth = 0.7)
+    )) +
     scale_x_log10("link rate, Gbit/s (full scale)", breaks = rate_breaks, labels = function(x) trimmed(x)) +
     measured_axis(runs, name) +
     labs(title = title, subtitle = figure_note(experiment, if (nrow(points) > 0) {

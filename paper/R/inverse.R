@@ -104,7 +104,7 @@ inverse_points <- function(experiment, metric, where = list(), claims = NULL) {
   table
 }
 
-inverse_marks <- function(points, runs) {
+inverse_marks <- function(points, runs, medians) {
   if (nrow(points) == 0) {
     return(NULL)
   }
@@ -121,15 +121,23 @@ inverse_marks <- function(points, runs) {
                                       y = wanted), inherit.aes = FALSE, height = 0, colour = colour, linewidth = 0.8),
     geom_point(data = reached, aes(from_rate * link_ratio, wanted), inherit.aes = FALSE, shape = 8, size = 3,
                colour = colour, stroke = 0.9),
-    geom_text(data = spaced(points, 0.06 * max(runs$shown)), aes(x = min(runs$rate), y = at, label = label),
-              inherit.aes = FALSE, hjust = 0, vjust = -0.35, size = 3.2, colour = colour, family = base_font)
+    ggrepel::geom_text_repel(
+      data = beside(points, runs, medians), aes(x, wanted, label = label), inherit.aes = FALSE, hjust = 0, size = 3.2,
+      colour = colour, family = base_font, direction = "y", nudge_y = 0.03 * max(runs$shown), seed = 1,
+      min.segment.length = 0.8, segment.size = 0.3, max.overlaps = Inf, box.padding = 0.15, point.padding = 0.1
+    )
   )
 }
 
-# Labels of lines that lie close together are moved apart upwards.
-spaced <- function(points, step) {
-  points <- points[order(points$wanted), ]
-  points$at <- points$wanted
-  for (i in seq_len(nrow(points))[-1]) points$at[[i]] <- max(points$at[[i]], points$at[[i - 1]] + step)
-  points
+# The claims' labels at the slowest link, and without a label what they must not cover: runs and the curve itself.
+beside <- function(points, runs, medians) {
+  rates <- exp(seq(log(min(runs$rate)), log(max(runs$rate)), length.out = 40))
+  curve <- if (nrow(medians) < 2 || anyDuplicated(medians$rate) > 0) {
+    NULL
+  } else {
+    data.frame(x = rates, wanted = stats::approx(log(medians$rate), medians$shown, log(rates), rule = 2)$y)
+  }
+  covered <- rbind(data.frame(x = runs$rate, wanted = runs$shown), curve)
+  rbind(data.frame(x = min(runs$rate), wanted = points$wanted, label = points$label),
+        data.frame(covered, label = rep("", nrow(covered))))
 }

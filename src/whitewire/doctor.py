@@ -22,6 +22,7 @@ DISK_GIB = 2.0  # free space that a full run and its reports may take
 R_PACKAGES = (
     "dplyr",
     "ggplot2",
+    "ggrepel",
     "jsonlite",
     "knitr",
     "ragg",
