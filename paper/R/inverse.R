@@ -122,7 +122,7 @@ inverse_marks <- function(points, runs, medians) {
     geom_point(data = reached, aes(from_rate * link_ratio, wanted), inherit.aes = FALSE, shape = 8, size = 3,
                colour = colour, stroke = 0.9),
     ggrepel::geom_text_repel(
-      data = beside(points, runs, medians), aes(x, wanted, label = label), inherit.aes = FALSE, hjust = 0, size = 3.2,
+      data = kept_clear(points, runs, medians), aes(x, wanted, label = label), inherit.aes = FALSE, hjust = 0, size = 3.2,
       colour = colour, family = base_font, direction = "y", nudge_y = 0.03 * max(runs$shown), seed = 1,
       min.segment.length = 0.8, segment.size = 0.3, max.overlaps = Inf, box.padding = 0.15, point.padding = 0.1
     )
@@ -130,7 +130,7 @@ inverse_marks <- function(points, runs, medians) {
 }
 
 # The claims' labels at the slowest link, and without a label what they must not cover: runs and the curve itself.
-beside <- function(points, runs, medians) {
+kept_clear <- function(points, runs, medians) {
   rates <- exp(seq(log(min(runs$rate)), log(max(runs$rate)), length.out = 40))
   curve <- if (nrow(medians) < 2 || anyDuplicated(medians$rate) > 0) {
     NULL

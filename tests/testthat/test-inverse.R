@@ -6,7 +6,7 @@ runs <- data.frame(rate = c(1, 1, 10, 100), shown = c(40, 44, 20, 10))
 medians <- data.frame(rate = c(1, 10, 100), shown = c(42, 20, 10))
 
 test_that("labels stand at the slowest link, beside the runs and the curve that they must not cover", {
-  found <- beside(points, runs, medians)
+  found <- kept_clear(points, runs, medians)
   labelled <- found[found$label != "", ]
   expect_equal(labelled$label, points$label)
   expect_equal(labelled$x, c(1, 1))
@@ -20,6 +20,6 @@ test_that("labels stand at the slowest link, beside the runs and the curve that 
 })
 
 test_that("several curves at once leave only the runs to keep clear of", {
-  found <- beside(points, runs, rbind(medians, medians))
+  found <- kept_clear(points, runs, rbind(medians, medians))
   expect_equal(sum(found$label == ""), nrow(runs))
 })

@@ -1,6 +1,8 @@
 """The package's parts know each other only where the architecture says so."""
 
 import ast
+import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -66,3 +68,14 @@ def test_snakemake_appears_nowhere_in_the_package(path):
     assert not {name for name in imports(path) if name.split(".")[0] == "snakemake"}
     names = {n.id for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.Name)}
     assert "snakemake" not in names
+
+
+def test_functions_of_documents_have_a_name_each():
+    """All of paper/R is read into one environment: a second function of a name would replace the first."""
+    defined = Counter(
+        name
+        for path in sorted((PACKAGE.parents[1] / "paper" / "R").glob("*.R"))
+        for name in re.findall(r"^([\w.]+) <- function", path.read_text(encoding="utf-8"), re.MULTILINE)
+    )
+    assert len(defined) > 50
+    assert [name for name, times in defined.items() if times > 1] == []
