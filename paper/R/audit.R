@@ -27,7 +27,7 @@ audit_table <- function() {
     Audit = safe(table$audit), Kind = safe(table$finding_kind),
     Computed = code(breakable(ifelse(is.na(table$expression), "", table$expression))),
     Printed = number(table$printed), Recomputed = number(table$recomputed),
-    Difference = ifelse(is.na(difference), "\u2013", sprintf("%+.1f\u00a0%%", 100 * difference)),
+    Difference = signed_percent(100 * difference, 1),
     Holds = holds_text(table$holds), Note = safe(table$note)
   ), widths = c(7, 10, 22, 14, 14, 10, 6, 27))
 }

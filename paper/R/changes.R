@@ -35,7 +35,6 @@ change_rows <- function(exhibit) {
   do.call(rbind, rows)
 }
 
-signed_percent <- function(x) ifelse(is.na(x), "\u2013", sprintf("%+.2f\u00a0%%", x))
 
 change_table <- function(exhibit) {
   rows <- change_rows(exhibit)

@@ -126,8 +126,9 @@ figure_curve <- function(experiment, metric, title, where = list(), series = NUL
     modelled$told <- paste0("model: ", modelled$model)
     plot <- plot + geom_line(data = modelled, aes(y = value, linetype = told), colour = okabe_ito[["green"]],
                              linewidth = 0.8)
-    lines <- c(lines, stats::setNames(rep("longdash", length(unique(modelled$told))), unique(modelled$told)))
-    colours <- c(colours, rep(okabe_ito[["green"]], length(unique(modelled$told))))
+    told <- unique(modelled$told)
+    lines <- c(lines, stats::setNames(c("longdash", "13", "dotdash")[seq_along(told)], told))
+    colours <- c(colours, rep(okabe_ito[["green"]], length(told)))
   }
   plot <- if (is.null(grouped)) {
     plot + inverse_marks(points, runs, medians) +

@@ -18,6 +18,11 @@ percent <- function(x, digits = 2) {
   ifelse(is.na(x), "\u2013", paste0(formatC(100 * x, format = "f", digits = digits), " %"))
 }
 
+# A difference that is already in percent; what rounds to nothing has no minus sign.
+signed_percent <- function(x, digits = 2) {
+  ifelse(is.na(x), "\u2013", sprintf("%+.*f\u00a0%%", digits, round(x, digits) + 0))
+}
+
 count_of <- function(n, one, many = paste0(one, "s")) paste(n, if (n == 1) one else many)
 
 listed <- function(items) {

@@ -98,9 +98,9 @@ inverse_points <- function(experiment, metric, where = list(), claims = NULL) {
   key <- paste(signif(table$wanted, 4), table$plausible_low, table$plausible_high)
   table$label <- vapply(key, function(x) paste(table$claim[key == x], collapse = ", "), character(1))
   table <- table[!duplicated(key), ]
-  none <- ifelse(is.na(table$largest_effect), "asked for", "no link rate measured gives this")
+  none <- ifelse(is.na(table$largest_effect), "asked for", "no link rate measured")
   table$label <- ifelse(is.na(table$link_ratio), paste0(table$label, ": ", none),
-                        paste0(table$label, ": needs ", trimmed(table$from_rate * table$link_ratio), " Gbit/s"))
+                        paste0(table$label, ": ", trimmed(table$from_rate * table$link_ratio), " Gbit/s"))
   table
 }
 
@@ -121,23 +121,27 @@ inverse_marks <- function(points, runs, medians) {
                                       y = wanted), inherit.aes = FALSE, height = 0, colour = colour, linewidth = 0.8),
     geom_point(data = reached, aes(from_rate * link_ratio, wanted), inherit.aes = FALSE, shape = 8, size = 3,
                colour = colour, stroke = 0.9),
-    ggrepel::geom_text_repel(
-      data = kept_clear(points, runs, medians), aes(x, wanted, label = label), inherit.aes = FALSE, hjust = 0, size = 3.2,
-      colour = colour, family = base_font, direction = "y", nudge_y = 0.03 * max(runs$shown), seed = 1,
-      min.segment.length = 0.8, segment.size = 0.3, max.overlaps = Inf, box.padding = 0.15, point.padding = 0.1
+    ggrepel::geom_label_repel(
+      data = label_places(points, runs, medians), aes(x, wanted, label = label, hjust = hjust), inherit.aes = FALSE,
+      size = 3.2, colour = colour, fill = scales::alpha("white", 0.8), label.size = 0, label.padding = 0.1,
+      family = base_font, direction = "y", seed = 1, max.time = 5, max.overlaps = Inf, min.segment.length = Inf,
+      nudge_y = 0.035 * max(runs$shown), box.padding = 0.05
     )
   )
 }
 
-# The claims' labels at the slowest link, and without a label what they must not cover: runs and the curve itself.
-kept_clear <- function(points, runs, medians) {
-  rates <- exp(seq(log(min(runs$rate)), log(max(runs$rate)), length.out = 40))
-  curve <- if (nrow(medians) < 2 || anyDuplicated(medians$rate) > 0) {
-    NULL
-  } else {
-    data.frame(x = rates, wanted = stats::approx(log(medians$rate), medians$shown, log(rates), rule = 2)$y)
+# A claim's label stands at that end of the rates where runs and curve leave it more room.
+label_places <- function(points, runs, medians) {
+  covered <- data.frame(x = log(runs$rate), y = runs$shown)
+  if (nrow(medians) > 1 && anyDuplicated(medians$rate) == 0) {
+    rates <- seq(min(covered$x), max(covered$x), length.out = 40)
+    curve <- stats::approx(log(medians$rate), medians$shown, rates, rule = 2)$y
+    covered <- rbind(covered, data.frame(x = rates, y = curve))
   }
-  covered <- rbind(data.frame(x = runs$rate, wanted = runs$shown), curve)
-  rbind(data.frame(x = min(runs$rate), wanted = points$wanted, label = points$label),
-        data.frame(covered, label = rep("", nrow(covered))))
+  third <- diff(range(covered$x)) / 3
+  left <- covered$y[covered$x <= min(covered$x) + third]
+  right <- covered$y[covered$x >= max(covered$x) - third]
+  at_right <- vapply(points$wanted, function(wanted) min(abs(right - wanted)) > min(abs(left - wanted)), logical(1))
+  data.frame(x = ifelse(at_right, max(runs$rate), min(runs$rate)), wanted = points$wanted, label = points$label,
+             hjust = as.numeric(at_right))
 }

@@ -43,6 +43,23 @@ invalid_attempts <- function() {
   )
 }
 
+# How far TestDFSIO's tasks met each other, experiment by experiment; nothing where no task's log was read.
+at_once_sentence <- function() {
+  runs <- read_runs()
+  runs <- runs[runs$valid & runs$metric %in% c("write_tasks_at_once", "read_tasks_at_once") & !is.na(runs$value), ]
+  tasks <- unlist(lapply(read_paper()$experiments, function(x) stats::setNames(x$parameters$maps, x$id)))
+  several <- intersect(unique(runs$experiment), names(tasks)[tasks > 1])
+  if (length(several) == 0) {
+    return("")
+  }
+  met <- vapply(several, function(name) {
+    seen <- trimmed(range(runs$value[runs$experiment == name]), 2)
+    sprintf("%s to %s of %d in %s", seen[[1]], seen[[2]], as.integer(tasks[[name]]), code(name))
+  }, character(1))
+  paste0("TestDFSIO's tasks start seconds apart. How many read or wrote while one did, by their own logs: ",
+         listed(met), ". A rate that is said of all tasks together counts only where three quarters of them met.")
+}
+
 validity_sentence <- function() {
   runs <- run_table()
   if (nrow(runs) == 0) {

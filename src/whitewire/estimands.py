@@ -20,6 +20,10 @@ MB_PER_GBIT = 125.0
 NET = ("completion_time_net", "throughput_net")
 NET_SHARE = 0.2
 """Least time of a cell's jobs beyond their floor, as a share of it, that an estimate may rest on."""
+RATES = ("throughput", "rate_mean", "aggregate", "node_bandwidth")
+"""Of TestDFSIO's write and read: rates of several tasks that share drives and links."""
+AT_ONCE_SHARE = 0.75
+"""Least share of TestDFSIO's tasks that read or write at once, for a rate that is said of all of them together."""
 CURVATURES = np.linspace(-4.0, 10.0, 1401)
 """Candidate exponents of the exponential fit, over the range of the horizontal axis."""
 
@@ -173,6 +177,8 @@ def evaluate(test: Mapping[str, Any], runs: Runs, paper: Paper) -> Evidence:
     invalid = sum(s.n_invalid for s in samples)
     if test["metric"] in NET and (hidden := _hidden_by_floor(test, runs)):
         return Evidence("runs", n_invalid=invalid, missing=hidden)
+    if alone := _one_after_another(test, runs):
+        return Evidence("runs", n_invalid=invalid, missing=alone)
     if n == 0:
         empty = next(s.name for s in samples if not len(s.values))
         return Evidence("runs", n_invalid=invalid, missing=f"no valid run of {empty}")
@@ -198,13 +204,33 @@ def _hidden_by_floor(test: Mapping[str, Any], runs: Runs) -> str:
     return ""
 
 
-def _samples(test: Mapping[str, Any], runs: Runs) -> list[Sample]:
-    metric = test["metric"]
-    own = [metric] * len(cells_in(test))
+def _one_after_another(test: Mapping[str, Any], runs: Runs) -> str:
+    """Which cell's tasks of TestDFSIO hardly met, so that each had the shared drives to itself; empty if none."""
+    for (experiment, levels), metric in zip(cells_in(test), _metrics(test), strict=True):
+        operation, _, rate = metric.partition("_")
+        if operation not in ("write", "read") or rate not in RATES:
+            continue
+        tasks = runs.paper.parameters(experiment, levels).get("maps", 1)
+        met = runs.as_measured(experiment, levels, f"{operation}_tasks_at_once")
+        if tasks > 1 and len(met) and float(np.median(met)) < AT_ONCE_SHARE * tasks:
+            return (
+                f"{experiment} {' '.join(map(text, levels.values()))}: of {tasks} tasks only {np.median(met):.1f} "
+                f"{operation} at once, so each has more of what they share; more bytes a run are needed"
+            )
+    return ""
+
+
+def _metrics(test: Mapping[str, Any]) -> list[str]:
+    """The metric of each cell in a test."""
     if test["estimand"] == "ratio":
-        own = [test[side].get("metric", metric) for side in ("numerator", "denominator")]
+        return [test[side].get("metric", test["metric"]) for side in ("numerator", "denominator")]
+    return [test["metric"]] * len(cells_in(test))
+
+
+def _samples(test: Mapping[str, Any], runs: Runs) -> list[Sample]:
     return [
-        runs.sample(experiment, levels, name) for (experiment, levels), name in zip(cells_in(test), own, strict=True)
+        runs.sample(experiment, levels, name)
+        for (experiment, levels), name in zip(cells_in(test), _metrics(test), strict=True)
     ]
 
 

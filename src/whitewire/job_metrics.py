@@ -181,10 +181,20 @@ def _testdfsio(record: Mapping, samples: Samples) -> Found:
             f"{name}_node_bandwidth": (aggregate / len(record["workers"]), "MB/s"),
             f"{name}_link_share": (_link_share(record, samples, job["submit"], job["end"]), "1"),
             f"{name}_wire_per_user_byte": (_ingress(record, samples, job["submit"], job["end"]) / values["size"], "1"),
+            f"{name}_tasks_at_once": (_at_once(job.get("spans", ()), files), "1"),
             f"{name}_time": (seconds, "s"),
             f"{name}_time_net": (max(seconds - record["floors"].get(name, 0.0), 1e-3), "s"),
         }
     return found
+
+
+def _at_once(spans: Sequence[Sequence[float]], tasks: int) -> float:
+    """How many tasks read or write while one does, itself counted: mean over the tasks' time; NaN if one is missing."""
+    spent = sum(end - begin for begin, end in spans)
+    if len(spans) != tasks or spent <= 0:
+        return math.nan
+    shared = sum(max(0.0, min(a[1], b[1]) - max(a[0], b[0])) for a in spans for b in spans)
+    return shared / spent
 
 
 def _ingress(record: Mapping, samples: Samples, start: float, end: float) -> int:

@@ -222,7 +222,12 @@ def run_testdfsio(stack: Stack, run: Run) -> Result:
         result = _path(stack, run, f"{testdfsio.FOLDER}/io_{operation}/part-00000")
         shown = stack.clients[0].run(hdfs.FS_SHELL, ["-cat", f"{yarn.VIEW}{result.lstrip('/')}"])
         kept[f"{operation}-result.txt"] = shown.output + "\n"
-        return job | {"testdfsio": testdfsio_parser.task_values(shown.output), "seconds": said.seconds}
+        kept[f"{operation}-tasks.txt"] = stack.yarn.task_lines(job["id"], testdfsio_parser.TASK_LINE)
+        return job | {
+            "testdfsio": testdfsio_parser.task_values(shown.output),
+            "spans": testdfsio_parser.task_spans(kept[f"{operation}-tasks.txt"]),
+            "seconds": said.seconds,
+        }
 
     def act(kept: dict[str, str]) -> list[dict[str, Any]]:
         write = one("write", kept)

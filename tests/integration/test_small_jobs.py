@@ -96,6 +96,11 @@ def test_testdfsio_moved_whole_files_both_ways(measured):
         assert job["testdfsio"]["size"] == record["user_bytes"] == 3_000_000
     assert {job["name"] for job in record["jobs"]} == {"write", "read"}
     assert found["metrics"]["write_throughput"][0] > 0
+    for job in record["jobs"]:
+        # By the tasks' own logs, whose spans add up to the time that TestDFSIO says they took.
+        tasks = int(job["testdfsio"]["tasks"])
+        assert sum(end - begin for begin, end in job["spans"]) == pytest.approx(job["testdfsio"]["time"] / 1e3)
+        assert 1 <= found["metrics"][f"{job['name']}_tasks_at_once"][0] <= tasks
     # Two further replicas of each file cross links into the workers.
     assert found["metrics"]["worker_wire_bytes"][0] > 2 * record["user_bytes"]
 

@@ -13,6 +13,11 @@ test_that("numbers keep three digits and an interval only where there is one", {
   expect_equal(with_interval(NA, NA, NA), "\u2013")
 })
 
+test_that("differences have a sign, but nothing has no minus", {
+  expect_equal(signed_percent(c(-31.818, 5, -0.02), 1), c("-31.8\u00a0%", "+5.0\u00a0%", "+0.0\u00a0%"))
+  expect_equal(signed_percent(c(9.716, NA)), c("+9.72\u00a0%", "\u2013"))
+})
+
 test_that("text cannot act as markup", {
   expect_equal(safe("a|b *c* [d] <e> @fig-x"), "a\\|b \\*c\\* \\[d\\] \\<e\\> \\@fig-x")
   expect_equal(safe(NA), "")

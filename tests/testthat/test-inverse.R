@@ -1,25 +1,22 @@
 root <- normalizePath(file.path("..", ".."))
 for (file in c("theme.R", "inverse.R")) source(file.path(root, "paper", "R", file))
 
-points <- data.frame(wanted = c(30, 5), label = c("A: needs 2 Gbit/s", "B: no link rate measured gives this"))
+points <- data.frame(wanted = c(45, 12, 25), label = c("A", "B", "C"))
 runs <- data.frame(rate = c(1, 1, 10, 100), shown = c(40, 44, 20, 10))
 medians <- data.frame(rate = c(1, 10, 100), shown = c(42, 20, 10))
 
-test_that("labels stand at the slowest link, beside the runs and the curve that they must not cover", {
-  found <- kept_clear(points, runs, medians)
-  labelled <- found[found$label != "", ]
-  expect_equal(labelled$label, points$label)
-  expect_equal(labelled$x, c(1, 1))
-  expect_equal(labelled$wanted, points$wanted)
-  covered <- found[found$label == "", ]
-  expect_equal(covered$wanted[1:4], runs$shown)
-  expect_equal(covered$wanted[[nrow(covered)]], 10)
-  # Half way between the first two rates on the logarithmic axis the curve is half way between their medians.
-  middle <- which.min(abs(log(covered$x[-(1:4)]) - log(10) / 2))
-  expect_equal(covered$wanted[-(1:4)][[middle]], 31, tolerance = 0.05)
+test_that("a label stands at the end of the rates where runs and curve are farther from it", {
+  found <- label_places(points, runs, medians)
+  expect_equal(found$label, points$label)
+  expect_equal(found$wanted, points$wanted)
+  expect_equal(found$x, c(100, 1, 100))
+  expect_equal(found$hjust, c(1, 0, 1))
 })
 
-test_that("several curves at once leave only the runs to keep clear of", {
-  found <- kept_clear(points, runs, rbind(medians, medians))
-  expect_equal(sum(found$label == ""), nrow(runs))
+test_that("the curve between the runs counts, unless there are several", {
+  ends <- data.frame(rate = c(1, 10), shown = c(40, 20))
+  curve <- data.frame(rate = c(1, 1.5, 10), shown = c(40, 25, 20))
+  wanted <- data.frame(wanted = 26, label = "D")
+  expect_equal(label_places(wanted, ends, curve)$x, 10)
+  expect_equal(label_places(wanted, ends, rbind(curve, curve))$x, 1)
 })

@@ -1,6 +1,7 @@
 """Parsers and metrics of Map/Reduce runs on what the tools really said."""
 
 import copy
+import math
 
 import pytest
 
@@ -55,6 +56,37 @@ def test_testdfsio_sums():
     assert found["size"] == 32000000 and found["time"] == 18066 and found["tasks"] == 5
     with pytest.raises(Unreadable):
         testdfsio.task_values("cat: no such file")
+
+
+LOGGED = """2026-11-22 08:20:40,250 INFO [main] org.apache.hadoop.fs.TestDFSIO: Exec time = 1250
+2026-11-22 08:20:41,000 INFO [main] org.apache.hadoop.fs.TestDFSIO: Exec time = 1000
+"""
+
+
+def test_spans_of_tasks_from_their_logs():
+    (a, b), (c, d) = testdfsio.task_spans(LOGGED)
+    assert (b - a, d - c, c - a, d - b) == pytest.approx((1.25, 1.0, 1.0, 0.75))
+    assert testdfsio.task_spans("2026-11-22 08:20:40,250 INFO [main] x: IO rate = 12.5\n") == []
+
+
+def dfsio_run(spans, files=2):
+    values = {"tasks": float(files), "size": 4e6, "time": 1000.0 * sum(e - b for b, e in spans), "rate": 1e3}
+    job = {"name": "write", "submit": 100.0, "start": 101.0, "end": 120.0, "testdfsio": values, "spans": spans,
+           "counters": {}, "tasks": []}  # fmt: skip
+    return sorted_run() | {"workload": "testdfsio", "jobs": [job], "fabric": {"rate": 100.0}}
+
+
+@pytest.mark.parametrize(("spans", "expected"), [
+    ([(102, 106), (102, 106)], 2.0),
+    ([(102, 104), (106, 108)], 1.0),
+    ([(102, 106), (104, 108)], 1.5),
+])  # fmt: skip
+def test_tasks_at_once(spans, expected):
+    counted = samples()
+    counted.links.update({f"{host}.{way}": [0] * 201 for host in "ab" for way in ("egress", "ingress")})
+    assert job_metrics.of(dfsio_run(spans), counted, CPU)["write_tasks_at_once"] == (pytest.approx(expected), "1")
+    # A task whose log has no line leaves it unknown.
+    assert math.isnan(job_metrics.of(dfsio_run(spans, files=3), counted, CPU)["write_tasks_at_once"][0])
 
 
 def test_history_gives_one_element_where_there_is_one():
@@ -165,3 +197,29 @@ def test_a_cell_that_hardly_exceeds_its_floor_is_inconclusive():
     hidden = evaluate(claim["test"], Runs(table(0.5), paper), paper)
     assert "beyond the floor of 10.0 s" in hidden.missing
     assert decide(resolve(paper, claim["test"]), hidden).verdict == INCONCLUSIVE
+
+
+@pytest.mark.parametrize(("met", "hidden"), [(7.5, False), (1.2, True), (float("nan"), False)])
+def test_a_rate_of_tasks_that_hardly_met_is_inconclusive(met, hidden):
+    import pandas as pd
+
+    from whitewire import config
+    from whitewire.claims import INCONCLUSIVE, decide, resolve
+    from whitewire.estimands import Runs, evaluate
+    from whitewire.paper import load_paper
+
+    paper = load_paper(config.paper_path("xyratex-lustre-2011"), config.load_testbed("emulated")["fabrics"])
+    claim = next(claim for claim in paper.claims if claim["id"] == "X-C05")
+    rows = []
+    for store, fabric, rate in (("cephfs", "32g-qdr", 9.0), ("hdfs-1x", "1gbe", 1.0)):
+        for number in range(6):
+            base = {"run_id": f"{store}{number}", "experiment": "testdfsio", "store": store, "fabric": fabric}
+            for metric, value in (("write_aggregate", rate + number / 100), ("write_tasks_at_once", met)):
+                rows.append(base | {"valid": True, "metric": metric, "value": value, "unit": "MB/s",
+                                    "full_scale_unit": "", "full_scale_value": None})  # fmt: skip
+    found = evaluate(claim["test"], Runs(pd.DataFrame(rows), paper), paper)
+    if hidden:
+        assert "of 8 tasks only 1.2 write at once" in found.missing
+        assert decide(resolve(paper, claim["test"]), found).verdict == INCONCLUSIVE
+    else:
+        assert not found.missing and found.estimate == pytest.approx(9.0, rel=0.05)

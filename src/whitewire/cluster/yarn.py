@@ -202,6 +202,13 @@ class Yarn(Service):
         """What the history server says of a finished job; see history.of()."""
         return history.of(self.master, f"{self.master.endpoint}:{HISTORY_PORT}", job, timeout, self.check)
 
+    def task_lines(self, job: str, text: str) -> str:
+        """Lines of the tasks' logs of a job that hold a text, from all workers."""
+        folder = f"{self.master.scratch}/containers/{job.replace('job', 'application', 1)}"
+        argv = ["grep", "-rhF", "--include=syslog", text, folder]
+        with ThreadPoolExecutor(max_workers=8) as pool:
+            return b"".join(pool.map(lambda host: host.run(argv).stdout, self.workers)).decode(errors="replace")
+
 
 def _java_home() -> str:
     return str(Path(shutil.which("java") or "/usr/bin/java").resolve().parent.parent)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import datetime
 
 from whitewire.parsers import Unreadable
 
@@ -49,6 +50,21 @@ def parse(text: str) -> Result:
         found["rate_deviation"] * MEGA,
         found["seconds"],
     )
+
+
+TASK_LINE = "Exec time = "
+"""Part of the line that a task logs when its reading or writing ends (TestDFSIO.java, collectStats)."""
+
+
+def task_spans(log: str) -> list[tuple[float, float]]:
+    """Begin and end of each task's reading or writing, seconds of the hosts' clocks, from lines of the tasks' logs."""
+    found = []
+    for day, millis, took in re.findall(
+        rf"^(\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{{3}}) .*{TASK_LINE}(\d+)$", log, re.MULTILINE
+    ):
+        end = datetime.fromisoformat(f"{day}+00:00").timestamp() + int(millis) / 1e3
+        found.append((end - int(took) / 1e3, end))
+    return sorted(found)
 
 
 def task_values(output: str) -> dict[str, float]:
