@@ -68,7 +68,8 @@ def scale_of(paper: Paper, experiment: str, effort: str, levels: Mapping[str, An
     k, granule = slowed or spec.get("scale", scale)["k"], scale["block_granule_bytes"]
     full = whole / k
     if "scale" in spec:
-        size, splits = int(spec["scale"]["bytes"][effort]), levels.get("splits", spec["scale"]["splits"])
+        times = spec["scale"].get("store_factor", {}).get(levels.get("store"), 1)
+        size, splits = int(spec["scale"]["bytes"][effort] * times), levels.get("splits", spec["scale"]["splits"])
         return Scale(k, size / full, math.ceil(size / splits / granule) * granule, size)
     block = int(parameters["block_size_bytes"] / k // granule * granule)
     if spec.get("whole_file"):

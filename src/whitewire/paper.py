@@ -209,6 +209,9 @@ def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fab
     for level in factors.get("store", []):
         if level not in experiment.get("stores", {}):
             raise _fault(paper, f"{key}.factors.store", level, "a key of stores", experiment.get("stores", {}))
+    for level in experiment.get("scale", {}).get("store_factor", {}):
+        if level not in factors.get("store", []):
+            raise _fault(paper, f"{key}.scale.store_factor", level, "a level of store", factors.get("store", []))
     for cell in experiment.get("only", []):
         _check_levels(paper, f"{key}.only", experiment, cell, whole=False)
     for cell in experiment.get("smoke_cells", []):

@@ -12,6 +12,7 @@ from paper_fixtures import TESTBED, edited, paper
 
 from whitewire import check
 from whitewire import design as d
+from whitewire.config import load_testbed, paper_path
 from whitewire.errors import UserError
 from whitewire.paper import load_paper
 
@@ -145,3 +146,22 @@ def test_a_slurm_job_has_the_nodes_of_its_largest_experiment_and_twice_the_time(
     assert nodes == 15  # a NameNode, 11 DataNodes, 3 clients
     seconds = sum(d.expected_seconds(LOADED, row, site) for row in rows)
     assert minutes * 60 > 2 * seconds
+
+
+def test_a_faster_store_may_move_more_bytes():
+    loaded = load_paper(paper_path("xyratex-lustre-2011"), load_testbed("emulated")["fabrics"])
+    slow, fast = (d.scale_of(loaded, "testdfsio", "quick", {"store": store}) for store in ("hdfs-3x", "cephfs"))
+    times = loaded.experiments["testdfsio"]["scale"]["store_factor"]["cephfs"]
+    assert fast.file_bytes == slow.file_bytes * times
+    assert fast.data_fraction == pytest.approx(slow.data_fraction * times)
+    assert fast.k == slow.k
+
+
+def test_a_factor_of_a_store_that_is_not_compared_is_named(tmp_path):
+    text = paper_path("xyratex-lustre-2011").read_text(encoding="utf-8")
+    path = tmp_path / "xyratex-lustre-2011.yaml"
+    path.write_text(text.replace("store_factor: {cephfs: 4}", "store_factor: {cephs: 4}", 1), encoding="utf-8")
+    with pytest.raises(
+        UserError, match='store_factor: found "cephs", expected a level of store; did you mean "cephfs"'
+    ):
+        load_paper(path, load_testbed("emulated")["fabrics"])
