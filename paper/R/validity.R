@@ -47,7 +47,8 @@ invalid_attempts <- function() {
 at_once_sentence <- function() {
   runs <- read_runs()
   runs <- runs[runs$valid & runs$metric %in% c("write_tasks_at_once", "read_tasks_at_once") & !is.na(runs$value), ]
-  tasks <- unlist(lapply(read_paper()$experiments, function(x) stats::setNames(x$parameters$maps, x$id)))
+  with_maps <- Filter(function(x) !is.null(x$parameters$maps), read_paper()$experiments)
+  tasks <- unlist(lapply(with_maps, function(x) stats::setNames(x$parameters$maps, x$id)))
   several <- intersect(unique(runs$experiment), names(tasks)[tasks > 1])
   if (length(several) == 0) {
     return("")
