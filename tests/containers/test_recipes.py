@@ -22,7 +22,7 @@ def built(root: Root, name: str, **arguments: str) -> recipes.Recipe:
         root.put(HOME / source, target)
     done = root.run(["/bin/sh", "-ex", "-c", recipe.script("post", **arguments)])
     assert done.returncode == 0, f"%post of {name}:\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
-    tested(root, recipe)
+    own_tests_pass(root, recipe)
     return recipe
 
 
@@ -32,7 +32,7 @@ def environment(recipe: recipes.Recipe) -> str:
     return base + recipe.script("environment")
 
 
-def tested(root: Root, recipe: recipes.Recipe) -> None:
+def own_tests_pass(root: Root, recipe: recipes.Recipe) -> None:
     done = root.run(["/bin/sh", "-c", environment(recipe) + recipe.script("test")])
     assert done.returncode == 0, f"%test of {recipe.name}: status {done.returncode}\n{done.stdout}\n{done.stderr}"
 
@@ -75,7 +75,7 @@ def test_a_failing_test_section_fails(probes):
     recipe = recipes.load(HOME / "containers" / "probes.def")
     wrong = recipes.Recipe(recipe.name, recipe.header, {**recipe.sections, "test": "set -eu\nfalse\n"})
     with pytest.raises(AssertionError, match="%test of probes: status 1"):
-        tested(probes, wrong)
+        own_tests_pass(probes, wrong)
 
 
 def test_hadoop(hadoop):
