@@ -113,11 +113,12 @@ figure_curve <- function(experiment, metric, title, where = list(), series = NUL
   points <- if (isFALSE(inverse)) data.frame() else inverse_points(experiment, metric, where, claims)
   grouped <- if (is.null(series)) NULL else runs$level
   plot <- ggplot(runs, aes(rate, shown))
-  lines <- c("median of runs" = "solid")
-  # One colour a line of the legend: each layer draws into every key.
-  colours <- if (is.null(grouped)) okabe_ito[["blue"]] else soft
-  if (bounds) {
-    plot <- plot + geom_line(data = curve_bounds(medians), aes(y = value, linetype = bound), colour = soft,
+  lines <- if (nrow(medians) > 0) c("median of runs" = "solid")
+  # One colour a line of the legend that is drawn: each layer draws into every key.
+  colours <- if (nrow(medians) > 0) if (is.null(grouped)) okabe_ito[["blue"]] else soft
+  limits <- curve_bounds(medians)
+  if (bounds && nrow(limits) > 0) {
+    plot <- plot + geom_line(data = limits, aes(y = value, linetype = bound), colour = soft,
                              linewidth = 0.5)
     lines <- c(lines, "in proportion to the link" = "13", "level of the fastest link" = "42")
     colours <- c(colours, soft, soft)

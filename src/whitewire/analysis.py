@@ -318,7 +318,7 @@ def analyse(paper: str, testbed: str, results: Path | str) -> None:
     from whitewire.paper import load_paper
 
     description = config.load_testbed(testbed)
-    loaded = load_paper(config.paper_path(paper), description["fabrics"])
+    loaded = load_paper(config.paper_path(paper), config.fabric_names(description))
     write(loaded, description, Path(results), config.load_config()["seed"])
 
 
@@ -333,8 +333,9 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
     k = paper.raw["scale"]["k"] if status == "emulated" else 1
     missing = results / "tidy" / "unavailable.csv"
     lost = pd.read_csv(missing) if missing.is_file() else pd.DataFrame(columns=["run_id", "reason"])
-    runs = Runs(table, paper, seed, k, unavailable=dict(zip(lost["run_id"], lost["reason"], strict=True)))
     fabrics = testbed["fabrics"]
+    lost_runs = dict(zip(lost["run_id"], lost["reason"], strict=True))
+    runs = Runs(table, paper, seed, k, lost_runs, fabrics)
     simulated = model_runs(paper, fabrics)
     scale = results / "tidy" / "scale.csv"
     short = None

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whitewire import recipes
-from whitewire.config import HOME, load_config, load_testbed, paper_path, root, shown, suggestion
+from whitewire.config import HOME, fabric_names, load_config, load_testbed, paper_path, root, shown, suggestion
 from whitewire.errors import UserError
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Plan:
         designs, needs = {}, {}
         for name in config["papers"]:
             path = paper_path(name)
-            paper = load_paper(path, testbed["fabrics"])
+            paper = load_paper(path, fabric_names(testbed))
             sweeps.check(paper)
             if paper.id != name:
                 raise UserError(f'{shown(path)}: id: found "{paper.id}", expected "{name}", the name of the file')
@@ -193,24 +193,38 @@ def check_unique(rows: Sequence[Mapping[str, Any]], source: str) -> None:
             raise UserError(f'{source}: experiments: found {count} runs with the id "{run_id}", expected one')
 
 
+def _hosts(paper: Paper, rows: Sequence[Mapping[str, Any]], testbed: Mapping[str, Any]) -> str:
+    """How many hosts of each role the runs need at most: `1 namenode, 5 datanode, 1 client`."""
+    from whitewire.design import levels_of
+    from whitewire.paper import without_servers
+
+    most: Counter[str] = Counter()
+    for row in rows:
+        roles = paper.roles(row["experiment"], levels_of(paper, row))
+        for role, count in (roles if testbed["kind"] == "emulated" else without_servers(roles)).items():
+            most[role] = max(most[role], count)
+    return ", ".join(f"{count} {role}" for role, count in most.items())
+
+
 def print_plan() -> None:
     """What would be measured, what of it is done, and about how long the rest takes."""
     from whitewire.design import expected_seconds
     from whitewire.paper import load_paper
 
     plan = Plan.load()
-    fabrics = load_testbed(plan.testbed)["fabrics"]
+    testbed = load_testbed(plan.testbed)
     print(f"testbed {plan.testbed}, effort {plan.effort}, seed {plan.seed}")
     for name in plan.papers:
-        paper = load_paper(paper_path(name), fabrics)
+        paper = load_paper(paper_path(name), fabric_names(testbed))
         results = root() / "results" / plan.testbed / name
         left = [row for row in plan.designs[name] if not _journalled(results, row)]
-        seconds = sum(expected_seconds(paper, row) for row in left)
+        seconds = sum(expected_seconds(paper, row, testbed) for row in left)
         blocks = len({row["block"] for row in plan.designs[name]})
         total = len(plan.designs[name])
         print(
             f"{name}: {total} runs in {blocks} blocks, {total - len(left)} done, {len(left)} to measure"
             + (f", about {seconds / 60:.0f} min" if left else "")
+            + f"; hosts: {_hosts(paper, plan.designs[name], testbed)}"
         )
 
 

@@ -303,6 +303,14 @@ def is_emulated(testbed: Mapping) -> bool:
     return testbed.get("kind", "emulated") == "emulated" or testbed.get("scale", 1) != 1
 
 
+def fabric_names(testbed: Mapping) -> list[str]:
+    """Networks that a paper may name: the testbed's, and on a site the emulated testbed's, whose runs it leaves out."""
+    names = list(testbed["fabrics"])
+    if testbed["kind"] != "emulated" and testbed_path("emulated").is_file():
+        names += load_testbed("emulated")["fabrics"]
+    return list(dict.fromkeys(names))
+
+
 def load_testbed(name: str) -> dict[str, Any]:
     """A testbed's description, valid in form."""
     path = testbed_path(name)

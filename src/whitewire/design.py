@@ -113,7 +113,9 @@ def make_design(paper: Paper, testbed: Mapping[str, Any], effort: str, seed: int
     fabrics, names = set(testbed["fabrics"]), blocks(paper, effort)
     members: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
     spare = 0
-    for experiment, levels, count in _counts(paper, effort, fabrics):
+    for experiment, levels, count in _counts(paper, effort):
+        if not _possible(paper, experiment, levels, fabrics, testbed["kind"]):
+            continue
         each, rest = divmod(count, len(names))
         # The remainder goes round the blocks, so that no block gets all the odd runs.
         extra = {names[(spare + i) % len(names)] for i in range(rest)}
@@ -135,7 +137,7 @@ def columns(paper: Paper) -> list[str]:
     return [*FIRST, *paper.factors, "seed"]
 
 
-def _counts(paper: Paper, effort: str, fabrics: set[str]) -> Iterable[tuple[Mapping[str, Any], dict[str, Any], int]]:
+def _counts(paper: Paper, effort: str) -> Iterable[tuple[Mapping[str, Any], dict[str, Any], int]]:
     claimed, replicates = claimed_cells(paper), paper.raw["replicates"][effort]
     for experiment in paper.experiments.values():
         if effort not in experiment.get("efforts", [effort]):
@@ -144,12 +146,20 @@ def _counts(paper: Paper, effort: str, fabrics: set[str]) -> Iterable[tuple[Mapp
         if effort == "smoke" and "smoke_cells" in experiment:
             cells = [c for c in cells if c in experiment["smoke_cells"]]
         for levels in cells:
-            if levels.get("fabric", next(iter(fabrics))) not in fabrics:
-                continue
             is_claimed = (experiment["id"], _key(levels)) in claimed
             listed = effort == "smoke" and levels in experiment.get("smoke_cells", [])
             count = replicates["claimed" if is_claimed or listed else "other"]
             yield experiment, levels, experiment.get("replicates", {}).get(effort, count)
+
+
+def _possible(paper: Paper, experiment: Mapping[str, Any], levels: Mapping[str, Any], fabrics: set[str],
+              kind: str) -> bool:  # fmt: skip
+    """Whether a testbed has a cell's networks and can set its factors: switches, offloads and drives of a site stay."""
+    parameters = paper.parameters(experiment["id"], levels)
+    if not {parameters[name] for name in ("fabric", "load_fabric") if name in parameters} <= fabrics:
+        return False
+    fixed = {"switch_buffer_kib", "offloads", *experiment.get("hardware", {}).get("drive", {})}
+    return kind == "emulated" or not fixed & set(levels)
 
 
 def _row(
@@ -337,5 +347,5 @@ def design(paper: str, testbed: str, effort: str, output: Path | str) -> None:
     from whitewire.paper import load_paper
 
     description = config.load_testbed(testbed)
-    loaded = load_paper(config.paper_path(paper), description["fabrics"])
+    loaded = load_paper(config.paper_path(paper), config.fabric_names(description))
     write_csv(make_design(loaded, description, effort, config.load_config()["seed"]), loaded, output)

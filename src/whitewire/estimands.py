@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,12 +44,17 @@ class Sample:
 
 
 class Runs:
-    """The table tidy/runs.csv, indexed by cell. `seed` starts resampling; `k` is the testbed's scale."""
+    """The table tidy/runs.csv, indexed by cell.
+
+    `seed` starts resampling; `k` is the testbed's scale, `fabrics` its networks (None: every paper's).
+    """
 
     def __init__(self, table: pd.DataFrame, paper: Paper, seed: int = 1, k: float = 1.0,
-                 unavailable: Mapping[str, str] | None = None) -> None:  # fmt: skip
+                 unavailable: Mapping[str, str] | None = None,
+                 fabrics: Collection[str] | None = None) -> None:  # fmt: skip
         self.paper, self.seed, self.k = paper, seed, k
         self.unavailable = dict(unavailable or {})
+        self.fabrics = fabrics
         table = table.copy()
         for factor in paper.factors:
             if factor not in table:
@@ -93,10 +98,11 @@ class Runs:
 
     def why_missing(self, test: Mapping[str, Any]) -> str:
         """Why this machine cannot make the runs of a test at all; empty when it can."""
-        if not self.unavailable:
-            return ""
         for experiment, levels in cells_in(test):
-            if self.paper.store(experiment, levels)["kind"] != "hdfs":
+            fabric = self.paper.parameters(experiment, levels).get("fabric")
+            if fabric and self.fabrics is not None and fabric not in self.fabrics:
+                return f"this testbed has no network {fabric}"
+            if self.unavailable and self.paper.store(experiment, levels)["kind"] != "hdfs":
                 return next(iter(self.unavailable.values()))
         return ""
 

@@ -48,7 +48,7 @@ def answer(paper: Paper, runs: Runs, inverse: Mapping[str, Any], fabrics: Mappin
         found = runs.sample(experiment, {**inverse.get("where", {}), factor: name}, inverse["metric"]).values
         if len(found) and name in fabrics:
             samples[fabrics[name]["rate_mbit_per_s"]] = found
-    start = fabrics[inverse["from"]]["rate_mbit_per_s"]
+    start = fabrics.get(inverse["from"], {}).get("rate_mbit_per_s")
     if start not in samples or len(samples) < 3:
         return row
     rates = np.array(sorted(samples), dtype=float)

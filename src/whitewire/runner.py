@@ -63,7 +63,7 @@ def measure(paper: str, testbed: str, design_path: Path, block: str, output: Pat
     Raises UserError when the testbed cannot work here or its calibration fails; runs that are finished stay.
     """
     settings = config.load_testbed(testbed)
-    loaded = load_paper(config.paper_path(paper), settings["fabrics"])
+    loaded = load_paper(config.paper_path(paper), config.fabric_names(settings))
     rows = [row for row in design.read_csv(design_path) if row["block"] == block]
     if not rows:
         raise UserError(f"{design_path}: block: found no run of {block!r}, expected at least one")
@@ -385,7 +385,7 @@ class Block:
             record, why = result.record, "; ".join(metrics.faults(result.record, values, self.config["limits"]))
         except FAILURES as failure:
             record = {**run.row, "factors": dict(run.levels), "scale": run.scale.__dict__}
-            why, failed = _line(failure), True
+            why, failed = _line(failure) + _full(stack), True
             files = {
                 f"{name}.log": daemon.log_end(60) for name, daemon in stack.processes().items() if not daemon.alive
             }
@@ -412,6 +412,12 @@ def _memory_mib(stack: Stack) -> float:
         with contextlib.suppress(psutil.Error, AttributeError):
             total += main.memory_full_info().pss / 2**20
     return round(total, 1)
+
+
+def _full(stack: Stack) -> str:
+    """Which daemons found a drive full: what a run does then may be to wait for ever."""
+    names = [name for name, process in stack.processes().items() if "No space left on device" in process.said()]
+    return f"; no space left on a drive, say {', '.join(sorted(names)[:3])}" if names else ""
 
 
 def _line(failure: Exception) -> str:

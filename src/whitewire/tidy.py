@@ -84,7 +84,7 @@ def tidy(paper: str, results: Path) -> None:
     results = Path(results)
     testbed = results.parent.name
     description = config.load_testbed(testbed)
-    loaded = load_paper(config.paper_path(paper), description["fabrics"])
+    loaded = load_paper(config.paper_path(paper), config.fabric_names(description))
     rows = design.read_csv(results / "design.csv")
     blocks = list(dict.fromkeys(row["block"] for row in rows))
     wanted = {row["run_id"] for row in rows}

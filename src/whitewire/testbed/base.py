@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import signal
 import subprocess
 import time
 from abc import ABC, abstractmethod
@@ -129,6 +130,8 @@ class Process:
         if main is not None:
             with contextlib.suppress(psutil.NoSuchProcess):
                 main.kill()
+            # nsenter stops when what it carries is stopped, and would never see it end.
+            self.popen.send_signal(signal.SIGCONT)
         elif self.alive:  # it has not got so far as to start
             self.popen.kill()
         self.popen.wait(timeout=10)
