@@ -113,23 +113,14 @@ figure_curve <- function(experiment, metric, title, where = list(), series = NUL
   points <- if (isFALSE(inverse)) data.frame() else inverse_points(experiment, metric, where, claims)
   grouped <- if (is.null(series)) NULL else runs$level
   plot <- ggplot(runs, aes(rate, shown))
-  lines <- if (nrow(medians) > 0) c("median of runs" = "solid")
-  # One colour a line of the legend that is drawn: each layer draws into every key.
-  colours <- if (nrow(medians) > 0) if (is.null(grouped)) okabe_ito[["blue"]] else soft
-  limits <- curve_bounds(medians)
-  if (bounds && nrow(limits) > 0) {
-    plot <- plot + geom_line(data = limits, aes(y = value, linetype = bound), colour = soft,
-                             linewidth = 0.5)
-    lines <- c(lines, "in proportion to the link" = "13", "level of the fastest link" = "42")
-    colours <- c(colours, soft, soft)
+  limits <- if (bounds) curve_bounds(medians) else data.frame()
+  if (nrow(limits) > 0) {
+    plot <- plot + geom_line(data = limits, aes(y = value, linetype = bound), colour = soft, linewidth = 0.5)
   }
   if (nrow(modelled) > 0) {
     modelled$told <- paste0("model: ", modelled$model)
     plot <- plot + geom_line(data = modelled, aes(y = value, linetype = told), colour = okabe_ito[["green"]],
                              linewidth = 0.8)
-    told <- unique(modelled$told)
-    lines <- c(lines, stats::setNames(c("longdash", "13", "dotdash")[seq_along(told)], told))
-    colours <- c(colours, rep(okabe_ito[["green"]], length(told)))
   }
   plot <- if (is.null(grouped)) {
     plot + inverse_marks(points, runs, medians) +
@@ -146,14 +137,28 @@ figure_curve <- function(experiment, metric, title, where = list(), series = NUL
   }
   if (!is.null(published)) plot <- plot + geom_published(published, aes(rate, published))
   plot +
-    scale_linetype_manual(NULL, values = lines, breaks = names(lines), guide = guide_legend(
-      order = 1, override.aes = list(colour = colours, linewidth = 0.7)
-    )) +
+    curve_lines(nrow(medians) > 0, nrow(limits) > 0, unique(modelled$told), is.null(grouped)) +
     scale_x_log10("link rate, Gbit/s (full scale)", breaks = rate_breaks, labels = function(x) trimmed(x)) +
     measured_axis(runs, name) +
     labs(title = title, subtitle = figure_note(experiment, if (nrow(points) > 0) {
       "star: link rate that a claim would need; yellow: link rates that its hardware gives"
     }, note))
+}
+
+# The legend of those lines that are drawn, each in its own colour: every layer draws into every key.
+curve_lines <- function(measured, limited, told, single) {
+  lines <- c(
+    if (measured) c("median of runs" = "solid"),
+    if (limited) c("in proportion to the link" = "13", "level of the fastest link" = "42"),
+    stats::setNames(c("longdash", "13", "dotdash")[seq_along(told)], told)
+  )
+  colours <- c(
+    if (measured) if (single) okabe_ito[["blue"]] else soft,
+    if (limited) c(soft, soft), rep(okabe_ito[["green"]], length(told))
+  )
+  scale_linetype_manual(NULL, values = lines, breaks = names(lines), guide = guide_legend(
+    order = 1, override.aes = list(colour = colours, linewidth = 0.7)
+  ))
 }
 
 curve_intervals <- function(medians, mapping = aes(ymin = shown_low, ymax = shown_high)) {
