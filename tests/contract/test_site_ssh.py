@@ -73,6 +73,7 @@ def test_every_host_that_cannot_be_used_is_named_in_one_table(config, ssh_site: 
         site.write_known_hosts(site.public | {"datanode3": site.public["client"]})
         site.hide(sick, "/usr/bin/date", b"#!/bin/sh\necho 1500000000.5\n", "755")
         site.hide(sick, "/usr/bin/java", b"", "644")
+        site.hide(sick, "/usr/bin/fio", b"", "644")
         site.as_root(sick, "mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", "/tmp/data2")
         port = subprocess.Popen(site.as_user(sick, ["iperf3", "--server", "--port", "9866"]), stdout=subprocess.DEVNULL)
         begin = time.monotonic()
@@ -82,7 +83,7 @@ def test_every_host_that_cannot_be_used_is_named_in_one_table(config, ssh_site: 
     finally:
         port.kill()
         port.wait()
-        for path in ("/usr/bin/date", "/usr/bin/java", "/tmp/data2"):
+        for path in ("/usr/bin/date", "/usr/bin/java", "/usr/bin/fio", "/tmp/data2"):
             site.as_root(sick, "umount", path)
         site.write_known_hosts(site.public)
         site.write_config(site.proxies)
@@ -92,7 +93,7 @@ def test_every_host_that_cannot_be_used_is_named_in_one_table(config, ssh_site: 
     assert "Connection closed" in lines["datanode1"] or "banner exchange" in lines["datanode1"]
     assert "timed out" in lines["datanode2"] or "no answer in" in lines["datanode2"]
     assert "another host key" in lines["datanode3"]
-    for what in ("clock -", "no Java", "GiB free in /tmp/data2", "something listens on port 9866"):
+    for what in ("clock -", "no Java", "no fio", "GiB free in /tmp/data2", "something listens on port 9866"):
         assert what in lines["datanode4"], what
     assert str(error.value).startswith("site.yaml: 4 of 6 hosts cannot be used: datanode1 (datanode1): ")
     assert all(name in str(error.value) for name in lines)

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import tarfile
 import time
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
@@ -485,12 +486,15 @@ def test_readings_without_a_counter_are_refused():
 
 # -- pre-flight ----------------------------------------------------------------------------------------------
 
-NEEDS = preflight.Needs(memory_gib=8, free_gib=10, rates={"10gbe": 10000}, ports=preflight.PORTS)
+NEEDS = preflight.Needs(
+    memory_gib=8, free_gib=10, rates={"10gbe": 10000}, ports=preflight.PORTS, java_home="/usr/lib/jvm/java-17"
+)
 
 
 def said(**changes):
     told = {
-        "user": "me", "java": 'openjdk version "17.0.9" 2023-10-17', "memory": "MemTotal:       65536000 kB",
+        "user": "me", "java": 'openjdk version "17.0.9" 2023-10-17', "java_home": "/usr/lib/jvm/java-17",
+        "memory": "MemTotal:       65536000 kB",
         "processors": "16", "governors": "     16 performance", "addresses": json.dumps(ADDRESSES[:2]),
         "speeds": "eno1 10000\nlo -1", "offloads": "eno1 tso gso gro\nlo", "missing": "",
         "listening": "0100007F:2328\n00000000:0016\n00000000000000000000000001000000:1F90",
@@ -521,6 +525,10 @@ def test_a_good_host_has_no_problem():
         (lambda: seen(java='java version "1.8.0_392"'), "Java 8, 17 is needed"),
         (lambda: seen(memory="MemTotal:       2097152 kB"), "2.0 GiB of memory, 8 needed"),
         (lambda: seen(missing="iperf3\ntimeout"), "no iperf3, timeout"),
+        (lambda: seen(missing="curl\nfio"), "no fio"),
+        (lambda: seen(missing="curl\nfio", role="namenode"), "no curl"),
+        (lambda: seen(java_home="/opt/jdk"), "Java in /opt/jdk, on other hosts in /usr/lib/jvm/java-17"),
+        (lambda: seen(java_home=""), "Java in no folder, on other hosts in /usr/lib/jvm/java-17"),
         (lambda: seen(folders="99 yes no /work\n99999999 yes yes /d"), "0.0 GiB free in /work, 0.5 needed"),
         (lambda: seen(folders="99999999 no no /work\n99999999 yes yes /d"), "/work may not be written"),
         (lambda: seen(folders="99999999 yes yes /work\n99999999 yes no /d"), "/d is not there"),
@@ -536,10 +544,18 @@ def test_problems_are_named_with_what_is_found_and_needed(report, problem):
     assert preflight.problems(report(), NEEDS) == [problem]
 
 
+def test_only_some_roles_need_curl_and_fio_and_hosts_agree_on_javas_folder():
+    assert preflight.problems(seen(missing="curl\nfio", role="client"), NEEDS) == []
+    assert preflight.most_common(["", "/b", "/a", "/a"]) == "/a"
+    assert preflight.most_common(["", ""]) == ""
+
+
 def test_ports_are_those_of_the_role_and_of_our_own_cluster():
     busy = "00000000:268A"  # a DataNode's
     assert preflight.problems(seen(role="client", listening=busy), NEEDS) == []
     described = example("ssh") | {"cluster": {"kind": "existing", "configuration": "/etc/hadoop", "folder": "/b"}}
+    needs = replace(NEEDS, only=preflight.Needs.of(described, 1).only)
+    assert preflight.problems(seen(missing="curl", role="client"), needs) == ["no curl"]
     assert preflight.Needs.of(described, 1).ports == {"namenode": [], "datanode": [5201]}
     assert preflight.Needs.of(example("ssh"), 20).rates["10gbe"] == 500
 

@@ -8,9 +8,10 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TextIO
 
 from whitewire.errors import UserError
@@ -39,6 +40,9 @@ PORTS = {
 }
 """That HDFS, YARN and iperf3 listen on, by role; with a cluster of the site (`cluster`) only iperf3's."""
 IPERF3_PORT = 5201
+ONLY = {"curl": "namenode", "fio": "datanode"}
+"""Programs that only hosts of one role need: to ask the history server (a site's own is asked by a client), and to
+measure drives."""
 
 LINGER = f"{shell.CLOCK}\n{shell.asking(shell.PREFLIGHT)}"
 """The clock is asked over a connection that stands, so that the time to connect is no part of the answer's."""
@@ -63,6 +67,7 @@ class Report:
     skew: float = 0.0
     user: str = ""
     java: int = 0
+    java_home: str = ""
     memory_gib: float = 0.0
     processors: int = 0
     governors: Mapping[str, int] = field(default_factory=dict)
@@ -82,6 +87,9 @@ class Needs:
     free_gib: float
     rates: Mapping[str, float]
     ports: Mapping[str, Sequence[int]]
+    only: Mapping[str, str] = field(default_factory=ONLY.copy)
+    java_home: str = ""
+    """Java's folder, the same on all hosts since configuration files name it; empty: any."""
 
     @classmethod
     def of(cls, config: Mapping, k: float) -> Needs:
@@ -91,6 +99,7 @@ class Needs:
             free_gib=config.get("disk", {}).get("minimum_gib", FREE_GIB),
             rates={name: fabric["rate_mbit_per_s"] / k for name, fabric in config["fabrics"].items()},
             ports=iperf3 if "cluster" in config else PORTS,
+            only=ONLY | ({"curl": "client"} if "cluster" in config else {}),
         )
 
 
@@ -112,6 +121,7 @@ def report(place: Place, skew: float, said: str) -> Report:
         skew=skew,
         user=told["user"],
         java=java_version(told["java"]),
+        java_home=told["java_home"],
         memory_gib=_memory(told["memory"]),
         processors=int(told["processors"]) if told["processors"].isdigit() else 0,
         governors={name: int(count) for count, name in map(str.split, told["governors"].splitlines())},
@@ -163,10 +173,13 @@ def problems(host: Report, needs: Needs) -> list[str]:
         found.append(f"clock {host.skew:+.1f} s off this machine's (at most {MOST_SKEW_S} s)")
     if host.java < LEAST_JAVA:
         found.append(f"Java {host.java}, {LEAST_JAVA} is needed" if host.java else "no Java")
+    elif needs.java_home and host.java_home != needs.java_home:
+        found.append(f"Java in {host.java_home or 'no folder'}, on other hosts in {needs.java_home}")
     if host.memory_gib < 0.92 * needs.memory_gib:  # firmware and kernel keep some of what was bought
         found.append(f"{host.memory_gib:.1f} GiB of memory, {needs.memory_gib:g} needed")
-    if host.missing:
-        found.append(f"no {', '.join(host.missing)}")
+    missing = [name for name in host.missing if needs.only.get(name, host.place.role) == host.place.role]
+    if missing:
+        found.append(f"no {', '.join(missing)}")
     for number, folder in enumerate(host.folders):
         found += _problems_of_folder(folder, WORK_GIB if number == 0 else needs.free_gib, is_work=number == 0)
     for fabric, rate in needs.rates.items():
@@ -303,11 +316,17 @@ def _why(errors, otherwise: str) -> str:
     return last_line(said) if said.strip() else otherwise
 
 
+def most_common(folders: Iterable[str]) -> str:
+    """The folder that most hosts name, the first of those as common; empty when none names one."""
+    return next((folder for folder, _ in Counter(filter(None, folders)).most_common(1)), "")
+
+
 def preflight(testbed: RemoteTestbed, output: TextIO) -> list[Report]:
     """Print the table; UserError, naming the hosts, when one cannot be used."""
     needs = Needs.of(testbed.config, testbed.k)
     with ThreadPoolExecutor(max_workers=len(testbed.hosts)) as pool:
         reports = list(pool.map(look, testbed.hosts))
+    needs = replace(needs, java_home=most_common(report.java_home for report in reports))
     print(table(reports, needs), end="", file=output)
     wrong = {f"{r.place.name} ({r.place.target})": found for r in reports if (found := problems(r, needs))}
     if wrong:

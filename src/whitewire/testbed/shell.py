@@ -149,9 +149,12 @@ ABOUT_INTERFACE = {
 }
 """What an interface $1 is."""
 
+JAVA_HOME = 'java=$(command -v "$1") && java=$(readlink -f "$java") && echo "${java%/bin/java}"'
+
 PREFLIGHT = {
     "user": "id -un",
     "java": '"$1" -version 2>&1 | head -n 2',
+    "java_home": JAVA_HOME,
     "memory": "grep -E '^(MemTotal|MemAvailable)' /proc/meminfo",
     "processors": "getconf _NPROCESSORS_ONLN",
     "governors": "cat /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor | sort | uniq -c",
@@ -167,7 +170,7 @@ PREFLIGHT = {
     done""",
     "listening": """awk '$4 == "0A" { print $2 }' /proc/net/tcp /proc/net/tcp6""",
     "missing": """for tool in env timeout head grep kill mkdir rm mv ln find cat tar date readlink awk sed df \\
-        ip iperf3; do
+        ip iperf3 curl fio; do
         command -v $tool > /dev/null || echo $tool
     done""",
     "folders": """shift
@@ -188,7 +191,7 @@ HOST = {
     "addresses": "ip -json address show",
     "processors": "getconf _NPROCESSORS_ONLN",
     "congestion_control": "cat /proc/sys/net/ipv4/tcp_congestion_control",
-    "java_home": 'java=$(command -v "$1") && java=$(readlink -f "$java") && echo "${java%/bin/java}"',
+    "java_home": JAVA_HOME,
 }
 """What has to be known of every host before it can be used. $1: the java command."""
 
