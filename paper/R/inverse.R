@@ -6,7 +6,8 @@
 
 read_inverse <- function(paper = paper_id()) {
   columns <- c("claim", "experiment", "metric", "from", "effect", "link_ratio", "link_ratio_low", "link_ratio_high",
-               "reached", "largest_effect", "plausible_low", "plausible_high", "plausible", "plausible_basis", "n")
+               "reached", "largest_effect", "plausible_low", "plausible_high", "plausible", "plausible_basis", "n",
+               "left_out")
   table <- read_stage("analysis", "inverse.csv", columns, paper)
   for (column in c("effect", "link_ratio", "link_ratio_low", "link_ratio_high", "largest_effect", "plausible_low",
                    "plausible_high", "n")) {
@@ -27,6 +28,12 @@ needed_text <- function(table) {
   ifelse(is.na(table$link_ratio), none, paste0(ratio, "\u00d7"))
 }
 
+# Link rates whose runs hardly differ from starting jobs, so that they are no point of the curve.
+left_out_words <- function(table, before) {
+  out <- table$left_out
+  ifelse(is.na(out) | out == "", "", paste0(before, "not told at ", gsub(" ", ", ", safe(out), fixed = TRUE)))
+}
+
 rate_range <- function(from, low, high) {
   ifelse(is.na(low), "\u2013", paste0(trimmed(from * low), " to ", trimmed(from * high), "\u00a0Gbit/s"))
 }
@@ -43,7 +50,7 @@ inverse_table <- function(paper = paper_id()) {
     Claim = paste0("**", table$claim, "** ", safe(statement)),
     "Effect asked for" = paste0(trimmed(table$effect), "\u00d7 ", safe(metric_words(table$metric))),
     "Largest measured" = ifelse(is.na(table$largest_effect), "\u2013", paste0(trimmed(table$largest_effect), "\u00d7")),
-    "Link needed" = needed_text(table),
+    "Link needed" = paste0(needed_text(table), left_out_words(table, "; ")),
     "Link that the hardware gives" = paste0(
       ifelse(is.na(table$plausible_low), "", paste0(trimmed(table$plausible_low), " to ",
                                                    trimmed(table$plausible_high), "\u00d7 (")),
@@ -71,7 +78,7 @@ inverse_sentence <- function(claim, paper = paper_id()) {
     } else {
       sprintf("No link rate measured gives it: the most that the curve gives is %s\u00d7.", trimmed(row$largest_effect))
     }
-    return(paste(wanted, told))
+    return(paste0(wanted, " ", told, left_out_words(row, " It is "), if (nzchar(left_out_words(row, ""))) "."))
   }
   paste(wanted, sprintf(
     paste("On the measured curve that takes a link of %s Gbit/s (%s times the rate); the hardware named gives %s.",

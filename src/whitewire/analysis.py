@@ -91,10 +91,11 @@ def estimates(paper: Paper, runs: Runs, status: str) -> pd.DataFrame:
     table = runs.table
     table["full"] = pd.to_numeric(table["full_scale_value"], errors="coerce")
     table["plain"] = pd.to_numeric(table["value"], errors="coerce")
-    for key, group in table.groupby(keys, sort=False, dropna=False):
+    for key, group in table[table["metric"].notna()].groupby(keys, sort=False, dropna=False):
         good = group[group["valid"]]
         row: dict[str, Any] = dict(zip(keys, key, strict=True))
-        row["n"], row["n_invalid"] = len(good), int((~group["valid"]).sum())
+        row["n"] = int(good["plain"].notna().sum())
+        row["n_invalid"] = runs.n_invalid(row["experiment"], {factor: row[factor] for factor in paper.factors})
         for column, prefix in (("plain", ""), ("full", "full_scale_")):
             values = good[column].dropna().to_numpy(dtype=float)
             interval = statistics.median_interval(values) or (None, None)
@@ -212,9 +213,7 @@ def verdicts(
         rows.append(row)
     for row, p in zip(rows, statistics.holm([r.get("p_value") for r in rows]), strict=True):
         row["p_holm"] = p
-        row["verdict"], row["reason"] = claims.corrected(
-            row["verdict"], row["reason"], row.get("relation"), row.get("expected"), p
-        )
+        row["verdict"], row["reason"] = claims.corrected(row["verdict"], row["reason"], row, p)
     table = pd.DataFrame(rows, columns=VERDICT_COLUMNS)
     for column in ("n", "runs_needed"):
         table[column] = table[column].astype("Int64")
@@ -240,6 +239,7 @@ def _judged(paper: Paper, test: Mapping[str, Any], route: str, runs: Runs) -> di
         "unit": evidence.unit or test.get("unit", "1"),
         "n": evidence.n if counts else None,
         "relation": target.relation,
+        "no_effect": target.no_effect,
         "expected": target.expected,
         "expected_low": target.lower,
         "expected_high": target.upper,

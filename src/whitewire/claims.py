@@ -139,6 +139,8 @@ def decide(target: Target, evidence: Evidence) -> Verdict:
         verdict = REPRODUCED if holds else NOT_REPRODUCED
         return Verdict(verdict, f"{seen} over {_runs(evidence.n)}; the claim asks for {wanted}")
     if evidence.low is None or evidence.high is None:
+        if evidence.n >= MINIMUM:
+            return Verdict(INCONCLUSIVE, f"{seen} from {_runs(evidence.n)} a cell: the interval is not finite")
         needed = max(1, MINIMUM - evidence.n)
         reason = f"{seen} from {_runs(evidence.n)} a cell: too few for an interval"
         return Verdict(INCONCLUSIVE, reason, needed)
@@ -160,14 +162,20 @@ def decide(target: Target, evidence: Evidence) -> Verdict:
 SIGNIFICANT = 0.05
 
 
-def corrected(verdict: str, reason: str, relation: str | None, expected: float | None, p_holm: float | None):
+def corrected(verdict: str, reason: str, target: Mapping[str, Any], p_holm: float | None) -> tuple[str, str]:
     """The verdict and its reason after Holm's correction over the paper's claims.
 
     A verdict that rests only on there being an effect at all (direction only; or reproduced where the claim asks for
-    no more than that: above or below 1) needs a corrected p-value below 0.05.
+    no more than that: above or below its `no_effect`) needs a corrected p-value below 0.05. `target` holds the claim's
+    `relation`, `expected` and `no_effect`.
     """
-    rests_on_sign = verdict == DIRECTION or (verdict == REPRODUCED and relation in ("above", "below") and expected == 1)
-    if rests_on_sign and p_holm is not None and p_holm >= SIGNIFICANT:
+    no_effect = target.get("no_effect")
+    no_more = target.get("relation") in ("above", "below") and target.get("expected") == no_effect
+    if no_effect is None or not (verdict == DIRECTION or (verdict == REPRODUCED and no_more)):
+        return verdict, reason
+    if p_holm is None:
+        return INCONCLUSIVE, f"{reason}; but no test against no effect could be made"
+    if p_holm >= SIGNIFICANT:
         return INCONCLUSIVE, f"{reason}; but p = {p_holm:.2g} after Holm's correction over all claims"
     return verdict, reason
 

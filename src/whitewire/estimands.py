@@ -17,7 +17,13 @@ from whitewire.models import MODELS
 from whitewire.paper import Paper, cells_in
 
 MB_PER_GBIT = 125.0
-NET = ("completion_time_net", "throughput_net")
+WHOLE = ("completion_time_net", "job_floor")
+WRITE, READ = ("write_time_net", "write_time"), ("read_time_net", "read_time")
+NET = {
+    "completion_time_net": WHOLE, "throughput_net": WHOLE, "compute_share": WHOLE, "shuffle_share": WHOLE,
+    "write_time_net": WRITE, "read_time_net": READ,
+}  # fmt: skip
+"""Metrics that rest on a time less the floor of its jobs: that time, and the floor or the time with the floor."""
 NET_SHARE = 0.2
 """Least time of a cell's jobs beyond their floor, as a share of it, that an estimate may rest on."""
 RATES = ("throughput", "rate_mean", "aggregate", "node_bandwidth")
@@ -32,7 +38,9 @@ CURVATURES = np.linspace(-4.0, 10.0, 1401)
 class Sample:
     """Values of one metric in one cell: valid runs only, full-scale equivalent where the metric scales.
 
-    `spread` and `freedom` are the scatter of the logarithms, pooled over the experiment, and its degrees of freedom.
+    `spread` and `freedom` are the scatter of the logarithms, pooled over the experiment, and its degrees of freedom; of
+    a time less its floor, at least the pooled scatter in seconds over the cell's median, since the floor's own scatter
+    is the larger a part the less is left.
     """
 
     values: np.ndarray
@@ -69,16 +77,22 @@ class Runs:
         self.table = table
         self._scatter: dict[tuple[str, str], tuple[float, int]] = {}
         self.groups = dict(tuple(table.groupby(["experiment", "metric"], sort=False))) if len(table) else {}
+        attempts = [name for name in ("run_id", "attempt") if name in table]
+        # A run that failed has a row without a metric: it counts for every metric that it would have had.
+        self.invalid = table[~table["valid"]].drop_duplicates(attempts)
 
     def as_measured(self, experiment: str, levels: Mapping[str, Any], metric: str) -> np.ndarray:
         """Values of a cell's valid runs as they were measured, not at full scale."""
         rows = self.groups.get((experiment, metric))
         if rows is None:
             return np.array([])
-        mask = rows["valid"].to_numpy(dtype=bool, copy=True)
-        for factor, level in levels.items():
-            mask &= (rows[factor] == text(level)).to_numpy()
-        return pd.to_numeric(rows.loc[mask, "value"]).to_numpy(dtype=float)
+        return pd.to_numeric(rows.loc[rows["valid"] & at(rows, levels), "value"]).to_numpy(dtype=float)
+
+    def n_invalid(self, experiment: str, levels: Mapping[str, Any]) -> int:
+        """Attempts in a cell that do not count, whether they left values or failed."""
+        if self.invalid.empty:
+            return 0
+        return int(((self.invalid["experiment"] == experiment) & at(self.invalid, levels)).sum())
 
     def scatter(self, experiment: str, metric: str) -> tuple[float, int]:
         """statistics.pooled_log_sd over all cells of an experiment; (NaN, 0) when a value is not above 0."""
@@ -98,7 +112,8 @@ class Runs:
 
     def why_missing(self, test: Mapping[str, Any]) -> str:
         """Why this machine cannot make the runs of a test at all; empty when it can."""
-        for experiment, levels in cells_in(test):
+        counted = [(c["experiment"], c["where"]) for c in test["cells"]] if test["estimand"] == "count" else []
+        for experiment, levels in counted or cells_in(test):
             fabric = self.paper.parameters(experiment, levels).get("fabric")
             if fabric and self.fabrics is not None and fabric not in self.fabrics:
                 return f"this testbed has no network {fabric}"
@@ -109,17 +124,34 @@ class Runs:
     def sample(self, experiment: str, levels: Mapping[str, Any], metric: str) -> Sample:
         """All runs of a cell; levels left out match every level."""
         name = " ".join([experiment, *(text(v) for v in levels.values())])
-        rows = self.groups.get((experiment, metric))
+        invalid, rows = self.n_invalid(experiment, levels), self.groups.get((experiment, metric))
         if rows is None:
-            return Sample(np.array([]), 0, "", name)
-        mask = np.ones(len(rows), dtype=bool)
-        for factor, level in levels.items():
-            mask &= (rows[factor] == text(level)).to_numpy()
-        rows = rows[mask]
-        good = rows[rows["valid"] & rows["best"].notna()]
+            return Sample(np.array([]), invalid, "", name)
+        good = rows[rows["valid"] & rows["best"].notna() & at(rows, levels)]
         unit = good["best_unit"].iloc[0] if len(good) else ""
-        invalid = rows.loc[~rows["valid"], "run_id"].nunique()
-        return Sample(good["best"].to_numpy(dtype=float), int(invalid), unit, name, *self.scatter(experiment, metric))
+        spread, freedom = self.scatter(experiment, metric)
+        if metric in NET and len(good):
+            spread = max(spread, self._scatter_of_net(experiment, NET[metric][0], levels))
+        return Sample(good["best"].to_numpy(dtype=float), invalid, unit, name, spread, freedom)
+
+    def _scatter_of_net(self, experiment: str, net: str, levels: Mapping[str, Any]) -> float:
+        """Pooled scatter in seconds of an experiment's times less their floors, over the median of a cell's."""
+        rows = self.groups.get((experiment, net))
+        seconds = self.as_measured(experiment, levels, net)
+        if rows is None or not len(seconds):
+            return 0.0
+        good = rows[rows["valid"]]
+        cells = good.groupby(list(self.paper.factors) or "experiment", sort=False)["value"]
+        sd, _ = statistics.pooled_sd([pd.to_numeric(values).to_numpy(dtype=float) for _, values in cells])
+        return sd / float(np.median(seconds)) if math.isfinite(sd) else 0.0
+
+
+def at(rows: pd.DataFrame, levels: Mapping[str, Any]) -> pd.Series:
+    """Which rows are of a cell; levels left out match every level."""
+    found = pd.Series(True, index=rows.index)
+    for factor, level in levels.items():
+        found &= rows[factor] == text(level)
+    return found
 
 
 def text(level: Any) -> str:
@@ -181,10 +213,9 @@ def evaluate(test: Mapping[str, Any], runs: Runs, paper: Paper) -> Evidence:
     samples = _samples(test, runs)
     n = min(len(s.values) for s in samples)
     invalid = sum(s.n_invalid for s in samples)
-    if test["metric"] in NET and (hidden := _hidden_by_floor(test, runs)):
-        return Evidence("runs", n_invalid=invalid, missing=hidden)
-    if alone := _one_after_another(test, runs):
-        return Evidence("runs", n_invalid=invalid, missing=alone)
+    for (experiment, levels), metric in zip(cells_in(test), _metrics(test), strict=True):
+        if why := untold(runs, experiment, levels, metric):
+            return Evidence("runs", n_invalid=invalid, missing=why)
     if n == 0:
         empty = next(s.name for s in samples if not len(s.values))
         return Evidence("runs", n_invalid=invalid, missing=f"no valid run of {empty}")
@@ -198,31 +229,38 @@ def evaluate(test: Mapping[str, Any], runs: Runs, paper: Paper) -> Evidence:
     }[kind](test, samples, n, invalid, runs)
 
 
-def _hidden_by_floor(test: Mapping[str, Any], runs: Runs) -> str:
-    """Which cell's jobs take hardly more than their floor, so that what is left cannot be told; empty if none."""
-    for experiment, levels in cells_in(test):
-        net, floor = (runs.as_measured(experiment, levels, name) for name in ("completion_time_net", "job_floor"))
-        if len(net) and float(np.median(net)) < NET_SHARE * float(np.median(floor)):
-            return (
-                f"{experiment} {' '.join(map(text, levels.values()))}: only {np.median(net):.1f} s beyond the floor "
-                f"of {np.median(floor):.1f} s, too little to tell; more bytes a run are needed"
-            )
-    return ""
+def untold(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> str:
+    """Why the runs of a cell do not tell a metric, though they have values for it; empty if they do."""
+    where = f"{experiment} {' '.join(map(text, levels.values()))}".rstrip()
+    why = _hidden_by_floor(runs, experiment, levels, metric) or _one_after_another(runs, experiment, levels, metric)
+    return f"{where}: {why}; more bytes a run are needed" if why else ""
 
 
-def _one_after_another(test: Mapping[str, Any], runs: Runs) -> str:
-    """Which cell's tasks of TestDFSIO hardly met, so that each had the shared drives to itself; empty if none."""
-    for (experiment, levels), metric in zip(cells_in(test), _metrics(test), strict=True):
-        operation, _, rate = metric.partition("_")
-        if operation not in ("write", "read") or rate not in RATES:
-            continue
-        tasks = runs.paper.parameters(experiment, levels).get("maps", 1)
-        met = runs.as_measured(experiment, levels, f"{operation}_tasks_at_once")
-        if tasks > 1 and len(met) and float(np.median(met)) < AT_ONCE_SHARE * tasks:
-            return (
-                f"{experiment} {' '.join(map(text, levels.values()))}: of {tasks} tasks only {np.median(met):.1f} "
-                f"{operation} at once, so each has more of what they share; more bytes a run are needed"
-            )
+def _hidden_by_floor(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> str:
+    """The jobs take hardly more than their floor, so that what is left cannot be told."""
+    if metric not in NET:
+        return ""
+    net, floor = (runs.as_measured(experiment, levels, name) for name in NET[metric])
+    if not len(net) or not len(floor):
+        return ""
+    beyond, least = float(np.median(net)), float(np.median(floor))
+    if NET[metric] is not WHOLE:
+        least -= beyond
+    if beyond >= NET_SHARE * least:
+        return ""
+    return f"only {beyond:.1f} s beyond the floor of {least:.1f} s, too little to tell"
+
+
+def _one_after_another(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> str:
+    """The tasks of TestDFSIO hardly met, so that each had the shared drives to itself."""
+    operation, _, rate = metric.partition("_")
+    if operation not in ("write", "read") or rate not in RATES:
+        return ""
+    tasks = runs.paper.parameters(experiment, levels).get("maps", 1)
+    met = runs.as_measured(experiment, levels, f"{operation}_tasks_at_once")
+    met = met[np.isfinite(met)]
+    if tasks > 1 and len(met) and float(np.median(met)) < AT_ONCE_SHARE * tasks:
+        return f"of {tasks} tasks only {np.median(met):.1f} {operation} at once, so each has more of what they share"
     return ""
 
 
@@ -291,42 +329,49 @@ def _ratio_of_ratios(test: Mapping[str, Any], samples: list[Sample], n: int, inv
 
     point, low, high = _interval(samples, statistic, runs.seed)
     values = [s.values for s in samples]
+    no_effect = test.get("no_effect")
     if low is None:
-        return _few_runs(point, samples, n, invalid, "1", values)
-    return Evidence("runs", point, low, high, n, invalid, "1", samples=values)
+        return _few_runs(point, samples, n, invalid, "1", values, no_effect)
+    p, freedom = None, min(s.freedom for s in samples)
+    if no_effect is not None:
+        p = statistics.pooled_p(point, [len(v) for v in values], [s.spread for s in samples], freedom, no_effect)
+    return Evidence("runs", point, low, high, n, invalid, "1", p, samples=values)
+
+
+def _extreme(pairs: Sequence[tuple[np.ndarray, np.ndarray]], pick: Callable, seed: int) -> tuple[float, ...]:
+    """The largest or smallest (`pick`) of several ratios of medians, and its interval where all have one.
+
+    The interval lies between the extremes of the ratios' own limits, each at 1 - 0.05 / number of ratios: a bootstrap
+    of the extreme itself would take the luck of the luckiest pair for evidence.
+    """
+    point = float(pick([np.median(a) / np.median(b) for a, b in pairs]))
+    found = [statistics.ratio_interval(a, b, seed, 1 - 0.05 / len(pairs)) for a, b in pairs]
+    if not all(found):
+        return point, None, None
+    lows, highs = zip(*found, strict=True)
+    return point, float(pick(lows)), float(pick(highs))
 
 
 def _maximum_ratio(test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int, runs: Runs) -> Evidence:
-    def ratios(arrays, axis):
-        pairs = zip(arrays[::2], arrays[1::2], strict=True)
-        return np.stack([statistics.ratio_of_medians(a, b, axis) for a, b in pairs])
-
-    def statistic(*arrays, axis=-1):
-        return ratios(arrays, axis).max(axis=0)
-
-    point, low, high = _interval(samples, statistic, runs.seed)
-    best = int(np.argmax(ratios([s.values for s in samples], -1)))
-    pair = [s.values for s in samples[2 * best : 2 * best + 2]]
+    values = [s.values for s in samples]
+    pairs = list(zip(values[::2], values[1::2], strict=True))
+    best = max(pairs, key=lambda pair: np.median(pair[0]) / np.median(pair[1]))
     p = None
     if test.get("no_effect") is not None:
-        p = statistics.permutation_p(*pair, test["no_effect"], runs.seed)
+        p = statistics.permutation_p(*best, test["no_effect"], runs.seed)
         p = None if p is None else min(1.0, p * len(test["cells"]))
-    return Evidence("runs", point, low, high, n, invalid, "1", p, samples=pair)
+    return Evidence("runs", *_extreme(pairs, max, runs.seed), n, invalid, "1", p, samples=best)
 
 
 def _trend(test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int, runs: Runs) -> Evidence:
-    def statistic(*arrays, axis=-1):
-        medians = [np.median(a, axis=axis) for a in arrays]
-        return np.stack([b / a for a, b in zip(medians, medians[1:], strict=False)]).min(axis=0)
-
-    point, low, high = _interval(samples, statistic, runs.seed)
-    ends = [samples[-1].values, samples[0].values]
-    overall = statistics.ratio_interval(*ends, runs.seed)
+    values = [s.values for s in samples]
+    ends = values[-1], values[0]
     p = None
     if test.get("no_effect") is not None:
         p = statistics.permutation_p(*ends, test["no_effect"], runs.seed)
-    values = [s.values for s in samples]
-    return Evidence("runs", point, low, high, n, invalid, "1", p, overall, values)
+    steps = list(zip(values[1:], values, strict=False))
+    overall = statistics.ratio_interval(*ends, runs.seed)
+    return Evidence("runs", *_extreme(steps, min, runs.seed), n, invalid, "1", p, overall, values)
 
 
 def _curve_fit(test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int, runs: Runs) -> Evidence:
@@ -362,7 +407,7 @@ def _count(test: Mapping[str, Any], runs: Runs) -> Evidence:
     samples = [runs.sample(c["experiment"], c["where"], test["metric"]) for c in test["cells"]]
     values = np.concatenate([s.values for s in samples])
     invalid = sum(s.n_invalid for s in samples)
-    if not len(values):
-        return Evidence("census", n_invalid=invalid, missing=f"no valid run of {samples[0].name}")
+    if empty := [s.name.strip() for s in samples if not len(s.values)]:
+        return Evidence("census", n_invalid=invalid, missing=f"no valid run of {', '.join(empty)}")
     pick = {"minimum": np.min, "maximum": np.max}[test["statistic"]]
     return Evidence("census", float(pick(values)), None, None, len(values), invalid, "1")

@@ -6,21 +6,23 @@ metric `effect` times what it is at the starting fabric?
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from whitewire.estimands import Runs
+from whitewire.estimands import Runs, Sample, untold
 from whitewire.paper import Paper
-from whitewire.statistics import LEAST_FREEDOM, pooled_log_sd
+from whitewire.statistics import LEAST_FREEDOM, MEDIAN_EFFICIENCY
 
 COLUMNS = [
     *("paper", "claim", "experiment", "metric", "from", "effect", "link_ratio", "link_ratio_low", "link_ratio_high"),
-    *("reached", "largest_effect", "plausible_low", "plausible_high", "plausible", "plausible_basis", "n"),
+    *("reached", "largest_effect", "plausible_low", "plausible_high", "plausible", "plausible_basis", "n", "left_out"),
 ]
 DRAWS = 2000
+SURE = 0.975
+"""Least share of the draws in which some rate has the effect, for a `yes`."""
 
 
 def table(paper: Paper, runs: Runs, fabrics: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
@@ -34,51 +36,73 @@ def table(paper: Paper, runs: Runs, fabrics: Mapping[str, Mapping[str, float]]) 
 
 
 def answer(paper: Paper, runs: Runs, inverse: Mapping[str, Any], fabrics: Mapping[str, Mapping[str, float]]) -> dict:
-    """The link-rate ratio that has the effect, with its 95 % interval; none where no measured rate has it."""
-    experiment, factor = inverse["experiment"], inverse["factor"]
+    """The link-rate ratio that has the effect, with its 95 % interval; none where no measured rate has it.
+
+    A rate whose runs do not tell the metric (their floor hides it, tasks did not meet) is no point of the curve; it is
+    named in `left_out`, and may be where the effect is.
+    """
+    experiment, factor, metric = inverse["experiment"], inverse["factor"], inverse["metric"]
     effect = paper.evaluate(inverse["effect"])
     low, high = (paper.evaluate(value) for value in inverse["plausible"])
     row: dict[str, Any] = {
-        "experiment": experiment, "metric": inverse["metric"], "from": inverse["from"], "effect": effect,
+        "experiment": experiment, "metric": metric, "from": inverse["from"], "effect": effect,
         "plausible_low": low, "plausible_high": high, "plausible_basis": inverse["plausible_basis"],
-        "reached": False, "plausible": "cannot say", "n": 0,
+        "reached": False, "plausible": "cannot say", "n": 0, "left_out": "",
     }  # fmt: skip
-    samples = {}
+    samples, left_out = {}, []
     for name in paper.experiments[experiment]["factors"][factor]:
-        found = runs.sample(experiment, {**inverse.get("where", {}), factor: name}, inverse["metric"]).values
-        if len(found) and name in fabrics:
+        levels = {**inverse.get("where", {}), factor: name}
+        found = runs.sample(experiment, levels, metric)
+        if not len(found.values) or name not in fabrics:
+            continue
+        if untold(runs, experiment, levels, metric):
+            left_out.append(name)
+        else:
             samples[fabrics[name]["rate_mbit_per_s"]] = found
+    row["left_out"] = " ".join(left_out)
     start = fabrics.get(inverse["from"], {}).get("rate_mbit_per_s")
     if start not in samples or len(samples) < 3:
         return row
     rates = np.array(sorted(samples), dtype=float)
     base = list(rates).index(start)
-    medians = np.array([np.median(samples[rate]) for rate in rates])
+    points = [samples[rate] for rate in rates]
+    medians = np.array([np.median(point.values) for point in points])
     ratio = needed(rates, medians, base, effect)
-    rng = np.random.Generator(np.random.PCG64(runs.seed))
-    spread, freedom = pooled_log_sd(list(samples.values()))
-    counts = np.array([len(samples[rate]) for rate in rates])
-    noise = np.exp(spread / np.sqrt(counts) * rng.standard_normal((DRAWS, len(rates))))
-    drawn = np.array([needed(rates, medians * factors, base, effect) for factors in noise])
     effects = medians / medians[base]
     row["largest_effect"] = float(effects.max() if effect >= 1 else effects.min())
-    row["n"] = int(min(len(values) for values in samples.values()))
+    row["n"] = min(len(point.values) for point in points)
     row["reached"] = bool(np.isfinite(ratio))
     if row["reached"]:
         row["link_ratio"] = float(ratio)
+    freedom = min(point.freedom for point in points)
     if freedom < LEAST_FREEDOM:
         return row  # too few runs to say how far they scatter
+    drawn = np.array([needed(rates, each, base, effect) for each in medians * _noise(points, freedom, runs.seed)])
+    inside = drawn[np.isfinite(drawn)]
     if row["reached"]:
-        inside = drawn[np.isfinite(drawn)]
         row["link_ratio_low"], row["link_ratio_high"] = (float(v) for v in np.quantile(inside, [0.025, 0.975]))
         if row["link_ratio_low"] > high or row["link_ratio_high"] < low:
             row["plausible"] = "no"
-        elif row["link_ratio_low"] >= low and row["link_ratio_high"] <= high:
+        elif row["link_ratio_low"] >= low and row["link_ratio_high"] <= high and len(inside) >= SURE * DRAWS:
             row["plausible"] = "yes"
-    elif np.mean(np.isfinite(drawn)) < 0.025:
+    elif not left_out and len(inside) < (1 - SURE) * DRAWS:
         # Not even the fastest (or slowest) link measured has it.
         row["plausible"] = "no"
     return row
+
+
+def _noise(points: Sequence[Sample], freedom: int, seed: int) -> np.ndarray:
+    """What medians of so many runs are multiplied by (draws, rates): the parametric form of statistics.pooled_interval.
+
+    Normal in the logarithm, by the scatter pooled over the experiment, whose own uncertainty makes it Student's t.
+    """
+    rng = np.random.Generator(np.random.PCG64(seed))
+    errors = np.array([
+        point.spread * (MEDIAN_EFFICIENCY if len(point.values) > 2 else 1) / np.sqrt(len(point.values))
+        for point in points
+    ])  # fmt: skip
+    widths = np.sqrt(freedom / rng.chisquare(freedom, (DRAWS, 1)))
+    return np.exp(widths * errors * rng.standard_normal((DRAWS, len(points))))
 
 
 def needed(rates: np.ndarray, values: np.ndarray, base: int, effect: float) -> float:

@@ -79,15 +79,20 @@ def ratio_interval(
 
 
 def pooled_log_sd(cells: Sequence[Sequence[float]]) -> tuple[float, int]:
-    """Standard deviation of a value's logarithm within a cell, pooled over cells, and its degrees of freedom.
+    """pooled_sd of the values' logarithms (no unit). Values must be above 0; assumes a like scatter in proportion."""
+    return pooled_sd([np.log(np.asarray(cell, dtype=float)) for cell in cells])
 
-    Values must be above 0. (NaN, 0) without any freedom. Assumes that all cells scatter alike in proportion.
+
+def pooled_sd(cells: Sequence[Sequence[float]]) -> tuple[float, int]:
+    """Standard deviation of a value within a cell, in its unit, pooled over cells, and its degrees of freedom.
+
+    (NaN, 0) without any freedom. Assumes that all cells scatter alike.
     """
-    logs = [np.log(np.asarray(cell, dtype=float)) for cell in cells if len(cell)]
-    freedom = sum(len(each) - 1 for each in logs)
+    arrays = [np.asarray(cell, dtype=float) for cell in cells if len(cell)]
+    freedom = sum(len(each) - 1 for each in arrays)
     if not freedom:
         return float("nan"), 0
-    return math.sqrt(sum(float(np.sum((each - each.mean()) ** 2)) for each in logs) / freedom), freedom
+    return math.sqrt(sum(float(np.sum((each - each.mean()) ** 2)) for each in arrays) / freedom), freedom
 
 
 def pooled_interval(
@@ -181,20 +186,22 @@ def runs_to_decide(
     """Further runs of each cell until the interval would clear the nearest of `bounds`.
 
     Takes the interval's half-width in logarithms as 1.96 x MEDIAN_EFFICIENCY x sd x sqrt(1/n) summed in quadrature over
-    the samples. At least what an interval needs at all; None when the
-    values have no spread to judge by or the estimate sits on a bound.
+    the samples. At least what an interval of a cell's own needs; None without samples, or when the estimate sits on a
+    bound.
     """
-    have = min((len(s) for s in samples), default=0)
+    if not samples:
+        return None
+    have = min(len(s) for s in samples)
     lacking = max(0, MINIMUM - have)
     positive = [b for b in bounds if b is not None and b > 0]
-    if lacking or not positive or estimate <= 0:
-        return lacking or None
     spread = math.sqrt(sum(log_sd(s) ** 2 for s in samples))
+    if not positive or estimate <= 0 or spread == 0:
+        return lacking or None
     distance = min(abs(math.log(estimate / b)) for b in positive)
-    if spread == 0 or distance == 0:
+    if distance == 0:
         return None
     needed = math.ceil((1.96 * MEDIAN_EFFICIENCY * spread / distance) ** 2)
-    return min(most, max(1, needed - have))
+    return min(most, max(1, lacking, needed - have))
 
 
 def harmonic_mean(rates: Sequence[float]) -> float:

@@ -9,7 +9,7 @@ from paper_fixtures import TESTBED, paper, runs
 
 from whitewire import analysis, claims
 from whitewire.errors import UserError
-from whitewire.estimands import Runs, aic_difference, describe, evaluate, text
+from whitewire.estimands import Runs, Sample, _maximum_ratio, aic_difference, describe, evaluate, text
 
 LOADED = paper()
 
@@ -92,14 +92,18 @@ def test_further_readings_stand_beside_the_verdict(judged):
 
 
 def test_a_verdict_that_rests_on_a_sign_needs_significance_after_correction():
-    args = {"reason": "1.2 (1.1 to 1.3)", "relation": "above", "expected": 1}
+    args = {"reason": "1.2 (1.1 to 1.3)", "target": {"relation": "above", "expected": 1, "no_effect": 1}}
     assert claims.corrected(claims.REPRODUCED, p_holm=0.01, **args)[0] == claims.REPRODUCED
     verdict, reason = claims.corrected(claims.REPRODUCED, p_holm=0.2, **args)
     assert verdict == claims.INCONCLUSIVE
     assert "p = 0.2" in reason
     assert claims.corrected(claims.DIRECTION, p_holm=0.2, **args)[0] == claims.INCONCLUSIVE
-    within = args | {"relation": "within"}
-    assert claims.corrected(claims.REPRODUCED, p_holm=0.2, **within)[0] == claims.REPRODUCED
+    assert claims.corrected(claims.REPRODUCED, p_holm=None, **args)[0] == claims.INCONCLUSIVE
+    for other in ({"relation": "within"}, {"expected": 3}):
+        more = args | {"target": args["target"] | other}
+        assert claims.corrected(claims.REPRODUCED, p_holm=0.2, **more)[0] == claims.REPRODUCED
+    sizeless = args | {"target": {"relation": "below", "expected": 1, "no_effect": None}}
+    assert claims.corrected(claims.REPRODUCED, p_holm=None, **sizeless)[0] == claims.REPRODUCED
 
 
 def test_an_empty_table_gives_every_claim_a_verdict(complete, modelled):
@@ -245,3 +249,71 @@ def test_the_stage_writes_every_table_of_the_contract(tmp_path, complete, monkey
     assert len(grid) == 30
     curve = model[(model["experiment"] == "response-curve") & model["fabric"].isna()]
     assert set(curve["link_gbit_per_s"]) == {1.0, 10.0}
+
+
+def pairs(best, count, seed=1, scatter=0.05, n=6):
+    """Samples of `count` pairs of cells, by turns; each pair's true ratio is `best`."""
+    rng = np.random.default_rng(seed)
+
+    def sample(centre):
+        return Sample(centre * np.exp(scatter * rng.standard_normal(n)), 0, "1", "cell")
+
+    return [sample(centre) for _ in range(count) for centre in (best, 1.0)]
+
+
+def test_the_luckiest_of_several_pairs_is_no_evidence():
+    # Five cells whose ratio is exactly 3.5 do not show that the largest is above 3.5.
+    target, told = claims.Target("above", 3.5, 3.5, None), []
+    runs_of = Runs(pd.DataFrame(columns=["experiment", "metric", "value", "full_scale_value", "full_scale_unit", "unit",
+                                         "valid", "run_id"]), LOADED)  # fmt: skip
+    for seed in range(40):
+        found = _maximum_ratio({"cells": [{}] * 5}, pairs(3.5, 5, seed), 6, 0, runs_of)
+        assert found.low <= found.estimate <= found.high
+        told.append(claims.decide(target, found).verdict)
+    assert told.count(claims.REPRODUCED) <= 2
+    clear = _maximum_ratio({"cells": [{}] * 5}, pairs(4.5, 5), 6, 0, runs_of)
+    assert claims.decide(target, clear).verdict == claims.REPRODUCED
+
+
+def net_times(cells, sd=0.6, n=4):
+    rng = np.random.default_rng(3)
+    rows = [
+        {"run_id": f"{fabric}{i}", "attempt": 1, "experiment": "e", "fabric": fabric, "metric": metric, "value": value,
+         "unit": "s", "full_scale_value": None, "full_scale_unit": "", "valid": True}
+        for fabric, seconds in cells.items()
+        for i in range(n)
+        for metric, value in (("completion_time_net", seconds + sd * rng.standard_normal()), ("job_floor", 10.0))
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+class OneFactor:
+    factors = ("fabric",)
+
+    @staticmethod
+    def parameters(experiment, levels):
+        return {"maps": 1}
+
+
+def test_what_is_left_of_a_floor_scatters_by_the_seconds_of_the_whole_time():
+    found = Runs(net_times({"a": 60.0, "b": 40.0, "c": 25.0, "d": 5.0}), OneFactor())
+    long, short = (found.sample("e", {"fabric": fabric}, "completion_time_net") for fabric in "ad")
+    assert short.spread > 0.08 > long.spread > 0.005  # 0.6 s is 12 % of 5 s, and 1 % of 60 s
+    assert short.freedom == 12
+
+
+def test_a_run_that_failed_outright_is_counted_as_left_out():
+    table = net_times({"a": 60.0, "b": 40.0})
+    failed = {"run_id": "a9", "experiment": "e", "fabric": "a", "metric": np.nan, "valid": False, "unit": ""}
+    table = pd.concat([table, pd.DataFrame([failed | {"attempt": 1}, failed | {"attempt": 2}])])
+    found = Runs(table, OneFactor())
+    assert found.sample("e", {"fabric": "a"}, "completion_time_net").n_invalid == 2
+    assert found.sample("e", {"fabric": "b"}, "completion_time_net").n_invalid == 0
+
+
+def test_a_census_needs_every_cell_that_it_names(complete):
+    claim = next(claim for claim in LOADED.claims if claim["id"] == "E-C31")
+    part = complete[complete["experiment"] == claim["test"]["cells"][0]["experiment"]]
+    whole, lacking = (evaluate(claim["test"], Runs(rows, LOADED), LOADED) for rows in (complete, part))
+    assert whole.estimate == 3
+    assert lacking.estimate is None and "no valid run of" in lacking.missing

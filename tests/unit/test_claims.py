@@ -111,3 +111,9 @@ def test_targets_come_from_the_paper_s_own_values():
     assert resolve(paper(), tests["E-C16"]).sign == 1
     assert resolve(paper(), tests["E-C17"]).sign == -1
     assert resolve(paper(), tests["E-C12"]).sign == 0
+
+
+def test_an_interval_that_is_not_finite_is_not_called_too_few_runs():
+    found = decide(Target("above", 1, 1, None), Evidence("runs", 14.5, None, None, 12))
+    assert (found.verdict, found.runs_needed) == (c.INCONCLUSIVE, None)
+    assert "not finite" in found.reason

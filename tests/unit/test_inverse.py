@@ -1,11 +1,15 @@
 """The inverse question: a measured curve read backwards."""
 
+from types import SimpleNamespace
+
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whitewire.inverse import needed
+from whitewire.estimands import Runs
+from whitewire.inverse import answer, needed
 
 RATES = np.array([5.0, 10.0, 20.0, 40.0])
 
@@ -32,3 +36,55 @@ def test_a_power_law_gives_back_its_own_ratio_within_the_grid(slope, part):
     values = rates**-slope
     ratio = 64**part
     assert needed(rates, values, 0, ratio**-slope) == pytest.approx(ratio, rel=0.02)
+
+
+CURVE = {"1gbe": 8.0, "2gbe": 4.0, "5gbe": 2.0, "10gbe": 1.0, "20gbe": 0.5}
+FABRICS = {name: {"rate_mbit_per_s": float(name.removesuffix("gbe")) * 1000} for name in CURVE}
+PAPER = SimpleNamespace(
+    factors=["fabric"],
+    experiments={"curve": {"factors": {"fabric": list(CURVE)}}},
+    parameters=lambda experiment, levels: {"maps": 1},
+    evaluate=float,
+)
+ASKED = {
+    "experiment": "curve", "factor": "fabric", "metric": "completion_time_net", "from": "10gbe", "effect": 0.5,
+    "plausible": [1, 4], "plausible_basis": "",
+}  # fmt: skip
+
+
+def curve(floor, scatter=0.01, runs=4):
+    """Net times of a curve that halves as the link doubles (but for the rounding of 5 to 2), by the floor's size."""
+    rng = np.random.default_rng(1)
+    rows = [
+        {"run_id": f"{fabric}-{n}", "attempt": 1, "experiment": "curve", "fabric": fabric, "metric": metric,
+         "value": value, "unit": "s", "full_scale_value": "", "full_scale_unit": "", "valid": "true"}
+        for fabric, seconds in CURVE.items()
+        for n in range(runs)
+        for metric, value in (
+            ("completion_time_net", seconds * np.exp(scatter * rng.standard_normal())),
+            ("job_floor", floor),
+        )
+    ]  # fmt: skip
+    return Runs(pd.DataFrame(rows), PAPER)
+
+
+def test_a_link_is_found_with_an_interval_around_it():
+    found = answer(PAPER, curve(floor=1.0), ASKED | {"effect": 0.75}, FABRICS)  # half-way between 1 and 0.5
+    assert found["link_ratio"] == pytest.approx(2**0.5, rel=0.03)
+    assert 1.3 < found["link_ratio_low"] < 2**0.5 < found["link_ratio_high"] < 1.5
+    assert (found["reached"], found["plausible"], found["left_out"], found["n"]) == (True, "yes", "", 4)
+
+
+def test_a_rate_that_the_floor_hides_is_no_point_of_the_curve_and_may_have_the_effect():
+    found = answer(PAPER, curve(floor=4.0), ASKED, FABRICS)  # a fifth is 0.8 s: 0.5 s at 20 Gbit/s is hidden
+    assert (found["left_out"], found["reached"], found["plausible"]) == ("20gbe", False, "cannot say")
+    hidden = answer(PAPER, curve(floor=20.0), ASKED, FABRICS)  # so is the start
+    assert (hidden["plausible"], hidden["n"]) == ("cannot say", 0)
+    unasked = answer(PAPER, curve(floor=1.0), ASKED | {"effect": 0.2}, FABRICS)
+    assert (unasked["reached"], unasked["plausible"]) == (False, "no")
+
+
+def test_yes_takes_more_than_the_draws_that_happen_to_reach_the_effect():
+    # The best rate measured has just the effect, so that about half of the draws have none.
+    found = answer(PAPER, curve(floor=0.1, scatter=0.05), ASKED | {"effect": 0.5 * 1.001, "plausible": [1, 9]}, FABRICS)
+    assert found["plausible"] == "cannot say"

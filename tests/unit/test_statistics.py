@@ -146,6 +146,9 @@ def test_runs_to_decide_grows_as_the_bound_nears():
     assert s.runs_to_decide([[1, 2]], 1.0, [2]) == 4
     assert s.runs_to_decide([[1.0] * 6], 1.0, [2]) is None
     assert s.runs_to_decide(samples, 1.0, [1.0]) is None
+    assert s.runs_to_decide([], 1.0, [2.0]) is None
+    few = [np.exp([-0.3, 0.0, 0.3])] * 2  # three runs lack three for an interval of their own, and far more to decide
+    assert s.runs_to_decide(few, 1.0, [1.05]) > 100
 
 
 @given(VALUES)
