@@ -182,6 +182,7 @@ def _testdfsio(record: Mapping, samples: Samples) -> Found:
             f"{name}_link_share": (_link_share(record, samples, job["submit"], job["end"]), "1"),
             f"{name}_wire_per_user_byte": (_ingress(record, samples, job["submit"], job["end"]) / values["size"], "1"),
             f"{name}_tasks_at_once": (_at_once(job.get("spans", ()), files), "1"),
+            f"{name}_rate_while_busy": (values["size"] / _busy(job.get("spans", ()), files) / 1e6, "MB/s"),
             f"{name}_time": (seconds, "s"),
             f"{name}_time_net": (max(seconds - record["floors"].get(name, 0.0), 1e-3), "s"),
         }
@@ -195,6 +196,15 @@ def _at_once(spans: Sequence[Sequence[float]], tasks: int) -> float:
         return math.nan
     shared = sum(max(0.0, min(a[1], b[1]) - max(a[0], b[0])) for a in spans for b in spans)
     return shared / spent
+
+
+def _busy(spans: Sequence[Sequence[float]], tasks: int) -> float:
+    """Seconds in which any task reads or writes; NaN if one is missing."""
+    seconds, until = 0.0, -math.inf
+    for begin, end in sorted(map(tuple, spans)):
+        seconds += max(0.0, end - max(begin, until))
+        until = max(until, end)
+    return seconds if len(spans) == tasks and seconds > 0 else math.nan
 
 
 def _ingress(record: Mapping, samples: Samples, start: float, end: float) -> int:

@@ -210,7 +210,10 @@ def _validate(stack: Stack, run: Run, sorted_rows: str) -> None:
 
 
 def run_testdfsio(stack: Stack, run: Run) -> Result:
-    """TestDFSIO write, then read of the same files with cold clients. Raises RunFailed when a job failed."""
+    """TestDFSIO write, then read of the same files, with cold clients unless they keep their caches.
+
+    Raises RunFailed when a job failed.
+    """
     _begin(stack, run, testdfsio.FOLDER)
     files, size = run.parameters["maps"], run.scale.file_bytes
     options = options_of(stack, run) | {"test.build.data": _path(stack, run, testdfsio.FOLDER)}
@@ -231,7 +234,7 @@ def run_testdfsio(stack: Stack, run: Run) -> Result:
 
     def act(kept: dict[str, str]) -> list[dict[str, Any]]:
         write = one("write", kept)
-        if _mounted(run):
+        if _mounted(run) and not run.parameters.get("keep_caches"):
             stack.mounted.remount()
         return [write, one("read", kept)]
 

@@ -76,17 +76,21 @@ def dfsio_run(spans, files=2):
     return sorted_run() | {"workload": "testdfsio", "jobs": [job], "fabric": {"rate": 100.0}}
 
 
-@pytest.mark.parametrize(("spans", "expected"), [
-    ([(102, 106), (102, 106)], 2.0),
-    ([(102, 104), (106, 108)], 1.0),
-    ([(102, 106), (104, 108)], 1.5),
+@pytest.mark.parametrize(("spans", "expected", "busy"), [
+    ([(102, 106), (102, 106)], 2.0, 4),
+    ([(102, 104), (106, 108)], 1.0, 4),
+    ([(104, 108), (102, 106)], 1.5, 6),
+    ([(102, 108), (103, 104)], 9 / 7, 6),
 ])  # fmt: skip
-def test_tasks_at_once(spans, expected):
+def test_tasks_at_once(spans, expected, busy):
     counted = samples()
     counted.links.update({f"{host}.{way}": [0] * 201 for host in "ab" for way in ("egress", "ingress")})
-    assert job_metrics.of(dfsio_run(spans), counted, CPU)["write_tasks_at_once"] == (pytest.approx(expected), "1")
-    # A task whose log has no line leaves it unknown.
-    assert math.isnan(job_metrics.of(dfsio_run(spans, files=3), counted, CPU)["write_tasks_at_once"][0])
+    found = job_metrics.of(dfsio_run(spans), counted, CPU)
+    assert found["write_tasks_at_once"] == (pytest.approx(expected), "1")
+    assert found["write_rate_while_busy"] == (pytest.approx(4 / busy), "MB/s")
+    # A task whose log has no line leaves both unknown.
+    unknown = job_metrics.of(dfsio_run(spans, files=3), counted, CPU)
+    assert all(math.isnan(unknown[name][0]) for name in ("write_tasks_at_once", "write_rate_while_busy"))
 
 
 def test_history_gives_one_element_where_there_is_one():
@@ -209,13 +213,13 @@ def test_a_rate_of_tasks_that_hardly_met_is_inconclusive(met, hidden):
     from whitewire.paper import load_paper
 
     paper = load_paper(config.paper_path("xyratex-lustre-2011"), config.load_testbed("emulated")["fabrics"])
-    claim = next(claim for claim in paper.claims if claim["id"] == "X-C05")
+    claim = next(claim for claim in paper.claims if claim["id"] == "X-C20")
     rows = []
-    for store, fabric, rate in (("cephfs", "32g-qdr", 9.0), ("hdfs-1x", "1gbe", 1.0)):
+    for store, fabric, rate in (("cephfs", "32g-qdr", 9.0), ("hdfs-3x", "10g-ipoib", 1.0)):
         for number in range(6):
             base = {"run_id": f"{store}{number}", "experiment": "testdfsio", "store": store, "fabric": fabric}
             lost = float("nan") if number == 0 else met  # one run whose log lacks a task says nothing of the others
-            for metric, value in (("write_aggregate", rate + number / 100), ("write_tasks_at_once", lost)):
+            for metric, value in (("write_throughput", rate + number / 100), ("write_tasks_at_once", lost)):
                 rows.append(base | {"valid": True, "metric": metric, "value": value, "unit": "MB/s",
                                     "full_scale_unit": "", "full_scale_value": None})  # fmt: skip
     found = evaluate(claim["test"], Runs(pd.DataFrame(rows), paper), paper)
