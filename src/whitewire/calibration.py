@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import subprocess
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,8 +17,10 @@ from whitewire.probes import fio as fio_probe
 from whitewire.probes import iperf3 as iperf3_probe
 from whitewire.testbed.base import FRAME_SHARE, Host, Testbed
 
-ATTEMPTS = 4
-"""A probe beyond its bound is repeated so often, each time twice as long, before it stops the block."""
+PAUSES = (0, 0, 2, 10, 30)
+"""Seconds to wait before each attempt of a probe; one that is beyond its bound in all of them stops the block. Each
+takes twice as long as the one before, and a machine that is busy for a moment gets time to calm down."""
+ATTEMPTS = len(PAUSES)
 MOST_RATE = 1200.0
 """Mbit/s of an emulated link; above it this machine's processors, not the shaper, would be measured."""
 LEAST_BYTES = 10**6
@@ -165,7 +168,8 @@ def _drive(host: Host, mode: str, number: int, operation: str, drive: Drive, siz
 def _until_within(probe: Callable[[int], tuple[float, str, list[dict]]], bound: float) -> list[dict]:
     """Rows of every attempt, the last one within the bound; UserError when none is."""
     rows: list[dict] = []
-    for attempt in range(1, ATTEMPTS + 1):
+    for attempt, pause in enumerate(PAUSES, start=1):
+        time.sleep(pause)
         try:
             error, what, found = probe(attempt)
         except (Unreadable, subprocess.TimeoutExpired) as fault:

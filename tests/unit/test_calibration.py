@@ -1,11 +1,13 @@
-"""Which hosts are probed at the same time."""
+"""Which hosts are probed at the same time, and how often."""
 
 from types import SimpleNamespace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from whitewire import calibration
+from whitewire.errors import UserError
 
 
 def hosts(kind, count):
@@ -31,3 +33,16 @@ def test_the_ring_uses_no_host_twice_and_every_host_sends_and_receives(count):
     pairs = [(a.name, b.name) for round_ in rounds for a, b in round_]
     assert len(pairs) == count
     assert len({a for a, _ in pairs}) == len({b for _, b in pairs}) == count
+
+
+def test_a_probe_beyond_its_bound_is_tried_again_after_longer_pauses(monkeypatch):
+    waited = []
+    monkeypatch.setattr(calibration.time, "sleep", waited.append)
+    errors = iter([-0.03, -0.02, 0.001])
+    rows = calibration._until_within(lambda attempt: (next(errors), "link", [{"value": attempt}]), 0.01)
+    assert [row["attempt"] for row in rows] == [1, 2, 3]
+    assert waited == list(calibration.PAUSES[:3])
+    with pytest.raises(
+        UserError, match=r"link: -3\.0% of what is set, bound 1\.0%, in 5 attempts.* is the machine busy"
+    ):
+        calibration._until_within(lambda attempt: (-0.03, "link", [{}]), 0.01)
