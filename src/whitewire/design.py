@@ -33,17 +33,29 @@ DEFINING = ("kind", "fabrics", "switch", "tcp", "scale", "data_fraction")
 FIRST = ("run_id", "block", "order", "experiment", "workload", "replicate")
 
 
+PACKET = 65536
+"""Bytes in a packet of HDFS's write pipeline (dfs.client-write-packet-size, Hadoop's default)."""
+
+
 @dataclass(frozen=True)
 class Scale:
     """How one run is scaled: `k` divides rates and sizes, `data_fraction` of the file is written.
 
-    `block_bytes` and `file_bytes` are those of the scaled run.
+    `block_bytes`, `file_bytes` and `packet_bytes` (of HDFS's write pipeline) are those of the scaled run.
     """
 
     k: int
     data_fraction: float
     block_bytes: int
     file_bytes: int
+    packet_bytes: int = PACKET
+
+    def settings(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
+        """An experiment's settings of services, for this scale: packets shrink as the default does."""
+        return {
+            name: value * self.packet_bytes // PACKET if name == "dfs.client-write-packet-size" else value
+            for name, value in wanted.items()
+        }
 
 
 def scale_of(paper: Paper, experiment: str, effort: str, levels: Mapping[str, Any],
@@ -66,17 +78,17 @@ def scale_of(paper: Paper, experiment: str, effort: str, levels: Mapping[str, An
         size = int(whole) if share == 1 else min(int(whole), max(1, round(whole * share / block)) * block)
         return Scale(1, size / whole, block, size)
     k, granule = slowed or spec.get("scale", scale)["k"], scale["block_granule_bytes"]
-    full = whole / k
+    full, packet = whole / k, scale.get("packet_bytes", PACKET)
     if "scale" in spec:
         times = spec["scale"].get("store_factor", {}).get(levels.get("store"), 1)
         size, splits = int(spec["scale"]["bytes"][effort] * times), levels.get("splits", spec["scale"]["splits"])
-        return Scale(k, size / full, math.ceil(size / splits / granule) * granule, size)
+        return Scale(k, size / full, math.ceil(size / splits / granule) * granule, size, packet)
     block = int(parameters["block_size_bytes"] / k // granule * granule)
     if spec.get("whole_file"):
-        return Scale(k, 1.0, block, int(full))
+        return Scale(k, 1.0, block, int(full), packet)
     blocks = parameters.get("file_blocks") or spec.get("file_blocks", scale["file_blocks"])[effort]
     size = int(blocks) * block
-    return Scale(k, size / full, block, size)
+    return Scale(k, size / full, block, size, packet)
 
 
 def _whole_bytes(workload: str, parameters: Mapping[str, Any]) -> float:
@@ -85,6 +97,10 @@ def _whole_bytes(workload: str, parameters: Mapping[str, Any]) -> float:
         program, profile = parameters["program"], parameters["profile"]
         return hibench.file_bytes(program, profile) if program in hibench.MICRO else 1
     return parameters.get("size_bytes") or parameters["file_size_bytes"]
+
+
+def _unusual(scale: Scale) -> list[int]:
+    return [scale.packet_bytes] if scale.packet_bytes != PACKET else []
 
 
 def blocks(paper: Paper, effort: str) -> list[str]:
@@ -180,7 +196,7 @@ def _row(
         "settings": experiment.get("settings", {}).get(levels.get("settings"), {}),
         "hardware": hardware,
         "store": paper.store(experiment["id"], levels),
-        "scale": [scale.k, scale.block_bytes, scale.file_bytes],
+        "scale": [scale.k, scale.block_bytes, scale.file_bytes, *_unusual(scale)],
         "factors": levels,
         "replicate": replicate,
         # What the testbed's file sets on hosts and links; the bounds of validity may change without new runs.

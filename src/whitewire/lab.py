@@ -44,7 +44,9 @@ def lab(testbed: str | None) -> int:
         EmulatedTestbed(description, experiment["roles"], scale.k, software.binds()) as cluster_hosts,
     ):
         cluster_hosts.fabric("10gbe" if "10gbe" in description["fabrics"] else next(iter(description["fabrics"])))
-        values = hdfs.settings(cluster_hosts, scale.block_bytes, experiment["parameters"]["replication"], 65536)
+        values = hdfs.settings(
+            cluster_hosts, scale.block_bytes, experiment["parameters"]["replication"], scale.packet_bytes
+        )
         installation = software.installation()
         with Hdfs(cluster_hosts, installation, values, drive, Path(folder) / "logs", software.IMAGE) as cluster:
             print(f"HDFS ready in {cluster.hdfs_seconds:.1f} s; logs in {folder}/logs\n{WORDS}", file=sys.stderr)

@@ -50,8 +50,6 @@ FLOOR_RUNS, SMOKE_ATTEMPTS = 2, 2
 """Runs that a job's floor is taken from (one at smoke effort and of TestDFSIO), and attempts at a run then."""
 WARM_UP_GIB = 1.0
 """Memory touched before the first run: about what one run's replicas take."""
-PACKET = 65536
-"""Bytes in a packet of HDFS's write pipeline (dfs.client-write-packet-size, Hadoop's default)."""
 WARM_UP_ROUNDS, WARM_UP_RUNS = 5, 2
 """Rounds of many small puts, then runs of the block's largest cell, none of them kept."""
 PROBE_SECONDS_SMOKE = 0.3
@@ -117,12 +115,13 @@ class Block:
     def _run(self, row: Mapping) -> Run:
         levels = design.levels_of(self.paper, row)
         experiment = self.paper.experiments[row["experiment"]]
+        scale = design.scale_of(self.paper, row["experiment"], self.effort, levels, self.config)
         return Run(
             row=row,
             levels=levels,
             parameters=self.paper.parameters(row["experiment"], levels),
-            settings=experiment.get("settings", {}).get(levels.get("settings"), {}),
-            scale=design.scale_of(self.paper, row["experiment"], self.effort, levels, self.config),
+            settings=scale.settings(experiment.get("settings", {}).get(levels.get("settings"), {})),
+            scale=scale,
             expected_seconds=design.expected_seconds(self.paper, row, self.config),
             store=self.paper.store(row["experiment"], levels),
             cpu=experiment.get("cpu", "limit"),
@@ -198,7 +197,8 @@ class Block:
 
     def _stack(self, testbed: Testbed, drive: Drive, runs: Sequence[Run]) -> Stack:
         first, logs = runs[0], self.journal.folder / "logs"
-        values = hdfs.settings(testbed, first.scale.block_bytes, first.parameters.get("replication", 1), PACKET)
+        scale = first.scale
+        values = hdfs.settings(testbed, scale.block_bytes, first.parameters.get("replication", 1), scale.packet_bytes)
         jobs_wanted = any(run.row["workload"] in JOBS for run in runs)
         installation = testbeds.installation(testbed)
         mounts = any(run.store["kind"] == "cephfs" for run in runs)

@@ -105,6 +105,15 @@ def test_scale_is_whole_blocks_of_whole_sectors():
     assert d.scale_of(LOADED, "put-grid", "quick", {}, {"kind": "ssh"}) == d.Scale(1, 1.0, 67108864, 5000000000)
 
 
+def test_packets_shrink_on_emulated_hosts_only_and_settings_of_them_alike():
+    wanted = {"dfs.client-write-packet-size": 262144, "io.file.buffer.size": 131072}
+    scale = d.scale_of(LOADED, "put-tuned", "quick", {})
+    assert scale.packet_bytes == 16384
+    assert scale.settings(wanted) == {"dfs.client-write-packet-size": 65536, "io.file.buffer.size": 131072}
+    real = d.scale_of(LOADED, "put-tuned", "quick", {}, {"kind": "ssh"})
+    assert (real.packet_bytes, real.settings(wanted)) == (65536, wanted)
+
+
 def test_a_changed_parameter_changes_every_run_id_of_its_experiment(tmp_path):
     def change(data):
         data["experiments"][0]["parameters"]["replication"] = 2
