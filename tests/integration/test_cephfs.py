@@ -110,7 +110,7 @@ def test_reading_and_writing_share_a_drive(store):
 def test_the_links_of_the_hosts_limit_their_osts(store, hosts):
     link = hosts.fabric("0.5gbe").rate * 1e6 / 8 * FRAME_SHARE  # 3 MB/s before 4 OSTs of 1 MB/s
     store.layout("linked", 8, 4 * LEAST_STRIPE)
-    size, begin = 4 * MIB, time.monotonic()
+    size, begin = 8 * MIB, time.monotonic()  # seconds of writing, beside which opening a file is little
     threads = [
         threading.Thread(target=write, args=(store, client, f"linked/{client.name}", size, "conv=fsync"))
         for client in store.clients
