@@ -48,7 +48,7 @@ def main() -> int:
                 tempfile.TemporaryDirectory() as logs,
             ):
                 testbed.fabric("10gbe")
-                values = hdfs.settings(testbed, scale.block_bytes, 3, 65536)
+                values = hdfs.settings(testbed, scale.block_bytes, 3, scale.packet_bytes)
                 before = busy_seconds()
                 installation = software.installation(use_archive=archive)
                 with hdfs.Hdfs(testbed, installation, values, drive, Path(logs), software.IMAGE) as cluster:

@@ -21,7 +21,8 @@ at_levels <- function(table, where = list()) {
 }
 
 fabric_names <- c(
-  "10g-ipoib" = "IPoIB 10 Gbit/s", "32g-qdr" = "QDR InfiniBand 32 Gbit/s", "400GbE" = "unlimited"
+  "1gbe-shared" = "1 Gbit/s, one segment", "10g-ipoib" = "IPoIB 10 Gbit/s", "32g-qdr" = "QDR InfiniBand 32 Gbit/s",
+  "400GbE" = "unlimited"
 )
 
 fabric_name <- function(x) {

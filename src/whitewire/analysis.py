@@ -154,9 +154,10 @@ def _job(
 ) -> tuple[str, dict[str, Any], float, maxmin.Cell]:
     parameters = paper.parameters(experiment, levels)
     size = parameters["file_size_bytes"] * (fractions or {}).get(experiment, 1.0)
+    block = parameters["block_size_bytes"] * (paper.raw["scale"].get("block_factor", 1) if fractions else 1)
     if "file_blocks" in levels:
-        size = levels["file_blocks"] * parameters["block_size_bytes"]
-    cell = model_cell(paper, experiment, levels, link, size)
+        size = levels["file_blocks"] * block
+    cell = model_cell(paper, experiment, levels, link, size, block)
     hardware = paper.experiments[experiment].get("hardware", {}).get("drive")
     if fractions and hardware:
         # The drive that was emulated: its cache always holds one packet.

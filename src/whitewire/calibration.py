@@ -15,7 +15,7 @@ from whitewire.errors import UserError
 from whitewire.parsers import Unreadable, fio, iperf3
 from whitewire.probes import fio as fio_probe
 from whitewire.probes import iperf3 as iperf3_probe
-from whitewire.testbed.base import FRAME_SHARE, Host, Testbed
+from whitewire.testbed.base import FRAME_SHARE, Fabric, Host, Testbed
 
 PAUSES = (0, 0, 2, 10, 30)
 """Seconds to wait before each attempt of a probe; one that is beyond its bound in all of them stops the block. Each
@@ -31,10 +31,11 @@ def probe_links(testbed: Testbed, fabrics: Sequence[str], seconds: float, stream
                 bound: float, folder: Path, ring: bool = False) -> list[dict]:  # fmt: skip
     """iperf3 from every client to every DataNode and from each DataNode to the next (as puts send), on each fabric.
 
-    All clients send at once, each to another DataNode. `every_pair` false: one DataNode a client, and with `ring` some
-    DataNodes to the next one. Links above MOST_RATE are not probed: there nothing is claimed of a rate. `seconds` is
-    the length of one test, `bound` the largest accepted relative error of the goodput. Raw output goes to `folder`;
-    returns rows of tidy/probes.csv. Raises UserError when a link stays beyond the bound.
+    All clients send at once, each to another DataNode; on a shared segment one after another. `every_pair` false: one
+    DataNode a client, and with `ring` some DataNodes to the next one. Links above MOST_RATE are not probed: there
+    nothing is claimed of a rate. `seconds` is the length of one test, `bound` the largest accepted relative error of
+    the goodput. Raw output goes to `folder`; returns rows of tidy/probes.csv. Raises UserError when a link stays beyond
+    the bound.
     """
     folder.mkdir(parents=True, exist_ok=True)
     rows: list[dict] = []
@@ -46,9 +47,9 @@ def probe_links(testbed: Testbed, fabrics: Sequence[str], seconds: float, stream
             for count, pairs in _tests(testbed, streams, every_pair, ring):
 
                 def one(pair: tuple[Host, Host], fabric=fabric, count=count) -> list[dict]:
-                    return _link(*pair, fabric, count, seconds, bound, folder)
+                    return _link(testbed, *pair, fabric, count, seconds, bound, folder)
 
-                with ThreadPoolExecutor(len(pairs)) as pool:
+                with ThreadPoolExecutor(1 if fabric.shared else len(pairs)) as pool:
                     rows += [row for found in pool.map(one, pairs) for row in found]
     return rows
 
@@ -98,17 +99,20 @@ def _ring(datanodes: Sequence[Host]) -> list[list[tuple[Host, Host]]]:
     return [round_ for round_ in (pairs[0:even:2], pairs[1:even:2], pairs[even:]) if round_]
 
 
-def _link(client: Host, server: Host, fabric, streams: int, seconds: float, bound: float, folder: Path) -> list[dict]:
-    expected = fabric.rate * FRAME_SHARE
-
+def _link(testbed: Testbed, client: Host, server: Host, fabric: Fabric, streams: int, seconds: float, bound: float,
+          folder: Path) -> list[dict]:  # fmt: skip
     def probe(attempt: int) -> tuple[float, str, list[dict]]:
         size = int(max(LEAST_BYTES, fabric.rate * 1e6 / 8 * seconds) * 2 ** (attempt - 1))
+        before = testbed.counters() if fabric.shared else {}
         done = client.run(
             iperf3_probe.client(server.address, streams, size), timeout=60 + 2 * size / (fabric.rate * 1e6 / 8)
         )
         stem = f"iperf3-{fabric.name}-{client.name}-{server.name}-{streams}-{attempt}"
         (folder / f"{stem}.json").write_bytes(done.stdout)
         result = iperf3.parse(done.stdout)
+        expected = fabric.rate * FRAME_SHARE
+        if fabric.shared:
+            expected *= _one_way(before, testbed.counters(), client, server)
         error = result.goodput / expected - 1
         base = {"probe": "iperf3", "fabric": fabric.name, "source": client.name, "destination": server.name,
                 "streams": streams, "operation": "send", "mode": ""}  # fmt: skip
@@ -121,6 +125,12 @@ def _link(client: Host, server: Host, fabric, streams: int, seconds: float, boun
         ]  # fmt: skip
 
     return _until_within(probe, bound)
+
+
+def _one_way(before: Mapping, after: Mapping, client: Host, server: Host) -> float:
+    """Share of a shared segment's bytes that went from client to server: the acknowledgements take the rest."""
+    sent, back = (after[host.name]["egress"] - before[host.name]["egress"] for host in (client, server))
+    return sent / (sent + back)
 
 
 def probe_drives(testbed: Testbed, drive: Drive, bound: float, folder: Path, nodes: int = 3) -> list[dict]:

@@ -83,7 +83,7 @@ def scale_of(paper: Paper, experiment: str, effort: str, levels: Mapping[str, An
         times = spec["scale"].get("store_factor", {}).get(levels.get("store"), 1)
         size, splits = int(spec["scale"]["bytes"][effort] * times), levels.get("splits", spec["scale"]["splits"])
         return Scale(k, size / full, math.ceil(size / splits / granule) * granule, size, packet)
-    block = int(parameters["block_size_bytes"] / k // granule * granule)
+    block = int(parameters["block_size_bytes"] * scale.get("block_factor", 1) / k // granule * granule)
     if spec.get("whole_file"):
         return Scale(k, 1.0, block, int(full), packet)
     blocks = parameters.get("file_blocks") or spec.get("file_blocks", scale["file_blocks"])[effort]
@@ -258,8 +258,12 @@ def read_csv(path: Path | str) -> list[dict[str, str]]:
     return rows
 
 
-def model_cell(paper: Paper, experiment: str, levels: Mapping[str, Any], link: float, file_bytes: float):
-    """A run as the max-min model sees it: link rate in Gbit/s, file size in bytes at full scale."""
+def model_cell(paper: Paper, experiment: str, levels: Mapping[str, Any], link: float, file_bytes: float,
+               block_bytes: float | None = None) -> maxmin.Cell:  # fmt: skip
+    """A run as the max-min model sees it: link rate in Gbit/s, sizes of files and blocks in bytes at full scale.
+
+    Without `block_bytes` blocks are the paper's own.
+    """
     parameters = paper.parameters(experiment, levels)
     spec = paper.experiments[experiment]
     drive = spec.get("hardware", {}).get("drive", {})
@@ -269,7 +273,7 @@ def model_cell(paper: Paper, experiment: str, levels: Mapping[str, Any], link: f
         int(parameters.get("clients", 1)),
         int(parameters.get("puts_per_client", 1)),
         float(file_bytes),
-        float(parameters["block_size_bytes"]),
+        float(block_bytes or parameters["block_size_bytes"]),
         int(parameters["replication"]),
         int(spec["roles"].get("datanode", 11)),
         int(drive.get("count", 0)),
@@ -299,10 +303,10 @@ def expected_seconds(paper: Paper, row: Mapping[str, Any], testbed: Mapping[str,
     scale = scale_of(paper, row["experiment"], effort, levels, testbed)
     parameters = paper.parameters(row["experiment"], levels)
     if row["workload"] in FLOORS_S:
-        return _job_seconds(paper, row, levels, scale, parameters)
+        return _job_seconds(paper, row, levels, scale, parameters, testbed)
     size = scale.file_bytes * scale.k
     link = gbit_per_s(parameters.get("load_fabric", parameters["fabric"]))
-    put = _seconds(model_cell(paper, row["experiment"], levels, link, size))
+    put = _seconds(model_cell(paper, row["experiment"], levels, link, size, scale.block_bytes * scale.k))
     if row["workload"] != "rereplicate":
         return put + OVERHEAD_S
     return put + OVERHEAD_S + REREPLICATE_S
@@ -315,8 +319,12 @@ PASSES = {"teragen": 0, "terasort": 5, "testdfsio": 1, "sort": 5, "wordcount": 1
 """How often a job's bytes go from or to drives beside being written as output: input, spills, merges, reads."""
 
 
-def _job_seconds(paper: Paper, row: Mapping[str, Any], levels: Mapping[str, Any], scale: Scale, parameters) -> float:
-    """The floor, and the time that one worker's link or its drives take for their bytes, whichever is longer."""
+def _job_seconds(paper: Paper, row: Mapping[str, Any], levels: Mapping[str, Any], scale: Scale, parameters,
+                 testbed: Mapping[str, Any] | None) -> float:  # fmt: skip
+    """The floor, and the time that one worker's link or its drives take for their bytes, whichever is longer.
+
+    Of a shared segment it is the time that the segment takes for all bytes.
+    """
     experiment = paper.experiments[row["experiment"]]
     workers = paper.roles(row["experiment"], levels).get("datanode", 1)
     copies, outputs = parameters.get("replication", 1), parameters.get("output_replication", 1)
@@ -335,7 +343,8 @@ def _job_seconds(paper: Paper, row: Mapping[str, Any], levels: Mapping[str, Any]
     if paper.store(row["experiment"], levels)["kind"] == "cephfs":
         workers, crossings = experiment["roles"].get("oss", 1), 2 + (workload == "sort")
     link = gbit_per_s(parameters["fabric"]) * 1e9 / 8 / scale.k
-    seconds = size * crossings / workers / link
+    shared = (testbed or {}).get("fabrics", {}).get(parameters["fabric"], {}).get("shared", False)
+    seconds = size * crossings / (1 if shared else workers) / link
     if drive := experiment.get("hardware", {}).get("drive"):
         rate = drive["count"] * drive["rate_mb_per_s"] * 1e6 / scale.k
         passes = PASSES.get(workload, 0) + {"terasort": outputs, "copy": 2 * workers}.get(workload, copies)

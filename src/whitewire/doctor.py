@@ -16,6 +16,7 @@ from whitewire.cluster import cephfs
 from whitewire.config import load_config, load_testbed, root
 from whitewire.errors import UserError
 from whitewire.software import HADOOP
+from whitewire.testbed import segment
 
 GIB = 2**30
 DISK_GIB = 2.0  # free space that a full run and its reports may take
@@ -114,15 +115,14 @@ def qdiscs() -> list[Finding]:
         script.append(
             f"tc qdisc add dev wire0 {words} 2>/dev/null && echo {name}; tc qdisc del dev wire0 root 2>/dev/null"
         )
-    script.append("ip link add name ifb9 type ifb 2>/dev/null && echo ifb")
     argv = ["unshare", "--user", "--map-root-user", "--net", "sh", "-c", "\n".join(script)]
     _, said = attempt(argv)
     works = set(said.split())
     found = []
-    for name in (*QDISCS, "ifb"):
+    for name in QDISCS:
         needed = name in ("htb", "bfifo")
         use = "links are shaped with it" if needed else "not used by the default run"
-        remedy = f"as root: modprobe {'ifb' if name == 'ifb' else 'sch_' + name.replace('bfifo', 'fifo')}"
+        remedy = f"as root: modprobe sch_{name.replace('bfifo', 'fifo')}"
         ok = name in works
         state = use if ok else f"absent; {use}"
         found.append(Finding(f"qdisc {name}", ok, state, "" if ok else remedy, needed))
@@ -186,6 +186,12 @@ def fuse() -> Finding:
     except OSError as error:
         return Finding("FUSE", False, f"/dev/fuse: {error.strerror}", "as root: modprobe fuse; chmod 666 /dev/fuse")
     return Finding("FUSE", True, "/dev/fuse opens")
+
+
+def shared_segment() -> Finding:
+    """A network without a switch, tried on a veth in a private network namespace."""
+    reason, _, remedy = segment.available().partition("; ")
+    return Finding("shared segment", not reason, reason or "works: a network without a switch", remedy)
 
 
 def ceph() -> Finding:
@@ -296,6 +302,7 @@ def findings(testbed: Mapping[str, Any]) -> list[Finding]:
             "install chromium",
         ),
         fuse(),
+        shared_segment(),
         ceph(),
         program("conda", ["micromamba", "mamba", "conda"], "set-up without Debian packages", "install Miniforge"),
         program("Apptainer", ["apptainer", "singularity"], "containers of rules", "see docs/software.md"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from subprocess import TimeoutExpired
 from typing import Any
 
@@ -152,7 +152,7 @@ def observed(stack: Stack, run: Run, act: Callable[[], dict[str, Any]], by_host:
     record = {
         **{name: run.row[name] for name in ("run_id", "block", "order", "experiment", "workload", "replicate", "seed")},
         "factors": dict(run.levels),
-        "fabric": {"name": fabric.name, "rate": fabric.rate, "full_scale_rate": fabric.full_scale_rate},
+        "fabric": asdict(fabric),
         "scale": {"k": run.scale.k, "data_fraction": run.scale.data_fraction,
                   "block_bytes": run.scale.block_bytes, "file_bytes": run.scale.file_bytes,
                   "packet_bytes": run.scale.packet_bytes},

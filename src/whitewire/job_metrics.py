@@ -214,21 +214,26 @@ def _ingress(record: Mapping, samples: Samples, start: float, end: float) -> int
 
 
 def _link_share(record: Mapping, samples: Samples, start: float, end: float) -> float:
-    """Use of the busiest direction of any worker's link over its line rate, over the middle of its bytes."""
+    """Use of the busiest direction of any worker's link, or of the one segment that all hosts share, over its line
+    rate, over the middle of its bytes."""
     first, last = nearest(samples.time, start), nearest(samples.time, end)
     times, best = samples.time[first : last + 1], 0.0
     rate = record["fabric"]["rate"] * 1e6 / 8
-    for host in record["workers"]:
-        for way in ("egress", "ingress"):
-            totals = samples.links[f"{host}.{way}"][first : last + 1]
-            moved = totals[-1] - totals[0]
-            inside = [
-                i for i, total in enumerate(totals) if MIDDLE[0] <= (total - totals[0]) / max(1, moved) <= MIDDLE[1]
-            ]
-            if len(inside) > 1 and moved > 20 * SEGMENT:
-                seconds = times[inside[-1]] - times[inside[0]]
-                best = max(best, (totals[inside[-1]] - totals[inside[0]]) / max(seconds, 0.1) / rate)
+    for line in _lines(record, samples):
+        totals = line[first : last + 1]
+        moved = totals[-1] - totals[0]
+        inside = [i for i, total in enumerate(totals) if MIDDLE[0] <= (total - totals[0]) / max(1, moved) <= MIDDLE[1]]
+        if len(inside) > 1 and moved > 20 * SEGMENT:
+            seconds = times[inside[-1]] - times[inside[0]]
+            best = max(best, (totals[inside[-1]] - totals[inside[0]]) / max(seconds, 0.1) / rate)
     return best
+
+
+def _lines(record: Mapping, samples: Samples) -> list[list[int]]:
+    """Bytes so far at each sample: of each direction of each worker's link, or of all that crossed a shared segment."""
+    if record["fabric"].get("shared"):
+        return [samples.total(record["links_before"], "egress")]
+    return [samples.links[f"{host}.{way}"] for host in record["workers"] for way in ("egress", "ingress")]
 
 
 def _copy(record: Mapping, samples: Samples) -> Found:

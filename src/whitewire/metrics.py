@@ -109,7 +109,8 @@ def of_put(record: Mapping, samples: Samples) -> dict[str, tuple[float, str]]:
     operations = record["operations"]
     metrics = _common(record, samples, sum(operation["bytes"] for operation in operations))
     totals = [bytes_ / 1e6 for bytes_ in samples.total(record["client_hosts"], "egress")]
-    line_rate = record["fabric"]["rate"] / 8 * record["clients"]
+    lines = 1 if record["fabric"].get("shared") else record["clients"]
+    line_rate = record["fabric"]["rate"] / 8 * lines
     seconds = record["end"] - record["start"]
     metrics |= {
         "throughput_sum": (sum(o["bytes"] / (o["end"] - o["start"]) for o in operations) / 1e6, "MB/s"),

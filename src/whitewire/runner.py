@@ -42,6 +42,7 @@ from whitewire.journal import Journal
 from whitewire.monitor import environment
 from whitewire.paper import Paper, load_paper, without_servers
 from whitewire.progress import Progress
+from whitewire.testbed import segment
 from whitewire.testbed.base import Testbed
 
 JOBS = ChainMap(jobs.WORKLOADS, hibench_runs.WORKLOADS)
@@ -176,12 +177,14 @@ class Block:
         return number
 
     def _without_the_unavailable(self, runs: Sequence[Run], progress: Progress) -> Sequence[Run]:
-        """Runs less those on a file system that the testbed cannot have; block.json says which and why."""
-        lost = [run.row["run_id"] for run in runs if run.store["kind"] == "cephfs"]
-        if not lost or not (why := self._without_a_mount()):
-            return runs
-        progress.say(f"{len(lost)} runs left out: {why}")
-        self.unavailable |= dict.fromkeys(lost, why)
+        """Runs less those on a file system or a network that the testbed cannot have; block.json says which and why."""
+        fabrics = self.config["fabrics"]
+        mounted = [run.row["run_id"] for run in runs if run.store["kind"] == "cephfs"]
+        on_a_segment = [run.row["run_id"] for run in runs if fabrics[run.parameters["fabric"]].get("shared")]
+        for lost, reason in ((mounted, self._without_a_mount), (on_a_segment, segment.available)):
+            if lost and (why := reason()):
+                progress.say(f"{len(lost)} runs left out: {why}")
+                self.unavailable |= dict.fromkeys(lost, why)
         return [run for run in runs if run.row["run_id"] not in self.unavailable]
 
     def _without_a_mount(self) -> str:

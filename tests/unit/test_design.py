@@ -174,3 +174,18 @@ def test_a_factor_of_a_store_that_is_not_compared_is_named(tmp_path):
         UserError, match='store_factor: found "cephs", expected a level of store; did you mean "cephfs"'
     ):
         load_paper(path, load_testbed("emulated")["fabrics"])
+
+
+def test_a_shared_segment_takes_the_time_of_all_hosts_bytes():
+    testbed = load_testbed("emulated")
+    loaded = load_paper(paper_path("xyratex-lustre-2011"), testbed["fabrics"])
+    row = next(
+        row for row in d.make_design(loaded, testbed, "quick", 1)
+        if row["experiment"] == "shared-segment" and row["store"] == "hdfs-3x"
+    )  # fmt: skip
+    scale = d.scale_of(loaded, "shared-segment", "quick", d.levels_of(loaded, row), testbed)
+    seconds = 8 * 2 * scale.file_bytes / (1e9 / 8 / scale.k)  # eight writers, two copies of each file, one medium
+    switched = testbed | {"fabrics": testbed["fabrics"] | {"1gbe-shared": {"rate_mbit_per_s": 1000}}}
+    # Behind a switch each of eight links takes an eighth.
+    gained = d.expected_seconds(loaded, row, testbed) - d.expected_seconds(loaded, row, switched)
+    assert gained == pytest.approx(seconds * 7 / 8)

@@ -93,6 +93,18 @@ def test_tasks_at_once(spans, expected, busy):
     assert all(math.isnan(unknown[name][0]) for name in ("write_tasks_at_once", "write_rate_while_busy"))
 
 
+def test_the_share_of_a_segment_is_of_all_that_all_hosts_send():
+    spans = [(102, 106), (102, 106)]
+    run = dfsio_run(spans) | {"links_before": dict.fromkeys("ab", {}), "workers": ["a", "b"]}
+    counted = samples()
+    # Each sends 200 kB a second, to the other one; a link of 100 Mbit/s carries 12.5 MB/s.
+    counted.links.update({f"{host}.{way}": [20_000 * i for i in range(201)] for host in "ab" for way in ("egress", "ingress")})
+    alone = job_metrics.of(run, counted, CPU)["write_link_share"][0]
+    shared = job_metrics.of(run | {"fabric": {"rate": 100.0, "shared": True}}, counted, CPU)["write_link_share"][0]
+    assert alone == pytest.approx(0.016, rel=0.02)
+    assert shared == pytest.approx(2 * alone)
+
+
 def test_history_gives_one_element_where_there_is_one():
     job = history.job(ANSWERS)
     assert job["counters"] == {"FILE_BYTES_READ": 98, "DATA_LOCAL_MAPS": 1}

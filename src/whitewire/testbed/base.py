@@ -208,12 +208,14 @@ class Host(ABC):
 class Fabric:
     """A network between the hosts: its name and the rate of each host's link.
 
-    `rate` is what is set on this testbed, `full_scale_rate` what it stands for, both in Mbit/s.
+    `rate` is what is set on this testbed, `full_scale_rate` what it stands for, both in Mbit/s. `shared`: all hosts
+    share that rate, both directions together, as on one segment without a switch.
     """
 
     name: str
     rate: float
     full_scale_rate: float
+    shared: bool = False
 
 
 class Testbed(ABC):

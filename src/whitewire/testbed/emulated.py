@@ -7,7 +7,8 @@ of the sandbox. `setpriv --pdeathsig KILL` and `--kill-child` say the same a sec
 
 Each host is a network, mount and host-name namespace in it, with its own /etc/hosts and /tmp, joined to one
 bridge by a pair of virtual Ethernet devices. HTB shapes both directions: what the host sends on the host's
-device, what it receives on the bridge's (the switch port, whose buffer is a byte-limited FIFO).
+device, what it receives on the bridge's (the switch port, whose buffer is a byte-limited FIFO). On a shared fabric
+everything passes one more shaper on its way (segment.py).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pathlib import Path
 
 from whitewire.errors import UserError
 from whitewire.testbed.base import Argv, CommandFailed, Completed, Fabric, Host, Process, Testbed
+from whitewire.testbed.segment import Segment
 
 ROOT = "/run/whitewire"
 """Where the sandbox's own file system (memory) holds the hosts' folders and the bound read-only folders."""
@@ -159,6 +161,7 @@ class EmulatedTestbed(Testbed):
                 self.hosts.append(EmulatedHost(name, role, address, f"{ROOT}/hosts/{name}"))
         self.init: subprocess.Popen | None = None
         self.current: tuple[Fabric, int] | None = None
+        self.segment = Segment(self.inside, self.hosts)
         self.congestion_control = ""
         self.offloaded = True
 
@@ -264,6 +267,10 @@ class EmulatedTestbed(Testbed):
         longest = int(rate * 1e6 / 8 * switch["port_buffer_ms"] / 1e3)
         return min(int(switch["port_buffer_kib"] * 1024), max(LEAST_BUFFER, longest))
 
+    def station_queue(self) -> int:
+        """Bytes that a host on a shared segment keeps until its turn: it waits for the medium and drops nothing."""
+        return int(self.config["switch"]["port_buffer_kib"] * 1024)
+
     def receive_buffer(self, rate: float) -> int:
         """Bytes of a socket's largest receive buffer on a link of `rate` Mbit/s; its window is half of them.
 
@@ -322,11 +329,15 @@ class EmulatedTestbed(Testbed):
         if name not in fabrics:
             raise UserError(f"testbed: fabric {name} is not defined, expected one of {', '.join(fabrics)}")
         full = float(fabrics[name]["rate_mbit_per_s"])
-        wanted = Fabric(name, full / self.k, full)
+        wanted = Fabric(name, full / self.k, full, fabrics[name].get("shared", False))
         buffer = port_buffer or self.port_buffer(wanted.rate)
         if (wanted, buffer) != self.current:
             self.current = None
             self._shape_all(wanted.rate, "change", buffer)
+            if wanted.shared:
+                self.segment.join(wanted.rate, burst_bytes(wanted.rate), self.station_queue())
+            else:
+                self.segment.leave()
             self._verify(wanted)
             self.current = (wanted, buffer)
         return wanted
