@@ -17,10 +17,9 @@ SECONDS = 0.5
 PAIRS = (("client", "datanode1"), ("datanode2", "datanode3"), ("datanode4", "namenode"))
 
 
-@pytest.fixture(scope="module")
-def servers(testbed, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("iperf3")
-    started = [testbed.host(to).start(probe.server(testbed.host(to).address), folder / to) for _, to in PAIRS]
+@pytest.fixture
+def servers(testbed, tmp_path):
+    started = [testbed.host(to).start(probe.server(testbed.host(to).address), tmp_path / to) for _, to in PAIRS]
     for server in started:
         server.wait_ready("Server listening", timeout=10)
     yield
