@@ -95,10 +95,11 @@ def test_tasks_at_once(spans, expected, busy):
 
 def test_the_share_of_a_segment_is_of_all_that_all_hosts_send():
     spans = [(102, 106), (102, 106)]
-    run = dfsio_run(spans) | {"links_before": dict.fromkeys("ab", {}), "workers": ["a", "b"]}
+    run = dfsio_run(spans)
     counted = samples()
     # Each sends 200 kB a second, to the other one; a link of 100 Mbit/s carries 12.5 MB/s.
-    counted.links.update({f"{host}.{way}": [20_000 * i for i in range(201)] for host in "ab" for way in ("egress", "ingress")})
+    lines = [f"{host}.{way}" for host in "ab" for way in ("egress", "ingress")]
+    counted.links.update({line: [20_000 * i for i in range(201)] for line in lines})
     alone = job_metrics.of(run, counted, CPU)["write_link_share"][0]
     shared = job_metrics.of(run | {"fabric": {"rate": 100.0, "shared": True}}, counted, CPU)["write_link_share"][0]
     assert alone == pytest.approx(0.016, rel=0.02)
