@@ -33,7 +33,7 @@ kind_count <- function(table, kind, one) {
 storage_sentence <- function() {
   table <- read_storage()
   if (nrow(table) == 0) {
-    return("The drives were not measured by themselves.")
+    return("No drives of a site were measured by themselves; modelled ones are checked with `fio` among the probes.")
   }
   measured <- table[!table$metric %in% "failed", ]
   counts <- list(kind_count(measured, "drive", "data folder"), kind_count(measured, "mount", "mount"),
