@@ -23,8 +23,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from whitewire.errors import UserError
+from whitewire.testbed import segment
 from whitewire.testbed.base import Argv, CommandFailed, Completed, Fabric, Host, Process, Testbed
-from whitewire.testbed.segment import Segment
 
 ROOT = "/run/whitewire"
 """Where the sandbox's own file system (memory) holds the hosts' folders and the bound read-only folders."""
@@ -161,7 +161,7 @@ class EmulatedTestbed(Testbed):
                 self.hosts.append(EmulatedHost(name, role, address, f"{ROOT}/hosts/{name}"))
         self.init: subprocess.Popen | None = None
         self.current: tuple[Fabric, int] | None = None
-        self.segment = Segment(self.inside, self.hosts)
+        self.segment = segment.Segment(self.inside, self.hosts)
         self.congestion_control = ""
         self.offloaded = True
 
@@ -345,6 +345,8 @@ class EmulatedTestbed(Testbed):
     def _verify(self, fabric: Fabric) -> None:
         shown = [self.inside(["tc", "class", "show", "dev", host.port]).check() for host in self.hosts]
         shown += self._on_all(lambda host: host.run(["tc", "class", "show", "dev", "eth0"]).check())
+        if fabric.shared:
+            shown.append(self.inside(segment.SHOW).check())
         for done in shown:
             # tc prints classes as text only, with the largest unit that divides the rate.
             number, unit = re.search(r" rate (\d+)([KMG]?)bit ", done.stdout.decode()).groups()

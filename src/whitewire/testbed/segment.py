@@ -16,6 +16,8 @@ from whitewire.testbed.base import Argv, Completed, Host
 DEVICE = "segment"
 ALL = 0xFFFE
 """Minor number of the class through which everything passes; below it are those of the hosts, from 1."""
+SHOW = ("tc", "class", "show", "dev", DEVICE, "classid", f"1:{ALL:x}")
+"""The command that says what rate all share."""
 FRAME = 1600
 """Bytes of a host's burst, and the lowest burst of HTB for one full frame."""
 TURN = 1514
