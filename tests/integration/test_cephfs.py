@@ -124,6 +124,29 @@ def test_the_links_of_the_hosts_limit_their_osts(store, hosts):
     assert 0.85 * 2 * link < aggregate < 1.02 * 2 * link
 
 
+def test_a_segment_that_all_share_limits_all_servers_together(store, hosts):
+    link = hosts.fabric("1gbe-shared").rate * 1e6 / 8 * FRAME_SHARE  # 6 MB/s before 8 OSTs of 1 MB/s
+    store.layout("segment", 8, 4 * LEAST_STRIPE)
+    size, seconds = 6 * MIB, {}
+    others = dict(zip(store.clients, [*store.clients[1:], store.clients[0]], strict=True))
+    for way in ("write", "read"):
+        begin = time.monotonic()
+        threads = [
+            threading.Thread(target=write, args=(store, client, f"segment/{client.name}", size, "conv=fsync"))
+            if way == "write"
+            else threading.Thread(target=read, args=(store, client, f"segment/{other.name}"))
+            for client, other in others.items()
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        seconds[way] = time.monotonic() - begin
+    hosts.fabric("10gbe")
+    for way, took in seconds.items():
+        assert 0.8 * link < 3 * size / took < 1.02 * link, way
+
+
 def test_remount_sets_what_a_client_may_hold(store):
     store.layout("cached", 1, MIB)
     seconds = store.remount(max_dirty=64 * MIB)

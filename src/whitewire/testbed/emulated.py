@@ -94,6 +94,7 @@ class EmulatedHost(Host):
 
     def __init__(self, name: str, role: str, address: str, folder: str) -> None:
         self.name, self.role, self.address, self.folder = name, role, address, folder
+        self.mac = "02:00:" + ":".join(f"{int(part):02x}" for part in address.split("."))
         self.holder = 0
         self.holder_inside = 0
 
@@ -246,7 +247,7 @@ class EmulatedTestbed(Testbed):
         lines = []
         for number, host in enumerate(self.hosts, start=1):
             lines += [
-                f"link add port{number} type veth peer name eth0 netns {host.holder_inside}",
+                f"link add port{number} type veth peer name eth0 address {host.mac} netns {host.holder_inside}",
                 f"link set port{number} master switch",
                 f"link set port{number} up",
             ]

@@ -45,7 +45,8 @@ def available() -> str:
 class Segment:
     """The segment between the hosts of an emulated testbed, made when it is first used.
 
-    `inside` runs a command on the bridge's side of the links, `hosts` have an `address` and a `port` there.
+    `inside` runs a command on the bridge's side of the links, `hosts` have a `mac` and a `port` there. They are told
+    apart by the former: object servers have an address for each of their targets.
     """
 
     def __init__(self, inside: Callable[[Argv, bytes], Completed], hosts: Sequence[Host]) -> None:
@@ -90,7 +91,7 @@ def shaper(hosts: Sequence[Host], rate: float, burst: int, queue: int, command: 
         lines.append(f"qdisc {command} dev {DEVICE} parent 1:{number:x} handle {number + 0x100:x}: bfifo limit {queue}")
         if command == "add":
             lines.append(
-                f"filter add dev {DEVICE} parent 1: protocol ip u32 match ip src {host.address}/32 flowid 1:{number:x}"
+                f"filter add dev {DEVICE} parent 1: protocol all u32 match ether src {host.mac} flowid 1:{number:x}"
             )
     return lines
 
