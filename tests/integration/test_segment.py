@@ -42,11 +42,11 @@ def goodputs(testbed, fabric, pairs=PAIRS):
         return list(pool.map(one, pairs))
 
 
-def sent_at_once(testbed, fabric):
-    """Mbit/s that all hosts send in the best half second while three pairs do; goodput of each pair."""
+def moved_at_once(testbed, fabric):
+    """Mbit/s that reach all hosts in the best half second while three pairs send; goodput of each pair."""
     with testbed.sampler() as sampler:
         found = goodputs(testbed, fabric)
-    totals = [sum(line["egress"] for line in sample.links.values()) for sample in sampler.samples]
+    totals = [sum(line["ingress"] for line in sample.links.values()) for sample in sampler.samples]
     return peak_rate([sample.time for sample in sampler.samples], totals, WINDOW) * 8 / 1e6, found
 
 
@@ -59,7 +59,7 @@ def test_pairs_that_share_a_segment_get_it_together_and_in_equal_parts(testbed, 
     found = []
 
     def together():
-        rate, found[:] = sent_at_once(testbed, fabric)
+        rate, found[:] = moved_at_once(testbed, fabric)
         assert rate < 1.05 * fabric.rate
         return rate
 
@@ -74,9 +74,9 @@ def test_a_switch_gives_each_pair_the_whole_rate_again(testbed, servers):
     testbed.fabric("1gbe-shared")
     fabric = testbed.fabric("1gbe")
     assert not fabric.shared
-    comes_to(3 * fabric.rate, 0.05, lambda: sent_at_once(testbed, fabric)[0])
+    comes_to(3 * fabric.rate, 0.05, lambda: moved_at_once(testbed, fabric)[0])
     again = testbed.fabric("1gbe-shared")  # and back, without a second device
-    comes_to(again.rate, 0.05, lambda: sent_at_once(testbed, again)[0])
+    comes_to(again.rate, 0.05, lambda: moved_at_once(testbed, again)[0])
 
 
 def test_the_probes_of_a_block_measure_it(testbed, tmp_path):
