@@ -56,7 +56,8 @@ class Segment:
     def join(self, rate: float, burst: int, queue: int) -> None:
         """All hosts share `rate` (Mbit/s); each one's queue holds `queue` bytes. Raises UserError without ifb."""
         if not self._made:
-            made = self._inside(["ip", "-batch", "-"], f"link add name {DEVICE} type ifb\nlink set {DEVICE} up".encode())
+            add = f"link add name {DEVICE} type ifb\nlink set {DEVICE} up"
+            made = self._inside(["ip", "-batch", "-"], add.encode())
             if made.status != 0:
                 raise UserError(f"testbed emulated: {available() or made.stderr.decode(errors='replace').strip()}")
         self._tc(shaper(self._hosts, rate, burst, queue, "change" if self._made else "add"))
