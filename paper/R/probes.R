@@ -41,8 +41,7 @@ fabric_palette <- function(fabrics) {
   colours <- c(fabric_colours, "0.5GbE" = okabe_ito[["orange"]], "2GbE" = okabe_ito[["green"]],
                "5GbE" = okabe_ito[["sky"]], "20GbE" = okabe_ito[["purple"]], "40GbE" = okabe_ito[["green"]],
                "100GbE" = "#8c510a", "400GbE" = ink, "1gbe-shared" = okabe_ito[["orange"]],
-               "10g-ipoib" = okabe_ito[["sky"]],
-               "32g-qdr" = okabe_ito[["purple"]])
+               "10g-ipoib" = okabe_ito[["sky"]], "32g-qdr" = okabe_ito[["purple"]])
   found <- colours[fabrics]
   found[is.na(found)] <- soft
   stats::setNames(found, fabrics)
