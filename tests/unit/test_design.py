@@ -95,11 +95,10 @@ def test_smoke_runs_the_listed_cells_only():
 
 def test_scale_is_whole_blocks_of_whole_sectors():
     scale = d.scale_of(LOADED, "put-grid", "quick", {"fabric": "1gbe", "clients": 1, "puts_per_client": 1})
-    factor = LOADED.raw["scale"]["block_factor"]
-    assert factor > 1 and scale.k == LOADED.raw["scale"]["k"]
-    assert scale.block_bytes == int(67108864 * factor / scale.k // 512 * 512)
+    assert scale.k == 96
+    assert scale.block_bytes == 67108864 * 3 // 2 // 96 // 512 * 512
     assert scale.file_bytes == 2 * scale.block_bytes
-    assert scale.data_fraction == pytest.approx(2 * scale.block_bytes / (5e9 / scale.k))
+    assert scale.data_fraction == pytest.approx(2 * scale.block_bytes / (5e9 / 96))
     assert d.scale_of(LOADED, "put-whole-file", "quick", {}).data_fraction == 1
     longest = d.scale_of(LOADED, "data-fraction", "full", {"fabric": "1gbe", "file_blocks": 16})
     assert longest.file_bytes == 16 * scale.block_bytes

@@ -31,7 +31,7 @@ speaks TLS. Many JVMs share few cores here."""
 
 COMPILE_EARLY = {"datanode": "-XX:CompileThresholdScaling=0.2"}
 """Of JVMs that these flags keep to the first compiler: a DataNode here sees a hundred blocks, one of a real cluster a
-hundred thousand. Compiled after a fifth of the calls, a block costs it a quarter less of the processors."""
+hundred thousand. Compiled after a fifth of the calls, a block costs it a tenth less of the processors."""
 
 YOUNG_SHARE = 12
 """A heap over its young generation. Java's own third costs a JVM that lives for seconds a quarter of its page faults
