@@ -128,7 +128,7 @@ data_at <- function(experiment, metric, where = list()) {
 
 # What a figure of these experiments says about scale: k and the data fraction, from scale.csv.
 scale_note_of <- function(experiment) {
-  scale_note(experiment[[1]], absolute = FALSE)
+  scale_note(experiment, absolute = FALSE)
 }
 
 # A y axis in the unit of the data; where all values scale by one factor, a second axis has them as measured.
