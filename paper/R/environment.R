@@ -11,6 +11,7 @@ read_environments <- function(paper = paper_id()) {
 
 flatten <- function(x, prefix = "") {
   if (!is.list(x)) {
+    if (is.double(x)) x <- ifelse(x == round(x), x, signif(x, 7))
     return(stats::setNames(paste(as.character(unlist(x)), collapse = ", "), prefix))
   }
   if (length(x) == 0) {
@@ -62,7 +63,7 @@ environment_table <- function() {
     return(knitr::asis_output("\nNo environment was recorded.\n"))
   }
   value <- paste0(safe(rows$Value), ifelse(rows$varies, " (first block; differs between blocks)", ""))
-  md_table(data.frame(Entry = safe(rows$Entry), Value = value), widths = c(35, 65))
+  md_table(data.frame(Entry = safe(rows$Entry), Value = value), widths = c(46, 54))
 }
 
 renderer_text <- function() {

@@ -1,8 +1,11 @@
 # Numbers and tables as text.
 
 plain <- function(x, digits = 3) {
-  ifelse(is.na(x), "\u2013", formatC(signif(x, digits), format = "fg", digits = digits, big.mark = ","))
+  ifelse(is.na(x), "\u2013", with_minus(formatC(signif(x, digits), format = "fg", digits = digits, big.mark = ",")))
 }
+
+# Hyphens before numbers as minus signs, but not those of ranges and names.
+with_minus <- function(text) gsub("(?<![0-9A-Za-z.])-(?=[0-9.])", "\u2212", text, perl = TRUE)
 
 trimmed <- function(x, digits = 3) trimws(plain(as_value(x), digits))
 
@@ -15,12 +18,12 @@ with_interval <- function(value, low, high, digits = 3) {
 }
 
 percent <- function(x, digits = 2) {
-  ifelse(is.na(x), "\u2013", paste0(formatC(100 * x, format = "f", digits = digits), " %"))
+  ifelse(is.na(x), "\u2013", paste0(with_minus(formatC(100 * x, format = "f", digits = digits)), " %"))
 }
 
 # A difference that is already in percent; what rounds to nothing has no minus sign.
 signed_percent <- function(x, digits = 2) {
-  ifelse(is.na(x), "\u2013", sprintf("%+.*f\u00a0%%", digits, round(x, digits) + 0))
+  ifelse(is.na(x), "\u2013", with_minus(sprintf("%+.*f\u00a0%%", digits, round(x, digits) + 0)))
 }
 
 count_of <- function(n, one, many = paste0(one, "s")) paste(n, if (n == 1) one else many)

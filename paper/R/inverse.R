@@ -59,7 +59,7 @@ inverse_table <- function(paper = paper_id()) {
     ),
     Plausible = ifelse(is.na(table$plausible), "\u2013", safe(table$plausible)),
     Basis = safe(table$plausible_basis), check.names = FALSE
-  ), widths = c(22, 15, 11, 14, 14, 9, 20))
+  ), widths = c(18, 12, 10, 14, 13, 9, 24))
 }
 
 inverse_sentence <- function(claim, paper = paper_id()) {
@@ -129,7 +129,8 @@ inverse_marks <- function(points, runs, medians) {
     geom_point(data = reached, aes(from_rate * link_ratio, wanted), inherit.aes = FALSE, shape = 8, size = 3,
                colour = colour, stroke = 0.9),
     ggrepel::geom_label_repel(
-      data = label_places(points, runs, medians), aes(x, wanted, label = label, hjust = hjust), inherit.aes = FALSE,
+      data = rbind(label_places(points, runs, medians), obstacles(runs, medians)),
+      aes(x, wanted, label = label, hjust = hjust), inherit.aes = FALSE,
       size = 3.2, colour = colour, fill = scales::alpha("white", 0.8), label.size = 0, label.padding = 0.1,
       family = base_font, direction = "y", seed = 1, max.time = 5, max.overlaps = Inf, min.segment.length = Inf,
       nudge_y = 0.035 * max(runs$shown), box.padding = 0.05
@@ -137,14 +138,26 @@ inverse_marks <- function(points, runs, medians) {
   )
 }
 
-# A claim's label stands at that end of the rates where runs and curve leave it more room.
-label_places <- function(points, runs, medians) {
+# Where runs and curve are: x is the logarithm of the link rate.
+covered_by <- function(runs, medians) {
   covered <- data.frame(x = log(runs$rate), y = runs$shown)
   if (nrow(medians) > 1 && anyDuplicated(medians$rate) == 0) {
     rates <- seq(min(covered$x), max(covered$x), length.out = 40)
     curve <- stats::approx(log(medians$rate), medians$shown, rates, rule = 2)$y
     covered <- rbind(covered, data.frame(x = rates, y = curve))
   }
+  covered
+}
+
+# What labels keep off: as labels without text.
+obstacles <- function(runs, medians) {
+  covered <- covered_by(runs, medians)
+  data.frame(x = exp(covered$x), wanted = covered$y, label = "", hjust = 0.5)
+}
+
+# A claim's label stands at that end of the rates where runs and curve leave it more room.
+label_places <- function(points, runs, medians) {
+  covered <- covered_by(runs, medians)
   third <- diff(range(covered$x)) / 3
   left <- covered$y[covered$x <= min(covered$x) + third]
   right <- covered$y[covered$x >= max(covered$x) - third]

@@ -25,7 +25,7 @@ figure_link_error <- function(title, limit = 0.01) {
       alpha = 0.1) +
     geom_vline(xintercept = 0, colour = soft, linewidth = 0.4) +
     geom_point(size = 1.8, alpha = 0.7, position = position_jitter(width = 0, height = 0.3, seed = 1)) +
-    facet_wrap(~fabric) +
+    facet_wrap(~fabric, labeller = as_labeller(function(x) scales::label_wrap(16)(fabric_name(x)))) +
     scale_colour_manual(values = fabric_palette(levels(goodput$fabric)), guide = "none") +
     scale_shape_manual("TCP streams", values = c("1" = 16, "4" = 17, "2" = 15, "8" = 18)) +
     scale_x_continuous("goodput against set rate \u00d7 1448/1514", labels = function(x) percent(x, 1),
@@ -62,7 +62,7 @@ link_table <- function() {
     rtt <- of$value[of$metric == "rtt" & !is.na(of$value)]
     span <- function(x, f = trimmed) if (length(x) == 0) "\u2013" else paste(f(min(x)), "to", f(max(x)))
     data.frame(
-      Network = groups$fabric[[i]], Streams = trimmed(groups$streams[[i]]),
+      Network = fabric_name(groups$fabric[[i]]), Streams = trimmed(groups$streams[[i]]),
       Probes = as.character(nrow(goodput)),
       Goodput = paste(trimmed(stats::median(goodput$value)), "Mbit/s"),
       Expected = paste(trimmed(stats::median(goodput$expected)), "Mbit/s"),
@@ -96,15 +96,20 @@ figure_drives <- function(title, limit = 0.05) {
     labs(title = title, subtitle = scale_note(absolute = FALSE), x = NULL)
 }
 
+# A line an operation, a mode and a modelled rate; all probes by host and block are in the figure's data.
 drive_table <- function() {
   drives <- read_drive_probes()
-  if (nrow(drives) == 0) {
-    return(data.frame())
-  }
-  data.frame(
-    Host = ifelse(is.na(drives$source), drives$destination, drives$source), Operation = drives$operation,
-    Mode = drives$mode, Measured = paste(trimmed(drives$value), drives$unit),
-    Expected = paste(trimmed(drives$expected), drives$unit), Error = percent(drives$error),
-    Accepted = ifelse(drives$ok, "yes", "no")
-  )
+  keys <- c("operation", "mode", "expected", "unit")
+  groups <- unique(drives[do.call(order, drives[keys]), keys])
+  rows <- lapply(seq_len(nrow(groups)), function(i) {
+    of <- merge(drives, groups[i, ])
+    error <- of$error[!is.na(of$error)]
+    data.frame(
+      Operation = groups$operation[[i]], Mode = groups$mode[[i]], Probes = as.character(nrow(of)),
+      Measured = paste(trimmed(stats::median(of$value)), groups$unit[[i]]),
+      Expected = paste(trimmed(groups$expected[[i]]), groups$unit[[i]]),
+      Error = if (length(error) == 0) "\u2013" else paste(percent(min(error)), "to", percent(max(error)))
+    )
+  })
+  do.call(rbind, rows)
 }

@@ -1,6 +1,5 @@
-# Readers of the tidy and analysis tables and of the paper's YAML. A missing table reads as an empty one, so
-# that
-# a run at small effort still makes a whole report.
+# Readers of the tidy and analysis tables and of the paper's YAML. A missing table reads as an empty one, so that a run
+# at small effort still makes a whole report.
 
 results_dir <- function() Sys.getenv("WHITEWIRE_RESULTS", file.path("..", "results", "emulated"))
 reports_dir <- function() Sys.getenv("WHITEWIRE_REPORTS", file.path(results_dir(), "reports"))
@@ -15,10 +14,17 @@ remember <- function(key, value) {
   cache[[key]]
 }
 
+# R's integers end at 2^31 - 1, sizes in bytes don't.
+whole_number <- function(text) {
+  number <- as.numeric(text)
+  if (abs(number) <= .Machine$integer.max) as.integer(number) else number
+}
+
 read_paper <- function(paper = paper_id()) {
   remember(
     paste0("paper:", paper),
-    yaml::read_yaml(file.path(config_dir(), "papers", paste0(paper, ".yaml")), eval.expr = FALSE)
+    yaml::read_yaml(file.path(config_dir(), "papers", paste0(paper, ".yaml")), eval.expr = FALSE,
+                    handlers = list(int = whole_number))
   )
 }
 

@@ -1,6 +1,7 @@
 # How the experiments of a paper were scaled, from its YAML and scale.csv.
 #
 # scale_table()        one row an experiment that was run: workload, k, data fraction, tasks, copies
+# block_sentence()     how many blocks of the paper a scaled one stands for, where that is not one
 # cpu_bound_sentence() which experiments may be limited by the processors, by their own declaration
 
 experiment_of <- function(id) {
@@ -32,6 +33,16 @@ scale_table <- function() {
     )
   })
   md_table(do.call(rbind, rows), widths = c(24, 14, 14, 10, 14, 10, 12))
+}
+
+# How blocks were scaled where a paper's settings give them a factor of their own.
+block_sentence <- function() {
+  factor <- read_paper()$scale$block_factor
+  if (is.null(factor)) {
+    return("")
+  }
+  paste("A block costs the processors about the same whatever its size, so a scaled block stands for", trimmed(factor),
+        "of the paper's.")
 }
 
 cpu_bound_sentence <- function() {

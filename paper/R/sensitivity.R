@@ -25,8 +25,6 @@ sensitivity_runs <- function(experiment) {
   runs[!is.na(runs$level), ]
 }
 
-sensitivity_was_run <- function(experiment) nrow(sensitivity_runs(experiment)) > 0
-
 sensitivity_sentence <- function(experiment) {
   axis <- sensitivity_axes[[experiment]]
   runs <- sensitivity_runs(experiment)

@@ -74,21 +74,47 @@ validity_sentence <- function() {
   })
 }
 
-figure_cpu_idle <- function(title) {
+headroom_words <- c(cpu_idle_mean = "idle, mean of the run", cpu_idle_min = "idle, worst second of the run",
+                    compute_share = "short beyond the job's floor\n(compute share)")
+
+# A job starts all its processes at once, so no second of it tells much: it has a compute share in place of the worst.
+cpu_headroom <- function() {
   runs <- read_runs()
-  runs <- runs[runs$metric %in% c("cpu_idle_min", "cpu_idle_mean") & !is.na(runs$value), ]
+  runs <- runs[runs$metric %in% names(headroom_words) & !is.na(runs$value), ]
+  jobs <- runs$experiment[runs$metric == "compute_share"]
+  runs[!(runs$metric == "cpu_idle_min" & runs$experiment %in% jobs), ]
+}
+
+# What a run must have had of the processors, by the bounds in the record of the first block.
+cpu_rule <- function() {
+  runs <- cpu_headroom()
+  limits <- c(read_environments(), list(list()))[[1]]$limits
+  bound <- function(name) if (is.null(limits[[name]])) "its bound" else percent(limits[[name]], 0)
+  listed(c(
+    if ("cpu_idle_min" %in% runs$metric || nrow(runs) == 0) {
+      paste("at least", bound("cpu_idle_floor"), "of the processors' time was idle in every second of it")
+    },
+    if ("compute_share" %in% runs$metric) {
+      paste("the processors were short in at most", bound("compute_share"),
+            "of a job's time beyond its floor (the compute share)")
+    }
+  ))
+}
+
+figure_cpu_idle <- function(title) {
+  runs <- cpu_headroom()
   if (nrow(runs) == 0) {
     return(figure_without_data())
   }
   runs$experiment <- factor(runs$experiment, rev(unique(runs$experiment)))
-  runs$what <- ifelse(runs$metric == "cpu_idle_min", "worst second of the run", "mean of the run")
+  runs$what <- factor(headroom_words[runs$metric], headroom_words)
   runs$state <- ifelse(runs$valid, "valid", "invalid")
   ggplot(runs, aes(value, experiment, colour = state, shape = state)) +
     geom_point(position = position_jitter(width = 0, height = 0.2, seed = 1), alpha = 0.7, size = 1.7) +
     facet_wrap(~what) +
     scale_colour_manual(NULL, values = c(valid = okabe_ito[["blue"]], invalid = okabe_ito[["vermillion"]])) +
     scale_shape_manual(NULL, values = c(valid = 16, invalid = 4)) +
-    scale_x_continuous("share of the machine's CPU time idle", limits = c(0, 1),
+    scale_x_continuous("share of the machine's CPU time, or of the job's net time", limits = c(0, 1),
                        breaks = c(0, 0.25, 0.5, 0.75, 1),
                        labels = scales::percent_format()) +
     theme(panel.spacing.x = unit(22, "pt")) +

@@ -45,7 +45,7 @@ reason_text <- function(table) {
                                                      " more runs of each cell would decide."))
   said <- grepl("further run|more run", table$reason)
   audit <- ifelse(is.na(table$audit) | table$audit == "", "", paste0(" Audit: ", table$audit, "."))
-  reason <- sub("[.;]?\\s*$", ".", safe(sub("[.;]? *Further readings:.*$", "", table$reason)))
+  reason <- sub("[.;]?\\s*$", ".", safe(with_minus(sub("[.;]? *Further readings:.*$", "", table$reason))))
   paste0(ifelse(reason == ".", "", reason), ifelse(said, "", more), audit)
 }
 
@@ -65,7 +65,7 @@ verdict_table <- function(paper = paper_id()) {
     Expected = expected_text(table),
     Route = route_text(table),
     Reason = reason_text(table)
-  ), widths = c(25, 15, 15, 13, 12, 30))
+  ), widths = c(23, 15, 14, 13, 11, 24))
 }
 
 # Second readings of a claim: another definition of the metric, or another route, judged by the same rule.
@@ -81,8 +81,8 @@ readings_table <- function(paper = paper_id()) {
   for (column in c("estimate", "low", "high", "n")) table[[column]] <- as_value(table[[column]])
   md_table(data.frame(
     Claim = table$claim, Reading = safe(gsub("_", " ", table$reading)), Verdict = badge(table$verdict),
-    Estimate = estimate_text(table), Route = route_text(table), Reason = safe(table$reason)
-  ), widths = c(8, 24, 15, 16, 12, 26))
+    Estimate = estimate_text(table), Route = route_text(table), Reason = safe(with_minus(table$reason))
+  ), widths = c(8, 21, 15, 15, 11, 30))
 }
 
 verdict_sentence <- function(paper = paper_id()) {

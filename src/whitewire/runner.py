@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import json
+import math
 import time
 from collections import ChainMap, Counter, deque
 from collections.abc import Callable, Mapping, Sequence
@@ -129,7 +130,7 @@ class Block:
         )
 
     def _clusters(self, runs: Sequence[Run]) -> dict[str, list[Run]]:
-        """Runs by the services that they need (hosts, drives, scale); runs that share them keep their order."""
+        """Runs by the services that they need (hosts, drives, scale, slots); runs that share them keep their order."""
         found: dict[str, list[Run]] = {}
         for run in runs:
             experiment = self.paper.experiments[run.row["experiment"]]
@@ -138,11 +139,12 @@ class Block:
             roles = self.paper.roles(run.row["experiment"], run.levels)
             # Where a fabric has addresses of its own, the services of one are not those of another.
             place = run.parameters["fabric"] if self.config["kind"] != "emulated" else ""
-            found.setdefault(json.dumps([roles, run.scale.k, dict(sorted(drive.items())), place]), []).append(run)
+            key = [roles, run.scale.k, dict(sorted(drive.items())), place, _slots(run, roles["datanode"])]
+            found.setdefault(json.dumps(key), []).append(run)
         return found
 
     def _on_one_cluster(self, shared: Sequence, runs: Sequence[Run], progress: Progress, number: int) -> int:
-        roles, k, hardware, place = shared
+        roles, k, hardware, place, slots = shared
         runs = self._without_the_unavailable(runs, progress)
         if not runs:
             return number
@@ -161,7 +163,7 @@ class Block:
             if not testbed.emulated:
                 self._probe_site(testbed, progress, place)
             testbed.warm_memory(WARM_UP_GIB)
-            stack = self._stack(testbed, drive, runs)
+            stack = self._stack(testbed, drive, runs, slots)
             wanted = [run for run in runs if run.row["workload"] == "hibench"]
             stack.hibench = hibench_runs.bench_of(testbed, self.config.get("hibench"), wanted, stack.logs)
             try:
@@ -198,7 +200,7 @@ class Block:
         """Folders without a model before them: a site's own drives."""
         return Drive.none(len(self.config.get("data", [""])))
 
-    def _stack(self, testbed: Testbed, drive: Drive, runs: Sequence[Run]) -> Stack:
+    def _stack(self, testbed: Testbed, drive: Drive, runs: Sequence[Run], slots: int | None) -> Stack:
         first, logs = runs[0], self.journal.folder / "logs"
         scale = first.scale
         values = hdfs.settings(testbed, scale.block_bytes, first.parameters.get("replication", 1), scale.packet_bytes)
@@ -212,7 +214,7 @@ class Block:
             return Stack(there, there, above)
         if jobs_wanted:
             place = above.mount if above else cephfs.MOUNT
-            values |= yarn.settings(testbed, installation.configuration, place)
+            values |= yarn.settings(testbed, installation.configuration, place, slots)
         below = Hdfs(testbed, installation, values, drive, logs, software.IMAGE)
         return Stack(below, Yarn(testbed, installation, below, drive, logs) if jobs_wanted else None, above)
 
@@ -395,6 +397,17 @@ class Block:
         record = record | {"attempt": attempt, "valid": not why, "why_invalid": why}
         self.journal.write(run_id, record | environment.commit(), files, valid=not why)
         return why, failed
+
+
+def _slots(run: Run, workers: int) -> int | None:
+    """Tasks that a worker may run at once: its even share of the job's. None where a job sets their number itself.
+
+    The papers' jobs had hundreds of tasks a node, which spread evenly by their number. The few that stand for them here
+    do not: a worker with two of five maps takes twice as long as the others, and all wait for it.
+    """
+    if run.row["workload"] not in jobs.WORKLOADS:
+        return None
+    return math.ceil(max(run.parameters.get("maps", 1), run.parameters.get("reduces", 1)) / workers)
 
 
 def _floored(run: Run, stack: Stack) -> bool:

@@ -3,8 +3,9 @@
 import os
 import subprocess
 import sys
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,15 @@ def read(store, host, name):
     return time.monotonic() - begin
 
 
+def at_once(*calls):
+    """Seconds until all of them are done."""
+    begin = time.monotonic()
+    with ThreadPoolExecutor(len(calls)) as pool:
+        for done in [pool.submit(call) for call in calls]:
+            done.result()
+    return time.monotonic() - begin
+
+
 def test_it_is_up_in_time(store):
     assert store.start_seconds < 15
     assert store.first_failure == ""
@@ -95,31 +105,19 @@ def test_reading_and_writing_share_a_drive(store):
     store.layout("shared", 8, 4 * LEAST_STRIPE)
     size = 12 * MIB
     write(store, store.clients[0], "shared/old", size, "conv=fsync")
-    begin = time.monotonic()
-    threads = [
-        threading.Thread(target=read, args=(store, store.clients[1], "shared/old")),
-        threading.Thread(target=write, args=(store, store.clients[2], "shared/new", size, "conv=fsync")),
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert 2 * size / (time.monotonic() - begin) == pytest.approx(8 * RATE, rel=0.1)
+    seconds = at_once(
+        partial(read, store, store.clients[1], "shared/old"),
+        partial(write, store, store.clients[2], "shared/new", size, "conv=fsync"),
+    )
+    assert 2 * size / seconds == pytest.approx(8 * RATE, rel=0.1)
 
 
 def test_the_links_of_the_hosts_limit_their_osts(store, hosts):
     link = hosts.fabric("0.5gbe").rate * 1e6 / 8 * FRAME_SHARE  # 3 MB/s before 4 OSTs of 1 MB/s
     store.layout("linked", 8, 4 * LEAST_STRIPE)
-    size, begin = 8 * MIB, time.monotonic()  # seconds of writing, beside which opening a file is little
-    threads = [
-        threading.Thread(target=write, args=(store, client, f"linked/{client.name}", size, "conv=fsync"))
-        for client in store.clients
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    aggregate = 3 * size / (time.monotonic() - begin)
+    size = 8 * MIB  # seconds of writing, beside which opening a file is little
+    files = [(client, f"linked/{client.name}") for client in store.clients]
+    aggregate = 3 * size / at_once(*(partial(write, store, *file, size, "conv=fsync") for file in files))
     hosts.fabric("10gbe")
     assert 0.85 * 2 * link < aggregate < 1.02 * 2 * link
 
@@ -127,21 +125,13 @@ def test_the_links_of_the_hosts_limit_their_osts(store, hosts):
 def test_a_segment_that_all_share_limits_all_servers_together(store, hosts):
     link = hosts.fabric("1gbe-shared").rate * 1e6 / 8 * FRAME_SHARE  # 6 MB/s before 8 OSTs of 1 MB/s
     store.layout("segment", 8, 4 * LEAST_STRIPE)
-    size, seconds = 6 * MIB, {}
-    others = dict(zip(store.clients, [*store.clients[1:], store.clients[0]], strict=True))
-    for way in ("write", "read"):
-        begin = time.monotonic()
-        threads = [
-            threading.Thread(target=write, args=(store, client, f"segment/{client.name}", size, "conv=fsync"))
-            if way == "write"
-            else threading.Thread(target=read, args=(store, client, f"segment/{other.name}"))
-            for client, other in others.items()
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        seconds[way] = time.monotonic() - begin
+    size = 6 * MIB
+    written = [(client, f"segment/{client.name}") for client in store.clients]
+    others = zip([*store.clients[1:], store.clients[0]], written, strict=True)  # nobody reads from a cache of its own
+    seconds = {
+        "write": at_once(*(partial(write, store, *file, size, "conv=fsync") for file in written)),
+        "read": at_once(*(partial(read, store, other, name) for other, (_, name) in others)),
+    }
     hosts.fabric("10gbe")
     for way, took in seconds.items():
         assert 0.8 * link < 3 * size / took < 1.02 * link, way

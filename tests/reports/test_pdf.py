@@ -41,3 +41,18 @@ def test_references_resolve_in_the_pdf(papers: list[Path]) -> None:
         text = subprocess.run(["pdftotext", str(pdf), "-"], capture_output=True, text=True, check=True).stdout
         assert not re.search(r"\?\?|@(?:fig|tbl|sec)-", text)
         assert "Figure\u00a01" in text or "Figure 1" in text
+
+
+@pytest.mark.skipif(shutil.which("pdftotext") is None, reason="needs pdftotext (poppler-utils)")
+def test_no_heading_or_caption_is_left_alone_at_the_end_of_a_page(papers: list[Path]) -> None:
+    for paper in papers:
+        pdf = paper.with_suffix(".pdf")
+        text = subprocess.run(["pdftotext", "-layout", pdf, "-"], capture_output=True, text=True, check=True).stdout
+        titles = re.findall(r"^ *(\d+ .+?)(?: \.){3,}", text.split("\f")[0], re.MULTILINE)
+        assert len(titles) > 5
+        for number, page in enumerate(text.split("\f")[:-1], start=1):
+            *lines, footer = [line.strip() for line in page.splitlines() if line.strip()]
+            assert re.search(rf"{number} / \d+$", footer)
+            assert lines[-1] not in titles, f"{paper.stem}, page {number}"
+            # A table has a head and a row at least.
+            assert not any(re.match(r"Table\s\d+:", line) for line in lines[-2:]), f"{paper.stem}, page {number}"

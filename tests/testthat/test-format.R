@@ -18,6 +18,12 @@ test_that("differences have a sign, but nothing has no minus", {
   expect_equal(signed_percent(c(9.716, NA)), c("+9.72\u00a0%", "\u2013"))
 })
 
+test_that("negative numbers have a minus sign, ranges and names keep their hyphens", {
+  expect_equal(with_interval(-15.75, -27.31, -6.54), "\u221215.8 (\u221227.3 to \u22126.54)")
+  expect_equal(with_minus("E-A7: -15.75 (-27.31 to -.5), 2012-04, k-1"),
+               "E-A7: \u221215.75 (\u221227.31 to \u2212.5), 2012-04, k-1")
+})
+
 test_that("text cannot act as markup", {
   expect_equal(safe("a|b *c* [d] <e> @fig-x"), "a\\|b \\*c\\* \\[d\\] \\<e\\> \\@fig-x")
   expect_equal(safe(NA), "")
@@ -41,6 +47,15 @@ test_that("a missing table reads as an empty one with its columns", {
   expect_equal(nrow(read_runs("none")), 0)
   expect_true(all(c("fabric", "total_puts", "shown") %in% names(read_runs("none"))))
   expect_true(is.na(scale_of("put-grid", "none")$k))
+})
+
+test_that("sizes of papers may be larger than an integer", {
+  before <- Sys.getenv("WHITEWIRE_CONFIG")
+  Sys.setenv(WHITEWIRE_CONFIG = tempfile())
+  on.exit(Sys.setenv(WHITEWIRE_CONFIG = before))
+  dir.create(file.path(config_dir(), "papers"), recursive = TRUE)
+  writeLines("{files: 160, size_bytes: 3276800000}", file.path(config_dir(), "papers", "large.yaml"))
+  expect_identical(read_paper("large"), list(files = 160L, size_bytes = 3276800000))
 })
 
 test_that("fabrics are named as the paper names them", {

@@ -10,6 +10,7 @@ seen <- data.frame(experiment = c("dfsio", "dfsio", "dfsio", "alone", "copy"), v
                    metric = c("write_tasks_at_once", "read_tasks_at_once", "read_tasks_at_once", "read_tasks_at_once",
                               "copy_in_time"), value = c(5.25, 7.5, 1, 1, 3))
 read_runs <- function() seen
+read_environments <- function() list(list(limits = list(cpu_idle_floor = 0.35, compute_share = 0.5)))
 
 test_that("the range over valid runs is told of experiments with several tasks", {
   expect_match(at_once_sentence(), "5.2 to 7.5 of 8 in `dfsio`. A rate", fixed = TRUE)
@@ -18,4 +19,13 @@ test_that("the range over valid runs is told of experiments with several tasks",
 test_that("nothing is told where no task's log was read", {
   seen <<- seen[5, ]
   expect_equal(at_once_sentence(), "")
+})
+
+test_that("a job is held to its compute share, a put to its worst second", {
+  seen <<- data.frame(experiment = c("put", "put", "job", "job"), metric = c("cpu_idle_min", "cpu_idle_mean",
+                      "cpu_idle_min", "compute_share"), value = c(0.5, 0.7, 0.01, 0.1))
+  expect_equal(cpu_headroom()$metric, c("cpu_idle_min", "cpu_idle_mean", "compute_share"))
+  expect_equal(cpu_rule(), paste("at least 35 % of the processors' time was idle in every second of it and the",
+                                 "processors were short in at most 50 % of a job's time beyond its floor",
+                                 "(the compute share)"))
 })

@@ -7,7 +7,7 @@ import shutil
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,10 @@ CAPACITY = {
 }
 
 
+STEP = 128
+"""MiB in which YARN hands out memory."""
+
+
 @dataclass(frozen=True)
 class Memory:
     """MiB that a NodeManager offers, that an ApplicationMaster and each task ask for, and of a task's heap."""
@@ -54,9 +58,20 @@ class Memory:
         """The testbed's own (`yarn` in its description), else what many hosts on one machine allow."""
         return cls(**testbed.config.get("yarn", {}))
 
+    def with_slots(self, slots: int) -> Memory:
+        """Room for `slots` tasks at once on a NodeManager, as Hadoop 1 had it, with the ApplicationMaster beside them.
 
-def settings(testbed: Testbed, configuration: str, mount: str = "/tmp") -> dict[str, object]:
+        It asks for half a task's memory here, so that a NodeManager without it has no room for one task more. What a
+        NodeManager offers by the testbed's own description stays the limit.
+        """
+        task, master = (-(-mib // STEP) * STEP for mib in (self.task_mib, self.task_mib // 2))
+        return replace(self, node_mib=min(self.node_mib, slots * task + master), am_mib=master)
+
+
+def settings(testbed: Testbed, configuration: str, mount: str = "/tmp", slots: int | None = None) -> dict[str, object]:
     """yarn-site and mapred-site values. What is not named here is Hadoop's default.
+
+    `slots` is how many tasks a NodeManager runs at once; without it, as many as its memory holds.
 
     `mount` is where hosts have mounted a shared file system, if any. Job files go to the folder that all hosts see,
     where there is one, and not over the links, because their size does not shrink with k (a job.xml is 200 kB whatever
@@ -64,6 +79,7 @@ def settings(testbed: Testbed, configuration: str, mount: str = "/tmp") -> dict[
     """
     master = testbed.by_role("namenode")[0]
     below, memory = f"hdfs://{master.endpoint}:{PORT}", Memory.of(testbed)
+    memory = memory.with_slots(slots) if slots else memory
     return {
         "yarn.resourcemanager.hostname": master.endpoint,
         "yarn.nodemanager.hostname": "${whitewire.endpoint}",
@@ -74,7 +90,7 @@ def settings(testbed: Testbed, configuration: str, mount: str = "/tmp") -> dict[
         "yarn.nodemanager.aux-services": "mapreduce_shuffle",
         "yarn.nodemanager.resource.memory-mb": memory.node_mib,
         "yarn.nodemanager.resource.cpu-vcores": 8,
-        "yarn.scheduler.minimum-allocation-mb": 128,
+        "yarn.scheduler.minimum-allocation-mb": STEP,
         "yarn.nodemanager.vmem-check-enabled": False,
         "yarn.nodemanager.pmem-check-enabled": False,
         "yarn.nodemanager.container-monitor.enabled": False,

@@ -1,0 +1,44 @@
+"""How many tasks a worker runs at once."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from whitewire import config, design
+from whitewire.cluster.yarn import Memory
+from whitewire.paper import load_paper
+from whitewire.runner import Block
+
+
+@given(st.integers(1, 50), st.integers(257, 8192))
+def test_a_worker_has_room_for_its_slots_and_no_task_more(slots, task):
+    found = Memory(node_mib=10**6, task_mib=task).with_slots(slots)
+    rounded = -(-task // 128) * 128  # as the scheduler does
+    assert found.am_mib % 128 == 0
+    assert found.node_mib // rounded == slots  # without an ApplicationMaster
+    assert (found.node_mib - found.am_mib) // rounded == slots  # and beside one
+
+
+def test_a_worker_offers_no_more_than_its_testbed_says():
+    assert Memory(node_mib=1152, task_mib=256).with_slots(20).node_mib == 1152
+
+
+@pytest.mark.parametrize(
+    ("paper", "expected"),
+    [
+        ("emulex-2012", {None}),
+        ("mellanox-mapr", {1}),
+        ("chelsio-iwarp", {2}),  # four maps on two workers
+        ("qubole-2015", {1}),
+        ("xyratex-lustre-2011", {1, 3}),  # eight tasks on eight workers, and on three
+    ],
+)
+def test_the_slots_of_each_paper(tmp_path, paper, expected):
+    testbed = config.load_testbed("emulated")
+    loaded = load_paper(config.paper_path(paper), config.fabric_names(testbed))
+    rows = [row for row in design.make_design(loaded, testbed, "quick", 1) if row["block"] == "quick-1"]
+    block = Block(loaded, testbed, "quick-1", rows, tmp_path)
+    groups = block._clusters([block._run(row) for row in rows])
+    assert {json.loads(key)[-1] for key in groups} == expected
