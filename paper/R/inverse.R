@@ -111,7 +111,7 @@ inverse_points <- function(experiment, metric, where = list(), claims = NULL) {
   table
 }
 
-inverse_marks <- function(points, runs, medians) {
+inverse_marks <- function(points, runs, medians, published = NULL) {
   if (nrow(points) == 0) {
     return(NULL)
   }
@@ -129,7 +129,7 @@ inverse_marks <- function(points, runs, medians) {
     geom_point(data = reached, aes(from_rate * link_ratio, wanted), inherit.aes = FALSE, shape = 8, size = 3,
                colour = colour, stroke = 0.9),
     ggrepel::geom_label_repel(
-      data = rbind(label_places(points, runs, medians), obstacles(runs, medians)),
+      data = rbind(label_places(points, runs, medians), obstacles(runs, medians, published)),
       aes(x, wanted, label = label, hjust = hjust), inherit.aes = FALSE,
       size = 3.2, colour = colour, fill = scales::alpha("white", 0.8), label.size = 0, label.padding = 0.1,
       family = base_font, direction = "y", seed = 1, max.time = 5, max.overlaps = Inf, min.segment.length = Inf,
@@ -150,9 +150,9 @@ covered_by <- function(runs, medians) {
 }
 
 # What labels keep off: as labels without text.
-obstacles <- function(runs, medians) {
+obstacles <- function(runs, medians, published = NULL) {
   covered <- covered_by(runs, medians)
-  data.frame(x = exp(covered$x), wanted = covered$y, label = "", hjust = 0.5)
+  data.frame(x = c(exp(covered$x), published$rate), wanted = c(covered$y, published$published), label = "", hjust = 0.5)
 }
 
 # A claim's label stands at that end of the rates where runs and curve leave it more room.

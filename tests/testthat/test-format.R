@@ -14,7 +14,7 @@ test_that("numbers keep three digits and an interval only where there is one", {
 })
 
 test_that("differences have a sign, but nothing has no minus", {
-  expect_equal(signed_percent(c(-31.818, 5, -0.02), 1), c("-31.8\u00a0%", "+5.0\u00a0%", "+0.0\u00a0%"))
+  expect_equal(signed_percent(c(-31.818, 5, -0.02), 1), c("\u221231.8\u00a0%", "+5.0\u00a0%", "+0.0\u00a0%"))
   expect_equal(signed_percent(c(9.716, NA)), c("+9.72\u00a0%", "\u2013"))
 })
 
