@@ -111,6 +111,7 @@ figure_curve <- function(experiment, metric, title, where = list(), series = NUL
   }
   claims <- if (is.character(inverse)) inverse else NULL
   points <- if (isFALSE(inverse)) data.frame() else inverse_points(experiment, metric, where, claims)
+  last <- last_rate(points, c(runs$rate, modelled$rate))
   grouped <- if (is.null(series)) NULL else runs$level
   plot <- ggplot(runs, aes(rate, shown))
   limits <- if (bounds) curve_bounds(medians) else data.frame()
@@ -123,12 +124,12 @@ figure_curve <- function(experiment, metric, title, where = list(), series = NUL
                              linewidth = 0.8)
   }
   plot <- if (is.null(grouped)) {
-    plot + inverse_marks(points, runs, medians, published) +
+    plot + inverse_marks(points, last) +
       geom_line(data = medians, aes(linetype = "median of runs"), colour = okabe_ito[["blue"]], linewidth = 0.8) +
       geom_point(size = 1.9, alpha = 0.6, colour = okabe_ito[["blue"]]) +
       curve_intervals(medians)
   } else {
-    plot + inverse_marks(points, runs, medians, published) +
+    plot + inverse_marks(points, last) +
       geom_line(data = medians, aes(colour = level, linetype = "median of runs"), linewidth = 0.8) +
       geom_point(aes(colour = level, shape = level), size = 1.9, alpha = 0.65) +
       curve_intervals(medians, aes(ymin = shown_low, ymax = shown_high, colour = level)) +
@@ -138,7 +139,8 @@ figure_curve <- function(experiment, metric, title, where = list(), series = NUL
   if (!is.null(published)) plot <- plot + geom_published(published, aes(rate, published))
   plot +
     curve_lines(nrow(medians) > 0, nrow(limits) > 0, unique(modelled$told), is.null(grouped)) +
-    scale_x_log10("link rate, Gbit/s (full scale)", breaks = rate_breaks, labels = function(x) trimmed(x)) +
+    scale_x_log10("link rate, Gbit/s (full scale)", breaks = rate_breaks, labels = function(x) trimmed(x),
+                  expand = expansion(c(0.05, label_room(points)))) +
     measured_axis(runs, name) +
     labs(title = title, subtitle = figure_note(experiment, if (nrow(points) > 0) {
       "star: link rate that a claim would need; yellow: link rates that its hardware gives"

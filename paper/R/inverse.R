@@ -105,13 +105,13 @@ inverse_points <- function(experiment, metric, where = list(), claims = NULL) {
   key <- paste(signif(table$wanted, 4), table$plausible_low, table$plausible_high)
   table$label <- vapply(key, function(x) paste(table$claim[key == x], collapse = ", "), character(1))
   table <- table[!duplicated(key), ]
-  none <- ifelse(is.na(table$largest_effect), "asked for", "no link rate measured")
+  none <- ifelse(is.na(table$largest_effect), "asked for", "no link rate")
   table$label <- ifelse(is.na(table$link_ratio), paste0(table$label, ": ", none),
                         paste0(table$label, ": ", trimmed(table$from_rate * table$link_ratio), " Gbit/s"))
   table
 }
 
-inverse_marks <- function(points, runs, medians, published = NULL) {
+inverse_marks <- function(points, last) {
   if (nrow(points) == 0) {
     return(NULL)
   }
@@ -129,39 +129,19 @@ inverse_marks <- function(points, runs, medians, published = NULL) {
     geom_point(data = reached, aes(from_rate * link_ratio, wanted), inherit.aes = FALSE, shape = 8, size = 3,
                colour = colour, stroke = 0.9),
     ggrepel::geom_label_repel(
-      data = rbind(label_places(points, runs, medians), obstacles(runs, medians, published)),
-      aes(x, wanted, label = label, hjust = hjust), inherit.aes = FALSE,
-      size = 3.2, colour = colour, fill = scales::alpha("white", 0.8), label.size = 0, label.padding = 0.1,
-      family = base_font, direction = "y", seed = 1, max.time = 5, max.overlaps = Inf, min.segment.length = Inf,
-      nudge_y = 0.035 * max(runs$shown), box.padding = 0.05
+      data = points, aes(last, wanted, label = label), inherit.aes = FALSE, hjust = 0, nudge_x = 0.03,
+      direction = "y", seed = 1, max.time = 5, max.overlaps = Inf, min.segment.length = Inf, size = 3.2,
+      colour = colour, fill = scales::alpha("white", 0.8), label.size = 0, label.padding = 0.1, family = base_font,
+      box.padding = 0.05
     )
   )
 }
 
-# Where runs and curve are: x is the logarithm of the link rate.
-covered_by <- function(runs, medians) {
-  covered <- data.frame(x = log(runs$rate), y = runs$shown)
-  if (nrow(medians) > 1 && anyDuplicated(medians$rate) == 0) {
-    rates <- seq(min(covered$x), max(covered$x), length.out = 40)
-    curve <- stats::approx(log(medians$rate), medians$shown, rates, rule = 2)$y
-    covered <- rbind(covered, data.frame(x = rates, y = curve))
-  }
-  covered
+# The fastest link that a figure shows something at, and the room beyond it, as a share of the axis, in which the labels
+# of claims keep off everything else.
+last_rate <- function(points, rates) {
+  shown <- unlist(points[intersect(c("link_ratio", "link_ratio_high", "plausible_high"), names(points))])
+  max(rates, points$from_rate * shown, na.rm = TRUE)
 }
 
-# What labels keep off: as labels without text.
-obstacles <- function(runs, medians, published = NULL) {
-  covered <- covered_by(runs, medians)
-  data.frame(x = c(exp(covered$x), published$rate), wanted = c(covered$y, published$published), label = "", hjust = 0.5)
-}
-
-# A claim's label stands at that end of the rates where runs and curve leave it more room.
-label_places <- function(points, runs, medians) {
-  covered <- covered_by(runs, medians)
-  third <- diff(range(covered$x)) / 3
-  left <- covered$y[covered$x <= min(covered$x) + third]
-  right <- covered$y[covered$x >= max(covered$x) - third]
-  at_right <- vapply(points$wanted, function(wanted) min(abs(right - wanted)) > min(abs(left - wanted)), logical(1))
-  data.frame(x = ifelse(at_right, max(runs$rate), min(runs$rate)), wanted = points$wanted, label = points$label,
-             hjust = as.numeric(at_right))
-}
+label_room <- function(points) if (nrow(points) == 0) 0.05 else 0.05 + 0.011 * max(nchar(points$label))

@@ -35,6 +35,9 @@ validity_counts <- function() {
 invalid_attempts <- function() {
   attempts <- attempt_table()
   bad <- attempts[!attempts$valid, ]
+  if (nrow(bad) == 0) {
+    return(data.frame(Run = "none", Attempt = "\u2013", Why = "\u2013", "In the end" = "\u2013", check.names = FALSE))
+  }
   runs <- run_table()
   repaired <- runs$valid[match(bad$run_id, runs$run_id)]
   data.frame(

@@ -1,22 +1,25 @@
 root <- normalizePath(file.path("..", ".."))
+library(ggplot2)
 for (file in c("theme.R", "inverse.R")) source(file.path(root, "paper", "R", file))
 
-points <- data.frame(wanted = c(45, 12, 25), label = c("A", "B", "C"))
-runs <- data.frame(rate = c(1, 1, 10, 100), shown = c(40, 44, 20, 10))
-medians <- data.frame(rate = c(1, 10, 100), shown = c(42, 20, 10))
+runs <- data.frame(rate = c(1, 10, 100), shown = c(40, 20, 10))
+points <- data.frame(
+  wanted = c(35, 34), label = c("A-C01: 1.5 Gbit/s", "A-C02, A-C03: no link rate"), from_rate = 1, link_ratio = c(1.5, NA),
+  link_ratio_low = c(1.2, NA), link_ratio_high = c(2, NA), plausible_low = NA, plausible_high = NA
+)
 
-test_that("a label stands at the end of the rates where runs and curve are farther from it", {
-  found <- label_places(points, runs, medians)
-  expect_equal(found$label, points$label)
-  expect_equal(found$wanted, points$wanted)
-  expect_equal(found$x, c(100, 1, 100))
-  expect_equal(found$hjust, c(1, 0, 1))
+test_that("the last rate is that of the fastest link, of what a claim needs or of what its hardware gives", {
+  expect_equal(last_rate(data.frame(), c(1, 40)), 40)
+  expect_equal(last_rate(points, c(1, 1.5)), 2)
+  expect_equal(last_rate(transform(points, plausible_high = c(4.6, NA)), c(1, 1.5)), 4.6)
 })
 
-test_that("the curve between the runs counts, unless there are several", {
-  ends <- data.frame(rate = c(1, 10), shown = c(40, 20))
-  curve <- data.frame(rate = c(1, 1.5, 10), shown = c(40, 25, 20))
-  wanted <- data.frame(wanted = 26, label = "D")
-  expect_equal(label_places(wanted, ends, curve)$x, 10)
-  expect_equal(label_places(wanted, ends, rbind(curve, curve))$x, 1)
+test_that("labels of claims stand beyond the fastest link, with room for the longest", {
+  expect_equal(label_room(points[0, ]), 0.05)
+  expect_equal(label_room(points), 0.05 + 0.011 * 26)
+  plot <- ggplot(runs, aes(rate, shown)) + inverse_marks(points, last_rate(points, runs$rate)) + scale_x_log10()
+  labels <- Filter(function(layer) inherits(layer$geom, "GeomLabelRepel"), plot$layers)[[1]]
+  data <- layer_data(plot, which(vapply(plot$layers, identical, logical(1), labels)))
+  expect_equal(data$x, c(2.03, 2.03)) # right of log10 of 100
+  expect_equal(data$hjust, c(0, 0))
 })
