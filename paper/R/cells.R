@@ -140,8 +140,8 @@ measured_axis <- function(table, name = NULL, zero = TRUE, ...) {
   scaled <- length(factor) == 1 && abs(factor - 1) > 1e-6
   if (is.null(name)) name <- if (unit %in% c("", "1")) "" else unit
   if (!scaled) {
-    # Of several scales there is no second axis.
-    if (any(abs(factor - 1) > 1e-3)) name <- paste0(name, ", full-scale equivalent")
+    # Of several scales there is no second axis. Beside values as measured the panels say which is which.
+    if (length(factor) > 0 && all(abs(factor - 1) > 1e-3)) name <- paste0(name, ", full-scale equivalent")
     return(scale_y_continuous(name, limits = limits, expand = expansion(c(0, 0.08)), ...))
   }
   scale_y_continuous(

@@ -65,7 +65,7 @@ verdict_table <- function(paper = paper_id()) {
     Expected = expected_text(table),
     Route = route_text(table),
     Reason = reason_text(table)
-  ), widths = c(23, 15, 14, 13, 11, 24))
+  ), widths = c(22, 17, 14, 13, 11, 23))
 }
 
 # Second readings of a claim: another definition of the metric, or another route, judged by the same rule.
@@ -82,7 +82,7 @@ readings_table <- function(paper = paper_id()) {
   md_table(data.frame(
     Claim = table$claim, Reading = safe(gsub("_", " ", table$reading)), Verdict = badge(table$verdict),
     Estimate = estimate_text(table), Route = route_text(table), Reason = safe(with_minus(table$reason))
-  ), widths = c(8, 21, 15, 15, 11, 30))
+  ), widths = c(8, 21, 17, 14, 11, 29))
 }
 
 verdict_sentence <- function(paper = paper_id()) {

@@ -289,12 +289,17 @@ def audit(paper: Paper) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=AUDIT_COLUMNS)
 
 
+def _short(value: float) -> str:
+    """An argument for the eye: `4`, `0.0627348`."""
+    return text(value) if float(value).is_integer() else f"{value:.6g}"
+
+
 def _checked(paper: Paper, check: Mapping[str, Any], models: dict[str, float]) -> dict[str, Any]:
     row: dict[str, Any] = {"unit": check["unit"], "note": check["note"]}
     if "model" in check:
         arguments = {name: paper.evaluate(value) for name, value in check.get("arguments", {}).items()}
         value = models[f"model_{len(models) + 1}"] = float(MODELS[check["model"]](**arguments))
-        listed = ", ".join(f"{n}={text(v)}" for n, v in arguments.items())
+        listed = ", ".join(f"{n}={_short(v)}" for n, v in arguments.items())
         row |= {"expression": f"{check['model']}({listed})", "recomputed": value}
     elif "expression" in check:
         value = paper.evaluate(check["expression"], models)
