@@ -3,8 +3,9 @@
     .venv/bin/python bench/kill.py [--times 20] [--effort smoke] [--seed 1]
 
 Starts `make papers` in a copy of the committed tree, kills it at a random moment with a random signal (make itself,
-Snakemake, the measuring command, or all of them at once), looks for what is left, and starts again. Ends with status 1
-when a process or a temporary folder was left, or a finished run was lost or made again.
+Snakemake, the measuring command, or all of them at once), looks for what is left, and starts again. Every second time
+the moment comes after a run has been finished, so that there is something to lose. Ends with status 1 when a process or
+a temporary folder was left, or a finished run was lost or made again.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from whitewire.config import HOME
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 VICTIMS = ("make", "snakemake", "measure", "group")
-LONGEST = 60.0
+LONGEST, AFTER_A_RUN = 60.0, 10.0
+"""Seconds from the start, or from the end of a run, within which the moment lies."""
 
 
 def clone(target: Path) -> None:
@@ -77,6 +79,18 @@ def finished(tree: Path) -> dict[str, int]:
     return {path.parent.name: path.stat().st_mtime_ns for path in tree.glob("results/*/*/raw/*/runs/*/run.json")}
 
 
+def ends_within(make: subprocess.Popen, seconds: float, tree: Path, runs: int) -> bool:
+    """Whether make ends by itself before `seconds` have passed since more than `runs` runs were finished."""
+    until = None
+    while make.poll() is None:
+        if until is None and len(finished(tree)) > runs:
+            until = time.monotonic() + seconds
+        if until is not None and time.monotonic() >= until:
+            return False
+        time.sleep(0.05)
+    return True
+
+
 def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--times", type=int, default=20)
@@ -103,11 +117,9 @@ def main() -> int:
             # make or Snakemake alone takes SIGINT as a wish to end after the job under way, and does so: nothing to
             # test. A terminal sends it to the whole group.
             number = chance.choice(SIGNALS[1:] if victim in ("make", "snakemake") else SIGNALS)
-            try:
-                make.wait(timeout=chance.uniform(1, LONGEST))
-                inside = []
-            except subprocess.TimeoutExpired:
-                inside = kill(make, victim, number)
+            after_a_run = turn % 2 == 0
+            seconds, runs = chance.uniform(0, AFTER_A_RUN if after_a_run else LONGEST), len(kept) if after_a_run else -1
+            inside = [] if ends_within(make, seconds, tree, runs) else kill(make, victim, number)
             begin = time.monotonic()
             while any(alive(process) for process in inside) and time.monotonic() - begin < 15:
                 time.sleep(0.02)
