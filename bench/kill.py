@@ -119,7 +119,12 @@ def main() -> int:
             number = chance.choice(SIGNALS[1:] if victim in ("make", "snakemake") else SIGNALS)
             after_a_run = turn % 2 == 0
             seconds, runs = chance.uniform(0, AFTER_A_RUN if after_a_run else LONGEST), len(kept) if after_a_run else -1
-            inside = [] if ends_within(make, seconds, tree, runs) else kill(make, victim, number)
+            try:
+                inside = [] if ends_within(make, seconds, tree, runs) else kill(make, victim, number)
+            except KeyboardInterrupt:
+                os.killpg(make.pid, signal.SIGKILL)
+                make.wait()
+                raise
             begin = time.monotonic()
             while any(alive(process) for process in inside) and time.monotonic() - begin < 15:
                 time.sleep(0.02)
