@@ -137,17 +137,12 @@ measured_axis <- function(table, name = NULL, zero = TRUE, ...) {
   limits <- if (zero) c(0, NA) else NULL
   factor <- unique(signif(table$shown / table$value, 4))
   factor <- factor[is.finite(factor)]
-  scaled <- length(factor) == 1 && abs(factor - 1) > 1e-6
+  # Where some values are as measured, the panels say which.
+  scaled <- length(factor) > 0 && all(abs(factor - 1) > 1e-6)
   if (is.null(name)) name <- if (unit %in% c("", "1")) "" else unit
-  if (!scaled) {
-    # Of several scales there is no second axis. Beside values as measured the panels say which is which.
-    if (length(factor) > 0 && all(abs(factor - 1) > 1e-3)) name <- paste0(name, ", full-scale equivalent")
-    return(scale_y_continuous(name, limits = limits, expand = expansion(c(0, 0.08)), ...))
-  }
-  scale_y_continuous(
-    paste0(name, ", full-scale equivalent"), limits = limits, expand = expansion(c(0, 0.08)),
-    sec.axis = sec_axis(~ . / factor, name = paste(unit, "as measured")), ...
-  )
+  if (scaled) name <- paste0(name, ", full-scale equivalent")
+  second <- if (scaled && length(factor) == 1) sec_axis(~ . / factor, name = paste(unit, "as measured")) else waiver()
+  scale_y_continuous(name, limits = limits, expand = expansion(c(0, 0.08)), sec.axis = second, ...)
 }
 
 # The height of a figure: that asked for where there are runs, a strip for the line that says there are none.

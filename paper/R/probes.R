@@ -47,6 +47,8 @@ fabric_palette <- function(fabrics) {
   stats::setNames(found, fabrics)
 }
 
+span <- function(x, words = trimmed) if (length(x) == 0) "\u2013" else paste(words(min(x)), "to", words(max(x)))
+
 link_table <- function() {
   probes <- read_link_probes()
   if (nrow(probes) == 0) {
@@ -60,13 +62,12 @@ link_table <- function() {
     goodput <- of[of$metric == "goodput", ]
     retransmits <- of$value[of$metric == "retransmits" & !is.na(of$value)]
     rtt <- of$value[of$metric == "rtt" & !is.na(of$value)]
-    span <- function(x, f = trimmed) if (length(x) == 0) "\u2013" else paste(f(min(x)), "to", f(max(x)))
     data.frame(
       Network = fabric_name(groups$fabric[[i]]), Streams = trimmed(groups$streams[[i]]),
       Probes = as.character(nrow(goodput)),
       Goodput = paste(trimmed(stats::median(goodput$value)), "Mbit/s"),
       Expected = paste(trimmed(stats::median(goodput$expected)), "Mbit/s"),
-      Error = span(goodput$error[!is.na(goodput$error)], function(x) percent(x)),
+      Error = span(goodput$error[!is.na(goodput$error)], percent),
       Retransmits = if (length(retransmits) == 0) "\u2013" else paste0(trimmed(sum(retransmits)), " in all"),
       RTT = paste(span(rtt), "\u00b5s")
     )
@@ -76,9 +77,6 @@ link_table <- function() {
 
 figure_drives <- function(title, limit = 0.05) {
   drives <- read_drive_probes()
-  if (nrow(drives) == 0) {
-    return(figure_without_data())
-  }
   drives$what <- paste0(drives$operation, ", ", drives$mode)
   expected <- unique(drives[!is.na(drives$expected), c("what", "expected")])
   plot <- ggplot(drives, aes(what, value))
@@ -103,12 +101,11 @@ drive_table <- function() {
   groups <- unique(drives[do.call(order, drives[keys]), keys])
   rows <- lapply(seq_len(nrow(groups)), function(i) {
     of <- merge(drives, groups[i, ])
-    error <- of$error[!is.na(of$error)]
     data.frame(
       Operation = groups$operation[[i]], Mode = groups$mode[[i]], Probes = as.character(nrow(of)),
       Measured = paste(trimmed(stats::median(of$value)), groups$unit[[i]]),
       Expected = paste(trimmed(groups$expected[[i]]), groups$unit[[i]]),
-      Error = if (length(error) == 0) "\u2013" else paste(percent(min(error)), "to", percent(max(error)))
+      Error = span(of$error[!is.na(of$error)], percent)
     )
   })
   do.call(rbind, rows)

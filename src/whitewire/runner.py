@@ -139,7 +139,7 @@ class Block:
             roles = self.paper.roles(run.row["experiment"], run.levels)
             # Where a fabric has addresses of its own, the services of one are not those of another.
             place = run.parameters["fabric"] if self.config["kind"] != "emulated" else ""
-            key = [roles, run.scale.k, dict(sorted(drive.items())), place, _slots(run, roles["datanode"])]
+            key = [roles, run.scale.k, dict(sorted(drive.items())), place, _slots(run, roles)]
             found.setdefault(json.dumps(key), []).append(run)
         return found
 
@@ -399,15 +399,16 @@ class Block:
         return why, failed
 
 
-def _slots(run: Run, workers: int) -> int | None:
-    """Tasks that a worker may run at once: its even share of the job's. None where a job sets their number itself.
+def _slots(run: Run, roles: Mapping[str, int]) -> int | None:
+    """Tasks that a worker may run at once: its even share of the job's. None for puts, and jobs that set their number.
 
     The papers' jobs had hundreds of tasks a node, which spread evenly by their number. The few that stand for them here
     do not: a worker with two of five maps takes twice as long as the others, and all wait for it.
     """
     if run.row["workload"] not in jobs.WORKLOADS:
         return None
-    return math.ceil(max(run.parameters.get("maps", 1), run.parameters.get("reduces", 1)) / workers)
+    tasks = max(run.parameters.get("maps", 1), run.parameters.get("reduces", 1))
+    return math.ceil(tasks / max(1, roles.get("datanode", 0)))
 
 
 def _floored(run: Run, stack: Stack) -> bool:

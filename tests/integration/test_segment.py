@@ -60,8 +60,10 @@ def evenness(samples, fabric):
     size = fabric.rate * 1e6 / 8 * SECONDS
     first = samples[0].links
     sent = [[sample.links[name]["egress"] - first[name]["egress"] for name, _ in PAIRS] for sample in samples]
-    begin, *_, end = [line for line in sent if min(line) > 0.05 * size and max(line) < 0.95 * size]
-    parts = [after - before for before, after in zip(begin, end, strict=True)]
+    shared = [line for line in sent if min(line) > 0.05 * size and max(line) < 0.95 * size]
+    if len(shared) < 2:  # one had ended before another began
+        return 0.0
+    parts = [after - before for before, after in zip(shared[0], shared[-1], strict=True)]
     return min(parts) / max(parts)
 
 
