@@ -101,7 +101,7 @@ def _exercise_jobs(client: Resident, jobs: yarn.Yarn) -> None:
 
 LISTED = {
     "namenode": ("namenode", "resourcemanager", "historyserver"),
-    "datanode": ("datanode", "nodemanager", "am", "map", "reduce"),
+    "datanode": ("datanode", "nodemanager", "am", "task"),
     "client": ("client",),
 }
 """Which lists of loaded classes the hosts of each role hold, together."""

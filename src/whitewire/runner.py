@@ -53,7 +53,7 @@ FLOOR_RUNS, SMOKE_ATTEMPTS = 2, 2
 WARM_UP_GIB = 1.0
 """Memory touched before the first run: about what one run's replicas take."""
 WARM_UP_ROUNDS, WARM_UP_RUNS = 5, 2
-"""Rounds of many small puts, then runs of the block's largest cell, none of them kept."""
+"""Rounds of many small puts, then runs of the block's largest cell; likewise jobs on almost no data. None is kept."""
 PROBE_SECONDS_SMOKE = 0.3
 
 
@@ -295,9 +295,18 @@ class Block:
 
     def _warm_up(self, stack: Stack, runs: Sequence[Run]) -> None:
         """Runs that are not kept: JVMs compile, files and memory get warm, so that the order of runs doesn't matter."""
-        puts = [run for run in runs if run.row["workload"] in execution.WORKLOADS]
+        try:
+            stack.testbed.fabric(stack.testbed.fastest())
+            self._warm_up_puts(stack, [run for run in runs if run.row["workload"] in execution.WORKLOADS])
+            floored = [run for run in runs if _floored(run, stack)]
+            for run in floored[:1] * WARM_UP_RUNS if stack.reuses_jvms else []:
+                _tiny(stack, run)
+        except FAILURES as failure:
+            raise UserError(f"warm-up: {_line(failure)}; logs: {stack.logs}") from None
+
+    def _warm_up_puts(self, stack: Stack, puts: Sequence[Run]) -> None:
         if not puts:
-            return  # every task of a job is a new JVM; _floors() warms the daemons
+            return
         puts = [run for run in puts if run.row["workload"] == "hdfs_put"] or puts
 
         def load(run: Run) -> tuple[int, float]:
@@ -305,14 +314,10 @@ class Block:
             return run.parameters["clients"] * run.parameters["puts_per_client"], rate
 
         largest = max(puts, key=load)
-        try:
-            stack.testbed.fabric(stack.testbed.fastest())
-            for _ in range(WARM_UP_ROUNDS):
-                warm_up(stack)
-            for _ in range(WARM_UP_RUNS):
-                execution.WORKLOADS[largest.row["workload"]](stack, largest)
-        except FAILURES as failure:
-            raise UserError(f"warm-up: {_line(failure)}; logs: {stack.logs}") from None
+        for _ in range(WARM_UP_ROUNDS):
+            warm_up(stack)
+        for _ in range(WARM_UP_RUNS):
+            execution.WORKLOADS[largest.row["workload"]](stack, largest)
 
     def _floors(self, stack: Stack, runs: Sequence[Run], progress: Progress) -> None:
         """What a job of each kind takes on almost no data, on the fastest fabric: starts of JVMs and the like.
@@ -320,16 +325,16 @@ class Block:
         It does not shrink with the data, so it is measured beside the runs and told apart from them.
         """
         kinds = {jobs.floor_key(run): run for run in runs if _floored(run, stack)}
-        fastest = stack.testbed.fastest()
-        for key, run in kinds.items():
+        for number, (key, run) in enumerate(kinds.items()):
             if key in stack.floors:
                 continue
             # TestDFSIO's tasks time themselves: its floor tells control traffic from data, for which one is enough.
             count = 1 if self.effort == "smoke" or run.row["workload"] == "testdfsio" else FLOOR_RUNS
             progress.say(f"the floor of {' '.join(map(str, key))}")
-            small = replace(jobs.tiny(run), parameters={**run.parameters, "fabric": fastest}, levels={})
             try:
-                found = [JOBS[run.row["workload"]](stack, small).record for _ in range(count)]
+                if number and stack.reuses_jvms:
+                    _tiny(stack, run)  # not counted: the JVMs have not run this kind yet, only the first
+                found = [_tiny(stack, run).record for _ in range(count)]
             except FAILURES as failure:
                 raise UserError(f"floor of {run.row['workload']}: {_line(failure)}; logs: {stack.logs}") from None
             stack.floors[key] = {
@@ -415,6 +420,12 @@ def _floored(run: Run, stack: Stack) -> bool:
     if run.row["workload"] == "hibench":
         return hibench_runs.floored(run, stack.hibench is not None)
     return run.row["workload"] in jobs.FLOORED
+
+
+def _tiny(stack: Stack, run: Run) -> Result:
+    """The run's jobs on almost no data, on the fastest fabric."""
+    parameters = {**run.parameters, "fabric": stack.testbed.fastest()}
+    return JOBS[run.row["workload"]](stack, replace(jobs.tiny(run), parameters=parameters, levels={}))
 
 
 def _workload(run: Run) -> Callable[[Stack, Run], Result]:

@@ -21,15 +21,21 @@ BLOCK = 1 << 20
 
 
 @contextmanager
-def small_stack(logs: Path, clients: int, settings: Mapping[str, object] | None = None) -> Iterator[Stack]:
-    """HDFS and YARN on three workers without modelled drives, at 1/100; `settings` beside the usual ones."""
+def small_stack(
+    logs: Path, clients: int, settings: Mapping[str, object] | None = None, slots: int | None = None
+) -> Iterator[Stack]:
+    """HDFS and YARN on three workers without modelled drives, at 1/100; `settings` beside the usual ones.
+
+    A worker runs `slots` tasks at once, or as many as its memory holds.
+    """
     description = copy.deepcopy(config.load_testbed("emulated"))
     description["memory"]["storage_gib"] = 2
     roles = {"namenode": 1, "datanode": 3, "client": clients}
     with EmulatedTestbed(description, roles, 100, software.binds()) as testbed:
         testbed.fabric("10gbe")
         installation = software.installation()
-        values = hdfs.settings(testbed, BLOCK, 3, 65536) | yarn.settings(testbed, installation.configuration)
+        values = hdfs.settings(testbed, BLOCK, 3, 65536)
+        values |= yarn.settings(testbed, installation.configuration, slots=slots)
         below = hdfs.Hdfs(testbed, installation, values | dict(settings or {}), Drive.none(), logs, software.IMAGE)
         stack = Stack(below, yarn.Yarn(testbed, installation, below, Drive.none(), logs))
         try:

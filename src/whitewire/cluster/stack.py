@@ -46,6 +46,11 @@ class Stack:
         return self.hdfs.clients
 
     @property
+    def reuses_jvms(self) -> bool:
+        """Whether tasks run in JVMs that stay from one task to the next, and get faster by that."""
+        return isinstance(self.yarn, Yarn) and self.yarn.reuses_jvms
+
+    @property
     def _services(self) -> list[Service]:
         found = (self.hdfs, self.yarn, self.mounted)
         return [service for service in dict.fromkeys(found) if service is not None]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from whitewire.cluster import history
+from whitewire.cluster import history, task_jvms
 from whitewire.cluster.hadoop import Installation, site_xml, whereabouts
 from whitewire.cluster.hdfs import PORT, Hdfs
 from whitewire.cluster.service import Service
@@ -99,6 +99,8 @@ def settings(testbed: Testbed, configuration: str, mount: str = "/tmp", slots: i
         "yarn.nodemanager.log-dirs": f"{master.scratch}/containers",
         "yarn.nodemanager.env-whitelist": ",".join(INHERITED),
         "yarn.nodemanager.sleep-delay-before-sigkill.ms": 50,
+        # Lists of each container's folder, made by five more processes.
+        "yarn.nodemanager.log-container-debug-info.enabled": False,
         # What a job needs is on every host's own class path; see args().
         "yarn.application.classpath": configuration,
         "mapreduce.application.classpath": configuration,
@@ -118,8 +120,8 @@ def settings(testbed: Testbed, configuration: str, mount: str = "/tmp", slots: i
         "mapreduce.map.memory.mb": memory.task_mib,
         "mapreduce.reduce.memory.mb": memory.task_mib,
         "yarn.app.mapreduce.am.command-opts": f"@{configuration}/am.args",
-        "mapreduce.map.java.opts": f"@{configuration}/map.args",
-        "mapreduce.reduce.java.opts": f"@{configuration}/reduce.args",
+        "mapreduce.map.java.opts": f"@{configuration}/{task_jvms.ARGUMENTS}",
+        "mapreduce.reduce.java.opts": f"@{configuration}/{task_jvms.ARGUMENTS}",
         "mapreduce.task.io.sort.mb": 16,
         # Short jobs: ask often, so that waiting for the next question is no part of the time.
         "yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms": 200,
@@ -141,6 +143,9 @@ class Yarn(Service):
         self.master = testbed.by_role("namenode")[0]
         self.workers = testbed.by_role("datanode")
         self.daemons: dict[str, Process] = {}
+        self.reuses_jvms = testbed.emulated and not installation.class_lists
+        """Whether tasks run in JVMs that stay (task_jvms.py): where all hosts share this machine's processors."""
+        self.java_home = installation.java_home or _java_home()
 
     # -- life ---------------------------------------------------------------------------------------------
 
@@ -153,6 +158,8 @@ class Yarn(Service):
         self._make_folders()
         for name, content in self._files().items():
             self.testbed.share(f"{self.installation.configuration}/{name}", content)
+        if self.reuses_jvms:
+            task_jvms.install(self.testbed, self.containers_home, f"{self.java_home}/bin/java")
         self._daemon(self.master, RESOURCE_MANAGER, "resourcemanager", 192, {})
         with ThreadPoolExecutor(max_workers=4) as pool:
             list(pool.map(self._start_worker, self.workers))
@@ -175,7 +182,7 @@ class Yarn(Service):
     def _files(self) -> dict[str, bytes]:
         found = {"capacity-scheduler.xml": site_xml(CAPACITY)}
         sizes = Memory.of(self.testbed)
-        for kind, heap in (("am", sizes.am_mib // 2), ("map", sizes.heap_mib), ("reduce", sizes.heap_mib)):
+        for kind, heap in (("am", sizes.am_mib // 2), ("task", sizes.heap_mib)):
             found[f"{kind}.args"] = "\n".join(self._args(kind, heap)).encode()
         return found
 
@@ -186,6 +193,8 @@ class Yarn(Service):
         folder, where the job's files are, comes last.
         """
         java, *options, _ = self.installation.argv("", heap, {}, kind=kind)
+        if self.reuses_jvms and kind == "task":
+            options = [*task_jvms.FLAGS, *options]
         options = [option for option in options if not option.startswith("-Dlog4j.configuration")]
         options[-1] += ":."
         return [*options, "-Djava.net.preferIPv4Stack=true"]
@@ -196,18 +205,24 @@ class Yarn(Service):
         environment = self.drive.environment(host.drive_root)
         self._daemon(host, NODE_MANAGER, "nodemanager", 160, {"whitewire.local": ",".join(folders)}, environment)
 
+    @property
+    def containers_home(self) -> str:
+        """Where containers find bin/java."""
+        return f"{self.installation.configuration}/task-jvms" if self.reuses_jvms else self.java_home
+
     def _daemon(self, host: Host, main: str, kind: str, heap: int, properties: Mapping[str, str],
                 environment: Mapping[str, str] | None = None, arguments: Sequence[str] = ()) -> None:  # fmt: skip
         name = kind if kind != "nodemanager" else f"nodemanager-{host.name}"
         argv = self.installation.argv(main, heap, {**properties, **whereabouts(host)}, arguments, kind)
-        home = self.installation.java_home or _java_home()
-        environment = {"JAVA_HOME": home, "HADOOP_HOME": host.scratch, **(environment or {})}
+        environment = {"JAVA_HOME": self.containers_home, "HADOOP_HOME": host.scratch, **(environment or {})}
         self.daemons[name] = host.start(argv, self.logs / f"{name}.log", environment, name)
 
     def stop(self) -> None:
         for daemon in self.daemons.values():
             daemon.kill()
         self.daemons = {}
+        if self.reuses_jvms:
+            task_jvms.stop(self.workers)
 
     def processes(self) -> dict[str, Process]:
         return dict(self.daemons)
