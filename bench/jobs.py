@@ -1,0 +1,81 @@
+"""What does it take to start a job's tasks, in JVMs that stay on their worker and in new ones?
+
+    .venv/bin/python bench/jobs.py [--replicates 5]
+
+Three workers of the emulated testbed sort almost nothing with three maps and three reduces, then write three small
+files with TestDFSIO; prints seconds and CPU seconds of a job after two that are not counted, and their ratio.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+from pathlib import Path
+
+from cluster import busy_seconds
+
+from whitewire import software
+from whitewire.cluster import hdfs, yarn
+from whitewire.cluster.hadoop import Resident
+from whitewire.config import load_testbed
+from whitewire.drives import Drive
+from whitewire.testbed.emulated import EmulatedTestbed
+from whitewire.workloads import terasort, testdfsio
+
+ROLES = {"namenode": 1, "datanode": 3, "client": 1}
+VIEWED = {"fs.defaultFS": yarn.VIEW}
+TASKS, UNCOUNTED = 3, 2
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--replicates", type=int, default=5)
+    replicates = arguments.parse_args().replicates
+    medians: dict[str, dict[bool, tuple[float, float]]] = {}
+    for stay in (True, False):
+        for name, found in _measure(stay, replicates).items():
+            seconds, cpu = zip(*found, strict=True)
+            middle, used = medians.setdefault(name, {})[stay] = statistics.median(seconds), statistics.median(cpu)
+            what = "JVMs that stay" if stay else "a new JVM a task"
+            span = f"{min(seconds):.1f} to {max(seconds):.1f}, n={len(found)}"
+            print(f"{name}, {what}: median {middle:.1f} s ({span}), {used:.1f} CPU s")
+    for name, median in medians.items():
+        ratios = (median[True][part] / median[False][part] for part in (0, 1))
+        print("{}: {:.2f} of the time, {:.2f} of the CPU time".format(name, *ratios))
+    return 0
+
+
+def _measure(stay: bool, replicates: int) -> dict[str, list[tuple[float, float]]]:
+    """Seconds and CPU seconds of each job, by kind."""
+    with (
+        EmulatedTestbed(load_testbed("emulated"), ROLES, 100, software.binds()) as testbed,
+        tempfile.TemporaryDirectory() as logs,
+    ):
+        testbed.fabric("10gbe")
+        installation, drive = software.installation(), Drive.none()
+        values = hdfs.settings(testbed, 1 << 20, 3, 65536) | yarn.settings(testbed, installation.configuration, slots=1)
+        with hdfs.Hdfs(testbed, installation, values, drive, Path(logs), software.IMAGE) as below:
+            jobs = yarn.Yarn(testbed, installation, below, drive, Path(logs))
+            jobs.reuses_jvms = stay
+            with jobs:
+                client = below.clients[0]
+                generate = terasort.generate(1000 * TASKS, "/in", maps=TASKS, settings=VIEWED)
+                client.run(terasort.GENERATE, generate).check("input")
+                found: dict[str, list[tuple[float, float]]] = {"TeraSort": [], "TestDFSIO write": []}
+                for number in range(UNCOUNTED + replicates):
+                    sort = terasort.sort("/in", f"/out-{number}", reduces=TASKS, settings=VIEWED)
+                    found["TeraSort"].append(_job(client, terasort.SORT, sort))
+                    write = testdfsio.write(TASKS, 65536, settings=VIEWED)
+                    found["TestDFSIO write"].append(_job(client, testdfsio.TOOL, write))
+    return {name: values[UNCOUNTED:] for name, values in found.items()}
+
+
+def _job(client: Resident, tool: str, arguments: list[str]) -> tuple[float, float]:
+    before = busy_seconds()
+    outcome = client.run(tool, arguments, timeout=120).check(tool)
+    return outcome.end - outcome.begin, busy_seconds() - before
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
