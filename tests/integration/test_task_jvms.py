@@ -101,6 +101,15 @@ def test_a_container_that_is_killed_takes_its_jvm_along(stack):
     generate(stack, "/after")
 
 
+def test_a_jvm_that_died_while_it_waited_is_passed_over(stack):
+    generate(stack, "/alive")
+    before = jvms(stack)
+    host = stack.testbed.by_role("datanode")[0]
+    assert host.run(["sh", "-c", 'kill -KILL "$@"', "sh", *map(str, before)]).status == 0
+    generate(stack, "/dead")
+    assert jvms(stack) and not jvms(stack) & before
+
+
 def test_none_is_left_when_yarn_stops(stack):
     assert jvms(stack)
     stack.yarn.stop()

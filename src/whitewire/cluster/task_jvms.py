@@ -18,6 +18,8 @@ ARGUMENTS = "task.args"
 """Argument file by which a task's container is known; all others start Java itself."""
 POOL = "/tmp/task-jvms"
 MAIN, MASTER = "whitewire.TaskJvm", "org.apache.hadoop.mapreduce.v2.app.MRAppMaster"
+PATIENCE = 60
+"""Seconds until a new JVM must be there."""
 FLAGS = ["--add-opens=java.base/java.util=ALL-UNNAMED", "--add-opens=java.base/java.io=ALL-UNNAMED"]
 """So that a task's environment and folder can be set."""
 
@@ -35,21 +37,27 @@ for word in "$@"; do
 done
 if [ -z "$task" ]; then exec "$java" "$@"; fi
 mkdir -p "$pool/free"
-port=
+connected=
 for found in "$pool"/free/*; do
-    # The removal is what decides between two that want the same.
-    if rm "$found" 2>"/dev/null"; then
-        port=${{found##*/}}
+    # The removal is what decides between two that want the same; one that has died meanwhile does not answer.
+    if rm "$found" 2>"/dev/null" && exec 3<>"/dev/tcp/127.0.0.1/${{found##*/}}"; then
+        connected=yes
         break
     fi
 done
-if [ -z "$port" ]; then
-    mkfifo "$pool/$$.port"
-    command=("$java" "${{options[@]}}" "$main" "$pool/free" "$pool/$$.port")
-    (cd / && exec setsid "${{command[@]}}") <"/dev/null" >"$pool/$$.log" 2>&1 &
-    read -r port <"$pool/$$.port"
+if [ -z "$connected" ]; then
+    ready=$pool/$$.port
+    mkfifo "$ready"
+    exec 6<>"$ready"
+    command=("$java" "${{options[@]}}" "$main" "$pool/free" "$ready")
+    (cd / && exec setsid "${{command[@]}}") <"/dev/null" >"$pool/$$.log" 2>&1 6>&- &
+    # One that does not come up makes the task fail.
+    read -r -t {patience} port <&6
+    exec 6>&-
+    rm "$ready"
+    exec 3<>"/dev/tcp/127.0.0.1/$port"
 fi
-exec 3<>"/dev/tcp/127.0.0.1/$port" 4>&1 5>&2
+exec 4>&1 5>&2
 printf '%s\\0' "$$" "$PWD" "${{#said[@]}}" "${{said[@]}}" >&3
 env -0 >&3
 printf '\\0' >&3
@@ -68,7 +76,7 @@ done
 
 def install(testbed: Testbed, home: str, java: str) -> None:
     """Put bin/java below `home`, a folder that all hosts see; `java` is the real one."""
-    words = {"java": java, "pool": POOL, "main": MAIN, "arguments": ARGUMENTS}
+    words = {"java": java, "pool": POOL, "main": MAIN, "arguments": ARGUMENTS, "patience": str(PATIENCE)}
     script = SCRIPT.format(**{name: shlex.quote(word) for name, word in words.items()})
     testbed.share(f"{home}/bin/java", script.encode())
     testbed.hosts[0].run(["chmod", "755", f"{home}/bin/java"]).check()
