@@ -327,15 +327,17 @@ class Block:
         It does not shrink with the data, so it is measured beside the runs and told apart from them.
         """
         kinds = {jobs.floor_key(run): run for run in runs if _floored(run, stack)}
-        for number, (key, run) in enumerate(kinds.items()):
+        warm = {key[:2] for key in list(kinds)[:1]}  # workload and kind of store, from _warm_up()
+        for key, run in kinds.items():
             if key in stack.floors:
                 continue
             # TestDFSIO's tasks time themselves: its floor tells control traffic from data, for which one is enough.
             count = 1 if self.effort == "smoke" or run.row["workload"] == "testdfsio" else FLOOR_RUNS
             progress.say(f"the floor of {' '.join(map(str, key))}")
             try:
-                if number and stack.reuses_jvms:
-                    _tiny(stack, run)  # not counted: the JVMs have not run this kind yet, only the first
+                if stack.reuses_jvms and key[:2] not in warm:
+                    _tiny(stack, run)  # not counted: the JVMs have not run this yet
+                    warm.add(key[:2])
                 found = [_tiny(stack, run).record for _ in range(count)]
             except FAILURES as failure:
                 raise UserError(f"floor of {run.row['workload']}: {_line(failure)}; logs: {stack.logs}") from None
