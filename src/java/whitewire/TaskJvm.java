@@ -24,6 +24,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.util.ShutdownHookManager;
@@ -66,7 +67,7 @@ public final class TaskJvm {
 
     private static int serve(Socket container) throws IOException, ReflectiveOperationException {
         InputStream asked = new BufferedInputStream(container.getInputStream());
-        final String process = word(asked);
+        String process = word(asked);
         String folder = word(asked);
         List<String> arguments = new ArrayList<>();
         for (int left = Integer.parseInt(word(asked)); left > 0; left--) {
@@ -78,7 +79,8 @@ public final class TaskJvm {
             environment.put(entry.substring(0, equals), entry.substring(equals + 1));
         }
         environment.put("JVM_PID", String.valueOf(ProcessHandle.current().pid()));
-        Thread guard = new Thread(() -> endWith(asked), "container " + process);
+        AtomicBoolean ended = new AtomicBoolean();
+        Thread guard = new Thread(() -> endWith(asked, ended), "container " + process);
         guard.setDaemon(true);
         guard.start();
         try (PrintStream output = stream(process, 4); PrintStream errors = stream(process, 5)) {
@@ -87,7 +89,7 @@ public final class TaskJvm {
             setEnvironment(environment);
             return run(folder, arguments);
         } finally {
-            ended = asked;
+            ended.set(true);
             System.setOut(OUTPUT);
             System.setErr(ERRORS);
             // A task's own would write to logs that are closed.
@@ -95,10 +97,8 @@ public final class TaskJvm {
         }
     }
 
-    /** The connection whose task has ended. */
-    private static volatile InputStream ended;
-
-    private static void endWith(InputStream asked) {
+    /** Ends this JVM when a container is gone whose task has not ended. */
+    private static void endWith(InputStream asked, AtomicBoolean ended) {
         try {
             while (asked.read() >= 0) {
                 // a container says nothing more
@@ -106,7 +106,7 @@ public final class TaskJvm {
         } catch (IOException gone) {
             // as good as its end
         }
-        if (ended != asked) {
+        if (!ended.get()) {
             Runtime.getRuntime().halt(143);
         }
     }
