@@ -31,7 +31,7 @@ def small_block(folder: Path, workloads: tuple[str, ...]) -> Block:
         sort = experiment["workload"] == "terasort"
         experiment["scale"] = {
             "k": 400,
-            "bytes": {"smoke": 12_000_000 if sort else 1_000_000},
+            "bytes": {"smoke": 12_000_000 if sort else 6_000_000},
             "splits": 3 if sort else 1,
         }
         experiment["parameters"] |= {"maps": 3, "output_replication": 1}
@@ -99,7 +99,7 @@ def test_the_floor_was_measured_beside_it(measured):
 def test_testdfsio_moved_whole_files_both_ways(measured):
     record, found = measured["testdfsio"]
     for job in record["jobs"]:
-        assert job["testdfsio"]["size"] == record["user_bytes"] == 3_000_000
+        assert job["testdfsio"]["size"] == record["user_bytes"] == 18_000_000
     assert {job["name"] for job in record["jobs"]} == {"write", "read"}
     assert found["metrics"]["write_throughput"][0] > 0
     for job in record["jobs"]:
