@@ -1,4 +1,4 @@
-"""What does it take to start a job's tasks, in JVMs that stay on their worker and in new ones?
+"""What does it take to start a job's containers, in JVMs that stay on their worker and in new ones?
 
     .venv/bin/python bench/jobs.py [--replicates 5]
 
@@ -37,7 +37,7 @@ def main() -> int:
         for name, found in _measure(stay, replicates).items():
             seconds, cpu = zip(*found, strict=True)
             middle, used = medians.setdefault(name, {})[stay] = statistics.median(seconds), statistics.median(cpu)
-            what = "JVMs that stay" if stay else "a new JVM a task"
+            what = "JVMs that stay" if stay else "a new JVM a container"
             span = f"{min(seconds):.1f} to {max(seconds):.1f}, n={len(found)}"
             print(f"{name}, {what}: median {middle:.1f} s ({span}), {used:.1f} CPU s")
     for name, median in medians.items():

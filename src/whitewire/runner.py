@@ -53,7 +53,7 @@ FLOOR_RUNS, SMOKE_ATTEMPTS = 2, 2
 WARM_UP_GIB = 1.0
 """Memory touched before the first run: about what one run's replicas take."""
 WARM_UP_ROUNDS, WARM_UP_RUNS = 5, 2
-"""Rounds of many small puts, then runs of the block's largest cell; likewise jobs on almost no data. None is kept."""
+"""Rounds of many small puts, then runs of the block's largest cell. None is kept."""
 PROBE_SECONDS_SMOKE = 0.3
 
 
@@ -169,7 +169,7 @@ class Block:
             try:
                 self._start(stack)
                 times = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in stack.start_seconds.items())
-                progress.say(f"ready: {times}")
+                progress.say(f"ready: {times}; warming up")
                 self._record_environment(testbed, stack)
                 self._warm_up(stack, runs)
                 self._floors(stack, runs, progress)
@@ -298,11 +298,8 @@ class Block:
         try:
             stack.testbed.fabric(stack.testbed.fastest())
             self._warm_up_puts(stack, [run for run in runs if run.row["workload"] in execution.WORKLOADS])
-            first = next((run for run in runs if _floored(run, stack)), None)
-            if first and stack.reuses_jvms:
-                # A run of TestDFSIO is two jobs.
-                for _ in range(1 if first.row["workload"] == "testdfsio" else WARM_UP_RUNS):
-                    _tiny(stack, first)
+            if stack.reuses_jvms:
+                self._warm_up_jobs(stack, [run for run in runs if _floored(run, stack)])
         except FAILURES as failure:
             raise UserError(f"warm-up: {_line(failure)}; logs: {stack.logs}") from None
 
@@ -321,13 +318,20 @@ class Block:
         for _ in range(WARM_UP_RUNS):
             execution.WORKLOADS[largest.row["workload"]](stack, largest)
 
+    @staticmethod
+    def _warm_up_jobs(stack: Stack, runs: Sequence[Run]) -> None:
+        kinds = list({jobs.floor_key(run)[:2]: run for run in runs}.values())  # by workload and kind of store
+        # JVMs get faster over their first three jobs; a run of TestDFSIO is two.
+        again = [run for run in kinds[:1] if run.row["workload"] != "testdfsio"]
+        for run in again + kinds:
+            _tiny(stack, run)
+
     def _floors(self, stack: Stack, runs: Sequence[Run], progress: Progress) -> None:
         """What a job of each kind takes on almost no data, on the fastest fabric: starts of JVMs and the like.
 
         It does not shrink with the data, so it is measured beside the runs and told apart from them.
         """
         kinds = {jobs.floor_key(run): run for run in runs if _floored(run, stack)}
-        warm = {key[:2] for key in list(kinds)[:1]}  # workload and kind of store, from _warm_up()
         for key, run in kinds.items():
             if key in stack.floors:
                 continue
@@ -335,9 +339,6 @@ class Block:
             count = 1 if self.effort == "smoke" or run.row["workload"] == "testdfsio" else FLOOR_RUNS
             progress.say(f"the floor of {' '.join(map(str, key))}")
             try:
-                if stack.reuses_jvms and key[:2] not in warm:
-                    _tiny(stack, run)  # not counted: the JVMs have not run this yet
-                    warm.add(key[:2])
                 found = [_tiny(stack, run).record for _ in range(count)]
             except FAILURES as failure:
                 raise UserError(f"floor of {run.row['workload']}: {_line(failure)}; logs: {stack.logs}") from None
@@ -368,7 +369,7 @@ class Block:
             if failed and waiting:
                 # A daemon or client that ended or hangs: nothing of the old cluster is trusted.
                 progress.say(f"starting HDFS again ({', '.join(stack.dead()) or 'the run did not end'})")
-                self._restart(stack, run)
+                self._restart(stack, [run, *waiting])
         return number
 
     @staticmethod
@@ -383,10 +384,10 @@ class Block:
             except FAILURES as failure:
                 raise UserError(f"the services do not start: {_line(failure)}; logs: {stack.logs}") from None
 
-    def _restart(self, stack: Stack, run: Run) -> None:
+    def _restart(self, stack: Stack, runs: Sequence[Run]) -> None:
         stack.stop()
         self._start(stack)
-        self._warm_up(stack, [run])
+        self._warm_up(stack, runs)
 
     def _attempt(self, stack: Stack, run: Run) -> tuple[str, bool]:
         """One attempt; returns why it is not valid (empty: it is) and whether it failed, rather than ran badly."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from whitewire.cluster import history, task_jvms
+from whitewire.cluster import container_jvms, history
 from whitewire.cluster.hadoop import Installation, site_xml, whereabouts
 from whitewire.cluster.hdfs import PORT, Hdfs
 from whitewire.cluster.service import Service
@@ -40,8 +40,10 @@ CAPACITY = {
 }
 
 
-STEP = 128
+STEP = 32
 """MiB in which YARN hands out memory."""
+MASTERS = 3
+"""ApplicationMasters that a worker has room for beside its tasks: one stays for five seconds when its job has ended."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +63,12 @@ class Memory:
     def with_slots(self, slots: int) -> Memory:
         """Room for `slots` tasks at once on a NodeManager, as Hadoop 1 had it, with the ApplicationMaster beside them.
 
-        It asks for half a task's memory here, so that a NodeManager without it has no room for one task more. What a
+        It asks for so little memory here that a NodeManager without any has no room for one task more. What a
         NodeManager offers by the testbed's own description stays the limit.
         """
-        task, master = (-(-mib // STEP) * STEP for mib in (self.task_mib, self.task_mib // 2))
-        return replace(self, node_mib=min(self.node_mib, slots * task + master), am_mib=master)
+        task = -(-self.task_mib // STEP) * STEP
+        master = task // (MASTERS + 1) // STEP * STEP
+        return replace(self, node_mib=min(self.node_mib, slots * task + MASTERS * master), am_mib=master)
 
 
 def settings(testbed: Testbed, configuration: str, mount: str = "/tmp", slots: int | None = None) -> dict[str, object]:
@@ -80,7 +83,10 @@ def settings(testbed: Testbed, configuration: str, mount: str = "/tmp", slots: i
     master = testbed.by_role("namenode")[0]
     below, memory = f"hdfs://{master.endpoint}:{PORT}", Memory.of(testbed)
     memory = memory.with_slots(slots) if slots else memory
-    return {
+    first = testbed.by_role("datanode")[0].endpoint
+    # Always on one worker of an emulated testbed, where they find the JVM of the last one.
+    place_of_masters = {"mapreduce.job.am.strict-locality": f"/default-rack/{first}"} if testbed.emulated else {}
+    return place_of_masters | {
         "yarn.resourcemanager.hostname": master.endpoint,
         "yarn.nodemanager.hostname": "${whitewire.endpoint}",
         "yarn.nodemanager.bind-host": "${whitewire.address}",
@@ -119,9 +125,9 @@ def settings(testbed: Testbed, configuration: str, mount: str = "/tmp", slots: i
         "yarn.app.mapreduce.am.resource.mb": memory.am_mib,
         "mapreduce.map.memory.mb": memory.task_mib,
         "mapreduce.reduce.memory.mb": memory.task_mib,
-        "yarn.app.mapreduce.am.command-opts": f"@{configuration}/am.args",
-        "mapreduce.map.java.opts": f"@{configuration}/{task_jvms.ARGUMENTS}",
-        "mapreduce.reduce.java.opts": f"@{configuration}/{task_jvms.ARGUMENTS}",
+        "yarn.app.mapreduce.am.command-opts": f"@{configuration}/{container_jvms.KINDS['am']}",
+        "mapreduce.map.java.opts": f"@{configuration}/{container_jvms.KINDS['task']}",
+        "mapreduce.reduce.java.opts": f"@{configuration}/{container_jvms.KINDS['task']}",
         "mapreduce.task.io.sort.mb": 16,
         # Short jobs: ask often, so that waiting for the next question is no part of the time.
         "yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms": 200,
@@ -144,7 +150,7 @@ class Yarn(Service):
         self.workers = testbed.by_role("datanode")
         self.daemons: dict[str, Process] = {}
         self.reuses_jvms = testbed.emulated and not installation.class_lists
-        """Whether tasks run in JVMs that stay (task_jvms.py): where all hosts share this machine's processors."""
+        """Whether containers run in JVMs that stay (container_jvms.py): where hosts share this machine's processors."""
         self.java_home = installation.java_home or _java_home()
 
     # -- life ---------------------------------------------------------------------------------------------
@@ -159,7 +165,7 @@ class Yarn(Service):
         for name, content in self._files().items():
             self.testbed.share(f"{self.installation.configuration}/{name}", content)
         if self.reuses_jvms:
-            task_jvms.install(self.testbed, self.containers_home, f"{self.java_home}/bin/java")
+            container_jvms.install(self.testbed, self.containers_home, f"{self.java_home}/bin/java")
         self._daemon(self.master, RESOURCE_MANAGER, "resourcemanager", 192, {})
         with ThreadPoolExecutor(max_workers=4) as pool:
             list(pool.map(self._start_worker, self.workers))
@@ -183,7 +189,7 @@ class Yarn(Service):
         found = {"capacity-scheduler.xml": site_xml(CAPACITY)}
         sizes = Memory.of(self.testbed)
         for kind, heap in (("am", sizes.am_mib // 2), ("task", sizes.heap_mib)):
-            found[f"{kind}.args"] = "\n".join(self._args(kind, heap)).encode()
+            found[container_jvms.KINDS[kind]] = "\n".join(self._args(kind, heap)).encode()
         return found
 
     def _args(self, kind: str, heap: int) -> list[str]:
@@ -193,8 +199,8 @@ class Yarn(Service):
         folder, where the job's files are, comes last.
         """
         java, *options, _ = self.installation.argv("", heap, {}, kind=kind)
-        if self.reuses_jvms and kind == "task":
-            options = [*task_jvms.FLAGS, *options]
+        if self.reuses_jvms:
+            options = [*container_jvms.FLAGS, *options]
         options = [option for option in options if not option.startswith("-Dlog4j.configuration")]
         options[-1] += ":."
         return [*options, "-Djava.net.preferIPv4Stack=true"]
@@ -208,7 +214,7 @@ class Yarn(Service):
     @property
     def containers_home(self) -> str:
         """Where containers find bin/java."""
-        return f"{self.installation.configuration}/task-jvms" if self.reuses_jvms else self.java_home
+        return f"{self.installation.configuration}/container-jvms" if self.reuses_jvms else self.java_home
 
     def _daemon(self, host: Host, main: str, kind: str, heap: int, properties: Mapping[str, str],
                 environment: Mapping[str, str] | None = None, arguments: Sequence[str] = ()) -> None:  # fmt: skip
@@ -222,7 +228,7 @@ class Yarn(Service):
             daemon.kill()
         self.daemons = {}
         if self.reuses_jvms:
-            task_jvms.stop(self.workers)
+            container_jvms.stop(self.workers)
 
     def processes(self) -> dict[str, Process]:
         return dict(self.daemons)

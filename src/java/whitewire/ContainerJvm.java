@@ -26,26 +26,31 @@ import java.util.Map;
 import java.util.Properties;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.metrics2.lib.DefaultMetricsSystem;
 import org.apache.hadoop.security.UserGroupInformation;
+import org.apache.hadoop.util.ExitUtil;
 import org.apache.hadoop.util.ShutdownHookManager;
 import org.apache.log4j.LogManager;
 import org.apache.log4j.PropertyConfigurator;
 
 /**
- * Runs the tasks of YARN's containers one after another in one JVM, as Hadoop 1 did where jobs asked for it
- * (mapred.job.reuse.jvm.num.tasks).
+ * Runs what YARN's containers hold, tasks or ApplicationMasters, one after another in one JVM, as Hadoop 1 did with tasks
+ * where jobs asked for it (mapred.job.reuse.jvm.num.tasks).
  *
- * What a container starts in place of Java (cluster/task_jvms.py) connects here and says, each word followed by a zero
+ * What a container starts in place of Java (cluster/container_jvms.py) connects here and says, each word followed by a zero
  * byte: its process, its folder, the number of its arguments, these, its environment and an empty word. The answer is
- * the exit status. A task is given what a new JVM would have given it: environment, properties, logs, output, the user
+ * the exit status. Each is given what a new JVM would have given it: environment, properties, logs, output, the user
  * with the job's tokens, file systems that nobody used before, statistics at zero. When the container ends before its
  * task, this JVM ends too, and so does one that a task ends.
  */
-public final class TaskJvm {
+public final class ContainerJvm {
     private static final PrintStream OUTPUT = System.out;
     private static final PrintStream ERRORS = System.err;
 
-    private TaskJvm() {}
+    private static final String MASTER = "org.apache.hadoop.mapreduce.v2.app.MRAppMaster";
+    private static final int LOOK_MILLISECONDS = 50;
+
+    private ContainerJvm() {}
 
     /** Arguments: the folder of JVMs that wait for a task, the pipe that wants to know the port. */
     public static void main(String[] args) throws Exception {
@@ -118,7 +123,7 @@ public final class TaskJvm {
             String[] property = arguments.get(next).substring(2).split("=", 2);
             System.setProperty(property[0], property.length > 1 ? property[1] : "");
         }
-        ClassLoader before = TaskJvm.class.getClassLoader();
+        ClassLoader before = ContainerJvm.class.getClassLoader();
         // The job's files stand in the container's folder.
         try (URLClassLoader loader = new URLClassLoader(new URL[] {new File(folder).toURI().toURL()}, before)) {
             Thread.currentThread().setContextClassLoader(loader);
@@ -130,17 +135,61 @@ public final class TaskJvm {
             String[] own = arguments.subList(next + 1, arguments.size()).toArray(new String[0]);
             Method main = task.getMethod("main", String[].class);
             main.setAccessible(true);
+            if (MASTER.equals(task.getName())) {
+                return untilExit(main, own);
+            }
             main.invoke(null, (Object) own);
             return 0;
         } catch (InvocationTargetException failure) {
             failure.getCause().printStackTrace();
             return 1;
         } finally {
+            runShutdownHooks();
             FileSystem.closeAll();
-            ShutdownHookManager.get().clearShutdownHooks();
             LogManager.shutdown();
             Thread.currentThread().setContextClassLoader(before);
         }
+    }
+
+    /** Run an ApplicationMaster: it goes on when its main() has returned, and wants to end its JVM when it has ended. */
+    private static int untilExit(Method main, String[] arguments) throws ReflectiveOperationException {
+        ExitUtil.disableSystemExit();
+        try {
+            main.invoke(null, (Object) arguments);
+            while (!ExitUtil.terminateCalled()) {
+                Thread.sleep(LOOK_MILLISECONDS);
+            }
+            return ExitUtil.getFirstExitException().getExitCode();
+        } catch (InterruptedException nobody) {
+            throw new IllegalStateException(nobody);
+        } finally {
+            ExitUtil.resetFirstExitException();
+            DefaultMetricsSystem.shutdown();
+            forgetJob(main.getDeclaringClass().getClassLoader());
+        }
+    }
+
+    /** What an ApplicationMaster keeps in static fields: where its job's files are, what tasks ask for, its history. */
+    private static void forgetJob(ClassLoader loader) throws ReflectiveOperationException {
+        String attempts = "org.apache.hadoop.mapreduce.v2.app.job.impl.TaskAttemptImpl";
+        String events = "org.apache.hadoop.mapreduce.jobhistory.JobHistoryEventHandler";
+        field(loader, attempts, "commonContainerSpec").set(null, null);
+        ((Map<?, ?>) field(loader, attempts, "RESOURCE_REQUEST_CACHE").get(null)).clear();
+        ((Map<?, ?>) field(loader, events, "fileMap").get(null)).clear();
+    }
+
+    private static Field field(ClassLoader loader, String type, String name) throws ReflectiveOperationException {
+        Field found = Class.forName(type, true, loader).getDeclaredField(name);
+        found.setAccessible(true);
+        return found;
+    }
+
+    /** What Hadoop would do when the JVM ends: it closes file systems and stops threads that write logs. */
+    private static void runShutdownHooks() throws ReflectiveOperationException {
+        Method execute = ShutdownHookManager.class.getDeclaredMethod("executeShutdown");
+        execute.setAccessible(true);
+        execute.invoke(ShutdownHookManager.get());
+        ShutdownHookManager.get().clearShutdownHooks();
     }
 
     /** The container's output (4) or errors (5), by the numbers that its script gives to them. */

@@ -1,9 +1,10 @@
-"""JVMs that stay on a worker when a map or reduce task ends, and run the next one that the worker is given.
+"""JVMs that stay on a worker when a task or an ApplicationMaster ends, and run the next one that the worker is given.
 
-Hadoop 1, which the papers ran, could do so (mapred.job.reuse.jvm.num.tasks); YARN starts a JVM for each task. On a
-machine whose few processors stand for many hosts, these starts are most of a scaled job's time and of its scatter.
-Hadoop stays as it is: a container finds, in the place of Java, a script that hands its task to a JVM that is free on
-its host, or to a new one where none is (src/java/whitewire/TaskJvm.java).
+Hadoop 1, which the papers ran, could do so with tasks (mapred.job.reuse.jvm.num.tasks), and its JobTracker, now each
+job's ApplicationMaster, was one process for all jobs; YARN starts a JVM for each. On a machine whose few processors
+stand for many hosts, these starts were most of a scaled job's time and of its scatter. Hadoop stays as it is: a
+container finds, in the place of Java, a script that hands what it holds to a JVM that is free on its host, or to a new
+one where none is (src/java/whitewire/ContainerJvm.java).
 """
 
 from __future__ import annotations
@@ -14,28 +15,30 @@ from concurrent.futures import ThreadPoolExecutor
 
 from whitewire.testbed.base import Host, Testbed
 
-ARGUMENTS = "task.args"
-"""Argument file by which a task's container is known; all others start Java itself."""
-POOL = "/tmp/task-jvms"
-MAIN, MASTER = "whitewire.TaskJvm", "org.apache.hadoop.mapreduce.v2.app.MRAppMaster"
+KINDS = {"task": "task.args", "am": "am.args"}
+"""What stays, tasks and ApplicationMasters apart, and the argument files that they are known by."""
+POOL = "/tmp/container-jvms"
+MAIN = "whitewire.ContainerJvm"
 PATIENCE = 60
 """Seconds until a new JVM must be there."""
 FLAGS = ["--add-opens=java.base/java.util=ALL-UNNAMED", "--add-opens=java.base/java.io=ALL-UNNAMED"]
 """So that a task's environment and folder can be set."""
 
 SCRIPT = """#!/bin/bash
-# In the place of Java: a task goes to a JVM that has ended one before, where this host has one.
+# In the place of Java: a container goes to a JVM that has ended one of its kind, where this host has one.
 java={java} pool={pool} main={main}
-task=
+kind=
 options=() said=()
 for word in "$@"; do
     case $word in
-    @*/{arguments}) task=yes options+=("$word") ;;
+    @*/{task}) kind=task options+=("$word") ;;
+    @*/{am}) kind=am options+=("$word") ;;
     -[!D]*) options+=("$word") ;;
     *) said+=("$word") ;;
     esac
 done
-if [ -z "$task" ]; then exec "$java" "$@"; fi
+if [ -z "$kind" ]; then exec "$java" "$@"; fi
+pool=$pool/$kind
 mkdir -p "$pool/free"
 connected=
 for found in "$pool"/free/*; do
@@ -51,7 +54,7 @@ if [ -z "$connected" ]; then
     exec 6<>"$ready"
     command=("$java" "${{options[@]}}" "$main" "$pool/free" "$ready")
     (cd / && exec setsid "${{command[@]}}") <"/dev/null" >"$pool/$$.log" 2>&1 6>&- &
-    # One that does not come up makes the task fail.
+    # One that does not come up makes the container fail.
     read -r -t {patience} port <&6
     exec 6>&-
     rm "$ready"
@@ -66,17 +69,17 @@ exit "${{status:-1}}"
 """
 
 STOP = """
-for file in $(grep -lsF -e "$0" -e "$1" /proc/[0-9]*/cmdline); do
+for file in $(grep -lsF -e "$0" /proc/[0-9]*/cmdline); do
     process=${file#/proc/}
     [ "$process" = "$$/cmdline" ] || kill -KILL "${process%/cmdline}" || true
 done
 """
-"""Arguments: two main classes. Hosts of one sandbox see each other's processes."""
+"""Argument: the main class. Hosts of one sandbox see each other's processes."""
 
 
 def install(testbed: Testbed, home: str, java: str) -> None:
     """Put bin/java below `home`, a folder that all hosts see; `java` is the real one."""
-    words = {"java": java, "pool": POOL, "main": MAIN, "arguments": ARGUMENTS, "patience": str(PATIENCE)}
+    words = {"java": java, "pool": POOL, "main": MAIN, "patience": str(PATIENCE), **KINDS}
     script = SCRIPT.format(**{name: shlex.quote(word) for name, word in words.items()})
     testbed.share(f"{home}/bin/java", script.encode())
     testbed.hosts[0].run(["chmod", "755", f"{home}/bin/java"]).check()
@@ -84,6 +87,6 @@ def install(testbed: Testbed, home: str, java: str) -> None:
 
 def stop(hosts: Sequence[Host]) -> None:
     """End all JVMs of containers: a NodeManager that is killed leaves its own behind."""
-    hosts[0].run(["sh", "-c", STOP, MAIN, MASTER])
+    hosts[0].run(["sh", "-c", STOP, MAIN])
     with ThreadPoolExecutor(max_workers=8) as pool:
         list(pool.map(lambda host: host.run(["rm", "-rf", POOL]), hosts))

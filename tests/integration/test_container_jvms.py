@@ -1,4 +1,4 @@
-"""JVMs that stay: a task finds one, is told nothing of the task before, and takes it along when it is killed."""
+"""JVMs that stay: a container finds one, is told nothing of the one before, and takes it along when it is killed."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from collections.abc import Iterator
 import pytest
 
 from tests.integration.small import small_stack
-from whitewire.cluster import task_jvms, yarn
+from whitewire.cluster import container_jvms, yarn
 from whitewire.cluster.stack import Stack
 from whitewire.parsers import history
 from whitewire.workloads import terasort
 
 ROWS, TASKS = 3000, 3
+VIEWED = {"fs.defaultFS": yarn.VIEW}
 
 
 @pytest.fixture(scope="module")
 def stack(can_emulate, tmp_path_factory) -> Iterator[Stack]:
-    with small_stack(tmp_path_factory.mktemp("task-jvms"), clients=1, slots=1) as stack:
+    with small_stack(tmp_path_factory.mktemp("container-jvms"), clients=1, slots=1) as stack:
         yield stack
 
 
@@ -29,23 +30,23 @@ def job(stack: Stack, tool: str, arguments: list[str]) -> str:
 
 
 def generate(stack: Stack, path: str) -> str:
-    viewed = {"fs.defaultFS": yarn.VIEW}
-    return job(stack, terasort.GENERATE, terasort.generate(ROWS, path, maps=TASKS, settings=viewed))
+    return job(stack, terasort.GENERATE, terasort.generate(ROWS, path, maps=TASKS, settings=VIEWED))
 
 
 def sort(stack: Stack, source: str, target: str) -> str:
-    viewed = {"fs.defaultFS": yarn.VIEW}
-    return job(stack, terasort.SORT, terasort.sort(source, target, reduces=TASKS, settings=viewed))
+    return job(stack, terasort.SORT, terasort.sort(source, target, reduces=TASKS, settings=VIEWED))
 
 
-def jvms(stack: Stack) -> set[int]:
-    """Processes of all hosts that run tasks or wait for one, as the sandbox numbers them."""
+def jvms(stack: Stack, kind: str = "task") -> set[int]:
+    """Processes of all hosts that run containers of a kind or wait for one, as the sandbox numbers them."""
     script = """
     for process in /proc/[0-9]*; do
-        [ "$process" = "/proc/$$" ] || ! grep -qsF "$0" "$process/cmdline" || echo "${process#/proc/}"
+        line=$(tr '\\0' ' ' 2>/dev/null <"$process/cmdline")
+        case $line in *"$0 "*) case $line in *"/$1 "*) echo "${process#/proc/}" ;; esac ;; esac
     done
     """
-    said = stack.testbed.by_role("datanode")[0].run(["sh", "-c", script, task_jvms.MAIN]).stdout
+    words = [container_jvms.MAIN, container_jvms.KINDS[kind]]
+    said = stack.testbed.by_role("datanode")[0].run(["sh", "-c", script, *words]).stdout
     return {int(number) for number in said.split()}
 
 
@@ -61,6 +62,18 @@ def test_later_tasks_find_the_jvms_of_earlier_ones(stack):
     # One a worker, as many as run at once; the jobs had fifteen tasks.
     assert jvms(stack) == before
     assert len(before) == len(stack.testbed.by_role("datanode"))
+
+
+def test_later_masters_find_the_jvms_of_earlier_ones(stack):
+    # Each stays for five seconds when its job has ended, and the next job does not wait for that.
+    numbers = [generate(stack, f"/mastered-{number}") for number in range(4)]
+    before = jvms(stack, "am")
+    assert 1 <= len(before) <= yarn.MASTERS
+    numbers += [generate(stack, f"/mastered-again-{number}") for number in range(4)]
+    assert jvms(stack, "am") <= before
+    # Each has told its own job.
+    maps = [history.job(stack.yarn.history(number))["counters"]["TOTAL_LAUNCHED_MAPS"] for number in numbers]
+    assert maps == [TASKS] * len(numbers)
 
 
 def test_a_task_counts_nothing_of_the_last_one(stack):
@@ -89,10 +102,10 @@ def test_a_container_that_is_killed_takes_its_jvm_along(stack):
     before = jvms(stack)
     folder = stack.hdfs.installation.configuration
     # A task whose ApplicationMaster does not answer: it goes on asking until its container is ended.
-    task = [f"@{folder}/{task_jvms.ARGUMENTS}", "-Dlog4j.configuration=container-log4j.properties",
+    task = [f"@{folder}/{container_jvms.KINDS['task']}", "-Dlog4j.configuration=container-log4j.properties",
             "-Dyarn.app.container.log.dir=/tmp/killed", "-Dhadoop.root.logger=INFO,CLA", "-Dhadoop.root.logfile=syslog",
             "org.apache.hadoop.mapred.YarnChild", "127.0.0.1", "1", "attempt_1_0001_m_000000_0", "1"]  # fmt: skip
-    java = f"{folder}/task-jvms/bin/java"
+    java = f"{folder}/container-jvms/bin/java"
     assert stack.testbed.by_role("datanode")[0].run(["timeout", "2", java, *task]).status == 124
     deadline = time.monotonic() + 5
     while len(before & jvms(stack)) == len(before) and time.monotonic() < deadline:
