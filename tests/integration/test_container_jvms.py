@@ -76,6 +76,14 @@ def test_later_masters_find_the_jvms_of_earlier_ones(stack):
     assert maps == [TASKS] * len(numbers)
 
 
+def test_a_master_that_ends_leaves_the_next_job_alone(stack):
+    # The last one ends five seconds after its job, while this one writes to the same folder.
+    generate(stack, "/again")
+    for _ in range(4):
+        sort(stack, "/again", "/again-sorted")
+        stack.hdfs.shell("-rm", "-r", "-skipTrash", "/again-sorted").check("rm")
+
+
 def test_a_task_counts_nothing_of_the_last_one(stack):
     generate(stack, "/counted")
     number = sort(stack, "/counted", "/counted-sorted")

@@ -173,23 +173,37 @@ public final class ContainerJvm {
     private static void forgetJob(ClassLoader loader) throws ReflectiveOperationException {
         String attempts = "org.apache.hadoop.mapreduce.v2.app.job.impl.TaskAttemptImpl";
         String events = "org.apache.hadoop.mapreduce.jobhistory.JobHistoryEventHandler";
-        field(loader, attempts, "commonContainerSpec").set(null, null);
-        ((Map<?, ?>) field(loader, attempts, "RESOURCE_REQUEST_CACHE").get(null)).clear();
-        ((Map<?, ?>) field(loader, events, "fileMap").get(null)).clear();
+        field(Class.forName(attempts, true, loader), "commonContainerSpec").set(null, null);
+        ((Map<?, ?>) field(Class.forName(attempts, true, loader), "RESOURCE_REQUEST_CACHE").get(null)).clear();
+        ((Map<?, ?>) field(Class.forName(events, true, loader), "fileMap").get(null)).clear();
     }
 
-    private static Field field(ClassLoader loader, String type, String name) throws ReflectiveOperationException {
-        Field found = Class.forName(type, true, loader).getDeclaredField(name);
+    private static Field field(Class<?> type, String name) throws ReflectiveOperationException {
+        Field found = type.getDeclaredField(name);
         found.setAccessible(true);
         return found;
     }
 
-    /** What Hadoop would do when the JVM ends: it closes file systems and stops threads that write logs. */
+    /**
+     * What Hadoop does when a JVM ends: it closes file systems and stops threads that write logs. An ApplicationMaster
+     * would abort its job too, ended or not, and so remove what the next one writes to the same folder meanwhile.
+     */
     private static void runShutdownHooks() throws ReflectiveOperationException {
-        Method execute = ShutdownHookManager.class.getDeclaredMethod("executeShutdown");
-        execute.setAccessible(true);
-        execute.invoke(ShutdownHookManager.get());
-        ShutdownHookManager.get().clearShutdownHooks();
+        ShutdownHookManager hooks = ShutdownHookManager.get();
+        for (Object entry : (List<?>) method(ShutdownHookManager.class, "getShutdownHooksInOrder").invoke(hooks)) {
+            Runnable hook = (Runnable) method(entry.getClass(), "getHook").invoke(entry);
+            if (hook.getClass().getName().startsWith(MASTER)) {
+                hooks.removeShutdownHook(hook);
+            }
+        }
+        method(ShutdownHookManager.class, "executeShutdown").invoke(hooks);
+        hooks.clearShutdownHooks();
+    }
+
+    private static Method method(Class<?> type, String name) throws ReflectiveOperationException {
+        Method found = type.getDeclaredMethod(name);
+        found.setAccessible(true);
+        return found;
     }
 
     /** The container's output (4) or errors (5), by the numbers that its script gives to them. */
@@ -211,19 +225,14 @@ public final class ContainerJvm {
     /** Where relative names of files lead from now on: Java itself asks only once for its folder. */
     private static void setFolder(String folder) throws ReflectiveOperationException {
         System.setProperty("user.dir", folder);
-        Field names = File.class.getDeclaredField("fs");
-        names.setAccessible(true);
-        Field own = names.get(null).getClass().getDeclaredField("userDir");
-        own.setAccessible(true);
-        own.set(names.get(null), folder);
+        Object names = field(File.class, "fs").get(null);
+        field(names.getClass(), "userDir").set(names, folder);
     }
 
     /** What System.getenv() tells from now on: Java itself reads its environment only once. */
     private static void setEnvironment(Map<String, String> environment) throws ReflectiveOperationException {
-        Field behind = System.getenv().getClass().getDeclaredField("m");
-        behind.setAccessible(true);
         @SuppressWarnings("unchecked")
-        Map<String, String> own = (Map<String, String>) behind.get(System.getenv());
+        Map<String, String> own = (Map<String, String>) field(System.getenv().getClass(), "m").get(System.getenv());
         own.clear();
         own.putAll(environment);
     }
