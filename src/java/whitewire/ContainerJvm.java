@@ -34,14 +34,14 @@ import org.apache.log4j.LogManager;
 import org.apache.log4j.PropertyConfigurator;
 
 /**
- * Runs what YARN's containers hold, tasks or ApplicationMasters, one after another in one JVM, as Hadoop 1 did with tasks
- * where jobs asked for it (mapred.job.reuse.jvm.num.tasks).
+ * Runs what YARN's containers hold, tasks or ApplicationMasters, one after another in one JVM, as Hadoop 1 did with
+ * tasks where jobs asked for it (mapred.job.reuse.jvm.num.tasks).
  *
- * What a container starts in place of Java (cluster/container_jvms.py) connects here and says, each word followed by a zero
- * byte: its process, its folder, the number of its arguments, these, its environment and an empty word. The answer is
+ * What a container starts in place of Java (cluster/container_jvms.py) connects here and says, each word followed by a
+ * zero byte: its process, its folder, the number of its arguments, these, its environment and an empty word. The answer is
  * the exit status. Each is given what a new JVM would have given it: environment, properties, logs, output, the user
- * with the job's tokens, file systems that nobody used before, statistics at zero. When the container ends before its
- * task, this JVM ends too, and so does one that a task ends.
+ * with the job's tokens, file systems that nobody used before, statistics at zero. When the container ends before what
+ * it holds, this JVM ends too, and so does one that a task ends.
  */
 public final class ContainerJvm {
     private static final PrintStream OUTPUT = System.out;
@@ -52,7 +52,7 @@ public final class ContainerJvm {
 
     private ContainerJvm() {}
 
-    /** Arguments: the folder of JVMs that wait for a task, the pipe that wants to know the port. */
+    /** Arguments: the folder of JVMs that wait for a container, the pipe that wants to know the port. */
     public static void main(String[] args) throws Exception {
         Properties first = (Properties) System.getProperties().clone();
         try (ServerSocket server = new ServerSocket(0, 8, InetAddress.getLoopbackAddress())) {
@@ -102,7 +102,7 @@ public final class ContainerJvm {
         }
     }
 
-    /** Ends this JVM when a container is gone whose task has not ended. */
+    /** Ends this JVM when a container is gone before what it held has ended. */
     private static void endWith(InputStream asked, AtomicBoolean ended) {
         try {
             while (asked.read() >= 0) {
@@ -151,7 +151,7 @@ public final class ContainerJvm {
         }
     }
 
-    /** Run an ApplicationMaster: it goes on when its main() has returned, and wants to end its JVM when it has ended. */
+    /** Run an ApplicationMaster: it goes on when its main() has returned, and asks its JVM to exit when it has ended. */
     private static int untilExit(Method main, String[] arguments) throws ReflectiveOperationException {
         ExitUtil.disableSystemExit();
         try {
