@@ -23,7 +23,8 @@ proxy_runs <- function(effects) {
     }
     row <- reading_row(effects$claim[[i]], "proxy")
     data.frame(
-      label = effects$label[[i]], run_id = runs$run_id, ratio = runs$shown / base, metric = test$metric,
+      label = effects$label[[i]], experiment = test$numerator$experiment, run_id = runs$run_id,
+      ratio = runs$shown / base, metric = test$metric,
       rates = paste0(fabric_name(test$numerator$where$fabric), " over ", fabric_name(test$denominator$where$fabric)),
       low = as_value(row$low), high = as_value(row$high)
     )
@@ -39,7 +40,8 @@ figure_proxy <- function(effects, title) {
   if (nrow(runs) == 0) {
     return(figure_without_data(paste0(title, ":\nthe link-rate proxy was not measured at this effort.")))
   }
-  medians <- stats::aggregate(ratio ~ label + low + high, data = runs, FUN = stats::median, na.action = stats::na.pass)
+  medians <- stats::aggregate(ratio ~ label, data = runs, FUN = stats::median)
+  medians <- merge(medians, unique(runs[c("label", "low", "high")]))
   levels <- rev(effects$label)
   runs$label <- factor(runs$label, levels)
   medians$label <- factor(medians$label, levels)
@@ -58,7 +60,7 @@ figure_proxy <- function(effects, title) {
     scale_shape_manual(NULL, values = c("run of the proxy" = 16, "its median" = 18)) +
     scale_x_continuous("after over before", limits = c(0, NA), expand = expansion(c(0, 0.06)),
                        labels = function(x) paste0(x, "\u00d7")) +
-    labs(title = title, y = NULL, subtitle = figure_note("testdfsio-link", paste0(
+    labs(title = title, y = NULL, subtitle = figure_note(unique(runs$experiment), paste0(
       "PROXY BY LINK RATE ONLY (", listed(unique(runs$rates)), "): no SR-IOV, no hypervisor, no VPC; n = ", counts
     ), "published: Enhanced Networking in a VPC over EC2-Classic"))
 }

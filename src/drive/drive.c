@@ -6,6 +6,9 @@
  * place in it. A call returns when the drive has reached it, less what the drive's cache may hold back; with O_DIRECT
  * nothing is held back, and fsync waits for the whole queue. The queue is in memory shared by all processes.
  *
+ * In YARN's folder on a drive (local/) what tasks spill, merge and serve waits, but not the settings, scripts and tokens
+ * of containers: they do not shrink with rates and data, and would take seconds at a thousandth of a rate.
+ *
  * What passes by other calls (memory maps, readv, pwritev, stdio, io_uring) is not delayed: HDFS and fio's psync engine
  * use none of them for data. A node's page cache is not modelled.
  *
@@ -122,8 +125,11 @@ static void lock(void) {
 static int drive_of(const char *path) {
     pthread_once(&once, set_up);
     if (!shared || !path || strncmp(path, root, root_length) || path[root_length] != '/') return 0;
-    int number = atoi(path + root_length + 1);
-    return number > 0 && number < DRIVES ? number : 0;
+    char *inside;
+    long number = strtol(path + root_length + 1, &inside, 10);
+    if (number <= 0 || number >= DRIVES) return 0;
+    int of_yarn = !strncmp(inside, "/local/", 7) && (strstr(inside, "/container_") || strstr(inside, "/filecache/"));
+    return of_yarn ? 0 : (int)number;
 }
 
 static int opened(int fd, int drive, int flags) {

@@ -312,9 +312,9 @@ def expected_seconds(paper: Paper, row: Mapping[str, Any], testbed: Mapping[str,
     return put + OVERHEAD_S + REREPLICATE_S
 
 
-FLOORS_S = {"teragen": 8, "terasort": 12, "testdfsio": 15, "sort": 12, "wordcount": 12, "copy": 2, "read_loop": 3,
-            "sleep": 8, "hibench": 20}  # fmt: skip
-"""Seconds that a run of a workload takes beside moving its data, mostly starts of JVMs."""
+FLOORS_S = {"teragen": 4, "terasort": 6, "testdfsio": 9, "sort": 9, "wordcount": 6, "copy": 2, "read_loop": 3,
+            "sleep": 4, "hibench": 20}  # fmt: skip
+"""Seconds that a run of a workload takes beside moving its data: jobs on almost no data, and what is around them."""
 PASSES = {"teragen": 0, "terasort": 5, "testdfsio": 1, "sort": 5, "wordcount": 1, "copy": 0, "read_loop": 2}
 """How often a job's bytes go from or to drives beside being written as output: input, spills, merges, reads."""
 

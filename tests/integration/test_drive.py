@@ -92,6 +92,24 @@ def test_files_elsewhere_are_not_delayed(testbed, drive):
     assert fio.parse(done.check().stdout, "write") > 50
 
 
+@pytest.mark.parametrize(
+    ("folder", "waits"),
+    [
+        ("local/usercache/root/appcache/application_1_0001/output/attempt_1_0001_m_000000_0", True),
+        ("local/usercache/root/appcache/application_1_0001", True),  # spills and merges
+        ("local/usercache/root/appcache/application_1_0001/container_1_0001_01_000002", False),
+        ("local/usercache/root/appcache/application_1_0001/filecache/10", False),
+        ("local/nmPrivate/application_1_0001/container_1_0001_01_000002", False),
+        ("data/current/container_1", True),
+    ],
+)
+def test_of_a_containers_files_only_its_data_wait(testbed, drive, folder, waits):
+    host = testbed.by_role("datanode")[0]
+    begin = time.monotonic()
+    measure(host, drive, f"{host.drive(2)}/{folder}", "write", "buffered", 10_000_000).check()
+    assert (time.monotonic() - begin > 0.9) == waits
+
+
 def test_a_killed_writer_does_not_block_the_drive(testbed, drive, tmp_path):
     host = testbed.by_role("datanode")[0]
     environment = drive.environment(host.drive_root) | {"LD_PRELOAD": "/run/whitewire/lib/libdrive.so"}
