@@ -6,8 +6,8 @@
  * place in it. A call returns when the drive has reached it, less what the drive's cache may hold back; with O_DIRECT
  * nothing is held back, and fsync waits for the whole queue. The queue is in memory shared by all processes.
  *
- * In YARN's folder on a drive (local/) what tasks spill, merge and serve waits, but not the settings, scripts and tokens
- * of containers: they do not shrink with rates and data, and would take seconds at a thousandth of a rate.
+ * In YARN's folder on a drive (local/) what tasks spill, merge and serve waits, but not the settings, scripts and
+ * tokens of containers: they do not shrink with rates and data, and would take seconds at a thousandth of a rate.
  *
  * What passes by other calls (memory maps, readv, pwritev, stdio, io_uring) is not delayed: HDFS and fio's psync engine
  * use none of them for data. A node's page cache is not modelled.

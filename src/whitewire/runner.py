@@ -369,7 +369,7 @@ class Block:
             if failed and waiting:
                 # A daemon or client that ended or hangs: nothing of the old cluster is trusted.
                 progress.say(f"starting HDFS again ({', '.join(stack.dead()) or 'the run did not end'})")
-                self._restart(stack, [run, *waiting])
+                self._restart(stack, waiting)
         return number
 
     @staticmethod

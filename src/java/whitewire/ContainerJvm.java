@@ -38,8 +38,8 @@ import org.apache.log4j.PropertyConfigurator;
  * tasks where jobs asked for it (mapred.job.reuse.jvm.num.tasks).
  *
  * What a container starts in place of Java (cluster/container_jvms.py) connects here and says, each word followed by a
- * zero byte: its process, its folder, the number of its arguments, these, its environment and an empty word. The answer is
- * the exit status. Each is given what a new JVM would have given it: environment, properties, logs, output, the user
+ * zero byte: its process, its folder, the number of its arguments, these, its environment and an empty word. The answer
+ * is the exit status. Each is given what a new JVM would have given it: environment, properties, logs, output, the user
  * with the job's tokens, file systems that nobody used before, statistics at zero. When the container ends before what
  * it holds, this JVM ends too, and so does one that a task ends.
  */
@@ -151,7 +151,7 @@ public final class ContainerJvm {
         }
     }
 
-    /** Run an ApplicationMaster: it goes on when its main() has returned, and asks its JVM to exit when it has ended. */
+    /** Run an ApplicationMaster: it goes on when its main() has returned, and asks its JVM to exit when it ends. */
     private static int untilExit(Method main, String[] arguments) throws ReflectiveOperationException {
         ExitUtil.disableSystemExit();
         try {

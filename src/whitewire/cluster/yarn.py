@@ -61,9 +61,9 @@ class Memory:
         return cls(**testbed.config.get("yarn", {}))
 
     def with_slots(self, slots: int) -> Memory:
-        """Room for `slots` tasks at once on a NodeManager, as Hadoop 1 had it, with the ApplicationMaster beside them.
+        """Room for `slots` tasks at once on a NodeManager, as Hadoop 1 had it, and for MASTERS ApplicationMasters.
 
-        It asks for so little memory here that a NodeManager without any has no room for one task more. What a
+        These ask for so little memory here that a NodeManager without any has no room for one task more. What a
         NodeManager offers by the testbed's own description stays the limit.
         """
         task = -(-self.task_mib // STEP) * STEP
