@@ -25,9 +25,13 @@ rate_axis <- function(name = "MB/s, full-scale equivalent", experiment = "put-gr
 }
 
 time_axis <- function(name = "s, full-scale equivalent", experiment = "put-grid", ...) {
-  fraction <- scale_of(experiment)$fraction
-  if (!is_emulated(experiment) || is.na(fraction)) {
+  fraction <- scale_of(experiment)$fractions
+  if (!is_emulated(experiment) || length(fraction) == 0) {
     return(scale_y_continuous("s", limits = c(0, NA), expand = expansion(c(0, 0.06)), ...))
+  }
+  if (length(fraction) > 1) {
+    # Cells of several data fractions have no common axis of seconds as measured.
+    return(scale_y_continuous(name, limits = c(0, NA), expand = expansion(c(0, 0.06)), ...))
   }
   scale_y_continuous(
     name,

@@ -1,7 +1,7 @@
 # How the experiments of a paper were scaled, from its YAML and scale.csv.
 #
 # scale_table()        one row an experiment that was run: workload, k, data fraction, tasks, copies
-# block_sentence()     how many blocks of the paper a scaled one stands for, where that is not one
+# block_sentence()     on which networks a scaled block stands for more than one of the paper's
 # cpu_bound_sentence() which experiments may be limited by the processors, by their own declaration
 
 experiment_of <- function(id) {
@@ -35,14 +35,14 @@ scale_table <- function() {
   md_table(do.call(rbind, rows), widths = c(24, 14, 14, 10, 14, 10, 12))
 }
 
-# How blocks were scaled where a paper's settings give them a factor of their own.
+# How blocks were scaled where a paper's settings give them a factor of their own on some networks.
 block_sentence <- function() {
-  factor <- read_paper()$scale$block_factor
-  if (is.null(factor)) {
+  factors <- unlist(read_paper()$scale$block_factor)
+  if (length(factors) == 0) {
     return("")
   }
-  paste("A block costs the processors about the same whatever its size, so a scaled block stands for", trimmed(factor),
-        "of the paper's.")
+  paste0("A block costs the processors about the same whatever its size, so where links are fast a scaled block stands ",
+         "for more than one of the paper's: ", listed(paste(trimmed(factors), "on", fabric_name(names(factors)))), ".")
 }
 
 cpu_bound_sentence <- function() {

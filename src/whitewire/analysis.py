@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,15 @@ import pandas as pd
 
 from whitewire import claims, inverse, statistics, sweeps
 from whitewire.config import is_emulated
-from whitewire.design import gbit_per_s, model_cell
+from whitewire.design import Scale, gbit_per_s, model_cell, scale_of
 from whitewire.drives import Drive
 from whitewire.errors import UserError
 from whitewire.estimands import MB_PER_GBIT, Runs, describe, evaluate, text
 from whitewire.models import MODELS, maxmin
 from whitewire.paper import Paper, cells_of
 
+Scaling = Callable[[str, Mapping[str, Any]], Scale]
+"""From an experiment and the levels of its factors to how a run of them is scaled."""
 MODEL = "max-min flow"
 DRAWS = 4
 CURVE = np.round(np.geomspace(0.25, 40, 25), 4)
@@ -119,10 +121,10 @@ def _mean(values: np.ndarray, unit: str) -> float | None:
     return (statistics.harmonic_mean if rate else statistics.arithmetic_mean)(values)
 
 
-def model_runs(paper: Paper, fabrics: Mapping[str, Any], fractions: Mapping[str, float] | None = None) -> pd.DataFrame:
+def model_runs(paper: Paper, fabrics: Mapping[str, Any], scale: Scaling | None = None) -> pd.DataFrame:
     """Simulated runs of every put cell in the form of tidy/runs.csv, with `link_gbit_per_s`.
 
-    `fractions` (experiment → data fraction) gives files and drives as the emulated runs had them; without
+    `scale` (experiment, levels → its scale) gives files, blocks and drives as the emulated runs had them; without
     it they are whole. Rates in MB/s and times in s at full scale.
     """
     jobs: list[tuple[str, dict[str, Any], float, maxmin.Cell]] = []
@@ -132,8 +134,8 @@ def model_runs(paper: Paper, fabrics: Mapping[str, Any], fractions: Mapping[str,
         for levels in cells_of(experiment):
             parameters = paper.parameters(experiment["id"], levels)
             if parameters["fabric"] in fabrics and not {"settings", "switch_buffer_kib"} & set(levels):
-                jobs.append(_job(paper, experiment["id"], levels, gbit_per_s(parameters["fabric"]), fractions))
-        if "missing_fabrics" in experiment and not fractions:
+                jobs.append(_job(paper, experiment["id"], levels, gbit_per_s(parameters["fabric"]), scale))
+        if "missing_fabrics" in experiment and not scale:
             jobs += [_job(paper, experiment["id"], {"fabric": ""}, float(g), None) for g in CURVE]
     rows = []
     for job, prediction in zip(jobs, _simulated(jobs), strict=True):
@@ -150,18 +152,19 @@ def model_runs(paper: Paper, fabrics: Mapping[str, Any], fractions: Mapping[str,
 
 
 def _job(
-    paper: Paper, experiment: str, levels: dict[str, Any], link: float, fractions: Mapping[str, float] | None
+    paper: Paper, experiment: str, levels: dict[str, Any], link: float, scale: Scaling | None
 ) -> tuple[str, dict[str, Any], float, maxmin.Cell]:
     parameters = paper.parameters(experiment, levels)
-    size = parameters["file_size_bytes"] * (fractions or {}).get(experiment, 1.0)
-    block = parameters["block_size_bytes"] * (paper.raw["scale"].get("block_factor", 1) if fractions else 1)
-    if "file_blocks" in levels:
-        size = levels["file_blocks"] * block
-    cell = model_cell(paper, experiment, levels, link, size, block)
-    hardware = paper.experiments[experiment].get("hardware", {}).get("drive")
-    if fractions and hardware:
+    if scale is None:
+        size, block = parameters["file_size_bytes"], parameters["block_size_bytes"]
+        if "file_blocks" in levels:
+            size = levels["file_blocks"] * block
+        return experiment, levels, link, model_cell(paper, experiment, levels, link, size, block)
+    run = scale(experiment, levels)
+    k = run.k
+    cell = model_cell(paper, experiment, levels, link, run.file_bytes * k, run.block_bytes * k)
+    if hardware := paper.experiments[experiment].get("hardware", {}).get("drive"):
         # The drive that was emulated: its cache always holds one packet.
-        k = paper.raw["scale"]["k"]
         cell = replace(cell, cache_bytes=Drive.scaled(hardware, k, "").cache * k)
     return experiment, levels, link, cell
 
@@ -343,11 +346,10 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
     lost_runs = dict(zip(lost["run_id"], lost["reason"], strict=True))
     runs = Runs(table, paper, seed, k, lost_runs, fabrics)
     simulated = model_runs(paper, fabrics)
-    scale = results / "tidy" / "scale.csv"
     short = None
-    if scale.is_file():
-        fractions = pd.read_csv(scale).drop_duplicates("experiment").set_index("experiment")["data_fraction"]
-        short = model_runs(paper, fabrics, fractions.astype(float).to_dict())
+    if len(table):
+        effort = table["block"].iloc[0].rsplit("-", 1)[0]
+        short = model_runs(paper, fabrics, lambda name, levels: scale_of(paper, name, effort, levels, testbed))
     judged, readings = verdicts(
         paper, runs, Runs(simulated, paper, seed), status, None if short is None else Runs(short, paper, seed)
     )

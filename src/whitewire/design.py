@@ -83,12 +83,17 @@ def scale_of(paper: Paper, experiment: str, effort: str, levels: Mapping[str, An
         times = spec["scale"].get("store_factor", {}).get(levels.get("store"), 1)
         size, splits = int(spec["scale"]["bytes"][effort] * times), levels.get("splits", spec["scale"]["splits"])
         return Scale(k, size / full, math.ceil(size / splits / granule) * granule, size, packet)
-    block = int(parameters["block_size_bytes"] * scale.get("block_factor", 1) / k // granule * granule)
     if spec.get("whole_file"):
-        return Scale(k, 1.0, block, int(full), packet)
+        return Scale(k, 1.0, _scaled_block(parameters["block_size_bytes"] / k, granule), int(full), packet)
+    factor = scale.get("block_factor", {}).get(parameters.get("load_fabric", parameters["fabric"]), 1)
+    block = _scaled_block(parameters["block_size_bytes"] * factor / k, granule)
     blocks = parameters.get("file_blocks") or spec.get("file_blocks", scale["file_blocks"])[effort]
     size = int(blocks) * block
-    return Scale(k, size / full, block, size, packet)
+    return Scale(k, size / full, block, size, int(packet * factor))
+
+
+def _scaled_block(size: float, granule: int) -> int:
+    return int(size // granule * granule)
 
 
 def _whole_bytes(workload: str, parameters: Mapping[str, Any]) -> float:

@@ -168,8 +168,14 @@ def _cross_check(paper: Paper, fabrics: list[str]) -> None:
         if value["exhibit"] not in exhibits:
             key = f"values[{index}].exhibit"
             raise _fault(paper, key, value["exhibit"], "the id of an exhibit, or text", exhibits)
+    used = {}
     for index, experiment in enumerate(raw.get("experiments", [])):
         _check_experiment(paper, f"experiments[{index}]", experiment, fabrics)
+        named = (experiment["parameters"].get(name) for name in ("fabric", "load_fabric"))
+        used |= dict.fromkeys(filter(None, [*named, *experiment["factors"].get("fabric", [])]))
+    for fabric in raw.get("scale", {}).get("block_factor", {}):
+        if fabric not in used:
+            raise _fault(paper, "scale.block_factor", fabric, "a network of an experiment", used)
     audits = [a["id"] for a in paper.audit]
     for index, claim in enumerate(paper.claims):
         key = f"claims[{index}] ({claim['id']})"

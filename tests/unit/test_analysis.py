@@ -8,6 +8,7 @@ import pytest
 from paper_fixtures import TESTBED, paper, runs
 
 from whitewire import analysis, claims
+from whitewire.design import scale_of
 from whitewire.errors import UserError
 from whitewire.estimands import Runs, Sample, _maximum_ratio, aic_difference, describe, evaluate, text
 
@@ -16,7 +17,9 @@ LOADED = paper()
 
 @pytest.fixture(scope="module")
 def modelled():
-    return analysis.model_runs(LOADED, {"1gbe": {}, "10gbe": {}}, dict.fromkeys(LOADED.experiments, 0.0268))
+    return analysis.model_runs(
+        LOADED, {"1gbe": {}, "10gbe": {}}, lambda name, levels: scale_of(LOADED, name, "quick", levels)
+    )
 
 
 @pytest.fixture(scope="module")
