@@ -41,8 +41,11 @@ block_sentence <- function() {
   if (length(factors) == 0) {
     return("")
   }
-  paste0("A block costs the processors about the same whatever its size, so where links are fast a scaled block stands ",
-         "for more than one of the paper's: ", listed(paste(trimmed(factors), "on", fabric_name(names(factors)))), ".")
+  sprintf(
+    paste("A block costs the processors about the same whatever its size, so where links are fast a scaled block",
+          "stands for more than one of the paper's: %s."),
+    listed(paste(trimmed(factors), "on", fabric_name(names(factors))))
+  )
 }
 
 cpu_bound_sentence <- function() {
