@@ -11,6 +11,7 @@ from typing import Any
 
 from whitewire.cluster import hdfs
 from whitewire.cluster.stack import Stack
+from whitewire.design import PACKET
 from whitewire.monitor.samples import cpu_seconds, host_cpu_to_csv, to_csv
 from whitewire.parsers import namenode
 from whitewire.testbed.base import CommandFailed, Host, ProcessDied, Testbed
@@ -109,11 +110,13 @@ def _run_files(stack: Stack, run: Run) -> list[str]:
 
 
 def _put_all(stack: Stack, run: Run, files: list[str], settings: Mapping[str, Any]) -> list:
-    """The puts of a run, with its block size and the settings of its own."""
+    """The puts of a run, with its block size, its packets and the settings of its own."""
     # A client that finds its last replica not yet reported waits 400 ms before it asks again, whatever the file's size:
     # a fixed time, which a short file must shorten likewise or it would weigh 1 / data fraction times too much.
     pause = max(1, round(COMPLETE_RETRY_MS * run.scale.data_fraction))
     options = {"dfs.blocksize": run.scale.block_bytes, COMPLETE_RETRY: pause}
+    if run.scale.packet_bytes != PACKET:
+        options["dfs.client-write-packet-size"] = run.scale.packet_bytes
     options |= {"dfs.replication": run.parameters.get("replication", 3)} | dict(settings)
     return _put_together(stack, run.parameters["clients"], files, options, run.timeout)
 

@@ -203,7 +203,8 @@ class Block:
     def _stack(self, testbed: Testbed, drive: Drive, runs: Sequence[Run], slots: int | None) -> Stack:
         first, logs = runs[0], self.journal.folder / "logs"
         scale = first.scale
-        values = hdfs.settings(testbed, scale.block_bytes, first.parameters.get("replication", 1), scale.packet_bytes)
+        packet = max(run.scale.packet_bytes for run in runs)  # for what is no run: puts say their own
+        values = hdfs.settings(testbed, scale.block_bytes, first.parameters.get("replication", 1), packet)
         jobs_wanted = any(run.row["workload"] in JOBS for run in runs)
         installation = testbeds.installation(testbed)
         mounts = any(run.store["kind"] == "cephfs" for run in runs)

@@ -95,10 +95,10 @@ def test_smoke_runs_the_listed_cells_only():
 
 def test_scale_is_whole_blocks_of_whole_sectors():
     scale = d.scale_of(LOADED, "put-grid", "quick", {"fabric": "1gbe", "clients": 1, "puts_per_client": 1})
-    assert scale.k == 192
-    assert scale.block_bytes == 67108864 // 192 // 512 * 512
+    assert scale.k == 128
+    assert scale.block_bytes == 67108864 // 128
     assert scale.file_bytes == 2 * scale.block_bytes
-    assert scale.data_fraction == pytest.approx(2 * scale.block_bytes / (5e9 / 192))
+    assert scale.data_fraction == pytest.approx(2 * scale.block_bytes / (5e9 / 128))
     assert d.scale_of(LOADED, "put-whole-file", "quick", {}).data_fraction == 1
     longest = d.scale_of(LOADED, "data-fraction", "full", {"fabric": "1gbe", "file_blocks": 16})
     assert longest.file_bytes == 16 * scale.block_bytes
@@ -108,8 +108,8 @@ def test_scale_is_whole_blocks_of_whole_sectors():
 def test_packets_shrink_on_emulated_hosts_only_and_settings_of_them_alike():
     wanted = {"dfs.client-write-packet-size": 262144, "io.file.buffer.size": 131072}
     scale = d.scale_of(LOADED, "put-tuned", "quick", {})
-    assert scale.packet_bytes == 32256
-    assert scale.settings(wanted) == {"dfs.client-write-packet-size": 129024, "io.file.buffer.size": 131072}
+    assert scale.packet_bytes == 32768
+    assert scale.settings(wanted) == {"dfs.client-write-packet-size": 131072, "io.file.buffer.size": 131072}
     real = d.scale_of(LOADED, "put-tuned", "quick", {}, {"kind": "ssh"})
     assert (real.packet_bytes, real.settings(wanted)) == (65536, wanted)
 
@@ -166,9 +166,9 @@ def test_blocks_and_packets_are_longer_on_the_networks_named():
             ("put-whole-file", {}),
         )
     )
-    assert (slow.block_bytes, fast.block_bytes, whole.block_bytes) == (349184, 1048576, 349184)
-    assert (slow.packet_bytes, fast.packet_bytes, whole.packet_bytes) == (10752, 32256, 10752)
-    assert fast.data_fraction == pytest.approx(3 * slow.data_fraction, rel=0.002)
+    assert (slow.block_bytes, fast.block_bytes, whole.block_bytes) == (524288, 1048576, 524288)
+    assert (slow.packet_bytes, fast.packet_bytes, whole.packet_bytes) == (16384, 32768, 16384)
+    assert fast.data_fraction == pytest.approx(2 * slow.data_fraction)
     assert -(-whole.file_bytes // whole.block_bytes) == 75  # as many blocks as the paper's file has
     loaded = d.scale_of(LOADED, "rereplicate", "quick", {"fabric": "1gbe"})
     assert loaded.block_bytes == fast.block_bytes  # its files are written on load_fabric
@@ -177,7 +177,7 @@ def test_blocks_and_packets_are_longer_on_the_networks_named():
 def test_a_block_factor_of_a_network_that_no_experiment_has_is_named(tmp_path):
     text = paper_path("emulex-2012").read_text(encoding="utf-8")
     path = tmp_path / "emulex-2012.yaml"
-    path.write_text(text.replace("block_factor: {5gbe: 3,", "block_factor: {5gb: 3,", 1), encoding="utf-8")
+    path.write_text(text.replace("block_factor: {5gbe: 2,", "block_factor: {5gb: 2,", 1), encoding="utf-8")
     with pytest.raises(UserError, match='block_factor: found "5gb", expected a network of an experiment; did you mean'):
         load_paper(path, load_testbed("emulated")["fabrics"])
 
