@@ -74,7 +74,7 @@ figure_roles <- function(title) {
               lineheight = 0.95) +
     coord_cartesian(xlim = c(-0.5, 12.4), ylim = c(0, 4.4)) +
     labs(title = title, subtitle = paste0(
-      scale_note(absolute = FALSE), "; solid: blocks of data, dashed: names and block reports (two of ",
+      scale_note(absolute = FALSE), "\nsolid: blocks of data, dashed: names and block reports (two of ",
       nrow(datanodes), " drawn)"
     )) +
     diagram_theme()

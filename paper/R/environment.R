@@ -63,7 +63,7 @@ environment_table <- function() {
     return(knitr::asis_output("\nNo environment was recorded.\n"))
   }
   value <- paste0(safe(rows$Value), ifelse(rows$varies, " (first block; differs between blocks)", ""))
-  md_table(data.frame(Entry = safe(rows$Entry), Value = value), widths = c(46, 54))
+  md_table(data.frame(Entry = safe(rows$Entry), Value = value), widths = c(42, 58))
 }
 
 renderer_text <- function() {

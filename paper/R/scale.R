@@ -44,7 +44,9 @@ block_sentence <- function() {
   sprintf(
     paste("A block costs the processors about the same whatever its size, so where links are fast a scaled block",
           "stands for more than one of the paper's: %s."),
-    listed(paste(trimmed(factors), "on", fabric_name(names(factors))))
+    listed(vapply(split(names(factors), factors), function(names) {
+      paste(trimmed(factors[[names[[1]]]]), "on", listed(fabric_name(names)))
+    }, character(1)))
   )
 }
 
