@@ -1,7 +1,9 @@
-# The testbed as it was, from the record that each block of runs keeps.
+# The testbed as it was, from the record that each cluster of a block of runs keeps.
 
 read_environments <- function(paper = paper_id()) {
-  paths <- sort(Sys.glob(file.path(results_dir(), paper, "raw", "*", "environment.json")))
+  # A block's first cluster is in environment.json, later ones in environment-2.json and so on.
+  paths <- Sys.glob(file.path(results_dir(), paper, "raw", "*", "environment*.json"))
+  paths <- paths[order(dirname(paths), nchar(basename(paths)), basename(paths))]
   records <- lapply(paths, function(path) {
     tryCatch(jsonlite::fromJSON(path, simplifyVector = FALSE), error = function(e) NULL)
   })
@@ -38,7 +40,7 @@ alike <- function(record) {
 
 shortened <- function(x, limit = 400) ifelse(nchar(x) > limit, paste0(substr(x, 1, limit - 1), "\u2026"), x)
 
-# The first block's record; entries that differ in another block are marked. The hosts are in the topology.
+# The first cluster's record; entries that differ in another one are marked. The hosts are in the topology.
 environment_rows <- function(limit = 140) {
   records <- read_environments()
   if (length(records) == 0) {
@@ -62,7 +64,7 @@ environment_table <- function() {
   if (nrow(rows) == 0) {
     return(knitr::asis_output("\nNo environment was recorded.\n"))
   }
-  value <- paste0(safe(rows$Value), ifelse(rows$varies, " (first block; differs between blocks)", ""))
+  value <- paste0(safe(rows$Value), ifelse(rows$varies, " (first cluster; others differ)", ""))
   md_table(data.frame(Entry = safe(rows$Entry), Value = value), widths = c(42, 58))
 }
 

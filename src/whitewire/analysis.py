@@ -199,8 +199,9 @@ def verdicts(
 
     `status` is `emulated` or `measured`: which kind of testbed the runs come from. Every claim gets a row.
     """
-    rows, readings = [], []
+    rows, readings, further = [], [], []
     for claim in paper.claims:
+        extra = ""
         route = next((r for r in claim["routes"] if r in (status, "modelled", "arithmetic")), None)
         row = {key: claim.get(key, "") for key in ("statement", "kind", "basis", "audit")}
         row |= {"paper": paper.id, "claim": claim["id"], "exhibits": " ".join(claim["exhibits"])}
@@ -213,11 +214,12 @@ def verdicts(
             readings += own
             row |= _judged(paper, claim["test"], route, modelled if route == "modelled" else runs)
             extra = "; ".join(f"{r['reading']} {r['estimate']:.4g}" for r in own if r["estimate"] is not None)
-            row["reason"] += f". Further readings: {extra}" if extra else ""
         rows.append(row)
-    for row, p in zip(rows, statistics.holm([r.get("p_value") for r in rows]), strict=True):
+        further.append(f". Further readings: {extra}" if extra else "")
+    for row, p, more in zip(rows, statistics.holm([r.get("p_value") for r in rows]), further, strict=True):
         row["p_holm"] = p
         row["verdict"], row["reason"] = claims.corrected(row["verdict"], row["reason"], row, p)
+        row["reason"] += more
     table = pd.DataFrame(rows, columns=VERDICT_COLUMNS)
     for column in ("n", "runs_needed"):
         table[column] = table[column].astype("Int64")

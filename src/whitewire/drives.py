@@ -50,6 +50,13 @@ class Drive:
             library=library,
         )
 
+    @property
+    def record(self) -> dict[str, float] | str:
+        """What a record tells of the model; JSON has no numbers for one that limits nothing."""
+        told = {"count": self.count, "rate": self.rate, "access_time": self.access_time, "chunk": self.chunk,
+                "cache": self.cache}  # fmt: skip
+        return told if self.limits else "no model"
+
     def at_ease(self, host: Host, ease: bool) -> None:
         """Whether the drives of a host let everything pass, for what is not measured. Nothing to do without a model."""
         queue = f"{host.drive_root}/.queue"

@@ -282,7 +282,7 @@ class Block:
         record = environment.capture(testbed, cluster.installation.version) | {
             "cluster": {
                 "configuration": cluster.values,
-                "drive": {name: value for name, value in cluster.drive.__dict__.items() if name != "library"},
+                "drive": cluster.drive.record,
                 "hdfs_seconds": cluster.hdfs_seconds,
                 "start_seconds": cluster.start_seconds,
                 "services": stack.start_seconds,

@@ -254,6 +254,20 @@ def test_the_stage_writes_every_table_of_the_contract(tmp_path, complete, monkey
     assert set(curve["link_gbit_per_s"]) == {1.0, 10.0}
 
 
+def test_what_a_correction_says_precedes_the_further_readings(judged, complete, modelled):
+    # A report tells a reason up to its further readings: what changed the verdict must come before them.
+    noisy = complete.copy()
+    shake = np.random.default_rng(3).lognormal(0, 0.6, len(noisy))
+    noisy["value"] = pd.to_numeric(noisy["value"]) * shake
+    noisy["full_scale_value"] = pd.to_numeric(noisy["full_scale_value"]) * shake
+    verdicts, _ = analysis.verdicts(LOADED, Runs(noisy, LOADED), Runs(modelled, LOADED), "emulated")
+    corrected = verdicts[verdicts["reason"].str.contains("Holm's correction")]
+    both = corrected[corrected["reason"].str.contains("Further readings")]
+    assert len(both) > 0
+    for reason in both["reason"]:
+        assert reason.index("Holm's correction") < reason.index("Further readings")
+
+
 def pairs(best, count, seed=1, scatter=0.05, n=6):
     """Samples of `count` pairs of cells, by turns; each pair's true ratio is `best`."""
     rng = np.random.default_rng(seed)
