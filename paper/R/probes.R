@@ -10,6 +10,9 @@ read_drive_probes <- function() {
   probes[probes$probe %in% "fio" & probes$metric %in% "bandwidth", ]
 }
 
+# A probe too far from its link's rate is made again after a pause; a block starts only when one is near enough.
+made_again <- function(probes) !is.na(probes$error) & !probes$ok
+
 figure_link_error <- function(title, limit = 0.01) {
   probes <- read_link_probes()
   goodput <- probes[probes$metric %in% "goodput" & !is.na(probes$error), ]
@@ -19,6 +22,7 @@ figure_link_error <- function(title, limit = 0.01) {
   # A line a kind of sender, a point a pair: all pairs by name are in the figure's data.
   goodput$from <- ifelse(grepl("^datanode", goodput$source), "from\nDataNodes", "from\nclients")
   goodput$streams <- ifelse(is.na(goodput$streams), "1", as.character(goodput$streams))
+  goodput$streams <- ifelse(made_again(goodput), "beyond the limit, made again", goodput$streams)
   goodput$fabric <- factor(goodput$fabric, unique(goodput$fabric[order(fabric_rate(goodput$fabric))]))
   ggplot(goodput, aes(error, from, colour = fabric, shape = streams)) +
     annotate("rect", xmin = -limit, xmax = limit, ymin = -Inf, ymax = Inf, fill = okabe_ito[["green"]],
@@ -27,7 +31,8 @@ figure_link_error <- function(title, limit = 0.01) {
     geom_point(size = 1.8, alpha = 0.7, position = position_jitter(width = 0, height = 0.3, seed = 1)) +
     facet_wrap(~fabric, labeller = as_labeller(function(x) scales::label_wrap(16)(fabric_name(x)))) +
     scale_colour_manual(values = fabric_palette(levels(goodput$fabric)), guide = "none") +
-    scale_shape_manual("TCP streams", values = c("1" = 16, "4" = 17, "2" = 15, "8" = 18)) +
+    scale_shape_manual("TCP streams", values = c("1" = 16, "4" = 17, "2" = 15, "8" = 18,
+                                                 "beyond the limit, made again" = 4)) +
     scale_x_continuous("goodput against set rate \u00d7 1448/1514", labels = function(x) percent(x, 1),
                        n.breaks = 3,
                        expand = expansion(0.09)) +
@@ -60,11 +65,13 @@ link_table <- function() {
   rows <- lapply(seq_len(nrow(groups)), function(i) {
     of <- probes[probes$fabric == groups$fabric[[i]] & probes$streams == groups$streams[[i]], ]
     goodput <- of[of$metric == "goodput", ]
+    again <- sum(made_again(goodput))
+    goodput <- goodput[!made_again(goodput), ]
     retransmits <- of$value[of$metric == "retransmits" & !is.na(of$value)]
     rtt <- of$value[of$metric == "rtt" & !is.na(of$value)]
     data.frame(
       Network = fabric_name(groups$fabric[[i]]), Streams = trimmed(groups$streams[[i]]),
-      Probes = as.character(nrow(goodput)),
+      Probes = paste0(nrow(goodput), if (again > 0) paste0(", ", again, " made again")),
       Goodput = paste(trimmed(stats::median(goodput$value)), "Mbit/s"),
       Expected = paste(trimmed(stats::median(goodput$expected)), "Mbit/s"),
       Error = span(goodput$error[!is.na(goodput$error)], percent),
