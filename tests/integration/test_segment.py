@@ -14,8 +14,8 @@ from whitewire.probes import iperf3 as probe
 from whitewire.testbed import segment
 from whitewire.testbed.base import FRAME_SHARE
 
-SECONDS = 1.0
-"""That a pair takes alone."""
+SECONDS = 4.0
+"""That a pair takes alone: long beside the second or two in which the windows of three connections grow alike."""
 WINDOW = 0.5
 PAIRS = (("client", "datanode1"), ("datanode2", "datanode3"), ("datanode4", "namenode"))
 
