@@ -68,3 +68,14 @@ def comes_to(expected: float, rel: float, measured: Callable[[], float], attempt
         if found[-1] == pytest.approx(expected, rel=rel):
             return
     pytest.fail(f"measured {', '.join(f'{value:.3g}' for value in found)}, expected {expected:.3g} within {rel:.0%}")
+
+
+def reaches(lowest: float, highest: float, measured: Callable[[], float], attempts: int = 4) -> None:
+    """As `comes_to`, where no measurement may be above `highest` and one of a few has to be above `lowest`."""
+    found = []
+    while len(found) < attempts:
+        found.append(measured())
+        assert found[-1] < highest
+        if found[-1] > lowest:
+            return
+    pytest.fail(f"measured {', '.join(f'{value:.4g}' for value in found)}, expected {lowest:.4g} to {highest:.4g}")

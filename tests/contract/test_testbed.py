@@ -188,7 +188,7 @@ def test_fabric_shapes_both_directions_and_counters_count(hosts, tmp_path, name,
     if way == "from a host":
         client, server = server, client
     expected, starved = fabric.rate * FRAME_SHARE, True
-    for _ in range(5):  # tests share the machine, and a busy one is too slow; bench/link_fidelity.py measures it
+    for _ in range(15):  # tests share the machine, and a busy one is too slow; bench/link_fidelity.py measures it
         ticks, idle = processor_ticks()
         goodput, sent, received = one_second_of_iperf3(hosts, client, server, fabric, tmp_path / "server")
         all_ticks, all_idle = processor_ticks()
@@ -199,7 +199,7 @@ def test_fabric_shapes_both_directions_and_counters_count(hosts, tmp_path, name,
             return
         starved = starved and (all_idle - idle) < 0.1 * (all_ticks - ticks)
     if starved:
-        pytest.skip(f"{goodput:.0f} of {expected:.0f} Mbit/s, with no processor idle in five attempts")
+        pytest.skip(f"{goodput:.0f} of {expected:.0f} Mbit/s, with no processor idle in fifteen attempts")
     assert goodput == pytest.approx(expected, rel=0.03)
 
 
