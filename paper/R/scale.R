@@ -1,7 +1,7 @@
 # How the experiments of a paper were scaled, from its YAML and scale.csv.
 #
 # scale_table()        one row an experiment that was run: workload, k, data fraction, tasks, copies
-# block_sentence()     on which networks a scaled block stands for more than one of the paper's
+# block_sentence()     on which networks a scaled block stands for more or less than one of the paper's
 # cpu_bound_sentence() which experiments may be limited by the processors, by their own declaration
 
 experiment_of <- function(id) {
@@ -42,8 +42,8 @@ block_sentence <- function() {
     return("")
   }
   sprintf(
-    paste("A block costs the processors about the same whatever its size, so where links are fast a scaled block",
-          "stands for more than one of the paper's: %s."),
+    paste("A block costs the processors about the same whatever its size, so a scaled block stands for more than one",
+          "of the paper's where links are fast, and for a part of one where they are slow and runs long: %s."),
     listed(vapply(split(names(factors), factors), function(names) {
       paste(trimmed(factors[[names[[1]]]]), "on", listed(fabric_name(names)))
     }, character(1)))

@@ -96,7 +96,7 @@ def test_smoke_runs_the_listed_cells_only():
 def test_scale_is_whole_blocks_of_whole_sectors():
     scale = d.scale_of(LOADED, "put-grid", "quick", {"fabric": "1gbe", "clients": 1, "puts_per_client": 1})
     assert scale.k == 128
-    assert scale.block_bytes == 67108864 // 128
+    assert scale.block_bytes == 67108864 // 128 // 2
     assert scale.file_bytes == 2 * scale.block_bytes
     assert scale.data_fraction == pytest.approx(2 * scale.block_bytes / (5e9 / 128))
     assert d.scale_of(LOADED, "put-whole-file", "quick", {}).data_fraction == 1
@@ -157,18 +157,19 @@ def test_a_slurm_job_has_the_nodes_of_its_largest_experiment_and_twice_the_time(
     assert minutes * 60 > 2 * seconds
 
 
-def test_blocks_and_packets_are_longer_on_the_networks_named():
-    slow, fast, whole = (
+def test_blocks_and_packets_are_longer_and_shorter_on_the_networks_named():
+    slow, plain, fast, whole = (
         d.scale_of(LOADED, experiment, "quick", levels)
         for experiment, levels in (
             ("put-grid", {"fabric": "1gbe"}),
+            ("response-curve", {"fabric": "2gbe"}),
             ("put-grid", {"fabric": "10gbe"}),
             ("put-whole-file", {}),
         )
     )
-    assert (slow.block_bytes, fast.block_bytes, whole.block_bytes) == (524288, 1048576, 524288)
-    assert (slow.packet_bytes, fast.packet_bytes, whole.packet_bytes) == (16384, 32768, 16384)
-    assert fast.data_fraction == pytest.approx(2 * slow.data_fraction)
+    assert [scale.block_bytes for scale in (slow, plain, fast, whole)] == [262144, 524288, 1048576, 524288]
+    assert [scale.packet_bytes for scale in (slow, plain, fast, whole)] == [8192, 16384, 32768, 16384]
+    assert fast.data_fraction == pytest.approx(2 * plain.data_fraction) == pytest.approx(4 * slow.data_fraction)
     assert -(-whole.file_bytes // whole.block_bytes) == 75  # as many blocks as the paper's file has
     loaded = d.scale_of(LOADED, "rereplicate", "quick", {"fabric": "1gbe"})
     assert loaded.block_bytes == fast.block_bytes  # its files are written on load_fabric
