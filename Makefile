@@ -34,7 +34,12 @@ compare: setup ## set two result folders side by side: A=name B=name
 	@exec whitewire compare '$(A)' '$(B)'
 
 test: setup ## all tests but the slow ones
+ifeq ($(ARGS),)
+	@$(bound) python -m pytest -m 'not slow' --numprocesses 2 tests/unit
+	@$(bound) python -m pytest -m 'not slow' --ignore tests/unit --durations 25
+else
 	@$(bound) python -m pytest -m 'not slow' $(ARGS)
+endif
 
 test-all: setup ## all tests, with the reports of all papers
 	@WHITEWIRE_PAPERS="$$(cd config/papers && echo *.yaml | sed 's/[.]yaml//g')" $(bound) python -m pytest $(ARGS)

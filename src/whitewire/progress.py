@@ -4,24 +4,42 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+Clock = Callable[[], float]
 
 
 class Progress:
-    """`expected` are the seconds that each run should take, in the order of running."""
+    """`expected` are the seconds that each run should take, in the order of running, on so many `clusters`."""
 
-    def __init__(self, block: str, expected: Sequence[float], out=None) -> None:
-        self.block, self.expected, self.out = block, list(expected), out or sys.stderr
-        self.began: float | None = None
+    def __init__(
+        self, block: str, expected: Sequence[float], clusters: int = 1, out=None, clock: Clock = time.monotonic
+    ) -> None:
+        self.block, self.expected, self.clusters = block, list(expected), clusters
+        self.out, self.clock = out or sys.stderr, clock
         self.last = ""
+        self.spent, self.starts = 0.0, []
+        self._run_began: float | None = None
+        self._start_began: float | None = None
 
     def say(self, text: str) -> None:
         print(f"{self.block}: {text}", file=self.out, flush=True)
 
+    def cluster(self) -> None:
+        """The next cluster is started."""
+        now = self.clock()
+        if self._run_began is not None:
+            self.spent += now - self._run_began
+        self._run_began, self._start_began = None, now
+
     def run(self, number: int, what: str) -> None:
         """Say that run `number` (from 1) begins."""
-        if self.began is None:
-            self.began = time.monotonic()
+        now = self.clock()
+        if self._start_began is not None:
+            self.starts.append(now - self._start_began)
+        elif self._run_began is not None:
+            self.spent += now - self._run_began
+        self._run_began, self._start_began = now, None
         total = len(self.expected)
         left = f", about {self._left(number):.0f} s left" if number > 1 else ""
         self.say(f"run {number} of {total}: {what}{f' | last run {self.last}' if self.last else ''}{left}")
@@ -30,6 +48,8 @@ class Progress:
         self.last = f"invalid: {why_invalid}" if why_invalid else "valid"
 
     def _left(self, number: int) -> float:
-        # The model's seconds, corrected by how the runs so far compare with it.
-        spent, planned = time.monotonic() - self.began, sum(self.expected[: number - 1])
-        return sum(self.expected[number - 1 :]) * (spent / planned if planned else 1.0)
+        # The model's seconds, corrected by how the runs so far compare with it, and the starts of further clusters.
+        planned = sum(self.expected[: number - 1])
+        runs = sum(self.expected[number - 1 :]) * (self.spent / planned if planned else 1.0)
+        ahead = self.clusters - len(self.starts)
+        return runs + (ahead * sum(self.starts) / len(self.starts) if self.starts else 0.0)

@@ -52,8 +52,9 @@ FLOOR_RUNS, SMOKE_ATTEMPTS = 2, 2
 """Runs that a job's floor is taken from (one at smoke effort and of TestDFSIO), and attempts at a run then."""
 WARM_UP_GIB = 1.0
 """Memory touched before the first run: about what one run's replicas take."""
-WARM_UP_ROUNDS, WARM_UP_RUNS = 5, 2
-"""Rounds of many small puts, then runs of the block's largest cell. None is kept."""
+WARM_UP, WARM_UP_SMOKE = (5, 2), (2, 1)
+"""Rounds of many small puts, then runs of the block's largest cell; none is kept. At smoke effort, where it matters
+more that all of it works than what it measures, there are fewer."""
 PROBE_SECONDS_SMOKE = 0.3
 
 
@@ -95,12 +96,14 @@ class Block:
     def measure(self) -> None:
         begin = time.time()
         missing = [self._run(row) for row in self.rows if not self.journal.has(row["run_id"])]
-        progress = Progress(self.name, [run.expected_seconds for run in missing])
+        clusters = self._clusters(missing)
+        ordered = [run.expected_seconds for runs in clusters.values() for run in runs]
+        progress = Progress(self.name, ordered, len(clusters))
         progress.say(f"{len(self.rows)} runs, {len(missing)} to make")
         if missing:
             preflight(self.config)
             number = 0
-            for key, runs in self._clusters(missing).items():
+            for key, runs in clusters.items():
                 number = self._on_one_cluster(json.loads(key), runs, progress, number)
             progress.say(f"finished, {len(self.given_up)} runs given up")
         self.journal.finish(
@@ -155,6 +158,7 @@ class Block:
         testbed = testbeds.open_testbed(self.config, roles, k, self.source)
         if not testbed.emulated and number == 0:
             testbed.preflight()
+        progress.cluster()
         with testbed:
             if place:
                 testbed.fabric(place)
@@ -314,9 +318,10 @@ class Block:
             return run.parameters["clients"] * run.parameters["puts_per_client"], rate
 
         largest = max(puts, key=load)
-        for _ in range(WARM_UP_ROUNDS):
+        rounds, repeats = WARM_UP_SMOKE if self.effort == "smoke" else WARM_UP
+        for _ in range(rounds):
             warm_up(stack)
-        for _ in range(WARM_UP_RUNS):
+        for _ in range(repeats):
             execution.WORKLOADS[largest.row["workload"]](stack, largest)
 
     @staticmethod

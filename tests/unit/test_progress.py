@@ -1,0 +1,33 @@
+"""The progress line's estimate of the time left."""
+
+import io
+import re
+
+from whitewire.progress import Progress
+
+
+def test_time_left_is_of_the_runs_and_of_clusters_that_still_start():
+    now, out = [0.0], io.StringIO()
+    progress = Progress("quick-1", [10, 10, 10, 20], clusters=2, out=out, clock=lambda: now[0])
+
+    def left():
+        return [int(seconds) for seconds in re.findall(r"about (\d+) s left", out.getvalue())][-1:]
+
+    progress.cluster()
+    now[0] += 100
+    progress.run(1, "a")
+    assert left() == []  # nothing is known yet
+    now[0] += 20
+    progress.done("")
+    progress.run(2, "b")
+    assert left() == [180]  # 40 s of the model at twice its time, and another start
+    now[0] += 20
+    progress.done("too busy")
+    progress.cluster()
+    now[0] += 60
+    progress.run(3, "c")
+    assert left() == [60]  # no start is ahead
+    assert "quick-1: run 3 of 4: c | last run invalid: too busy" in out.getvalue()
+    now[0] += 5
+    progress.run(4, "d")
+    assert left() == [30]  # 45 s for 30 of the model
