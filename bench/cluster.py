@@ -25,6 +25,8 @@ from whitewire.metrics import of_put, read_samples
 from whitewire.paper import load_paper
 from whitewire.testbed.emulated import EmulatedTestbed
 
+LEVELS = {"fabric": "10gbe", "clients": 3, "puts_per_client": 6}
+
 
 def busy_seconds() -> float:
     times = psutil.cpu_times()
@@ -38,7 +40,7 @@ def main() -> int:
     config = load_testbed("emulated")
     paper = load_paper(paper_path(load_config()["papers"][0]), config["fabrics"])
     experiment = paper.experiments["put-grid"]
-    scale = scale_of(paper, "put-grid", "quick", {})
+    scale = scale_of(paper, "put-grid", "quick", LEVELS)
     drive = Drive.scaled(experiment["hardware"]["drive"], scale.k, software.DRIVE_LIBRARY)
     for archive in (True, False):
         seconds, cpu, costs = [], [], []
@@ -47,7 +49,7 @@ def main() -> int:
                 EmulatedTestbed(config, experiment["roles"], scale.k, software.binds()) as testbed,
                 tempfile.TemporaryDirectory() as logs,
             ):
-                testbed.fabric("10gbe")
+                testbed.fabric(LEVELS["fabric"])
                 values = hdfs.settings(testbed, scale.block_bytes, 3, scale.packet_bytes)
                 before = busy_seconds()
                 installation = software.installation(use_archive=archive)
@@ -66,10 +68,9 @@ def main() -> int:
 
 
 def _cost(cluster: hdfs.Hdfs, paper, scale) -> float:
-    levels = {"fabric": "10gbe", "clients": 3, "puts_per_client": 6}
     row = {"run_id": "bench", "block": "bench-1", "order": 1, "experiment": "put-grid", "workload": "hdfs_put",
            "replicate": 1, "seed": 0}  # fmt: skip
-    run = execution.Run(row, levels, paper.parameters("put-grid", levels), {}, scale, 5.0)
+    run = execution.Run(row, LEVELS, paper.parameters("put-grid", LEVELS), {}, scale, 5.0)
     result = execution.run_hdfs_put(Stack(cluster), run)
     return of_put(result.record, read_samples(result.files["samples.csv"]))["cpu_seconds_per_gb"][0]
 

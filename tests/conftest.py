@@ -60,18 +60,9 @@ def still_alive(pids: set[int], patience: float = 5.0) -> set[int]:
     return left
 
 
-def comes_to(expected: float, rel: float, measured: Callable[[], float], attempts: int = 4) -> None:
-    """A rate that this machine can only lessen, by being busy: one of a few measurements has to come close to it."""
-    found = []
-    while len(found) < attempts:
-        found.append(measured())
-        if found[-1] == pytest.approx(expected, rel=rel):
-            return
-    pytest.fail(f"measured {', '.join(f'{value:.3g}' for value in found)}, expected {expected:.3g} within {rel:.0%}")
-
-
 def reaches(lowest: float, highest: float, measured: Callable[[], float], attempts: int = 4) -> None:
-    """As `comes_to`, where no measurement may be above `highest` and one of a few has to be above `lowest`."""
+    """A rate that this machine can only lessen, by being busy: none of a few measurements may be above `highest`, and
+    one has to be above `lowest`."""
     found = []
     while len(found) < attempts:
         found.append(measured())
@@ -79,3 +70,8 @@ def reaches(lowest: float, highest: float, measured: Callable[[], float], attemp
         if found[-1] > lowest:
             return
     pytest.fail(f"measured {', '.join(f'{value:.4g}' for value in found)}, expected {lowest:.4g} to {highest:.4g}")
+
+
+def comes_to(expected: float, rel: float, measured: Callable[[], float], attempts: int = 4) -> None:
+    """As `reaches`, within the relative distance `rel` of what is expected."""
+    reaches(expected * (1 - rel), expected * (1 + rel), measured, attempts)
