@@ -1,6 +1,6 @@
 # Published beside rebuilt: bars or points of any cells, every run, interval, and the paper's value as its own mark.
 #
-# figure_bars: experiment, metrics, by, title, where, published, relative_to, name, style, note
+# figure_bars: experiment, metrics, by, title, where, published, relative_to, name, style, note, log
 #   experiment   name(s) of experiments in the YAML
 #   metrics      one metric, or several: a panel each (named: the names are the panels' titles)
 #   by           factor(s) that make the bars, e.g. "fabric" or c("store", "fabric")
@@ -11,6 +11,7 @@
 #   relative_to  list(factor = level): every run over the median of that cell (ratios are all that a paper prints)
 #   name         title of the y axis; the unit if left out
 #   style        "bars" or "points"
+#   log          a logarithmic axis, for points whose cells are far apart
 #   note         a further line below the title, e.g. "CephFS in Lustre's place"
 # published_level(by, fabric = "10gbe", store = "hdfs-3x")   the label of a cell, as the bars have it
 
@@ -52,7 +53,7 @@ published_note <- function(published) {
 figure_note <- function(experiment, ...) paste(c(scale_note_of(experiment), ...), collapse = "\n")
 
 figure_bars <- function(experiment, metrics, by = "fabric", title, where = list(), published = NULL,
-                        relative_to = NULL, name = NULL, style = "bars", note = NULL) {
+                        relative_to = NULL, name = NULL, style = "bars", note = NULL, log = FALSE) {
   runs <- runs_at(experiment, metrics, where, by)
   medians <- medians_at(experiment, metrics, where, by)
   if (!is.null(relative_to)) {
@@ -73,7 +74,7 @@ figure_bars <- function(experiment, metrics, by = "fabric", title, where = list(
   medians$level <- factor(medians$level, levels)
   medians$colour <- bar_colours(medians, by)
   axis <- if (is.null(relative_to)) {
-    measured_axis(runs, name)
+    measured_axis(runs, name, log = log)
   } else {
     scale_y_continuous(name, limits = c(0, NA), expand = expansion(c(0, 0.08)),
                        labels = function(x) paste0(x, "\u00d7"))
@@ -94,7 +95,8 @@ figure_bars <- function(experiment, metrics, by = "fabric", title, where = list(
   }
   if (length(titles) > 1) plot <- plot + facet_wrap(~panel, scales = "free_y")
   counts <- range(medians$n)
-  runs_told <- paste0("n = ", paste(unique(counts), collapse = " to "), " runs a cell")
+  runs_told <- paste0("n = ", paste(unique(counts), collapse = " to "), " runs a cell",
+                      if (log) "; logarithmic axis")
   plot + axis + labs(
     title = title, x = NULL, subtitle = figure_note(experiment, runs_told, published_note(published), note)
   )

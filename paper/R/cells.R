@@ -132,9 +132,9 @@ scale_note_of <- function(experiment) {
 }
 
 # A y axis in the unit of the data; where all values scale by one factor, a second axis has them as measured.
-measured_axis <- function(table, name = NULL, zero = TRUE, ...) {
+measured_axis <- function(table, name = NULL, zero = TRUE, log = FALSE, ...) {
   unit <- shown_unit(table)
-  limits <- if (zero) c(0, NA) else NULL
+  limits <- if (zero && !log) c(0, NA) else NULL
   factor <- unique(signif(table$shown / table$value, 4))
   factor <- factor[is.finite(factor)]
   # Where some values are as measured, the panels say which.
@@ -142,6 +142,9 @@ measured_axis <- function(table, name = NULL, zero = TRUE, ...) {
   if (is.null(name)) name <- if (unit %in% c("", "1")) "" else unit
   if (scaled) name <- paste0(name, ", full-scale equivalent")
   second <- if (scaled && length(factor) == 1) sec_axis(~ . / factor, name = paste(unit, "as measured")) else waiver()
+  if (log) {
+    return(scale_y_log10(name, labels = scales::comma, expand = expansion(c(0.05, 0.08)), sec.axis = second, ...))
+  }
   scale_y_continuous(name, limits = limits, expand = expansion(c(0, 0.08)), sec.axis = second, ...)
 }
 

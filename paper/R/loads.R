@@ -42,20 +42,19 @@ figure_loads <- function(experiments, metrics, title, published, note = NULL) {
   medians <- place(medians)
   points <- place(points)
   ggplot(medians, aes(at, shown, colour = series)) +
-    geom_col(aes(fill = series), alpha = 0.25, width = 0.8 / (length(levels) + 1), linewidth = 0.3) +
+    geom_errorbar(aes(ymin = shown, ymax = shown), width = 0.8 / (length(levels) + 1), linewidth = 1.1) +
     geom_point(data = runs, position = jitter_points(0.02), size = 1.3, alpha = 0.6) +
     interval_bars(medians, 0.06) +
     geom_point(data = points, aes(at, published, shape = "published"), size = 3.2, stroke = 1.1,
                colour = published_ink, inherit.aes = FALSE) +
     facet_wrap(~panel, ncol = 1) +
     scale_colour_manual(NULL, values = series_colours(levels), drop = FALSE) +
-    scale_fill_manual(NULL, values = series_colours(levels), drop = FALSE) +
     scale_shape_manual(NULL, values = c(published = 5)) +
-    guides(colour = guide_legend(ncol = 2, order = 1), fill = guide_legend(ncol = 2, order = 1)) +
+    guides(colour = guide_legend(ncol = 2, order = 1)) +
     scale_x_continuous("map tasks on eight nodes", breaks = seq_along(loads), labels = loads) +
-    measured_axis(runs, "MB/s a task") +
+    measured_axis(runs, "MB/s a task", log = TRUE) +
     labs(title = title, subtitle = figure_note(experiments, paste0(
-      "n = ", paste(unique(range(medians$n)), collapse = " to "), " runs a cell; bars: medians"
+      "n = ", paste(unique(range(medians$n)), collapse = " to "), " runs a cell; lines: medians; logarithmic axis"
     ), note)) +
     theme(panel.grid.major.x = element_blank(), legend.box = "vertical")
 }
