@@ -220,9 +220,10 @@ def print_plan() -> None:
         left = [row for row in plan.designs[name] if not _journalled(results, row)]
         seconds = sum(expected_seconds(paper, row, testbed) for row in left)
         blocks = len({row["block"] for row in plan.designs[name]})
+        plural = "s" if blocks > 1 else ""
         total = len(plan.designs[name])
         print(
-            f"{name}: {total} runs in {blocks} blocks, {total - len(left)} done, {len(left)} to measure"
+            f"{name}: {total} runs in {blocks} block{plural}, {total - len(left)} done, {len(left)} to measure"
             + (f", about {seconds / 60:.0f} min" if left else "")
             + f"; hosts: {_hosts(paper, plan.designs[name], testbed)}"
         )

@@ -46,10 +46,13 @@ from whitewire.progress import Progress
 from whitewire.testbed import segment
 from whitewire.testbed.base import Testbed
 
+Floors = dict[tuple, list[dict]]
+"""Records of jobs on almost no data, by what jobs with the same floor have in common."""
 JOBS = ChainMap(jobs.WORKLOADS, hibench_runs.WORKLOADS)
 """Workloads that need YARN."""
 FLOOR_RUNS, SMOKE_ATTEMPTS = 2, 2
-"""Runs that a job's floor is taken from (one at smoke effort and of TestDFSIO), and attempts at a run then."""
+"""Runs that a job's floor is taken from (one at smoke effort, of the warm-up, and of TestDFSIO), and attempts at a run
+then."""
 WARM_UP_GIB = 1.0
 """Memory touched before the first run: about what one run's replicas take."""
 WARM_UP, WARM_UP_SMOKE = (5, 2), (2, 1)
@@ -175,8 +178,8 @@ class Block:
                 times = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in stack.start_seconds.items())
                 progress.say(f"ready: {times}; warming up")
                 self._record_environment(testbed, stack)
-                self._warm_up(stack, runs)
-                self._floors(stack, runs, progress)
+                warm = self._warm_up(stack, runs)
+                self._floors(stack, runs, progress, warm if self.effort == "smoke" else {})
                 number = self._all(stack, runs, progress, number)
             finally:
                 stack.stop()
@@ -298,15 +301,19 @@ class Block:
         }
         self._fresh("environment", ".json").write_text(json.dumps(record, indent=1, default=str) + "\n")
 
-    def _warm_up(self, stack: Stack, runs: Sequence[Run]) -> None:
-        """Runs that are not kept: JVMs compile, files and memory get warm, so that the order of runs doesn't matter."""
+    def _warm_up(self, stack: Stack, runs: Sequence[Run]) -> Floors:
+        """Runs that are not kept: JVMs compile, files and memory get warm, so that the order of runs doesn't matter.
+
+        Returns the last job of each kind on almost no data.
+        """
         try:
             stack.testbed.fabric(stack.testbed.fastest())
             self._warm_up_puts(stack, [run for run in runs if run.row["workload"] in execution.WORKLOADS])
             if stack.reuses_jvms:
-                self._warm_up_jobs(stack, [run for run in runs if _floored(run, stack)])
+                return self._warm_up_jobs(stack, [run for run in runs if _floored(run, stack)])
         except FAILURES as failure:
             raise UserError(f"warm-up: {_line(failure)}; logs: {stack.logs}") from None
+        return {}
 
     def _warm_up_puts(self, stack: Stack, puts: Sequence[Run]) -> None:
         if not puts:
@@ -324,18 +331,18 @@ class Block:
         for _ in range(repeats):
             execution.WORKLOADS[largest.row["workload"]](stack, largest)
 
-    @staticmethod
-    def _warm_up_jobs(stack: Stack, runs: Sequence[Run]) -> None:
+    def _warm_up_jobs(self, stack: Stack, runs: Sequence[Run]) -> Floors:
         kinds = list({jobs.floor_key(run)[:2]: run for run in runs}.values())  # by workload and kind of store
-        # JVMs get faster over their first three jobs; a run of TestDFSIO is two.
-        again = [run for run in kinds[:1] if run.row["workload"] != "testdfsio"]
-        for run in again + kinds:
-            _tiny(stack, run)
+        # JVMs get faster over their first three jobs; a run of TestDFSIO is two. At smoke effort each kind's last one
+        # is its floor.
+        again = [run for run in (kinds if self.effort == "smoke" else kinds[:1]) if run.row["workload"] != "testdfsio"]
+        return {jobs.floor_key(run): [_tiny(stack, run).record] for run in again + kinds}
 
-    def _floors(self, stack: Stack, runs: Sequence[Run], progress: Progress) -> None:
+    def _floors(self, stack: Stack, runs: Sequence[Run], progress: Progress, known: Floors) -> None:
         """What a job of each kind takes on almost no data, on the fastest fabric: starts of JVMs and the like.
 
-        It does not shrink with the data, so it is measured beside the runs and told apart from them.
+        It does not shrink with the data, so it is measured beside the runs, where it is not `known`, and told apart
+        from them.
         """
         kinds = {jobs.floor_key(run): run for run in runs if _floored(run, stack)}
         for key, run in kinds.items():
@@ -345,7 +352,7 @@ class Block:
             count = 1 if self.effort == "smoke" or run.row["workload"] == "testdfsio" else FLOOR_RUNS
             progress.say(f"the floor of {' '.join(map(str, key))}")
             try:
-                found = [_tiny(stack, run).record for _ in range(count)]
+                found = known.get(key) or [_tiny(stack, run).record for _ in range(count)]
             except FAILURES as failure:
                 raise UserError(f"floor of {run.row['workload']}: {_line(failure)}; logs: {stack.logs}") from None
             stack.floors[key] = {
