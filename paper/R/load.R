@@ -74,16 +74,16 @@ load_sentence <- function() {
     return("The curves are not fitted at this effort: they need three or more loads.")
   }
   told <- vapply(names(fits), function(name) {
-    difference <- fits[[name]]$aic_exponential - fits[[name]]$aic_linear
-    better <- if (difference > 2) {
+    difference <- fits[[name]]$aic_linear - fits[[name]]$aic_exponential # as in E-C24's verdict
+    better <- if (difference < -2) {
       "the straight line fits better"
-    } else if (difference < -2) {
+    } else if (difference > 2) {
       "the exponential fits better"
     } else {
       "the two fit alike"
     }
-    sprintf("on %s %s (AIC of the exponential minus that of the line: %s)", name, better,
-            formatC(difference, format = "f", digits = 1))
+    sprintf("on %s %s (AIC of the line minus that of the exponential: %s)", name, better,
+            with_minus(formatC(difference, format = "f", digits = 1)))
   }, character(1))
   paste0("Three clients: ", listed(told), ".")
 }

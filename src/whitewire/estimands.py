@@ -382,7 +382,7 @@ def _curve_fit(test: Mapping[str, Any], samples: list[Sample], n: int, invalid: 
         return aic_difference(x, np.concatenate(arrays, axis=axis))
 
     point, low, high = _interval(samples, statistic, runs.seed)
-    return Evidence("runs", point, low, high, n, invalid, "1")
+    return Evidence("runs", point, low, high, n, invalid, "AIC difference")
 
 
 def aic_difference(x: np.ndarray, y: np.ndarray) -> np.ndarray:
