@@ -309,11 +309,12 @@ class Block:
         try:
             stack.testbed.fabric(stack.testbed.fastest())
             self._warm_up_puts(stack, [run for run in runs if run.row["workload"] in execution.WORKLOADS])
-            if stack.reuses_jvms:
-                return self._warm_up_jobs(stack, [run for run in runs if _floored(run, stack)])
+            floored = [run for run in runs if _floored(run, stack)] if stack.reuses_jvms else []
+            warm = self._warm_up_jobs(stack, floored)
+            stack.settle()
         except FAILURES as failure:
             raise UserError(f"warm-up: {_line(failure)}; logs: {stack.logs}") from None
-        return {}
+        return warm
 
     def _warm_up_puts(self, stack: Stack, puts: Sequence[Run]) -> None:
         if not puts:

@@ -66,6 +66,11 @@ class Stack:
         for service in self._services:
             service.start()
 
+    def settle(self) -> None:
+        """Wait for what came up beside the warm-up (ProcessDied, TimeoutError)."""
+        if isinstance(self.yarn, Yarn):
+            self.yarn.settle()
+
     def stop(self) -> None:
         for service in reversed(self._services):
             service.stop()

@@ -156,8 +156,9 @@ class Yarn(Service):
     # -- life ---------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Start everything and wait until each NodeManager has registered and the history server answers.
+        """Start everything and wait until each NodeManager has registered; `start_seconds` are what that took.
 
+        The history server comes up beside the warm-up; settle() waits for it.
         Raises ProcessDied with the end of the log of the daemon that died, TimeoutError likewise.
         """
         begin = time.monotonic()
@@ -169,11 +170,14 @@ class Yarn(Service):
         self._daemon(self.master, RESOURCE_MANAGER, "resourcemanager", 192, {})
         with ThreadPoolExecutor(max_workers=4) as pool:
             list(pool.map(self._start_worker, self.workers))
-        self._daemon(self.master, HISTORY_SERVER, "historyserver", 192, {}, arguments=[f"-Dfs.defaultFS={VIEW}"])
         registered = r"NodeManager from node \S+?\(cmPort: \d+ httpPort: \d+\) registered"
         self.wait_for(self.daemons["resourcemanager"], registered, len(self.workers))
-        self.wait_for(self.daemons["historyserver"], r"Started ServerConnector@|Web app jobhistory started")
         self.start_seconds = time.monotonic() - begin
+        self._daemon(self.master, HISTORY_SERVER, "historyserver", 192, {}, arguments=[f"-Dfs.defaultFS={VIEW}"])
+
+    def settle(self) -> None:
+        """Wait until the history server answers. Raises as start()."""
+        self.wait_for(self.daemons["historyserver"], r"Started ServerConnector@|Web app jobhistory started")
 
     def _make_folders(self) -> None:
         """For the files of jobs: in the folder that all hosts see, else in HDFS."""
