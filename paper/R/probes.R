@@ -33,7 +33,7 @@ figure_link_error <- function(title, limit = 0.01) {
     scale_colour_manual(values = fabric_palette(levels(goodput$fabric)), guide = "none") +
     scale_shape_manual("TCP streams", values = c("1" = 16, "4" = 17, "2" = 15, "8" = 18,
                                                  "beyond the limit, made again" = 4)) +
-    scale_x_continuous("goodput against set rate \u00d7 1448/1514", labels = function(x) percent(x, 1),
+    scale_x_continuous("goodput against what the link's rate lets pass", labels = function(x) percent(x, 1),
                        n.breaks = 3,
                        expand = expansion(0.09)) +
     labs(title = title, y = NULL, subtitle = paste0(

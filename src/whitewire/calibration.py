@@ -24,7 +24,7 @@ ATTEMPTS = len(PAUSES)
 MOST_RATE = 1200.0
 """Mbit/s of an emulated link; above it this machine's processors, not the shaper, would be measured."""
 LEAST_BYTES = 10**6
-"""Of one test: a shaper lets a burst of some frames pass at once, which must weigh less than the bound."""
+"""Of one test: a shaper lets a burst of some frames pass at once, which must stay a small share."""
 
 
 def probe_links(testbed: Testbed, fabrics: Sequence[str], seconds: float, streams: Sequence[int], every_pair: bool,
@@ -110,7 +110,7 @@ def _link(testbed: Testbed, client: Host, server: Host, fabric: Fabric, streams:
         stem = f"iperf3-{fabric.name}-{client.name}-{server.name}-{streams}-{attempt}"
         (folder / f"{stem}.json").write_bytes(done.stdout)
         result = iperf3.parse(done.stdout)
-        expected = fabric.rate * FRAME_SHARE
+        expected = fabric.rate * FRAME_SHARE / (1 - fabric.burst * FRAME_SHARE / size)  # a token bucket, at first full
         if fabric.shared:
             expected *= _one_way(before, testbed.counters(), client, server)
         error = result.goodput / expected - 1

@@ -209,13 +209,15 @@ class Fabric:
     """A network between the hosts: its name and the rate of each host's link.
 
     `rate` is what is set on this testbed, `full_scale_rate` what it stands for, both in Mbit/s. `shared`: all hosts
-    share that rate, both directions together, as on one segment without a switch.
+    share that rate, both directions together, as on one segment without a switch. `burst`: bytes that a shaped link
+    passes at once after a pause, which a short transfer notices; 0 on a real one.
     """
 
     name: str
     rate: float
     full_scale_rate: float
     shared: bool = False
+    burst: int = 0
 
 
 class Testbed(ABC):

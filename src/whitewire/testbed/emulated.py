@@ -85,8 +85,12 @@ listen, whatever the fabric is by then."""
 
 
 def burst_bytes(rate: float) -> int:
-    """HTB burst for a rate in Mbit/s: one millisecond at line rate, at least four full frames."""
-    return max(6000, int(rate * 1e6 / 8 * 1e-3))
+    """HTB burst for a rate in Mbit/s: two milliseconds at line rate, at least four full frames.
+
+    What a link may send late when the machine's processors kept it waiting, so longer pauses lose rate. A longer burst
+    would fill a port's buffer at once.
+    """
+    return max(6000, int(rate * 1e6 / 8 * 2e-3))
 
 
 class EmulatedHost(Host):
@@ -330,13 +334,14 @@ class EmulatedTestbed(Testbed):
         if name not in fabrics:
             raise UserError(f"testbed: fabric {name} is not defined, expected one of {', '.join(fabrics)}")
         full = float(fabrics[name]["rate_mbit_per_s"])
-        wanted = Fabric(name, full / self.k, full, fabrics[name].get("shared", False))
+        rate, shared = full / self.k, fabrics[name].get("shared", False)
+        wanted = Fabric(name, rate, full, shared, burst_bytes(rate))
         buffer = port_buffer or self.port_buffer(wanted.rate)
         if (wanted, buffer) != self.current:
             self.current = None
             self._shape_all(wanted.rate, "change", buffer)
             if wanted.shared:
-                self.segment.join(wanted.rate, burst_bytes(wanted.rate), self.station_queue())
+                self.segment.join(wanted.rate, wanted.burst, self.station_queue())
             else:
                 self.segment.leave()
             self._verify(wanted)
