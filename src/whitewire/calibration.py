@@ -99,6 +99,12 @@ def _ring(datanodes: Sequence[Host]) -> list[list[tuple[Host, Host]]]:
     return [round_ for round_ in (pairs[0:even:2], pairs[1:even:2], pairs[even:]) if round_]
 
 
+def expected_goodput(fabric: Fabric, size: float) -> float:
+    """Mbit/s at which `size` bytes of TCP payload pass a link of the fabric, whose shaper is a token bucket, at first
+    full."""
+    return fabric.rate * FRAME_SHARE / (1 - fabric.burst * FRAME_SHARE / size)
+
+
 def _link(testbed: Testbed, client: Host, server: Host, fabric: Fabric, streams: int, seconds: float, bound: float,
           folder: Path) -> list[dict]:  # fmt: skip
     def probe(attempt: int) -> tuple[float, str, list[dict]]:
@@ -110,7 +116,7 @@ def _link(testbed: Testbed, client: Host, server: Host, fabric: Fabric, streams:
         stem = f"iperf3-{fabric.name}-{client.name}-{server.name}-{streams}-{attempt}"
         (folder / f"{stem}.json").write_bytes(done.stdout)
         result = iperf3.parse(done.stdout)
-        expected = fabric.rate * FRAME_SHARE / (1 - fabric.burst * FRAME_SHARE / size)  # a token bucket, at first full
+        expected = expected_goodput(fabric, size)
         if fabric.shared:
             expected *= _one_way(before, testbed.counters(), client, server)
         error = result.goodput / expected - 1

@@ -322,6 +322,8 @@ FLOORS_S = {"teragen": 4, "terasort": 6, "testdfsio": 9, "sort": 9, "wordcount":
 """Seconds that a run of a workload takes beside moving its data: jobs on almost no data, and what is around them."""
 PASSES = {"teragen": 0, "terasort": 5, "testdfsio": 1, "sort": 5, "wordcount": 1, "copy": 0, "read_loop": 2}
 """How often a job's bytes go from or to drives beside being written as output: input, spills, merges, reads."""
+OSTS_PER_OSS = 4
+"""Object targets, a drive each, of each object server of CephFS in Lustre's place."""
 
 
 def _job_seconds(paper: Paper, row: Mapping[str, Any], levels: Mapping[str, Any], scale: Scale, parameters,
@@ -345,15 +347,17 @@ def _job_seconds(paper: Paper, row: Mapping[str, Any], levels: Mapping[str, Any]
         "copy": 2 * workers,
         "read_loop": workers,
     }.get(workload, 0)
+    drives = workers
     if paper.store(row["experiment"], levels)["kind"] == "cephfs":
         workers, crossings = experiment["roles"].get("oss", 1), 2 + (workload == "sort")
+        drives = workers * OSTS_PER_OSS
     link = gbit_per_s(parameters["fabric"]) * 1e9 / 8 / scale.k
     shared = (testbed or {}).get("fabrics", {}).get(parameters["fabric"], {}).get("shared", False)
     seconds = size * crossings / (1 if shared else workers) / link
     if drive := experiment.get("hardware", {}).get("drive"):
         rate = drive["count"] * drive["rate_mb_per_s"] * 1e6 / scale.k
-        passes = PASSES.get(workload, 0) + {"terasort": outputs, "copy": 2 * workers}.get(workload, copies)
-        seconds = max(seconds, size * passes / workers / rate)
+        passes = PASSES.get(workload, 0) + {"terasort": outputs, "copy": 2 * drives}.get(workload, copies)
+        seconds = max(seconds, size * passes / drives / rate)
     return FLOORS_S[row["workload"]] + OVERHEAD_S + seconds
 
 

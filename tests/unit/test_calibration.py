@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from whitewire import calibration
 from whitewire.errors import UserError
+from whitewire.testbed.base import Fabric
 
 
 def hosts(kind, count):
@@ -46,3 +47,12 @@ def test_a_probe_beyond_its_bound_is_tried_again_after_longer_pauses(monkeypatch
         UserError, match=r"link: -3\.0% of what is set, bound 1\.0%, in 5 attempts.* is the machine busy"
     ):
         calibration._until_within(lambda attempt: (-0.03, "link", [{}]), 0.01)
+
+
+def test_a_short_transfer_may_expect_the_first_burst_of_a_shaper():
+    real, shaped = Fabric("x", 100.0, 1000.0), Fabric("x", 100.0, 1000.0, burst=25_000)
+    payload = 1448 / 1514
+    assert calibration.expected_goodput(real, 1e6) == pytest.approx(100 * payload)
+    frames = 1e6 / payload  # bytes on the wire; all but the burst wait for the rate
+    seconds = (frames - 25_000) / (100e6 / 8)
+    assert calibration.expected_goodput(shaped, 1e6) == pytest.approx(1e6 * 8 / 1e6 / seconds)

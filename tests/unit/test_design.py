@@ -214,3 +214,16 @@ def test_a_shared_segment_takes_the_time_of_all_hosts_bytes():
     assert d.expected_seconds(loaded, row, testbed) == pytest.approx(d.FLOORS_S["testdfsio"] + d.OVERHEAD_S + seconds)
     switched = testbed | {"fabrics": testbed["fabrics"] | {"1gbe-shared": {"rate_mbit_per_s": 1000}}}
     assert d.expected_seconds(loaded, row, switched) < d.expected_seconds(loaded, row, testbed) - seconds / 2
+
+
+def test_the_drives_of_a_parallel_file_system_are_those_of_all_its_targets():
+    testbed = load_testbed("emulated")
+    loaded = load_paper(paper_path("xyratex-lustre-2011"), testbed["fabrics"])
+    row = next(
+        row for row in d.make_design(loaded, testbed, "quick", 1)
+        if row["experiment"] == "testdfsio" and row["store"] == "cephfs"
+    )  # fmt: skip
+    scale = d.scale_of(loaded, "testdfsio", "quick", d.levels_of(loaded, row), testbed)
+    moved = 2 * 8 * scale.file_bytes  # eight maps, written and read
+    seconds = moved / (8 * 80e6 / scale.k)  # two servers with four drives of 80 MB/s each
+    assert d.expected_seconds(loaded, row, testbed) == pytest.approx(d.FLOORS_S["testdfsio"] + d.OVERHEAD_S + seconds)

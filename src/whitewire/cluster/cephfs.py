@@ -23,6 +23,7 @@ from pathlib import Path
 
 from whitewire.cluster.service import Service
 from whitewire.config import HOME
+from whitewire.design import OSTS_PER_OSS
 from whitewire.errors import UserError
 from whitewire.testbed.base import FRAME_SHARE, CommandFailed, Host, Process, ProcessDied, Testbed
 from whitewire.testbed.emulated import ROOT, burst_bytes
@@ -268,9 +269,9 @@ class CephFs(Service):
 
     kind = "cephfs"
 
-    def __init__(self, testbed: Testbed, ost_rate: float, logs: Path, osts_per_oss: int = 4, stripe_count: int = 1,
-                 stripe_size: int = 2**20, max_dirty: int = 32 * 2**20, readahead: int = 8 * 2**20,
-                 clients: Sequence[Host] | None = None) -> None:  # fmt: skip
+    def __init__(self, testbed: Testbed, ost_rate: float, logs: Path, osts_per_oss: int = OSTS_PER_OSS,
+                 stripe_count: int = 1, stripe_size: int = 2**20, max_dirty: int = 32 * 2**20,
+                 readahead: int = 8 * 2**20, clients: Sequence[Host] | None = None) -> None:  # fmt: skip
         self.testbed, self.ost_rate, self.logs, self.mount = testbed, ost_rate, logs, MOUNT
         self.stripes = (stripe_count, stripe_size)
         self.options = MountOptions(max_dirty, readahead)
