@@ -99,6 +99,11 @@ def _ring(datanodes: Sequence[Host]) -> list[list[tuple[Host, Host]]]:
     return [round_ for round_ in (pairs[0:even:2], pairs[1:even:2], pairs[even:]) if round_]
 
 
+def probe_bytes(fabric: Fabric, seconds: float) -> float:
+    """Bytes of TCP payload of a test that is to take `seconds`, at its first attempt."""
+    return max(LEAST_BYTES, fabric.rate * 1e6 / 8 * seconds)
+
+
 def expected_goodput(fabric: Fabric, size: float) -> float:
     """Mbit/s at which `size` bytes of TCP payload pass a link of the fabric, whose shaper is a token bucket, at first
     full."""
@@ -108,7 +113,7 @@ def expected_goodput(fabric: Fabric, size: float) -> float:
 def _link(testbed: Testbed, client: Host, server: Host, fabric: Fabric, streams: int, seconds: float, bound: float,
           folder: Path) -> list[dict]:  # fmt: skip
     def probe(attempt: int) -> tuple[float, str, list[dict]]:
-        size = int(max(LEAST_BYTES, fabric.rate * 1e6 / 8 * seconds) * 2 ** (attempt - 1))
+        size = int(probe_bytes(fabric, seconds) * 2 ** (attempt - 1))
         before = testbed.counters() if fabric.shared else {}
         done = client.run(
             iperf3_probe.client(server.address, streams, size), timeout=60 + 2 * size / (fabric.rate * 1e6 / 8)

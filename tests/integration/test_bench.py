@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
         (["link_fidelity.py", "--replicates", "1"], "largest median error"),
         (["kill.py", "--times", "1"], "0 left-overs, 0 finished runs lost"),
     ],
-    ids=lambda value: value[0].removesuffix(".py") if isinstance(value, list) else "",
+    ids=("cluster", "jobs", "cephfs", "link_fidelity", "kill"),
 )
 def test_a_bench_runs(can_emulate, argv, said):
     script, *arguments = argv

@@ -102,5 +102,5 @@ def test_the_probes_of_a_block_measure_it(testbed, tmp_path):
     pairs = {(row["source"], row["destination"]) for row in goodput}
     assert pairs >= {("client", "datanode1"), ("datanode1", "datanode2")}
     fabric = testbed.fabric("1gbe-shared")
-    own = calibration.expected_goodput(fabric, max(calibration.LEAST_BYTES, fabric.rate * 1e6 / 8 * 0.5))
+    own = calibration.expected_goodput(fabric, calibration.probe_bytes(fabric, 0.5))
     assert all(0.9 * own < row["expected"] < own for row in goodput)  # less than a link of its own would give

@@ -202,14 +202,17 @@ def test_a_factor_of_a_store_that_is_not_compared_is_named(tmp_path):
         load_paper(path, load_testbed("emulated")["fabrics"])
 
 
+def quick_run_of_xyratex(testbed, experiment, store):
+    """The paper, and a run of the experiment on the store with its scale."""
+    loaded = load_paper(paper_path("xyratex-lustre-2011"), testbed["fabrics"])
+    rows = d.make_design(loaded, testbed, "quick", 1)
+    row = next(row for row in rows if row["experiment"] == experiment and row["store"] == store)
+    return loaded, row, d.scale_of(loaded, experiment, "quick", d.levels_of(loaded, row), testbed)
+
+
 def test_a_shared_segment_takes_the_time_of_all_hosts_bytes():
     testbed = load_testbed("emulated")
-    loaded = load_paper(paper_path("xyratex-lustre-2011"), testbed["fabrics"])
-    row = next(
-        row for row in d.make_design(loaded, testbed, "quick", 1)
-        if row["experiment"] == "shared-segment" and row["store"] == "hdfs-3x"
-    )  # fmt: skip
-    scale = d.scale_of(loaded, "shared-segment", "quick", d.levels_of(loaded, row), testbed)
+    loaded, row, scale = quick_run_of_xyratex(testbed, "shared-segment", "hdfs-3x")
     seconds = 8 * 2 * scale.file_bytes / (1e9 / 8 / scale.k)  # eight writers, two copies of each file, one medium
     assert d.expected_seconds(loaded, row, testbed) == pytest.approx(d.FLOORS_S["testdfsio"] + d.OVERHEAD_S + seconds)
     switched = testbed | {"fabrics": testbed["fabrics"] | {"1gbe-shared": {"rate_mbit_per_s": 1000}}}
@@ -218,12 +221,7 @@ def test_a_shared_segment_takes_the_time_of_all_hosts_bytes():
 
 def test_the_drives_of_a_parallel_file_system_are_those_of_all_its_targets():
     testbed = load_testbed("emulated")
-    loaded = load_paper(paper_path("xyratex-lustre-2011"), testbed["fabrics"])
-    row = next(
-        row for row in d.make_design(loaded, testbed, "quick", 1)
-        if row["experiment"] == "testdfsio" and row["store"] == "cephfs"
-    )  # fmt: skip
-    scale = d.scale_of(loaded, "testdfsio", "quick", d.levels_of(loaded, row), testbed)
+    loaded, row, scale = quick_run_of_xyratex(testbed, "testdfsio", "cephfs")
     moved = 2 * 8 * scale.file_bytes  # eight maps, written and read
     seconds = moved / (8 * 80e6 / scale.k)  # two servers with four drives of 80 MB/s each
     assert d.expected_seconds(loaded, row, testbed) == pytest.approx(d.FLOORS_S["testdfsio"] + d.OVERHEAD_S + seconds)

@@ -17,6 +17,9 @@ class Service(ABC):
     def start(self) -> None:
         """Bring everything up and wait until it can be used. Raises ProcessDied, TimeoutError or UserError."""
 
+    def settle(self) -> None:  # noqa: B027 - most services leave nothing
+        """Wait for what start() left to come up beside other work, if anything. Raises as start()."""
+
     @abstractmethod
     def stop(self) -> None:
         """End everything; also after a start that failed halfway."""

@@ -67,9 +67,9 @@ class Stack:
             service.start()
 
     def settle(self) -> None:
-        """Wait for what came up beside the warm-up (ProcessDied, TimeoutError)."""
-        if isinstance(self.yarn, Yarn):
-            self.yarn.settle()
+        """Wait for what services left to come up beside the warm-up (ProcessDied, TimeoutError)."""
+        for service in self._services:
+            service.settle()
 
     def stop(self) -> None:
         for service in reversed(self._services):
