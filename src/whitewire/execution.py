@@ -42,6 +42,8 @@ class Run:
     store: Mapping[str, Any] = field(default_factory=lambda: {"kind": "hdfs"})
     cpu: str = "limit"
     """Whether the processors may not limit the run ("limit"), or only a report says so ("report")."""
+    workers: int | None = None
+    """How many of the cluster's workers run its tasks; None: all."""
 
     @property
     def timeout(self) -> float:

@@ -128,7 +128,7 @@ def record_of(stack: Stack, run: Run, act: Callable[[dict[str, str]], list[dict[
         return {"jobs": done, "start": min(job["submit"] for job in done), "end": max(job["end"] for job in done)}
 
     result = observed(stack, run, jobs, by_host=True)
-    workers = [host.name for host in stack.testbed.by_role("datanode")]
+    workers = [host.name for host in stack.testbed.by_role("datanode")][: run.workers]
     floors = stack.floors.get(floor_key(run), {})
     outputs = run.parameters.get("output_replication", run.parameters.get("replication", 1))
     record = result.record | {
@@ -357,9 +357,11 @@ FLOORED = ("teragen", "terasort", "testdfsio", "sort", "wordcount")
 
 
 def floor_key(run: Run) -> tuple[Any, ...]:
-    """What jobs must have in common to have the same floor: kind, file system, number of tasks."""
-    tasks = math.ceil(run.scale.file_bytes / run.scale.block_bytes), run.parameters.get("reduces", 1)
-    return run.parameters.get("program", run.row["workload"]), run.store["kind"], run.parameters.get("maps", 1), *tasks
+    """What jobs must have in common to have the same floor: kind, file system, number of tasks, workers if not all."""
+    blocks, parameters = math.ceil(run.scale.file_bytes / run.scale.block_bytes), run.parameters
+    tasks = parameters.get("maps", 1), blocks, parameters.get("reduces", 1)
+    workers = () if run.workers is None else (run.workers,)
+    return parameters.get("program", run.row["workload"]), run.store["kind"], *tasks, *workers
 
 
 def tiny(run: Run) -> Run:

@@ -8,7 +8,7 @@ import json
 import math
 import time
 from collections import ChainMap, Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,7 +51,7 @@ Floors = dict[tuple, list[dict]]
 JOBS = ChainMap(jobs.WORKLOADS, hibench_runs.WORKLOADS)
 """Workloads that need YARN."""
 FLOOR_RUNS, SMOKE_ATTEMPTS = 2, 2
-"""Runs that a job's floor is taken from (one at smoke effort, of the warm-up, and of TestDFSIO), and attempts at a run
+"""Runs that a job's floor is taken from (but the warm-up's last at smoke effort, and of TestDFSIO), and attempts at a run
 then."""
 WARM_UP_GIB = 1.0
 """Memory touched before the first run: about what one run's replicas take."""
@@ -124,6 +124,7 @@ class Block:
         levels = design.levels_of(self.paper, row)
         experiment = self.paper.experiments[row["experiment"]]
         scale = design.scale_of(self.paper, row["experiment"], self.effort, levels, self.config)
+        store = self.paper.store(row["experiment"], levels)
         return Run(
             row=row,
             levels=levels,
@@ -131,9 +132,19 @@ class Block:
             settings=scale.settings(experiment.get("settings", {}).get(levels.get("settings"), {})),
             scale=scale,
             expected_seconds=design.expected_seconds(self.paper, row, self.config),
-            store=self.paper.store(row["experiment"], levels),
+            store=store,
             cpu=experiment.get("cpu", "limit"),
+            workers=self._part(row, levels, store),
         )
+
+    def _part(self, row: Mapping, levels: Mapping, store: Mapping) -> int | None:
+        """How many of a larger cluster's workers a run's level of `nodes` asks for; None: it has a cluster for itself.
+
+        Jobs whose data lie in a parallel file system may share one; in HDFS the data must lie on just as many hosts.
+        """
+        nodes, most = levels.get("nodes", 0), self.paper.experiments[row["experiment"]]["roles"].get("datanode", 0)
+        may_share = self.config["kind"] == "emulated" and store["kind"] == "cephfs" and row["workload"] in jobs.WORKLOADS
+        return nodes if may_share and 0 < nodes < most else None
 
     def _clusters(self, runs: Sequence[Run]) -> dict[str, list[Run]]:
         """Runs by the services that they need (hosts, drives, scale, slots); runs that share them keep their order."""
@@ -142,7 +153,7 @@ class Block:
             experiment = self.paper.experiments[run.row["experiment"]]
             drive = dict(experiment.get("hardware", {}).get("drive", {}))
             drive |= {name: level for name, level in run.levels.items() if name in drive}
-            roles = self.paper.roles(run.row["experiment"], run.levels)
+            roles = self.paper.roles(run.row["experiment"], run.levels if run.workers is None else {})
             # Where a fabric has addresses of its own, the services of one are not those of another.
             place = run.parameters["fabric"] if self.config["kind"] != "emulated" else ""
             key = [roles, run.scale.k, dict(sorted(drive.items())), place, _slots(run, roles)]
@@ -178,8 +189,7 @@ class Block:
                 times = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in stack.start_seconds.items())
                 progress.say(f"ready: {times}; warming up")
                 self._record_environment(testbed, stack)
-                warm = self._warm_up(stack, runs)
-                self._floors(stack, runs, progress, warm if self.effort == "smoke" else {})
+                self._floors(stack, runs, progress, self._warm_up(stack, runs))
                 number = self._all(stack, runs, progress, number)
             finally:
                 stack.stop()
@@ -304,7 +314,7 @@ class Block:
     def _warm_up(self, stack: Stack, runs: Sequence[Run]) -> Floors:
         """Runs that are not kept: JVMs compile, files and memory get warm, so that the order of runs doesn't matter.
 
-        Returns the last job of each kind on almost no data.
+        Returns floors that need no more jobs than these.
         """
         try:
             stack.testbed.fabric(stack.testbed.fastest())
@@ -334,10 +344,12 @@ class Block:
 
     def _warm_up_jobs(self, stack: Stack, runs: Sequence[Run]) -> Floors:
         kinds = list({jobs.floor_key(run)[:2]: run for run in runs}.values())  # by workload and kind of store
-        # JVMs get faster over their first three jobs; a run of TestDFSIO is two. At smoke effort each kind's last one
-        # is its floor.
-        again = [run for run in (kinds if self.effort == "smoke" else kinds[:1]) if run.row["workload"] != "testdfsio"]
-        return {jobs.floor_key(run): [_tiny(stack, run).record] for run in again + kinds}
+        if self.effort == "smoke":  # each kind's last one is its floor
+            again, known = [run for run in kinds if not _times_itself(run)], kinds
+        else:  # JVMs get faster over their first three jobs; a run of TestDFSIO is two
+            again, known = kinds[:1], [run for run in kinds if _times_itself(run)]
+        warm = {jobs.floor_key(run): [_tiny(stack, run).record] for run in again + kinds}
+        return {key: warm[key] for key in map(jobs.floor_key, known)}
 
     def _floors(self, stack: Stack, runs: Sequence[Run], progress: Progress, known: Floors) -> None:
         """What a job of each kind takes on almost no data, on the fastest fabric: starts of JVMs and the like.
@@ -349,9 +361,9 @@ class Block:
         for key, run in kinds.items():
             if key in stack.floors:
                 continue
-            # TestDFSIO's tasks time themselves: its floor tells control traffic from data, for which one is enough.
-            count = 1 if self.effort == "smoke" or run.row["workload"] == "testdfsio" else FLOOR_RUNS
-            progress.say(f"the floor of {' '.join(map(str, key))}")
+            count = 1 if self.effort == "smoke" or _times_itself(run) else FLOOR_RUNS
+            if key not in known:
+                progress.say(f"the floor of {' '.join(map(str, key))}")
             try:
                 found = known.get(key) or [_tiny(stack, run).record for _ in range(count)]
             except FAILURES as failure:
@@ -408,7 +420,7 @@ class Block:
         run_id, files, failed = run.row["run_id"], {}, False
         attempt = self.journal.attempts(run_id) + 1
         try:
-            result: Result = _workload(run)(stack, run)
+            result = _made(stack, run)
             files = result.files
             values = metrics.of(result.record, files)
             record, why = result.record, "; ".join(metrics.faults(result.record, values, self.config["limits"]))
@@ -441,14 +453,22 @@ def _floored(run: Run, stack: Stack) -> bool:
     return run.row["workload"] in jobs.FLOORED
 
 
+def _times_itself(run: Run) -> bool:
+    """TestDFSIO's tasks do: its floor tells control traffic from data, for which one run is enough."""
+    return run.row["workload"] == "testdfsio"
+
+
 def _tiny(stack: Stack, run: Run) -> Result:
     """The run's jobs on almost no data, on the fastest fabric."""
     parameters = {**run.parameters, "fabric": stack.testbed.fastest()}
-    return JOBS[run.row["workload"]](stack, replace(jobs.tiny(run), parameters=parameters, levels={}))
+    return _made(stack, replace(jobs.tiny(run), parameters=parameters, levels={}))
 
 
-def _workload(run: Run) -> Callable[[Stack, Run], Result]:
-    return (execution.WORKLOADS | JOBS)[run.row["workload"]]
+def _made(stack: Stack, run: Run) -> Result:
+    """The run, on as many of the workers as it asks for."""
+    at_work = (run.workers, _slots(run, {"datanode": run.workers})) if run.workers else None
+    stack.work_on(at_work)
+    return (execution.WORKLOADS | JOBS)[run.row["workload"]](stack, run)
 
 
 def _memory_mib(stack: Stack) -> float:

@@ -32,13 +32,31 @@ def test_a_worker_offers_no_more_than_its_testbed_says():
         ("mellanox-mapr", {1}),
         ("chelsio-iwarp", {2}),  # four maps on two workers
         ("qubole-2015", {1}),
-        ("xyratex-lustre-2011", {1, 3}),  # eight tasks on eight workers, and on three
+        ("xyratex-lustre-2011", {1}),  # eight tasks on eight workers
     ],
 )
 def test_the_slots_of_each_paper(tmp_path, paper, expected):
+    groups = clusters_at_quick(paper, tmp_path)
+    assert {json.loads(key)[-1] for key in groups} == expected
+
+
+def test_jobs_on_a_parallel_file_system_use_a_part_of_a_larger_cluster(tmp_path):
+    """Sort on 8 and on 3 nodes; the shared segment has a scale, and so a cluster, of its own."""
+    groups = clusters_at_quick("xyratex-lustre-2011", tmp_path)
+    roles = [json.loads(key)[0]["datanode"] for key in groups]
+    assert roles == [8, 8]
+    found = {
+        (run.levels["nodes"], run.workers)
+        for runs in groups.values()
+        for run in runs
+        if run.row["experiment"] == "sort"
+    }
+    assert found == {(8, None), (3, 3)}
+
+
+def clusters_at_quick(paper, tmp_path):
     testbed = config.load_testbed("emulated")
     loaded = load_paper(config.paper_path(paper), config.fabric_names(testbed))
     rows = [row for row in design.make_design(loaded, testbed, "quick", 1) if row["block"] == "quick-1"]
     block = Block(loaded, testbed, "quick-1", rows, tmp_path)
-    groups = block._clusters([block._run(row) for row in rows])
-    assert {json.loads(key)[-1] for key in groups} == expected
+    return block._clusters([block._run(row) for row in rows])

@@ -32,6 +32,7 @@ class Stack:
         self.hibench: Any = None
         """The testbed's HiBench (hibench.HiBench), where runs want it and it has one."""
         self.eased = False
+        self.at_work: tuple[int, int] | None = None
 
     @property
     def testbed(self) -> Testbed:
@@ -62,7 +63,7 @@ class Stack:
     def start(self) -> None:
         """Start one service after the other; the first that fails ends it (ProcessDied, TimeoutError, UserError)."""
         self.made.clear()
-        self.eased = False
+        self.eased, self.at_work = False, None
         for service in self._services:
             service.start()
 
@@ -82,6 +83,12 @@ class Stack:
             with ThreadPoolExecutor(max_workers=8) as pool:
                 list(pool.map(lambda host: self.hdfs.drive.at_ease(host, ease), workers))
             self.eased = ease
+
+    def work_on(self, at_work: tuple[int, int] | None) -> None:
+        """Let tasks run on the first workers only: how many, and how many tasks each at once. None: on all again."""
+        if at_work != self.at_work:
+            self.yarn.work_on(at_work)
+            self.at_work = at_work
 
     def check(self) -> None:
         """Raise ProcessDied, with the name and the end of the log, when any daemon or client has ended."""

@@ -20,6 +20,7 @@ from whitewire.testbed.base import Host, Process, Testbed
 
 RESOURCE_MANAGER = "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"
 NODE_MANAGER = "org.apache.hadoop.yarn.server.nodemanager.NodeManager"
+ADMIN = "org.apache.hadoop.yarn.client.cli.RMAdminCLI"
 HISTORY_SERVER = "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer"
 HISTORY_PORT = 19888
 VIEW, MOUNTED = "viewfs://whitewire/", "/mounted"
@@ -40,6 +41,8 @@ CAPACITY = {
 }
 
 
+REGISTERED = r"NodeManager from node (\S+?)\(cmPort: (\d+) httpPort: \d+\) registered"
+"""What the ResourceManager says of each NodeManager: host and port, by which YARN names it."""
 STEP = 32
 """MiB in which YARN hands out memory."""
 MASTERS = 3
@@ -170,8 +173,7 @@ class Yarn(Service):
         self._daemon(self.master, RESOURCE_MANAGER, "resourcemanager", 192, {})
         with ThreadPoolExecutor(max_workers=4) as pool:
             list(pool.map(self._start_worker, self.workers))
-        registered = r"NodeManager from node \S+?\(cmPort: \d+ httpPort: \d+\) registered"
-        self.wait_for(self.daemons["resourcemanager"], registered, len(self.workers))
+        self.wait_for(self.daemons["resourcemanager"], REGISTERED, len(self.workers))
         self.start_seconds = time.monotonic() - begin
         self._daemon(self.master, HISTORY_SERVER, "historyserver", 192, {}, arguments=[f"-Dfs.defaultFS={VIEW}"])
 
@@ -238,6 +240,20 @@ class Yarn(Service):
         return dict(self.daemons)
 
     # -- use ----------------------------------------------------------------------------------------------
+
+    def work_on(self, at_work: tuple[int, int] | None) -> None:
+        """Let tasks run on the first workers only: how many, and how many tasks each at once. None: on all again.
+
+        The others stay in the cluster and offer nothing (yarn rmadmin -updateNodeResource). Raises RuntimeError.
+        """
+        ports = dict(re.findall(REGISTERED, self.daemons["resourcemanager"].said()))
+        for number, host in enumerate(self.workers):
+            offered = self.hdfs.values["yarn.nodemanager.resource.memory-mb"]
+            if at_work:
+                count, slots = at_work
+                offered = Memory.of(self.testbed).with_slots(slots).node_mib if number < count else 0
+            arguments = ["-updateNodeResource", f"{host.endpoint}:{ports[host.endpoint]}", str(offered), "8"]
+            self.hdfs.clients[0].run(ADMIN, arguments).check(f"yarn rmadmin {' '.join(arguments)}")
 
     def history(self, job: str, timeout: float = 20.0) -> dict[str, Any]:
         """What the history server says of a finished job; see history.of()."""
