@@ -12,9 +12,8 @@
  * What passes by other calls (memory maps, readv, pwritev, stdio, io_uring) is not delayed: HDFS and fio's psync engine
  * use none of them for data. A node's page cache is not modelled.
  *
- * While the second integer of $WHITEWIRE_DRIVES/.queue is not 0, drives are as fast as memory.
- *
- * $WHITEWIRE_DRIVE_RATE bytes/s, _ACCESS seconds, _CHUNK bytes, _CACHE bytes. Without $WHITEWIRE_DRIVES it does nothing.
+ * What drives can do stands in $WHITEWIRE_DRIVES/.queue, written by drives.py before the first program starts and at
+ * any time later. Without it a program ends at once, and without $WHITEWIRE_DRIVES the library does nothing.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -41,7 +40,11 @@ struct drive {
 };
 struct shared {
     int ready;
-    int at_ease; /* nothing waits: set from outside (drives.py) while nothing is measured */
+    int at_ease;        /* nothing waits; from here to `cache` drives.py writes */
+    double rate;        /* bytes/s */
+    double access_time; /* seconds */
+    double chunk;       /* bytes */
+    double cache;       /* bytes */
     pthread_mutex_t lock;
     struct drive drive[DRIVES];
 };
@@ -57,18 +60,11 @@ static struct open_file table[FILES];
 static struct shared *shared;
 static char root[4096];
 static size_t root_length;
-static double rate, access_time, cache;
-static long long chunk;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 #define REAL(name) \
     static __typeof__(&name) real; \
     if (!real) real = (__typeof__(&name))dlsym(RTLD_NEXT, #name)
-
-static double number(const char *name) {
-    const char *text = getenv(name);
-    return text ? atof(text) : 0;
-}
 
 static int real_open(const char *path, int flags, mode_t mode) {
     REAL(open);
@@ -78,11 +74,6 @@ static int real_open(const char *path, int flags, mode_t mode) {
 static void set_up(void) {
     const char *where = getenv("WHITEWIRE_DRIVES");
     if (!where || !*where || strlen(where) > sizeof root - 16) return;
-    rate = number("WHITEWIRE_DRIVE_RATE");
-    access_time = number("WHITEWIRE_DRIVE_ACCESS");
-    chunk = (long long)number("WHITEWIRE_DRIVE_CHUNK");
-    cache = number("WHITEWIRE_DRIVE_CACHE");
-    if (rate <= 0) return;
     char path[4200];
     snprintf(path, sizeof path, "%s/.queue", where);
     int fd = real_open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -101,6 +92,10 @@ static void set_up(void) {
         map->ready = 1;
     }
     close(fd);
+    if (map->rate <= 0 && !map->at_ease) {
+        fprintf(stderr, "whitewire: %s does not say what drives can do\n", path);
+        _exit(70);
+    }
     strcpy(root, where);
     root_length = strlen(root);
     shared = map;
@@ -152,15 +147,15 @@ static void serve(int fd, ssize_t bytes, long long offset, enum kind kind) {
     file->next = (offset >= 0 ? offset : file->next) + bytes;
     file->since_access += bytes;
     lock();
-    double start = now(), cost = bytes / rate;
+    double start = now(), cost = bytes / shared->rate;
     if (drive->free_at < start) drive->free_at = start;
-    if (moved || file->since_access >= chunk) {
-        if (moved || drive->file != file->inode) cost += access_time;
+    if (moved || file->since_access >= shared->chunk) {
+        if (moved || drive->file != file->inode) cost += shared->access_time;
         drive->file = file->inode;
         file->since_access = 0;
     }
     drive->free_at += cost;
-    double until = drive->free_at - (file->direct || kind == READ ? 0 : cache / rate);
+    double until = drive->free_at - (file->direct || kind == READ ? 0 : shared->cache / shared->rate);
     pthread_mutex_unlock(&shared->lock);
     if (until > start) wait_until(until);
 }

@@ -153,6 +153,8 @@ def probe_drives(testbed: Testbed, drive: Drive, bound: float, folder: Path, nod
     # Long against what the drive's cache hides, short enough to be run before every block.
     size = int(max(8 * drive.cache, drive.rate * 0.7) // fio_probe.BLOCK + 1) * fio_probe.BLOCK
     rows: list[dict] = []
+    for host in testbed.by_role("datanode")[:nodes]:
+        drive.put(host)
     for operation in ("write", "read"):
         tests = [(host, mode, number) for host in testbed.by_role("datanode")[:nodes]
                  for number, mode in enumerate(("buffered", "direct"), start=1)]  # fmt: skip

@@ -1,9 +1,9 @@
-"""The drive model: what a node's drives can do, as environment variables for src/drive/drive.c."""
+"""The drive model: what a node's drives can do, told to src/drive/drive.c."""
 
 from __future__ import annotations
 
 import math
-import sys
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -57,22 +57,16 @@ class Drive:
                 "cache": self.cache}  # fmt: skip
         return told if self.limits else "no model"
 
-    def at_ease(self, host: Host, ease: bool) -> None:
-        """Whether the drives of a host let everything pass, for what is not measured. Nothing to do without a model."""
-        queue = f"{host.drive_root}/.queue"
-        if self.limits and host.run(["test", "-e", queue]).status == 0:
-            word = int(ease).to_bytes(4, sys.byteorder)
-            host.run(["dd", f"of={queue}", "bs=4", "seek=1", "conv=notrunc", "status=none"], stdin=word).check()
+    def put(self, host: Host, at_ease: bool = False) -> None:
+        """Make the drives of a host these, from now on; at ease they let everything pass, as where there is no model.
+
+        Needed before a program with environment() starts there. What waits in a queue keeps its time.
+        """
+        model = (self.rate, self.access_time, self.chunk, self.cache) if self.limits else (0.0,) * 4
+        words = struct.pack("=i4d", int(at_ease or not self.limits), *model)
+        script = 'mkdir -p "$0" && dd of="$0/.queue" bs=4 seek=1 conv=notrunc status=none'
+        host.run(["sh", "-c", script, host.drive_root], stdin=words).check()
 
     def environment(self, root: str) -> dict[str, str]:
         """What a program needs so that files below root/1, root/2, … are on drives 1, 2, …"""
-        if not self.limits:
-            return {}
-        return {
-            "LD_PRELOAD": self.library,
-            "WHITEWIRE_DRIVES": root,
-            "WHITEWIRE_DRIVE_RATE": repr(self.rate),
-            "WHITEWIRE_DRIVE_ACCESS": repr(self.access_time),
-            "WHITEWIRE_DRIVE_CHUNK": repr(self.chunk),
-            "WHITEWIRE_DRIVE_CACHE": repr(self.cache),
-        }
+        return {"LD_PRELOAD": self.library, "WHITEWIRE_DRIVES": root} if self.limits else {}

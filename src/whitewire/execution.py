@@ -12,6 +12,7 @@ from typing import Any
 from whitewire.cluster import hdfs
 from whitewire.cluster.stack import Stack
 from whitewire.design import PACKET
+from whitewire.drives import Drive
 from whitewire.monitor.samples import cpu_seconds, host_cpu_to_csv, to_csv
 from whitewire.parsers import namenode
 from whitewire.testbed.base import CommandFailed, Host, ProcessDied, Testbed
@@ -42,6 +43,7 @@ class Run:
     store: Mapping[str, Any] = field(default_factory=lambda: {"kind": "hdfs"})
     cpu: str = "limit"
     """Whether the processors may not limit the run ("limit"), or only a report says so ("report")."""
+    drive: Drive = field(default_factory=Drive.none)
     workers: int | None = None
     """How many of the cluster's workers run its tasks; None: all."""
 

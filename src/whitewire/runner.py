@@ -51,8 +51,8 @@ Floors = dict[tuple, list[dict]]
 JOBS = ChainMap(jobs.WORKLOADS, hibench_runs.WORKLOADS)
 """Workloads that need YARN."""
 FLOOR_RUNS, SMOKE_ATTEMPTS = 2, 2
-"""Runs that a job's floor is taken from (but the warm-up's last at smoke effort, and of TestDFSIO), and attempts at a run
-then."""
+"""Runs that a job's floor is taken from (at smoke effort the last of the warm-up, of TestDFSIO always), and attempts at a
+run at smoke effort."""
 WARM_UP_GIB = 1.0
 """Memory touched before the first run: about what one run's replicas take."""
 WARM_UP, WARM_UP_SMOKE = (5, 2), (2, 1)
@@ -134,52 +134,72 @@ class Block:
             expected_seconds=design.expected_seconds(self.paper, row, self.config),
             store=store,
             cpu=experiment.get("cpu", "limit"),
+            drive=self._drive(experiment, levels, scale.k),
             workers=self._part(row, levels, store),
         )
+
+    def _drive(self, experiment: Mapping, levels: Mapping, k: float) -> Drive:
+        """The drive model of a run; none on real hosts, whose drives are a site's own."""
+        hardware = dict(experiment.get("hardware", {}).get("drive", {}))
+        if not hardware or self.config["kind"] != "emulated":
+            return Drive.none(len(self.config.get("data", [""])))
+        hardware |= {name: level for name, level in levels.items() if name in hardware}
+        return Drive.scaled(hardware, k, software.DRIVE_LIBRARY)
 
     def _part(self, row: Mapping, levels: Mapping, store: Mapping) -> int | None:
         """How many of a larger cluster's workers a run's level of `nodes` asks for; None: it has a cluster for itself.
 
         Jobs whose data lie in a parallel file system may share one; in HDFS the data must lie on just as many hosts.
         """
-        nodes, most = levels.get("nodes", 0), self.paper.experiments[row["experiment"]]["roles"].get("datanode", 0)
-        may_share = self.config["kind"] == "emulated" and store["kind"] == "cephfs" and row["workload"] in jobs.WORKLOADS
-        return nodes if may_share and 0 < nodes < most else None
+        if self.config["kind"] != "emulated" or store["kind"] != "cephfs" or row["workload"] not in jobs.WORKLOADS:
+            return None
+        nodes, roles = levels.get("nodes", 0), self.paper.experiments[row["experiment"]]["roles"]
+        return nodes if 0 < nodes < roles.get("datanode", 0) else None
 
     def _clusters(self, runs: Sequence[Run]) -> dict[str, list[Run]]:
-        """Runs by the services that they need (hosts, drives, scale, slots); runs that share them keep their order."""
-        found: dict[str, list[Run]] = {}
-        for run in runs:
-            experiment = self.paper.experiments[run.row["experiment"]]
-            drive = dict(experiment.get("hardware", {}).get("drive", {}))
-            drive |= {name: level for name, level in run.levels.items() if name in drive}
+        """Runs by the services that they need (hosts, drives a host, slots); runs that share them keep their order.
+
+        The scale and the drives' model change between runs of one cluster, and a run without drives may use any.
+        """
+        emulated = self.config["kind"] == "emulated"
+
+        def key(run: Run, drives: int) -> str:
             roles = self.paper.roles(run.row["experiment"], run.levels if run.workers is None else {})
             # Where a fabric has addresses of its own, the services of one are not those of another.
-            place = run.parameters["fabric"] if self.config["kind"] != "emulated" else ""
-            key = [roles, run.scale.k, dict(sorted(drive.items())), place, _slots(run, roles)]
-            found.setdefault(json.dumps(key), []).append(run)
+            place = [] if emulated else [run.parameters["fabric"], run.scale.k]
+            return json.dumps([roles, place, drives, _slots(run, roles)])
+
+        counts = sorted({run.drive.count for run in runs if run.drive.limits}) or [1]
+        modelled = {key(run, run.drive.count) for run in runs if run.drive.limits}
+        found: dict[str, list[Run]] = {}
+        for run in runs:
+            own = key(run, run.drive.count)
+            others = [] if run.drive.limits else [key(run, count) for count in counts]
+            found.setdefault(next((other for other in others if other in modelled), own), []).append(run)
         return found
 
     def _on_one_cluster(self, shared: Sequence, runs: Sequence[Run], progress: Progress, number: int) -> int:
-        roles, k, hardware, place, slots = shared
+        roles, place, _, slots = shared
         runs = self._without_the_unavailable(runs, progress)
         if not runs:
             return number
         emulated = self.config["kind"] == "emulated"
-        drive = Drive.scaled(hardware, k, software.DRIVE_LIBRARY) if hardware and emulated else self._no_drive()
+        drive = next((run.drive for run in runs if run.drive.limits), runs[0].drive)
         if not emulated or all(run.store["kind"] != "cephfs" for run in runs):
             roles = without_servers(roles)
-        testbed = testbeds.open_testbed(self.config, roles, k, self.source)
+        testbed = testbeds.open_testbed(self.config, roles, runs[0].scale.k, self.source)
         if not testbed.emulated and number == 0:
             testbed.preflight()
         progress.cluster()
         with testbed:
             if place:
-                testbed.fabric(place)
+                testbed.fabric(place[0])
             progress.say(f"{len(testbed.hosts)} hosts up ({testbed.congestion_control}), probing links and drives")
-            self._calibrate(testbed, drive, runs, fresh=number == 0)
+            for alike in _by_scale(runs).values():
+                testbed.k = alike[0].scale.k
+                self._calibrate(testbed, alike[0].drive, alike, fresh=number == 0)
             if not testbed.emulated:
-                self._probe_site(testbed, progress, place)
+                self._probe_site(testbed, progress, place[0])
             testbed.warm_memory(WARM_UP_GIB)
             stack = self._stack(testbed, drive, runs, slots)
             wanted = [run for run in runs if run.row["workload"] == "hibench"]
@@ -188,7 +208,9 @@ class Block:
                 self._start(stack)
                 times = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in stack.start_seconds.items())
                 progress.say(f"ready: {times}; warming up")
-                self._record_environment(testbed, stack)
+                for k, model in _by_scale(runs):
+                    stack.scale(k, model)
+                    self._record_environment(testbed, stack)
                 self._floors(stack, runs, progress, self._warm_up(stack, runs))
                 number = self._all(stack, runs, progress, number)
             finally:
@@ -212,10 +234,6 @@ class Block:
             why = cephfs.available()
             return f"CephFS: {why}" if why else ""
         return "" if "mount" in self.config else "no parallel file system; a site names its own under `mount`"
-
-    def _no_drive(self) -> Drive:
-        """Folders without a model before them: a site's own drives."""
-        return Drive.none(len(self.config.get("data", [""])))
 
     def _stack(self, testbed: Testbed, drive: Drive, runs: Sequence[Run], slots: int | None) -> Stack:
         first, logs = runs[0], self.journal.folder / "logs"
@@ -299,7 +317,7 @@ class Block:
         record = environment.capture(testbed, cluster.installation.version) | {
             "cluster": {
                 "configuration": cluster.values,
-                "drive": cluster.drive.record,
+                "drive": stack.drive.record,
                 "hdfs_seconds": cluster.hdfs_seconds,
                 "start_seconds": cluster.start_seconds,
                 "services": stack.start_seconds,
@@ -340,7 +358,7 @@ class Block:
         for _ in range(rounds):
             warm_up(stack)
         for _ in range(repeats):
-            execution.WORKLOADS[largest.row["workload"]](stack, largest)
+            _made(stack, largest)
 
     def _warm_up_jobs(self, stack: Stack, runs: Sequence[Run]) -> Floors:
         kinds = list({jobs.floor_key(run)[:2]: run for run in runs}.values())  # by workload and kind of store
@@ -435,6 +453,14 @@ class Block:
         return why, failed
 
 
+def _by_scale(runs: Sequence[Run]) -> dict[tuple[float, Drive], list[Run]]:
+    """Runs by what links and drives are slowed down to."""
+    found: dict[tuple[float, Drive], list[Run]] = {}
+    for run in runs:
+        found.setdefault((run.scale.k, run.drive), []).append(run)
+    return found
+
+
 def _slots(run: Run, roles: Mapping[str, int]) -> int | None:
     """Tasks that a worker may run at once: its even share of the job's. None for puts, and jobs that set their number.
 
@@ -465,7 +491,8 @@ def _tiny(stack: Stack, run: Run) -> Result:
 
 
 def _made(stack: Stack, run: Run) -> Result:
-    """The run, on as many of the workers as it asks for."""
+    """The run, at its scale and on as many of the workers as it asks for."""
+    stack.scale(run.scale.k, run.drive)
     at_work = (run.workers, _slots(run, {"datanode": run.workers})) if run.workers else None
     stack.work_on(at_work)
     return (execution.WORKLOADS | JOBS)[run.row["workload"]](stack, run)

@@ -27,6 +27,7 @@ def drive():
 
 def measure(host, drive, folder, operation="write", mode="buffered", size=8_000_000, *more):
     host.run(["mkdir", "-p", folder]).check()
+    drive.put(host)
     argv = [*probe.sequential(folder, operation, mode, size), *more]
     return host.run(argv, env=drive.environment(host.drive_root) | {"LD_PRELOAD": "/run/whitewire/lib/libdrive.so"})
 
@@ -64,6 +65,7 @@ def test_two_drives_do_not_share(testbed, drive):
             "--output-format=json", "--group_reporting", "--name=a", f"--directory={host.drive(1)}",
             "--name=b", f"--directory={host.drive(2)}"]  # fmt: skip
     environment = drive.environment(host.drive_root) | {"LD_PRELOAD": "/run/whitewire/lib/libdrive.so"}
+    drive.put(host)
 
     def rate() -> float:
         return json.loads(host.run(argv, env=environment).check().stdout)["jobs"][0]["write"]["bw_bytes"] / 1e6
@@ -76,6 +78,7 @@ def test_the_cache_holds_back_buffered_writes_and_fsync_waits_for_all(testbed):
     cached = Drive.scaled(HARDWARE | {"cache_bytes": 50_000_000}, 10, "/run/whitewire/lib/libdrive.so")
     host.run(["mkdir", "-p", host.drive(1)]).check()
     environment = cached.environment(host.drive_root)
+    cached.put(host)
 
     def copy(*more):
         begin = time.monotonic()
@@ -114,6 +117,7 @@ def test_a_killed_writer_does_not_block_the_drive(testbed, drive, tmp_path):
     host = testbed.by_role("datanode")[0]
     environment = drive.environment(host.drive_root) | {"LD_PRELOAD": "/run/whitewire/lib/libdrive.so"}
     host.run(["mkdir", "-p", host.drive(2)]).check()
+    drive.put(host)
     for _ in range(5):
         writer = host.start(
             ["dd", "if=/dev/zero", f"of={host.drive(2)}/x", "bs=64k", "count=10000"], tmp_path / "log", environment
@@ -123,14 +127,46 @@ def test_a_killed_writer_does_not_block_the_drive(testbed, drive, tmp_path):
     comes_to(10.0, 0.06, lambda: fio.parse(measure(host, drive, host.drive(2)).check().stdout, "write"))
 
 
-def test_at_ease_nothing_waits_and_then_it_does_again(testbed, drive):
+def test_a_program_that_runs_meets_other_drives_from_the_moment_they_are_put(testbed, drive, tmp_path):
     host = testbed.by_role("datanode")[0]
+    host.run(["mkdir", "-p", host.drive(1)]).check()
+    environment = drive.environment(host.drive_root) | {"LD_PRELOAD": "/run/whitewire/lib/libdrive.so"}
+    path = f"{host.drive(1)}/long"
+    faster, none = Drive.scaled(HARDWARE, 5, drive.library), Drive.none(2)
 
-    def rate() -> float:
-        return fio.parse(measure(host, drive, host.drive(1)).check().stdout, "write")
+    def rate(seconds: float = 1.0) -> float:
+        """MB/s at which the file grows."""
+        sizes = []
+        for _ in range(2):
+            sizes.append((int(host.run(["stat", "-c", "%s", path]).check().stdout), time.monotonic()))
+            time.sleep(seconds)
+        (before, begin), (after, end) = sizes
+        return (after - before) / (end - begin) / 1e6
 
-    rate()  # the queue is there
-    drive.at_ease(host, True)
-    assert rate() > 30.0
-    drive.at_ease(host, False)
-    comes_to(10.0, 0.05, rate)
+    def rate_of(put) -> float:
+        put()
+        time.sleep(0.2)  # a call that waits keeps its time
+        return rate()
+
+    drive.put(host)
+    script = 'while :; do dd if=/dev/zero bs=64k count=16 status=none; done > "$0"'
+    writer = host.start(["sh", "-c", script, path], tmp_path / "log", environment)
+    try:
+        time.sleep(0.3)
+        comes_to(10.0, 0.08, rate)
+        comes_to(20.0, 0.08, lambda: rate_of(lambda: faster.put(host)))
+        assert rate_of(lambda: drive.put(host, at_ease=True)) > 40
+        comes_to(10.0, 0.08, lambda: rate_of(lambda: drive.put(host)))
+        assert rate_of(lambda: none.put(host)) > 40
+    finally:
+        writer.kill()
+
+
+def test_a_program_without_a_model_ends_at_once(testbed, drive):
+    host = testbed.by_role("datanode")[1]
+    host.clear_drives()
+    host.run(["mkdir", "-p", host.drive(1)]).check()
+    environment = drive.environment(host.drive_root) | {"LD_PRELOAD": "/run/whitewire/lib/libdrive.so"}
+    done = host.run(["dd", "if=/dev/zero", f"of={host.drive(1)}/x", "bs=1k", "count=1"], env=environment)
+    assert done.status == 70
+    assert b"does not say what drives can do" in done.stderr

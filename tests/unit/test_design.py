@@ -195,7 +195,7 @@ def test_a_faster_store_may_move_more_bytes():
 def test_a_factor_of_a_store_that_is_not_compared_is_named(tmp_path):
     text = paper_path("xyratex-lustre-2011").read_text(encoding="utf-8")
     path = tmp_path / "xyratex-lustre-2011.yaml"
-    path.write_text(text.replace("store_factor: {cephfs: 2}", "store_factor: {cephs: 2}", 1), encoding="utf-8")
+    path.write_text(text.replace("store_factor: {cephfs: 4}", "store_factor: {cephs: 2}", 1), encoding="utf-8")
     with pytest.raises(
         UserError, match='store_factor: found "cephs", expected a level of store; did you mean "cephfs"'
     ):

@@ -41,17 +41,27 @@ def test_the_slots_of_each_paper(tmp_path, paper, expected):
 
 
 def test_jobs_on_a_parallel_file_system_use_a_part_of_a_larger_cluster(tmp_path):
-    """Sort on 8 and on 3 nodes; the shared segment has a scale, and so a cluster, of its own."""
-    groups = clusters_at_quick("xyratex-lustre-2011", tmp_path)
-    roles = [json.loads(key)[0]["datanode"] for key in groups]
-    assert roles == [8, 8]
-    found = {
-        (run.levels["nodes"], run.workers)
-        for runs in groups.values()
-        for run in runs
-        if run.row["experiment"] == "sort"
-    }
+    """Sort on 8 and on 3 nodes."""
+    ((key, runs),) = clusters_at_quick("xyratex-lustre-2011", tmp_path).items()
+    assert json.loads(key)[0]["datanode"] == 8
+    found = {(run.levels["nodes"], run.workers) for run in runs if run.row["experiment"] == "sort"}
     assert found == {(8, None), (3, 3)}
+    assert [run.row["order"] for run in runs] == sorted(run.row["order"] for run in runs)
+
+
+@pytest.mark.parametrize(
+    ("paper", "expected"),
+    [
+        ("mellanox-mapr", {(100, None), (1000, 1340e6 / 1000), (1000, 900e6 / 1000)}),
+        ("chelsio-iwarp", {(20, None), (20, 150e6 / 20)}),
+        ("xyratex-lustre-2011", {(160, 80e6 / 160), (40, 80e6 / 40)}),
+    ],
+)
+def test_runs_of_other_scales_and_drives_share_a_cluster(tmp_path, paper, expected):
+    """Rates in bytes/s; None: without drives."""
+    (runs,) = clusters_at_quick(paper, tmp_path).values()
+    found = {(run.scale.k, run.drive.rate if run.drive.limits else None) for run in runs}
+    assert found == expected
 
 
 def clusters_at_quick(paper, tmp_path):

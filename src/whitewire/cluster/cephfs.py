@@ -94,6 +94,16 @@ END
 done
 """
 
+# Arguments: rate in bit/s, burst in bytes, then namespaces.
+OTHER_RATE = """
+set -e
+rate=$1; burst=$2; shift 2
+for name in "$@"; do
+    tc -n "$name" class change dev shaper parent 1: classid 1:1 htb rate ${rate}bit ceil ${rate}bit burst $burst \\
+        cburst $burst quantum 15140
+done
+"""
+
 # The link by name first: a namespace goes only when the last of its killed processes has, and until then the next start
 # would find the link there.
 NO_DRIVES = """
@@ -366,11 +376,27 @@ class CephFs(Service):
         commands.popen.stdin.close()
         return commands
 
+    def _shaper(self) -> list[str]:
+        """Rate (bit/s) and burst (bytes) of an OST's shaper."""
+        rate = self.ost_rate * 8 * FRAMING
+        return [str(int(rate)), str(burst_bytes(rate / 1e6))]
+
+    def set_rate(self, ost_rate: float) -> None:
+        """Make the drives of all OSTs as fast as this, bytes/s."""
+        if ost_rate == self.ost_rate:
+            return
+        self.ost_rate = ost_rate
+
+        def change(host: Host) -> None:
+            names = [ost.name for ost in self.osts if ost.host is host]
+            host.run(["sh", "-c", OTHER_RATE, "drives", *self._shaper(), *names]).check()
+
+        self._on_all(change, self.oss_hosts)
+
     def _make_drives(self, server: int) -> None:
         host = self.oss_hosts[server]
-        rate = self.ost_rate * 8 * FRAMING
         pairs = [part for ost in self.osts if ost.host is host for part in (ost.name, ost.address)]
-        numbers = [str(int(rate)), str(burst_bytes(rate / 1e6)), str(DRIVE_QUEUE)]
+        numbers = [*self._shaper(), str(DRIVE_QUEUE)]
         host.run(["sh", "-c", DRIVES, "drives", f"10.78.{server + 1}.254", *numbers, *pairs]).check()
 
     def _make_osd(self, ost: Ost, identity: str, folders: Mapping[str, str]) -> None:

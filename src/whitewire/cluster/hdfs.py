@@ -139,6 +139,8 @@ class Hdfs(HdfsClients):
         drives = [host.drive(number) for number in range(1, self.drive.count + 1)]
         host.clear_drives()
         host.run(["mkdir", "-p", *drives]).check()
+        if self.drive.limits:
+            self.drive.put(host)
         properties = {"whitewire.drives": ",".join(f"file://{folder}" for folder in drives), **whereabouts(host)}
         argv = self.installation.argv(DATANODE, 160, properties, kind="datanode")
         self.daemons[host.name] = host.start(

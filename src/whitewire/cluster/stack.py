@@ -13,6 +13,7 @@ from whitewire.cluster.hdfs import Hdfs
 from whitewire.cluster.posix import Posix
 from whitewire.cluster.service import Service
 from whitewire.cluster.yarn import Yarn
+from whitewire.drives import Drive
 from whitewire.testbed.base import Process, Testbed
 
 
@@ -31,7 +32,8 @@ class Stack:
         self.floors: dict[Any, dict[str, float]] = {}
         self.hibench: Any = None
         """The testbed's HiBench (hibench.HiBench), where runs want it and it has one."""
-        self.eased = False
+        self.drive = hdfs.drive
+        self.set_on_drives: tuple[Drive, bool] | None = None
         self.at_work: tuple[int, int] | None = None
 
     @property
@@ -63,7 +65,7 @@ class Stack:
     def start(self) -> None:
         """Start one service after the other; the first that fails ends it (ProcessDied, TimeoutError, UserError)."""
         self.made.clear()
-        self.eased, self.at_work = False, None
+        self.set_on_drives, self.at_work = (self.hdfs.drive, False), None
         for service in self._services:
             service.start()
 
@@ -77,12 +79,18 @@ class Stack:
             service.stop()
 
     def ease(self, ease: bool) -> None:
-        """Let everything pass the workers' modelled drives, or hold it up again."""
-        if ease != self.eased:
+        """Let everything pass the workers' modelled drives, or hold it up as `drive` does."""
+        if self.hdfs.drive.limits and (self.drive, ease) != self.set_on_drives:
             workers = self.testbed.by_role("datanode")
             with ThreadPoolExecutor(max_workers=8) as pool:
-                list(pool.map(lambda host: self.hdfs.drive.at_ease(host, ease), workers))
-            self.eased = ease
+                list(pool.map(lambda host: self.drive.put(host, ease), workers))
+            self.set_on_drives = self.drive, ease
+
+    def scale(self, k: float, drive: Drive) -> None:
+        """From now on links are slowed down by k, and drives are these: those of workers, and of object servers."""
+        self.testbed.k, self.drive = k, drive
+        if isinstance(self.mounted, CephFs) and drive.limits:
+            self.mounted.set_rate(drive.rate)
 
     def work_on(self, at_work: tuple[int, int] | None) -> None:
         """Let tasks run on the first workers only: how many, and how many tasks each at once. None: on all again."""

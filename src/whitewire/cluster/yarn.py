@@ -25,8 +25,7 @@ HISTORY_SERVER = "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer"
 HISTORY_PORT = 19888
 VIEW, MOUNTED = "viewfs://whitewire/", "/mounted"
 """The file system that jobs take as theirs (fs.defaultFS), and its folder that is a mounted file system."""
-INHERITED = ("JAVA_HOME", "LD_PRELOAD", "WHITEWIRE_DRIVES", "WHITEWIRE_DRIVE_RATE", "WHITEWIRE_DRIVE_ACCESS",
-             "WHITEWIRE_DRIVE_CHUNK", "WHITEWIRE_DRIVE_CACHE", "WHITEWIRE_RUN")  # fmt: skip
+INHERITED = ("JAVA_HOME", "LD_PRELOAD", "WHITEWIRE_DRIVES", "WHITEWIRE_RUN")
 """What containers inherit of their NodeManager's environment: the drive model holds their files too, and a site's hosts
 know by it what belongs to the run."""
 

@@ -294,9 +294,6 @@ class EmulatedTestbed(Testbed):
 
     def _set_tcp(self, host: EmulatedHost) -> None:
         tcp = self.config["tcp"]
-        # What a socket may hold shrinks with the files and rates, but one packet of HDFS always fits twice.
-        most = max(SEND_BUFFER, int(tcp["send_buffer_bytes"] / self.k))
-        host.run(["sysctl", "-qw", f"net.ipv4.tcp_wmem=4096 {SEND_BUFFER} {most}"]).check()
         # A kernel lets a namespace choose only among the algorithms that its administrator allows.
         for algorithm in [tcp["congestion_control"], "reno"]:
             if host.run(["sysctl", "-qw", f"net.ipv4.tcp_congestion_control={algorithm}"]).status == 0:
@@ -320,9 +317,14 @@ class EmulatedTestbed(Testbed):
         ports = b"\n".join(self._shape(host.port, rate, buffer, command) for host in self.hosts)
         self.inside(["tc", "-batch", "-"], stdin=ports).check()
         sending = self._shape("eth0", rate, max(self.port_buffer(rate), buffer), command)
-        windows = f"net.ipv4.tcp_rmem=4096 {FIRST_RECEIVE_BUFFER} {self.receive_buffer(rate)}"
-        script = 'tc -batch - && sysctl -qw "$0"'
-        self._on_all(lambda host: host.run(["sh", "-c", script, windows], stdin=sending).check())
+        # What a socket may hold shrinks with the files and rates, but one packet of HDFS always fits twice.
+        most = max(SEND_BUFFER, int(self.config["tcp"]["send_buffer_bytes"] / self.k))
+        sockets = (
+            f"net.ipv4.tcp_wmem=4096 {SEND_BUFFER} {most}",
+            f"net.ipv4.tcp_rmem=4096 {FIRST_RECEIVE_BUFFER} {self.receive_buffer(rate)}",
+        )
+        script = 'tc -batch - && sysctl -qw "$@"'
+        self._on_all(lambda host: host.run(["sh", "-c", script, "sh", *sockets], stdin=sending).check())
 
     def fabric(self, name: str, port_buffer: int | None = None) -> Fabric:
         """Shape every link to the fabric's rate divided by k; the cluster runs on.
