@@ -51,8 +51,8 @@ Floors = dict[tuple, list[dict]]
 JOBS = ChainMap(jobs.WORKLOADS, hibench_runs.WORKLOADS)
 """Workloads that need YARN."""
 FLOOR_RUNS, SMOKE_ATTEMPTS = 2, 2
-"""Runs that a job's floor is taken from (at smoke effort the last of the warm-up, of TestDFSIO always), and attempts at a
-run at smoke effort."""
+"""Runs that a job's floor is taken from (at smoke effort, and of TestDFSIO, the warm-up's last), and attempts at a run
+at smoke effort."""
 WARM_UP_GIB = 1.0
 """Memory touched before the first run: about what one run's replicas take."""
 WARM_UP, WARM_UP_SMOKE = (5, 2), (2, 1)

@@ -118,6 +118,21 @@ def test_reading_and_writing_share_a_drive(store):
     comes_to(8 * RATE, 0.1, rate, attempts=2)
 
 
+def test_its_drives_take_another_rate_while_it_runs(store):
+    store.layout("rates", 8, 4 * LEAST_STRIPE)
+    size = 24 * MIB
+
+    def rate():
+        return size / write(store, store.clients[0], "rates/file", size, "conv=fsync")
+
+    try:
+        store.set_rate(2 * RATE)
+        comes_to(16 * RATE, 0.1, rate)
+    finally:
+        store.set_rate(RATE)
+    comes_to(8 * RATE, 0.1, rate)
+
+
 def test_the_links_of_the_hosts_limit_their_osts(store, hosts):
     link = hosts.fabric("0.5gbe").rate * 1e6 / 8 * FRAME_SHARE  # 3 MB/s before 4 OSTs of 1 MB/s
     store.layout("linked", 8, 4 * LEAST_STRIPE)

@@ -127,37 +127,44 @@ def test_a_killed_writer_does_not_block_the_drive(testbed, drive, tmp_path):
     comes_to(10.0, 0.06, lambda: fio.parse(measure(host, drive, host.drive(2)).check().stdout, "write"))
 
 
+WRITER = """
+import os, sys
+drive, told, sent = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY), os.open(sys.argv[2], os.O_CREAT | os.O_WRONLY), 0
+while True:
+    os.lseek(drive, 0, os.SEEK_SET)
+    for _ in range(16):
+        sent += os.write(drive, bytes(65536))
+        os.pwrite(told, b"%16d" % sent, 0)
+"""
+
+
 def test_a_program_that_runs_meets_other_drives_from_the_moment_they_are_put(testbed, drive, tmp_path):
     host = testbed.by_role("datanode")[0]
     host.run(["mkdir", "-p", host.drive(1)]).check()
     environment = drive.environment(host.drive_root) | {"LD_PRELOAD": "/run/whitewire/lib/libdrive.so"}
-    path = f"{host.drive(1)}/long"
     faster, none = Drive.scaled(HARDWARE, 5, drive.library), Drive.none(2)
 
-    def rate(seconds: float = 1.0) -> float:
-        """MB/s at which the file grows."""
-        sizes = []
-        for _ in range(2):
-            sizes.append((int(host.run(["stat", "-c", "%s", path]).check().stdout), time.monotonic()))
-            time.sleep(seconds)
-        (before, begin), (after, end) = sizes
+    def sent() -> tuple[int, float]:
+        return int(host.run(["cat", "/tmp/sent"]).check().stdout), time.monotonic()
+
+    def rate(put) -> float:
+        """MB/s of the writer once a change is made."""
+        put()
+        time.sleep(0.2)  # a call that waits already keeps its time
+        before, begin = sent()
+        time.sleep(1.0)
+        after, end = sent()
         return (after - before) / (end - begin) / 1e6
 
-    def rate_of(put) -> float:
-        put()
-        time.sleep(0.2)  # a call that waits keeps its time
-        return rate()
-
     drive.put(host)
-    script = 'while :; do dd if=/dev/zero bs=64k count=16 status=none; done > "$0"'
-    writer = host.start(["sh", "-c", script, path], tmp_path / "log", environment)
+    argv = ["/usr/bin/python3", "-c", WRITER, f"{host.drive(1)}/x", "/tmp/sent"]
+    writer = host.start(argv, tmp_path / "log", environment)
     try:
-        time.sleep(0.3)
-        comes_to(10.0, 0.08, rate)
-        comes_to(20.0, 0.08, lambda: rate_of(lambda: faster.put(host)))
-        assert rate_of(lambda: drive.put(host, at_ease=True)) > 40
-        comes_to(10.0, 0.08, lambda: rate_of(lambda: drive.put(host)))
-        assert rate_of(lambda: none.put(host)) > 40
+        comes_to(10.0, 0.08, lambda: rate(lambda: drive.put(host)))
+        comes_to(20.0, 0.08, lambda: rate(lambda: faster.put(host)))
+        assert rate(lambda: faster.put(host, at_ease=True)) > 40
+        comes_to(10.0, 0.08, lambda: rate(lambda: drive.put(host)))
+        assert rate(lambda: none.put(host)) > 40
     finally:
         writer.kill()
 
