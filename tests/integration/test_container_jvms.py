@@ -81,6 +81,21 @@ def test_a_master_that_ends_leaves_the_next_job_alone(stack):
         stack.hdfs.shell("-rm", "-r", "-skipTrash", "/again-sorted").check("rm")
 
 
+def test_tasks_run_on_a_part_of_the_workers_and_then_on_all_again(stack):
+    def hosts(path):
+        tasks = history.job(stack.yarn.history(generate(stack, path)))["tasks"]
+        return {task["host"] for task in tasks}
+
+    workers = [host.name for host in stack.testbed.by_role("datanode")]
+    assert hosts("/all") == set(workers)  # three tasks, a slot each
+    stack.work_on((2, 2))
+    assert hosts("/some") == set(workers[:2])
+    stack.work_on((1, 3))
+    assert hosts("/one") == set(workers[:1])
+    stack.work_on(None)
+    assert hosts("/all-again") == set(workers)
+
+
 def test_a_task_counts_nothing_of_the_last_one(stack):
     generate(stack, "/counted")
     number = sort(stack, "/counted", "/counted-sorted")
