@@ -172,6 +172,8 @@ def _testdfsio(record: Mapping, samples: Samples) -> Found:
     for job in record["jobs"]:
         name, values, seconds = job["name"], job["testdfsio"], job["end"] - job["submit"]
         files = int(values["tasks"])
+        if not math.isfinite(values["rate"]):
+            raise ValueError(f"{name}: a task took less than a millisecond, which is no rate")
         throughput = values["size"] / (values["time"] / 1000) / 1e6
         aggregate = throughput * files
         found |= {

@@ -2,6 +2,7 @@
 
 import copy
 import math
+import re
 
 import pytest
 
@@ -49,6 +50,17 @@ def test_testdfsio_without_a_line_is_unreadable(line):
     kept = "\n".join(text for text in SAID.splitlines() if line not in text)
     with pytest.raises(Unreadable, match="did not say"):
         testdfsio.parse(kept)
+
+
+@pytest.mark.parametrize(("mean", "deviation"), [("∞", "NaN"), ("?", "?"), ("Infinity", "NaN"), ("\ufffd", "\ufffd")])
+def test_testdfsio_says_of_a_task_without_time_that_its_rate_is_infinite(mean, deviation):
+    said = re.sub(r"(Average IO rate mb/sec:\s*)[\d.]+", rf"\g<1>{mean}", SAID)
+    said = re.sub(r"(IO rate std deviation:\s*)[\d.]+", rf"\g<1>{deviation}", said)
+    assert said != SAID
+    found = testdfsio.parse(said)
+    assert (found.rate_mean, found.rate_deviation, found.seconds) == (math.inf, math.inf, 12.0)
+    sums = re.sub(r"(?m)^(f:rate\s+)\S+$", r"\g<1>Infinity", RESULT)
+    assert testdfsio.task_values(sums)["rate"] == math.inf
 
 
 def test_testdfsio_sums():

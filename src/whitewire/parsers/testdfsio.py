@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from datetime import datetime
@@ -26,11 +27,14 @@ class Result:
     seconds: float
 
 
+RATE = "([\\d.]+|Infinity|NaN|[∞?\ufffd])"
+"""A task that took no whole millisecond has an infinite rate, and none of them a deviation; how Java says so hangs on
+its release and on the encoding of its output."""
 LINES = {
     "files": r"Number of files\s*:\s*([\d.]+)",
-    "throughput": r"Throughput mb/sec\s*:\s*([\d.]+)",
-    "rate_mean": r"Average IO rate mb/sec\s*:\s*([\d.]+)",
-    "rate_deviation": r"IO rate std deviation\s*:\s*([\d.]+)",
+    "throughput": rf"Throughput mb/sec\s*:\s*{RATE}",
+    "rate_mean": rf"Average IO rate mb/sec\s*:\s*{RATE}",
+    "rate_deviation": rf"IO rate std deviation\s*:\s*{RATE}",
     "seconds": r"Test exec time sec\s*:\s*([\d.]+)",
 }
 
@@ -42,7 +46,7 @@ def parse(text: str) -> Result:
         values = re.findall(pattern, text)
         if not values:
             raise Unreadable(f"TestDFSIO: it did not say {name}")
-        found[name] = float(values[-1])
+        found[name] = float(values[-1]) if values[-1][0].isdigit() else math.inf
     return Result(
         int(found["files"]),
         found["throughput"] * MEGA,
@@ -72,7 +76,7 @@ def task_values(output: str) -> dict[str, float]:
 
     `size` in bytes, `time` in milliseconds, `rate` and `sqrate` in thousandths of MiB/s. Raises Unreadable.
     """
-    found = dict(re.findall(r"^[fl]:(\w+)\s+([\d.E]+)$", output, re.MULTILINE))
+    found = dict(re.findall(r"^[fl]:(\w+)\s+([\d.E]+|Infinity|NaN)$", output, re.MULTILINE))
     if not {"size", "time", "rate", "tasks"} <= set(found):
         raise Unreadable(f"TestDFSIO: its result has {sorted(found)}, expected size, time, rate and tasks")
     return {name: float(value) for name, value in found.items()}
