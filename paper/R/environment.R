@@ -1,7 +1,7 @@
-# The testbed as it was, from the record that each cluster of a block of runs keeps.
+# The testbed as it was, from the records of a block: one for each cluster, scale and model of drives.
 
 read_environments <- function(paper = paper_id()) {
-  # A block's first cluster is in environment.json, later ones in environment-2.json and so on.
+  # The first is in environment.json, later ones in environment-2.json and so on.
   paths <- Sys.glob(file.path(results_dir(), paper, "raw", "*", "environment*.json"))
   paths <- paths[order(dirname(paths), nchar(basename(paths)), basename(paths))]
   records <- lapply(paths, function(path) {
@@ -40,7 +40,7 @@ alike <- function(record) {
 
 shortened <- function(x, limit = 400) ifelse(nchar(x) > limit, paste0(substr(x, 1, limit - 1), "\u2026"), x)
 
-# The first cluster's record; entries that differ in another one are marked. The hosts are in the topology.
+# The first record; entries that differ in another one are marked. The hosts are in the topology.
 environment_rows <- function(limit = 140) {
   records <- read_environments()
   if (length(records) == 0) {
@@ -64,7 +64,7 @@ environment_table <- function() {
   if (nrow(rows) == 0) {
     return(knitr::asis_output("\nNo environment was recorded.\n"))
   }
-  value <- paste0(safe(rows$Value), ifelse(rows$varies, " (first cluster; others differ)", ""))
+  value <- paste0(safe(rows$Value), ifelse(rows$varies, " (the first; it differs for other runs)", ""))
   md_table(data.frame(Entry = safe(rows$Entry), Value = value), widths = c(42, 58))
 }
 

@@ -40,11 +40,13 @@ struct drive {
 };
 struct shared {
     int ready;
-    int at_ease;        /* nothing waits; from here to `cache` drives.py writes */
-    double rate;        /* bytes/s */
-    double access_time; /* seconds */
-    double chunk;       /* bytes */
-    double cache;       /* bytes */
+    struct { /* written by drives.py, the last member last */
+        double rate;        /* bytes/s */
+        double access_time; /* seconds */
+        double chunk;       /* bytes */
+        double cache;       /* bytes */
+        int at_ease;        /* nothing waits */
+    } model;
     pthread_mutex_t lock;
     struct drive drive[DRIVES];
 };
@@ -92,7 +94,7 @@ static void set_up(void) {
         map->ready = 1;
     }
     close(fd);
-    if (map->rate <= 0 && !map->at_ease) {
+    if (map->model.rate <= 0) {
         fprintf(stderr, "whitewire: %s does not say what drives can do\n", path);
         _exit(70);
     }
@@ -140,22 +142,22 @@ enum kind { READ, WRITE };
 
 /* Queue a call of `bytes` at `offset` (-1: where the file is) and wait for it. Only writes may wait in the cache. */
 static void serve(int fd, ssize_t bytes, long long offset, enum kind kind) {
-    if (fd < 0 || fd >= FILES || !table[fd].drive || bytes <= 0 || shared->at_ease) return;
+    if (fd < 0 || fd >= FILES || !table[fd].drive || bytes <= 0 || shared->model.at_ease) return;
     struct open_file *file = &table[fd];
     struct drive *drive = &shared->drive[file->drive];
     int moved = offset >= 0 && offset != file->next;
     file->next = (offset >= 0 ? offset : file->next) + bytes;
     file->since_access += bytes;
     lock();
-    double start = now(), cost = bytes / shared->rate;
+    double start = now(), cost = bytes / shared->model.rate;
     if (drive->free_at < start) drive->free_at = start;
-    if (moved || file->since_access >= shared->chunk) {
-        if (moved || drive->file != file->inode) cost += shared->access_time;
+    if (moved || file->since_access >= shared->model.chunk) {
+        if (moved || drive->file != file->inode) cost += shared->model.access_time;
         drive->file = file->inode;
         file->since_access = 0;
     }
     drive->free_at += cost;
-    double until = drive->free_at - (file->direct || kind == READ ? 0 : shared->cache / shared->rate);
+    double until = drive->free_at - (file->direct || kind == READ ? 0 : shared->model.cache / shared->model.rate);
     pthread_mutex_unlock(&shared->lock);
     if (until > start) wait_until(until);
 }

@@ -62,10 +62,12 @@ class Drive:
 
         Needed before a program with environment() starts there. What waits in a queue keeps its time.
         """
-        model = (self.rate, self.access_time, self.chunk, self.cache) if self.limits else (0.0,) * 4
-        words = struct.pack("=i4d", int(at_ease or not self.limits), *model)
-        script = 'mkdir -p "$0" && dd of="$0/.queue" bs=4 seek=1 conv=notrunc status=none'
-        host.run(["sh", "-c", script, host.drive_root], stdin=words).check()
+        eased = at_ease or not self.limits
+        model = struct.pack("4di", self.rate, self.access_time, self.chunk, self.cache, eased)
+        # At once, for programs that run: after the word that says whether there is a queue.
+        into = f"bs={len(model)} count=1 iflag=fullblock oflag=seek_bytes seek=8 conv=notrunc status=none"
+        script = f'mkdir -p "$0" && dd of="$0/.queue" {into}'
+        host.run(["sh", "-c", script, host.drive_root], stdin=model).check()
 
     def environment(self, root: str) -> dict[str, str]:
         """What a program needs so that files below root/1, root/2, … are on drives 1, 2, …"""

@@ -208,8 +208,9 @@ class Block:
                 self._start(stack)
                 times = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in stack.start_seconds.items())
                 progress.say(f"ready: {times}; warming up")
-                for k, model in _by_scale(runs):
+                for (k, model), alike in _by_scale(runs).items():
                     stack.scale(k, model)
+                    testbed.fabric(alike[0].parameters["fabric"])
                     self._record_environment(testbed, stack)
                 self._floors(stack, runs, progress, self._warm_up(stack, runs))
                 number = self._all(stack, runs, progress, number)
