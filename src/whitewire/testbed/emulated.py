@@ -168,7 +168,7 @@ class EmulatedTestbed(Testbed):
         self.current: tuple[Fabric, int] | None = None
         self.segment = segment.Segment(self.inside, self.hosts)
         self.congestion_control = ""
-        self.offloaded = True
+        self.offloaded, self.whole_frames = True, False
 
     # -- life ---------------------------------------------------------------------------------------------
 
@@ -346,6 +346,7 @@ class EmulatedTestbed(Testbed):
                 self.segment.join(wanted.rate, wanted.burst, self.station_queue())
             else:
                 self.segment.leave()
+            self._set_offloads(self.offloaded, whole_frames=wanted.shared)
             self._verify(wanted)
             self.current = (wanted, buffer)
         return wanted
@@ -373,12 +374,17 @@ class EmulatedTestbed(Testbed):
 
     def offloads(self, on: bool) -> None:
         """Switch segmentation and receive offloads of every host's interface (ethtool(8): tso, gso, gro)."""
-        if on == self.offloaded:
+        self._set_offloads(on, self.whole_frames)
+
+    def _set_offloads(self, on: bool, whole_frames: bool) -> None:
+        """With `whole_frames`, hosts cut what they send into frames before it leaves them: a shared segment takes turns
+        by what it is handed, and would give most to whoever hands over most at once."""
+        if (on, whole_frames) == (self.offloaded, self.whole_frames):
             return
-        state = "on" if on else "off"
-        argv = ["ethtool", "-K", "eth0", "tso", state, "gso", state, "gro", state]
+        kept, sent = ("on" if on else "off"), ("on" if on and not whole_frames else "off")
+        argv = ["ethtool", "-K", "eth0", "tso", sent, "gso", kept, "gro", kept]
         self._on_all(lambda host: host.run(argv).check())
-        self.offloaded = on
+        self.offloaded, self.whole_frames = on, whole_frames
 
     def cpu_seconds(self) -> dict[str, float]:
         """For each host, CPU seconds (user and system) of all processes that run or ran on it.
