@@ -1,9 +1,9 @@
 """One Ethernet segment that all hosts share, as without a switch: half-duplex, one frame at a time, whoever sends it.
 
 The ports of the bridge hand all that they receive to one intermediate device (ifb), and get it back when its shaper has
-let it pass at the rate of the segment. Each host has a queue of its own there, and the queues take turns, by frames: hosts
-must hand over no more than one at a time (no segmentation offload). No collisions and no gaps between frames: the best
-that such a segment could do.
+let it pass at the rate of the segment. Each host has a queue of its own there, and the queues take turns, by frames:
+hosts must hand over no more than one at a time (no segmentation offload). No collisions and no gaps between frames: the
+best that such a segment could do.
 """
 
 from __future__ import annotations
