@@ -25,6 +25,7 @@ from whitewire.cluster.service import Service
 from whitewire.config import HOME
 from whitewire.design import OSTS_PER_OSS
 from whitewire.errors import UserError
+from whitewire.testbed import turns
 from whitewire.testbed.base import FRAME_SHARE, CommandFailed, Host, Process, ProcessDied, Testbed
 from whitewire.testbed.emulated import ROOT, burst_bytes
 
@@ -48,15 +49,19 @@ LARGEST_OBJECT = 2**30
 FRAMING = 1 / FRAME_SHARE * 1.0035
 """Bytes on the drive's wire for one byte of data: headers of TCP/IP and Ethernet, and what Ceph's messages add (0.6 %
 of what is written, 0.1 % of what is read; bench/cephfs.py prints both)."""
+DRIVE_TURN = 16 * 2**10
+"""Bytes that a drive moves for one client before the next one's turn, as an I/O scheduler does that is fair to them:
+what one client reads waits for little of what the others write. A packet that is larger, with segmentation offload, is
+a turn of its own."""
 DRIVE_QUEUE = 64 * 2**20
 """More than all clients' sockets hold: a drive loses nothing."""
 
-# Arguments: gateway, rate in bit/s, burst and queue in bytes, then pairs of namespace and address. Packets below 256
-# bytes (acknowledgements, requests) pass beside the shaper: a drive moves data. Sockets hold little, or what waits for
-# the drive would seem lost to TCP and be sent again. `eth0` needs a classful root for the filter of what it sends.
+# Arguments: gateway, the shaper in lines of tc(8), then pairs of namespace and address. Packets below 256 bytes
+# (acknowledgements, requests) pass beside the shaper: a drive moves data. Sockets hold little, or what waits for the
+# drive would seem lost to TCP and be sent again. `eth0` needs a classful root for the filter of what it sends.
 DRIVES = """
 set -e
-gateway=$1; rate=$2; burst=$3; queue=$4; shift 4
+gateway=$1; shaper=$2; shift 2
 echo 1 > /proc/sys/net/ipv4/ip_forward
 control=$(cat /proc/sys/net/ipv4/tcp_congestion_control)
 ip link add drives type bridge stp_state 0 mcast_snooping 0
@@ -76,9 +81,7 @@ link set eth0 up
 route add default via $gateway
 END
     tc -n "$1" -batch - << END
-qdisc add dev shaper root handle 1: htb default 1
-class add dev shaper parent 1: classid 1:1 htb rate ${rate}bit ceil ${rate}bit burst $burst cburst $burst quantum 15140
-qdisc add dev shaper parent 1:1 handle 10: bfifo limit $queue
+$shaper
 qdisc add dev eth0 root handle 1: htb
 qdisc add dev eth0 handle ffff: ingress
 filter add dev eth0 parent 1: protocol ip prio 1 u32 match u16 0 0xff00 at 2 flowid 1:
@@ -94,14 +97,11 @@ END
 done
 """
 
-# Arguments: rate in bit/s, burst in bytes, then namespaces.
+# Arguments: the shaper in lines of tc(8), then namespaces.
 OTHER_RATE = """
 set -e
-rate=$1; burst=$2; shift 2
-for name in "$@"; do
-    tc -n "$name" class change dev shaper parent 1: classid 1:1 htb rate ${rate}bit ceil ${rate}bit burst $burst \\
-        cburst $burst quantum 15140
-done
+shaper=$1; shift
+for name in "$@"; do echo "$shaper" | tc -n "$name" -batch -; done
 """
 
 # The link by name first: a namespace goes only when the last of its killed processes has, and until then the next start
@@ -376,10 +376,12 @@ class CephFs(Service):
         commands.popen.stdin.close()
         return commands
 
-    def _shaper(self) -> list[str]:
-        """Rate (bit/s) and burst (bytes) of an OST's shaper."""
+    def _shaper(self, command: str) -> str:
+        """Lines of tc(8) that make (`add`) or set (`change`) the drive of an OST."""
         rate = self.ost_rate * 8 * FRAMING
-        return [str(int(rate)), str(burst_bytes(rate / 1e6))]
+        burst = burst_bytes(rate / 1e6)
+        senders = [[], *([f"ip {end} {host.address}" for end in ("src", "dst")] for host in self.clients)]
+        return "\n".join(turns.shaper("shaper", senders, rate, (burst, burst), DRIVE_TURN, DRIVE_QUEUE, command))
 
     def set_rate(self, ost_rate: float) -> None:
         """Make the drives of all OSTs as fast as this, bytes/s."""
@@ -389,15 +391,14 @@ class CephFs(Service):
 
         def change(host: Host) -> None:
             names = [ost.name for ost in self.osts if ost.host is host]
-            host.run(["sh", "-c", OTHER_RATE, "drives", *self._shaper(), *names]).check()
+            host.run(["sh", "-c", OTHER_RATE, "drives", self._shaper("change"), *names]).check()
 
         self._on_all(change, self.oss_hosts)
 
     def _make_drives(self, server: int) -> None:
         host = self.oss_hosts[server]
         pairs = [part for ost in self.osts if ost.host is host for part in (ost.name, ost.address)]
-        numbers = [*self._shaper(), str(DRIVE_QUEUE)]
-        host.run(["sh", "-c", DRIVES, "drives", f"10.78.{server + 1}.254", *numbers, *pairs]).check()
+        host.run(["sh", "-c", DRIVES, "drives", f"10.78.{server + 1}.254", self._shaper("add"), *pairs]).check()
 
     def _make_osd(self, ost: Ost, identity: str, folders: Mapping[str, str]) -> None:
         number = str(ost.number)

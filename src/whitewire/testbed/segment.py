@@ -12,19 +12,16 @@ import subprocess
 from collections.abc import Callable, Sequence
 
 from whitewire.errors import UserError
+from whitewire.testbed import turns
 from whitewire.testbed.base import Argv, Completed, Host
 
 DEVICE = "segment"
-ALL = 0xFFFE
-"""Minor number of the class through which everything passes; below it are those of the hosts, from 1."""
-SHOW = ("tc", "class", "show", "dev", DEVICE, "classid", f"1:{ALL:x}")
+SHOW = turns.show(DEVICE)
 """The command that says what rate all share."""
 FRAME = 1600
 """Bytes of a host's burst, and the lowest burst of HTB for one full frame."""
 TURN = 1514
 """Bytes that a host may send before the next one's turn: one full frame."""
-OWN_SHARE = 1e-3
-"""Of the rate, what HTB promises each host: next to nothing, so that all is lent to them in turns."""
 
 TRY = f"""
 ip link add name wire0 type veth peer name wire1 && ip link add name {DEVICE} type ifb &&
@@ -61,7 +58,9 @@ class Segment:
             made = self._inside(["ip", "-batch", "-"], add.encode())
             if made.status != 0:
                 raise UserError(f"testbed emulated: {available() or made.stderr.decode(errors='replace').strip()}")
-        self._tc(shaper(self._hosts, rate, burst, queue, "change" if self._made else "add"))
+        senders = [[f"ether src {host.mac}"] for host in self._hosts]
+        command = "change" if self._made else "add"
+        self._tc(turns.shaper(DEVICE, senders, rate * 1e6, (burst, FRAME), TURN, queue, command))
         self._made = True
         if not self._joined:
             self._tc(line for host in self._hosts for line in redirect(host.port))
@@ -75,27 +74,6 @@ class Segment:
 
     def _tc(self, lines) -> None:
         self._inside(["tc", "-batch", "-"], "\n".join(lines).encode()).check()
-
-
-def shaper(hosts: Sequence[Host], rate: float, burst: int, queue: int, command: str) -> list[str]:
-    """Lines of tc(8) that make (`add`) or set (`change`) the shaper of the segment; `rate` in Mbit/s."""
-    full, own = int(rate * 1e6), max(8, int(rate * 1e6 * OWN_SHARE))
-    lines = [f"qdisc add dev {DEVICE} root handle 1: htb"] if command == "add" else []
-    lines.append(
-        f"class {command} dev {DEVICE} parent 1: classid 1:{ALL:x} htb rate {full}bit ceil {full}bit "
-        f"burst {burst} cburst {burst}"
-    )
-    for number, host in enumerate(hosts, start=1):
-        lines.append(
-            f"class {command} dev {DEVICE} parent 1:{ALL:x} classid 1:{number:x} htb rate {own}bit ceil {full}bit "
-            f"burst {FRAME} cburst {FRAME} quantum {TURN}"
-        )
-        lines.append(f"qdisc {command} dev {DEVICE} parent 1:{number:x} handle {number + 0x100:x}: bfifo limit {queue}")
-        if command == "add":
-            lines.append(
-                f"filter add dev {DEVICE} parent 1: protocol all u32 match ether src {host.mac} flowid 1:{number:x}"
-            )
-    return lines
 
 
 def redirect(port: str) -> list[str]:
