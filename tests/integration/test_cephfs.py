@@ -118,6 +118,25 @@ def test_reading_and_writing_share_a_drive(store):
     comes_to(8 * RATE, 0.1, rate, attempts=2)
 
 
+def test_a_small_read_waits_for_little_of_what_others_write(store):
+    store.layout("busy", 8, 4 * LEAST_STRIPE)
+    writers, reader = store.clients[:2], store.clients[2]
+    script = f"for n in 0 1 2; do echo small > {MOUNT}/busy/small$n; done; sync {MOUNT}/busy/small*"
+    writers[0].run(["sh", "-c", script]).check()
+    store.set_rate(RATE / 8)
+    try:
+        with ThreadPoolExecutor(2) as pool:
+            writing = [pool.submit(write, store, host, f"busy/{host.name}", 6 * MIB, "conv=fsync") for host in writers]
+            time.sleep(2)
+            seconds = [read(store, reader, f"busy/small{number}") for number in range(3)]
+            assert not any(job.done() for job in writing)
+            for job in writing:
+                job.result()
+    finally:
+        store.set_rate(RATE)
+    assert sorted(seconds)[1] < 2, seconds  # where drives know no turns, several seconds
+
+
 def test_its_drives_take_another_rate_while_it_runs(store):
     store.layout("rates", 8, 4 * LEAST_STRIPE)
     size = 24 * MIB
