@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from whitewire.cluster import hdfs, yarn
+from whitewire.cluster.cephfs import stripe_unit
 from whitewire.cluster.hadoop import Outcome
 from whitewire.cluster.stack import Stack
 from whitewire.execution import Result, Run, RunFailed, observed, source_files, watch
@@ -59,11 +60,17 @@ def _path(stack: Stack, run: Run, path: str) -> str:
 
 def _begin(stack: Stack, run: Run, folder: str = OUTPUT) -> None:
     """An empty folder for the run's files; on CephFS with the layout and the clients' caches of its store, scaled."""
+    if _mounted(run):
+        # First: the metadata server asks whoever has a file open or cached before it is removed.
+        _remount(stack, run)
     _remove(stack, run, folder)
-    if not _mounted(run):
-        return
-    from whitewire.cluster.cephfs import stripe_unit
+    if _mounted(run):
+        for name in ("/input", folder):
+            unit = stripe_unit(run.store["stripe_size_bytes"], run.scale.k)
+            stack.mounted.layout(name.lstrip("/"), run.store["stripe_count"], unit)
 
+
+def _remount(stack: Stack, run: Run) -> None:
     store, k = run.store, run.scale.k
     # What a client may hold shrinks with the file, or a short file would lie in its cache whole.
     share = run.scale.data_fraction / k
@@ -71,8 +78,6 @@ def _begin(stack: Stack, run: Run, folder: str = OUTPUT) -> None:
         max_dirty=max(65536, int(store["max_dirty_bytes"] * share)),
         readahead=max(65536, int(store["readahead_bytes"] * share)),
     )
-    for name in ("/input", folder):
-        stack.mounted.layout(name.lstrip("/"), store["stripe_count"], stripe_unit(store["stripe_size_bytes"], k))
 
 
 def _remove(stack: Stack, run: Run, *paths: str) -> None:

@@ -21,6 +21,7 @@ rule measure:
     container:
         plan.container("hadoop")
     threads: workflow.cores
+    priority: 1  # before what else could be made: reports come last, as many at once as there are processors
     resources:
         measuring=1,
         # What a job of Slurm needs (profiles/slurm); a run on this machine takes no notice.

@@ -13,7 +13,7 @@ import subprocess
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,6 +71,7 @@ class Process:
     log: Path
     position: int = 0
     """Where its output begins in the log, which may hold that of an earlier process."""
+    _main: psutil.Process | None = field(default=None, repr=False)
 
     @property
     def alive(self) -> bool:
@@ -109,12 +110,11 @@ class Process:
             time.sleep(0.05)
 
     def main_process(self) -> psutil.Process | None:
-        """The daemon itself, below the command that carries it to its host."""
-        try:
-            children = psutil.Process(self.popen.pid).children()
-        except psutil.Error:
-            return None
-        return children[0] if children else None
+        """The daemon itself, below the command that carries it to its host; None when it has ended."""
+        if self._main is None:  # looked for once: it means looking at every process of the machine
+            with contextlib.suppress(psutil.Error):
+                self._main = next(iter(psutil.Process(self.popen.pid).children()), None)
+        return self._main if self._main is not None and self._main.is_running() else None
 
     def cpu_seconds(self) -> float:
         """CPU time used so far, user and system, in seconds (0 when it has ended)."""
