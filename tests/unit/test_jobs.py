@@ -3,10 +3,11 @@
 import copy
 import math
 import re
+from types import SimpleNamespace
 
 import pytest
 
-from whitewire import job_metrics
+from whitewire import job_metrics, jobs
 from whitewire.metrics import Samples
 from whitewire.parsers import Unreadable, history, testdfsio
 
@@ -253,3 +254,21 @@ def test_a_rate_of_tasks_that_hardly_met_is_inconclusive(met, hidden):
         assert decide(resolve(paper, claim["test"]), found).verdict == INCONCLUSIVE
     else:
         assert not found.missing and found.estimate == pytest.approx(9.0, rel=0.05)
+
+
+def test_a_run_on_a_mounted_store_removes_files_when_their_clients_mounts_have_gone():
+    did = []
+    store = SimpleNamespace(
+        remount=lambda **sizes: did.append(("remount", sizes)),
+        remove=lambda path: did.append(("remove", path)),
+        layout=lambda *words: did.append(("layout", *words)),
+    )
+    sizes = {"stripe_count": 8, "stripe_size_bytes": 2**20, "max_dirty_bytes": 2**28, "readahead_bytes": 2**20}
+    run = SimpleNamespace(store={"kind": "cephfs", **sizes}, scale=SimpleNamespace(k=4, data_fraction=0.5))
+    jobs._begin(SimpleNamespace(mounted=store), run, "/out")
+    assert did == [
+        ("remount", {"max_dirty": 2**25, "readahead": 2**17}),
+        ("remove", "out"),
+        ("layout", "input", 8, 2**18),
+        ("layout", "out", 8, 2**18),
+    ]
