@@ -16,12 +16,12 @@ rule measure:
         f"{RESULTS}/{{paper}}/logs/measure/{{block}}.log",
     benchmark:
         f"{RESULTS}/{{paper}}/logs/measure/{{block}}.tsv"
+    priority: 1  # before what else could be made: reports come last, as many at once as there are processors
     conda:
         "../../envs/measure.yaml"
     container:
         plan.container("hadoop")
     threads: workflow.cores
-    priority: 1  # before what else could be made: reports come last, as many at once as there are processors
     resources:
         measuring=1,
         # What a job of Slurm needs (profiles/slurm); a run on this machine takes no notice.
