@@ -12,6 +12,7 @@ import pytest
 from whitewire import config, design, jobs, metrics
 from whitewire.paper import Paper, load_paper
 from whitewire.runner import Block
+from whitewire.workloads import terasort
 
 
 def small_block(folder: Path, workloads: tuple[str, ...]) -> Block:
@@ -83,6 +84,13 @@ def test_a_lost_nodemanager_makes_the_run_invalid_and_the_block_recovers(block):
 
 def test_both_workloads_ran(measured):
     assert set(measured) == {"terasort", "testdfsio"}
+
+
+def test_terasort_reads_few_rows_of_one_split_before_it_is_submitted(measured):
+    _, found = measured["terasort"]
+    said = found["files"]["terasort.txt"]
+    assert f"Sampling {terasort.SAMPLED_SPLITS} splits of " in said
+    assert f"from {terasort.SAMPLED_ROWS} sampled records" in said
 
 
 def test_the_shuffle_crosses_the_links(measured):
