@@ -71,7 +71,7 @@ class Process:
     log: Path
     position: int = 0
     """Where its output begins in the log, which may hold that of an earlier process."""
-    _main: psutil.Process | None = field(default=None, repr=False)
+    _main: psutil.Process | None = field(default=None, init=False, repr=False)
 
     @property
     def alive(self) -> bool:
