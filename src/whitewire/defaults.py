@@ -1,7 +1,8 @@
 """Hadoop's default settings without their descriptions, for JVMs that start often.
 
-A daemon reads the *-default.xml of its jars several times while it starts, and most of that time goes into the
-descriptions, which nothing uses. Names, values and their order stay as they are.
+A daemon reads the *-default.xml of its jars again and again while it starts (a DataNode with six drives fifteen times),
+and most of that time goes into the descriptions, which nothing uses, and into elements. Names, values and their order
+stay as they are; they become attributes, which Hadoop reads as well (HADOOP-6964) and in less time.
 """
 
 from __future__ import annotations
@@ -25,11 +26,9 @@ def bare(text: bytes) -> bytes:
     for entry in ElementTree.fromstring(text):
         if entry.tag != "property" or entry.find("name") is None:
             raise ValueError(f"<{entry.tag}> in a configuration file, expected a <property> with a <name>")
-        made = ElementTree.Element("property")
-        for part in entry:
-            if part.tag in KEPT:
-                ElementTree.SubElement(made, part.tag).text = part.text
-        lines.append(ElementTree.tostring(made))
+        # Hadoop trims names and passes over empty values of elements; attributes it takes as they stand.
+        parts = {part.tag: part.text for part in entry if part.tag in KEPT and part.text}
+        lines.append(ElementTree.tostring(ElementTree.Element("property", parts | {"name": parts["name"].strip()})))
     return b'<?xml version="1.0"?>\n<configuration>\n' + b"\n".join(lines) + b"\n</configuration>\n"
 
 

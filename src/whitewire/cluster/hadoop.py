@@ -29,9 +29,10 @@ JVM_FLAGS = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", 
 """Cheap to start: the serial collector, the first compiler only, and no certificate authorities to read where nothing
 speaks TLS. Many JVMs share few cores here."""
 
-COMPILE_EARLY = {"datanode": "-XX:CompileThresholdScaling=0.2"}
-"""Of JVMs that these flags keep to the first compiler: a DataNode here sees a hundred blocks, one of a real cluster a
-hundred thousand. Compiled after a fifth of the calls, a block costs it a tenth less of the processors."""
+COMPILE_BRIEFLY = {"datanode": ["-XX:C1MaxInlineSize=10", "-XX:C1MaxInlineLevel=4"]}
+"""Of JVMs that these flags keep to the first compiler: less of what a method calls is compiled into it. A DataNode is
+ready a tenth sooner for it (eleven on two processors in eight seconds); its blocks cost a few percent more than with all
+of it, compiled after fewer calls."""
 
 YOUNG_SHARE = 12
 """A heap over its young generation. Java's own third costs a JVM that lives for seconds a quarter of its page faults
@@ -67,8 +68,8 @@ class Installation:
         """The command that runs a main class. The jars come first: a class archive fixes their order."""
         heap = round(heap_mib * self.heap_factor)
         argv = [self.java, f"-Xmx{heap}m", f"-Xmn{max(1, heap // YOUNG_SHARE)}m", *self.flags]
-        if self.flags == tuple(JVM_FLAGS) and kind in COMPILE_EARLY:
-            argv.append(COMPILE_EARLY[kind])
+        if self.flags == tuple(JVM_FLAGS):
+            argv += COMPILE_BRIEFLY.get(kind, [])
         if self.class_lists and kind:
             argv += ["-Xshare:off", f"-XX:DumpLoadedClassList={class_list(kind)}"]
         elif self.archive:

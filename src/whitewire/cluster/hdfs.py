@@ -110,13 +110,13 @@ class Hdfs(HdfsClients):
         write_configuration(self.testbed, self.installation.configuration, self.values)
         datanodes = self.testbed.by_role("datanode")
         self._start_namenode()
-        self._start_clients()
         # A DataNode that meets a NameNode which listens but hasn't started asks again after five seconds only.
         self.daemons[self.namenode_host.name].wait_ready("NameNode RPC up at")
         with ThreadPoolExecutor(max_workers=4) as pool:
             list(pool.map(self._start_datanode, datanodes))
         self.wait_registered(len(datanodes))
         self.hdfs_seconds = time.monotonic() - begin
+        self._start_clients()
         for client in self.clients:
             client.wait_ready()
         self.start_seconds = time.monotonic() - begin
@@ -138,7 +138,8 @@ class Hdfs(HdfsClients):
     def _start_datanode(self, host: Host) -> None:
         drives = [host.drive(number) for number in range(1, self.drive.count + 1)]
         host.clear_drives()
-        host.run(["mkdir", "-p", *drives]).check()
+        # With the mode that a DataNode wants (dfs.datanode.data.dir.perm), or it starts a chmod for each.
+        host.run(["mkdir", "-p", "-m", "700", *drives]).check()
         if self.drive.limits:
             self.drive.put(host)
         properties = {"whitewire.drives": ",".join(f"file://{folder}" for folder in drives), **whereabouts(host)}
