@@ -1,8 +1,7 @@
 """Hadoop's default settings without their descriptions, for JVMs that start often.
 
-A daemon reads the *-default.xml of its jars again and again while it starts (a DataNode with six drives fifteen times),
-and most of that time goes into the descriptions, which nothing uses, and into elements. Names, values and their order
-stay as they are; they become attributes, which Hadoop reads as well (HADOOP-6964) and in less time.
+A daemon reads the *-default.xml of its jars several times while it starts, and most of that time goes into the
+descriptions, which nothing uses. Names, values and their order stay as they are.
 """
 
 from __future__ import annotations
@@ -26,9 +25,11 @@ def bare(text: bytes) -> bytes:
     for entry in ElementTree.fromstring(text):
         if entry.tag != "property" or entry.find("name") is None:
             raise ValueError(f"<{entry.tag}> in a configuration file, expected a <property> with a <name>")
-        # Hadoop trims names and passes over empty values of elements; attributes it takes as they stand.
-        parts = {part.tag: part.text for part in entry if part.tag in KEPT and part.text}
-        lines.append(ElementTree.tostring(ElementTree.Element("property", parts | {"name": parts["name"].strip()})))
+        made = ElementTree.Element("property")
+        for part in entry:
+            if part.tag in KEPT:
+                ElementTree.SubElement(made, part.tag).text = part.text
+        lines.append(ElementTree.tostring(made))
     return b'<?xml version="1.0"?>\n<configuration>\n' + b"\n".join(lines) + b"\n</configuration>\n"
 
 
