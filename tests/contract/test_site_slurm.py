@@ -89,6 +89,7 @@ rule measure:
 """
 
 
+@pytest.mark.skipif(HOME.is_relative_to("/tmp"), reason="nodes have a /tmp of their own and do not see this clone")
 def test_the_profile_measures_in_a_job_of_its_own(slurm_site, slurm_config):
     """A rule that asks for nodes as `measure` does, on a job that Snakemake submits with profiles/slurm."""
     slurm_site.slurm("scancel", slurm_site.job)
