@@ -110,6 +110,8 @@ class Hdfs(HdfsClients):
         write_configuration(self.testbed, self.installation.configuration, self.values)
         datanodes = self.testbed.by_role("datanode")
         self._start_namenode()
+        with ThreadPoolExecutor(max_workers=4) as pool:
+            list(pool.map(self._empty_drives, datanodes))
         # A DataNode that meets a NameNode which listens but hasn't started asks again after five seconds only.
         self.daemons[self.namenode_host.name].wait_ready("NameNode RPC up at")
         with ThreadPoolExecutor(max_workers=4) as pool:
@@ -135,14 +137,19 @@ class Hdfs(HdfsClients):
         argv = self.installation.argv(NAMENODE, 256, properties, kind="namenode")
         self.daemons[host.name] = host.start(argv, self.logs / f"{host.name}.log", name="NameNode")
 
-    def _start_datanode(self, host: Host) -> None:
-        drives = [host.drive(number) for number in range(1, self.drive.count + 1)]
+    def _drives(self, host: Host) -> list[str]:
+        return [host.drive(number) for number in range(1, self.drive.count + 1)]
+
+    def _empty_drives(self, host: Host) -> None:
         host.clear_drives()
         # With the mode that a DataNode wants (dfs.datanode.data.dir.perm), or it starts a chmod for each.
-        host.run(["mkdir", "-p", "-m", "700", *drives]).check()
+        host.run(["mkdir", "-p", "-m", "700", *self._drives(host)]).check()
         if self.drive.limits:
             self.drive.put(host)
-        properties = {"whitewire.drives": ",".join(f"file://{folder}" for folder in drives), **whereabouts(host)}
+
+    def _start_datanode(self, host: Host) -> None:
+        folders = ",".join(f"file://{folder}" for folder in self._drives(host))
+        properties = {"whitewire.drives": folders, **whereabouts(host)}
         argv = self.installation.argv(DATANODE, 160, properties, kind="datanode")
         self.daemons[host.name] = host.start(
             argv,
