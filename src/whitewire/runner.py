@@ -55,7 +55,7 @@ FLOOR_RUNS, SMOKE_ATTEMPTS = 2, 2
 at smoke effort."""
 WARM_UP_GIB = 1.0
 """Memory touched before the first run: about what one run's replicas take."""
-WARM_UP, WARM_UP_SMOKE = (5, 2), (2, 1)
+WARM_UP, WARM_UP_SMOKE = (5, 2), (1, 1)
 """Rounds of many small puts, then runs of the block's largest cell; none is kept. At smoke effort, where it matters
 more that all of it works than what it measures, there are fewer."""
 PROBE_SECONDS_SMOKE = 0.3
@@ -365,8 +365,9 @@ class Block:
         # By workload and kind of store, each on as many hosts as it ever has; what times itself last.
         wide = sorted(runs, key=lambda run: (run.workers is None, run.parameters.get("maps", 1)))
         kinds = sorted({jobs.floor_key(run)[:2]: run for run in wide}.values(), key=_times_itself)
-        if self.effort == "smoke":  # each kind's last one is its floor
-            again, known = [run for run in kinds if not _times_itself(run)], kinds
+        if self.effort == "smoke":  # each kind's last one is its floor; TestDFSIO's two jobs warm up the others
+            kinds.reverse()
+            again, known = [] if any(map(_times_itself, kinds)) else kinds, kinds
         else:  # JVMs get faster over their first three jobs; a run of TestDFSIO is two
             again, known = kinds[:1], [run for run in kinds if _times_itself(run)]
         warm = {jobs.floor_key(run): [_tiny(stack, run).record] for run in again + kinds}
