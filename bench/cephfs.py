@@ -16,6 +16,7 @@ from pathlib import Path
 
 import psutil
 
+from whitewire import software
 from whitewire.cluster.cephfs import CephFs
 from whitewire.config import load_testbed
 from whitewire.testbed.emulated import EmulatedTestbed
@@ -75,7 +76,10 @@ def main() -> int:
     given = arguments.parse_args()
     config = load_testbed("emulated")
     print(f"{os.cpu_count()} processors, load average {os.getloadavg()[0]:.1f}")
-    with EmulatedTestbed(config, ROLES, 20, {}) as testbed, tempfile.TemporaryDirectory() as logs:
+    with (
+        EmulatedTestbed(config, ROLES, 20, {}) as testbed,
+        tempfile.TemporaryDirectory(dir=software.temporary()) as logs,
+    ):
         testbed.fabric("10gbe")
         store = CephFs(testbed, given.rate, Path(logs), readahead=32 * MIB)
         seconds, cpu = [], []

@@ -47,7 +47,7 @@ def main() -> int:
         for _ in range(given.replicates):
             with (
                 EmulatedTestbed(config, experiment["roles"], scale.k, software.binds()) as testbed,
-                tempfile.TemporaryDirectory() as logs,
+                tempfile.TemporaryDirectory(dir=software.temporary()) as logs,
             ):
                 testbed.fabric(LEVELS["fabric"])
                 values = hdfs.settings(testbed, scale.block_bytes, 3, scale.packet_bytes)

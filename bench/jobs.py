@@ -50,7 +50,7 @@ def _measure(stay: bool, replicates: int) -> dict[str, list[tuple[float, float]]
     """Seconds and CPU seconds of each job, by kind."""
     with (
         EmulatedTestbed(load_testbed("emulated"), ROLES, 100, software.binds()) as testbed,
-        tempfile.TemporaryDirectory() as logs,
+        tempfile.TemporaryDirectory(dir=software.temporary()) as logs,
     ):
         testbed.fabric("10gbe")
         installation, drive = software.installation(), Drive.none()

@@ -34,7 +34,7 @@ def main() -> int:
     print("rate Mbit/s  pairs  median error  largest error  retransmits")
     with (
         EmulatedTestbed(config, {"server": 3, "client": 3}, 1, software.binds()) as testbed,
-        tempfile.TemporaryDirectory() as logs,
+        tempfile.TemporaryDirectory(dir=software.temporary()) as logs,
     ):
         servers, clients = testbed.by_role("server"), testbed.by_role("client")
         for host in servers:

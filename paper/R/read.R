@@ -198,7 +198,10 @@ scale_note <- function(experiment = "put-grid", absolute = TRUE) {
   }
   fraction <- paste(trimmed(unique(range(scale$fractions))), collapse = " to ")
   # Over several experiments, as in a figure of all runs, the range.
-  k <- paste(trimmed(unique(range(scale$ks))), collapse = " to ")
-  note <- sprintf("emulated, 1/%s scale (k = %s, data fraction %s)", k, k, fraction)
+  k <- trimmed(unique(range(scale$ks)))
+  note <- sprintf(
+    "emulated, %s scale (k = %s, data fraction %s)",
+    paste0("1/", k, collapse = " to "), paste(k, collapse = " to "), fraction
+  )
   if (absolute) paste0(note, "; left axis: full-scale equivalent (\u00d7 k)") else note
 }

@@ -40,7 +40,7 @@ def lab(testbed: str | None) -> int:
     scale = scale_of(paper, experiment["id"], settings["effort"], {}, description)
     drive = Drive.scaled(experiment["hardware"]["drive"], scale.k, software.DRIVE_LIBRARY)
     with (
-        tempfile.TemporaryDirectory(prefix="lab-", dir=_temporary()) as folder,
+        tempfile.TemporaryDirectory(prefix="lab-", dir=software.temporary()) as folder,
         EmulatedTestbed(description, experiment["roles"], scale.k, software.binds()) as cluster_hosts,
     ):
         cluster_hosts.fabric("10gbe" if "10gbe" in description["fabrics"] else next(iter(description["fabrics"])))
@@ -51,13 +51,6 @@ def lab(testbed: str | None) -> int:
         with Hdfs(cluster_hosts, installation, values, drive, Path(folder) / "logs", software.IMAGE) as cluster:
             print(f"HDFS ready in {cluster.hdfs_seconds:.1f} s; logs in {folder}/logs\n{WORDS}", file=sys.stderr)
             return _shell(cluster_hosts, installation, Path(folder))
-
-
-def _temporary() -> Path:
-    """Inside the repository, where the next start of the workflow clears what a killed one left."""
-    folder = software.CACHE / "tmp"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 def _shell(testbed: EmulatedTestbed, installation, folder: Path) -> int:
