@@ -97,6 +97,8 @@ def main() -> int:
     arguments.add_argument("--effort", default="smoke")
     arguments.add_argument("--seed", type=int, default=1)
     given = arguments.parse_args()
+    # A shell starts what it puts in the background with SIGINT ignored, and so would be all that is started here.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     chance = random.Random(given.seed)
     left, lost, most = 0, 0, 0.0
     with tempfile.TemporaryDirectory(prefix="whitewire-kill-") as folder:
