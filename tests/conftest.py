@@ -1,5 +1,6 @@
 """Fixtures that several suites share."""
 
+import signal
 import time
 from collections.abc import Callable
 
@@ -10,6 +11,9 @@ from whitewire import software
 from whitewire.config import load_testbed
 from whitewire.doctor import user_namespaces
 from whitewire.testbed.emulated import EmulatedTestbed
+
+# A shell starts what it puts in the background with SIGINT ignored, and tests send it to what they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SMALL = {"namenode": 1, "datanode": 4, "client": 1}
 
