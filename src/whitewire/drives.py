@@ -57,6 +57,10 @@ class Drive:
                 "cache": self.cache}  # fmt: skip
         return told if self.limits else "no model"
 
+    def folders(self, host: Host) -> list[str]:
+        """The folders of the host's drives, one a drive."""
+        return [host.drive(number) for number in range(1, self.count + 1)]
+
     def put(self, host: Host, at_ease: bool = False) -> None:
         """Make the drives of a host these, from now on; at ease they let everything pass, as where there is no model.
 

@@ -362,12 +362,13 @@ class Block:
             _made(stack, largest)
 
     def _warm_up_jobs(self, stack: Stack, runs: Sequence[Run]) -> Floors:
-        # By workload and kind of store, each on as many hosts as it ever has; what times itself last.
+        # By workload and kind of store, each on as many hosts as it ever has; what times itself comes last.
         wide = sorted(runs, key=lambda run: (run.workers is None, run.parameters.get("maps", 1)))
         kinds = sorted({jobs.floor_key(run)[:2]: run for run in wide}.values(), key=_times_itself)
-        if self.effort == "smoke":  # each kind's last one is its floor; TestDFSIO's two jobs warm up the others
+        if self.effort == "smoke":  # each kind's last one is its floor; TestDFSIO's two jobs, first, warm up the others
             kinds.reverse()
-            again, known = [] if any(map(_times_itself, kinds)) else kinds, kinds
+            again = [] if any(map(_times_itself, kinds)) else kinds
+            known = kinds
         else:  # JVMs get faster over their first three jobs; a run of TestDFSIO is two
             again, known = kinds[:1], [run for run in kinds if _times_itself(run)]
         warm = {jobs.floor_key(run): [_tiny(stack, run).record] for run in again + kinds}

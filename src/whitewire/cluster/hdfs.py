@@ -146,18 +146,15 @@ class Hdfs(HdfsClients):
         argv = self.installation.argv(NAMENODE, 256, properties, kind="namenode")
         self.daemons[host.name] = host.start(argv, self.logs / f"{host.name}.log", name="NameNode")
 
-    def _drives(self, host: Host) -> list[str]:
-        return [host.drive(number) for number in range(1, self.drive.count + 1)]
-
     def _empty_drives(self, host: Host) -> None:
         host.clear_drives()
         # With the mode that a DataNode wants (dfs.datanode.data.dir.perm), or it starts a chmod for each.
-        host.run(["mkdir", "-p", "-m", "700", *self._drives(host)]).check()
+        host.run(["mkdir", "-p", "-m", "700", *self.drive.folders(host)]).check()
         if self.drive.limits:
             self.drive.put(host)
 
     def _start_datanode(self, host: Host) -> None:
-        folders = ",".join(f"file://{folder}" for folder in self._drives(host))
+        folders = ",".join(f"file://{folder}" for folder in self.drive.folders(host))
         properties = {"whitewire.drives": folders, **whereabouts(host)}
         argv = self.installation.argv(DATANODE, 160, properties, kind="datanode")
         self.daemons[host.name] = host.start(

@@ -211,7 +211,7 @@ class Yarn(Service):
         return [*options, "-Djava.net.preferIPv4Stack=true"]
 
     def _start_worker(self, host: Host) -> None:
-        folders = [f"{host.drive(number)}/local" for number in range(1, self.drive.count + 1)]
+        folders = [f"{folder}/local" for folder in self.drive.folders(host)]
         host.run(["mkdir", "-p", *folders]).check()
         environment = self.drive.environment(host.drive_root)
         self._daemon(host, NODE_MANAGER, "nodemanager", 160, {"whitewire.local": ",".join(folders)}, environment)
