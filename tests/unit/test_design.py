@@ -12,7 +12,7 @@ from paper_fixtures import TESTBED, edited, paper
 
 from whitewire import check
 from whitewire import design as d
-from whitewire.config import load_testbed, paper_path
+from whitewire.config import load_testbed, paper_path, papers
 from whitewire.errors import UserError
 from whitewire.paper import load_paper
 
@@ -132,6 +132,21 @@ def test_a_testbed_without_a_fabric_leaves_its_levels_out():
     rows = d.make_design(loaded, small, "quick", 1)
     assert {r["fabric"] for r in rows if r["experiment"] == "response-curve"} == {"1gbe", "10gbe"}
     assert not {r["run_id"] for r in rows} & {r["run_id"] for r in d.make_design(LOADED, TESTBED, "quick", 1)}
+
+
+@pytest.mark.parametrize("workload", ["terasort", "testdfsio", "sort"])
+def test_a_curve_that_an_inverse_question_reads_has_six_link_rates_at_quick_effort(workload):
+    testbed, curves = load_testbed("emulated"), []
+    for name in papers():
+        loaded = load_paper(paper_path(name), testbed["fabrics"])
+        rows = d.make_design(loaded, testbed, "quick", 1)
+        for inverse in [claim["inverse"] for claim in loaded.claims if "inverse" in claim]:
+            where = {"experiment": inverse["experiment"]} | {k: str(v) for k, v in inverse.get("where", {}).items()}
+            cells = [row for row in rows if all(str(row[key]) == value for key, value in where.items())]
+            if cells and cells[0]["workload"] == workload:
+                curves.append(len({row["fabric"] for row in cells}))
+    assert curves
+    assert max(curves) >= 6
 
 
 def test_csv_keeps_every_row_and_levels_get_their_types_back(tmp_path):
