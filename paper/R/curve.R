@@ -52,7 +52,7 @@ knee_sentence <- function(experiment, metric, what, where = list()) {
   }
   last <- medians$rate[[nrow(medians)]]
   if (knee >= last) {
-    return(sprintf("Up to %s Gbit/s, the fastest link measured, every faster link changed %s by more than a tenth.",
+    return(sprintf("Between the two fastest links measured, the last of %s Gbit/s, %s changes by more than a tenth.",
                    trimmed(last), what))
   }
   sprintf("From %s Gbit/s on, %s stays within a tenth of its level at %s Gbit/s.", trimmed(knee), what, trimmed(last))
