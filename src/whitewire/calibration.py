@@ -32,7 +32,7 @@ def probe_links(testbed: Testbed, fabrics: Sequence[str], seconds: float, stream
     """iperf3 from every client to every DataNode and from each DataNode to the next (as puts send), on each fabric.
 
     All clients send at once, each to another DataNode; on a shared segment one after another. `every_pair` false: one
-    DataNode a client, and with `ring` some DataNodes to the next one. Links above MOST_RATE are not probed: there
+    DataNode a client, and with `ring` at the same time some DataNodes to the next one. Links above MOST_RATE are not probed: there
     nothing is claimed of a rate. `seconds` is the length of one test, `bound` the largest accepted relative error of
     the goodput. Raw output goes to `folder`; returns rows of tidy/probes.csv. Raises UserError when a link stays beyond
     the bound.
@@ -75,7 +75,7 @@ def _tests(testbed: Testbed, streams: Sequence[int], every_pair: bool, ring: boo
         if count == streams[0] and every_pair:
             rounds += _ring(datanodes)
         elif ring:
-            rounds += _ring(datanodes)[:1]
+            rounds += _beside(rounds.pop(), datanodes)
         for pairs in rounds:
             yield count, pairs
 
@@ -97,6 +97,14 @@ def _ring(datanodes: Sequence[Host]) -> list[list[tuple[Host, Host]]]:
     pairs = list(zip(datanodes, [*datanodes[1:], datanodes[0]], strict=True))
     even = len(pairs) // 2 * 2
     return [round_ for round_ in (pairs[0:even:2], pairs[1:even:2], pairs[even:]) if round_]
+
+
+def _beside(pairs: list[tuple[Host, Host]], datanodes: Sequence[Host]) -> list[list[tuple[Host, Host]]]:
+    """The pairs and, in the same round, DataNodes that it leaves free to their neighbours; a round more if none can."""
+    taken = {host.name for pair in pairs for host in pair}
+    free = [host for host in datanodes if host.name not in taken]
+    neighbours = list(zip(free[::2], free[1::2], strict=False))
+    return [pairs + neighbours] if neighbours else [pairs, *_ring(datanodes)[:1]]
 
 
 def probe_bytes(fabric: Fabric, seconds: float) -> float:
@@ -162,7 +170,7 @@ def probe_drives(testbed: Testbed, drive: Drive, bound: float, folder: Path, nod
         def one(test: tuple[Host, str, int], operation=operation) -> list[dict]:
             return _drive(*test, operation, drive, size, bound, folder)
 
-        with ThreadPoolExecutor(3) as pool:
+        with ThreadPoolExecutor(max(1, len(tests))) as pool:
             rows += [row for found in pool.map(one, tests) for row in found]
     for host in testbed.by_role("datanode")[:nodes]:
         host.clear_drives()

@@ -159,18 +159,21 @@ def columns(paper: Paper) -> list[str]:
 
 
 def _counts(paper: Paper, effort: str) -> Iterable[tuple[Mapping[str, Any], dict[str, Any], int]]:
-    claimed, replicates = claimed_cells(paper), paper.raw["replicates"][effort]
+    claimed = claimed_cells(paper)
     for experiment in paper.experiments.values():
         if effort not in experiment.get("efforts", [effort]):
             continue
+        replicates = experiment.get("replicates", {}).get(effort, paper.raw["replicates"][effort])
         cells = cells_of(experiment)
         if effort == "smoke" and "smoke_cells" in experiment:
             cells = [c for c in cells if c in experiment["smoke_cells"]]
         for levels in cells:
             is_claimed = (experiment["id"], _key(levels)) in claimed
             listed = effort == "smoke" and levels in experiment.get("smoke_cells", [])
-            count = replicates["claimed" if is_claimed or listed else "other"]
-            yield experiment, levels, experiment.get("replicates", {}).get(effort, count)
+            count = replicates
+            if isinstance(replicates, Mapping):
+                count = replicates["claimed" if is_claimed or listed else "other"]
+            yield experiment, levels, count
 
 
 def _possible(paper: Paper, experiment: Mapping[str, Any], levels: Mapping[str, Any], fabrics: set[str],

@@ -36,6 +36,16 @@ def test_the_ring_uses_no_host_twice_and_every_host_sends_and_receives(count):
     assert len({a for a, _ in pairs}) == len({b for _, b in pairs}) == count
 
 
+@given(st.integers(1, 12), st.integers(2, 20))
+def test_datanodes_probe_their_neighbours_beside_the_clients_and_no_host_is_used_twice(clients, datanodes):
+    nodes = hosts("datanode", datanodes)
+    for pairs in calibration._rounds(hosts("client", clients), nodes, every_pair=False):
+        rounds = calibration._beside(pairs, nodes)
+        assert rounds[0][: len(pairs)] == pairs
+        assert all(len(used(round_)) == len(set(used(round_))) for round_ in rounds)
+        assert any(source.name.startswith("datanode") for round_ in rounds for source, _ in round_)
+
+
 def test_a_probe_beyond_its_bound_is_tried_again_after_longer_pauses(monkeypatch):
     waited = []
     monkeypatch.setattr(calibration.time, "sleep", waited.append)

@@ -149,6 +149,25 @@ def test_a_curve_that_an_inverse_question_reads_has_six_link_rates_at_quick_effo
     assert max(curves) >= 6
 
 
+def test_an_experiment_may_have_its_own_runs_of_claimed_and_other_cells(tmp_path):
+    def its_own(raw):
+        grid = next(e for e in raw["experiments"] if e["id"] == "put-grid")
+        grid["replicates"] = {"smoke": 1, "quick": {"claimed": 3, "other": 1}, "full": 4}
+
+    def cells(loaded, effort):
+        rows = d.make_design(loaded, TESTBED, effort, 1)
+        return Counter(_cell(row) for row in rows if row["experiment"] == "put-grid")
+
+    own, usual = load_paper(edited(tmp_path, its_own), TESTBED["fabrics"]), cells(LOADED, "quick")
+    claimed = {cell for cell, count in usual.items() if count == LOADED.raw["replicates"]["quick"]["claimed"]}
+    assert 0 < len(claimed) < len(usual)
+    assert cells(own, "quick") == {cell: 3 if cell in claimed else 1 for cell in usual}
+    assert set(cells(own, "full").values()) == {4}
+    bad = edited(tmp_path, lambda raw: raw["experiments"][0].update(replicates={"smoke": 1, "quick": "x", "full": 1}))
+    with pytest.raises(UserError, match=r"replicates\.quick"):
+        load_paper(bad, TESTBED["fabrics"])
+
+
 def test_csv_keeps_every_row_and_levels_get_their_types_back(tmp_path):
     rows = d.make_design(LOADED, TESTBED, "full", 3)
     d.write_csv(rows, LOADED, tmp_path / "a" / "design.csv")
