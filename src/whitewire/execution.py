@@ -250,6 +250,7 @@ def run_rereplicate(stack: Stack, run: Run) -> Result:
     _empty(stack, clients)
     if not stack.testbed.fabrics_move:
         stack.testbed.fabric(run.parameters["load_fabric"])
+    stack.ease(True)  # replicas get lost long after they were written
     _put_all(stack, run, _run_files(stack, run), {"dfs.replication": replication - lost})
     placement, fsck = _placement(stack)
     expected = clients * run.parameters["puts_per_client"] * run.scale.file_bytes
