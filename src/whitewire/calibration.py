@@ -32,10 +32,10 @@ def probe_links(testbed: Testbed, fabrics: Sequence[str], seconds: float, stream
     """iperf3 from every client to every DataNode and from each DataNode to the next (as puts send), on each fabric.
 
     All clients send at once, each to another DataNode; on a shared segment one after another. `every_pair` false: one
-    DataNode a client, and with `ring` at the same time some DataNodes to the next one. Links above MOST_RATE are not probed: there
-    nothing is claimed of a rate. `seconds` is the length of one test, `bound` the largest accepted relative error of
-    the goodput. Raw output goes to `folder`; returns rows of tidy/probes.csv. Raises UserError when a link stays beyond
-    the bound.
+    DataNode a client, and with `ring` at the same time some DataNodes to the next one. Links above MOST_RATE are not
+    probed: there nothing is claimed of a rate. `seconds` is the length of one test, `bound` the largest accepted
+    relative error of the goodput. Raw output goes to `folder`; returns rows of tidy/probes.csv. Raises UserError when a
+    link stays beyond the bound.
     """
     folder.mkdir(parents=True, exist_ok=True)
     rows: list[dict] = []

@@ -36,7 +36,7 @@ CAPACITY = {
     # One container a heartbeat: tasks spread over the hosts instead of filling the first.
     "yarn.scheduler.capacity.per-node-heartbeat.multiple-assignments-enabled": False,
     "yarn.scheduler.capacity.node-locality-delay": 5,
-    # It looks for something to place all the time and not at heartbeats, by default each 5 ms: processor time for nothing.
+    # It looks for something to place all the time and not at heartbeats, by default each 5 ms.
     "yarn.scheduler.capacity.schedule-asynchronously.scheduling-interval-ms": 25,
     "yarn.scheduler.capacity.resource-calculator": "org.apache.hadoop.yarn.util.resource.DefaultResourceCalculator",
 }
