@@ -39,7 +39,8 @@ for word in "$@"; do
 done
 if [ -z "$kind" ]; then exec "$java" "$@"; fi
 pool=$pool/$kind
-mkdir -p "$pool/free"
+# Each command that is not bash's own is one more process to start.
+[ -d "$pool/free" ] || mkdir -p "$pool/free"
 connected=
 for found in "$pool"/free/*; do
     # The removal is what decides between two that want the same; one that has died meanwhile does not answer.
@@ -62,7 +63,8 @@ if [ -z "$connected" ]; then
 fi
 exec 4>&1 5>&2
 printf '%s\\0' "$$" "$PWD" "${{#said[@]}}" "${{said[@]}}" >&3
-env -0 >&3
+mapfile -d "" environment <"/proc/$$/environ"
+printf '%s\\0' "${{environment[@]}}" >&3
 printf '\\0' >&3
 read -r status <&3
 exit "${{status:-1}}"
