@@ -103,8 +103,7 @@ def _beside(pairs: list[tuple[Host, Host]], datanodes: Sequence[Host]) -> list[l
     """The pairs and, in the same round, DataNodes that it leaves free to their neighbours; a round more if none can."""
     taken = {host.name for pair in pairs for host in pair}
     free = [host for host in datanodes if host.name not in taken]
-    neighbours = list(zip(free[::2], free[1::2], strict=False))
-    return [pairs + neighbours] if neighbours else [pairs, *_ring(datanodes)[:1]]
+    return [pairs + _ring(free)[0]] if len(free) > 1 else [pairs, *_ring(datanodes)[:1]]
 
 
 def probe_bytes(fabric: Fabric, seconds: float) -> float:
@@ -170,7 +169,7 @@ def probe_drives(testbed: Testbed, drive: Drive, bound: float, folder: Path, nod
         def one(test: tuple[Host, str, int], operation=operation) -> list[dict]:
             return _drive(*test, operation, drive, size, bound, folder)
 
-        with ThreadPoolExecutor(max(1, len(tests))) as pool:
+        with ThreadPoolExecutor(len(tests)) as pool:
             rows += [row for found in pool.map(one, tests) for row in found]
     for host in testbed.by_role("datanode")[:nodes]:
         host.clear_drives()

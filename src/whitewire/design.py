@@ -163,17 +163,16 @@ def _counts(paper: Paper, effort: str) -> Iterable[tuple[Mapping[str, Any], dict
     for experiment in paper.experiments.values():
         if effort not in experiment.get("efforts", [effort]):
             continue
-        replicates = experiment.get("replicates", {}).get(effort, paper.raw["replicates"][effort])
+        counts = experiment.get("replicates", {}).get(effort, paper.raw["replicates"][effort])
+        if not isinstance(counts, Mapping):
+            counts = {"claimed": counts, "other": counts}
         cells = cells_of(experiment)
         if effort == "smoke" and "smoke_cells" in experiment:
             cells = [c for c in cells if c in experiment["smoke_cells"]]
         for levels in cells:
             is_claimed = (experiment["id"], _key(levels)) in claimed
             listed = effort == "smoke" and levels in experiment.get("smoke_cells", [])
-            count = replicates
-            if isinstance(replicates, Mapping):
-                count = replicates["claimed" if is_claimed or listed else "other"]
-            yield experiment, levels, count
+            yield experiment, levels, counts["claimed" if is_claimed or listed else "other"]
 
 
 def _possible(paper: Paper, experiment: Mapping[str, Any], levels: Mapping[str, Any], fabrics: set[str],
