@@ -12,7 +12,7 @@ from whitewire.cluster.hadoop import Installation, Outcome, Resident, whereabout
 from whitewire.cluster.service import Service
 from whitewire.drives import Drive
 from whitewire.parsers import namenode
-from whitewire.testbed.base import Host, Process, Testbed
+from whitewire.testbed.base import PATIENCE, Host, Process, Testbed
 
 NAMENODE = "org.apache.hadoop.hdfs.server.namenode.NameNode"
 DATANODE = "org.apache.hadoop.hdfs.server.datanode.DataNode"
@@ -54,6 +54,8 @@ def settings(testbed: Testbed, block_size: int, replication: int, packet_size: i
         # Nothing but the workload should use links, drives and cores: no scans, no forked helper commands.
         "dfs.datanode.directoryscan.interval": -1,
         "dfs.block.scanner.volume.bytes.per.second": -1,
+        "fs.file.impl": "whitewire.LocalFiles$Checked",
+        "fs.AbstractFileSystem.file.impl": "whitewire.LocalFiles$CheckedContext",
         "fs.getspaceused.classname": "org.apache.hadoop.fs.DFCachingGetSpaceUsed",
         "hadoop.user.group.static.mapping.overrides": "root=root",
         "dfs.datanode.fsdatasetcache.max.threads.per.volume": 1,
@@ -170,7 +172,7 @@ class Hdfs(HdfsClients):
             Resident(host, self.installation, self.logs / f"{host.name}.log") for host in self.testbed.by_role("client")
         ]
 
-    def wait_registered(self, count: int, timeout: float = 60.0) -> None:
+    def wait_registered(self, count: int, timeout: float = PATIENCE) -> None:
         """Wait until `count` DataNodes have registered and reported every drive, and the NameNode takes writes."""
         namenode = self.daemons[self.namenode_host.name]
         self.wait_for(namenode, r"Adding new storage ID \S+ for DN", count * self.drive.count, timeout)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
 
-from whitewire.testbed.base import Process
+from whitewire.testbed.base import PATIENCE, Process
 
 
 class Service(ABC):
@@ -37,17 +36,9 @@ class Service(ABC):
         """Names of the processes that have ended."""
         return [process.name for process in self.processes().values() if not process.alive]
 
-    def wait_for(self, process: Process, pattern: str, count: int = 1, timeout: float = 60.0) -> None:
+    def wait_for(self, process: Process, pattern: str, count: int = 1, timeout: float = PATIENCE) -> None:
         """Wait until the process has said `pattern` `count` times, and name whichever process dies meanwhile."""
-        deadline = time.monotonic() + timeout
-        while True:
-            try:
-                process.wait_ready(pattern, count, timeout=0.2)
-                return
-            except TimeoutError:
-                self.check()
-                if time.monotonic() > deadline:
-                    raise
+        process.wait_ready(pattern, count, timeout, meanwhile=self.check)
 
     def __enter__(self):
         try:

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from whitewire.monitor.samples import Sampler
 
 Argv = Sequence[str]
+
+PATIENCE = 180.0
+"""Seconds until a daemon must be ready: many times what the whole cluster takes on a machine of usual speed."""
 
 FRAME_SHARE = 1448 / 1514
 """TCP payload in a full Ethernet frame without its checksum, as a shaper and an interface count frames."""
@@ -91,10 +94,17 @@ class Process:
         if not self.alive:
             raise ProcessDied(f"{self.name} ended with status {self.popen.returncode}; its log ends:\n{self.log_end()}")
 
-    def wait_ready(self, pattern: str, count: int = 1, timeout: float = 60.0) -> list[re.Match]:
+    def wait_ready(
+        self,
+        pattern: str,
+        count: int = 1,
+        timeout: float = PATIENCE,
+        meanwhile: Callable[[], None] = lambda: None,
+    ) -> list[re.Match]:
         """Wait until the log holds `count` distinct matches of `pattern`, and return them.
 
-        Raises ProcessDied when the daemon ends first, TimeoutError with the log's end after `timeout` seconds.
+        `meanwhile` is called as long as it waits, and may raise. Raises ProcessDied when the daemon ends first,
+        TimeoutError with the log's end after `timeout` seconds.
         """
         compiled, deadline = re.compile(pattern), time.monotonic() + timeout
         while True:
@@ -102,6 +112,7 @@ class Process:
             if len(found) >= count:
                 return list(found.values())
             self.check()
+            meanwhile()
             if time.monotonic() > deadline:
                 raise TimeoutError(
                     f"{self.name}: {len(found)} of {count} times /{pattern}/ after {timeout:.0f} s; "
