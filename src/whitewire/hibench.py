@@ -16,10 +16,11 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 from whitewire import software
+from whitewire.cluster import container_jvms
 from whitewire.cluster.existing import SITE_FILES, around
 from whitewire.cluster.hadoop import LOG4J, whereabouts
 from whitewire.cluster.stack import Stack
-from whitewire.cluster.yarn import VIEW
+from whitewire.cluster.yarn import VIEW, Yarn
 from whitewire.config import suggestion
 from whitewire.errors import UserError
 from whitewire.execution import RunFailed
@@ -34,8 +35,12 @@ CLIENT_MIB = 384
 """Heap of a client's JVM, which HiBench starts for each command of Hadoop."""
 JOB_JAR = ":job.jar/job.jar:job.jar/classes:job.jar/lib/*"
 """Where a task finds what a program brings along (MRJobConfig's job.jar), for class paths that are given whole."""
-KINDS = {"am": "yarn.app.mapreduce.am.command-opts", "map": "mapreduce.map.java.opts",
-         "reduce": "mapreduce.reduce.java.opts"}  # fmt: skip
+ARGUMENT_FILES = {
+    "yarn.app.mapreduce.am.command-opts": container_jvms.KINDS["am"],
+    "mapreduce.map.java.opts": container_jvms.KINDS["task"],
+    "mapreduce.reduce.java.opts": container_jvms.KINDS["task"],
+}
+"""What our own cluster gives to containers: the file of JVM options by setting."""
 SCRIPTS = ("load_config.py", "monitor.py")
 """Those of its Python scripts that every run calls."""
 READS = "import ast, sys; ast.parse(open(sys.argv[1]).read())"
@@ -336,14 +341,13 @@ def _of_tasks(stack: Stack, host: Host) -> dict[str, str]:
 
     They stand in the text of mapred-site.xml, where HiBench looks for the tasks' options.
     """
+    if not isinstance(stack.yarn, Yarn):
+        return {}
     installation, found = stack.hdfs.installation, {}
-    for kind, key in KINDS.items():
-        done = host.run(["cat", f"{installation.configuration}/{kind}.args"])
-        if done.status != 0:
-            return {}
-        lines = done.stdout.decode().splitlines()
+    for key, name in ARGUMENT_FILES.items():
+        lines = host.run(["cat", f"{installation.configuration}/{name}"]).check().stdout.decode().splitlines()
         lines[lines.index("-cp") + 1] += JOB_JAR
-        path = f"{installation.configuration}/hibench-{kind}.args"
+        path = f"{installation.configuration}/hibench-{name}"
         stack.testbed.share(path, "\n".join(lines).encode())
         found[key] = f"@{path}"
     # For tasks whose options HiBench loses: their class path in the environment instead.
