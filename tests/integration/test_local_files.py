@@ -5,9 +5,13 @@ from __future__ import annotations
 import shutil
 import stat
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
+from tests.integration.small import small_stack
 from whitewire import software
+from whitewire.cluster.hadoop import Resident
+from whitewire.cluster.hdfs import FS_SHELL, LOCAL_FILES
 
 PROGRAM = """
 import org.apache.hadoop.conf.Configuration;
@@ -27,11 +31,10 @@ public class Files {
     }
 }
 """
-OURS = "whitewire.LocalFiles$Checked", "whitewire.LocalFiles$CheckedContext"
 HADOOPS = "org.apache.hadoop.fs.LocalFileSystem", "org.apache.hadoop.fs.local.LocalFs"
 
 
-def run(folder: Path, classes: tuple[str, str]) -> subprocess.CompletedProcess:
+def run(folder: Path, classes: Iterable[str]) -> subprocess.CompletedProcess:
     """With no other program to be found than Java."""
     (folder / "Files.java").write_text(PROGRAM)
     for name in ("file", "old"):
@@ -43,7 +46,7 @@ def run(folder: Path, classes: tuple[str, str]) -> subprocess.CompletedProcess:
 
 
 def test_modes_and_links_need_no_process(tmp_path):
-    done = run(tmp_path, OURS)
+    done = run(tmp_path, LOCAL_FILES.values())
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["false"]
     assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o640
@@ -54,3 +57,15 @@ def test_modes_and_links_need_no_process(tmp_path):
 def test_hadoops_own_classes_need_one(tmp_path):
     """Else LocalFiles has no reason any more."""
     assert 'Cannot run program "chmod"' in run(tmp_path, HADOOPS).stderr
+
+
+def test_the_clusters_own_configuration_names_them(can_emulate, tmp_path):
+    with small_stack(tmp_path, clients=1) as stack:
+        host = stack.clients[0].host
+        # FsShell asks ls for the mode before it sets another.
+        few = 'mkdir /tmp/few; ln -s "$(command -v java)" "$(command -v ls)" /tmp/few; touch /tmp/file'
+        host.run(["sh", "-c", few]).check()
+        client = Resident(host, stack.hdfs.installation, tmp_path / "log", environment={"PATH": "/tmp/few"})
+        client.wait_ready()
+        client.run(FS_SHELL, ["-chmod", "640", "file:///tmp/file"], timeout=120).check("chmod")
+        assert host.run(["stat", "-c", "%a", "/tmp/file"]).stdout.split() == [b"640"]

@@ -8,11 +8,9 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.ChecksumFs;
 import org.apache.hadoop.fs.DelegateToFileSystem;
 import org.apache.hadoop.fs.FileStatus;
-import org.apache.hadoop.fs.FsServerDefaults;
 import org.apache.hadoop.fs.LocalFileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RawLocalFileSystem;
-import org.apache.hadoop.fs.local.LocalConfigKeys;
 import org.apache.hadoop.fs.permission.FsPermission;
 
 /**
@@ -48,26 +46,8 @@ public final class LocalFiles extends RawLocalFileSystem {
 
     /** What org.apache.hadoop.fs.local.RawLocalFs is to RawLocalFileSystem. */
     private static final class Context extends DelegateToFileSystem {
-        private static final int NO_PORT = -1;
-
         private Context(URI uri, Configuration configuration) throws IOException, URISyntaxException {
             super(uri, new LocalFiles(), configuration, uri.getScheme(), false);
-        }
-
-        @Override
-        public int getUriDefaultPort() {
-            return NO_PORT;
-        }
-
-        @Override
-        public FsServerDefaults getServerDefaults(Path path) throws IOException {
-            return LocalConfigKeys.getServerDefaults();
-        }
-
-        @Override
-        @Deprecated
-        public FsServerDefaults getServerDefaults() throws IOException {
-            return LocalConfigKeys.getServerDefaults();
         }
 
         @Override

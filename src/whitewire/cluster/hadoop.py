@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from xml.sax.saxutils import escape
 
-from whitewire.testbed.base import PATIENCE, Host, Process, Testbed
+from whitewire.testbed.base import Host, Process, Testbed
 
 LOG4J = """log4j.rootLogger=INFO,console
 log4j.appender.console=org.apache.log4j.ConsoleAppender
@@ -139,8 +139,8 @@ class Resident:
         self.process: Process = host.start(argv, log, environment, f"client JVM on {host.name}", stdin=subprocess.PIPE)
         self.read_from = 0
 
-    def wait_ready(self, timeout: float = PATIENCE) -> None:
-        self.process.wait_ready("@ready", timeout=timeout)
+    def wait_ready(self) -> None:
+        self.process.wait_ready("@ready")
 
     def begin(self, tool: str, arguments: Sequence[str]) -> None:
         """Hand the JVM a command; it starts at once."""

@@ -12,7 +12,7 @@ from whitewire.cluster.hadoop import Installation, Outcome, Resident, whereabout
 from whitewire.cluster.service import Service
 from whitewire.drives import Drive
 from whitewire.parsers import namenode
-from whitewire.testbed.base import PATIENCE, Host, Process, Testbed
+from whitewire.testbed.base import Host, Process, Testbed
 
 NAMENODE = "org.apache.hadoop.hdfs.server.namenode.NameNode"
 DATANODE = "org.apache.hadoop.hdfs.server.datanode.DataNode"
@@ -25,6 +25,11 @@ DATA_SOCKET_BUFFERS = (
     "dfs.datanode.transfer.socket.send.buffer.size",
     "dfs.datanode.transfer.socket.recv.buffer.size",
 )
+LOCAL_FILES = {
+    "fs.file.impl": "whitewire.LocalFiles$Checked",
+    "fs.AbstractFileSystem.file.impl": "whitewire.LocalFiles$CheckedContext",
+}
+"""Hosts' own files without a process for each change of a mode (LocalFiles.java)."""
 
 
 def settings(testbed: Testbed, block_size: int, replication: int, packet_size: int) -> dict[str, object]:
@@ -54,8 +59,7 @@ def settings(testbed: Testbed, block_size: int, replication: int, packet_size: i
         # Nothing but the workload should use links, drives and cores: no scans, no forked helper commands.
         "dfs.datanode.directoryscan.interval": -1,
         "dfs.block.scanner.volume.bytes.per.second": -1,
-        "fs.file.impl": "whitewire.LocalFiles$Checked",
-        "fs.AbstractFileSystem.file.impl": "whitewire.LocalFiles$CheckedContext",
+        **LOCAL_FILES,
         "fs.getspaceused.classname": "org.apache.hadoop.fs.DFCachingGetSpaceUsed",
         "hadoop.user.group.static.mapping.overrides": "root=root",
         "dfs.datanode.fsdatasetcache.max.threads.per.volume": 1,
@@ -172,10 +176,10 @@ class Hdfs(HdfsClients):
             Resident(host, self.installation, self.logs / f"{host.name}.log") for host in self.testbed.by_role("client")
         ]
 
-    def wait_registered(self, count: int, timeout: float = PATIENCE) -> None:
+    def wait_registered(self, count: int) -> None:
         """Wait until `count` DataNodes have registered and reported every drive, and the NameNode takes writes."""
         namenode = self.daemons[self.namenode_host.name]
-        self.wait_for(namenode, r"Adding new storage ID \S+ for DN", count * self.drive.count, timeout)
+        self.wait_for(namenode, r"Adding new storage ID \S+ for DN", count * self.drive.count)
 
     def stop(self) -> None:
         for process in self.processes().values():

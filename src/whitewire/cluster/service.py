@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from whitewire.testbed.base import PATIENCE, Process
+from whitewire.testbed.base import Process
 
 
 class Service(ABC):
@@ -36,9 +36,9 @@ class Service(ABC):
         """Names of the processes that have ended."""
         return [process.name for process in self.processes().values() if not process.alive]
 
-    def wait_for(self, process: Process, pattern: str, count: int = 1, timeout: float = PATIENCE) -> None:
+    def wait_for(self, process: Process, pattern: str, count: int = 1) -> None:
         """Wait until the process has said `pattern` `count` times, and name whichever process dies meanwhile."""
-        process.wait_ready(pattern, count, timeout, meanwhile=self.check)
+        process.wait_ready(pattern, count, meanwhile=self.check)
 
     def __enter__(self):
         try:
