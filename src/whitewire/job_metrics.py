@@ -7,7 +7,7 @@ import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from whitewire.metrics import SEGMENT, TICKS, Samples, idle_shares, nearest
+from whitewire.metrics import SEGMENT, SHORT_OF_PROCESSORS, TICKS, Samples, idle_shares, nearest
 from whitewire.parsers import hibench
 
 SHORT = 0.35
@@ -268,7 +268,8 @@ def faults(record: Mapping, metrics: Mapping[str, tuple[float, str]], limits: Ma
         share = metrics["compute_share"][0]
         if share > limits["compute_share"]:
             found.append(
-                f"processors short in {share:.0%} of the time beyond the floor, bound {limits['compute_share']:.0%}"
+                f"{SHORT_OF_PROCESSORS} short in {share:.0%} of the time beyond the floor, "
+                f"bound {limits['compute_share']:.0%}"
             )
     excess = metrics.get("wire_excess", (math.nan, ""))[0]
     if math.isfinite(excess) and not limits["job_wire_low"] <= excess <= limits["job_wire_high"]:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 TICKS = 100
 """Clock ticks a second in /proc/stat (sysconf _SC_CLK_TCK; 100 on Linux)."""
-
-
+SHORT_OF_PROCESSORS = "processors"
+"""How a reason begins that a run does not count for want of processors."""
 SEGMENT = 1448
 """Bytes of data in a full TCP segment on Ethernet (1500 less 52 of IP and TCP headers with time stamps)."""
 
@@ -196,7 +196,7 @@ def faults(record: Mapping, metrics: Mapping[str, tuple[float, str]], limits: Ma
         return job_metrics.faults(record, metrics, limits)
     idle = metrics["cpu_idle_min"][0]
     if not idle >= limits["cpu_idle_floor"]:
-        found.append(f"processors idle only {idle:.0%} in one second, floor {limits['cpu_idle_floor']:.0%}")
+        found.append(f"{SHORT_OF_PROCESSORS} idle only {idle:.0%} in one second, floor {limits['cpu_idle_floor']:.0%}")
     user = metrics["user_bytes"][0]
     if record["workload"] == "hdfs_put":
         pairs = (

@@ -17,7 +17,7 @@ class Progress:
     ) -> None:
         self.block, self.expected, self.clusters = block, list(expected), clusters
         self.out, self.clock = out or sys.stderr, clock
-        self.last = ""
+        self.total, self.begun, self.last = len(self.expected), 0, ""
         self.spent, self.starts = 0.0, []
         self._run_began: float | None = None
         self._start_began: float | None = None
@@ -35,21 +35,25 @@ class Progress:
     def run(self, number: int, what: str) -> None:
         """Say that run `number` (from 1) begins."""
         now = self.clock()
+        self.begun += 1
         if self._start_began is not None:
             self.starts.append(now - self._start_began)
         elif self._run_began is not None:
             self.spent += now - self._run_began
         self._run_began, self._start_began = now, None
-        total = len(self.expected)
-        left = f", about {self._left(number):.0f} s left" if number > 1 else ""
-        self.say(f"run {number} of {total}: {what}{f' | last run {self.last}' if self.last else ''}{left}")
+        left = f", about {self._left():.0f} s left" if self.begun > 1 else ""
+        self.say(f"run {number} of {self.total}: {what}{f' | last run {self.last}' if self.last else ''}{left}")
 
     def done(self, why_invalid: str) -> None:
         self.last = f"invalid: {why_invalid}" if why_invalid else "valid"
 
-    def _left(self, number: int) -> float:
+    def again(self, expected: float) -> None:
+        """A run of so many expected seconds is to be made once more."""
+        self.expected.append(expected)
+
+    def _left(self) -> float:
         # The model's seconds, corrected by how the runs so far compare with it, and the starts of further clusters.
-        planned = sum(self.expected[: number - 1])
-        runs = sum(self.expected[number - 1 :]) * (self.spent / planned if planned else 1.0)
+        planned = sum(self.expected[: self.begun - 1])
+        runs = sum(self.expected[self.begun - 1 :]) * (self.spent / planned if planned else 1.0)
         ahead = self.clusters - len(self.starts)
         return runs + (ahead * sum(self.starts) / len(self.starts) if self.starts else 0.0)

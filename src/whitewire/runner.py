@@ -43,6 +43,7 @@ from whitewire.journal import Journal
 from whitewire.monitor import environment
 from whitewire.paper import Paper, load_paper, without_servers
 from whitewire.progress import Progress
+from whitewire.shortage import Shortage
 from whitewire.testbed import segment
 from whitewire.testbed.base import Testbed
 
@@ -93,6 +94,7 @@ class Block:
         """What messages call the testbed's description."""
         self.journal = Journal(folder)
         self.given_up: list[str] = []
+        self.shortage = Shortage()
         self.unavailable: dict[str, str] = {}
         self.attempts = testbed["limits"]["attempts"] if self.effort != "smoke" else SMOKE_ATTEMPTS
 
@@ -399,7 +401,8 @@ class Block:
     def _all(self, stack: Stack, runs: Sequence[Run], progress: Progress, number: int) -> int:
         """Make the runs; one that is not valid is tried again after all others, until its attempts are used up.
 
-        Every attempt is kept. Attempts of an earlier, interrupted measurement do not count against the bound.
+        Every attempt is kept. Attempts of an earlier, interrupted measurement do not count against the bound. Raises
+        UserError when the machine is not up to it.
         """
         waiting, tried = deque(runs), Counter()
         while waiting:
@@ -411,8 +414,10 @@ class Block:
             progress.run(number, run.title + (f", attempt {tried[run_id]}" if tried[run_id] > 1 else ""))
             why, failed = self._attempt(stack, run)
             progress.done(why)
+            self._check_processors(run, why)
             if why and tried[run_id] < self.attempts:
                 waiting.append(run)
+                progress.again(run.expected_seconds)
             elif why:
                 self.given_up.append(run_id)
             if failed and waiting:
@@ -420,6 +425,19 @@ class Block:
                 progress.say(f"starting HDFS again ({', '.join(stack.dead()) or 'the run did not end'})")
                 self._restart(stack, waiting)
         return number
+
+    def _check_processors(self, run: Run, why: str) -> None:
+        """Raises UserError when trying on would hardly give a valid run: hosts share this machine's processors.
+
+        Smoke goes on, where the numbers matter less than that all of it works.
+        """
+        self.shortage.note(run.row["run_id"], why)
+        if self.effort != "smoke" and self.config["kind"] == "emulated" and (short := str(self.shortage)):
+            raise UserError(
+                f"{self.name}: {short}: this machine is too slow or too busy for k = {run.scale.k:g}. What was measured "
+                "is kept: start it again when nothing else runs here, or with a larger k (`scale` in "
+                f"{config.shown(self.paper.path)})"
+            )
 
     @staticmethod
     def _start(stack: Stack) -> None:

@@ -45,7 +45,7 @@ def small_stack(
             stack.stop()
 
 
-def small_paper() -> Paper:
+def small_paper(effort: str = "smoke", replicates: int = 1) -> Paper:
     fabrics = config.load_testbed("emulated")["fabrics"]
     paper = load_paper(config.paper_path("emulex-2012"), fabrics)
     raw = copy.deepcopy(paper.raw)
@@ -60,21 +60,23 @@ def small_paper() -> Paper:
         else:
             experiment["factors"] = {"fabric": ["10gbe"]}
             experiment["parameters"]["puts_per_client"] = 2
-        experiment["replicates"] = {"smoke": 1, "quick": 1, "full": 1}
-        experiment["efforts"] = ["smoke"]
+        experiment["replicates"] = dict.fromkeys(("smoke", "quick", "full"), replicates)
+        experiment["efforts"] = [effort]
     raw["scale"].pop("block_factor")  # runs on 1 GbE take the longest: they are the ones to be killed in
     raw["claims"] = []
     return Paper(raw, paper.path)
 
 
-def small_block(folder: Path) -> Block:
-    """Five runs; every bound that depends on how busy this machine is lies open."""
+def small_block(
+    folder: Path, effort: str = "smoke", replicates: int = 1, limits: Mapping[str, float] | None = None
+) -> Block:
+    """Five runs, each so many times; every bound that depends on how busy this machine is lies open but for `limits`."""
     testbed = config.load_testbed("emulated")
-    limits = testbed["limits"] | {"cpu_idle_floor": 0.0, "link_error": 0.2, "drive_error": 0.3}
+    limits = testbed["limits"] | {"cpu_idle_floor": 0.0, "link_error": 0.2, "drive_error": 0.3} | dict(limits or {})
     testbed = testbed | {"limits": limits, "memory": testbed["memory"] | {"storage_gib": 2}}
-    paper = small_paper()
-    rows = [row for row in design.make_design(paper, testbed, "smoke", 7) if row["block"] == "smoke-1"]
-    return Block(paper, testbed, "smoke-1", rows, folder)
+    paper, name = small_paper(effort, replicates), f"{effort}-1"
+    rows = [row for row in design.make_design(paper, testbed, effort, 7) if row["block"] == name]
+    return Block(paper, testbed, name, rows, folder)
 
 
 if __name__ == "__main__":

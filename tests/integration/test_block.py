@@ -1,6 +1,7 @@
 """Whole blocks on a small real cluster: the journal, resuming, a DataNode that dies, an owner that is killed."""
 
 import json
+import os
 import random
 import signal
 import subprocess
@@ -13,7 +14,9 @@ import pytest
 from tests.conftest import descendants, still_alive
 from tests.integration.small import small_block
 from whitewire import execution, metrics
+from whitewire.errors import UserError
 from whitewire.journal import Journal
+from whitewire.shortage import LAST, TOO_MANY
 
 pytestmark = pytest.mark.cluster
 
@@ -135,3 +138,18 @@ def test_killed_at_a_random_moment_nothing_is_left_or_lost(can_emulate, tmp_path
         kept = now
     Journal(folder)
     assert not list(folder.glob("*/.part-*"))
+
+
+def test_a_machine_that_is_too_slow_is_told_early_and_nothing_is_lost(can_emulate, tmp_path):
+    folder = tmp_path / "quick-1"
+    block = small_block(folder, "quick", 4, {"cpu_idle_floor": 1.0})  # no machine has all of its processors idle
+    assert len(block.rows) == 20
+    before = descendants(os.getpid())
+    with pytest.raises(UserError, match=r"^quick-1: 1[89] of the last 20 attempts had too little .* floor 100%") as said:
+        block.measure()
+    assert "for k = 128. What was measured is kept" in str(said.value)
+    assert "config/papers/emulex-2012.yaml" in str(said.value)
+    kept = records(folder) + records(folder, "invalid")
+    assert TOO_MANY <= len(kept) <= LAST
+    assert not (folder / "block.json").exists()
+    assert not still_alive(descendants(os.getpid()) - before)

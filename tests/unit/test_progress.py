@@ -31,3 +31,15 @@ def test_time_left_is_of_the_runs_and_of_clusters_that_still_start():
     now[0] += 5
     progress.run(4, "d")
     assert left() == [30]  # 45 s for 30 of the model
+
+
+def test_a_run_to_be_made_again_takes_time_too():
+    now, out = [0.0], io.StringIO()
+    progress = Progress("quick-1", [10, 20], out=out, clock=lambda: now[0])
+    for number, seconds in ((1, 10), (2, 20), (2, 20)):
+        progress.run(number, "a")
+        now[0] += seconds
+        progress.done("too busy")
+        progress.again(20)
+    found = re.findall(r"run (\d) of (\d): .*about (\d+) s left", out.getvalue())
+    assert found == [("2", "2", "40"), ("2", "2", "40")]
