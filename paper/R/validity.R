@@ -78,7 +78,9 @@ validity_sentence <- function() {
 }
 
 headroom_words <- c(cpu_idle_mean = "idle, mean of the run", cpu_idle_min = "idle, worst second of the run",
-                    compute_share = "short beyond the job's floor\n(compute share)")
+                    compute_share = "short beyond the job's floor\n(compute share)",
+                    write_short_while_busy = "short while TestDFSIO's\ntasks wrote",
+                    read_short_while_busy = "short while TestDFSIO's\ntasks read")
 
 # A job starts all its processes at once, so no second of it tells much: it has a compute share in place of the worst.
 cpu_headroom <- function() {
@@ -117,7 +119,7 @@ figure_cpu_idle <- function(title) {
     facet_wrap(~what) +
     scale_colour_manual(NULL, values = c(valid = okabe_ito[["blue"]], invalid = okabe_ito[["vermillion"]])) +
     scale_shape_manual(NULL, values = c(valid = 16, invalid = 4)) +
-    scale_x_continuous("share of the machine's CPU time, or of the job's net time", limits = c(0, 1),
+    scale_x_continuous("share of the machine's CPU time, or of that time of the job", limits = c(0, 1),
                        breaks = c(0, 0.25, 0.5, 0.75, 1),
                        labels = scales::percent_format()) +
     theme(panel.spacing.x = unit(22, "pt")) +

@@ -185,6 +185,7 @@ def _testdfsio(record: Mapping, samples: Samples) -> Found:
             f"{name}_wire_per_user_byte": (_ingress(record, samples, job["submit"], job["end"]) / values["size"], "1"),
             f"{name}_tasks_at_once": (_at_once(job.get("spans", ()), files), "1"),
             f"{name}_rate_while_busy": (values["size"] / _busy(job.get("spans", ()), files) / 1e6, "MB/s"),
+            f"{name}_short_while_busy": (_short_while_busy(job.get("spans", ()), files, samples), "1"),
             f"{name}_time": (seconds, "s"),
             f"{name}_time_net": (max(seconds - record["floors"].get(name, 0.0), 1e-3), "s"),
         }
@@ -207,6 +208,17 @@ def _busy(spans: Sequence[Sequence[float]], tasks: int) -> float:
         seconds += max(0.0, end - max(begin, until))
         until = max(until, end)
     return seconds if len(spans) == tasks and seconds > 0 else math.nan
+
+
+def _short_while_busy(spans: Sequence[Sequence[float]], tasks: int, samples: Samples) -> float:
+    """Share of the time from the first task's begin to the last one's end in which the processors were short.
+
+    NaN if a task is missing.
+    """
+    if len(spans) != tasks or not spans:
+        return math.nan
+    shares = idle_shares(samples, min(begin for begin, _ in spans), max(end for _, end in spans))
+    return sum(share < SHORT for _, share in shares) / len(shares) if shares else math.nan
 
 
 def _ingress(record: Mapping, samples: Samples, start: float, end: float) -> int:

@@ -434,8 +434,8 @@ class Block:
         self.shortage.note(run.row["run_id"], why)
         if self.effort != "smoke" and self.config["kind"] == "emulated" and (short := str(self.shortage)):
             raise UserError(
-                f"{self.name}: {short}: this machine is too slow or too busy for k = {run.scale.k:g}. What was measured "
-                "is kept: start it again when nothing else runs here, or with a larger k (`scale` in "
+                f"{self.name}: {short}: this machine is too slow or too busy for k = {run.scale.k:g}. What was "
+                "measured is kept: start it again when nothing else runs here, or with a larger k (`scale` in "
                 f"{config.shown(self.paper.path)})"
             )
 

@@ -70,7 +70,7 @@ def small_paper(effort: str = "smoke", replicates: int = 1) -> Paper:
 def small_block(
     folder: Path, effort: str = "smoke", replicates: int = 1, limits: Mapping[str, float] | None = None
 ) -> Block:
-    """Five runs, each so many times; every bound that depends on how busy this machine is lies open but for `limits`."""
+    """Five runs, each so many times; bounds that depend on how busy this machine is lie open, but for `limits`."""
     testbed = config.load_testbed("emulated")
     limits = testbed["limits"] | {"cpu_idle_floor": 0.0, "link_error": 0.2, "drive_error": 0.3} | dict(limits or {})
     testbed = testbed | {"limits": limits, "memory": testbed["memory"] | {"storage_gib": 2}}

@@ -106,6 +106,16 @@ def test_tasks_at_once(spans, expected, busy):
     assert all(math.isnan(unknown[name][0]) for name in ("write_tasks_at_once", "write_rate_while_busy"))
 
 
+def test_processors_are_short_while_tasks_write():
+    counted = samples()
+    counted.links.update({f"{host}.{way}": [0] * 201 for host in "ab" for way in ("egress", "ingress")})
+    # Between the seconds 104 and 106 a tenth is idle, before and after four fifths.
+    counted.idle_ticks[:] = [round(16 * i - 14 * min(max(i - 40, 0), 20)) for i in range(201)]
+    spans = [(102, 106), (104, 108)]
+    assert job_metrics.of(dfsio_run(spans), counted, CPU)["write_short_while_busy"] == (pytest.approx(2 / 6), "1")
+    assert math.isnan(job_metrics.of(dfsio_run(spans, files=3), counted, CPU)["write_short_while_busy"][0])
+
+
 def test_the_share_of_a_segment_is_of_all_that_all_hosts_send():
     spans = [(102, 106), (102, 106)]
     run = dfsio_run(spans)
