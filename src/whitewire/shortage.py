@@ -26,4 +26,4 @@ class Shortage:
         short = [why for _, why in self._last if SHORT_OF_PROCESSORS in why]
         if len(short) < TOO_MANY or len({run_id for run_id, _ in self._last}) < LEAST_RUNS:
             return ""
-        return f"{len(short)} of the last {LAST} attempts had too little of the processors ({short[-1]})"
+        return f"{len(short)} of the last {len(self._last)} attempts had too little of the processors ({short[-1]})"

@@ -27,6 +27,7 @@ def test_nearly_all_of_the_last_attempts_were_short(why):
 
 def test_a_block_that_has_only_begun_goes_on():
     assert after([BUSY] * (TOO_MANY - 1)) == ""
+    assert after([BUSY] * TOO_MANY).startswith(f"{TOO_MANY} of the last {TOO_MANY} attempts")
 
 
 def test_other_reasons_do_not_count():
