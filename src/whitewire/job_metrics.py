@@ -171,7 +171,7 @@ def _testdfsio(record: Mapping, samples: Samples) -> Found:
     found: Found = {}
     for job in record["jobs"]:
         name, values, seconds = job["name"], job["testdfsio"], job["end"] - job["submit"]
-        files = int(values["tasks"])
+        files, spans = int(values["tasks"]), job.get("spans", ())
         if not math.isfinite(values["rate"]):
             raise ValueError(f"{name}: a task took less than a millisecond, which is no rate")
         throughput = values["size"] / (values["time"] / 1000) / 1e6
@@ -183,9 +183,9 @@ def _testdfsio(record: Mapping, samples: Samples) -> Found:
             f"{name}_node_bandwidth": (aggregate / len(record["workers"]), "MB/s"),
             f"{name}_link_share": (_link_share(record, samples, job["submit"], job["end"]), "1"),
             f"{name}_wire_per_user_byte": (_ingress(record, samples, job["submit"], job["end"]) / values["size"], "1"),
-            f"{name}_tasks_at_once": (_at_once(job.get("spans", ()), files), "1"),
-            f"{name}_rate_while_busy": (values["size"] / _busy(job.get("spans", ()), files) / 1e6, "MB/s"),
-            f"{name}_short_while_busy": (_short_while_busy(job.get("spans", ()), files, samples), "1"),
+            f"{name}_tasks_at_once": (_at_once(spans, files), "1"),
+            f"{name}_rate_while_busy": (values["size"] / _busy(spans, files) / 1e6, "MB/s"),
+            f"{name}_short_while_busy": (_short_while_busy(spans, files, samples), "1"),
             f"{name}_time": (seconds, "s"),
             f"{name}_time_net": (max(seconds - record["floors"].get(name, 0.0), 1e-3), "s"),
         }

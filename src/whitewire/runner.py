@@ -414,24 +414,25 @@ class Block:
             progress.run(number, run.title + (f", attempt {tried[run_id]}" if tried[run_id] > 1 else ""))
             why, failed = self._attempt(stack, run)
             progress.done(why)
-            self._check_processors(run, why)
+            self.shortage.note(run_id, why)
             if why and tried[run_id] < self.attempts:
                 waiting.append(run)
                 progress.again(run.expected_seconds)
             elif why:
                 self.given_up.append(run_id)
+            if waiting:
+                self._check_processors(run)
             if failed and waiting:
                 # A daemon or client that ended or hangs: nothing of the old cluster is trusted.
                 progress.say(f"starting HDFS again ({', '.join(stack.dead()) or 'the run did not end'})")
                 self._restart(stack, waiting)
         return number
 
-    def _check_processors(self, run: Run, why: str) -> None:
+    def _check_processors(self, run: Run) -> None:
         """Raises UserError when trying on would hardly give a valid run: hosts share this machine's processors.
 
         Smoke goes on, where the numbers matter less than that all of it works.
         """
-        self.shortage.note(run.row["run_id"], why)
         if self.effort != "smoke" and self.config["kind"] == "emulated" and (short := str(self.shortage)):
             raise UserError(
                 f"{self.name}: {short}: this machine is too slow or too busy for k = {run.scale.k:g}. What was "

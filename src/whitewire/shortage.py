@@ -23,7 +23,7 @@ class Shortage:
 
     def __str__(self) -> str:
         """What is wrong, with the last attempt that was short; empty as long as going on makes sense."""
-        short = [why for _, why in self._last if SHORT_OF_PROCESSORS in why]
+        short = [why for _, why in self._last if why.startswith(SHORT_OF_PROCESSORS)]
         if len(short) < TOO_MANY or len({run_id for run_id, _ in self._last}) < LEAST_RUNS:
             return ""
         return f"{len(short)} of the last {len(self._last)} attempts had too little of the processors ({short[-1]})"
