@@ -127,7 +127,7 @@ cost_plot <- function(table, title, x_name, printed, printed_name, note = NULL) 
     guides(colour = guide_legend(order = 1), linetype = guide_legend(order = 2)) +
     scale_y_continuous("price of HDFS over Lustre", limits = c(0, NA), expand = expansion(c(0, 0.05)),
                        labels = function(x) paste0(x, "\u00d7")) +
-    theme(legend.box = "vertical") +
+    theme(legend.box = "vertical", legend.title = element_text(margin = margin(r = 6))) +
     labs(title = title, x = x_name, subtitle = paste(c(
       "model cost.total over the printed list prices; nothing in it is measured; above 1 Lustre is cheaper", note
     ), collapse = "\n"))

@@ -106,6 +106,13 @@ cpu_rule <- function() {
   ))
 }
 
+# Inches: a row of panels grows with its experiments, or their names would overlap.
+headroom_height <- function() {
+  runs <- cpu_headroom()
+  rows <- max(1, ceiling(length(unique(runs$metric)) / 2))
+  1.3 + rows * (0.45 + 0.19 * max(3, length(unique(runs$experiment))))
+}
+
 figure_cpu_idle <- function(title) {
   runs <- cpu_headroom()
   if (nrow(runs) == 0) {
@@ -116,7 +123,7 @@ figure_cpu_idle <- function(title) {
   runs$state <- ifelse(runs$valid, "valid", "invalid")
   ggplot(runs, aes(value, experiment, colour = state, shape = state)) +
     geom_point(position = position_jitter(width = 0, height = 0.2, seed = 1), alpha = 0.7, size = 1.7) +
-    facet_wrap(~what) +
+    facet_wrap(~what, ncol = 2) +
     scale_colour_manual(NULL, values = c(valid = okabe_ito[["blue"]], invalid = okabe_ito[["vermillion"]])) +
     scale_shape_manual(NULL, values = c(valid = 16, invalid = 4)) +
     scale_x_continuous("share of the machine's CPU time, or of that time of the job", limits = c(0, 1),

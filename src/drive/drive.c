@@ -56,6 +56,7 @@ struct open_file {
     unsigned long inode;
     long long since_access; /* bytes since the heads last had to come to this file */
     long long next;         /* offset at which a sequential call would go on */
+    double late;            /* seconds by which the last call returned after the drive had reached it */
 };
 
 static struct open_file table[FILES];
@@ -149,7 +150,8 @@ static void serve(int fd, ssize_t bytes, long long offset, enum kind kind) {
     file->next = (offset >= 0 ? offset : file->next) + bytes;
     file->since_access += bytes;
     lock();
-    double start = now(), cost = bytes / shared->model.rate;
+    /* A busy machine wakes a call late. The next one would have come that much earlier: the drive was not idle. */
+    double begun = now(), start = begun - file->late, cost = bytes / shared->model.rate;
     if (drive->free_at < start) drive->free_at = start;
     if (moved || file->since_access >= shared->model.chunk) {
         if (moved || drive->file != file->inode) cost += shared->model.access_time;
@@ -159,7 +161,10 @@ static void serve(int fd, ssize_t bytes, long long offset, enum kind kind) {
     drive->free_at += cost;
     double until = drive->free_at - (file->direct || kind == READ ? 0 : shared->model.cache / shared->model.rate);
     pthread_mutex_unlock(&shared->lock);
-    if (until > start) wait_until(until);
+    file->late = 0;
+    if (until <= begun) return;
+    wait_until(until);
+    file->late = now() - until;
 }
 
 static void drain(int fd) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -52,6 +53,8 @@ def render(args: argparse.Namespace) -> None:
     """Render documents: all that have results, or the named ones only."""
     from whitewire.render import document, render, render_command
 
+    # Ended, it still clears what it has begun; a kill leaves that to the next start of the workflow.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     if not args.paper:
         render_command(args)
     for name in args.paper or ():

@@ -41,6 +41,13 @@ def root() -> Path:
     return here if (here / "config" / "config.yaml").is_file() else HOME
 
 
+def temporary() -> Path:
+    """For folders that live as long as a command: scripts/alone clears it, should a killed one have left any."""
+    folder = HOME / ".cache" / "tmp"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
 def shown(path: Path | str) -> str:
     """A path as the user would type it."""
     try:

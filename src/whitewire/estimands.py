@@ -75,6 +75,7 @@ class Runs:
         units = table["full_scale_unit"].where(full.notna(), table["unit"])
         table["best_unit"] = units.fillna("").astype(str)
         self.table = table
+        self.efforts = {str(block).rsplit("-", 1)[0] for block in table["block"]} if "block" in table else set()
         self._scatter: dict[tuple[str, str], tuple[float, int]] = {}
         self.groups = dict(tuple(table.groupby(["experiment", "metric"], sort=False))) if len(table) else {}
         attempts = [name for name in ("run_id", "attempt") if name in table]
@@ -217,8 +218,8 @@ def evaluate(test: Mapping[str, Any], runs: Runs, paper: Paper) -> Evidence:
         if why := untold(runs, experiment, levels, metric):
             return Evidence("runs", n_invalid=invalid, missing=why)
     if n == 0:
-        empty = next(s.name for s in samples if not len(s.values))
-        return Evidence("runs", n_invalid=invalid, missing=f"no valid run of {empty}")
+        none = next(_no_run(runs, cell[0], s) for cell, s in zip(cells_in(test), samples, strict=True) if not len(s.values))
+        return Evidence("runs", n_invalid=invalid, missing=none)
     return {
         "ratio": _ratio,
         "share": _share,
@@ -227,6 +228,14 @@ def evaluate(test: Mapping[str, Any], runs: Runs, paper: Paper) -> Evidence:
         "trend": _trend,
         "curve_fit": _curve_fit,
     }[kind](test, samples, n, invalid, runs)
+
+
+def _no_run(runs: Runs, experiment: str, sample: Sample) -> str:
+    """Why a cell has no value: it was tried in vain, or its experiment belongs to other efforts."""
+    efforts = runs.paper.experiments[experiment].get("efforts")
+    if efforts and runs.efforts and not runs.efforts & set(efforts):
+        return f"no run of {sample.name.strip()}: that experiment is made at effort {' and '.join(efforts)} only"
+    return f"no valid run of {sample.name.strip()}"
 
 
 def untold(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> str:
@@ -407,7 +416,7 @@ def _count(test: Mapping[str, Any], runs: Runs) -> Evidence:
     samples = [runs.sample(c["experiment"], c["where"], test["metric"]) for c in test["cells"]]
     values = np.concatenate([s.values for s in samples])
     invalid = sum(s.n_invalid for s in samples)
-    if empty := [s.name.strip() for s in samples if not len(s.values)]:
-        return Evidence("census", n_invalid=invalid, missing=f"no valid run of {', '.join(empty)}")
+    if none := [_no_run(runs, c["experiment"], s) for c, s in zip(test["cells"], samples, strict=True) if not len(s.values)]:
+        return Evidence("census", n_invalid=invalid, missing="; ".join(none))
     pick = {"minimum": np.min, "maximum": np.max}[test["statistic"]]
     return Evidence("census", float(pick(values)), None, None, len(values), invalid, "1")

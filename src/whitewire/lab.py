@@ -40,7 +40,7 @@ def lab(testbed: str | None) -> int:
     scale = scale_of(paper, experiment["id"], settings["effort"], {}, description)
     drive = Drive.scaled(experiment["hardware"]["drive"], scale.k, software.DRIVE_LIBRARY)
     with (
-        tempfile.TemporaryDirectory(prefix="lab-", dir=software.temporary()) as folder,
+        tempfile.TemporaryDirectory(prefix="lab-", dir=config.temporary()) as folder,
         EmulatedTestbed(description, experiment["roles"], scale.k, software.binds()) as cluster_hosts,
     ):
         cluster_hosts.fabric("10gbe" if "10gbe" in description["fabrics"] else next(iter(description["fabrics"])))

@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from whitewire import config
 from whitewire.errors import UserError
 
 FORMATS = ("html", "pdf")
@@ -62,7 +63,7 @@ def render(
         "WHITEWIRE_CONFIG": os.environ.get("WHITEWIRE_CONFIG", str(PROJECT / "config")),
         "WHITEWIRE_PAPER": qmd.stem,
     }
-    with tempfile.TemporaryDirectory(prefix="whitewire-render-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="render-", dir=config.temporary()) as scratch:
         environment["WHITEWIRE_REPORTS"] = str(Path(scratch) / "reports")
         with_tool = _with_quarto if shutil.which("quarto") else _with_pandoc
         made = with_tool(qmd, Path(scratch), formats, environment)
@@ -254,7 +255,8 @@ def _typst_version() -> str:
 
 
 def _run(argv: list[str], folder: Path, environment: dict[str, str], what: str, keep_log: bool = False) -> str:
-    done = subprocess.run(argv, cwd=folder, env=environment, capture_output=True, text=True)
+    tied = ["setpriv", "--pdeathsig", "KILL", "--", *argv]  # ends with the command, however that ends
+    done = subprocess.run(tied, cwd=folder, env=environment, capture_output=True, text=True)
     log = ESCAPES.sub("", done.stdout + done.stderr)
     if done.returncode != 0:
         raise UserError(f"{what} failed: {_reason(log)}")

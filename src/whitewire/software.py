@@ -31,13 +31,6 @@ def binds() -> dict[str, Path]:
     return {"hadoop": HADOOP, "lib": LIBRARIES, "archives": ARCHIVES}
 
 
-def temporary() -> Path:
-    """For folders that live as long as a command: the next start of the workflow clears what a killed one left."""
-    folder = CACHE / "tmp"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
 def hadoop_jars() -> list[Path]:
     """Hadoop's jars on the class path, in order."""
     return [jar for jar in sorted(HADOOP.glob("*.jar")) if not UNPACKED.match(jar.name)]

@@ -8,9 +8,11 @@ import pytest
 from paper_fixtures import TESTBED, paper, runs
 
 from whitewire import analysis, claims
+from whitewire.config import load_testbed, paper_path
 from whitewire.design import scale_of
 from whitewire.errors import UserError
 from whitewire.estimands import Runs, Sample, _maximum_ratio, aic_difference, describe, evaluate, text
+from whitewire.paper import load_paper
 
 LOADED = paper()
 
@@ -337,3 +339,11 @@ def test_a_census_needs_every_cell_that_it_names(complete):
     whole, lacking = (evaluate(claim["test"], Runs(rows, LOADED), LOADED) for rows in (complete, part))
     assert whole.estimate == 3
     assert lacking.estimate is None and "no valid run of" in lacking.missing
+
+
+def test_an_experiment_of_another_effort_is_told_from_runs_that_failed(complete):
+    other = load_paper(paper_path("xyratex-lustre-2011"), load_testbed("emulated")["fabrics"])
+    tests = {claim["id"]: claim["test"] for claim in other.claims}
+    none = Runs(complete, other)  # another paper's runs, at effort quick
+    assert evaluate(tests["X-C07"], none, other).missing.endswith("that experiment is made at effort full only")
+    assert evaluate(tests["X-C20"], none, other).missing.startswith("no valid run of testdfsio ")

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import signal
 import stat
 import subprocess
+import sys
 import textwrap
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
+import psutil
 import pytest
 
+from whitewire import config
 from whitewire import render as module
 from whitewire.errors import UserError
 from whitewire.render import render
@@ -164,3 +170,35 @@ def test_an_unresolved_reference_in_the_log_of_quarto_is_an_error(write, tmp_pat
     pretend_quarto(tmp_path, monkeypatch, "[33mWARNING: Unable to resolve crossref @fig-x[39m")
     with pytest.raises(UserError, match="Unable to resolve crossref @fig-x"):
         made(write("---\ntitle: x\n---\n"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_what_an_ended_rendering_leaves(tmp_path: Path, number: signal.Signals) -> None:
+    """Nothing after SIGTERM; after SIGKILL a folder where the next start of the workflow clears it."""
+    going = tmp_path / "going"
+    for name in ("Rscript", "quarto"):
+        program = tmp_path / name
+        program.write_text(f"#!/bin/sh\necho $$ > {going}.part\nmv {going}.part {going}\nexec sleep 60\n")
+        program.chmod(0o755)
+    (tmp_path / "results").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    before = set(config.temporary().iterdir())
+    process = subprocess.Popen(
+        [sys.executable, "-m", "whitewire", "render", "--paper", "emulex-2012", "--results", str(tmp_path / "results")],
+        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "TMPDIR": str(tmp_path / "elsewhere")},
+    )
+    deadline = time.monotonic() + 60
+    while not going.exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    renderer = psutil.Process(int(going.read_text()))
+    during = set(config.temporary().iterdir()) - before
+    assert len(during) == 1
+    process.send_signal(number)
+    process.wait(timeout=20)
+    left = {path for path in during if path.exists()}
+    for path in left:
+        shutil.rmtree(path)
+    psutil.wait_procs([renderer], timeout=5)
+    assert not renderer.is_running() or renderer.status() == psutil.STATUS_ZOMBIE
+    assert left == (set() if number == signal.SIGTERM else during)
+    assert not any((tmp_path / "elsewhere").iterdir())
