@@ -218,8 +218,7 @@ def evaluate(test: Mapping[str, Any], runs: Runs, paper: Paper) -> Evidence:
         if why := untold(runs, experiment, levels, metric):
             return Evidence("runs", n_invalid=invalid, missing=why)
     if n == 0:
-        none = next(_no_run(runs, cell[0], s) for cell, s in zip(cells_in(test), samples, strict=True) if not len(s.values))
-        return Evidence("runs", n_invalid=invalid, missing=none)
+        return Evidence("runs", n_invalid=invalid, missing=_without_runs(runs, cells_in(test), samples)[0])
     return {
         "ratio": _ratio,
         "share": _share,
@@ -230,12 +229,19 @@ def evaluate(test: Mapping[str, Any], runs: Runs, paper: Paper) -> Evidence:
     }[kind](test, samples, n, invalid, runs)
 
 
-def _no_run(runs: Runs, experiment: str, sample: Sample) -> str:
-    """Why a cell has no value: it was tried in vain, or its experiment belongs to other efforts."""
-    efforts = runs.paper.experiments[experiment].get("efforts")
-    if efforts and runs.efforts and not runs.efforts & set(efforts):
-        return f"no run of {sample.name.strip()}: that experiment is made at effort {' and '.join(efforts)} only"
-    return f"no valid run of {sample.name.strip()}"
+def _without_runs(runs: Runs, cells: Sequence[tuple[str, Mapping]], samples: Sequence[Sample]) -> list[str]:
+    """Of each cell without a value, why: it was tried in vain, or its experiment belongs to other efforts."""
+    told = []
+    for (experiment, _), sample in zip(cells, samples, strict=True):
+        if len(sample.values):
+            continue
+        efforts = runs.paper.experiments[experiment].get("efforts", ())
+        if efforts and runs.efforts and not runs.efforts & set(efforts):
+            what = f"no run of {sample.name.strip()}: that experiment is made at effort {' and '.join(efforts)} only"
+        else:
+            what = f"no valid run of {sample.name.strip()}"
+        told.append(what)
+    return told
 
 
 def untold(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> str:
@@ -413,10 +419,11 @@ def aic_difference(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _count(test: Mapping[str, Any], runs: Runs) -> Evidence:
-    samples = [runs.sample(c["experiment"], c["where"], test["metric"]) for c in test["cells"]]
+    cells = [(c["experiment"], c["where"]) for c in test["cells"]]
+    samples = [runs.sample(*cell, test["metric"]) for cell in cells]
     values = np.concatenate([s.values for s in samples])
     invalid = sum(s.n_invalid for s in samples)
-    if none := [_no_run(runs, c["experiment"], s) for c, s in zip(test["cells"], samples, strict=True) if not len(s.values)]:
+    if none := _without_runs(runs, cells, samples):
         return Evidence("census", n_invalid=invalid, missing="; ".join(none))
     pick = {"minimum": np.min, "maximum": np.max}[test["statistic"]]
     return Evidence("census", float(pick(values)), None, None, len(values), invalid, "1")
