@@ -30,6 +30,9 @@ RATES = ("throughput", "rate_mean", "aggregate", "node_bandwidth")
 """Of TestDFSIO's write and read: rates of several tasks that share drives and links."""
 AT_ONCE_SHARE = 0.75
 """Least share of TestDFSIO's tasks that read or write at once, for a rate that is said of all of them together."""
+SHORT_SHARE = 0.5
+"""Largest share of the time of TestDFSIO's writing or reading in which the processors may be short, for its rates."""
+MORE_BYTES = "more bytes a run are needed"
 CURVATURES = np.linspace(-4.0, 10.0, 1401)
 """Candidate exponents of the exponential fit, over the range of the horizontal axis."""
 
@@ -247,8 +250,10 @@ def _without_runs(runs: Runs, cells: Sequence[tuple[str, Mapping]], samples: Seq
 def untold(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> str:
     """Why the runs of a cell do not tell a metric, though they have values for it; empty if they do."""
     where = f"{experiment} {' '.join(map(text, levels.values()))}".rstrip()
-    why = _hidden_by_floor(runs, experiment, levels, metric) or _one_after_another(runs, experiment, levels, metric)
-    return f"{where}: {why}; more bytes a run are needed" if why else ""
+    for rule in (_hidden_by_floor, _one_after_another, _short_of_processors):
+        if why := rule(runs, experiment, levels, metric):
+            return f"{where}: {why}"
+    return ""
 
 
 def _hidden_by_floor(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> str:
@@ -263,7 +268,7 @@ def _hidden_by_floor(runs: Runs, experiment: str, levels: Mapping[str, Any], met
         least -= beyond
     if beyond >= NET_SHARE * least:
         return ""
-    return f"only {beyond:.1f} s beyond the floor of {least:.1f} s, too little to tell"
+    return f"only {beyond:.1f} s beyond the floor of {least:.1f} s, too little to tell; {MORE_BYTES}"
 
 
 def _one_after_another(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> str:
@@ -275,8 +280,26 @@ def _one_after_another(runs: Runs, experiment: str, levels: Mapping[str, Any], m
     met = runs.as_measured(experiment, levels, f"{operation}_tasks_at_once")
     met = met[np.isfinite(met)]
     if tasks > 1 and len(met) and float(np.median(met)) < AT_ONCE_SHARE * tasks:
-        return f"of {tasks} tasks only {np.median(met):.1f} {operation} at once, so each has more of what they share"
+        return (
+            f"of {tasks} tasks only {np.median(met):.1f} {operation} at once, so each has more of what they share; "
+            f"{MORE_BYTES}"
+        )
     return ""
+
+
+def _short_of_processors(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> str:
+    """While the tasks of TestDFSIO wrote or read the processors, not what they share, may have set the rate."""
+    operation, _, rate = metric.partition("_")
+    if operation not in ("write", "read") or rate not in (*RATES, "rate_while_busy"):
+        return ""
+    if runs.paper.experiments[experiment].get("cpu") == "report":  # there it is the point
+        return ""
+    short = runs.as_measured(experiment, levels, f"{operation}_short_while_busy")
+    short = short[np.isfinite(short)]
+    if not len(short) or float(np.median(short)) <= SHORT_SHARE:
+        return ""
+    verb = {"write": "wrote", "read": "read"}[operation]
+    return f"the processors were short in {np.median(short):.0%} of the time in which tasks {verb}; a larger k is needed"
 
 
 def _metrics(test: Mapping[str, Any]) -> list[str]:

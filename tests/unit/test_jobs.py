@@ -239,8 +239,16 @@ def test_a_cell_that_hardly_exceeds_its_floor_is_inconclusive():
     assert decide(resolve(paper, claim["test"]), hidden).verdict == INCONCLUSIVE
 
 
-@pytest.mark.parametrize(("met", "hidden"), [(7.5, False), (1.2, True), (float("nan"), False)])
-def test_a_rate_of_tasks_that_hardly_met_is_inconclusive(met, hidden):
+@pytest.mark.parametrize(
+    ("met", "short", "why"),
+    [
+        (7.5, 0.4, ""),
+        (float("nan"), float("nan"), ""),
+        (1.2, 0.0, "of 8 tasks only 1.2 write at once"),
+        (7.5, 0.6, "the processors were short in 60% of the time in which tasks wrote; a larger k is needed"),
+    ],
+)
+def test_a_rate_of_tasks_that_hardly_met_or_lacked_processors_is_inconclusive(met, short, why):
     import pandas as pd
 
     from whitewire import config
@@ -255,15 +263,34 @@ def test_a_rate_of_tasks_that_hardly_met_is_inconclusive(met, hidden):
         for number in range(6):
             base = {"run_id": f"{store}{number}", "experiment": "testdfsio", "store": store, "fabric": fabric}
             lost = float("nan") if number == 0 else met  # one run whose log lacks a task says nothing of the others
-            for metric, value in (("write_throughput", rate + number / 100), ("write_tasks_at_once", lost)):
+            values = {"throughput": rate + number / 100, "tasks_at_once": lost, "short_while_busy": short}
+            for metric, value in ((f"write_{name}", value) for name, value in values.items()):
                 rows.append(base | {"valid": True, "metric": metric, "value": value, "unit": "MB/s",
                                     "full_scale_unit": "", "full_scale_value": None})  # fmt: skip
     found = evaluate(claim["test"], Runs(pd.DataFrame(rows), paper), paper)
-    if hidden:
-        assert "of 8 tasks only 1.2 write at once" in found.missing
+    if why:
+        assert why in found.missing
         assert decide(resolve(paper, claim["test"]), found).verdict == INCONCLUSIVE
     else:
         assert not found.missing and found.estimate == pytest.approx(9.0, rel=0.05)
+
+
+def test_rates_may_lack_processors_where_that_is_the_point():
+    import pandas as pd
+
+    from whitewire import config
+    from whitewire.estimands import Runs, untold
+    from whitewire.paper import load_paper
+
+    paper = load_paper(config.paper_path("mellanox-mapr"), config.load_testbed("emulated")["fabrics"])
+    rows = [
+        {"run_id": name, "experiment": name, "valid": True, "metric": "write_short_while_busy", "value": 1.0, "unit": "1",
+         "full_scale_unit": "", "full_scale_value": None}
+        for name in ("offloads", "testdfsio-curve")
+    ]  # fmt: skip
+    runs = Runs(pd.DataFrame(rows), paper)
+    assert not untold(runs, "offloads", {}, "write_aggregate")
+    assert "in 100% of the time in which tasks wrote" in untold(runs, "testdfsio-curve", {}, "write_aggregate")
 
 
 def test_a_run_on_a_mounted_store_removes_files_when_their_clients_mounts_have_gone():

@@ -46,8 +46,6 @@ REGISTERED = r"NodeManager from node (\S+?)\(cmPort: (\d+) httpPort: \d+\) regis
 """What the ResourceManager says of each NodeManager: host and port, by which YARN names it."""
 STEP = 32
 """MiB in which YARN hands out memory."""
-MASTERS = 3
-"""ApplicationMasters that a worker has room for beside its tasks: one stays for five seconds when its job has ended."""
 
 
 @dataclass(frozen=True)
@@ -65,14 +63,14 @@ class Memory:
         return cls(**testbed.config.get("yarn", {}))
 
     def with_slots(self, slots: int) -> Memory:
-        """Room for `slots` tasks at once on a NodeManager, as Hadoop 1 had it, and for MASTERS ApplicationMasters.
+        """Room for `slots` tasks at once on a NodeManager, as Hadoop 1 had it, and for ApplicationMasters beside them.
 
-        These ask for so little memory here that a NodeManager without any has no room for one task more. What a
-        NodeManager offers by the testbed's own description stays the limit.
+        These ask for the least that YARN hands out, and all room that is less than a task's is theirs: one stays for
+        five seconds when its job has ended, so short jobs have several at once, none of which may take a task's place.
+        What a NodeManager offers by the testbed's own description stays the limit.
         """
         task = -(-self.task_mib // STEP) * STEP
-        master = task // (MASTERS + 1) // STEP * STEP
-        return replace(self, node_mib=min(self.node_mib, slots * task + MASTERS * master), am_mib=master)
+        return replace(self, node_mib=min(self.node_mib, (slots + 1) * task - STEP), am_mib=STEP)
 
 
 def settings(testbed: Testbed, configuration: str, mount: str = "/tmp", slots: int | None = None) -> dict[str, object]:
