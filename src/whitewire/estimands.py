@@ -298,8 +298,8 @@ def _short_of_processors(runs: Runs, experiment: str, levels: Mapping[str, Any],
     short = short[np.isfinite(short)]
     if not len(short) or float(np.median(short)) <= SHORT_SHARE:
         return ""
-    verb = {"write": "wrote", "read": "read"}[operation]
-    return f"the processors were short in {np.median(short):.0%} of the time in which tasks {verb}; a larger k is needed"
+    did = {"write": "wrote", "read": "read"}[operation]
+    return f"the processors were short in {np.median(short):.0%} of the time in which tasks {did}; a larger k is needed"
 
 
 def _metrics(test: Mapping[str, Any]) -> list[str]:

@@ -66,7 +66,7 @@ def test_later_tasks_find_the_jvms_of_earlier_ones(stack):
 
 def test_later_masters_find_the_jvms_of_earlier_ones(stack):
     numbers = [generate(stack, f"/mastered-{number}") for number in range(12)]
-    # Each stays for five seconds when its job has ended, and the next job, of two seconds or more, does not wait for that.
+    # Each stays for five seconds when its job has ended, and the next job, of some two seconds, does not wait for that.
     assert 1 <= len(jvms(stack, "am")) <= 6
     # Each has told its own job.
     maps = [history.job(stack.yarn.history(number))["counters"]["TOTAL_LAUNCHED_MAPS"] for number in numbers]

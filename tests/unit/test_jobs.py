@@ -284,8 +284,8 @@ def test_rates_may_lack_processors_where_that_is_the_point():
 
     paper = load_paper(config.paper_path("mellanox-mapr"), config.load_testbed("emulated")["fabrics"])
     rows = [
-        {"run_id": name, "experiment": name, "valid": True, "metric": "write_short_while_busy", "value": 1.0, "unit": "1",
-         "full_scale_unit": "", "full_scale_value": None}
+        {"run_id": name, "experiment": name, "valid": True, "metric": "write_short_while_busy", "value": 1.0,
+         "unit": "1", "full_scale_unit": "", "full_scale_value": None}
         for name in ("offloads", "testdfsio-curve")
     ]  # fmt: skip
     runs = Runs(pd.DataFrame(rows), paper)
