@@ -277,13 +277,9 @@ def _one_after_another(runs: Runs, experiment: str, levels: Mapping[str, Any], m
     if operation not in ("write", "read") or rate not in RATES:
         return ""
     tasks = runs.paper.parameters(experiment, levels).get("maps", 1)
-    met = runs.as_measured(experiment, levels, f"{operation}_tasks_at_once")
-    met = met[np.isfinite(met)]
-    if tasks > 1 and len(met) and float(np.median(met)) < AT_ONCE_SHARE * tasks:
-        return (
-            f"of {tasks} tasks only {np.median(met):.1f} {operation} at once, so each has more of what they share; "
-            f"{MORE_BYTES}"
-        )
+    met = _typical(runs, experiment, levels, f"{operation}_tasks_at_once")
+    if tasks > 1 and met < AT_ONCE_SHARE * tasks:
+        return f"of {tasks} tasks only {met:.1f} {operation} at once, so each has more of what they share; {MORE_BYTES}"
     return ""
 
 
@@ -294,12 +290,18 @@ def _short_of_processors(runs: Runs, experiment: str, levels: Mapping[str, Any],
         return ""
     if runs.paper.experiments[experiment].get("cpu") == "report":  # there it is the point
         return ""
-    short = runs.as_measured(experiment, levels, f"{operation}_short_while_busy")
-    short = short[np.isfinite(short)]
-    if not len(short) or float(np.median(short)) <= SHORT_SHARE:
+    short = _typical(runs, experiment, levels, f"{operation}_short_while_busy")
+    if not short > SHORT_SHARE:
         return ""
     did = {"write": "wrote", "read": "read"}[operation]
-    return f"the processors were short in {np.median(short):.0%} of the time in which tasks {did}; a larger k is needed"
+    return f"the processors were short in {short:.0%} of the time in which tasks {did}; a larger k is needed"
+
+
+def _typical(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> float:
+    """Median over those of a cell's runs that tell a metric, as measured; NaN if none does."""
+    values = runs.as_measured(experiment, levels, metric)
+    values = values[np.isfinite(values)]
+    return float(np.median(values)) if len(values) else math.nan
 
 
 def _metrics(test: Mapping[str, Any]) -> list[str]:

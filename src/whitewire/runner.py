@@ -454,16 +454,14 @@ class Block:
 
     def _restart(self, stack: Stack, runs: Sequence[Run]) -> None:
         """Start again and warm up, twice if need be: what broke a run (a full drive) may outlast it by some seconds."""
-        for last in (False, True):
+        stack.stop()
+        self._start(stack)
+        try:
+            self._warm_up(stack, runs)
+        except UserError:
             stack.stop()
             self._start(stack)
-            try:
-                self._warm_up(stack, runs)
-            except UserError:
-                if last:
-                    raise
-            else:
-                return
+            self._warm_up(stack, runs)
 
     def _attempt(self, stack: Stack, run: Run) -> tuple[str, bool]:
         """One attempt; returns why it is not valid (empty: it is) and whether it failed, rather than ran badly."""
