@@ -2,12 +2,23 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup papers compare test test-all lint doctor lab clean
+.PHONY: help setup setup-tests papers compare test test-all lint doctor lab clean
 
-# The repository's own programs come first; a conda environment made by the set-up is used where it exists.
-export PATH := $(CURDIR)/.venv/bin:$(CURDIR)/.cache/conda/bin:$(PATH)
-export EFFORT PAPERS TESTBED
-# R and BLAS would otherwise start a thread a processor beside the measurement.
+# The repository's own programs come first; a conda environment made by the set-up is used where it exists. Debian's
+# ordinary users have no sbin on their PATH, where tc and ethtool are.
+export PATH := $(CURDIR)/.venv/bin:$(CURDIR)/.cache/conda/bin:$(PATH):/usr/local/sbin:/usr/sbin:/sbin
+# What programs keep between runs stays in the repository, and works for users without a home.
+export XDG_CACHE_HOME := $(CURDIR)/.cache/xdg
+export HOME ?= $(CURDIR)/.cache/home
+# pip, Java and R end or change what they write where LC_ALL names a locale that the machine lacks.
+export LC_ALL := C.UTF-8
+# What a user gives is text, for make as for the shell: recipes see it in the environment only.
+export override A := $(value A)
+export override B := $(value B)
+export override EFFORT := $(value EFFORT)
+export override PAPERS := $(value PAPERS)
+export override TESTBED := $(value TESTBED)
+# R and BLAS would otherwise start one thread per processor beside the measurement.
 export OMP_NUM_THREADS ?= 1
 
 # Snakemake's executor for Slurm, beside the environment: it asks Slurm at every start.
@@ -23,17 +34,20 @@ help: ## this list
 	@echo
 	@echo 'EFFORT=smoke|quick|full  PAPERS="name …"  TESTBED=name  DRY_RUN=1  ARGS="options of snakemake"'
 
-setup: ## install what is missing, inside the repository
+setup: ## install what measuring and reports need, inside the repository
 	@$(bound) scripts/setup
+
+setup-tests: ## install also what tests and linters need
+	@$(bound) scripts/setup tests
 
 papers: setup ## measure, judge and write the reports
 	@whitewire validate
 	@$(bound) scripts/alone snakemake $(if $(DRY_RUN),--dry-run) $(ARGS)
 
 compare: setup ## set two result folders side by side: A=name B=name
-	@exec whitewire compare '$(A)' '$(B)'
+	@exec whitewire compare -- "$$A" "$$B"
 
-test: setup ## all tests but the slow ones
+test: setup-tests ## all tests but the slow ones
 ifeq ($(ARGS),)
 	@$(bound) python -m pytest -m 'not slow' --numprocesses 2 tests/unit
 	@$(bound) python -m pytest -m 'not slow' --ignore tests/unit --durations 25
@@ -41,17 +55,17 @@ else
 	@$(bound) python -m pytest -m 'not slow' $(ARGS)
 endif
 
-test-all: setup ## all tests, with the reports of all papers
+test-all: setup-tests ## all tests, with the reports of all papers
 	@WHITEWIRE_PAPERS="$$(cd config/papers && echo *.yaml | sed 's/[.]yaml//g')" $(bound) python -m pytest $(ARGS)
 
-lint: setup ## style and boundaries
+lint: setup-tests ## style and boundaries
 	@exec scripts/lint
 
 doctor: setup ## what this machine can and cannot do
-	@exec whitewire doctor $(if $(TESTBED),--testbed '$(TESTBED)')
+	@exec whitewire doctor $${TESTBED:+--testbed="$$TESTBED"}
 
 lab: setup ## a shell on the running testbed
-	@exec whitewire lab $(if $(TESTBED),--testbed '$(TESTBED)')
+	@exec whitewire lab $${TESTBED:+--testbed="$$TESTBED"}
 
 clean: ## remove everything generated but the measurements
 	@rm -rf .cache .venv .snakemake .pytest_cache .ruff_cache .hypothesis

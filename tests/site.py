@@ -19,13 +19,12 @@ import psutil
 import pytest
 
 from whitewire import software
-from whitewire.config import HOME
+from whitewire.config import HOME, SYSTEM_PATH
 from whitewire.testbed.emulated import ROOT, EmulatedHost, EmulatedTestbed
 
 USER, UID = "researcher", 1000
 EXECUTOR = {"PYTHONPATH": str(HOME / ".cache" / "slurm-executor")}
 """With it Snakemake finds its executor for Slurm, as set-up installs it."""
-SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 WORK, DATA = "/tmp/work", ["/tmp/data1", "/tmp/data2"]
 """Folders below a host's own /tmp."""
 SCALE = 20

@@ -16,7 +16,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whitewire import recipes
-from whitewire.config import HOME, fabric_names, load_config, load_testbed, paper_path, root, shown, suggestion
+from whitewire.config import (
+    HOME,
+    complete_path,
+    fabric_names,
+    load_config,
+    load_testbed,
+    paper_path,
+    root,
+    shown,
+    suggestion,
+)
 from whitewire.errors import UserError
 
 if TYPE_CHECKING:
@@ -85,6 +95,7 @@ class Plan:
             os.environ[name.upper()] = " ".join(value) if isinstance(value, list) else str(value)
         # The stages' command is found beside the interpreter, also when the environment is not activated.
         os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+        complete_path()
         config = load_config()
         testbed = load_testbed(config["testbed"])
         designs, needs = {}, {}

@@ -22,6 +22,8 @@ from whitewire.errors import UserError
 HOME = Path(__file__).resolve().parents[2]  # the repository: schemas, caches and programs live here
 SCHEMAS = HOME / "workflow" / "schemas"
 EFFORTS = ("smoke", "quick", "full")
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+"""Where a machine's own programs are. Debian's ordinary users have only half of it on their PATH, without tc."""
 
 _TYPES = {
     "object": "a mapping",
@@ -39,6 +41,12 @@ def root() -> Path:
     """The folder whose `config/` and `results/` are used: the current one if it has a `config/`."""
     here = Path.cwd()
     return here if (here / "config" / "config.yaml").is_file() else HOME
+
+
+def complete_path() -> None:
+    """Have this process and all that it starts find system programs, after what the user's own PATH has."""
+    own = [folder for folder in os.environ.get("PATH", "").split(os.pathsep) if folder]
+    os.environ["PATH"] = os.pathsep.join(dict.fromkeys([*own, *SYSTEM_PATH.split(os.pathsep)]))
 
 
 def temporary() -> Path:

@@ -20,19 +20,7 @@ from whitewire.testbed import segment
 
 GIB = 2**30
 DISK_GIB = 2.0  # free space that a full run and its reports may take
-R_PACKAGES = (
-    "dplyr",
-    "ggplot2",
-    "ggrepel",
-    "jsonlite",
-    "knitr",
-    "ragg",
-    "readr",
-    "scales",
-    "svglite",
-    "tidyr",
-    "yaml",
-)
+R_PACKAGES = ("ggplot2", "ggrepel", "jsonlite", "knitr", "readr", "scales", "svglite", "yaml")
 QDISCS = {
     "htb": "root handle 1: htb default 1",
     "tbf": "root tbf rate 10mbit burst 6kb limit 64kb",

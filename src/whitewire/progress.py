@@ -1,29 +1,68 @@
-"""The progress line: run i of N, what runs, whether the last run was valid, time left."""
+"""Lines of progress: run i of N, what runs, whether the last run was valid, time left; and that a long step goes on."""
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 Clock = Callable[[], float]
 
+PULSE_S = 8.0
+"""After so many seconds without a line, one says what still goes on."""
 
-class Progress:
+
+class Pulse:
+    """Prints lines, and while it is `going` one more whenever `every` seconds pass without any."""
+
+    def __init__(self, name: str, out=None, every: float = PULSE_S) -> None:
+        self.name, self.out, self.every = name, out or sys.stderr, every
+        self._said, self._step, self._begin = threading.Event(), "", time.monotonic()
+
+    def say(self, text: str) -> None:
+        """Print a line; what it says goes on until the next one."""
+        self._step, self._begin = text.split(" | ", 1)[0], time.monotonic()
+        self._print(text)
+        self._said.set()
+
+    def _print(self, text: str) -> None:
+        print(f"{self.name}: {text}", file=self.out, flush=True)
+
+    @contextlib.contextmanager
+    def going(self) -> Iterator[Pulse]:
+        ended = threading.Event()
+
+        def beat() -> None:
+            while not ended.is_set():
+                if self._said.wait(self.every):
+                    self._said.clear()
+                elif self._step:
+                    self._print(f"… {self._step}, {time.monotonic() - self._begin:.0f} s")
+
+        thread = threading.Thread(target=beat, daemon=True)
+        thread.start()
+        try:
+            yield self
+        finally:
+            ended.set()
+            self._said.set()
+            thread.join()
+
+
+class Progress(Pulse):
     """`expected` are the seconds that each run should take, in the order of running, on so many `clusters`."""
 
     def __init__(
         self, block: str, expected: Sequence[float], clusters: int = 1, out=None, clock: Clock = time.monotonic
     ) -> None:
-        self.block, self.expected, self.clusters = block, list(expected), clusters
-        self.out, self.clock = out or sys.stderr, clock
+        super().__init__(block, out)
+        self.expected, self.clusters, self.clock = list(expected), clusters, clock
         self.total, self.begun, self.last = len(self.expected), 0, ""
         self.spent, self.starts = 0.0, []
         self._run_began: float | None = None
         self._start_began: float | None = None
-
-    def say(self, text: str) -> None:
-        print(f"{self.block}: {text}", file=self.out, flush=True)
 
     def cluster(self) -> None:
         """The next cluster is started."""

@@ -106,10 +106,11 @@ class Block:
         progress = Progress(self.name, ordered, len(clusters))
         progress.say(f"{len(self.rows)} runs, {len(missing)} to make")
         if missing:
-            preflight(self.config)
-            number = 0
-            for key, runs in clusters.items():
-                number = self._on_one_cluster(json.loads(key), runs, progress, number)
+            with progress.going():
+                preflight(self.config)
+                number = 0
+                for key, runs in clusters.items():
+                    number = self._on_one_cluster(json.loads(key), runs, progress, number)
             progress.say(f"finished, {len(self.given_up)} runs given up")
         self.journal.finish(
             {

@@ -2,8 +2,26 @@
 
 import io
 import re
+import time
 
-from whitewire.progress import Progress
+from whitewire.progress import Progress, Pulse
+
+
+def test_a_long_step_says_that_it_goes_on_and_stops_with_it():
+    out = io.StringIO()
+    pulse = Pulse("quick-1", out, every=0.2)
+    with pulse.going():
+        pulse.say("run 1 of 2: a | last run valid")
+        time.sleep(0.5)
+        pulse.say("run 2 of 2: b")
+        time.sleep(0.1)
+    said = out.getvalue()
+    time.sleep(0.3)
+    assert out.getvalue() == said
+    lines = re.sub(r", \d+ s", "", said).splitlines()
+    assert lines[0] == "quick-1: run 1 of 2: a | last run valid"
+    assert set(lines[1:-1]) == {"quick-1: … run 1 of 2: a"}
+    assert lines[-1] == "quick-1: run 2 of 2: b"
 
 
 def test_time_left_is_of_the_runs_and_of_clusters_that_still_start():

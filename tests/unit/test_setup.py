@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 HOME = Path(__file__).resolve().parents[2]
-SCRIPTS = ["scripts/setup", "scripts/lint", "scripts/alone", "scripts/software", ".ci/run"]
+SCRIPTS = ["scripts/steps", "scripts/setup", "scripts/lint", "scripts/alone", "scripts/software", ".ci/run"]
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_shellcheck(name):
-    done = subprocess.run(["shellcheck", name], cwd=HOME, capture_output=True, text=True)
+    done = subprocess.run(["shellcheck", "--external-sources", name], cwd=HOME, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize("name", SCRIPTS[1:])
 def test_scripts_can_be_run(name):
     assert (HOME / name).stat().st_mode & 0o111
 

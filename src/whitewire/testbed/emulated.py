@@ -22,6 +22,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from whitewire.config import SYSTEM_PATH
 from whitewire.errors import UserError
 from whitewire.testbed import segment
 from whitewire.testbed.base import Argv, CommandFailed, Completed, Fabric, Host, Process, Testbed
@@ -65,7 +66,6 @@ exec sleep infinity
 """
 """Arguments: the host's name, its folder, the hosts file."""
 
-SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 ENVIRONMENT = {"PATH": f"{os.environ.get('PATH', SYSTEM_PATH)}:{SYSTEM_PATH}", "LC_ALL": "C.UTF-8"}
 """All that a host's commands inherit: the programs that the runner itself finds, as those of a conda environment."""
 

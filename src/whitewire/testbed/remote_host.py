@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from whitewire.config import SYSTEM_PATH
 from whitewire.errors import UserError
 from whitewire.testbed import shell
 from whitewire.testbed.base import CommandFailed, Completed, Host, Process, last_line
@@ -39,7 +40,7 @@ class Layout:
 
     @classmethod
     def of(cls, config: Mapping) -> Layout:
-        path = ":".join([*config.get("path", []), shell.SYSTEM_PATH])
+        path = ":".join([*config.get("path", []), SYSTEM_PATH])
         run = uuid.uuid4().hex[:12]
         return cls(run, config["work"].rstrip("/"), tuple(config["data"]), path, config.get("java", "java"))
 

@@ -13,8 +13,6 @@ from collections.abc import Mapping, Sequence
 MARKER = "WHITEWIRE_RUN"
 """The environment variable by which a host knows every process of a run, whoever its parents are."""
 
-SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-
 PATIENCE_S, BEAT_S = 30, 3
 """A watcher that hears nothing for so long cleans up; how often it is told that the run goes on."""
 
