@@ -26,7 +26,7 @@ except UserError as error:
     sys.exit(2)
 
 # The command `whitewire` is this checkout's wherever a rule runs: here, in its conda environment, in its container.
-shell.prefix("set -euo pipefail; {plan.search_path}; ")
+shell.prefix("set -euo pipefail; {plan.preamble}; ")
 
 RESULTS = f"results/{plan.testbed}"
 REPORTS = f"{RESULTS}/reports"

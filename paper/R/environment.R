@@ -73,8 +73,9 @@ renderer_text <- function() {
   if (own != "") {
     return(own)
   }
-  version <- Sys.getenv("QUARTO_VERSION")
-  trimws(paste("Quarto", version))
+  # By hand, with Quarto, which says where it is but not its version.
+  quarto <- file.path(Sys.getenv("QUARTO_BIN_PATH"), "quarto")
+  paste("Quarto", if (file.exists(quarto)) system2(quarto, "--version", stdout = TRUE) else "")
 }
 
 # The drive model's parameters with their sources, from the experiment's own specification.

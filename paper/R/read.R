@@ -4,7 +4,9 @@
 results_dir <- function() Sys.getenv("WHITEWIRE_RESULTS", file.path("..", "results", "emulated"))
 reports_dir <- function() Sys.getenv("WHITEWIRE_REPORTS", file.path(results_dir(), "reports"))
 config_dir <- function() Sys.getenv("WHITEWIRE_CONFIG", file.path("..", "config"))
-paper_id <- function() Sys.getenv("WHITEWIRE_PAPER", "emulex-2012")
+# The document that is knit: a paper's is named like the paper. While its parts are knit, knitr names those.
+document <- sub("[.].*$", "", basename(as.character(knitr::current_input())))
+paper_id <- function() Sys.getenv("WHITEWIRE_PAPER", document)
 testbed_name <- function() basename(normalizePath(results_dir(), mustWork = FALSE))
 
 cache <- new.env(parent = emptyenv())

@@ -11,6 +11,11 @@ for (file in setdiff(list.files("R", pattern = "[.]R$"), c("setup.R", "theme.R")
   source(file.path("R", file))
 }
 
+# A part of several documents, for `child`. knitr looks up relative paths beside the part that names it, and beside the
+# document under Quarto.
+home_of_documents <- getwd()
+part_file <- function(name) file.path(home_of_documents, "parts", name)
+
 theme_set(theme_whitewire())
 set.seed(1)
 

@@ -1,6 +1,6 @@
--- Numbers sections, figures and tables and resolves references to them, as Quarto does:
+-- For pandoc without Quarto: numbers sections, figures and tables and resolves references to them, as Quarto does.
 -- @fig-x, @tbl-x and @sec-x become links; [-@fig-x] gives the number alone.
--- A reference without a target ends the conversion, and so does a figure without a file.
+-- A reference without a target ends the conversion.
 
 local names = { fig = "Figure", tbl = "Table", sec = "Section" }
 local numbers = {}
@@ -48,21 +48,6 @@ local function number_header(header)
   -- In HTML the title is the only heading of the first level.
   if FORMAT:match("html") then header.level = header.level + 1 end
   return header
-end
-
-local function file_exists(path)
-  if path:match("^%a+:") then return true end
-  for _, folder in ipairs(PANDOC_STATE.resource_path) do
-    local file = io.open(pandoc.path.join({ folder, path }), "rb")
-    if file then file:close() return true end
-  end
-  local file = io.open(path, "rb")
-  if file then file:close() end
-  return file ~= nil
-end
-
-local function check_image(image)
-  if not file_exists(image.src) then fail("missing image " .. image.src) end
 end
 
 local function number_figure(figure)
@@ -123,7 +108,6 @@ function Pandoc(doc)
     Header = number_header,
     Figure = number_figure,
     Div = number_table,
-    Image = check_image,
   })
   doc = doc:walk({ Cite = resolve })
   if #unresolved > 0 then

@@ -1,5 +1,5 @@
--- What the reports need beyond plain markdown, for HTML and for typst:
--- verdict badges, coloured boxes, and links to a figure's data.
+-- What the reports need beyond plain markdown, for HTML and for typst, with Quarto and without:
+-- verdict badges, coloured boxes, and links to a figure's data. A figure without a file ends the conversion.
 
 local colours = {
   ["reproduced"] = "#00785a",
@@ -51,4 +51,21 @@ end
 function Table(tbl)
   if typst then return nil end
   return pandoc.Div({ tbl }, { class = "table-scroll" }), false
+end
+
+local function file_exists(path)
+  if path:match("^%a+:") then return true end
+  for _, folder in ipairs(PANDOC_STATE.resource_path) do
+    local file = io.open(pandoc.path.join({ folder, path }), "rb")
+    if file then file:close() return true end
+  end
+  local file = io.open(path, "rb")
+  if file then file:close() end
+  return file ~= nil
+end
+
+function Image(image)
+  if file_exists(image.src) then return nil end
+  io.stderr:write("crossref: missing image " .. image.src .. "\n")
+  os.exit(65)
 end

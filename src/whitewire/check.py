@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whitewire import recipes
+from whitewire import recipes, tether
 from whitewire.config import (
     HOME,
     complete_path,
@@ -73,6 +73,8 @@ class Plan:
     hibench: bool = False
     needs: Mapping[tuple[str, str], tuple[int, int]] = field(default_factory=dict, repr=False)
     """Of each paper's block on Slurm: nodes and minutes of its job."""
+    tether: Path | None = None
+    """The file whose lock this process holds for its rules' containers."""
 
     @classmethod
     def load(cls, given: Mapping[str, Any] | None = None, deployment: Iterable[str] = ()) -> Plan:
@@ -111,11 +113,13 @@ class Plan:
             check_unique(designs[name], shown(path))
             if testbed["kind"] == "slurm":
                 needs |= {(name, block): need for block, need in job_needs(paper, designs[name], testbed).items()}
+        held = None
         if "apptainer" in deployment:
+            held = tether.hold(HOME / ".cache" / "tethers")
             _show_containers([HOME, *(_conda() if "conda" in deployment else [])])
         return cls(
             config["papers"], config["testbed"], config["effort"], config["seed"], designs, deployment,
-            hibench="hibench" in testbed, needs=needs,
+            hibench="hibench" in testbed, needs=needs, tether=held,
         )  # fmt: skip
 
     def blocks(self, pattern: str, paper: str | None = None) -> list[str]:
@@ -155,10 +159,14 @@ class Plan:
         return path
 
     @property
-    def search_path(self) -> str:
-        """The assignment that puts this checkout's command first on a rule's PATH, and stand-ins for others last."""
+    def preamble(self) -> str:
+        """What each rule's command begins with: this checkout's command first on the PATH, stand-ins for others last.
+
+        In containers, where the death of Snakemake is not felt, also the file whose lock tells of it.
+        """
         scripts, fallback = (shlex.quote(str(HOME / "workflow" / name)) for name in ("scripts", "fallback"))
-        return f'PATH={scripts}:"$PATH":{fallback}'
+        path = f'PATH={scripts}:"$PATH":{fallback}'
+        return f"{path}; export {tether.VARIABLE}={shlex.quote(str(self.tether))}" if self.tether else path
 
     @staticmethod
     def recipe(image: str) -> list[str]:

@@ -139,10 +139,12 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand; a UserError is one line and exit status 2."""
+    from whitewire import tether
     from whitewire.config import complete_path
 
     args = parser().parse_args(argv)
     complete_path()
+    tether.follow()
     try:
         return args.function(args) or 0
     except UserError as error:

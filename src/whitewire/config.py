@@ -50,8 +50,11 @@ def complete_path() -> None:
 
 
 def temporary() -> Path:
-    """For folders that live as long as a command: scripts/alone clears it, should a killed one have left any."""
-    folder = HOME / ".cache" / "tmp"
+    """For folders that live as long as a command: scripts/alone clears it, should a killed one have left any.
+
+    Not below .cache: Quarto ignores documents in hidden folders.
+    """
+    folder = HOME / "tmp"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

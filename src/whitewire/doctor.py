@@ -203,11 +203,15 @@ def r_packages() -> Finding:
 
 
 def renderer() -> Finding:
-    """Quarto, or pandoc and typst."""
-    if shutil.which("quarto"):
+    """Which renderer makes reports, and why it is not Quarto where it is not."""
+    from whitewire.render import quarto_lacks
+
+    lack, _, remedy = quarto_lacks().partition("; ")
+    if not lack:
         return Finding("renderer", True, f"Quarto {attempt(['quarto', '--version'])[1]}", needed=True)
     if find_spec("pypandoc") and find_spec("typst"):
-        return Finding("renderer", True, "knitr, pandoc and typst (no Quarto)", needed=True)
+        state = f"knitr, pandoc and typst; not Quarto: {lack}"
+        return Finding("renderer", True, state, remedy, needed=True)
     return Finding("renderer", False, "neither Quarto nor pandoc and typst", "run `make setup`", needed=True)
 
 

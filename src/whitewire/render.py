@@ -1,7 +1,7 @@
 """From a Quarto document and the tables of a results folder to a report in HTML and PDF.
 
-Quarto renders where it is installed. Where it is not, the same document goes through knitr, pandoc and typst
-with the same numbering and cross-references. An unresolved reference or a missing image is an error either way.
+Quarto renders where it is installed. Where it is not, the same document goes through knitr, pandoc and typst with the
+same templates, numbering and cross-references. An unresolved reference or a missing image is an error either way.
 """
 
 from __future__ import annotations
@@ -18,18 +18,16 @@ from typing import Any
 
 from whitewire import config
 from whitewire.errors import UserError
+from whitewire.progress import Pulse
 
 FORMATS = ("html", "pdf")
 PROJECT = Path(__file__).resolve().parents[2]
 PAPER = PROJECT / "paper"
 INDEX = "index"
 
-# What Quarto and pandoc print when a document refers to something that is not there.
-QUARTO_FAULTS = re.compile(
-    r"Unable to resolve crossref|unresolved (?:cross)?ref"
-    r"|Citeproc: citation \S+ not found|Could not fetch resource",
-    re.IGNORECASE,
-)
+# What Quarto only warns of: something that a document refers to and that is not there. Filters end the conversion for
+# references and images.
+QUARTO_FAULTS = re.compile(r"Citeproc: citation \S+ not found|Could not fetch resource", re.IGNORECASE)
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -57,16 +55,20 @@ def render(
     if not results_dir.is_dir():
         raise UserError(f"no results in {results_dir}: run the measure, tidy and analysis stages first")
     output_dir.mkdir(parents=True, exist_ok=True)
+    why_not = quarto_lacks()
     environment = {
         **os.environ,
         "WHITEWIRE_RESULTS": str(results_dir),
         "WHITEWIRE_CONFIG": os.environ.get("WHITEWIRE_CONFIG", str(PROJECT / "config")),
         "WHITEWIRE_PAPER": qmd.stem,
     }
-    with tempfile.TemporaryDirectory(prefix="render-", dir=config.temporary()) as scratch:
+    pulse = Pulse(qmd.stem)
+    with tempfile.TemporaryDirectory(prefix="render-", dir=config.temporary()) as scratch, pulse.going():
         environment["WHITEWIRE_REPORTS"] = str(Path(scratch) / "reports")
-        with_tool = _with_quarto if shutil.which("quarto") else _with_pandoc
-        made = with_tool(qmd, Path(scratch), formats, environment)
+        if why_not and shutil.which("quarto"):
+            pulse.say(f"not with Quarto: {why_not}")
+        with_tool = _with_pandoc if why_not else _with_quarto
+        made = with_tool(qmd, Path(scratch), formats, environment, pulse)
         if qmd.stem != INDEX:
             _publish_folder(Path(scratch) / "reports" / "data" / qmd.stem, output_dir / "data" / qmd.stem)
             _publish_folder(_figures(Path(scratch)), output_dir / "figures" / qmd.stem)
@@ -139,20 +141,44 @@ def _figures(scratch: Path) -> Path:
 # ---------------------------------------------------------------------------------------------- Quarto
 
 
-def _with_quarto(qmd: Path, scratch: Path, formats: Sequence[str], environment: dict[str, str]) -> dict[str, Path]:
+def quarto_lacks() -> str:
+    """Why Quarto cannot render here, with the remedy; empty where it can."""
+    if shutil.which("quarto") is None:
+        return "it is not installed"
+    if any(part.startswith(".") for part in config.HOME.parts):
+        return f"it ignores documents below hidden folders, as in {config.HOME}; move this folder"
+    script = 'quit(status = !requireNamespace("rmarkdown", quietly = TRUE))'
+    try:
+        done = subprocess.run(["Rscript", "--vanilla", "-e", script], capture_output=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return "it needs R; install r-base-core"
+    return "it needs R's package rmarkdown; install r-cran-rmarkdown" if done.returncode else ""
+
+
+def _with_quarto(
+    qmd: Path, scratch: Path, formats: Sequence[str], environment: dict[str, str], pulse: Pulse
+) -> dict[str, Path]:
+    """In a copy of the documents' folder; what Quarto keeps between runs goes into `scratch`, not into the home."""
     project = scratch / "paper"
     shutil.copytree(qmd.parent, project, ignore=shutil.ignore_patterns(".quarto", "_site", "*_files", "*_cache"))
+    version = subprocess.run(["quarto", "--version"], capture_output=True, text=True).stdout.strip()
+    environment["WHITEWIRE_RENDERER"] = f"Quarto {version}"
+    for name in ("TMPDIR", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "DENO_DIR"):
+        environment[name] = str(scratch / name.lower())
+        Path(environment[name]).mkdir()
     made = {}
     for name in formats:
         target = {"html": "html", "pdf": "typst"}[name]
-        log = _run(["quarto", "render", qmd.name, "--to", target], project, environment, what="Quarto", keep_log=True)
+        pulse.say(f"Quarto {version} makes {name.upper()}")
+        argv = ["quarto", "render", qmd.name, "--to", target]
+        log = _run(argv, project, environment, what=qmd.name, keep_log=True)
         fault = QUARTO_FAULTS.search(log)
         if fault:
             line = next(line for line in log.splitlines() if fault.group(0) in line)
             raise UserError(f"{qmd.name}: {line.strip()}")
         found = [*project.rglob(f"{qmd.stem}.{name}")]
         if not found:
-            raise UserError(f"Quarto finished without writing {qmd.stem}.{name}")
+            raise UserError(f"{qmd.name}: Quarto finished without writing {qmd.stem}.{name}")
         made[name] = found[0]
     return made
 
@@ -160,19 +186,23 @@ def _with_quarto(qmd: Path, scratch: Path, formats: Sequence[str], environment: 
 # ---------------------------------------------------------------------------------- knitr, pandoc, typst
 
 
-def _with_pandoc(qmd: Path, scratch: Path, formats: Sequence[str], environment: dict[str, str]) -> dict[str, Path]:
+def _with_pandoc(
+    qmd: Path, scratch: Path, formats: Sequence[str], environment: dict[str, str], pulse: Pulse
+) -> dict[str, Path]:
     rscript = shutil.which("Rscript")
     if rscript is None:
         raise UserError("neither Quarto nor R is installed: `make doctor` says how to get them")
     pandoc = _pandoc()
     environment["WHITEWIRE_RENDERER"] = f"knitr, pandoc {_pandoc_version(pandoc)} and typst {_typst_version()}"
     markdown = scratch / f"{qmd.stem}.md"
+    pulse.say("R runs the document's code")
     _run(
         [rscript, "--vanilla", str(PAPER / "knit.R"), qmd.name, str(markdown)],
         qmd.parent,
         environment,
-        what=f"{qmd.name}: R",
+        what=qmd.name,
     )
+    pulse.say(f"pandoc and typst make {' and '.join(formats).upper().replace('AND', 'and')}")
     made = {name: scratch / f"{qmd.stem}.{name}" for name in formats}
     write = {"html": _to_html, "pdf": _to_pdf}
     with ThreadPoolExecutor() as pool:
@@ -194,6 +224,7 @@ def _pandoc_options(pandoc: str, markdown: Path, sources: Path) -> list[str]:
         f"--lua-filter={filters / 'crossref.lua'}",
         f"--lua-filter={filters / 'whitewire.lua'}",
         "--citeproc",
+        f"--csl={PAPER / 'references.csl'}",
         "--metadata=link-citations:true",
         "--toc",
     ]
@@ -211,7 +242,7 @@ def _to_html(pandoc: str, markdown: Path, sources: Path, target: Path, environme
         f"--output={target}",
     ]
     argv = _pandoc_options(pandoc, markdown, sources) + options
-    _run(argv, markdown.parent, environment, what=f"{markdown.stem}: pandoc")
+    _run(argv, markdown.parent, environment, what=f"{markdown.stem}.qmd: pandoc")
 
 
 def _to_pdf(pandoc: str, markdown: Path, sources: Path, target: Path, environment: dict[str, str]) -> None:
@@ -220,7 +251,7 @@ def _to_pdf(pandoc: str, markdown: Path, sources: Path, target: Path, environmen
     source = markdown.with_suffix(".typ")
     options = ["--to=typst", f"--template={PAPER / 'templates' / 'report.typ'}", f"--output={source}"]
     argv = _pandoc_options(pandoc, markdown, sources) + options
-    _run(argv, markdown.parent, environment, what=f"{markdown.stem}: pandoc")
+    _run(argv, markdown.parent, environment, what=f"{markdown.stem}.qmd: pandoc")
     try:
         typst.compile(str(source), output=str(target), root=str(markdown.parent))
     except Exception as error:  # the binding raises its own type, whose name changed between releases
@@ -257,21 +288,39 @@ def _typst_version() -> str:
 def _run(argv: list[str], folder: Path, environment: dict[str, str], what: str, keep_log: bool = False) -> str:
     tied = ["setpriv", "--pdeathsig", "KILL", "--", *argv]  # ends with the command, however that ends
     done = subprocess.run(tied, cwd=folder, env=environment, capture_output=True, text=True)
-    log = ESCAPES.sub("", done.stdout + done.stderr)
+    log = ESCAPES.sub("", done.stdout + done.stderr).replace(f"{folder}{os.sep}", "")
     if done.returncode != 0:
-        raise UserError(f"{what} failed: {_reason(log)}")
+        raise UserError(f"{what}: {_reason(log)}")
     return log if keep_log else ""
 
 
 def _reason(log: str) -> str:
-    """The lines of a log that say what went wrong, as one line."""
-    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    """What went wrong, from the log of R, pandoc or Quarto, as one line."""
+    lines = [line.rsplit("\r", 1)[-1].strip() for line in log.splitlines()]
     own = [line.split("crossref: ", 1)[1] for line in lines if "crossref: " in line]
     if own:
         return own[0]
+    if told := _reason_of_r(lines):
+        return told
     warned = [line for line in lines if line.startswith("[WARNING]")]
     if warned:
         return warned[0].removeprefix("[WARNING]").strip()
     start = next((i for i, line in enumerate(lines) if line.startswith(("Error", "ERROR", "error"))), None)
-    told = lines[start : start + 3] if start is not None else lines[-3:]
-    return " ".join(told) or "no message"
+    shown = lines[start : start + 3] if start is not None else [line for line in lines if line][-3:]
+    return " ".join(filter(None, shown)) or "it ended without a message"
+
+
+def _reason_of_r(lines: Sequence[str]) -> str:
+    """R's error with the lines of the document that it came from; empty where R said none."""
+    start = next((i for i, line in enumerate(lines) if re.match(r"Error( in .*)?:", line + ":")), None)
+    place = next((match[1] for line in lines if (match := re.match(r"Quitting from (lines? [\d-]+)", line))), "")
+    if start is None or not place:
+        return ""
+    message = []
+    for line in lines[start:]:
+        if line.startswith(("Calls:", "Backtrace:", "In addition:", "Execution halted", "Quitting from")):
+            break
+        message.append(line)
+    text = re.sub(r"^Error( in .*?)? ?: ", "", " ".join(filter(None, message)))
+    missing = next((line for line in lines if line.startswith("cannot open file ")), "")
+    return f"{place}: {missing or text}"

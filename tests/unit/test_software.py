@@ -348,7 +348,7 @@ def test_an_image_is_made_again_when_what_it_is_made_of_changes(image):
 def shell(command: str, **environ: str) -> subprocess.CompletedProcess:
     """A command as the Snakefile has rules run it."""
     return subprocess.run(
-        ["bash", "-c", f"set -euo pipefail; {plan().search_path}; {command}"],
+        ["bash", "-c", f"set -euo pipefail; {plan().preamble}; {command}"],
         env={**os.environ, **environ}, capture_output=True, text=True, timeout=60,
     )  # fmt: skip
 
@@ -370,7 +370,7 @@ def test_the_command_is_this_checkouts_with_the_python_on_the_path(tmp_path):
 
 def test_a_path_with_a_space_or_quote_is_no_matter(monkeypatch):
     monkeypatch.setattr("whitewire.check.HOME", Path("/a b/it's"))
-    done = subprocess.run(["bash", "-c", f'{plan().search_path}; echo "$PATH"'], capture_output=True, text=True)
+    done = subprocess.run(["bash", "-c", f'{plan().preamble}; echo "$PATH"'], capture_output=True, text=True)
     assert done.stdout.startswith("/a b/it's/workflow/scripts:")
     assert done.stdout.endswith(":/a b/it's/workflow/fallback\n")
 
