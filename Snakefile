@@ -37,6 +37,14 @@ wildcard_constraints:
     block="[A-Za-z0-9][A-Za-z0-9_.-]*",
 
 
+# What could not be measured keeps no other paper from the start page, which says what happened to it.
+onerror:
+    if workflow.is_main_process:
+        shell(
+            "whitewire render --paper index --results {RESULTS:q} --output {REPORTS:q} > /dev/null || true"
+        )
+
+
 # With an executor of jobs, only measurements become jobs: the rest takes seconds, where Snakemake was started.
 localrules:
     all,

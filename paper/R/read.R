@@ -5,7 +5,7 @@ results_dir <- function() Sys.getenv("WHITEWIRE_RESULTS", file.path("..", "resul
 reports_dir <- function() Sys.getenv("WHITEWIRE_REPORTS", file.path(results_dir(), "reports"))
 config_dir <- function() Sys.getenv("WHITEWIRE_CONFIG", file.path("..", "config"))
 # The document that is knit: a paper's is named like the paper. While its parts are knit, knitr names those.
-document <- sub("[.].*$", "", basename(as.character(knitr::current_input())))
+document <- paste(sub("[.].*$", "", basename(as.character(knitr::current_input()))), collapse = "")
 paper_id <- function() Sys.getenv("WHITEWIRE_PAPER", document)
 testbed_name <- function() basename(normalizePath(results_dir(), mustWork = FALSE))
 

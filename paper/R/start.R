@@ -81,12 +81,22 @@ verdict_strip <- function(paper) {
          "</div>\n```\n\n")
 }
 
+# Why the last run of a paper ended before it had results, as its log says; NULL where there was none.
+why_stopped <- function(paper) {
+  logs <- Sys.glob(file.path(results_dir(), paper, "logs", c("measure/*.log", "tidy.log", "analysis.log")))
+  logs <- logs[order(file.mtime(logs), decreasing = TRUE)]
+  said <- unlist(lapply(logs, function(path) rev(grep("^whitewire: error: ", readLines(path, warn = FALSE), value = TRUE))))
+  if (length(said) > 0) safe(sub("^whitewire: error: ", "", said[[1]]))
+}
+
 paper_card <- function(paper) {
   heading <- paste0("## ", safe(paper_short(paper)), " {.unnumbered #paper-", paper, "}\n\n", "*",
                     safe(paper_title(paper)),
                     "*", paper_year(paper), "\n\n")
   if (!paper %in% papers_with_results()) {
-    return(paste0("::: {.card}\n\n", heading, "Not run yet: `make papers PAPERS=", paper, "` measures and judges it.",
+    why <- why_stopped(paper)
+    state <- if (is.null(why)) "Not run yet" else paste0("Its last run stopped (", why, ")")
+    return(paste0("::: {.card}\n\n", heading, state, ": `make papers PAPERS=", paper, "` measures and judges it.",
                   "\n\n:::\n"))
   }
   links <- sprintf("[Read the report](%s.html) \u00b7 [PDF](%s.pdf)", paper, paper)

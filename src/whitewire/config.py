@@ -304,6 +304,11 @@ def _stems(folder: str) -> list[str]:
     return sorted(name for name in found if not name.endswith(".example"))
 
 
+def is_paper(name: str) -> bool:
+    """Whether a paper of that name has a file."""
+    return name in papers()
+
+
 def paper_path(name: str) -> Path:
     """The file of a paper."""
     _known(name, papers(), "paper", "papers")

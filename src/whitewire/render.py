@@ -54,6 +54,8 @@ def render(
         raise UserError(f"no such document: {qmd}")
     if not results_dir.is_dir():
         raise UserError(f"no results in {results_dir}: run the measure, tidy and analysis stages first")
+    if config.is_paper(qmd.stem) and not (results_dir / qmd.stem / "analysis" / "verdicts.csv").is_file():
+        raise UserError(f"no verdicts on {qmd.stem} in {results_dir}: `make papers PAPERS={qmd.stem}` makes them")
     output_dir.mkdir(parents=True, exist_ok=True)
     why_not = quarto_lacks()
     environment = {

@@ -1,4 +1,7 @@
-"""Rendering without Quarto: numbering, references, and faults that end it with one line."""
+"""Rendering without Quarto: numbering, references, and faults that end it with one line.
+
+The same with Quarto, where there is one: tests/reports/test_quarto.py.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ import os
 import re
 import shutil
 import signal
-import stat
 import subprocess
 import sys
 import textwrap
@@ -151,36 +153,71 @@ def test_the_r_helpers(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def pretend_quarto(folder: Path, monkeypatch: pytest.MonkeyPatch, log: str) -> None:
-    """A program named quarto that writes a file and a log."""
-    program = folder / "bin" / "quarto"
-    program.parent.mkdir()
-    program.write_text(f"#!/bin/sh\necho made > small.html\necho '{log}' >&2\n")
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setenv("PATH", str(program.parent), prepend=":")
+@needs_r
+def test_an_error_in_r_names_the_document_its_lines_and_the_missing_file(write, without_quarto) -> None:
+    qmd = write("---\ntitle: Faulty\n---\n\n```{r}\n#| child: parts/none.qmd\n```\n")
+    with pytest.raises(UserError) as error:
+        made(qmd)
+    assert re.fullmatch(
+        r"small\.qmd: lines 6-7: cannot open file '\S*parts/none\.qmd': No such file or directory", str(error.value)
+    )
 
 
-def test_quarto_is_used_where_it_is_installed(write, tmp_path: Path, monkeypatch) -> None:
-    pretend_quarto(tmp_path, monkeypatch, "Output created: small.html")
-    (html,) = made(write("---\ntitle: x\n---\n"))
-    assert html.read_text() == "made\n"
+R_SAID = """\
+
+processing file: small.qmd
+\r  |              |   0%\r  |.....         |  50%
+Quitting from lines 6-9 [bad] (small.qmd)
+Error in `f()`:
+! no such claim
+Backtrace:
+ 1. global f()
+Execution halted
+"""
 
 
-def test_an_unresolved_reference_in_the_log_of_quarto_is_an_error(write, tmp_path: Path, monkeypatch) -> None:
-    pretend_quarto(tmp_path, monkeypatch, "[33mWARNING: Unable to resolve crossref @fig-x[39m")
-    with pytest.raises(UserError, match="Unable to resolve crossref @fig-x"):
-        made(write("---\ntitle: x\n---\n"))
+def test_what_newer_r_packages_say_of_an_error() -> None:
+    assert module._reason(R_SAID) == "lines 6-9: ! no such claim"
+    assert module._reason(R_SAID.replace("`f()`:\n! ", "f() : ")) == "lines 6-9: no such claim"
+    assert module._reason("a\n\nb\n") == "a b"
+    assert module._reason("") == "it ended without a message"
+
+
+def test_a_paper_without_results_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no verdicts on emulex-2012 in .*make papers PAPERS=emulex-2012"):
+        render(module.document("emulex-2012"), tmp_path, tmp_path)
+
+
+def test_why_quarto_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def program(name: str, status: int) -> None:
+        (tmp_path / name).write_text(f"#!/bin/sh\nexit {status}\n")
+        (tmp_path / name).chmod(0o755)
+
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert module.quarto_lacks() == "it is not installed"
+    program("quarto", 0)
+    assert module.quarto_lacks() == "it needs R; install r-base-core"
+    program("Rscript", 1)
+    assert module.quarto_lacks() == "it needs R's package rmarkdown; install r-cran-rmarkdown"
+    program("Rscript", 0)
+    assert module.quarto_lacks() == ""
+    monkeypatch.setattr(module.config, "HOME", Path("/home/researcher/.src/whitewire"))
+    assert module.quarto_lacks().startswith("it ignores documents below hidden folders")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_what_an_ended_rendering_leaves(tmp_path: Path, number: signal.Signals) -> None:
     """Nothing after SIGTERM; after SIGKILL a folder where the next start of the workflow clears it."""
     going = tmp_path / "going"
-    for name in ("Rscript", "quarto"):
+    for name in ("Rscript", "quarto"):  # Rscript tells that rmarkdown is there
         program = tmp_path / name
-        program.write_text(f"#!/bin/sh\necho $$ > {going}.part\nmv {going}.part {going}\nexec sleep 60\n")
+        program.write_text(
+            f'#!/bin/sh\ncase "$*" in --version | *requireNamespace*) exit 0 ;; esac\necho $$ > {going}.part\nmv {going}.part {going}\nexec sleep 60\n'
+        )
         program.chmod(0o755)
-    (tmp_path / "results").mkdir()
+    verdicts = tmp_path / "results" / "emulex-2012" / "analysis" / "verdicts.csv"
+    verdicts.parent.mkdir(parents=True)
+    verdicts.touch()
     (tmp_path / "elsewhere").mkdir()
     before = set(config.temporary().iterdir())
     process = subprocess.Popen(

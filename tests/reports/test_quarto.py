@@ -1,0 +1,158 @@
+"""Real Quarto, where there is one: the same report as without it, and the same faults."""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+import shutil
+import subprocess
+from difflib import SequenceMatcher
+from pathlib import Path
+
+import pytest
+
+from whitewire import render as module
+from whitewire.errors import UserError
+
+WHY = module.quarto_lacks()
+pytestmark = pytest.mark.skipif(bool(WHY), reason=f"Quarto: {WHY}")
+RENDERED = re.compile(r"Rendered with .*?, from")
+
+
+def without_quarto(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "quarto_lacks", lambda: "the test wants it so")
+
+
+def words_of_page(path: Path) -> list[str]:
+    """The words that a reader sees, in order."""
+    text = re.sub(r"<(style|script|head)\b.*?</\1>", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    text = html.unescape(re.sub(r"<[^>]+>", " ", text)).replace("\u00a0", " ")
+    text = re.sub(r"\s+([.,;:)])", r"\1", re.sub(r"\s+", " ", text))
+    return RENDERED.sub("", text).split()
+
+
+def words_of_pdf(path: Path) -> list[str]:
+    """Without the dots of the contents and the hyphens of broken words, which releases of typst set differently."""
+    text = subprocess.run(["pdftotext", str(path), "-"], capture_output=True, text=True, check=True).stdout
+    text = re.sub(r"\u00ad\s*", "", text.replace("\u00a0", " ").replace("\u2060", " "))
+    text = re.sub(r"(?: ?\.){3,}", " ", text)
+    return RENDERED.sub("", re.sub(r"\s+", " ", text)).split()
+
+
+def tags(path: Path, pattern: str) -> list[str]:
+    return re.findall(pattern, path.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def both(project: Path, tmp_path_factory) -> dict[str, Path]:
+    """Folders of one paper's reports and the start page, by renderer."""
+    folders = {}
+    for name in ("quarto", "pandoc"):
+        with pytest.MonkeyPatch.context() as patch:
+            if name == "pandoc":
+                without_quarto(patch)
+            folders[name] = tmp_path_factory.mktemp(name)
+            for paper, formats in (("emulex-2012", ("html", "pdf")), ("index", ("html",))):
+                module.render(module.document(paper), project / "results" / "emulated", folders[name], formats)
+    return folders
+
+
+@pytest.mark.parametrize("paper", ["emulex-2012", "index"])
+def test_the_pages_say_the_same(both, paper: str) -> None:
+    quarto, pandoc = (words_of_page(both[name] / f"{paper}.html") for name in ("quarto", "pandoc"))
+    assert len(quarto) > 500
+    assert quarto == pandoc
+
+
+def test_the_pdfs_show_the_same(both) -> None:
+    quarto, pandoc = (words_of_pdf(both[name] / "emulex-2012.pdf") for name in ("quarto", "pandoc"))
+    assert len(quarto) > 3000
+    ratio = SequenceMatcher(None, quarto, pandoc, autojunk=False).ratio()
+    assert ratio > 0.99
+    claims = [word for word in pandoc if re.fullmatch(r"E-C\d\d", word)]
+    assert len(set(claims)) == 42
+    assert [word for word in quarto if re.fullmatch(r"E-C\d\d", word)] == claims
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [r"<h(\d)[ >]", r'href="(#(?:fig|tbl|sec)-[\w-]+)"', r'src="(data:image/[a-z+]+)', r'class="badge ([\w-]+)"'],
+    ids=["headings", "references", "images", "verdicts"],
+)
+def test_the_pages_have_the_same_parts(both, pattern: str) -> None:
+    quarto, pandoc = (sorted(tags(both[name] / "emulex-2012.html", pattern)) for name in ("quarto", "pandoc"))
+    assert len(pandoc) > 15
+    assert quarto == pandoc
+
+
+def test_the_same_figures_are_drawn_one_by_one(both) -> None:
+    quarto, pandoc = ({p.name for p in (both[name] / "figures").rglob("*.png")} for name in ("quarto", "pandoc"))
+    assert quarto == pandoc and len(pandoc) > 20
+
+
+def test_the_report_says_which_quarto_made_it(both) -> None:
+    version = subprocess.run(["quarto", "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    assert f"Rendered with Quarto {version}" in (both["quarto"] / "emulex-2012.html").read_text()
+
+
+def test_quarto_leaves_nothing_in_the_home(project: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(home))
+        for name in ("XDG_CACHE_HOME", "XDG_DATA_HOME"):
+            patch.delenv(name, raising=False)
+        module.render(module.document("index"), project / "results" / "emulated", tmp_path / "out", ("html",))
+    assert not any(home.iterdir())
+
+
+@pytest.fixture
+def small(tmp_path: Path):
+    """Renders a small document in a folder with the styles and filters of paper/."""
+    folder = tmp_path / "paper"
+    shutil.copytree(module.PAPER, folder, ignore=shutil.ignore_patterns("*.qmd", "_site", ".quarto", "R"))
+    (tmp_path / "results").mkdir()
+
+    def rendered(body: str) -> Path:
+        qmd = folder / "small.qmd"
+        qmd.write_text(f"---\ntitle: Small\n---\n\n{body}\n")
+        return module.render(qmd, tmp_path / "results", tmp_path / "reports", ("html",))[0]
+
+    return rendered
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("See @fig-missing.", "small.qmd: unresolved reference @fig-missing"),
+        ("See [@tbl-missing].", "small.qmd: unresolved reference @tbl-missing"),
+        ("![A picture.](none.png){#fig-none}", "small.qmd: missing image none.png"),
+        ("As told [@nobody1999].", "nobody1999"),
+        ("```{r}\n#| child: parts/none.qmd\n```", "small.qmd: lines 6-7: cannot open file 'parts/none.qmd'"),
+        ('```{r}\nstop("the reason")\n```', "small.qmd: lines 6-7: the reason"),
+        ("```{r}\nlibrary(nonesuch)\n```", "there is no package called"),
+    ],
+)
+def test_a_fault_ends_the_rendering_with_one_line(small, body: str, told: str) -> None:
+    with pytest.raises(UserError) as error:
+        small(body)
+    assert told in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_by_hand_in_the_folder_of_the_documents(project: Path, tmp_path: Path) -> None:
+    """`quarto render` in paper/, as its users do: parts are no documents, and a paper without results says so."""
+    for name in ("paper", "config"):
+        shutil.copytree(module.PROJECT / name, tmp_path / name, ignore=shutil.ignore_patterns("_site", ".quarto"))
+    os.symlink(project / "results", tmp_path / "results")
+    for name in ("qubole-2015", "mellanox-mapr"):
+        (tmp_path / "paper" / f"{name}.qmd").unlink()
+    done = subprocess.run(["quarto", "render"], cwd=tmp_path / "paper", capture_output=True, text=True, timeout=800)
+    assert done.returncode == 0, done.stderr[-2000:]
+    site = tmp_path / "paper" / "_site"
+    made = {path.name for path in site.glob("*.*")}
+    papers = {"chelsio-iwarp", "emulex-2012", "xyratex-lustre-2011"}
+    assert made == {f"{name}.{end}" for name in papers for end in ("html", "pdf")} | {"index.html"}
+    assert "This paper has no results in" in (site / "xyratex-lustre-2011.html").read_text()
+    assert "14 claims" in (site / "chelsio-iwarp.html").read_text()
