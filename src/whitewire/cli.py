@@ -37,16 +37,22 @@ def measure(args: argparse.Namespace) -> None:
 
 def tidy(args: argparse.Namespace) -> None:
     """Turn raw results into tables."""
+    from whitewire.progress import Pulse
     from whitewire.tidy import tidy
 
-    tidy(args.paper, args.results)
+    with Pulse(args.paper).going() as pulse:
+        pulse.doing("from raw results to tables")
+        tidy(args.paper, args.results)
 
 
 def analyse(args: argparse.Namespace) -> None:
     """Turn tables into estimates and verdicts."""
     from whitewire.analysis import analyse
+    from whitewire.progress import Pulse
 
-    analyse(args.paper, args.testbed, args.results)
+    with Pulse(args.paper).going() as pulse:
+        pulse.doing("from tables to estimates and verdicts")
+        analyse(args.paper, args.testbed, args.results)
 
 
 def render(args: argparse.Namespace) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 Clock = Callable[[], float]
 
-PULSE_S = 8.0
+PULSE_S = 6.0
 """After so many seconds without a line, one says what still goes on."""
 
 
@@ -25,6 +25,11 @@ class Pulse:
         """Print a line; what it says goes on until the next one."""
         self._step, self._begin = text.split(" | ", 1)[0], time.monotonic()
         self._print(text)
+        self._said.set()
+
+    def doing(self, text: str) -> None:
+        """What goes on from here, said only if it takes long."""
+        self._step, self._begin = text, time.monotonic()
         self._said.set()
 
     def _print(self, text: str) -> None:

@@ -212,7 +212,8 @@ def test_what_an_ended_rendering_leaves(tmp_path: Path, number: signal.Signals) 
     for name in ("Rscript", "quarto"):  # Rscript tells that rmarkdown is there
         program = tmp_path / name
         program.write_text(
-            f'#!/bin/sh\ncase "$*" in --version | *requireNamespace*) exit 0 ;; esac\necho $$ > {going}.part\nmv {going}.part {going}\nexec sleep 60\n'
+            '#!/bin/sh\ncase "$*" in --version | *requireNamespace*) exit 0 ;; esac\n'
+            f"echo $$ > {going}.part\nmv {going}.part {going}\nexec sleep 60\n"
         )
         program.chmod(0o755)
     verdicts = tmp_path / "results" / "emulex-2012" / "analysis" / "verdicts.csv"

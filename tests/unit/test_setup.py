@@ -1,6 +1,8 @@
 """The set-up's scripts and lists."""
 
+import os
 import re
+import shutil
 import subprocess
 import time
 from pathlib import Path
@@ -22,10 +24,11 @@ def test_scripts_can_be_run(name):
     assert (HOME / name).stat().st_mode & 0o111
 
 
-def test_python_requirements_are_locked_with_hashes():
-    text = (HOME / "envs" / "requirements.txt").read_text()
+@pytest.mark.parametrize("name", ["requirements", "develop"])
+def test_python_requirements_are_locked_with_hashes(name):
+    text = (HOME / "envs" / f"{name}.txt").read_text()
     locked = re.findall(r"^([a-z0-9._-]+)==\S+ \\\n    --hash=sha256:", text, re.MULTILINE)
-    wanted = re.findall(r"^([a-z][\w.-]*)", (HOME / "envs" / "requirements.in").read_text(), re.MULTILINE)
+    wanted = re.findall(r"^([a-z][\w.-]*)", (HOME / "envs" / f"{name}.in").read_text(), re.MULTILINE)
     normal = {re.sub(r"[-_.]+", "-", name).lower() for name in locked}
     assert {re.sub(r"[-_.]+", "-", name).lower() for name in wanted} <= normal
     assert len(locked) == len(re.findall(r"^[a-z0-9].*==", text, re.MULTILINE)), "a package without a hash"
@@ -49,7 +52,8 @@ def test_second_setup_is_quick_and_silent():
     assert time.monotonic() - start < 2
 
 
-def test_missing_packages_are_named_at_once(tmp_path):
+@pytest.mark.parametrize("parts", [[], ["tests"]], ids=["papers", "tests"])
+def test_missing_packages_are_named_at_once(tmp_path, parts):
     """Neither root nor sudo nor conda: one message with everything that is missing."""
     for name in ("scripts", "envs"):
         subprocess.run(["cp", "-r", str(HOME / name), str(tmp_path)], check=True)
@@ -62,11 +66,106 @@ def test_missing_packages_are_named_at_once(tmp_path):
     for name in ("dpkg-query", "id"):
         (tools / name).chmod(0o755)
     done = subprocess.run(
-        [str(tmp_path / "scripts" / "setup")], env={"PATH": str(tools)}, capture_output=True, text=True, timeout=30
+        [str(tmp_path / "scripts" / "setup"), *parts],
+        env={"PATH": str(tools)},
+        capture_output=True,
+        text=True,
+        timeout=30,
     )
     assert done.returncode == 2, done
     lines = done.stderr.splitlines()
     assert len(lines) == 1, lines
     assert lines[0].startswith("setup: error: missing: iproute2 ")
-    assert "chromium" in lines[0] and "conda" in lines[0] and "apt-get install" in lines[0]
+    assert "conda" in lines[0] and "apt-get install" in lines[0]
+    assert ("chromium" in lines[0]) == bool(parts)
     assert " git " not in lines[0]
+
+
+HOSTILE = ["x' `touch pwned` '", "$(touch pwned)", '"; touch pwned; "', "$(shell touch pwned)", "a b", "-h", "$HOME"]
+
+
+@pytest.fixture
+def vocabulary(tmp_path):
+    """The Makefile over programs that only write down what they are given, in a folder with a name that needs care."""
+    folder = tmp_path / "wörk 'n wire"
+    for name in ("scripts", ".venv/bin"):
+        (folder / name).mkdir(parents=True)
+    shutil.copy(HOME / "Makefile", folder)
+    for name in ("scripts/setup", "scripts/alone", ".venv/bin/whitewire", ".venv/bin/python"):
+        path = folder / name
+        path.write_text(
+            "#!/bin/sh\n"
+            f'printf "%s\\n" "{name}" "$#" "$@" "TESTBED=$TESTBED" "PAPERS=$PAPERS" "$XDG_CACHE_HOME" "$HOME" "$LC_ALL"'
+            ' >>"$(dirname "$0")/../said"\n'
+        )
+        path.chmod(0o755)
+
+    def make(*argv: str, **environ: str | None) -> list[str]:
+        (folder / "said").unlink(missing_ok=True)
+        (folder / ".venv" / "said").unlink(missing_ok=True)
+        given = {name: value for name, value in {**os.environ, **environ}.items() if value is not None}
+        done = subprocess.run(["make", *argv], cwd=folder, env=given, capture_output=True, text=True, timeout=30)
+        assert done.returncode == 0, done.stderr
+        assert not list(folder.rglob("pwned"))
+        return (folder / ".venv" / "said").read_text().splitlines()
+
+    make.folder = folder
+    return make
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_what_a_user_gives_to_make_is_text(vocabulary, text):
+    assert vocabulary("doctor", f"TESTBED={text}")[1:4] == ["2", "doctor", f"--testbed={text}"]
+    assert vocabulary("doctor", TESTBED=text)[1:4] == ["2", "doctor", f"--testbed={text}"]
+    assert vocabulary("lab", f"TESTBED={text}")[1:4] == ["2", "lab", f"--testbed={text}"]
+    assert vocabulary("compare", f"A={text}", f"B={text}")[1:6] == ["4", "compare", "--", text, text]
+    said = vocabulary("papers", f"PAPERS={text}", f"TESTBED={text}")
+    assert said[:3] == [".venv/bin/whitewire", "1", "validate"]
+    assert f"TESTBED={text}" in said and f"PAPERS={text}" in said
+
+
+def test_the_environment_of_every_recipe(vocabulary):
+    cache = str(vocabulary.folder / ".cache")
+    said = vocabulary("doctor", HOME=None, LC_ALL="xx_XX.UTF-8", XDG_CACHE_HOME="/elsewhere")
+    assert said[-3:] == [f"{cache}/xdg", f"{cache}/home", "C.UTF-8"]
+    assert vocabulary("doctor", HOME="/home/researcher")[-2] == "/home/researcher"
+
+
+STEPS = """
+. scripts/steps
+prepare_folder "$1"
+logged quick true
+logged slow sh -c 'printf "one\\n\\033[1m50 %%\\rtwo of three"; sleep 2.5'
+(logged bad sh -c 'echo the reason; exit 3') || echo "status $?"
+"""
+
+
+def test_a_long_step_says_that_it_goes_on(tmp_path):
+    done = subprocess.run(
+        ["sh", "-euc", STEPS, "sh", str(tmp_path)], cwd=HOME, capture_output=True, text=True, timeout=30,
+        env={**os.environ, "PULSE_S": "1"},
+    )  # fmt: skip
+    lines = done.stderr.splitlines()
+    assert lines[:2] == ["setup: slow, 1 s: two of three", "setup: slow, 2 s: two of three"]
+    assert lines[2:-1] == ["the reason"]
+    assert lines[-1] == f"setup: error: bad: 'sh' failed; the whole log is {tmp_path}/logs/setup-bad.log"
+    assert done.stdout == "status 2\n"
+
+
+def test_papers_need_no_packages_of_tests():
+    text = (HOME / "envs" / "debian-packages.txt").read_text()
+    parts = dict(re.findall(r"^# (\w+):.*\n((?:[^#].*\n)+)", text, re.MULTILINE))
+    assert {"papers", "quarto", "ceph", "tests", "servers"} == set(parts)
+    assert "chromium" in parts["tests"] and "slurmd" in parts["servers"] and "r-cran-rmarkdown" in parts["quarto"]
+    lock = (HOME / "envs" / "requirements.txt").read_text()
+    for name in ("pytest", "playwright", "ruff", "hypothesis"):
+        assert f"\n{name}==" not in lock
+        assert f"\n{name}==" in (HOME / "envs" / "develop.txt").read_text()
+
+
+def test_both_locks_have_the_same_versions():
+    def versions(name: str) -> dict[str, str]:
+        return dict(re.findall(r"^([a-z0-9._-]+)==(\S+)", (HOME / "envs" / name).read_text(), re.MULTILINE))
+
+    run, all_of_it = versions("requirements.txt"), versions("develop.txt")
+    assert run.items() <= all_of_it.items()

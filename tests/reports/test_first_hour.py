@@ -1,0 +1,56 @@
+"""From a clone to the reports, as an ordinary user who has just found the project."""
+
+import subprocess
+
+import pytest
+
+from tests import user
+
+pytestmark = pytest.mark.cluster
+
+QUIET_S = 10
+"""Longest time without a line."""
+
+
+def test_there_are_reports_in_both_forms(first_hour):
+    reports = first_hour.folder / "results" / "emulated" / "reports"
+    assert (reports / "index.html").stat().st_size > 10_000
+    assert (reports / "emulex-2012.html").stat().st_size > 100_000
+    assert (reports / "emulex-2012.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_there_is_a_line_at_least_every_few_seconds(first_hour):
+    pairs = zip(first_hour.lines, first_hour.lines[1:], strict=False)
+    silences = {f"{before[1]} -> {after[1]}": after[0] - before[0] for before, after in pairs}
+    assert first_hour.lines[0][0] < QUIET_S
+    assert not {lines: round(seconds, 1) for lines, seconds in silences.items() if seconds > QUIET_S}
+
+
+def test_nothing_is_left_outside_the_clone(first_hour):
+    assert not list(first_hour.home.iterdir())
+    assert {path.name for path in first_hour.folder.parent.iterdir()} <= {"home", "passwd", first_hour.folder.name}
+    assert not (first_hour.folder / "tmp").exists()
+
+
+def test_the_doctor_finds_what_is_not_on_the_users_path(first_hour):
+    done = subprocess.run(
+        user.command(first_hour.home, ["make", "doctor"]), cwd=first_hour.folder, capture_output=True, text=True,
+        env=user.environment(first_hour.home, LC_ALL="xx_XX.UTF-8"), timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "ip, tc, unshare" in done.stdout
+
+
+@pytest.mark.parametrize("home", ["", None], ids=["empty", "unset"])
+def test_a_user_without_a_home_can_plan(first_hour, home):
+    environment = user.environment(first_hour.home)
+    del environment["HOME"]
+    if home is not None:
+        environment["HOME"] = home
+    done = subprocess.run(
+        user.command(first_hour.home, ["make", "papers", "EFFORT=smoke", "PAPERS=emulex-2012", "DRY_RUN=1"]),
+        cwd=first_hour.folder, env=environment, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list(first_hour.home.iterdir())
