@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 from whitewire import recipes, tether
 from whitewire.config import (
     HOME,
-    complete_path,
     fabric_names,
     load_config,
     load_testbed,
     paper_path,
     root,
+    settle_environment,
     shown,
     suggestion,
 )
@@ -97,7 +97,7 @@ class Plan:
             os.environ[name.upper()] = " ".join(value) if isinstance(value, list) else str(value)
         # The stages' command is found beside the interpreter, also when the environment is not activated.
         os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-        complete_path()
+        settle_environment()
         config = load_config()
         testbed = load_testbed(config["testbed"])
         designs, needs = {}, {}

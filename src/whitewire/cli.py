@@ -146,10 +146,10 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand; a UserError is one line and exit status 2."""
     from whitewire import tether
-    from whitewire.config import complete_path
+    from whitewire.config import settle_environment
 
     args = parser().parse_args(argv)
-    complete_path()
+    settle_environment()
     tether.follow()
     try:
         return args.function(args) or 0

@@ -43,10 +43,14 @@ def root() -> Path:
     return here if (here / "config" / "config.yaml").is_file() else HOME
 
 
-def complete_path() -> None:
-    """Have this process and all that it starts find system programs, after what the user's own PATH has."""
+def settle_environment() -> None:
+    """Have all that this process starts find system programs, after those of the user's own PATH, and write UTF-8.
+
+    The Makefile does the same for what it starts. Java and R misread paths where the user's locale is not there.
+    """
     own = [folder for folder in os.environ.get("PATH", "").split(os.pathsep) if folder]
     os.environ["PATH"] = os.pathsep.join(dict.fromkeys([*own, *SYSTEM_PATH.split(os.pathsep)]))
+    os.environ["LC_ALL"] = "C.UTF-8"
 
 
 def temporary() -> Path:

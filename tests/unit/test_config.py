@@ -1,6 +1,7 @@
 """Reading the configuration: what is accepted, and the one line that says what is wrong."""
 
 import json
+import os
 from pathlib import Path
 
 import jsonschema
@@ -147,3 +148,13 @@ def test_anchors_and_merges_still_work(tmp_path):
     path = tmp_path / "good.yaml"
     path.write_text("base: &b {x: 1, y: 2}\nmore: {<<: *b, y: 3}\n")
     assert config.load_yaml(path)["more"] == {"x": 1, "y": 3}
+
+
+def test_system_programs_come_after_the_users_own(monkeypatch):
+    monkeypatch.setenv("PATH", "/home/researcher/bin:/usr/bin")
+    monkeypatch.setenv("LC_ALL", "xx_XX.UTF-8")
+    config.settle_environment()
+    assert os.environ["PATH"].split(":") == [
+        "/home/researcher/bin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/sbin", "/bin",
+    ]  # fmt: skip
+    assert os.environ["LC_ALL"] == "C.UTF-8"
