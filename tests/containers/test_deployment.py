@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.documented import distinct
+
 HOME = Path(__file__).resolve().parents[2]
 SNAKEMAKE = str(Path(sys.executable).parent / "snakemake")
 DESIGN = "results/emulated/emulex-2012/design.csv"
@@ -176,3 +178,16 @@ def test_images_are_built_with_the_commit(project):
         assert line.startswith("build --force --build-arg commit=") and len(commit.removeprefix("commit=")) == 40
     done, again = run(project, "--", "containers")
     assert done.returncode == 0 and again == log, "made again without a change"
+
+
+@pytest.mark.parametrize("arguments", distinct("snakemake"), ids=" ".join)
+def test_documented_command(project, arguments):
+    """Snakemake takes each command of the documentation as it stands, and knows its target."""
+    done, _ = run(project, "--dry-run", *arguments)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("arguments", [("--sdm", "conda", "containers"), ("--sdm", "conda", "--", "images")])
+def test_a_wrong_command_is_told(project, arguments):
+    """An option that takes several values takes the target too; and a target that is none is no target."""
+    assert run(project, "--dry-run", *arguments)[0].returncode != 0

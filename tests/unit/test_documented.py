@@ -1,0 +1,58 @@
+"""Commands of the documentation: make and `whitewire` take them as they stand. Snakemake's: tests/containers."""
+
+import re
+import subprocess
+
+import pytest
+
+from tests.documented import HOME, blocks, distinct
+from whitewire.cli import parser
+
+NAMES = set(re.findall(r"\w+", (HOME / "Makefile").read_text()))
+
+
+def made(arguments) -> subprocess.CompletedProcess:
+    """What make would do with these arguments."""
+    return subprocess.run(["make", "-n", *arguments], cwd=HOME, capture_output=True, text=True)
+
+
+def test_commands_are_found():
+    assert {("papers",), ("test",), ("papers", "PAPERS=emulex-2012", "EFFORT=smoke")} <= set(distinct("make"))
+    assert ("papers", "TESTBED=mycluster", "ARGS=--profile profiles/slurm") in distinct("make")
+    assert {("plan",), ("validate",), ("doctor", "--testbed", "mycluster")} <= set(distinct("whitewire"))
+    assert {("--sdm", "apptainer"), ("--dry-run",)} <= set(distinct("snakemake"))
+
+
+def test_blocks():
+    text = "`a` is\n\n    b --x \\\n        y  # z\n\n```sh\nc\n```\n\ndone\n"
+    code, prose = blocks(text)
+    assert [line.split() for line in code] == [["b", "--x", "y", "#", "z"], ["c"]]
+    assert prose.split() == ["`a`", "is", "done"]
+
+
+@pytest.mark.parametrize("arguments", distinct("make"), ids=" ".join)
+def test_make(arguments):
+    done = made(arguments)
+    assert done.returncode == 0, done.stderr
+    for name in (word.split("=")[0] for word in arguments if "=" in word):
+        assert name in NAMES, f"{name}: no variable of the Makefile"
+
+
+def test_make_tells_a_wrong_target():
+    assert made(["reports"]).returncode != 0
+
+
+@pytest.mark.parametrize("arguments", distinct("whitewire"), ids=" ".join)
+def test_whitewire(arguments):
+    """One word alone names a stage, whose options may be told elsewhere."""
+    if len(arguments) > 1:
+        assert parser().parse_args(arguments).function
+    else:
+        with pytest.raises(SystemExit, match="^0$"):
+            parser().parse_args([*arguments, "--help"])
+
+
+@pytest.mark.parametrize("arguments", [("doctor", "--testbde", "a"), ("measured", "--help")])
+def test_whitewire_tells_a_wrong_command(arguments):
+    with pytest.raises(SystemExit, match="^2$"):
+        parser().parse_args(arguments)
