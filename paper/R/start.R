@@ -81,11 +81,15 @@ verdict_strip <- function(paper) {
          "</div>\n```\n\n")
 }
 
-# Why the last run of a paper ended before it had results, as its log says; NULL where there was none.
+# Why the last run of a paper ended early, as its logs say; NULL where it did not, or where results are newer.
 why_stopped <- function(paper) {
+  verdicts <- file.path(results_dir(), paper, "analysis", "verdicts.csv")
   logs <- Sys.glob(file.path(results_dir(), paper, "logs", c("measure/*.log", "tidy.log", "analysis.log")))
+  if (file.exists(verdicts)) logs <- logs[file.mtime(logs) > file.mtime(verdicts)]
   logs <- logs[order(file.mtime(logs), decreasing = TRUE)]
-  said <- unlist(lapply(logs, function(path) rev(grep("^whitewire: error: ", readLines(path, warn = FALSE), value = TRUE))))
+  said <- unlist(lapply(logs, function(path) {
+    rev(grep("^whitewire: error: ", readLines(path, warn = FALSE), value = TRUE))
+  }))
   if (length(said) > 0) safe(sub("^whitewire: error: ", "", said[[1]]))
 }
 
@@ -93,8 +97,8 @@ paper_card <- function(paper) {
   heading <- paste0("## ", safe(paper_short(paper)), " {.unnumbered #paper-", paper, "}\n\n", "*",
                     safe(paper_title(paper)),
                     "*", paper_year(paper), "\n\n")
+  why <- why_stopped(paper)
   if (!paper %in% papers_with_results()) {
-    why <- why_stopped(paper)
     state <- if (is.null(why)) "Not run yet" else paste0("Its last run stopped (", why, ")")
     return(paste0("::: {.card}\n\n", heading, state, ": `make papers PAPERS=", paper, "` measures and judges it.",
                   "\n\n:::\n"))
@@ -102,7 +106,8 @@ paper_card <- function(paper) {
   links <- sprintf("[Read the report](%s.html) \u00b7 [PDF](%s.pdf)", paper, paper)
   if (!file.exists(paste0(paper, ".qmd"))) links <- "This paper has no report yet."
   paste0("::: {.card}\n\n", heading, "**Strongest finding.** ", finding_sentence(paper), "\n\n",
-         verdict_strip(paper), verdict_sentence(paper), "\n\n", links, "\n\n:::\n")
+         verdict_strip(paper), verdict_sentence(paper), "\n\n",
+         if (!is.null(why)) paste0("Its last run stopped (", why, "). What stands here is from before.\n\n"), links, "\n\n:::\n")
 }
 
 paper_cards <- function() {

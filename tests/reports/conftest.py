@@ -29,10 +29,12 @@ OFFLINE = ("unshare", "--user", "--map-root-user", "--net", "--")
 """Before a command that shall have no network: not even a loopback device that is up."""
 
 
-def snakemake(project: Path, *argv: str, before: Sequence[str] = ()) -> subprocess.CompletedProcess:
+def snakemake(
+    project: Path, *argv: str, before: Sequence[str] = (), papers: str | None = None
+) -> subprocess.CompletedProcess:
     """The workflow at smoke effort, as a user would start it."""
     program = str(Path(sys.executable).parent / "snakemake")
-    environment = {**os.environ, "EFFORT": "smoke", "PAPERS": os.environ.get("WHITEWIRE_PAPERS", PAPERS)}
+    environment = {**os.environ, "EFFORT": "smoke", "PAPERS": papers or os.environ.get("WHITEWIRE_PAPERS", PAPERS)}
     return subprocess.run(
         [*before, program, *argv], cwd=project, env=environment, capture_output=True, text=True, timeout=900
     )  # fmt: skip

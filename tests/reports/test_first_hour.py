@@ -1,10 +1,13 @@
 """From a clone to the reports, as an ordinary user who has just found the project."""
 
+import re
+import shutil
 import subprocess
 
 import pytest
 
 from tests import user
+from tests.reports.conftest import snakemake
 
 pytestmark = pytest.mark.cluster
 
@@ -54,3 +57,27 @@ def test_a_user_without_a_home_can_plan(first_hour, home):
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     assert not list(first_hour.home.iterdir())
+
+
+def test_a_paper_that_fails_keeps_no_other_from_the_start_page(first_hour, tmp_path):
+    """The start page is made again, and says why: one paper has no results yet, the other's are from before."""
+    copy = tmp_path / "copy"
+    names = ("Snakefile", "workflow", "profiles", "envs", "src", "scripts", "config", "paper", "results")
+    for name in names:
+        source, target = first_hour.folder / name, copy / name
+        copy.mkdir(exist_ok=True)
+        (shutil.copy if source.is_file() else shutil.copytree)(source, target)
+    testbed = copy / "config" / "testbeds" / "emulated.yaml"
+    text, changed = re.subn(r"minimum_gib: \S+", "minimum_gib: 99999", testbed.read_text(), count=1)
+    assert changed == 1
+    testbed.write_text(text)
+    results = copy / "results" / "emulated"
+    shutil.rmtree(results / "chelsio-iwarp" / "raw")
+    page = results / "reports" / "index.html"
+    page.unlink()
+    done = snakemake(copy, papers="emulex-2012 chelsio-iwarp qubole-2015")
+    assert done.returncode == 1
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page.read_text()))
+    assert re.search(r"Its last run stopped \(memory: [^)]*\)?[^:]*: make papers PAPERS=qubole-2015", text)
+    assert re.search(r"Its last run stopped \(memory: .{0,200}What stands here is from before", text)
+    assert "42 claims" in text
