@@ -36,7 +36,7 @@ elif argv == ["--version"]:
     print("conda 25.1.1")
 elif argv[:2] == ["config", "--get"]:
     print(json.dumps({{"get": {{"channel_priority": "strict"}}}}))
-elif argv[:2] == ["env", "create"]:
+elif argv[:2] == ["env", "create"] or argv[0] == "create":
     prefix = argv[argv.index("--prefix") + 1]
     os.makedirs(prefix + "/bin")
     os.makedirs(prefix + "/conda-meta")
@@ -124,6 +124,23 @@ def test_conda(project):
     assert asked and all("/.snakemake/conda/" in line for line in asked)
     assert all(f"PYTHONPATH={HOME}/src" in line and "misleading" not in line for line in asked)
     assert not [line for line in log if line.startswith(("image", "apptainer"))]
+
+
+def test_a_lock_takes_the_place_of_the_environments_file(project):
+    """Snakemake finds it by its name, that which scripts/lock gives it."""
+    for name in ("envs", "workflow"):  # rules name the environment relative to their own file
+        (project / name).unlink()
+        shutil.copytree(HOME / name, project / name, ignore=shutil.ignore_patterns("*.pin.txt"))
+    lock = project / "envs" / "analysis.linux-64.pin.txt"
+    lock.write_text("@EXPLICIT\n")
+    for expected in ("conda create ", "conda env create "):
+        done, log = run(project, "--sdm", "conda", "--", DESIGN)
+        assert done.returncode == 0, done.stderr
+        made = [line for line in log if " create " in line]
+        assert made[-1].startswith(expected), made
+        lock.unlink(missing_ok=True)
+        (project / DESIGN).unlink()
+    assert len(made) == 2
 
 
 def test_apptainer(project):
