@@ -6,9 +6,11 @@ real. The Python of an environment or image writes down that it was asked, and n
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -176,6 +178,35 @@ def test_an_image_that_is_missing_is_told_before_anything_runs(project):
         "whitewire: error: .cache/containers/publish.sif: no such image; make it with `snakemake containers`"
     ]
     assert "Traceback" not in done.stderr and not log
+
+
+def carried(project: Path, age: int) -> None:
+    """All images, as if copied from elsewhere with times of their own: as many seconds before now."""
+    then = time.time() - age
+    for name in ("publish", "hibench", "hadoop", "probes"):  # each before the one that it is made from
+        image = project / ".cache" / "containers" / f"{name}.sif"
+        image.write_text(f"{project.parent}/image:/usr/bin:/bin\n")
+        os.utime(image, (then, then))
+        then += 1
+
+
+def jobs(project: Path, *argv: str) -> set[str]:
+    """Rules of which Snakemake would run jobs."""
+    done, _ = run(project, "--dry-run", *argv)
+    assert done.returncode == 0, done.stderr
+    return set(re.findall(r"^(\w+) +\d+$", done.stdout, re.MULTILINE))
+
+
+@pytest.mark.parametrize("age", [0, 10 * 365 * 86400])
+def test_images_that_were_carried_here_are_taken_as_they_are(project, age):
+    """Rules run in an image whatever its time is; the target `containers` alone looks at times."""
+    carried(project, age)
+    found = jobs(project, "--sdm", "apptainer")
+    assert "design" in found and "container" not in found
+    assert "container" in jobs(project, "containers")
+    done, log = run(project, "--touch", "containers")
+    assert done.returncode == 0 and not log, done.stderr
+    assert not jobs(project, "containers")
 
 
 def test_images_are_built_with_the_commit(project):
