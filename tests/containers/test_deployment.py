@@ -6,9 +6,11 @@ real. The Python of an environment or image writes down that it was asked, and n
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -36,7 +38,7 @@ elif argv == ["--version"]:
     print("conda 25.1.1")
 elif argv[:2] == ["config", "--get"]:
     print(json.dumps({{"get": {{"channel_priority": "strict"}}}}))
-elif argv[:2] == ["env", "create"]:
+elif argv[:2] == ["env", "create"] or argv[0] == "create":
     prefix = argv[argv.index("--prefix") + 1]
     os.makedirs(prefix + "/bin")
     os.makedirs(prefix + "/conda-meta")
@@ -126,6 +128,23 @@ def test_conda(project):
     assert not [line for line in log if line.startswith(("image", "apptainer"))]
 
 
+def test_a_lock_takes_the_place_of_the_environments_file(project):
+    """Snakemake finds it by its name, that which scripts/lock gives it."""
+    for name in ("envs", "workflow"):  # rules name the environment relative to their own file
+        (project / name).unlink()
+        shutil.copytree(HOME / name, project / name, ignore=shutil.ignore_patterns("*.pin.txt"))
+    lock = project / "envs" / "analysis.linux-64.pin.txt"
+    lock.write_text("@EXPLICIT\n")
+    for expected in ("conda create ", "conda env create "):
+        done, log = run(project, "--sdm", "conda", "--", DESIGN)
+        assert done.returncode == 0, done.stderr
+        made = [line for line in log if " create " in line]
+        assert made[-1].startswith(expected), made
+        lock.unlink(missing_ok=True)
+        (project / DESIGN).unlink()
+    assert len(made) == 2
+
+
 def test_apptainer(project):
     done, log = run(project, "--sdm", "apptainer", "--", DESIGN)
     assert done.returncode == 0, done.stderr
@@ -159,6 +178,35 @@ def test_an_image_that_is_missing_is_told_before_anything_runs(project):
         "whitewire: error: .cache/containers/publish.sif: no such image; make it with `snakemake containers`"
     ]
     assert "Traceback" not in done.stderr and not log
+
+
+def carried(project: Path, age: int) -> None:
+    """All images, as if copied from elsewhere with times of their own: as many seconds before now."""
+    then = time.time() - age
+    for name in ("publish", "hibench", "hadoop", "probes"):  # each before the one that it is made from
+        image = project / ".cache" / "containers" / f"{name}.sif"
+        image.write_text(f"{project.parent}/image:/usr/bin:/bin\n")
+        os.utime(image, (then, then))
+        then += 1
+
+
+def jobs(project: Path, *argv: str) -> set[str]:
+    """Rules of which Snakemake would run jobs."""
+    done, _ = run(project, "--dry-run", *argv)
+    assert done.returncode == 0, done.stderr
+    return set(re.findall(r"^(\w+) +\d+$", done.stdout, re.MULTILINE))
+
+
+@pytest.mark.parametrize("age", [0, 10 * 365 * 86400])
+def test_images_that_were_carried_here_are_taken_as_they_are(project, age):
+    """Rules run in an image whatever its time is; the target `containers` alone looks at times."""
+    carried(project, age)
+    found = jobs(project, "--sdm", "apptainer")
+    assert "design" in found and "container" not in found
+    assert "container" in jobs(project, "containers")
+    done, log = run(project, "--touch", "containers")
+    assert done.returncode == 0 and not log, done.stderr
+    assert not jobs(project, "containers")
 
 
 def test_images_are_built_with_the_commit(project):

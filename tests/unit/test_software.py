@@ -161,6 +161,81 @@ def test_environment_has_what_the_package_imports(name):
     assert not missing
 
 
+def faults(name: str, platform: str, lock: str) -> list[str]:
+    """What is wrong with the lock of an environment."""
+    lines = [line for line in lock.splitlines() if not line.startswith("#")]
+    if lines[:1] != ["@EXPLICIT"]:
+        return ["no explicit list"]
+    entry = rf"https://\S+/conda-forge/(?:{platform}|noarch)/(\S+)-([^-]+)-[^-]+\.(?:conda|tar\.bz2)#[0-9a-f]{{32,64}}"
+    found = {line: re.fullmatch(entry, line) for line in lines[1:]}
+    versions = {match[1]: match[2] for match in found.values() if match}
+    wrong = [line for line, match in found.items() if not match]
+    asked = [(package, pin, versions.get(package, "none")) for package, pin in dependencies(name).items()]
+    return wrong + [
+        f"{a}={pin}: found {version}" for a, pin, version in asked if not f"{version}.".startswith(f"{pin}.")
+    ]
+
+
+def test_locks_are_of_their_environments():
+    for path in (HOME / "envs").glob("*.pin.txt"):
+        name, platform = re.fullmatch(r"(\w+)\.(linux-(?:64|aarch64))\.pin\.txt", path.name).groups()
+        assert not faults(name, platform, path.read_text()), path.name
+
+
+def test_a_lock_that_is_not_of_its_environment_is_told():
+    asked = dependencies("containers")
+    good = "# by hand\n@EXPLICIT\n" + "".join(
+        f"https://conda.example.org/conda-forge/linux-64/{name}-{pin}.1-h0_0.conda#{'0' * 32}\n"
+        for name, pin in asked.items()
+    )
+    assert not faults("containers", "linux-64", good)
+    assert faults("containers", "linux-aarch64", good)
+    assert faults("containers", "linux-64", good.replace("@EXPLICIT", ""))
+    assert faults("containers", "linux-64", good.replace(f"apptainer-{asked['apptainer']}", "apptainer-0.9")) == [
+        f"apptainer={asked['apptainer']}: found 0.9.1"
+    ]
+    assert faults("containers", "linux-64", good.replace("#", "?"))
+    assert faults("analysis", "linux-64", good)[0] == f"python={dependencies('analysis')['python']}: found none"
+
+
+def lock(folder: Path, *names: str) -> tuple[subprocess.CompletedProcess, list[str]]:
+    """scripts/lock with a conda-lock that only writes down what it was given."""
+    (folder / "conda-lock").write_text(f'#!/bin/sh\necho "$*" >>{folder}/log\n')
+    (folder / "conda-lock").chmod(0o755)
+    done = subprocess.run(
+        [str(HOME / "scripts" / "lock"), *names],
+        env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}, capture_output=True, text=True,
+    )  # fmt: skip
+    log = folder / "log"
+    return done, log.read_text().splitlines() if log.exists() else []
+
+
+def test_what_rules_use_is_locked_for_the_platforms_that_have_it(tmp_path):
+    done, asked = lock(tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert [re.search(r"--file envs/(\w+)\.yaml ", line)[1] for line in asked] == [
+        "analysis",
+        "containers",
+        "measure",
+        "paper",
+    ]
+    assert asked[0] == (
+        "lock --kind explicit --file envs/analysis.yaml --platform linux-64 --platform linux-aarch64"
+        " --filename-template envs/analysis.{platform}.pin.txt"
+    )
+    lacking = [name for name in ENVIRONMENTS if {"iperf", "fio", "quarto"} & set(dependencies(name))]
+    assert [line for line in asked if "aarch64" not in line] == [
+        f"lock --kind explicit --file envs/{name}.yaml --platform linux-64"
+        f" --filename-template envs/{name}.{{platform}}.pin.txt" for name in lacking
+    ]  # fmt: skip
+
+
+def test_an_environment_that_is_none_is_not_locked(tmp_path):
+    done, asked = lock(tmp_path, "analysis", "analyse")
+    assert done.returncode == 2 and not asked
+    assert done.stderr == "lock: error: envs/analyse.yaml: no such environment\n"
+
+
 @pytest.mark.parametrize("package", debian())
 def test_every_debian_package_has_an_equivalent_or_is_told_to_lack_one(package):
     if package.startswith("r-cran-"):
@@ -222,7 +297,7 @@ def test_scripts_of_definitions(name, section, tmp_path):
 
 @pytest.mark.parametrize(
     "name",
-    ["containers/packages", "containers/python", "envs/measure.post-deploy.sh", "scripts/software",
+    ["containers/packages", "containers/python", "envs/measure.post-deploy.sh", "scripts/lock", "scripts/software",
      "workflow/scripts/whitewire"],
 )  # fmt: skip
 def test_scripts(name):
