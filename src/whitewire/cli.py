@@ -145,10 +145,10 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand; a UserError is one line and exit status 2."""
+    args = parser().parse_args(argv)
     from whitewire import tether
     from whitewire.config import settle_environment
 
-    args = parser().parse_args(argv)
     settle_environment()
     tether.follow()
     try:

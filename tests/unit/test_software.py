@@ -291,7 +291,9 @@ def test_definition(name):
 def test_scripts_of_definitions(name, section, tmp_path):
     script = tmp_path / section
     script.write_text("#!/bin/sh\n" + recipes.load(HOME / "containers" / f"{name}.def").script(section))
-    done = subprocess.run(["shellcheck", "--exclude=SC2012", str(script)], capture_output=True, text=True)
+    done = subprocess.run(
+        ["shellcheck", "--external-sources", "--exclude=SC2012", str(script)], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stdout
 
 
@@ -301,7 +303,7 @@ def test_scripts_of_definitions(name, section, tmp_path):
      "workflow/scripts/whitewire"],
 )  # fmt: skip
 def test_scripts(name):
-    done = subprocess.run(["shellcheck", str(HOME / name)], capture_output=True, text=True)
+    done = subprocess.run(["shellcheck", "--external-sources", str(HOME / name)], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
     assert (HOME / name).stat().st_mode & 0o111
 
