@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
+import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,9 +32,23 @@ def design(args: argparse.Namespace) -> None:
 
 def measure(args: argparse.Namespace) -> None:
     """Measure one block of a design."""
+    make_software()
     from whitewire.runner import measure
 
     measure(args.paper, args.testbed, args.design, args.block, args.output)
+
+
+def make_software() -> None:
+    """In a rule's environment or image, make there what a measurement runs; elsewhere the set-up has done so."""
+    script = Path(__file__).resolve().parents[2] / "scripts" / "software"
+    asked = subprocess.run([script, "--folder"], stdout=subprocess.PIPE, text=True)
+    if asked.returncode != 0:
+        return
+    folder = asked.stdout.strip()
+    made = subprocess.run(["setpriv", "--pdeathsig", "KILL", "--", script, folder])
+    if made.returncode != 0:
+        raise UserError(f"{folder}: the software of this environment could not be made; the reason is above")
+    os.environ["WHITEWIRE_SOFTWARE"] = folder
 
 
 def tidy(args: argparse.Namespace) -> None:
