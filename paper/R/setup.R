@@ -37,6 +37,6 @@ knitr::opts_chunk$set(
 # By hand a document can be rendered before its paper was measured: it then says so, and how to measure it.
 if (file.exists(file.path(config_dir(), "papers", paste0(document, ".yaml"))) &&
     !file.exists(file.path(results_dir(), paper_id(), "analysis", "verdicts.csv"))) {
-  knitr::knit_exit(paste0("\n\nThis paper has no results in `", results_dir(), "`. In the project's folder, `make papers PAPERS=",
-                          paper_id(), "` measures it.\n"))
+  knitr::knit_exit(paste0("\n\nThis paper has no results in `", results_dir(), "`. In the project's folder, ",
+                          "`make papers PAPERS=", paper_id(), "` measures it.\n"))
 }

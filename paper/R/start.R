@@ -100,8 +100,8 @@ paper_card <- function(paper) {
   why <- why_stopped(paper)
   if (!paper %in% papers_with_results()) {
     state <- if (is.null(why)) "Not run yet" else paste0("Its last run stopped (", why, ")")
-    return(paste0("::: {.card}\n\n", heading, state, ": `make papers PAPERS=", paper, "` measures and judges it.",
-                  "\n\n:::\n"))
+    return(paste0("::: {.card}\n\n", heading, state, ": `make papers PAPERS=", paper,
+                  "` measures and judges it.\n\n:::\n"))
   }
   links <- sprintf("[Read the report](%s.html) \u00b7 [PDF](%s.pdf)", paper, paper)
   if (!file.exists(paste0(paper, ".qmd"))) links <- "This paper has no report yet."
