@@ -68,7 +68,7 @@ lab: setup ## a shell on the running testbed
 	@exec whitewire lab $${TESTBED:+--testbed="$$TESTBED"}
 
 clean: ## remove everything generated but the measurements
-	@rm -rf .cache .venv .snakemake tmp paper/_site paper/.quarto paper/*_files .pytest_cache .ruff_cache .hypothesis
+	@rm -rf .cache .venv .snakemake whitewire-tmp paper/_site paper/.quarto paper/*_files .pytest_cache .ruff_cache .hypothesis
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 	@rm -rf results/compare results/*/reports results/*/*/tidy results/*/*/analysis
 	@if [ -d results ]; then echo 'kept: the measurements in results/ (remove that folder to measure again)'; fi

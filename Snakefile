@@ -39,9 +39,10 @@ wildcard_constraints:
 
 # What could not be measured keeps no other paper from the start page, which says what happened to it.
 onerror:
-    if workflow.is_main_process:
+    if workflow.is_main_process and plan.has_verdicts:
         shell(
-            "whitewire render --paper index --results {RESULTS:q} --output {REPORTS:q} > /dev/null || true"
+            "setpriv --pdeathsig KILL whitewire render --paper index"
+            " --results {RESULTS:q} --output {REPORTS:q} > /dev/null || true"
         )
 
 

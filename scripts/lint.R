@@ -2,7 +2,7 @@
 suppressPackageStartupMessages(library(lintr))
 rules <- linters_with_defaults(
   line_length_linter = line_length_linter(120L),
-  object_usage_linter = NULL, # dplyr columns look like undefined variables to it
+  object_usage_linter = NULL, # functions of other files look undefined to it
   object_name_linter = object_name_linter(c("snake_case", "symbols"))
 )
 files <- list.files("paper", pattern = "[.]R$", recursive = TRUE, full.names = TRUE)

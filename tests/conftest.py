@@ -42,8 +42,8 @@ def testbed(can_emulate, emulated_config):
 def alive(pid: int) -> bool:
     """Whether a process runs (a zombie does not)."""
     try:
-        with open(f"/proc/{pid}/stat") as stat:
-            return stat.read().rsplit(")", 1)[1].split()[0] != "Z"
+        with open(f"/proc/{pid}/stat", "rb") as stat:
+            return stat.read().rpartition(b")")[2].split()[0] != b"Z"
     except (FileNotFoundError, ProcessLookupError):
         return False
 

@@ -75,7 +75,7 @@ renderer_text <- function() {
   }
   # By hand, with Quarto, which says where it is but not its version.
   quarto <- file.path(Sys.getenv("QUARTO_BIN_PATH"), "quarto")
-  paste("Quarto", if (file.exists(quarto)) system2(quarto, "--version", stdout = TRUE) else "")
+  trimws(paste("Quarto", if (file.exists(quarto)) system2(quarto, "--version", stdout = TRUE) else ""))
 }
 
 # The drive model's parameters with their sources, from the experiment's own specification.

@@ -122,6 +122,11 @@ class Plan:
             hibench="hibench" in testbed, needs=needs, tether=held,
         )  # fmt: skip
 
+    @property
+    def has_verdicts(self) -> bool:
+        """Whether there is something for a start page to show."""
+        return any((root() / "results" / self.testbed).glob("*/analysis/verdicts.csv"))
+
     def blocks(self, pattern: str, paper: str | None = None) -> list[str]:
         """`pattern` with `{paper}` and `{block}` filled in, for each block of one paper or of all."""
         names = [paper] if paper else self.papers

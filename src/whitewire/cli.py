@@ -13,6 +13,10 @@ from pathlib import Path
 from whitewire import __version__
 from whitewire.errors import UserError
 
+KILLED_WITH_THIS = ("setpriv", "--pdeathsig", "KILL", "--")
+NO_ENVIRONMENT = 3
+"""Status of `scripts/software --folder` outside of a rule's environment and image."""
+
 
 def validate(args: argparse.Namespace) -> None:
     """Check every file that a run would use, and that this machine can do it."""
@@ -40,14 +44,15 @@ def measure(args: argparse.Namespace) -> None:
 
 def make_software() -> None:
     """In a rule's environment or image, make there what a measurement runs; elsewhere the set-up has done so."""
-    script = Path(__file__).resolve().parents[2] / "scripts" / "software"
-    asked = subprocess.run([script, "--folder"], stdout=subprocess.PIPE, text=True)
-    if asked.returncode != 0:
+    from whitewire.config import HOME
+
+    script = [*KILLED_WITH_THIS, "sh", str(HOME / "scripts" / "software")]
+    asked = subprocess.run([*script, "--folder"], stdout=subprocess.PIPE, text=True)
+    if asked.returncode == NO_ENVIRONMENT:
         return
     folder = asked.stdout.strip()
-    made = subprocess.run(["setpriv", "--pdeathsig", "KILL", "--", script, folder])
-    if made.returncode != 0:
-        raise UserError(f"{folder}: the software of this environment could not be made; the reason is above")
+    if asked.returncode != 0 or subprocess.run([*script, folder]).returncode != 0:
+        raise UserError("the software of this environment could not be made; the reason is above")
     os.environ["WHITEWIRE_SOFTWARE"] = folder
 
 
@@ -166,8 +171,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     from whitewire.config import settle_environment
 
     settle_environment()
-    tether.follow()
     try:
+        tether.follow()
         return args.function(args) or 0
     except UserError as error:
         print(f"whitewire: error: {error}", file=sys.stderr)

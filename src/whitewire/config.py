@@ -58,7 +58,7 @@ def temporary() -> Path:
 
     Not below .cache: Quarto ignores documents in hidden folders.
     """
-    folder = HOME / "tmp"
+    folder = HOME / "whitewire-tmp"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

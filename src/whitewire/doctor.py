@@ -19,7 +19,7 @@ from whitewire.software import HADOOP
 from whitewire.testbed import segment
 
 GIB = 2**30
-DISK_GIB = 2.0  # free space that a full run and its reports may take
+DISK_GIB = 3.0  # free space that a full run and its reports may take
 R_PACKAGES = ("ggplot2", "ggrepel", "jsonlite", "knitr", "readr", "scales", "svglite", "yaml")
 QDISCS = {
     "htb": "root handle 1: htb default 1",
@@ -119,7 +119,7 @@ def qdiscs() -> list[Finding]:
 
 def java() -> Finding:
     """A Java 17 or newer with its compiler."""
-    status, said = attempt(["java", "-version"])
+    status, said = attempt(["java", "-XX:-UsePerfData", "-version"])
     remedy = "install openjdk-17-jdk-headless"
     if status != 0:
         return Finding("Java", False, "absent", remedy, needed=True)

@@ -33,7 +33,8 @@ class Pulse:
         self._said.set()
 
     def _print(self, text: str) -> None:
-        print(f"{self.name}: {text}", file=self.out, flush=True)
+        self.out.write(f"{self.name}: {text}\n")  # in one piece, as two threads do so
+        self.out.flush()
 
     @contextlib.contextmanager
     def going(self) -> Iterator[Pulse]:

@@ -204,7 +204,7 @@ def _with_pandoc(
         environment,
         what=qmd.name,
     )
-    pulse.say(f"pandoc and typst make {' and '.join(formats).upper().replace('AND', 'and')}")
+    pulse.say(f"pandoc and typst make {' and '.join(map(str.upper, formats))}")
     made = {name: scratch / f"{qmd.stem}.{name}" for name in formats}
     write = {"html": _to_html, "pdf": _to_pdf}
     with ThreadPoolExecutor() as pool:

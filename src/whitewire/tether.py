@@ -13,31 +13,55 @@ import signal
 import threading
 from pathlib import Path
 
+from whitewire.errors import UserError
+
 VARIABLE = "WHITEWIRE_TETHER"
 """Names the file to a command. Without it a command is on its own."""
 
-_held: list[int] = []
+_held: dict[Path, int] = {}
 
 
-def hold(folder: Path) -> Path:
-    """Hold a lock in `folder` for as long as this process lives; return its file.
+def hold(folder: Path) -> Path | None:
+    """Hold a lock in `folder` for as long as this process lives; return its file. None: there are no locks there.
 
-    Files of workflows that have ended are removed.
+    Files of workflows of this machine that have ended are removed.
     """
+    if held := next((path for path in _held if path.parent == folder), None):
+        return held
     folder.mkdir(parents=True, exist_ok=True)
-    for path in folder.iterdir():
-        with contextlib.suppress(OSError):
-            old = os.open(path, os.O_RDWR)
-            try:
-                fcntl.flock(old, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                path.unlink()
-            finally:
-                os.close(old)
-    path = folder / f"{os.uname().nodename}-{os.getpid()}"
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    fcntl.flock(descriptor, fcntl.LOCK_EX)
-    _held.append(descriptor)  # open until this process ends
+    machine = os.uname().nodename
+    path = folder / f"{machine}-{os.getpid()}"
+    try:
+        for old in folder.glob(f"{machine}-*"):
+            _remove(old)
+        while not (descriptor := _locked(path)):
+            continue
+    except OSError:
+        return None
+    _held[path] = descriptor  # open until this process ends
     return path
+
+
+def _remove(path: Path) -> None:
+    """Unless somebody holds it."""
+    with contextlib.suppress(BlockingIOError, FileNotFoundError):
+        descriptor = os.open(path, os.O_RDWR)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            path.unlink()
+        finally:
+            os.close(descriptor)
+
+
+def _locked(path: Path) -> int:
+    """A descriptor with the lock on the file at `path`; 0 when another process has removed the file meanwhile."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    with contextlib.suppress(BlockingIOError, FileNotFoundError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(descriptor), path.stat()):
+            return descriptor
+    os.close(descriptor)
+    return 0
 
 
 def follow() -> None:
@@ -47,8 +71,8 @@ def follow() -> None:
         return
     try:
         descriptor = os.open(path, os.O_RDWR)
-    except OSError:
-        return
+    except FileNotFoundError:
+        raise UserError(f"{path}: the workflow that started this command has ended") from None
 
     def wait() -> None:
         try:

@@ -14,7 +14,7 @@ import pytest
 from tests.conftest import SMALL
 from tests.contract.test_site_ssh import SLEEPER, runs_of, sleepers, within
 from tests.site import EXECUTOR, SCALE
-from whitewire.config import HOME
+from whitewire.config import HOME, temporary
 from whitewire.errors import UserError
 from whitewire.testbed import shell
 from whitewire.testbed.base import CommandFailed
@@ -93,9 +93,8 @@ rule measure:
 def test_the_profile_measures_in_a_job_of_its_own(slurm_site, slurm_config):
     """A rule that asks for nodes as `measure` does, on a job that Snakemake submits with profiles/slurm."""
     slurm_site.slurm("scancel", slurm_site.job)
-    (HOME / ".cache/tmp").mkdir(parents=True, exist_ok=True)
     try:
-        with tempfile.TemporaryDirectory(dir=HOME / ".cache/tmp") as folder:  # /tmp is each node's own
+        with tempfile.TemporaryDirectory(dir=temporary()) as folder:  # /tmp is each node's own
             folder = Path(folder)
             (folder / "program.py").write_text(PROGRAM.format(config=json.dumps(slurm_config)))
             (folder / "Snakefile").write_text(SNAKEFILE.format(python=sys.executable))

@@ -19,7 +19,7 @@ import yaml
 from tests.answers import OPEN, TEMPLATE, template_paper
 from tests.contract.test_site_ssh import within
 from tests.site import EXECUTOR, SCALE, SlurmSite, description
-from whitewire.config import HOME
+from whitewire.config import HOME, temporary
 
 BLOCK, RUNS = "smoke-1", 14
 
@@ -29,8 +29,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 @pytest.fixture
 def project(emulated_config) -> Iterator[Path]:
     """The repository's programs and the template's paper, in a folder that all nodes see (/tmp is each node's own)."""
-    (HOME / ".cache/tmp").mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=HOME / ".cache/tmp") as folder:
+    with tempfile.TemporaryDirectory(dir=temporary()) as folder:
         top = Path(folder)
         for name in ("Snakefile", "workflow", "profiles", "envs", "src", "scripts"):
             os.symlink(HOME / name, top / name)

@@ -8,7 +8,7 @@ import pytest
 from tests.documented import HOME, blocks, distinct
 from whitewire.cli import parser
 
-NAMES = set(re.findall(r"\w+", (HOME / "Makefile").read_text()))
+NAMES = set(re.findall(r"\$\((?:value )?([A-Z_]+)\)", (HOME / "Makefile").read_text()))
 
 
 def made(arguments) -> subprocess.CompletedProcess:

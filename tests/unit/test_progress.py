@@ -9,14 +9,13 @@ from whitewire.progress import Progress, Pulse
 
 def test_a_long_step_says_that_it_goes_on_and_stops_with_it():
     out = io.StringIO()
-    pulse = Pulse("quick-1", out, every=0.2)
+    pulse = Pulse("quick-1", out, every=0.5)
     with pulse.going():
         pulse.say("run 1 of 2: a | last run valid")
-        time.sleep(0.5)
+        time.sleep(1.3)
         pulse.say("run 2 of 2: b")
-        time.sleep(0.1)
     said = out.getvalue()
-    time.sleep(0.3)
+    time.sleep(0.8)
     assert out.getvalue() == said
     lines = re.sub(r", \d+ s", "", said).splitlines()
     assert lines[0] == "quick-1: run 1 of 2: a | last run valid"

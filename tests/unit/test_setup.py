@@ -3,11 +3,14 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
+
+from tests.conftest import descendants, still_alive
 
 HOME = Path(__file__).resolve().parents[2]
 SCRIPTS = ["scripts/steps", "scripts/setup", "scripts/lint", "scripts/alone", "scripts/software", ".ci/run"]
@@ -78,6 +81,11 @@ def test_missing_packages_are_named_at_once(tmp_path, parts):
     assert lines[0].startswith("setup: error: missing: iproute2 ")
     assert "conda" in lines[0] and "apt-get install" in lines[0]
     assert ("chromium" in lines[0]) == bool(parts)
+    if parts:  # what failed is not asked for again by a set-up without it
+        again = subprocess.run(
+            [str(tmp_path / "scripts" / "setup")], env={"PATH": str(tools)}, capture_output=True, text=True, timeout=30
+        )
+        assert "missing: iproute2" in again.stderr and "chromium" not in again.stderr
     assert " git " not in lines[0]
 
 
@@ -146,10 +154,53 @@ def test_a_long_step_says_that_it_goes_on(tmp_path):
         env={**os.environ, "PULSE_S": "1"},
     )  # fmt: skip
     lines = done.stderr.splitlines()
-    assert lines[:2] == ["setup: slow, 1 s: two of three", "setup: slow, 2 s: two of three"]
-    assert lines[2:-1] == ["the reason"]
-    assert lines[-1] == f"setup: error: bad: 'sh' failed; the whole log is {tmp_path}/logs/setup-bad.log"
+    pulses = [line for line in lines if line.startswith("setup: slow")]
+    assert lines[: len(pulses)] == pulses and 1 <= len(pulses) <= 3
+    assert all(re.fullmatch(r"setup: slow, \d+ s: two of three", line) for line in pulses)
+    log = f"{tmp_path}/logs/setup-bad.log"
+    assert lines[len(pulses) :] == [
+        "the reason", f"setup: error: bad failed, for the reason above; the whole log is {log}",
+    ]  # fmt: skip
     assert done.stdout == "status 2\n"
+
+
+KILLED = """
+. scripts/steps
+prepare_folder "$1"
+alone_in "$1/lock"
+echo begun
+logged slow setpriv --pdeathsig TERM sleep 60
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_a_killed_set_up_leaves_neither_a_process_nor_its_lock(tmp_path, number):
+    process = subprocess.Popen(
+        ["sh", "-euc", KILLED, "sh", str(tmp_path)], cwd=HOME, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        text=True, start_new_session=True, env={**os.environ, "PULSE_S": "1"},
+    )  # fmt: skip
+    assert process.stdout.readline() == "begun\n"
+    deadline = time.monotonic() + 10
+    while len(started := descendants(process.pid)) < 3 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert len(started) >= 3  # the step, the pulse, its sleep
+    os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
+    process.wait(timeout=10)
+    assert subprocess.run(["flock", "--timeout", "3", str(tmp_path / "lock"), "true"]).returncode == 0
+    assert still_alive(started, patience=8) == set()
+
+
+def test_a_second_set_up_says_that_it_waits(tmp_path):
+    holder = subprocess.Popen(["flock", str(tmp_path / "lock"), "sleep", "2"])
+    try:
+        time.sleep(0.3)
+        script = '. scripts/steps; prepare_folder "$1"; alone_in "$1/lock"; echo mine'
+        done = subprocess.run(
+            ["sh", "-euc", script, "sh", str(tmp_path)], cwd=HOME, capture_output=True, text=True, timeout=30
+        )
+    finally:
+        holder.wait()
+    assert (done.stdout, done.stderr) == ("mine\n", "setup: waiting for another set-up in this folder\n")
 
 
 def test_papers_need_no_packages_of_tests():
@@ -169,3 +220,47 @@ def test_both_locks_have_the_same_versions():
 
     run, all_of_it = versions("requirements.txt"), versions("develop.txt")
     assert run.items() <= all_of_it.items()
+
+
+CONDA = """#!/bin/sh
+echo "$*" >>"$CALLS"
+for word; do [ "$before" = --prefix ] && prefix=$word; before=$word; done
+if [ "$2" = create ] && [ -d "$prefix" ]; then echo 'prefix already exists' >&2; exit 1; fi
+mkdir -p "$prefix/conda-meta" "$prefix/bin"
+printf '#!/bin/sh\\n' >"$prefix/bin/quarto"
+chmod +x "$prefix/bin/quarto"
+"""
+"""Refuses to make an environment where one is, as the real one does, and brings a Quarto, as envs/paper.yaml does."""
+
+
+def test_a_conda_environment_is_made_once_and_then_updated(tmp_path):
+    for name in ("scripts", "envs", "pyproject.toml"):
+        subprocess.run(["cp", "-r", str(HOME / name), str(tmp_path)], check=True)
+    (tmp_path / "envs" / "measure.post-deploy.sh").write_text("exit 0\n")
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    needed = (
+        "sh bash cat grep awk cut sed sha256sum mkdir dirname flock tr env rm tail date sleep setpriv chmod find sort"
+    )
+    for name in needed.split():
+        (tools / name).symlink_to(shutil.which(name))
+    for name, text in (("conda", CONDA), ("dpkg-query", "#!/bin/sh\n"), ("id", "#!/bin/sh\necho 1000\n"),
+                       ("python3", "#!/bin/sh\nexit 1\n")):  # fmt: skip
+        (tools / name).write_text(text)
+        (tools / name).chmod(0o755)
+    calls = tmp_path / "calls"
+
+    def setup(*parts: str) -> list[str]:
+        """What conda was asked for; the set-up ends after it, since this Python makes no virtual environment."""
+        calls.write_text("")
+        path = f"{tmp_path}/.cache/conda/bin:{tools}"
+        done = subprocess.run(
+            [str(tmp_path / "scripts" / "setup"), *parts], env={"PATH": path, "CALLS": str(calls)},
+            capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+        assert done.returncode != 0 and "error: conda" not in done.stderr, done.stderr
+        return [line.split(" --prefix")[0] for line in calls.read_text().splitlines()]
+
+    assert setup() == ["env create", "env update", "env update"]
+    assert setup() == []  # the environment's own Quarto asks for nothing more
+    assert setup("tests") == ["env update"] * 4

@@ -1,9 +1,11 @@
 """A command ends with the workflow that started it, though nothing passes a signal on."""
 
+import errno
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -11,6 +13,8 @@ import pytest
 
 from tests.conftest import descendants, still_alive
 from whitewire import tether
+from whitewire.check import Plan
+from whitewire.errors import UserError
 
 HOME = Path(__file__).resolve().parents[2]
 GUARD = HOME / "workflow" / "scripts" / "guard"
@@ -74,15 +78,49 @@ def test_files_of_ended_workflows_go_and_those_of_others_stay(tmp_path):
         going.wait()
 
 
-def test_a_command_without_a_workflow_goes_on(tmp_path, monkeypatch):
+def test_a_command_without_a_workflow_goes_on_and_one_whose_workflow_is_gone_does_not(tmp_path, monkeypatch):
+    threads = threading.active_count()
     monkeypatch.delenv(tether.VARIABLE, raising=False)
     tether.follow()
+    assert threading.active_count() == threads
     monkeypatch.setenv(tether.VARIABLE, str(tmp_path / "gone"))
-    tether.follow()
-    time.sleep(0.2)
+    with pytest.raises(UserError, match="gone: the workflow that started this command has ended"):
+        tether.follow()
 
 
-FAMILY = "setsid sleep 61 & (sleep 62 & exec setsid sh -c 'sleep 63; true') & wait"
+def test_one_process_holds_one_lock(tmp_path):
+    path = tether.hold(tmp_path)
+    assert tether.hold(tmp_path) == path and list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_of_another_machine_stays(tmp_path):
+    (tmp_path / "node7-123").touch()
+    assert tether.hold(tmp_path) != tmp_path / "node7-123"
+    assert (tmp_path / "node7-123").exists()
+
+
+def test_a_file_system_without_locks_gives_no_tether(tmp_path, monkeypatch):
+    def refused(*_):
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(tether.fcntl, "flock", refused)
+    assert tether.hold(tmp_path / "new") is None
+
+
+def test_a_rules_command_names_the_file_and_quotes_it(tmp_path):
+    path = tether.hold(tmp_path / "it's here")
+    plan = Plan(["a"], "emulated", "smoke", 1, {}, frozenset({"apptainer"}), tether=path)
+    done = subprocess.run(
+        ["bash", "-c", f"{plan.preamble}; printenv {tether.VARIABLE}"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"{path}\n"
+    assert tether.VARIABLE not in Plan(["a"], "emulated", "smoke", 1, {}).preamble
+
+
+FAMILY = (
+    "printf 'odd name of 1\\303' > /proc/self/comm; setsid sleep 61 &"
+    " (sleep 62 & exec setsid sh -c 'sleep 63; true') & wait"
+)
 """Grandchildren in sessions of their own, one of them without a parent."""
 PARENT = """
 import subprocess, sys
@@ -92,9 +130,9 @@ guard.wait()
 """
 
 
-@pytest.mark.parametrize("how", ["parent killed", "told to stop"])
+@pytest.mark.parametrize("how", ["parent killed", "its group killed", "told to stop"])
 def test_the_guard_ends_all_that_its_command_started(how):
-    parent = python(PARENT, str(GUARD), "sh", "-c", FAMILY)
+    parent = python(PARENT, "setpriv", "--pdeathsig", "TERM", sys.executable, str(GUARD), "sh", "-c", FAMILY)
     try:
         guard = int(parent.stdout.readline())
         deadline = time.monotonic() + 10
@@ -103,6 +141,8 @@ def test_the_guard_ends_all_that_its_command_started(how):
         assert len(started) >= 5
         if how == "parent killed":
             parent.kill()
+        elif how == "its group killed":
+            os.killpg(parent.pid, signal.SIGKILL)
         else:
             os.kill(guard, signal.SIGTERM)
         assert still_alive(started | {guard}) == set()

@@ -29,7 +29,7 @@ rule container:
         None
     shell:
         'commit=$(git -C "$(dirname "$(command -v whitewire)")" rev-parse HEAD || echo unknown);'
-        " exec guard apptainer build"
+        " exec setpriv --pdeathsig TERM guard apptainer build"
         " --force"
         ' --build-arg "commit=$commit"'
         " {output:q}"

@@ -15,6 +15,8 @@ STYLE = plan.files(
     "paper/filters/*",
     "paper/templates/*",
     "paper/*.bib",
+    "paper/*.csl",
+    "paper/_quarto.yml",
 )
 
 

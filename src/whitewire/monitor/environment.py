@@ -177,7 +177,7 @@ def capture(testbed: Testbed, hadoop: str) -> dict[str, object]:
         "software": software(),
         "machine": machine(),
         "tools": {
-            "java": said("java", "-version"),
+            "java": said("java", "-XX:-UsePerfData", "-version"),
             "hadoop": hadoop,
             "iperf3": said("iperf3", "--version"),
             "fio": said("fio", "--version"),

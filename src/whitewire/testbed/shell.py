@@ -131,7 +131,7 @@ ABOUT = {
         case $disk in */loop*|*/ram*|*/zram*) continue ;; esac
         echo "$(basename $disk) $(cat $disk/size) $(cat $disk/queue/rotational) $(cat $disk/queue/scheduler)"
     done""",
-    "java": '"$1" -version 2>&1',
+    "java": '"$1" -XX:-UsePerfData -version 2>&1',
     "iperf3": "iperf3 --version",
     "fio": "fio --version",
 }
@@ -151,7 +151,7 @@ JAVA_HOME = 'java=$(command -v "$1") && java=$(readlink -f "$java") && echo "${j
 
 PREFLIGHT = {
     "user": "id -un",
-    "java": '"$1" -version 2>&1 | head -n 2',
+    "java": '"$1" -XX:-UsePerfData -version 2>&1 | head -n 2',
     "java_home": JAVA_HOME,
     "memory": "grep -E '^(MemTotal|MemAvailable)' /proc/meminfo",
     "processors": "getconf _NPROCESSORS_ONLN",
