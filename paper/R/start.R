@@ -107,7 +107,8 @@ paper_card <- function(paper) {
   if (!file.exists(paste0(paper, ".qmd"))) links <- "This paper has no report yet."
   paste0("::: {.card}\n\n", heading, "**Strongest finding.** ", finding_sentence(paper), "\n\n",
          verdict_strip(paper), verdict_sentence(paper), "\n\n",
-         if (!is.null(why)) paste0("Its last run stopped (", why, "). What stands here is from before.\n\n"), links, "\n\n:::\n")
+         if (!is.null(why)) paste0("Its last run stopped (", why, "). What stands here is from before.\n\n"),
+         links, "\n\n:::\n")
 }
 
 paper_cards <- function() {
