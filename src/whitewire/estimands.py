@@ -144,7 +144,7 @@ class Runs:
         seconds = self.as_measured(experiment, levels, net)
         if rows is None or not len(seconds):
             return 0.0
-        good = rows[rows["valid"]]
+        good = rows[rows["valid"] & rows["best"].notna()]
         cells = good.groupby(list(self.paper.factors) or "experiment", sort=False)["value"]
         sd, _ = statistics.pooled_sd([pd.to_numeric(values).to_numpy(dtype=float) for _, values in cells])
         return sd / float(np.median(seconds)) if math.isfinite(sd) else 0.0
@@ -263,6 +263,8 @@ def _hidden_by_floor(runs: Runs, experiment: str, levels: Mapping[str, Any], met
     net, floor = (runs.as_measured(experiment, levels, name) for name in NET[metric])
     if not len(net) or not len(floor):
         return ""
+    if lost := int(np.sum(~np.isfinite(net))):
+        return f"{lost} of {len(net)} runs took no longer than their floor, so they have no net time; {MORE_BYTES}"
     beyond, least = float(np.median(net)), float(np.median(floor))
     if NET[metric] is not WHOLE:
         least -= beyond

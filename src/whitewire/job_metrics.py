@@ -33,12 +33,22 @@ def of(record: Mapping, samples: Samples, cpu: HostCpu) -> Found:
     return found | own.get(record["workload"], _job)(record, samples)
 
 
+def beyond_floor(seconds: float, floor: float) -> float:
+    """Seconds of a job less those of the same job on almost no data; NaN where nothing is left, which is no time."""
+    return seconds - floor if seconds > floor else math.nan
+
+
+def share_of_net(seconds: float, net: float) -> float:
+    """Share of a job's net time, from 0 to 1; NaN where there is none."""
+    return max(0.0, min(1.0, seconds / net)) if net > 0 else math.nan
+
+
 def _common(record: Mapping, samples: Samples, cpu: HostCpu) -> Found:
     start, end, user = record["start"], record["end"], record["user_bytes"]
     seconds = end - start
     shares = idle_shares(samples, start, end) or [(0.0, math.nan)]
     floor = sum(record["floors"].values())
-    net = max(seconds - floor, 1e-3)
+    net = beyond_floor(seconds, floor)
     short = sum(share < SHORT for _, share in shares)
     first, last = nearest(samples.time, start), nearest(samples.time, end)
     ticks = max(1, samples.ticks[last] - samples.ticks[first])
@@ -52,7 +62,7 @@ def _common(record: Mapping, samples: Samples, cpu: HostCpu) -> Found:
         "job_floor": (floor, "s"),
         "completion_time_net": (net, "s"),
         "throughput_net": (user / net / 1e6, "MB/s"),
-        "compute_share": (max(0.0, min(1.0, (short - floor) / net)), "1"),
+        "compute_share": (share_of_net(short - floor, net), "1"),
         "cpu_idle_min": (min(share for _, share in shares), "1"),
         "cpu_idle_mean": (1 - busy / ticks, "1"),
         "worker_cpu_cores": (sum(used) / len(used) / seconds, "cores"),
@@ -113,7 +123,7 @@ def _job(record: Mapping, samples: Samples) -> Found:
     maps, reduces, counters = _tasks(job, "MAP"), _tasks(job, "REDUCE"), job["counters"]
     maps_end = max((task["end"] for task in maps), default=job["start"])
     shuffle_end = max((task["shuffle_end"] for task in reduces), default=maps_end)
-    net = max(job["end"] - job["submit"] - sum(record["floors"].values()), 1e-3)
+    net = beyond_floor(job["end"] - job["submit"], sum(record["floors"].values()))
     crossing, least, most = crossing_bytes(record, job)
     # What the job costs on almost no data is control traffic, whose amount does not grow with the data.
     wire = worker_wire(record) - record.get("floor_wire", 0.0)
@@ -187,7 +197,7 @@ def _testdfsio(record: Mapping, samples: Samples) -> Found:
             f"{name}_rate_while_busy": (values["size"] / _busy(spans, files) / 1e6, "MB/s"),
             f"{name}_short_while_busy": (_short_while_busy(spans, files, samples), "1"),
             f"{name}_time": (seconds, "s"),
-            f"{name}_time_net": (max(seconds - record["floors"].get(name, 0.0), 1e-3), "s"),
+            f"{name}_time_net": (beyond_floor(seconds, record["floors"].get(name, 0.0)), "s"),
         }
     return found
 

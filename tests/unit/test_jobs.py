@@ -202,10 +202,13 @@ def test_bytes_on_the_links_that_do_not_fit_the_job_make_it_invalid(wire):
     assert "workers' links carried" in job_metrics.faults(record, found, LIMITS)[0]
 
 
-def test_a_floor_longer_than_the_job_leaves_no_negative_time():
-    record = sorted_run() | {"floors": {"terasort": 25.0}}
+@pytest.mark.parametrize("floor", [20.0, 25.0])
+def test_a_job_no_longer_than_its_floor_has_no_net_time(floor):
+    record = sorted_run() | {"floors": {"terasort": floor}}
     found = job_metrics.of(record, samples(), CPU)
-    assert found["completion_time_net"][0] > 0
+    for metric in ("completion_time_net", "throughput_net", "compute_share", "shuffle_share"):
+        assert math.isnan(found[metric][0]), metric
+    assert found["completion_time"] == (20.0, "s")
     # Slower runs would be kept and faster ones dropped: the estimand says so instead, for a cell at a time.
     assert not any("floor" in fault for fault in job_metrics.faults(record, found, LIMITS))
 
@@ -236,6 +239,11 @@ def test_a_cell_that_hardly_exceeds_its_floor_is_inconclusive():
     assert told.estimate == pytest.approx(0.4, abs=0.01)
     hidden = evaluate(claim["test"], Runs(table(0.5), paper), paper)
     assert "beyond the floor of 10.0 s" in hidden.missing
+    lost = table(8.0)
+    one = (lost["run_id"] == "40gbe3") & (lost["metric"] == "completion_time_net")
+    lost.loc[one, ["value", "full_scale_value"]] = math.nan
+    found = evaluate(claim["test"], Runs(lost, paper), paper)
+    assert "1 of 6 runs took no longer than their floor, so they have no net time" in found.missing
     assert decide(resolve(paper, claim["test"]), hidden).verdict == INCONCLUSIVE
 
 
