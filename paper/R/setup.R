@@ -34,9 +34,13 @@ knitr::opts_chunk$set(
   echo = FALSE, warning = FALSE, message = FALSE, error = FALSE
 )
 
-# By hand a document can be rendered before its paper was measured: it then says so, and how to measure it.
-if (file.exists(file.path(config_dir(), "papers", paste0(document, ".yaml"))) &&
-    !file.exists(file.path(results_dir(), paper_id(), "analysis", "verdicts.csv"))) {
-  knitr::knit_exit(paste0("\n\nThis paper has no results in `", results_dir(), "`. In the project's folder, ",
-                          "`make papers PAPERS=", paper_id(), "` measures it.\n"))
+# By hand a document can be rendered before there is anything to show: it then says so, and what makes it.
+needs <- list(compare = "comparison.json")
+if (file.exists(file.path(config_dir(), "papers", paste0(document, ".yaml")))) {
+  needs[[document]] <- file.path(paper_id(), "analysis", "verdicts.csv")
+}
+if (!is.null(needs[[document]]) && !file.exists(file.path(results_dir(), needs[[document]]))) {
+  command <- if (document == "compare") "make compare A=name B=name" else paste0("make papers PAPERS=", paper_id())
+  knitr::knit_exit(paste0("\n\nThere are no results for this page in `", results_dir(), "`. In the project's folder, `",
+                          command, "` makes them.\n"))
 }

@@ -28,6 +28,8 @@ INDEX = "index"
 # What Quarto only warns of: something that a document refers to and that is not there. Filters end the conversion for
 # references and images.
 QUARTO_FAULTS = re.compile(r"Citeproc: citation \S+ not found|Could not fetch resource", re.IGNORECASE)
+OWN_TEMPLATE = '<meta name="generator" content="Whitewire">'
+"""In every page that was made with the project's template."""
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -182,6 +184,8 @@ def _with_quarto(
         if not found:
             raise UserError(f"{qmd.name}: Quarto finished without writing {qmd.stem}.{name}")
         made[name] = found[0]
+        if name == "html" and (qmd.parent / "_quarto.yml").exists() and OWN_TEMPLATE not in found[0].read_text("utf-8"):
+            raise UserError(f"{qmd.name}: Quarto {version} did not take up paper/_quarto.yml")
     return made
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from whitewire import render as module
+from whitewire.compare import compare
 from whitewire.errors import UserError
 
 WHY = module.quarto_lacks()
@@ -96,6 +97,30 @@ def test_the_report_says_which_quarto_made_it(both) -> None:
     assert f"Rendered with Quarto {version}" in (both["quarto"] / "emulex-2012.html").read_text()
 
 
+def test_a_comparison_looks_as_without_quarto(project: Path, tmp_path: Path, monkeypatch) -> None:
+    shutil.copytree(project / "config", tmp_path / "config")
+    (tmp_path / "results").mkdir()
+    for name in ("a", "b"):
+        os.symlink(project / "results" / "emulated", tmp_path / "results" / name)
+    monkeypatch.chdir(tmp_path)
+    quarto = words_of_page(compare("a", "b"))
+    without_quarto(monkeypatch)
+    assert quarto == words_of_page(compare("a", "b")) and len(quarto) > 200
+
+
+def test_a_page_without_our_template_is_no_report(tmp_path: Path, monkeypatch) -> None:
+    """Quarto renders what it takes for no document of a project without a word, and without the project's settings."""
+    folder = tmp_path / "paper"
+    shutil.copytree(module.PAPER, folder, ignore=shutil.ignore_patterns("*.qmd", "_site", ".quarto", "R"))
+    text = (folder / "_quarto.yml").read_text().replace('"!parts/*.qmd"', '"!parts/*.qmd", "!left-out.qmd"')
+    (folder / "_quarto.yml").write_text(text)
+    (folder / "left-out.qmd").write_text("---\ntitle: Left out\n---\n\nText.\n")
+    (folder / "other.qmd").write_text("---\ntitle: Other\n---\n\nText.\n")
+    (tmp_path / "results").mkdir()
+    with pytest.raises(UserError, match="left-out.qmd: Quarto .* did not take up paper/_quarto.yml"):
+        module.render(folder / "left-out.qmd", tmp_path / "results", tmp_path / "reports", ("html",))
+
+
 def test_quarto_leaves_nothing_in_the_home(project: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
@@ -153,6 +178,6 @@ def test_by_hand_in_the_folder_of_the_documents(project: Path, tmp_path: Path) -
     site = tmp_path / "paper" / "_site"
     made = {path.name for path in site.glob("*.*")}
     papers = {"chelsio-iwarp", "emulex-2012", "xyratex-lustre-2011"}
-    assert made == {f"{name}.{end}" for name in papers for end in ("html", "pdf")} | {"index.html"}
-    assert "This paper has no results in" in (site / "xyratex-lustre-2011.html").read_text()
+    assert made == {f"{name}.{end}" for name in papers for end in ("html", "pdf")} | {"index.html", "compare.html"}
+    assert "There are no results for this page in" in (site / "xyratex-lustre-2011.html").read_text()
     assert "14 claims" in (site / "chelsio-iwarp.html").read_text()
