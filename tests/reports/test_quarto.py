@@ -18,7 +18,7 @@ from whitewire.errors import UserError
 
 WHY = module.quarto_lacks()
 pytestmark = pytest.mark.skipif(bool(WHY), reason=f"Quarto: {WHY}")
-RENDERED = re.compile(r"Rendered with .*?, from")
+RENDERED = re.compile(r"Rendered with (Quarto [\d.]*\d|knitr, pandoc [\d.]*\d and typst [\d.]*\d)")
 
 
 def without_quarto(monkeypatch: pytest.MonkeyPatch) -> None:
