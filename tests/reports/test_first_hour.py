@@ -42,8 +42,8 @@ def test_nothing_is_left_outside_the_clone(first_hour):
 
 def test_the_doctor_finds_what_is_not_on_the_users_path(first_hour):
     done = subprocess.run(
-        user.command(first_hour.home, ["make", "doctor", "EFFORT=smoke"]), cwd=first_hour.folder, capture_output=True, text=True,
-        env=user.environment(first_hour.home, LC_ALL="xx_XX.UTF-8"), timeout=120,
+        user.command(first_hour.home, ["make", "doctor", "EFFORT=smoke"]), cwd=first_hour.folder, capture_output=True,
+        env=user.environment(first_hour.home, LC_ALL="xx_XX.UTF-8"), text=True, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert "ip, tc, unshare" in done.stdout
