@@ -7,6 +7,7 @@ import pytest
 
 from tests.documented import HOME, blocks, distinct
 from whitewire.cli import parser
+from whitewire.config import load_yaml
 
 NAMES = set(re.findall(r"\$\((?:value )?([A-Z_]+)\)", (HOME / "Makefile").read_text()))
 
@@ -56,3 +57,9 @@ def test_whitewire(arguments):
 def test_whitewire_tells_a_wrong_command(arguments):
     with pytest.raises(SystemExit, match="^2$"):
         parser().parse_args(arguments)
+
+
+def test_the_figures_of_the_readme_are_at_the_papers_present_scale():
+    """`docs/images` are figures `response` and `both` of a run: make them anew when k changes."""
+    (k,) = re.findall(r"divided by k = (\d+)", (HOME / "README.md").read_text())
+    assert int(k) == load_yaml(HOME / "config" / "papers" / "emulex-2012.yaml")["scale"]["k"]
