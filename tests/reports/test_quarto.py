@@ -101,7 +101,7 @@ def test_a_comparison_looks_as_without_quarto(project: Path, tmp_path: Path, mon
     shutil.copytree(project / "config", tmp_path / "config")
     (tmp_path / "results").mkdir()
     for name in ("a", "b"):
-        os.symlink(project / "results" / "emulated", tmp_path / "results" / name)
+        shutil.copytree(project / "results" / "emulated", tmp_path / "results" / name)
     monkeypatch.chdir(tmp_path)
     quarto = words_of_page(compare("a", "b"))
     without_quarto(monkeypatch)
