@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from whitewire import claims, inverse, statistics, sweeps
+from whitewire import claims, controls, inverse, statistics, sweeps
 from whitewire.config import is_emulated
 from whitewire.design import Scale, gbit_per_s, model_cell, scale_of
 from whitewire.drives import Drive
@@ -57,6 +57,7 @@ VERDICT_COLUMNS = [
     "reason",
     "runs_needed",
     "audit",
+    "control",
 ]
 READING_COLUMNS = [
     "paper",
@@ -129,7 +130,7 @@ def model_runs(paper: Paper, fabrics: Mapping[str, Any], scale: Scaling | None =
     """
     jobs: list[tuple[str, dict[str, Any], float, maxmin.Cell]] = []
     for experiment in paper.experiments.values():
-        if experiment["workload"] != "hdfs_put":
+        if experiment["workload"] != "hdfs_put" or "control" in experiment:
             continue
         for levels in cells_of(experiment):
             parameters = paper.parameters(experiment["id"], levels)
@@ -193,11 +194,17 @@ def model_table(paper: Paper, runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def verdicts(
-    paper: Paper, runs: Runs, modelled: Runs, status: str, as_run: Runs | None = None
+    paper: Paper,
+    runs: Runs,
+    modelled: Runs,
+    status: str,
+    as_run: Runs | None = None,
+    judged: Sequence[controls.Control] = (),
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """(verdicts, readings): a row a claim, and a row a further reading of it.
 
-    `status` is `emulated` or `measured`: which kind of testbed the runs come from. Every claim gets a row.
+    `status` is `emulated` or `measured`: which kind of testbed the runs come from. Every claim gets a row. A verdict
+    that a control in `judged` covers and that failed is inconclusive.
     """
     rows, readings, further = [], [], []
     for claim in paper.claims:
@@ -205,7 +212,7 @@ def verdicts(
         route = next((r for r in claim["routes"] if r in (status, "modelled", "arithmetic")), None)
         row = {key: claim.get(key, "") for key in ("statement", "kind", "basis", "audit")}
         row |= {"paper": paper.id, "claim": claim["id"], "exhibits": " ".join(claim["exhibits"])}
-        row |= {"estimand": describe(claim["test"])}
+        row |= {"estimand": describe(claim["test"]), "control": ""}
         if route is None:
             row |= _not_testable(claim)
             readings += list(_readings(paper, claim, claims.NOT_TESTABLE, runs, modelled, as_run))
@@ -213,12 +220,19 @@ def verdicts(
             own = list(_readings(paper, claim, route, runs, modelled, as_run))
             readings += own
             row |= _judged(paper, claim["test"], route, modelled if route == "modelled" else runs)
+            if route == status:
+                covering = controls.of(paper, judged, claim["test"])
+                row["control"] = " ".join(dict.fromkeys(control.row["control"] for control in covering))
             extra = "; ".join(f"{r['reading']} {r['estimate']:.4g}" for r in own if r["estimate"] is not None)
         rows.append(row)
         further.append(f". Further readings: {extra}" if extra else "")
     for row, p, more in zip(rows, statistics.holm([r.get("p_value") for r in rows]), further, strict=True):
         row["p_holm"] = p
         row["verdict"], row["reason"] = claims.corrected(row["verdict"], row["reason"], row, p)
+        failed = [
+            control.said for control in judged if control.failed and control.row["control"] in row["control"].split()
+        ]
+        row["verdict"], row["reason"] = claims.controlled(row["verdict"], row["reason"], failed)
         row["reason"] += more
     table = pd.DataFrame(rows, columns=VERDICT_COLUMNS)
     for column in ("n", "runs_needed"):
@@ -352,15 +366,16 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
     if len(table):
         effort = table["block"].iloc[0].rsplit("-", 1)[0]
         short = model_runs(paper, fabrics, lambda name, levels: scale_of(paper, name, effort, levels, testbed))
-    judged, readings = verdicts(
-        paper, runs, Runs(simulated, paper, seed), status, None if short is None else Runs(short, paper, seed)
-    )
+    checked = controls.judge(paper, runs)
+    as_run = None if short is None else Runs(short, paper, seed)
+    judged, readings = verdicts(paper, runs, Runs(simulated, paper, seed), status, as_run, checked)
     folder = results / "analysis"
     folder.mkdir(parents=True, exist_ok=True)
     tables = {
         "estimates": estimates(paper, runs, status),
         "verdicts": judged,
         "readings": readings,
+        "controls": controls.table(checked),
         "model": model_table(paper, simulated),
         "audit": audit(paper),
         "sweeps": sweeps.table(paper),

@@ -82,7 +82,7 @@ class Plan:
 
         `deployment` is how rules get their software: `conda`, `apptainer`, both or, empty, what `make setup` made.
         """
-        from whitewire import sweeps
+        from whitewire import shapes, sweeps
         from whitewire.design import make_design
         from whitewire.paper import load_paper
 
@@ -105,6 +105,7 @@ class Plan:
             path = paper_path(name)
             paper = load_paper(path, fabric_names(testbed))
             sweeps.check(paper)
+            shapes.check(paper, testbed)
             if paper.id != name:
                 raise UserError(f'{shown(path)}: id: found "{paper.id}", expected "{name}", the name of the file')
             if not (root() / "paper" / f"{name}.qmd").is_file():

@@ -180,6 +180,13 @@ def corrected(verdict: str, reason: str, target: Mapping[str, Any], p_holm: floa
     return verdict, reason
 
 
+def controlled(verdict: str, reason: str, failed: Sequence[str]) -> tuple[str, str]:
+    """The verdict and its reason where controls of the same pair failed: it rests on a difference nobody asked for."""
+    if not failed or verdict == NOT_TESTABLE:
+        return verdict, reason
+    return INCONCLUSIVE, f"{reason}; but {'; '.join(failed)}"
+
+
 def _wanted(target: Target) -> str:
     if target.relation in ("above", "below"):
         return f"{target.relation} {_number(target.expected)}"

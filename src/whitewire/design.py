@@ -21,7 +21,7 @@ import numpy as np
 
 from whitewire.errors import UserError
 from whitewire.models import maxmin
-from whitewire.paper import Paper, cells_in, cells_of, tests_of
+from whitewire.paper import Paper, cells_in, cells_of, ratio_of, tests_of
 from whitewire.workloads import hibench
 
 OVERHEAD_S = 0.8
@@ -67,33 +67,29 @@ def scale_of(paper: Paper, experiment: str, effort: str, levels: Mapping[str, An
     """
     testbed = testbed or {"kind": "emulated"}
     slowed = testbed.get("scale")
+    experiment = paper.origin(experiment)  # a control has the shape of the cell whose name it bears
     scale, spec = paper.raw["scale"], paper.experiments[experiment]
     parameters = paper.parameters(experiment, levels)
+    own = spec.get("scale", scale)
     whole = _whole_bytes(spec["workload"], parameters)
+    k = slowed or (levels.get("k", own["k"]) if testbed["kind"] == "emulated" else 1)
     if not whole:  # a workload that moves no data
-        divided = slowed or (spec.get("scale", scale)["k"] if testbed["kind"] == "emulated" else 1)
-        return Scale(divided, 1.0, int(parameters["block_size_bytes"]), 0)
+        return Scale(k, 1.0, int(parameters["block_size_bytes"]), 0)
     if testbed["kind"] != "emulated" and not slowed:
         share, block = testbed.get("data_fraction", {}).get(effort, 1.0), int(parameters["block_size_bytes"])
         size = int(whole) if share == 1 else min(int(whole), max(1, round(whole * share / block)) * block)
         return Scale(1, size / whole, block, size)
-    k, granule = slowed or spec.get("scale", scale)["k"], scale["block_granule_bytes"]
-    full, packet = whole / k, scale.get("packet_bytes", PACKET)
+    granule, full = scale["block_granule_bytes"], whole / k
+    packet = int(levels.get("packet_bytes", scale.get("packet_bytes", PACKET)))
     if "scale" in spec:
-        times = spec["scale"].get("store_factor", {}).get(levels.get("store"), 1)
-        size, splits = int(spec["scale"]["bytes"][effort] * times), levels.get("splits", spec["scale"]["splits"])
+        size, splits = int(own["bytes"][effort]), levels.get("splits", own["splits"])
         return Scale(k, size / full, math.ceil(size / splits / granule) * granule, size, packet)
+    block = int(parameters["block_size_bytes"] / k // granule * granule)
     if spec.get("whole_file"):
-        return Scale(k, 1.0, _scaled_block(parameters["block_size_bytes"] / k, granule), int(full), packet)
-    factor = scale.get("block_factor", {}).get(parameters.get("load_fabric", parameters["fabric"]), 1)
-    block = _scaled_block(parameters["block_size_bytes"] * factor / k, granule)
+        return Scale(k, 1.0, block, int(full), packet)
     blocks = parameters.get("file_blocks") or spec.get("file_blocks", scale["file_blocks"])[effort]
     size = int(blocks) * block
-    return Scale(k, size / full, block, size, int(packet * factor))
-
-
-def _scaled_block(size: float, granule: int) -> int:
-    return int(size // granule * granule)
+    return Scale(k, size / full, block, size, packet)
 
 
 def _whole_bytes(workload: str, parameters: Mapping[str, Any]) -> float:
@@ -118,6 +114,11 @@ def claimed_cells(paper: Paper) -> set[tuple[str, str]]:
     return {
         (name, _key(levels)) for claim in paper.claims for test in tests_of(claim) for name, levels in cells_in(test)
     }
+
+
+def compared_cells(paper: Paper) -> set[tuple[str, str]]:
+    """(experiment, cell as JSON) of every control, and of every cell that one is compared with."""
+    return {(name, _key(levels)) for control in paper.controls for name, levels in cells_in(ratio_of(control))}
 
 
 def make_design(paper: Paper, testbed: Mapping[str, Any], effort: str, seed: int) -> list[dict[str, Any]]:
@@ -159,7 +160,7 @@ def columns(paper: Paper) -> list[str]:
 
 
 def _counts(paper: Paper, effort: str) -> Iterable[tuple[Mapping[str, Any], dict[str, Any], int]]:
-    claimed = claimed_cells(paper)
+    claimed = claimed_cells(paper) | compared_cells(paper)
     for experiment in paper.experiments.values():
         if effort not in experiment.get("efforts", [effort]):
             continue
@@ -179,9 +180,12 @@ def _possible(paper: Paper, experiment: Mapping[str, Any], levels: Mapping[str, 
               kind: str) -> bool:  # fmt: skip
     """Whether a testbed has a cell's networks and can set its factors: switches, offloads and drives of a site stay."""
     parameters = paper.parameters(experiment["id"], levels)
-    if not {parameters[name] for name in ("fabric", "load_fabric") if name in parameters} <= fabrics:
+    named = {parameters[name] for name in ("fabric", "load_fabric") if name in parameters}
+    if "fabric" in levels:
+        named.add(levels["fabric"])  # of a control: the network whose name it bears
+    if not named <= fabrics:
         return False
-    fixed = {"switch_buffer_kib", "offloads", *experiment.get("hardware", {}).get("drive", {})}
+    fixed = {"switch_buffer_kib", "offloads", "k", "packet_bytes", *experiment.get("hardware", {}).get("drive", {})}
     return kind == "emulated" or not fixed & set(levels)
 
 
@@ -209,6 +213,8 @@ def _row(
         # What the testbed's file sets on hosts and links; the bounds of validity may change without new runs.
         "testbed": {name: testbed[name] for name in DEFINING if name in testbed},
     }
+    if "control" in experiment:
+        defines["really"] = experiment["control"]["really"]
     if experiment["workload"] == "hibench" and "hibench" in testbed:
         defines["made_by"] = "HiBench"  # a run of Hadoop's own jars is another run
     digest = hashlib.sha256(_key(defines).encode()).hexdigest()

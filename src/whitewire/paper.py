@@ -18,7 +18,7 @@ from whitewire.workloads import hibench
 
 FUNCTIONS = {"max": max, "min": min, "abs": abs, "round": round}
 STRUCTURAL = {"fabric", "clients", "puts_per_client", "settings", "switch_buffer_kib", "file_blocks", "store", "nodes",
-              "offloads", "splits", "program", "profile"}  # fmt: skip
+              "offloads", "splits", "program", "profile", "k", "packet_bytes"}  # fmt: skip
 """Factors that need no parameter or hardware entry of their name."""
 
 
@@ -43,7 +43,13 @@ class Paper:
 
     @cached_property
     def experiments(self) -> dict[str, dict[str, Any]]:
-        return {e["id"]: e for e in self.raw.get("experiments", [])}
+        """The experiments by id, and after them each control as one of its own, with the single cell that it runs."""
+        listed = {e["id"]: e for e in self.raw.get("experiments", [])}
+        return listed | {c["id"]: _as_experiment(c, listed[c["cell"]["experiment"]]) for c in self.controls}
+
+    @property
+    def controls(self) -> list[dict[str, Any]]:
+        return self.raw.get("controls", [])
 
     @cached_property
     def factors(self) -> list[str]:
@@ -74,8 +80,8 @@ class Paper:
         return result
 
     def parameters(self, experiment: str, levels: Mapping[str, Any]) -> dict[str, Any]:
-        """Parameters of a run at full scale: those of the experiment, replaced by the run's levels."""
-        own = {k: v for k, v in levels.items() if v != "" and v is not None}
+        """Parameters of a run at full scale: those of the experiment, replaced by the levels it really has."""
+        own = {k: v for k, v in self.really(experiment, levels).items() if v != "" and v is not None}
         store = self.store(experiment, levels)
         return dict(self.experiments[experiment]["parameters"]) | own | _replicas(store)
 
@@ -86,7 +92,51 @@ class Paper:
 
     def store(self, experiment: str, levels: Mapping[str, Any]) -> dict[str, Any]:
         """The file system of a run, at full scale: that of its level of the factor `store`, else HDFS."""
-        return self.experiments[experiment].get("stores", {}).get(levels.get("store"), {"kind": "hdfs"})
+        store = self.really(experiment, levels).get("store")
+        return self.experiments[experiment].get("stores", {}).get(store, {"kind": "hdfs"})
+
+    def really(self, experiment: str, levels: Mapping[str, Any]) -> dict[str, Any]:
+        """The levels that a run is made with: those that it bears, but in a control some others."""
+        return {**levels, **self.experiments[experiment].get("control", {}).get("really", {})}
+
+    def origin(self, experiment: str) -> str:
+        """The experiment whose cell a control repeats; of any other experiment itself."""
+        control = self.experiments[experiment].get("control")
+        return control["cell"]["experiment"] if control else experiment
+
+    def family(self, experiment: str) -> list[str]:
+        """An experiment and its controls, whose runs scatter alike."""
+        origin = self.origin(experiment)
+        return [name for name in self.experiments if self.origin(name) == origin]
+
+
+CONTROL_EFFORTS = ("quick", "full")
+"""Efforts at which controls are run; smoke shows that all of it works, not what it measures."""
+
+
+def _as_experiment(control: Mapping[str, Any], origin: Mapping[str, Any]) -> dict[str, Any]:
+    """A control as an experiment: its origin's, with the one cell whose name its runs bear."""
+    kept = {key: value for key, value in origin.items() if key not in ("only", "smoke_cells")}
+    efforts = [effort for effort in CONTROL_EFFORTS if effort in origin.get("efforts", CONTROL_EFFORTS)]
+    factors = {factor: [level] for factor, level in control["cell"]["where"].items()}
+    own = {"id": control["id"], "title": control["title"], "factors": factors, "efforts": efforts, "control": control}
+    return kept | own
+
+
+def against(control: Mapping[str, Any]) -> dict[str, Any]:
+    """Levels of the cell that a control is compared with: what it really is; of a known ratio, whose name it bears."""
+    where = control["cell"]["where"]
+    return where if "expected" in control else {**where, **control["really"]}
+
+
+def ratio_of(control: Mapping[str, Any]) -> dict[str, Any]:
+    """A control as a test: the runs of the control over those of the cell that it is compared with."""
+    experiment, expected = control["cell"]["experiment"], control.get("expected", 1)
+    return {
+        "estimand": "ratio", "metric": control["metric"], "relation": "equal", "expected": expected,
+        "no_effect": expected, "numerator": {"experiment": control["id"], "where": control["cell"]["where"]},
+        "denominator": {"experiment": experiment, "where": against(control)},
+    }  # fmt: skip
 
 
 def without_servers(roles: Mapping[str, int]) -> dict[str, int]:
@@ -129,6 +179,14 @@ def cells_in(test: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     return [(cell["experiment"], cell["where"]) for cell in found]
 
 
+def pairs_in(test: Mapping[str, Any]) -> list[tuple[tuple[str, dict[str, Any]], tuple[str, dict[str, Any]]]]:
+    """Pairs of (experiment, levels) that a test sets side by side; of a curve, each of its cells with the first."""
+    cells = cells_in(test)
+    if test["estimand"] in ("ratio", "ratio_of_ratios", "maximum_ratio"):
+        return list(zip(cells[::2], cells[1::2], strict=True))
+    return [(cell, cells[0]) for cell in cells[1:]]
+
+
 def tests_of(claim: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """The judging test of a claim, then those of its further readings."""
     yield claim["test"]
@@ -157,7 +215,7 @@ def _fault(paper: Paper, key: str, found: object, expected: str, names: Iterable
 
 def _cross_check(paper: Paper, fabrics: list[str]) -> None:
     raw = paper.raw
-    for part in ("exhibits", "values", "claims", "audit", "experiments"):
+    for part in ("exhibits", "values", "claims", "audit", "experiments", "controls"):
         seen: set[str] = set()
         for index, entry in enumerate(raw.get(part, [])):
             if entry["id"] in seen:
@@ -168,14 +226,10 @@ def _cross_check(paper: Paper, fabrics: list[str]) -> None:
         if value["exhibit"] not in exhibits:
             key = f"values[{index}].exhibit"
             raise _fault(paper, key, value["exhibit"], "the id of an exhibit, or text", exhibits)
-    used = {}
     for index, experiment in enumerate(raw.get("experiments", [])):
         _check_experiment(paper, f"experiments[{index}]", experiment, fabrics)
-        named = (experiment["parameters"].get(name) for name in ("fabric", "load_fabric"))
-        used |= dict.fromkeys(filter(None, [*named, *experiment["factors"].get("fabric", [])]))
-    for fabric in raw.get("scale", {}).get("block_factor", {}):
-        if fabric not in used:
-            raise _fault(paper, "scale.block_factor", fabric, "a network of an experiment", used)
+    for index, control in enumerate(paper.controls):
+        _check_control(paper, f"controls[{index}] ({control['id']})", control)
     audits = [a["id"] for a in paper.audit]
     for index, claim in enumerate(paper.claims):
         key = f"claims[{index}] ({claim['id']})"
@@ -215,9 +269,6 @@ def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fab
     for level in factors.get("store", []):
         if level not in experiment.get("stores", {}):
             raise _fault(paper, f"{key}.factors.store", level, "a key of stores", experiment.get("stores", {}))
-    for level in experiment.get("scale", {}).get("store_factor", {}):
-        if level not in factors.get("store", []):
-            raise _fault(paper, f"{key}.scale.store_factor", level, "a level of store", factors.get("store", []))
     for cell in experiment.get("only", []):
         _check_levels(paper, f"{key}.only", experiment, cell, whole=False)
     for cell in experiment.get("smoke_cells", []):
@@ -234,6 +285,29 @@ def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fab
         raise _fault(paper, "scale.file_blocks", None, f"blocks of a file by effort, for {experiment['id']}")
     if experiment.get("whole_file") and "file_blocks" in experiment:
         raise _fault(paper, f"{key}.file_blocks", experiment["file_blocks"], "nothing beside whole_file")
+
+
+NOT_COMPARED = ("fabric", "store")
+"""Factors whose level a control may run under another name."""
+
+
+def _check_control(paper: Paper, key: str, control: Mapping[str, Any]) -> None:
+    listed = {e["id"]: e for e in paper.raw.get("experiments", [])}
+    name, where, really = control["cell"]["experiment"], control["cell"]["where"], control["really"]
+    if name not in listed:
+        raise _fault(paper, f"{key}.cell.experiment", name, "the id of an experiment", listed)
+    if control["id"] in listed:
+        raise _fault(paper, f"{key}.id", control["id"], "an id that no experiment has")
+    _check_levels(paper, f"{key}.cell.where", listed[name], where, whole=True)
+    for factor in really:
+        if factor not in NOT_COMPARED:
+            raise _fault(paper, f"{key}.really", factor, f"one of {', '.join(NOT_COMPARED)}", NOT_COMPARED)
+    if "store" in really and really["store"] not in listed[name].get("stores", {}):
+        raise _fault(paper, f"{key}.really.store", really["store"], "a key of stores", listed[name].get("stores", {}))
+    if all(where.get(factor) == level for factor, level in really.items()):
+        raise _fault(paper, f"{key}.really", really, "another level than that of the cell")
+    if against(control) not in cells_of(listed[name]):
+        raise _fault(paper, f"{key}.cell", against(control), f"a cell of {name}, to compare the control with")
 
 
 def _check_hibench(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:

@@ -94,7 +94,7 @@ def tidy(paper: str, results: Path) -> None:
     factors = loaded.factors
     columns = {"runs.csv": (*RUN, *factors, *MEASURED), **TABLES}
     tables: dict[str, Iterable[Mapping]] = {
-        "runs.csv": [row for folder, record in runs for row in _metric_rows(folder, record, factors)],
+        "runs.csv": [row for folder, record in runs for row in metric_rows(folder, record, factors)],
         "series.csv.gz": (row for folder, record in runs if record["valid"] for row in _series(folder, record)),
         "operations.csv": [row for _, record in runs if record["valid"] for row in _operations(record)],
         "probes.csv": [row for block in blocks for row in _probes(results / "raw" / block)],
@@ -118,7 +118,7 @@ def _runs(raw: Path, blocks: Sequence[str]) -> list[tuple[Path, dict]]:
         raise UserError(f"{raw}: a run.json is not whole JSON: {error}") from None
 
 
-def _metric_rows(folder: Path, record: Mapping, factors: Sequence[str]) -> Iterable[dict]:
+def metric_rows(folder: Path, record: Mapping, factors: Sequence[str]) -> Iterable[dict]:
     base = {name: record.get(name, "") for name in RUN}
     base |= {name: record["factors"].get(name, "") for name in factors}
     base |= {"valid": _text(record["valid"]), "why_invalid": record["why_invalid"]}
@@ -248,6 +248,8 @@ def _topology(raw: Path, blocks: Sequence[str]) -> list[dict]:
 def _scale(paper: Paper, testbed: str, description: Mapping, rows: Sequence[Mapping]) -> Iterable[dict]:
     seen = set()
     for row in rows:
+        if "control" in paper.experiments[row["experiment"]]:
+            continue  # its origin's
         effort = row["block"].rsplit("-", 1)[0]
         levels = design.levels_of(paper, row)
         scale = design.scale_of(paper, row["experiment"], effort, levels, description)

@@ -1,0 +1,136 @@
+"""What do a paper's experiments give when they are measured alone? And do all pairs that its claims compare agree with
+themselves?
+
+    .venv/bin/python bench/study.py emulex-2012 block-size packet-size [--runs 6] [--effort full]
+    .venv/bin/python bench/study.py emulex-2012 --pairs [--runs 4] [--effort quick]
+
+The first makes each cell of the experiments so often, in random order, and prints their medians. The second makes an
+A/A control for every pair of networks or stores that a claim compares, whose right ratio is 1: each cell of the pair
+runs under its own name on the other's network or store, among runs of the cell that it then is. Both keep what they
+measured in --folder and go on from there when they are started again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from whitewire import config, controls, design, tidy
+from whitewire.estimands import Runs
+from whitewire.journal import read_runs
+from whitewire.paper import NOT_COMPARED, Paper, against, load_paper, pairs_in, tests_of
+from whitewire.runner import Block
+
+METRICS = ("throughput", "completion_time_net", "write_throughput", "read_rate_while_busy")
+
+
+def pairs(paper: Paper, effort: str) -> list[dict]:
+    """An A/A control for each side of every pair that claims compare in networks or stores alone."""
+    found: dict[str, dict] = {}
+    for claim in paper.claims:
+        for test in tests_of(claim):
+            if "metric" not in test:
+                continue
+            for one, other in pairs_in(test):
+                for (name, levels), (name_2, levels_2) in ((one, other), (other, one)):
+                    differ = {f for f in levels if levels.get(f) != levels_2.get(f)}
+                    efforts = paper.experiments[name].get("efforts", [effort])
+                    if name != name_2 or not differ or not differ <= set(NOT_COMPARED) or effort not in efforts:
+                        continue
+                    really = {factor: levels_2[factor] for factor in sorted(differ)}
+                    key = json.dumps([name, levels, really])
+                    control = found.setdefault(key, {
+                        "id": f"{paper.id[0].upper()}-K{len(found) + 900}", "title": "A/A of a claim's pair",
+                        "metric": test["metric"], "also": [], "cell": {"experiment": name, "where": levels},
+                        "really": really,
+                    })  # fmt: skip
+                    if test["metric"] not in (control["metric"], *control["also"]):
+                        control["also"].append(test["metric"])
+    return list(found.values())
+
+
+def wanted_rows(paper: Paper, testbed: dict, args: argparse.Namespace) -> list[dict]:
+    raw = paper.raw
+    raw["replicates"][args.effort], raw["blocks"][args.effort] = {"claimed": args.runs, "other": args.runs}, 1
+    for experiment in raw["experiments"]:
+        experiment.pop("replicates", None)
+    rows = design.make_design(paper, testbed, args.effort, args.seed)
+    names = set(args.experiments)
+    cells = {(c["cell"]["experiment"], json.dumps(against(c), sort_keys=True)) for c in paper.controls}
+    return [
+        row for row in rows
+        if row["experiment"] in names or (args.pairs and (
+            "control" in paper.experiments[row["experiment"]]
+            or (row["experiment"], json.dumps(design.levels_of(paper, row), sort_keys=True)) in cells))
+    ]  # fmt: skip
+
+
+def table_of(paper: Paper, folder: Path, block: str) -> pd.DataFrame:
+    rows = [
+        row for where, record in read_runs(folder, [block]) for row in tidy.metric_rows(where, record, paper.factors)
+    ]
+    return pd.DataFrame(rows)
+
+
+def show_cells(table: pd.DataFrame, paper: Paper) -> None:
+    good = table[(table["valid"] == "true") & table["metric"].isin(METRICS)].copy()
+    good["value"] = pd.to_numeric(good["value"])
+    used = [f for f in paper.factors if (good[f] != "").any()]
+    for (experiment, metric), group in good.groupby(["experiment", "metric"], sort=False):
+        print(f"\n{experiment}, {metric} as measured: median (least to most), runs")
+        for key, cell in group.groupby(used, dropna=False):
+            values = cell["value"].to_numpy()
+            told = " ".join(f"{f}={v}" for f, v in zip(used, key, strict=True) if v != "")
+            print(f"  {told}: {np.median(values):.4g} ({values.min():.4g} to {values.max():.4g}), {len(values)}")
+
+
+def show_controls(table: pd.DataFrame, paper: Paper, seed: int) -> None:
+    judged = [control.row for control in controls.judge(paper, Runs(table, paper, seed))]
+    for row in judged:
+        interval = f"{row['low']:.3f} to {row['high']:.3f}" if row["low"] else "no interval"
+        t = f"{row['t']:+.1f}" if row["t"] is not None else "?"
+        seen = f"{row['estimate']:.3f}" if row["estimate"] is not None else "none"
+        print(f"{row['cell']} as {row['really']}, {row['metric']}: {seen} ({interval}), t = {t}, "
+              f"{row['n']} and {row['n_against']} runs, {row['outcome']}")  # fmt: skip
+    told = [row for row in judged if row["low"]]
+    outside = sum(not row["low"] <= 1 <= row["high"] for row in told)
+    print(f"{outside} of {len(told)} intervals without 1; largest |t| {max(abs(row['t'] or 0) for row in told):.1f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("paper")
+    parser.add_argument("experiments", nargs="*")
+    parser.add_argument("--pairs", action="store_true")
+    parser.add_argument("--runs", type=int, default=6)
+    parser.add_argument("--effort", default=None)
+    parser.add_argument("--folder", default=None)
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    args.effort = args.effort or ("quick" if args.pairs else "full")
+    testbed = config.load_testbed("emulated")
+    paper = load_paper(config.paper_path(args.paper), config.fabric_names(testbed))
+    raw = copy.deepcopy(dict(paper.raw))
+    raw["controls"] = pairs(paper, args.effort) if args.pairs else []
+    paper = Paper(raw, paper.path)
+    folder = Path(args.folder or f"results/study/{args.paper}")
+    block = f"{args.effort}-1"
+    rows = [dict(row, order=n) for n, row in enumerate(wanted_rows(paper, testbed, args), start=1)]
+    if not rows:
+        parser.error(f"no run of {', '.join(args.experiments) or 'any pair'} at {args.effort} effort")
+    (folder / block).mkdir(parents=True, exist_ok=True)
+    Block(paper, testbed, block, rows, folder / block).measure()
+    table = table_of(paper, folder, block)
+    if args.pairs:
+        show_controls(table, paper, args.seed)
+    else:
+        show_cells(table, paper)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,194 @@
+"""Controls: which runs they are, what they are compared with, what they say, and which verdicts they take down."""
+
+import copy
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from whitewire import analysis, claims, config, controls, design
+from whitewire.errors import UserError
+from whitewire.estimands import Runs
+from whitewire.paper import Paper, load_paper, ratio_of
+
+TESTBED = config.load_testbed("emulated")
+EMULEX = load_paper(config.paper_path("emulex-2012"), TESTBED["fabrics"])
+LIGHT = {"clients": 1, "puts_per_client": 1}
+HEAVY = {"clients": 3, "puts_per_client": 6}
+
+
+def with_controls(*specs, paper=EMULEX):
+    raw = copy.deepcopy(dict(paper.raw))
+    raw["controls"] = list(specs)
+    return Paper(raw, paper.path)
+
+
+def same(number, cell, really, **more):
+    where = {"fabric": cell, **more.pop("load", HEAVY)}
+    return {"id": f"E-K{number:02}", "title": "a control", "metric": "throughput",
+            "cell": {"experiment": "put-grid", "where": where}, "really": {"fabric": really}, **more}  # fmt: skip
+
+
+def runs_of(paper, cells, n=6, spread=0.02, seed=1):
+    """A table of runs: `cells` maps (experiment, fabric, clients, puts) to the true value."""
+    rng, rows = np.random.default_rng(seed), []
+    for (experiment, fabric, clients, puts), value in cells.items():
+        for replicate in range(n):
+            base = {"run_id": f"{experiment}-{fabric}-{clients}-{puts}-{replicate}", "attempt": 1, "block": "quick-1"}
+            base |= dict.fromkeys(paper.factors, "")
+            base |= {"experiment": experiment, "fabric": fabric, "clients": clients, "puts_per_client": puts}
+            for metric, unit in (("throughput", "MB/s"), ("completion_time", "s")):
+                seen = value * np.exp(rng.normal(0, spread))
+                rows.append(base | {"metric": metric, "value": seen, "unit": unit, "full_scale_value": seen,
+                                    "full_scale_unit": unit, "valid": "true"})  # fmt: skip
+    return Runs(pd.DataFrame(rows), paper)
+
+
+@pytest.mark.parametrize("name", config.papers())
+def test_each_paper_has_an_a_a_control_at_the_slow_and_at_the_fast_rate(name):
+    paper = load_paper(config.paper_path(name), TESTBED["fabrics"])
+    pairs = [(c["cell"], c["really"]) for c in paper.controls if "expected" not in c]
+    backwards = [({**cell["where"], **really}, {f: cell["where"][f] for f in really}) for cell, really in pairs]
+    assert pairs
+    assert all((cell["where"], really) in backwards for cell, really in pairs)
+
+
+@pytest.mark.parametrize("name", config.papers())
+def test_a_control_has_as_many_runs_as_the_cell_it_is_compared_with_and_shares_its_block(name):
+    paper = load_paper(config.paper_path(name), TESTBED["fabrics"])
+    for effort in ("quick", "full"):
+        rows = design.make_design(paper, TESTBED, effort, 1)
+        cells = [(row["experiment"], str(sorted(design.levels_of(paper, row).items()))) for row in rows]
+        for control in paper.controls:
+            test = ratio_of(control)
+            counts = [
+                cells.count((side["experiment"], str(sorted(side["where"].items()))))
+                for side in (test["numerator"], test["denominator"])
+            ]
+            assert counts[0] == counts[1] >= 3, (control["id"], counts)
+
+
+def test_smoke_has_no_controls():
+    rows = design.make_design(EMULEX, TESTBED, "smoke", 1)
+    assert not {row["experiment"] for row in rows} & {control["id"] for control in EMULEX.controls}
+
+
+def test_a_control_has_the_shape_of_its_name_and_the_link_of_what_it_really_is():
+    paper = with_controls(same(1, "10gbe", "1gbe"))
+    levels = {"fabric": "10gbe", **HEAVY}
+    assert paper.parameters("E-K01", levels)["fabric"] == "1gbe"
+    assert design.scale_of(paper, "E-K01", "quick", levels) == design.scale_of(paper, "put-grid", "quick", levels)
+    row = next(r for r in design.make_design(paper, TESTBED, "quick", 1) if r["experiment"] == "E-K01")
+    assert (row["fabric"], design.levels_of(paper, row)) == ("10gbe", levels)
+
+
+def test_other_runs_keep_their_ids_when_a_control_comes():
+    without, beside = (
+        {r["run_id"] for r in design.make_design(paper, TESTBED, "full", 1)}
+        for paper in (with_controls(), with_controls(same(1, "10gbe", "1gbe")))
+    )
+    assert without < beside
+
+
+def test_one_factor_too_many_is_caught_where_equal_cells_are_not():
+    """A name that changes more than the link: 0.91 where 1 is right."""
+    paper = with_controls(same(1, "10gbe", "1gbe", load=LIGHT))
+    good = runs_of(paper, {("E-K01", "10gbe", 1, 1): 100, ("put-grid", "1gbe", 1, 1): 100}, spread=0.01)
+    bad = runs_of(paper, {("E-K01", "10gbe", 1, 1): 91, ("put-grid", "1gbe", 1, 1): 100}, spread=0.01)
+    (held,), (failed,) = controls.judge(paper, good), controls.judge(paper, bad)
+    assert held.row["outcome"] == "held"
+    assert failed.row["outcome"] == "failed"
+    assert failed.row["t"] < -4
+    assert failed.said.startswith("the control E-K01 failed: 0.9")
+    assert failed.said.endswith("where 1 is right")
+
+
+def test_a_known_ratio_is_compared_with_the_cell_whose_name_it_bears():
+    control = same(5, "1gbe", "0.5gbe", expected=0.5, relative=0.02)
+    paper = with_controls(control)
+    for value, outcome in ((50, "held"), (50.5, "held"), (58, "failed")):
+        runs = runs_of(paper, {("E-K05", "1gbe", 3, 6): value, ("put-grid", "1gbe", 3, 6): 100}, spread=0.003)
+        (judged,) = controls.judge(paper, runs)
+        assert judged.row["outcome"] == outcome, value
+        assert judged.row["against"] == "put-grid 1gbe 3 6"
+
+
+def test_a_control_without_runs_or_that_shows_nothing_is_open():
+    paper = with_controls(same(1, "10gbe", "1gbe"))
+    empty = runs_of(paper, {("put-grid", "1gbe", 3, 6): 100})
+    (none,) = controls.judge(paper, empty)
+    assert (none.row["outcome"], none.row["reason"][:19]) == ("open", "no control possible")
+    wide = runs_of(paper, {("E-K01", "10gbe", 3, 6): 100, ("put-grid", "1gbe", 3, 6): 100}, spread=0.6, seed=3)
+    assert controls.judge(paper, wide)[0].row["outcome"] == "open"
+
+
+def test_a_network_that_the_testbed_lacks_is_said():
+    paper = with_controls(same(5, "1gbe", "0.5gbe", expected=0.5))
+    runs = Runs(runs_of(paper, {("put-grid", "1gbe", 3, 6): 100}).table, paper, fabrics={"1gbe", "10gbe"})
+    (judged,) = controls.judge(paper, runs)
+    assert judged.row["reason"] == "no control possible: this testbed has no network 0.5gbe"
+    site = {"kind": "ssh", "fabrics": {"1gbe": {}, "10gbe": {}}}
+    assert "E-K05" not in {row["experiment"] for row in design.make_design(paper, site, "quick", 1)}
+
+
+def test_a_failed_control_takes_every_verdict_of_its_pair_and_no_other():
+    paper = with_controls(same(1, "10gbe", "1gbe", load=LIGHT))
+    cells = {("put-grid", fabric, clients, puts): (100 if fabric == "1gbe" else 400)
+             for fabric in ("1gbe", "10gbe") for clients in (1, 2, 3) for puts in (1, 2, 4, 6, 8)}  # fmt: skip
+    runs = runs_of(paper, cells | {("E-K01", "10gbe", 1, 1): 80})
+    judged = controls.judge(paper, runs)
+    table, _ = analysis.verdicts(paper, runs, Runs(runs.table[:0], paper), "emulated", None, judged)
+    table = table.set_index("claim")
+    assert table.loc["E-C02", "control"] == "E-K01"
+    assert table.loc["E-C02", "verdict"] == claims.INCONCLUSIVE
+    assert "the control E-K01 failed: 0.8" in table.loc["E-C02", "reason"]
+    assert table.loc["E-C22", "control"] == ""  # three clients over one, on one network
+    assert "control" not in table.loc["E-C22", "reason"]
+
+
+def test_a_held_control_changes_no_verdict():
+    paper = with_controls(same(1, "10gbe", "1gbe", load=LIGHT))
+    cells = {("put-grid", fabric, clients, puts): (100 if fabric == "1gbe" else 400)
+             for fabric in ("1gbe", "10gbe") for clients in (1, 2, 3) for puts in (1, 2, 4, 6, 8)}  # fmt: skip
+    runs = runs_of(paper, cells | {("E-K01", "10gbe", 1, 1): 100})
+    beside, without = (
+        analysis.verdicts(paper, runs, Runs(runs.table[:0], paper), "emulated", None, judged)[0]
+        for judged in (controls.judge(paper, runs), [])
+    )
+    assert list(beside["verdict"]) == list(without["verdict"])
+    assert beside["control"].str.contains("E-K01").any()
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10_000))
+def test_of_equal_runs_few_controls_fail(seed):
+    """Over a paper's four controls together: 5 % of papers by chance; 20 papers with more than five are one in 3000."""
+    paper = with_controls(*[same(n, "10gbe", "1gbe", load={"clients": 1, "puts_per_client": n}) for n in (1, 2, 4, 6)])
+    cells = {("put-grid", "1gbe", 1, n): 100 for n in (1, 2, 4, 6)}
+    cells |= {(f"E-K0{n}", "10gbe", 1, n): 100 for n in (1, 2, 4, 6)}
+    judged = controls.judge(paper, runs_of(paper, cells, spread=0.03, seed=seed))
+    assert sum(control.failed for control in judged) <= 2
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"really": {"fabric": "10gbe"}}, "really: found .*expected another level than that of the cell"),
+        ({"really": {"clients": 2}}, 'really: found "clients", expected one of fabric, store'),
+        ({"cell": {"experiment": "put-gird", "where": {}}}, 'did you mean "put-grid"'),
+        ({"cell": {"experiment": "put-grid", "where": {"fabric": "10gbe"}}}, "a level of clients too"),
+        ({"really": {"fabric": "2gbe"}}, "expected a cell of put-grid, to compare the control with"),
+    ],
+)
+def test_a_control_that_cannot_be_is_named(tmp_path, change, message):
+    text = config.paper_path("emulex-2012").read_text(encoding="utf-8")
+    import yaml
+
+    data = yaml.safe_load(text)
+    data["controls"] = [same(1, "10gbe", "1gbe") | change]
+    path = tmp_path / "emulex-2012.yaml"
+    path.write_text(yaml.safe_dump(data), encoding="utf-8")
+    with pytest.raises(UserError, match=message):
+        load_paper(path, TESTBED["fabrics"])
