@@ -126,7 +126,7 @@ controls_drawn <- function(paper = paper_id()) {
 # Inches: a line of a name each, and the axes.
 controls_height <- function(paper = paper_id()) {
   lines <- lengths(strsplit(as.character(controls_drawn(paper)$row), "\n"))
-  1.7 + sum(pmax(0.4, 0.12 + 0.19 * lines))
+  1.7 + sum(pmax(0.36, 0.12 + 0.19 * lines))
 }
 
 figure_controls <- function(title, paper = paper_id()) {
@@ -135,6 +135,8 @@ figure_controls <- function(title, paper = paper_id()) {
   ranged <- known[!is.na(known$low) & !is.na(known$high), ]
   unknown <- table[is.na(table$estimate) & !is.na(table$expected), ]
   right <- table[!is.na(table$expected), ]
+  # Of both scales, or their legends would not be one.
+  drawn <- intersect(outcome_levels, known$outcome)
   ggplot(table, aes(y = row)) +
     geom_blank() +
     geom_segment(data = right, aes(x = expected, xend = expected, y = as.numeric(row) - 0.34,
@@ -144,8 +146,8 @@ figure_controls <- function(title, paper = paper_id()) {
     geom_point(data = known, aes(estimate, colour = outcome, shape = outcome), size = 3, stroke = 1.4) +
     geom_text(data = unknown, aes(expected), label = "open", hjust = -0.35, size = 3.4, colour = soft,
               family = base_font) +
-    scale_colour_manual(NULL, values = outcome_colours) +
-    scale_shape_manual(NULL, values = outcome_shapes) +
+    scale_colour_manual(NULL, values = outcome_colours, limits = drawn, guide = guide_legend(order = 1)) +
+    scale_shape_manual(NULL, values = outcome_shapes, limits = drawn, guide = guide_legend(order = 1)) +
     scale_linetype_manual(NULL, values = c("right answer" = "solid")) +
     scale_x_log10("ratio of the control's runs to those that they are compared with", breaks = ratio_breaks,
                   labels = function(x) trimmed(x), expand = expansion(0.08)) +

@@ -80,6 +80,8 @@ test_that("the figure can be drawn of any mixture of outcomes", {
       expect_gt(controls_height("x"), 1.5)
       expect_silent(drawn <- ggplot_build(figure_controls("Ratios", "x")))
       expect_equal(nrow(drawn$data[[4]]), sum(!is.na(seen$estimate[rows])))
+      scales <- lapply(c("colour", "shape"), function(name) drawn$plot$scales$get_scales(name)$get_limits())
+      expect_equal(scales[[1]], scales[[2]])
     })
   }
 })
