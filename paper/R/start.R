@@ -106,7 +106,7 @@ paper_card <- function(paper) {
   links <- sprintf("[Read the report](%s.html) \u00b7 [PDF](%s.pdf)", paper, paper)
   if (!file.exists(paste0(paper, ".qmd"))) links <- "This paper has no report yet."
   paste0("::: {.card}\n\n", heading, "**Strongest finding.** ", finding_sentence(paper), "\n\n",
-         verdict_strip(paper), verdict_sentence(paper), "\n\n",
+         verdict_strip(paper), verdict_sentence(paper), "\n\n", controls_line(paper), "\n\n",
          if (!is.null(why)) paste0("Its last run stopped (", why, "). What stands here is from before.\n\n"),
          links, "\n\n:::\n")
 }
@@ -165,7 +165,7 @@ raw_html <- function(...) {
   knitr::asis_output(paste0("\n\n", fence, "{=html}\n", ..., "\n", fence, "\n\n"))
 }
 
-# The table of all verdicts under its controls. They stay hidden until the page's script has taken them over.
+# The table of all verdicts under its filters. They stay hidden until the page's script has taken them over.
 verdict_filter <- function() {
   table <- all_verdicts()
   papers <- papers_with_results()

@@ -64,7 +64,7 @@ verdict_table <- function(paper = paper_id()) {
     Estimate = estimate_text(table),
     Expected = expected_text(table),
     Route = route_text(table),
-    Reason = reason_text(table)
+    Reason = trimws(paste(reason_text(table), held_text(table, paper)))
   ), widths = c(22, 17, 14, 13, 11, 23))
 }
 

@@ -10,11 +10,17 @@ local colours = {
   ["inconclusive"] = "#8a6100",
   ["not-testable-here"] = "#5f6770",
   ["not-judged"] = "#5f6770",
+  ["held"] = "#00785a",
+  ["failed"] = "#b84700",
+  ["open"] = "#5f6770",
 }
 
 local typst = FORMAT:match("typst")
 
 function Span(span)
+  if typst and span.classes:includes("nobreak") then
+    return { pandoc.RawInline("typst", "#box["), pandoc.Str(pandoc.utils.stringify(span)), pandoc.RawInline("typst", "]") }
+  end
   if not typst or not span.classes:includes("badge") then return nil end
   local colour = colours[span.classes[2]] or "#5f6770"
   local open = string.format(

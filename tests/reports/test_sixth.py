@@ -116,6 +116,7 @@ def test_every_claim_has_a_verdict(sixth: Path, paper: dict) -> None:
 def test_the_report_has_every_exhibit_and_every_claim(page: Page, paper: dict) -> None:
     for exhibit in paper["exhibits"]:
         assert page.ids.get(f"sec-{exhibit['id']}", "").startswith("h"), exhibit["id"]
+    assert page.ids.get("sec-controls", "").startswith("h")
     for claim in paper["claims"]:
         assert claim["id"] in page.text
     assert "not measured at this effort" not in page.text.split("Which link would do it?")[0]

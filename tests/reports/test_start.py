@@ -138,3 +138,15 @@ def test_a_card_names_the_finding_of_its_paper(page, verdicts) -> None:
         if {"not reproduced", "inconsistent"} & set(claims.values()):
             assert len(told) == 1
             assert told[0] in ("not reproduced", "inconsistent")
+
+
+def test_a_card_counts_the_controls_of_its_paper(page, reports_dir: Path, verdicts) -> None:
+    for paper in {row["paper"] for row in verdicts}:
+        table = reports_dir.parent / paper / "analysis" / "controls.csv"
+        outcomes = Counter(row["outcome"] for row in csv.DictReader(table.open())) if table.is_file() else Counter()
+        text = page.inner_text(f".card#paper-{paper}, .card:has(#paper-{paper})")
+        if not outcomes:
+            assert "Controls: none" in text
+            continue
+        assert f"Controls: {outcomes['held']} of {outcomes.total()} held" in text
+        assert (f"{outcomes['failed']} failed" in text) == (outcomes["failed"] > 0)

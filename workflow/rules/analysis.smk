@@ -22,6 +22,7 @@ rule analysis:
         f"{RESULTS}/{{paper}}/analysis/audit.csv",
         f"{RESULTS}/{{paper}}/analysis/inverse.csv",
         f"{RESULTS}/{{paper}}/analysis/sweeps.csv",
+        f"{RESULTS}/{{paper}}/analysis/controls.csv",
         verdicts=report(
             f"{RESULTS}/{{paper}}/analysis/verdicts.csv",
             caption="../report/verdicts.rst",

@@ -1,0 +1,93 @@
+root <- normalizePath(file.path("..", ".."))
+suppressPackageStartupMessages(library(ggplot2))
+for (file in c("read.R", "format.R", "theme.R", "verdicts.R", "controls.R")) {
+  source(file.path(root, "paper", "R", file), local = TRUE)
+}
+
+seen <- data.frame(
+  control = c("X-K1", "X-K2", "X-K3"), title = c("A put that is *slow*", "A put that is fast", "Half a link"),
+  kind = c("A/A", "A/A", "known ratio"), metric = "throughput", cell = c("put 10gbe", "put 1gbe", "put 1gbe"),
+  really = c("fabric 1gbe", "fabric 10gbe", "fabric 0.5gbe"), against = c("put 1gbe", "put 10gbe", "put 1gbe"),
+  n = c(6, 6, 0), n_against = 6, estimate = c(1.012, 0.91, NA), low = c(0.98, 0.88, NA), high = c(1.04, 0.94, NA),
+  expected = c(1, 1, 0.5), outcome = c("held", "failed", "open"),
+  reason = c(NA, "the control failed: 0.91 where 1 is right", "no control possible"), claims = c("X-C1 X-C2", "X-C3", NA)
+)
+verdicts <- data.frame(claim = paste0("X-C", 1:4), control = c("X-K1", "X-K1 X-K2", "X-K2", NA))
+
+# Runs `code` beside a folder of results with one paper.
+with_table <- function(table, code) {
+  before <- Sys.getenv("WHITEWIRE_RESULTS")
+  Sys.setenv(WHITEWIRE_RESULTS = tempfile())
+  on.exit(Sys.setenv(WHITEWIRE_RESULTS = before))
+  dir.create(file.path(results_dir(), "x", "analysis"), recursive = TRUE)
+  if (!is.null(table)) readr::write_csv(table, file.path(results_dir(), "x", "analysis", "controls.csv"), na = "")
+  code
+}
+
+test_that("the sentence counts every outcome and names what did not hold", {
+  with_table(seen, {
+    expect_equal(controls_sentence("x"),
+                 "1 of 3 controls held; one failed: X-K2 (0.91 where 1 is right); one is open: X-K3.")
+    expect_match(controls_sentence("x", link = TRUE), "controls held (@sec-controls); one failed", fixed = TRUE)
+    expect_equal(controls_line("x"), "Controls: 1 of 3 held, [1 failed]{.badge .failed}, 1 open")
+  })
+  with_table(seen[1, ], {
+    expect_equal(controls_sentence("x"), "1 of 1 control held.")
+    expect_equal(controls_line(c("x", "none")), "Controls: 1 of 1 held")
+  })
+  with_table(seen[c(3, 3), ], expect_match(controls_sentence("x"), "0 of 2 controls held; two are open:", fixed = TRUE))
+})
+
+test_that("a paper without controls and results older than controls say so", {
+  with_table(seen[0, ], {
+    expect_match(controls_sentence("x"), "^This paper has no controls, so nothing shows")
+    expect_false(has_controls("x"))
+    expect_equal(controls_line("x"), "Controls: none")
+  })
+  with_table(NULL, {
+    expect_match(controls_sentence("x"), "^No controls were made, so nothing shows")
+    expect_equal(controls_line("x"), "Controls: none")
+    expect_equal(held_text(verdicts, "x"), rep("", 4))
+  })
+  expect_equal(controls_line(character()), "Controls: none")
+})
+
+test_that("a claim names the controls that held, and verdicts may be older than controls", {
+  with_table(seen, {
+    expect_equal(held_text(verdicts, "x"), c("Control X-K1 held.", "Control X-K1 held.", "", ""))
+    expect_equal(held_text(with_columns(verdicts["claim"], verdict_columns), "x"), rep("", 4))
+  })
+  both <- transform(seen, outcome = "held")
+  with_table(both, expect_equal(held_text(verdicts[2, ], "x"), "Controls X-K1 and X-K2 held."))
+})
+
+test_that("the table has a row for each control, whatever its outcome", {
+  rows <- with_table(seen, strsplit(as.character(controls_table("x")), "\n")[[1]])
+  held <- grep("X-K1", rows, value = TRUE)
+  expect_match(held, "**X-K1** A put that is \\*slow\\* (A/A)", fixed = TRUE)
+  expect_match(held, "`put 10gbe`, really `fabric 1gbe`, against `put 1gbe`", fixed = TRUE)
+  expect_match(held, "1.01 (0.98 to 1.04) (n\u00a0=\u00a06\u00a0+\u00a06) | 1 | [held]{.badge .held} |  |", fixed = TRUE)
+  expect_match(held, "[X-C1]{.nobreak}, [X-C2]{.nobreak}", fixed = TRUE)
+  expect_match(grep("X-K2", rows, value = TRUE), "[failed]{.badge .failed} | the control failed: 0.91 where 1 is right.",
+               fixed = TRUE)
+  expect_match(grep("X-K3", rows, value = TRUE), "| \u2013 | 0.5 | [open]{.badge .open} | no control possible. | \u2013 |",
+               fixed = TRUE)
+})
+
+test_that("the figure can be drawn of any mixture of outcomes", {
+  for (rows in list(1:3, 1, 3, c(3, 3))) {
+    with_table(seen[rows, ], {
+      expect_gt(controls_height("x"), 1.5)
+      expect_silent(drawn <- ggplot_build(figure_controls("Ratios", "x")))
+      expect_equal(nrow(drawn$data[[4]]), sum(!is.na(seen$estimate[rows])))
+      scales <- lapply(c("colour", "shape"), function(name) drawn$plot$scales$get_scales(name)$get_limits())
+      expect_equal(scales[[1]], scales[[2]])
+    })
+  }
+})
+
+test_that("the axis of ratios has finer steps where its range is narrow", {
+  expect_gte(sum(abs(ratio_breaks(c(0.95, 1.05)) - 1) <= 0.05), 3)
+  expect_true(all(c(0.5, 1) %in% ratio_breaks(c(0.45, 1.1))))
+  expect_true(all(c(0.1, 1, 2) %in% ratio_breaks(c(0.1, 3))))
+})
