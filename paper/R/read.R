@@ -54,7 +54,7 @@ as_flag <- function(x) tolower(as.character(x)) %in% c("true", "1", "yes", "t")
 as_value <- function(x) suppressWarnings(as.numeric(as.character(x)))
 
 factor_columns <- c("fabric", "clients", "puts_per_client", "settings", "file_blocks", "switch_buffer_kib",
-                    "rate_mb_per_s", "offloads", "nodes", "store", "splits")
+                    "rate_mb_per_s", "offloads", "nodes", "store", "splits", "block_size_bytes", "packet_bytes", "k")
 
 fabric_label <- function(x) sub("gbe$", "GbE", tolower(as.character(x)))
 # Gbit/s at full scale, from the fabric's name: "0.5gbe", "10g-ipoib", "32g-qdr".

@@ -1,7 +1,6 @@
 # How the experiments of a paper were scaled, from its YAML and scale.csv.
 #
 # scale_table()        one row an experiment that was run: workload, k, data fraction, tasks, copies
-# block_sentence()     on which networks a scaled block stands for more or less than one of the paper's
 # cpu_bound_sentence() which experiments may be limited by the processors, by their own declaration
 
 experiment_of <- function(id) {
@@ -33,21 +32,6 @@ scale_table <- function() {
     )
   })
   md_table(do.call(rbind, rows), widths = c(24, 14, 14, 10, 14, 10, 12))
-}
-
-# How blocks were scaled where a paper's settings give them a factor of their own on some networks.
-block_sentence <- function() {
-  factors <- unlist(read_paper()$scale$block_factor)
-  if (length(factors) == 0) {
-    return("")
-  }
-  sprintf(
-    paste("A block costs the processors about the same whatever its size, so a scaled block stands for more than one",
-          "of the paper's where links are fast, and for a part of one where they are slow and runs long: %s."),
-    listed(vapply(split(names(factors), factors), function(names) {
-      paste(trimmed(factors[[names[[1]]]]), "on", listed(fabric_name(names)))
-    }, character(1)))
-  )
 }
 
 cpu_bound_sentence <- function() {

@@ -12,15 +12,29 @@ sensitivity_axes <- list(
   ),
   "data-fraction" = list(
     column = "file_blocks", label = "blocks a file, which sets the data fraction",
-    what = "the data fraction (18 puts)",
-    fabric = NA
+    what = "the data fraction (one put and 18)", fabric = NA
+  ),
+  "block-size" = list(
+    column = "block_size_bytes", per = 2^20, label = "block, MiB (full scale)",
+    what = "the size of a block (one put and 18)", fabric = NA
+  ),
+  "packet-size" = list(
+    column = "packet_bytes", per = 2^10, label = "packet of HDFS, KiB",
+    what = "the size of HDFS's packets (one put and 18)", fabric = NA
+  ),
+  "scale-factor" = list(
+    column = "k", label = "k, by which rates and sizes are divided",
+    what = "the scale factor (one put and 18)", fabric = NA
   )
 )
 
+# Valid runs of a study; `level` is what was moved, `load` the number of puts where the study has several.
 sensitivity_runs <- function(experiment) {
   axis <- sensitivity_axes[[experiment]]
   runs <- valid_runs(experiment, "throughput")
-  runs$level <- as_value(runs[[axis$column]])
+  runs$level <- as_value(runs[[axis$column]]) / (if (is.null(axis$per)) 1 else axis$per)
+  puts <- ifelse(is.na(runs$total_puts), 18, runs$total_puts)
+  runs$load <- factor(ifelse(puts == 1, "one put", paste(puts, "puts")), c("one put", "18 puts"))
   if (!is.na(axis$fabric)) runs$fabric <- ifelse(is.na(runs$fabric), axis$fabric, runs$fabric)
   runs[!is.na(runs$level), ]
 }
@@ -34,10 +48,10 @@ sensitivity_sentence <- function(experiment) {
       axis$what
     ))
   }
-  medians <- stats::aggregate(shown ~ level + fabric, data = runs, FUN = stats::median)
-  told <- vapply(split(medians, medians$fabric), function(x) {
+  medians <- stats::aggregate(shown ~ level + fabric + load, data = runs, FUN = stats::median)
+  told <- vapply(split(medians, paste(medians$load, medians$fabric)), function(x) {
     x <- x[order(x$level), ]
-    sprintf("on %s the median goes from %s MB/s at %s to %s MB/s at %s", x$fabric[[1]], trimmed(x$shown[[1]]),
+    sprintf("%s on %s go from %s MB/s at %s to %s MB/s at %s", x$load[[1]], x$fabric[[1]], trimmed(x$shown[[1]]),
             trimmed(x$level[[1]]), trimmed(x$shown[[nrow(x)]]), trimmed(x$level[[nrow(x)]]))
   }, character(1))
   paste0("Sensitivity to ", axis$what, ", against ", axis$label, ": ", listed(told), ".")
@@ -49,12 +63,15 @@ figure_sensitivity <- function(experiment) {
   if (nrow(runs) == 0) {
     return(figure_without_data(paste0("Sensitivity to ", axis$what, ":\nnot measured at this effort.")))
   }
-  medians <- stats::aggregate(shown ~ level + fabric, data = runs, FUN = stats::median)
+  medians <- stats::aggregate(shown ~ level + fabric + load, data = runs, FUN = stats::median)
   points <- published_cells("throughput", unique(runs$fabric), 3, 6)
+  points$load <- rep("18 puts", nrow(points))
+  points <- points[points$load %in% runs$load, ]
   ggplot(runs, aes(factor(level), shown, colour = fabric, shape = fabric)) +
     geom_hline(data = points, aes(yintercept = published, linetype = "published"), linewidth = 0.5) +
     geom_line(data = medians, aes(group = fabric), linewidth = 0.7) +
     geom_point(position = jitter_points(0.08), size = 2, alpha = 0.75) +
+    facet_wrap(~load, scales = "free_y") +
     scale_fabric() +
     scale_linetype_manual(NULL, values = c(published = "dashed")) +
     rate_axis(experiment = experiment) +
@@ -67,8 +84,10 @@ data_sensitivity <- function() {
     if (nrow(runs) == 0) {
       return(NULL)
     }
-    data.frame(run_id = runs$run_id, experiment = experiment, axis = sensitivity_axes[[experiment]]$column,
-               level = runs$level, fabric = runs$fabric, value = runs$value, full_scale_value = runs$shown)
+    data.frame(
+      run_id = runs$run_id, experiment = experiment, axis = sensitivity_axes[[experiment]]$column, load = runs$load,
+      level = runs$level, fabric = runs$fabric, value = runs$value, full_scale_value = runs$shown
+    )
   })
   do.call(rbind, rows)
 }
