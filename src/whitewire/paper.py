@@ -45,7 +45,10 @@ class Paper:
     def experiments(self) -> dict[str, dict[str, Any]]:
         """The experiments by id, and after them each control as one of its own, with the single cell that it runs."""
         listed = {e["id"]: e for e in self.raw.get("experiments", [])}
-        return listed | {c["id"]: _as_experiment(c, listed[c["cell"]["experiment"]]) for c in self.controls}
+        made = [control for control in self.controls if control["cell"]["experiment"] in listed]
+        return listed | {
+            control["id"]: _as_experiment(control, listed[control["cell"]["experiment"]]) for control in made
+        }
 
     @property
     def controls(self) -> list[dict[str, Any]]:
