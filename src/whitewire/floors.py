@@ -21,7 +21,7 @@ SCATTER_SHARE = 0.1
 
 
 def name_of(key: Sequence[Hashable], cluster: str) -> str:
-    """A floor's key as text, unlike that of any other cluster of its block (`cluster`: what its runs share, as JSON)."""
+    """A floor's key as text, unlike that of another cluster of its block (`cluster`: what its runs share, as JSON)."""
     roles, place, drives, slots = json.loads(cluster)
     hosts = " ".join(f"{role}={count}" for role, count in sorted(roles.items()))
     where = [hosts, f"drives={drives} slots={slots or 'any'}", " k=".join(map(str, place))]
