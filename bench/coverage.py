@@ -59,8 +59,7 @@ def interval_of(case: Case, seed: int, draws: int = 2000) -> tuple[float, float]
         (BLOCK, key, "terasort", "terasort", i, t, True) for key, each in measured.items() for i, t in enumerate(each)
     ]
     names = ["block", "floor", "workload", "job", "number", "seconds", "valid"]
-    propagation.DRAWS = draws
-    errors = net.FloorErrors(pd.DataFrame(rows, columns=names), seed)
+    errors = net.FloorErrors(pd.DataFrame(rows, columns=names), seed, draws)
     log_sd, freedom = statistics.pooled_log_sd(nets)
     seconds_sd, _ = statistics.pooled_sd(nets)
     drawn = []

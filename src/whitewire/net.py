@@ -21,10 +21,10 @@ MOSTLY_FLOOR = 0.5
 
 
 class FloorErrors:
-    """The table tidy/floors.csv: how far the median of each floor may be off."""
+    """The table tidy/floors.csv: how far the median of each floor may be off, in so many draws from a seed."""
 
-    def __init__(self, table: pd.DataFrame | None, seed: int) -> None:
-        self.seed = seed
+    def __init__(self, table: pd.DataFrame | None, seed: int, draws: int = propagation.DRAWS) -> None:
+        self.seed, self.draws = seed, draws
         self._seconds: dict[str, dict[tuple[str, str], np.ndarray]] = {}
         self._workload: dict[tuple[str, str], str] = {}
         self._drawn: dict[tuple[str, str, str], np.ndarray | None] = {}
@@ -71,7 +71,7 @@ class FloorErrors:
             return None
         rng = propagation.generator(self.seed, "floor", block, floor, job)
         error = sd * propagation.median_error(len(self._seconds[job][block, floor]))
-        return error * rng.standard_t(freedom, propagation.DRAWS)
+        return error * rng.standard_t(freedom, self.draws)
 
 
 @dataclass(frozen=True)
@@ -115,12 +115,14 @@ def draw(cell: Cell, floors: FloorErrors, fewest: int = FEWEST_POOLED) -> Drawn:
     none = np.array([])
     if cell.n < fewest or cell.freedom < LEAST_FREEDOM or not math.isfinite(cell.spread):
         return Drawn(cell, none, problem="too few for an interval")
-    width = propagation.widths(propagation.generator(floors.seed, "width", cell.experiment, cell.base), cell.freedom)
+    width = propagation.widths(
+        propagation.generator(floors.seed, "width", cell.experiment, cell.base), cell.freedom, floors.draws
+    )
     rng = propagation.generator(floors.seed, "cell", cell.name, cell.base)
-    error = propagation.median_error(cell.n) * width * rng.standard_normal(propagation.DRAWS)
+    error = propagation.median_error(cell.n) * width * rng.standard_normal(floors.draws)
     if not cell.weights:
         return Drawn(cell, cell.median * np.exp(cell.spread * error))
-    off = np.zeros(propagation.DRAWS)
+    off = np.zeros(floors.draws)
     for (block, floor), weight in cell.weights.items():
         drawn = floors.error(block, floor, JOBS.get(cell.metric, ""))
         if drawn is None:

@@ -30,7 +30,7 @@ def median_error(n: int) -> float:
     return (MEDIAN_EFFICIENCY if n > 2 else 1.0) / math.sqrt(n)
 
 
-def widths(rng: np.random.Generator, freedom: int, draws: int = DRAWS) -> np.ndarray:
+def widths(rng: np.random.Generator, freedom: int, draws: int) -> np.ndarray:
     """True over estimated scatter, where the estimate has so many degrees of freedom."""
     return np.sqrt(freedom / rng.chisquare(freedom, draws))
 
