@@ -43,9 +43,7 @@ floor_rows <- function() {
       Kind = code(kind), Job = job, Floors = length(seconds),
       "Not valid" = length(unique(paste(bad$block, bad$number))[nrow(bad) > 0]),
       "Median, s" = trimmed(stats::median(seconds)), "Range, s" = paste(trimmed(range(seconds)), collapse = " to "),
-      "Share of the time" = if (length(whole) == 0) "\u2013" else {
-        percent(stats::median(seconds) / stats::median(whole), 0)
-      }, check.names = FALSE
+      "Share of the time" = percent(stats::median(seconds) / stats::median(whole), 0), check.names = FALSE
     )
   })
   do.call(rbind, rows)
@@ -60,7 +58,10 @@ floor_shares <- function(experiment, where = list(), op = NULL) {
   table <- at_levels(estimates_of(experiment, c(whole, net)), where)
   table <- with_columns(table, "median")
   cell <- do.call(paste, c(unname(as.list(table[c("experiment", factor_columns)])), sep = "\r"))
-  take <- function(metric) stats::setNames(as_value(table$median)[table$metric == metric], cell[table$metric == metric])
+  take <- function(metric) {
+    of <- table$metric == metric
+    stats::setNames(as_value(table$median)[of], cell[of])
+  }
   share <- 1 - take(net) / take(whole)[names(take(net))]
   unname(share[!is.na(share)])
 }
@@ -71,8 +72,9 @@ floor_sentence <- function(experiment, where = list(), op = NULL) {
   if (length(many) == 0) {
     return("")
   }
-  scatter <- if (has_floors()) "its interval holds the scatter of both" else "the floor's scatter is in no interval"
-  sprintf(paste("**In %s of %s shown the floor is more than half of the time (up to %s): the net time is then a small",
-                "difference of two times, and %s.**"),
+  known <- has_floors()
+  scatter <- if (known) "its interval holds the scatter of both" else "the floor's scatter is in no interval"
+  sprintf(paste("**In %s of %s shown the floor is more than half of the time (up to %s): the net time is then",
+                "a small difference of two times, and %s.**"),
           length(many), count_of(length(share), "cell"), percent(max(many), 0), scatter)
 }
