@@ -450,7 +450,9 @@ class Block:
         """More floors of kinds whose floors scatter too much beside what is left of their shortest runs."""
         if self.effort == "smoke":
             return
-        kept = [record for _, record in read_runs(self.journal.folder.parent, [self.name]) if record["valid"]]
+        kept = [
+            record for _, record in read_runs(self.journal.folder.parent, [self.journal.folder.name]) if record["valid"]
+        ]
         for key in floors.known:
             own = [record for record in kept if record.get("floor") == floors.name(key)]
             for _ in range(floors.count + FURTHER - len(floors.known[key])):
