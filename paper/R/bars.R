@@ -25,13 +25,27 @@ panel_names <- function(metrics) {
   stats::setNames(names, metrics)
 }
 
+# Values over a cell's median. An interval gets that median's own, as of independent errors: in logarithms its halves
+# add in squares. Of the cell over itself there is none.
 over_cell <- function(table, experiment, metrics, relative_to) {
+  ranged <- all(c("shown_low", "shown_high") %in% names(table))
   for (metric in metrics) {
     base <- medians_at(experiment, metric, relative_to)
     of <- table$metric == metric
-    for (column in intersect(c("shown", "shown_low", "shown_high"), names(table))) {
-      table[[column]][of] <- if (nrow(base) == 0) NA else table[[column]][of] / base$shown[[1]]
+    if (nrow(base) == 0) {
+      table$shown[of] <- NA
+      next
     }
+    ratio <- table$shown[of] / base$shown[[1]]
+    if (ranged) {
+      half <- function(own, end, base_end) sqrt(log(end / own)^2 + log(base_end / base$shown[[1]])^2)
+      down <- half(table$shown[of], table$shown_low[of], base$shown_high[[1]])
+      up <- half(table$shown[of], table$shown_high[of], base$shown_low[[1]])
+      own <- ratio == 1
+      table$shown_low[of] <- ifelse(own, NA, ratio * exp(-down))
+      table$shown_high[of] <- ifelse(own, NA, ratio * exp(up))
+    }
+    table$shown[of] <- ratio
   }
   table[!is.na(table$shown), ]
 }

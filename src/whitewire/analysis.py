@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from whitewire import claims, controls, inverse, statistics, sweeps
+from whitewire import claims, controls, inverse, net, propagation, statistics, sweeps
 from whitewire.config import is_emulated
 from whitewire.design import Scale, gbit_per_s, model_cell, scale_of
 from whitewire.drives import Drive
@@ -103,6 +103,8 @@ def estimates(paper: Paper, runs: Runs, status: str) -> pd.DataFrame:
             values = good[column].dropna().to_numpy(dtype=float)
             interval = statistics.median_interval(values) or (None, None)
             row[f"{prefix}median"] = float(np.median(values)) if len(values) else None
+            if interval[0] is not None:
+                interval = _with_floor(runs, row, float(np.median(values)), interval)
             row[f"{prefix}low"], row[f"{prefix}high"] = interval
             if column == "plain":
                 row["mean"] = _mean(values, row["unit"])
@@ -113,6 +115,27 @@ def estimates(paper: Paper, runs: Runs, status: str) -> pd.DataFrame:
     columns = [*keys, "n", "n_invalid", "median", "low", "high", "mean"]
     columns += [f"full_scale_{c}" for c in ("median", "low", "high", "unit")] + ["status"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def _with_floor(runs: Runs, row: Mapping[str, Any], median: float, exact: tuple[float, float]):
+    """The interval of a cell's median with the scatter of its floor, where it rests on one."""
+    levels = {factor: row[factor] for factor in runs.paper.factors}
+    weights = runs.floor_weights(row["experiment"], levels, row["metric"])
+    if not weights:
+        return exact
+    if row["metric"] == "job_floor":
+        off = net.floor_error(weights, runs.floors)
+        found = None if off is None else propagation.interval(median + off)
+        return found or (None, None)
+    drawn = runs.drawn(row["experiment"], levels, row["metric"])
+    if drawn.problem or drawn.lost > propagation.LOST:
+        return None, None
+    if not drawn.cell.median > 0:  # a share of 0 stays one, whatever the floor
+        return exact
+    low, high = propagation.interval(drawn.values / drawn.cell.median * median) or (None, None)
+    if low is not None and drawn.cell.share > net.MOSTLY_FLOOR:
+        return min(low, exact[0]), max(high, exact[1])
+    return low, high
 
 
 def _mean(values: np.ndarray, unit: str) -> float | None:
@@ -248,6 +271,8 @@ def _judged(paper: Paper, test: Mapping[str, Any], route: str, runs: Runs) -> di
     if evidence.missing and (why := runs.why_missing(test)):
         verdict = claims.Verdict(claims.NOT_TESTABLE, why)
     reason = verdict.reason
+    if evidence.note:
+        reason += f"; {evidence.note}"
     if evidence.n_invalid:
         reason += f"; {evidence.n_invalid} invalid left out"
     counts = evidence.source in ("runs", "census")
@@ -360,7 +385,9 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
     lost = pd.read_csv(missing) if missing.is_file() else pd.DataFrame(columns=["run_id", "reason"])
     fabrics = testbed["fabrics"]
     lost_runs = dict(zip(lost["run_id"], lost["reason"], strict=True))
-    runs = Runs(table, paper, seed, k, lost_runs, fabrics)
+    measured = results / "tidy" / "floors.csv"
+    floors = pd.read_csv(measured, dtype={"job": str}) if measured.is_file() else None
+    runs = Runs(table, paper, seed, k, lost_runs, fabrics, floors)
     simulated = model_runs(paper, fabrics)
     short = None
     if len(table):

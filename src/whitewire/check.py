@@ -43,7 +43,8 @@ NO_NEEDS = (1, 60)
 
 def job_needs(paper: Paper, rows: Sequence[Mapping], testbed: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
     """Of each block: the most hosts that any of its experiments asks for, and minutes, twice what is expected."""
-    from whitewire.design import expected_seconds, levels_of
+    from whitewire.design import all_floors_seconds, expected_seconds, levels_of
+    from whitewire.floors import FLOOR_RUNS, FURTHER
     from whitewire.paper import without_servers
 
     hosts: dict[str, int] = {}
@@ -55,6 +56,9 @@ def job_needs(paper: Paper, rows: Sequence[Mapping], testbed: Mapping[str, Any])
         hosts[block] = max(hosts.get(block, 0), sum(roles.values()))
         seconds[block] = seconds.get(block, 0.0) + expected_seconds(paper, row, testbed)
         starts.setdefault(block, set()).add((json.dumps(roles), levels.get("fabric")))
+    for block in seconds:
+        own = [row for row in rows if row["block"] == block]
+        seconds[block] += all_floors_seconds(paper, own, FLOOR_RUNS + FURTHER)
     return {
         block: (hosts[block], math.ceil((2 * seconds[block] + START_S * len(starts[block])) / 60)) for block in hosts
     }
@@ -233,7 +237,8 @@ def _hosts(paper: Paper, rows: Sequence[Mapping[str, Any]], testbed: Mapping[str
 
 def print_plan() -> None:
     """What would be measured, what of it is done, and about how long the rest takes."""
-    from whitewire.design import expected_seconds
+    from whitewire.design import all_floors_seconds, expected_seconds
+    from whitewire.floors import FLOOR_RUNS
     from whitewire.paper import load_paper
 
     plan = Plan.load()
@@ -244,6 +249,7 @@ def print_plan() -> None:
         results = root() / "results" / plan.testbed / name
         left = [row for row in plan.designs[name] if not _journalled(results, row)]
         seconds = sum(expected_seconds(paper, row, testbed) for row in left)
+        seconds += all_floors_seconds(paper, left, FLOOR_RUNS)
         blocks = len({row["block"] for row in plan.designs[name]})
         plural = "s" if blocks > 1 else ""
         total = len(plan.designs[name])

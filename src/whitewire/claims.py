@@ -75,7 +75,9 @@ class Evidence:
     `source` is `runs` (estimate with interval), `census` (a count over all runs), `paper` (arithmetic) or
     `model`. `n` is the number of valid runs of the cell that has fewest. `direction` is the interval that
     tells the sign, when it is not low..high. `samples` are the runs' values, to say how many more decide.
-    `freedom`, where it is not 0, is that of a scatter pooled over cells, from which the interval comes.
+    `freedom`, where it is not 0, is that of a scatter pooled over cells, from which the interval comes; `floors` says
+    that it holds the scatter of the jobs' floors, too. `unbounded` is why there is no interval, `note` what else a
+    reader of the reason must know.
     """
 
     source: str
@@ -90,6 +92,9 @@ class Evidence:
     samples: Sequence[Sequence[float]] = field(default=())
     missing: str = ""
     freedom: int = 0
+    floors: bool = False
+    unbounded: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -139,12 +144,15 @@ def decide(target: Target, evidence: Evidence) -> Verdict:
         verdict = REPRODUCED if holds else NOT_REPRODUCED
         return Verdict(verdict, f"{seen} over {_runs(evidence.n)}; the claim asks for {wanted}")
     if evidence.low is None or evidence.high is None:
+        if evidence.unbounded:
+            return Verdict(INCONCLUSIVE, f"{seen} from {_runs(evidence.n)} a cell: {evidence.unbounded}")
         if evidence.n >= MINIMUM:
             return Verdict(INCONCLUSIVE, f"{seen} from {_runs(evidence.n)} a cell: the interval is not finite")
         needed = max(1, MINIMUM - evidence.n)
         reason = f"{seen} from {_runs(evidence.n)} a cell: too few for an interval"
         return Verdict(INCONCLUSIVE, reason, needed)
-    pooled = f"; {_runs(evidence.n)} a cell, scatter pooled over the experiment" if evidence.freedom else ""
+    floors = " and that of floors" if evidence.floors else ""
+    pooled = f"; {_runs(evidence.n)} a cell, scatter pooled over the experiment{floors}" if evidence.freedom else ""
     interval = f"{seen} ({_number(evidence.low)} to {_number(evidence.high)}{pooled})"
     if target.holds(evidence.low, evidence.high):
         return Verdict(REPRODUCED, f"{interval} lies wholly within the claim: {wanted}")

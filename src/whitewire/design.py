@@ -369,6 +369,23 @@ def _job_seconds(paper: Paper, row: Mapping[str, Any], levels: Mapping[str, Any]
     return FLOORS_S[row["workload"]] + OVERHEAD_S + seconds
 
 
+def floor_seconds(row: Mapping[str, Any]) -> float:
+    """Seconds that a run's jobs take on almost no data."""
+    return FLOORS_S[row["workload"]] + OVERHEAD_S
+
+
+def all_floors_seconds(paper: Paper, rows: Iterable[Mapping[str, Any]], count: int) -> float:
+    """Seconds for `count` floors (one at smoke effort) of each kind of job in each block."""
+    kinds: dict[str, float] = {}
+    for row in rows:
+        if row["workload"] in FLOORS_S and row["workload"] not in ("copy", "read_loop", "sleep"):
+            levels = levels_of(paper, row)
+            own = {name: level for name, level in levels.items() if name in ("nodes", "store", "splits")}
+            times = 1 if str(row["block"]).startswith("smoke") else count
+            kinds[_key([row["block"], row["experiment"], own])] = times * floor_seconds(row)
+    return sum(kinds.values())
+
+
 def _files(workload: str, parameters: Mapping[str, Any]) -> int:
     if parameters.get("program") == "dfsioe":
         return hibench.files(parameters["profile"])

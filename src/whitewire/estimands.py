@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from whitewire import statistics
+from whitewire import net, propagation, statistics
 from whitewire.claims import Evidence
 from whitewire.design import gbit_per_s
 from whitewire.models import MODELS
@@ -57,12 +57,15 @@ class Sample:
 class Runs:
     """The table tidy/runs.csv, indexed by cell.
 
-    `seed` starts resampling; `k` is the testbed's scale, `fabrics` its networks (None: every paper's).
+    `seed` starts resampling; `k` is the testbed's scale, `fabrics` its networks (None: every paper's). `floors` is the
+    table tidy/floors.csv; without it floors count as exact.
     """
 
     def __init__(self, table: pd.DataFrame, paper: Paper, seed: int = 1, k: float = 1.0,
                  unavailable: Mapping[str, str] | None = None,
-                 fabrics: Collection[str] | None = None) -> None:  # fmt: skip
+                 fabrics: Collection[str] | None = None,
+                 floors: pd.DataFrame | None = None) -> None:  # fmt: skip
+        self.floors = net.FloorErrors(floors, seed)
         self.paper, self.seed, self.k = paper, seed, k
         self.unavailable = dict(unavailable or {})
         self.fabrics = fabrics
@@ -138,10 +141,52 @@ class Runs:
             spread = max(spread, self._scatter_of_net(experiment, NET[metric][0], levels))
         return Sample(good["best"].to_numpy(dtype=float), invalid, unit, name, spread, freedom)
 
-    def _scatter_of_net(self, experiment: str, net: str, levels: Mapping[str, Any]) -> float:
+    def drawn(
+        self, experiment: str, levels: Mapping[str, Any], metric: str, fewest: int = statistics.FEWEST_POOLED
+    ) -> net.Drawn:
+        """The median of a cell as a distribution, with the scatter of its floors where those are known."""
+        sample = self.sample(experiment, levels, metric)
+        base = metric if net.KINDS.get(metric) == "share" else NET.get(metric, (metric,))[0]
+        median = float(np.median(sample.values)) if len(sample.values) else math.nan
+        spread, freedom = sample.spread, sample.freedom
+        if not math.isfinite(spread) and median > 0:  # a share may be 0, which has no logarithm
+            sd, freedom = self._absolute(experiment, metric)
+            spread = sd / median
+        cell = net.Cell(sample.name, experiment, metric, base, median, len(sample.values), spread, freedom)
+        weights = self.floor_weights(experiment, levels, metric)
+        if not weights:
+            return net.draw(cell, self.floors, fewest)
+        seconds, share = self._net_and_share(experiment, levels, metric)
+        return net.draw(replace(cell, net=seconds, share=share, weights=weights), self.floors, fewest)
+
+    def _absolute(self, experiment: str, metric: str) -> tuple[float, int]:
+        rows = self.groups[experiment, metric]
+        good = rows[rows["valid"] & rows["best"].notna()]
+        cells = good.groupby(list(self.paper.factors) or "experiment", sort=False)["best"]
+        return statistics.pooled_sd([values.to_numpy(dtype=float) for _, values in cells])
+
+    def floor_weights(self, experiment: str, levels: Mapping[str, Any], metric: str) -> dict[tuple[str, str], float]:
+        """Shares of a cell's runs by the block and name of their floor; empty for what rests on no known floor."""
+        rows = self.groups.get((experiment, metric))
+        if rows is None or metric not in (*NET, "job_floor") or not {"block", "floor"} <= set(rows):
+            return {}
+        good = rows[rows["valid"] & rows["best"].notna() & at(rows, levels)]
+        keys = [(str(block), text(floor)) for block, floor in zip(good["block"], good["floor"], strict=True)]
+        known = [key for key in keys if self.floors.knows(*key)]
+        return {key: known.count(key) / len(keys) for key in dict.fromkeys(known)}
+
+    def _net_and_share(self, experiment: str, levels: Mapping[str, Any], metric: str) -> tuple[float, float]:
+        """Median net time in seconds, and the share of the floor in the time, of a cell's runs."""
+        beyond, other = (self.as_measured(experiment, levels, name) for name in NET[metric])
+        beyond = float(np.nanmedian(beyond)) if np.isfinite(beyond).any() else math.nan
+        other = float(np.nanmedian(other)) if np.isfinite(other).any() else math.nan
+        whole = beyond + other if NET[metric] is WHOLE else other
+        return beyond, 1 - beyond / whole if whole else math.nan
+
+    def _scatter_of_net(self, experiment: str, metric: str, levels: Mapping[str, Any]) -> float:
         """Pooled scatter in seconds of an experiment's times less their floors, over the median of a cell's."""
-        rows = self.groups.get((experiment, net))
-        seconds = self.as_measured(experiment, levels, net)
+        rows = self.groups.get((experiment, metric))
+        seconds = self.as_measured(experiment, levels, metric)
         if rows is None or not len(seconds):
             return 0.0
         good = rows[rows["valid"] & rows["best"].notna()]
@@ -222,7 +267,7 @@ def evaluate(test: Mapping[str, Any], runs: Runs, paper: Paper) -> Evidence:
             return Evidence("runs", n_invalid=invalid, missing=why)
     if n == 0:
         return Evidence("runs", n_invalid=invalid, missing=_without_runs(runs, cells_in(test), samples)[0])
-    return {
+    exact = {
         "ratio": _ratio,
         "share": _share,
         "ratio_of_ratios": _ratio_of_ratios,
@@ -230,6 +275,82 @@ def evaluate(test: Mapping[str, Any], runs: Runs, paper: Paper) -> Evidence:
         "trend": _trend,
         "curve_fit": _curve_fit,
     }[kind](test, samples, n, invalid, runs)
+    return exact if kind == "curve_fit" else _with_floors(test, runs, exact)
+
+
+def _with_floors(test: Mapping[str, Any], runs: Runs, exact: Evidence) -> Evidence:
+    """The same evidence with the floors' scatter in its interval and p-value; `exact` takes floors for exact.
+
+    Where the floor is more than half of the time in some cell, the interval is no narrower than that of `exact`.
+    """
+    drawn = [runs.drawn(*cell, metric) for cell, metric in zip(cells_in(test), _metrics(test), strict=True)]
+    if not any(each.cell.weights for each in drawn):
+        return exact
+    high = {each.cell.name: each.cell.share for each in drawn if each.cell.share > net.MOSTLY_FLOOR}
+    note = "the floor is " + ", ".join(f"{share:.0%} of the time in {name}" for name, share in high.items())
+    found = replace(exact, low=None, high=None, p_value=None, direction=None, floors=True, note=note if high else "")
+    if problem := next((each.problem for each in drawn if each.problem), ""):
+        return replace(found, unbounded="" if problem.startswith("too few") else problem)
+    worst = max(drawn, key=lambda each: each.lost)
+    if worst.lost > propagation.LOST:
+        lost = (
+            f"with the scatter of runs and floors {worst.lost:.0%} of the draws of {worst.cell.name} have no net time"
+        )
+        return replace(found, unbounded=f"{lost}; {MORE_BYTES}")
+    low, high_, p, direction = _limits(test, runs, drawn)
+    if low is None:
+        return replace(found, unbounded="the interval is not finite")
+    if high and exact.low is not None and exact.high is not None:
+        low, high_ = min(low, exact.low), max(high_, exact.high)
+        p = max((each for each in (p, exact.p_value) if each is not None), default=None)
+        if direction and exact.direction:
+            direction = min(direction[0], exact.direction[0]), max(direction[1], exact.direction[1])
+    freedom = min(each.cell.freedom for each in drawn)
+    return replace(found, low=low, high=high_, p_value=p, direction=direction, freedom=freedom)
+
+
+def _limits(
+    test: Mapping[str, Any], runs: Runs, drawn: Sequence[net.Drawn]
+) -> tuple[float | None, float | None, float | None, tuple[float, float] | None]:
+    """(low, high, p-value, interval of the direction) of an estimand from draws of its cells."""
+    kind, no_effect = test["estimand"], test.get("no_effect")
+    values = [each.values for each in drawn]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if kind == "share":
+            statistic = values[0] * _per_divisor(test, runs)
+        elif kind == "ratio":
+            statistic = values[0] / values[1]
+        elif kind == "ratio_of_ratios":
+            statistic = values[0] / values[1] / (values[2] / values[3])
+        else:
+            return _extreme_limits(kind, values, [each.cell.median for each in drawn], no_effect)
+    p = None if no_effect is None else propagation.p_value(statistic, no_effect)
+    return (*(propagation.interval(statistic) or (None, None)), p, None)
+
+
+def _extreme_limits(kind: str, values: Sequence[np.ndarray], medians: Sequence[float], no_effect: float | None):
+    """The same of the largest or smallest of several ratios, by the rule of `_extreme`."""
+    pick: Callable = max if kind == "maximum_ratio" else min
+    if kind == "maximum_ratio":
+        ratios = [values[i] / values[i + 1] for i in range(0, len(values), 2)]
+        best = int(np.argmax([medians[i] / medians[i + 1] for i in range(0, len(medians), 2)]))
+        tested, times = ratios[best], len(ratios)
+    else:
+        ratios = [after / before for after, before in zip(values[1:], values, strict=False)]
+        tested, times = values[-1] / values[0], 1
+    p = None if no_effect is None else min(1.0, times * propagation.p_value(tested, no_effect))
+    found = [propagation.interval(ratio, 1 - 0.05 / len(ratios)) for ratio in ratios]
+    if not all(found):
+        return None, None, None, None
+    lows, highs = zip(*found, strict=True)
+    return pick(lows), pick(highs), p, propagation.interval(tested) if kind == "trend" else None
+
+
+def _per_divisor(test: Mapping[str, Any], runs: Runs) -> float:
+    """What values are multiplied by for a share."""
+    over = test["over"]
+    divisor = over.get("constant", 0) or gbit_per_s(over["link_of"]) * MB_PER_GBIT * over.get("links", 1)
+    return (runs.k if over.get("times_k") else 1) / divisor
 
 
 def _without_runs(runs: Runs, cells: Sequence[tuple[str, Mapping]], samples: Sequence[Sample]) -> list[str]:
@@ -260,12 +381,12 @@ def _hidden_by_floor(runs: Runs, experiment: str, levels: Mapping[str, Any], met
     """The jobs take hardly more than their floor, so that what is left cannot be told."""
     if metric not in NET:
         return ""
-    net, floor = (runs.as_measured(experiment, levels, name) for name in NET[metric])
-    if not len(net) or not len(floor):
+    left, floor = (runs.as_measured(experiment, levels, name) for name in NET[metric])
+    if not len(left) or not len(floor):
         return ""
-    if lost := int(np.sum(~np.isfinite(net))):
-        return f"{lost} of {len(net)} runs took no longer than their floor, so they have no net time; {MORE_BYTES}"
-    beyond, least = float(np.median(net)), float(np.median(floor))
+    if lost := int(np.sum(~np.isfinite(left))):
+        return f"{lost} of {len(left)} runs took no longer than their floor, so they have no net time; {MORE_BYTES}"
+    beyond, least = float(np.median(left)), float(np.median(floor))
     if NET[metric] is not WHOLE:
         least -= beyond
     if beyond >= NET_SHARE * least:
@@ -354,8 +475,7 @@ def _ratio(test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int,
 
 def _share(test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int, runs: Runs) -> Evidence:
     over = test["over"]
-    divisor = over.get("constant", 0) or gbit_per_s(over["link_of"]) * MB_PER_GBIT * over.get("links", 1)
-    values = samples[0].values / divisor * (runs.k if over.get("times_k") else 1)
+    values = samples[0].values * _per_divisor(test, runs)
     low, high = statistics.median_interval(values) or (None, None)
     unit = "1" if "link_of" in over else over.get("unit", "1")
     point, no_effect = float(np.median(values)), test.get("no_effect")

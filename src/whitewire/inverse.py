@@ -14,6 +14,7 @@ import pandas as pd
 
 from whitewire.estimands import Runs, Sample, untold
 from whitewire.paper import Paper
+from whitewire.propagation import LOST
 from whitewire.statistics import LEAST_FREEDOM, MEDIAN_EFFICIENCY
 
 COLUMNS = [
@@ -49,7 +50,7 @@ def answer(paper: Paper, runs: Runs, inverse: Mapping[str, Any], fabrics: Mappin
         "plausible_low": low, "plausible_high": high, "plausible_basis": inverse["plausible_basis"],
         "reached": False, "plausible": "cannot say", "n": 0, "left_out": "",
     }  # fmt: skip
-    samples, left_out = {}, []
+    samples, drawn_medians, left_out = {}, {}, []
     for name in paper.experiments[experiment]["factors"][factor]:
         levels = {**inverse.get("where", {}), factor: name}
         found = runs.sample(experiment, levels, metric)
@@ -58,7 +59,8 @@ def answer(paper: Paper, runs: Runs, inverse: Mapping[str, Any], fabrics: Mappin
         if untold(runs, experiment, levels, metric):
             left_out.append(name)
         else:
-            samples[fabrics[name]["rate_mbit_per_s"]] = found
+            rate = fabrics[name]["rate_mbit_per_s"]
+            samples[rate], drawn_medians[rate] = found, runs.drawn(experiment, levels, metric, fewest=1)
     row["left_out"] = " ".join(left_out)
     start = fabrics.get(inverse["from"], {}).get("rate_mbit_per_s")
     if start not in samples or len(samples) < 3:
@@ -77,7 +79,14 @@ def answer(paper: Paper, runs: Runs, inverse: Mapping[str, Any], fabrics: Mappin
     freedom = min(point.freedom for point in points)
     if freedom < LEAST_FREEDOM:
         return row  # too few runs to say how far they scatter
-    drawn = np.array([needed(rates, each, base, effect) for each in medians * _noise(points, freedom, runs.seed)])
+    curves = medians * _noise(points, freedom, runs.seed)
+    if any(point.cell.weights for point in drawn_medians.values()):
+        with_floors = [drawn_medians[rate] for rate in rates]
+        if any(point.problem or point.lost > LOST for point in with_floors):
+            return row  # the scatter of runs and floors leaves no net time to say more of
+        curves = np.stack([point.values[:DRAWS] for point in with_floors], axis=1)
+        curves = curves[np.isfinite(curves).all(axis=1) & (curves[:, base] > 0)]
+    drawn = np.array([needed(rates, each, base, effect) for each in curves])
     inside = drawn[np.isfinite(drawn)]
     if row["reached"]:
         row["link_ratio_low"], row["link_ratio_high"] = (float(v) for v in np.quantile(inside, [0.025, 0.975]))

@@ -296,10 +296,16 @@ def faults(record: Mapping, metrics: Mapping[str, tuple[float, str]], limits: Ma
     excess = metrics.get("wire_excess", (math.nan, ""))[0]
     if math.isfinite(excess) and not limits["job_wire_low"] <= excess <= limits["job_wire_high"]:
         found.append(f"workers' links carried {excess:+.0%} against what shuffle, reads and replicas must move")
+    return found + losses(record, limits)
+
+
+def losses(record: Mapping, limits: Mapping) -> list[str]:
+    """Why what was lost on the links makes a run or a floor invalid (empty: it does not)."""
+    found = []
     # Of all links, since these are counted on all: what goes to a parallel file system passes no worker.
     segments = max(1.0, _wire(record, record["links_after"]) / SEGMENT)
     for name, what in (("tcp_retransmits", "TCP segments sent again"), ("queue_drops", "packets dropped in queues")):
         bound = limits["retransmit_share" if name == "tcp_retransmits" else "queue_drop_share"]
-        if metrics[name][0] / segments > bound:
-            found.append(f"{metrics[name][0] / segments:.1%} of all {what}, bound {bound:.1%}")
+        if record[name] / segments > bound:
+            found.append(f"{record[name] / segments:.1%} of all {what}, bound {bound:.1%}")
     return found

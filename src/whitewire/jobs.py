@@ -362,11 +362,15 @@ FLOORED = ("teragen", "terasort", "testdfsio", "sort", "wordcount")
 
 
 def floor_key(run: Run) -> tuple[Any, ...]:
-    """What jobs must have in common to have the same floor: kind, file system, number of tasks, workers if not all."""
+    """What jobs must have in common to have the same floor: kind, file system, number of tasks, k, workers if not all.
+
+    By k links are slowed down, which little more than calls cross in a floor.
+    """
     blocks, parameters = math.ceil(run.scale.file_bytes / run.scale.block_bytes), run.parameters
     tasks = parameters.get("maps", 1), blocks, parameters.get("reduces", 1)
     workers = () if run.workers is None else (run.workers,)
-    return parameters.get("program", run.row["workload"]), run.store["kind"], *tasks, *workers
+    k = f"k={run.scale.k:g}"
+    return parameters.get("program", run.row["workload"]), run.store["kind"], *tasks, k, *workers
 
 
 def tiny(run: Run) -> Run:

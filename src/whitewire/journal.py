@@ -1,4 +1,4 @@
-"""The journal of one block: a folder a finished run, written beside and renamed into place when whole."""
+"""The journal of one block: a folder a finished run or floor, written beside and renamed into place when whole."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ class Journal:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.runs, self.invalid = folder, folder / "runs", folder / "invalid"
-        for path in (self.runs, self.invalid):
+        self.floors = folder / "floors"
+        for path in (self.runs, self.invalid, self.floors):
             path.mkdir(parents=True, exist_ok=True)
             for part in path.glob(f"{PART}*"):  # a run that was cut off
                 shutil.rmtree(part)
@@ -30,6 +31,14 @@ class Journal:
     def write(self, run_id: str, record: Mapping, files: Mapping[str, str], valid: bool) -> Path:
         """Keep one attempt whole: its record and what the tools printed, by file name."""
         target = self.runs / run_id if valid else self.invalid / f"{run_id}.{self.attempts(run_id) + 1}"
+        return self._keep(target, record, files)
+
+    def write_floor(self, record: Mapping, files: Mapping[str, str]) -> Path:
+        """Keep one floor whole, valid or not; its record gets the block's next `number`."""
+        number = len(read_floors(self.folder)) + 1
+        return self._keep(self.floors / f"{number:03d}", {**record, "number": number}, files)
+
+    def _keep(self, target: Path, record: Mapping, files: Mapping[str, str]) -> Path:
         part = target.with_name(PART + target.name)
         part.mkdir()
         for name, content in files.items():
@@ -52,4 +61,19 @@ def read_runs(raw: Path, blocks: list[str]) -> list[tuple[Path, dict]]:
         for record in sorted((raw / block).glob("runs/*/run.json")) + sorted((raw / block).glob("invalid/*/run.json")):
             if not record.parent.name.startswith(PART):
                 found.append((record.parent, json.loads(record.read_text())))
+    return found
+
+
+def read_floors(block: Path) -> list[dict]:
+    """Records of all floors of a block in the order of their making, valid or not; none in old results."""
+    found = sorted(block.glob("floors/*/run.json"))
+    return [json.loads(path.read_text()) for path in found if not path.parent.name.startswith(PART)]
+
+
+def valid_floors(block: Path) -> dict[str, list[dict]]:
+    """Valid floors of a block by their key."""
+    found: dict[str, list[dict]] = {}
+    for record in read_floors(block):
+        if record["valid"]:
+            found.setdefault(record["floor"], []).append(record)
     return found

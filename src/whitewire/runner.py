@@ -8,7 +8,7 @@ import json
 import math
 import time
 from collections import ChainMap, Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -39,7 +39,8 @@ from whitewire.doctor import preflight
 from whitewire.drives import Drive
 from whitewire.errors import UserError
 from whitewire.execution import FAILURES, Result, Run, warm_up
-from whitewire.journal import Journal
+from whitewire.floors import FLOOR_RUNS, FURTHER, Floors, name_of, too_wide, typical
+from whitewire.journal import Journal, read_runs, valid_floors
 from whitewire.monitor import environment
 from whitewire.paper import Paper, load_paper, without_servers
 from whitewire.progress import Progress
@@ -47,13 +48,12 @@ from whitewire.shortage import Shortage
 from whitewire.testbed import segment
 from whitewire.testbed.base import Testbed
 
-Floors = dict[tuple, list[dict]]
-"""Records of jobs on almost no data, by what jobs with the same floor have in common."""
 JOBS = ChainMap(jobs.WORKLOADS, hibench_runs.WORKLOADS)
 """Workloads that need YARN."""
-FLOOR_RUNS, SMOKE_ATTEMPTS = 2, 2
-"""Runs that a job's floor is taken from (at smoke effort, and of TestDFSIO, the warm-up's last), and attempts at a run
-at smoke effort."""
+OF_A_RUN = ("run_id", "order", "experiment", "replicate", "seed", "factors", "floors", "floor_wire")
+"""What a floor's record does not take from the run that it is the floor of, among others."""
+SMOKE_ATTEMPTS = 2
+"""Attempts at a run or a floor at smoke effort."""
 WARM_UP_GIB = 1.0
 """Memory touched before the first run: about what one run's replicas take."""
 WARM_UP, WARM_UP_SMOKE = (5, 2), (1, 1)
@@ -102,7 +102,7 @@ class Block:
         begin = time.time()
         missing = [self._run(row) for row in self.rows if not self.journal.has(row["run_id"])]
         clusters = self._clusters(missing)
-        ordered = [run.expected_seconds for runs in clusters.values() for run in runs]
+        ordered = [seconds for key, runs in clusters.items() for seconds in self._expected(key, runs)]
         progress = Progress(self.name, ordered, len(clusters))
         progress.say(f"{len(self.rows)} runs, {len(missing)} to make")
         if missing:
@@ -110,7 +110,7 @@ class Block:
                 preflight(self.config)
                 number = 0
                 for key, runs in clusters.items():
-                    number = self._on_one_cluster(json.loads(key), runs, progress, number)
+                    number = self._on_one_cluster(key, runs, progress, number)
             progress.say(f"finished, {len(self.given_up)} runs given up")
         self.journal.finish(
             {
@@ -181,8 +181,31 @@ class Block:
             found.setdefault(next((other for other in others if other in modelled), own), []).append(run)
         return found
 
-    def _on_one_cluster(self, shared: Sequence, runs: Sequence[Run], progress: Progress, number: int) -> int:
-        roles, place, _, slots = shared
+    def _floors(self, shared: str, runs: Sequence[Run]) -> Floors:
+        """The floors that a cluster's runs need, with those that an interrupted measurement left."""
+        first: dict[Hashable, int] = {}
+        for place, run in enumerate(runs):
+            if self._floored(run):
+                first.setdefault(jobs.floor_key(run), place)
+        names = {key: name_of(key, shared) for key in first}
+        count = 1 if self.effort == "smoke" else FLOOR_RUNS
+        return Floors(first, names, len(runs), count, valid_floors(self.journal.folder))
+
+    def _floored(self, run: Run) -> bool:
+        if run.row["workload"] == "hibench":
+            return hibench_runs.floored(run, bool(self.config.get("hibench")))
+        return run.row["workload"] in jobs.FLOORED
+
+    def _expected(self, shared: str, runs: Sequence[Run]) -> list[float]:
+        """Seconds of each run of a cluster and of the floors after it; those before the first are part of the start."""
+        floors, kinds = self._floors(shared, runs), {jobs.floor_key(run): run for run in runs if self._floored(run)}
+        return [
+            run.expected_seconds + sum(design.floor_seconds(kinds[key].row) for key in floors.ahead(place))
+            for place, run in enumerate(runs, start=1)
+        ]
+
+    def _on_one_cluster(self, shared: str, runs: Sequence[Run], progress: Progress, number: int) -> int:
+        roles, place, _, slots = json.loads(shared)
         runs = self._without_the_unavailable(runs, progress)
         if not runs:
             return number
@@ -215,8 +238,9 @@ class Block:
                     stack.scale(k, model)
                     testbed.fabric(alike[0].parameters["fabric"])
                     self._record_environment(testbed, stack)
-                self._floors(stack, runs, progress, self._warm_up(stack, runs))
-                number = self._all(stack, runs, progress, number)
+                floors = self._floors(shared, runs)
+                self._take_over(stack, floors, self._warm_up(stack, runs))
+                number = self._all(stack, runs, progress, number, floors)
             finally:
                 stack.stop()
         return number
@@ -333,15 +357,15 @@ class Block:
         }
         self._fresh("environment", ".json").write_text(json.dumps(record, indent=1, default=str) + "\n")
 
-    def _warm_up(self, stack: Stack, runs: Sequence[Run]) -> Floors:
+    def _warm_up(self, stack: Stack, runs: Sequence[Run]) -> dict[Hashable, Result]:
         """Runs that are not kept: JVMs compile, files and memory get warm, so that the order of runs doesn't matter.
 
-        Returns floors that need no more jobs than these.
+        Returns, at smoke effort, the last job of each kind on almost no data: its floor.
         """
         try:
             stack.testbed.fabric(stack.testbed.fastest())
             self._warm_up_puts(stack, [run for run in runs if run.row["workload"] in execution.WORKLOADS])
-            floored = [run for run in runs if _floored(run, stack)] if stack.reuses_jvms else []
+            floored = [run for run in runs if self._floored(run)] if stack.reuses_jvms else []
             warm = self._warm_up_jobs(stack, floored)
             stack.settle()
         except FAILURES as failure:
@@ -364,56 +388,98 @@ class Block:
         for _ in range(repeats):
             _made(stack, largest)
 
-    def _warm_up_jobs(self, stack: Stack, runs: Sequence[Run]) -> Floors:
+    def _warm_up_jobs(self, stack: Stack, runs: Sequence[Run]) -> dict[Hashable, Result]:
         # By workload and kind of store, each on as many hosts as it ever has; what times itself comes last.
         wide = sorted(runs, key=lambda run: (run.workers is None, run.parameters.get("maps", 1)))
         kinds = sorted({jobs.floor_key(run)[:2]: run for run in wide}.values(), key=_times_itself)
         if self.effort == "smoke":  # each kind's last one is its floor; TestDFSIO's two jobs, first, warm up the others
             kinds.reverse()
             again = [] if any(map(_times_itself, kinds)) else kinds
-            known = kinds
         else:  # JVMs get faster over their first three jobs; a run of TestDFSIO is two
-            again, known = kinds[:1], [run for run in kinds if _times_itself(run)]
-        warm = {jobs.floor_key(run): [_tiny(stack, run).record] for run in again + kinds}
-        return {key: warm[key] for key in map(jobs.floor_key, known)}
+            again = kinds[:1]
+        warm = {jobs.floor_key(run): _tiny(stack, run) for run in [*again, *kinds]}
+        return warm if self.effort == "smoke" else {}
 
-    def _floors(self, stack: Stack, runs: Sequence[Run], progress: Progress, known: Floors) -> None:
-        """What a job of each kind takes on almost no data, on the fastest fabric: starts of JVMs and the like.
+    def _take_over(self, stack: Stack, floors: Floors, warm: Mapping[Hashable, Result]) -> None:
+        """Floors that are there before the first run: of an interrupted measurement, and what the warm-up gave."""
+        for key in floors.known:
+            if not floors.has(key) and key in warm and not self._keep_floor(floors, key, warm[key], attempt=1):
+                floors.skip(key)
+            if floors.has(key):
+                stack.floors[key] = typical(floors.known[key])
 
-        It does not shrink with the data, so it is measured beside the runs, where it is not `known`, and told apart
-        from them.
+    def _keep_floor(self, floors: Floors, key: Hashable, result: Result, attempt: int, why: str = "") -> str:
+        """Write one floor to the journal; returns why it is not valid (empty: it is). `why` is for one that failed."""
+        why = why or "; ".join(job_metrics.losses(result.record, self.config["limits"]))
+        record = {name: value for name, value in result.record.items() if name not in OF_A_RUN}
+        record |= {"floor": floors.name(key), "attempt": attempt, "valid": not why, "why_invalid": why}
+        self.journal.write_floor(record | environment.commit(), result.files)
+        if not why:
+            floors.add(key, record)
+        return why
+
+    def _floor(self, stack: Stack, floors: Floors, key: Hashable, runs: Sequence[Run], progress: Progress) -> None:
+        """What a job of a kind takes on almost no data, on the fastest fabric: starts of JVMs and the like.
+
+        It does not shrink with the data, so it is measured beside the runs and told apart from them. One that is not
+        valid is made again as often as a run is. Raises UserError when none of its kind is valid.
         """
-        kinds = {jobs.floor_key(run): run for run in runs if _floored(run, stack)}
-        for key, run in kinds.items():
-            if key in stack.floors:
-                continue
-            count = 1 if self.effort == "smoke" or _times_itself(run) else FLOOR_RUNS
-            if key not in known:
-                progress.say(f"the floor of {' '.join(map(str, key))}")
+        run = next(run for run in runs if self._floored(run) and jobs.floor_key(run) == key)
+        what = " ".join(map(str, key))
+        for attempt in range(1, self.attempts + 1):
+            number, again = len(floors.known[key]) + 1, f", attempt {attempt}" if attempt > 1 else ""
+            progress.say(f"floor {number} of {max(number, floors.count)}: {what}{again}")
+            why, failed = "", False
             try:
-                found = known.get(key) or [_tiny(stack, run).record for _ in range(count)]
+                result = _tiny(stack, run)
             except FAILURES as failure:
-                raise UserError(f"floor of {run.row['workload']}: {_line(failure)}; logs: {stack.logs}") from None
-            stack.floors[key] = {
-                made[0]["name"]: sum(job["end"] - job["submit"] for job in made) / len(made)
-                for made in zip(*(record["jobs"] for record in found), strict=True)
-            } | {"wire": sum(job_metrics.worker_wire(record) for record in found) / len(found)}
+                why, failed = _line(failure) + _full(stack), True
+                result = Result({name: run.row[name] for name in ("block", "workload")}, _last_words(stack))
+            why = self._keep_floor(floors, key, result, attempt, why)
+            if not why:
+                stack.floors[key] = typical(floors.known[key])
+                return
+            progress.say(f"floor of {what}: not valid: {why}")
+            if failed and (attempt < self.attempts or floors.has(key)):
+                progress.say(f"starting HDFS again ({', '.join(stack.dead()) or 'the floor did not end'})")
+                self._restart(stack, runs)
+        if not floors.has(key):
+            raise UserError(f"floor of {run.row['workload']}: {why}; logs: {stack.logs}")
 
-    def _all(self, stack: Stack, runs: Sequence[Run], progress: Progress, number: int) -> int:
-        """Make the runs; one that is not valid is tried again after all others, until its attempts are used up.
+    def _further_floors(self, stack: Stack, floors: Floors, runs: Sequence[Run], progress: Progress) -> None:
+        """More floors of kinds whose floors scatter too much beside what is left of their shortest runs."""
+        if self.effort == "smoke":
+            return
+        kept = [
+            record for _, record in read_runs(self.journal.folder.parent, [self.journal.folder.name]) if record["valid"]
+        ]
+        for key in floors.known:
+            own = [record for record in kept if record.get("floor") == floors.name(key)]
+            for _ in range(floors.count + FURTHER - len(floors.known[key])):
+                if not too_wide(floors.known[key], own):
+                    break
+                self._floor(stack, floors, key, runs, progress)
+
+    def _all(self, stack: Stack, runs: Sequence[Run], progress: Progress, number: int, floors: Floors) -> int:
+        """Make the runs, with floors among them; a run that is not valid is tried again after all others, until its
+        attempts are used up.
 
         Every attempt is kept. Attempts of an earlier, interrupted measurement do not count against the bound. Raises
         UserError when the machine is not up to it.
         """
-        waiting, tried = deque(runs), Counter()
+        waiting, tried, begun = deque(runs), Counter(), 0
         while waiting:
+            # Those that are due at the end wait for the runs that are tried again.
+            for key in floors.due(min(begun, len(runs) - 1)):
+                self._floor(stack, floors, key, runs, progress)
+            begun += 1
             run = waiting.popleft()
             run_id = run.row["run_id"]
             if not tried[run_id]:
                 number += 1
             tried[run_id] += 1
             progress.run(number, run.title + (f", attempt {tried[run_id]}" if tried[run_id] > 1 else ""))
-            why, failed = self._attempt(stack, run)
+            why, failed = self._attempt(stack, run, floors)
             progress.done(why)
             self.shortage.note(run_id, why)
             if why and tried[run_id] < self.attempts:
@@ -423,10 +489,13 @@ class Block:
                 self.given_up.append(run_id)
             if waiting:
                 self._check_processors(run)
-            if failed and waiting:
+            if failed and (waiting or floors.ahead(len(runs))):
                 # A daemon or client that ended or hangs: nothing of the old cluster is trusted.
                 progress.say(f"starting HDFS again ({', '.join(stack.dead()) or 'the run did not end'})")
-                self._restart(stack, waiting)
+                self._restart(stack, waiting or runs)
+        for key in floors.due(len(runs)):
+            self._floor(stack, floors, key, runs, progress)
+        self._further_floors(stack, floors, runs, progress)
         return number
 
     def _check_processors(self, run: Run) -> None:
@@ -464,7 +533,7 @@ class Block:
             self._start(stack)
             self._warm_up(stack, runs)
 
-    def _attempt(self, stack: Stack, run: Run) -> tuple[str, bool]:
+    def _attempt(self, stack: Stack, run: Run, floors: Floors) -> tuple[str, bool]:
         """One attempt; returns why it is not valid (empty: it is) and whether it failed, rather than ran badly."""
         run_id, files, failed = run.row["run_id"], {}, False
         attempt = self.journal.attempts(run_id) + 1
@@ -476,10 +545,9 @@ class Block:
         except FAILURES as failure:
             record = {**run.row, "factors": dict(run.levels), "scale": run.scale.__dict__}
             why, failed = _line(failure) + _full(stack), True
-            files = {
-                f"{name}.log": daemon.log_end(60) for name, daemon in stack.processes().items() if not daemon.alive
-            }
-        record = record | {"attempt": attempt, "valid": not why, "why_invalid": why}
+            files = _last_words(stack)
+        floor = floors.name(jobs.floor_key(run)) if self._floored(run) else ""
+        record = record | {"floor": floor, "attempt": attempt, "valid": not why, "why_invalid": why}
         self.journal.write(run_id, record | environment.commit(), files, valid=not why)
         return why, failed
 
@@ -504,15 +572,14 @@ def _slots(run: Run, roles: Mapping[str, int]) -> int | None:
     return math.ceil(tasks / max(1, roles.get("datanode", 0)))
 
 
-def _floored(run: Run, stack: Stack) -> bool:
-    if run.row["workload"] == "hibench":
-        return hibench_runs.floored(run, stack.hibench is not None)
-    return run.row["workload"] in jobs.FLOORED
-
-
 def _times_itself(run: Run) -> bool:
-    """TestDFSIO's tasks do: its floor tells control traffic from data, for which one run is enough."""
+    """TestDFSIO's tasks do."""
     return run.row["workload"] == "testdfsio"
+
+
+def _last_words(stack: Stack) -> dict[str, str]:
+    """Ends of the logs of daemons that have ended, by file name."""
+    return {f"{name}.log": daemon.log_end(60) for name, daemon in stack.processes().items() if not daemon.alive}
 
 
 def _tiny(stack: Stack, run: Run) -> Result:

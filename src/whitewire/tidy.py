@@ -9,12 +9,12 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from whitewire import config, design, job_metrics, metrics
+from whitewire import config, design, floors, job_metrics, metrics
 from whitewire.errors import UserError
-from whitewire.journal import read_runs
+from whitewire.journal import read_floors, read_runs, valid_floors
 from whitewire.paper import Paper, load_paper
 
-RUN = ("run_id", "attempt", "block", "order", "experiment", "replicate", "made_by")
+RUN = ("run_id", "attempt", "block", "order", "experiment", "replicate", "made_by", "floor")
 MEASURED = ("metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid", "why_invalid")
 TABLES: dict[str, tuple[str, ...]] = {
     "series.csv.gz": ("run_id", "time", "host", "series", "value", "unit"),
@@ -27,6 +27,8 @@ TABLES: dict[str, tuple[str, ...]] = {
                  "message_bytes", "iterations", "attempt", "metric", "value", "unit", "limit", "why"),
     "topology.csv": ("host", "role", "address"),
     "placement.csv": ("run_id", "file", "block_index", "datanode"),
+    "floors.csv": ("block", "floor", "workload", "job", "number", "attempt", "time", "seconds", "wire_bytes", "valid",
+                   "why_invalid"),
     "phases.csv": ("run_id", "job", "task", "type", "host", "start", "shuffle_end", "merge_end", "end"),
     "unavailable.csv": ("run_id", "reason"),
     "scale.csv": ("experiment", "testbed", "kind", "k", "data_fraction"),
@@ -34,6 +36,8 @@ TABLES: dict[str, tuple[str, ...]] = {
 NUMBERS = {
     "value",
     "full_scale_value",
+    "seconds",
+    "wire_bytes",
     "time",
     "start",
     "end",
@@ -47,6 +51,7 @@ NUMBERS = {
 }
 INTEGERS = {
     "attempt",
+    "number",
     "order",
     "replicate",
     "bytes",
@@ -61,6 +66,11 @@ BOOLEANS = {"valid", "ok"}
 DESCRIPTIONS = {
     "run_id": "the run; unique for what it measures, see docs/architecture.md",
     "attempt": "number of the attempt; only a run's last can be valid",
+    "floor": "the floor of a run's jobs: kind, store, tasks and cluster; one in its block, empty where there is none",
+    "job": "one job of the run or of the floor",
+    "number": "number of the floor in its block, in the order of making",
+    "seconds": "of a job on almost no data; empty where it failed",
+    "wire_bytes": "bytes into all workers over their links in that floor, of all its jobs together",
     "limit": "data rate of the slower port in MB/s (10^6 bytes), without headers",
     "message_bytes": "bytes of one message",
     "block_bytes": "bytes of one call",
@@ -69,7 +79,7 @@ DESCRIPTIONS = {
     "made_by": "what made the run's jobs and its release: HiBench or Hadoop; empty where nothing did",
     "value": "as measured on the testbed, in the unit beside it",
     "full_scale_value": "rates × k, times ÷ data fraction, bytes × k ÷ data fraction; empty where nothing scales",
-    "time": "seconds since the run's start",
+    "time": "seconds since the run's start, of floors since the block's first floor",
     "start": "seconds since the run's first start",
     "end": "seconds since the run's first start",
     "expected": "what the probe should show for what is set",
@@ -89,6 +99,7 @@ def tidy(paper: str, results: Path) -> None:
     blocks = list(dict.fromkeys(row["block"] for row in rows))
     wanted = {row["run_id"] for row in rows}
     runs = [(folder, record) for folder, record in _runs(results / "raw", blocks) if record["run_id"] in wanted]
+    runs = _with_all_floors(results / "raw", blocks, runs)
     target = results / "tidy"
     target.mkdir(parents=True, exist_ok=True)
     factors = loaded.factors
@@ -102,6 +113,7 @@ def tidy(paper: str, results: Path) -> None:
         "rdma.csv": [row for block in blocks for row in _rdma(results / "raw" / block)],
         "topology.csv": _topology(results / "raw", blocks),
         "placement.csv": [row for _, record in runs if record["valid"] for row in _placement(record)],
+        "floors.csv": [row for block in blocks for row in _floors(results / "raw" / block)],
         "phases.csv": [row for _, record in runs if record["valid"] for row in _phases(record)],
         "unavailable.csv": [row for block in blocks for row in _unavailable(results / "raw" / block)],
         "scale.csv": _scale(loaded, testbed, description, rows),
@@ -116,6 +128,41 @@ def _runs(raw: Path, blocks: Sequence[str]) -> list[tuple[Path, dict]]:
         return read_runs(raw, blocks)
     except ValueError as error:
         raise UserError(f"{raw}: a run.json is not whole JSON: {error}") from None
+
+
+def _with_all_floors(raw: Path, blocks: Sequence[str], runs: Sequence[tuple[Path, dict]]) -> list[tuple[Path, dict]]:
+    """Runs with the medians over all valid floors of their block, where a run itself knew only those before it."""
+    try:
+        known = {
+            (block, name): floors.typical(records)
+            for block in blocks
+            for name, records in valid_floors(raw / block).items()
+        }
+    except ValueError as error:
+        raise UserError(f"{raw}: a run.json of a floor is not whole JSON: {error}") from None
+    found = []
+    for folder, record in runs:
+        if record.get("floor") and (medians := known.get((record["block"], record["floor"]))):
+            own = {name: value for name, value in medians.items() if name != "wire"}
+            found.append((folder, record | {"floors": own, "floor_wire": medians["wire"]}))
+        else:
+            found.append((folder, record))
+    return found
+
+
+def _floors(block: Path) -> Iterable[dict]:
+    """One row a job of each floor; one of a floor that failed outright."""
+    records = read_floors(block)
+    first = min((record["start"] for record in records if "start" in record), default=0.0)
+    for record in records:
+        base = {name: record[name] for name in ("block", "floor", "workload", "number", "attempt", "why_invalid")}
+        base |= {"valid": _text(record["valid"])}
+        if "start" not in record:
+            yield base
+            continue
+        base |= {"time": f"{record['start'] - first:.3f}", "wire_bytes": _number(job_metrics.worker_wire(record))}
+        for job, seconds in floors.seconds_of(record).items():
+            yield base | {"job": job, "seconds": _number(seconds)}
 
 
 def metric_rows(folder: Path, record: Mapping, factors: Sequence[str]) -> Iterable[dict]:

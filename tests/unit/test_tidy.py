@@ -12,7 +12,7 @@ import pytest
 from whitewire import config, design
 from whitewire.errors import UserError
 from whitewire.paper import load_paper
-from whitewire.tidy import tidy
+from whitewire.tidy import _with_all_floors, tidy
 
 RUN = Path(__file__).parents[1] / "data" / "run"
 RECORD = json.loads((RUN / "run.json").read_text())
@@ -96,3 +96,52 @@ def test_a_record_that_is_cut_off_is_named(results):
     record.write_text(record.read_text()[:100])
     with pytest.raises(UserError, match=r"run\.json is not whole JSON"):
         tidy("emulex-2012", results)
+
+
+def a_floor(seconds, number, valid=True, wire=2000):
+    links = {"a": {"ingress": 0}}
+    record = {
+        "block": RECORD["block"], "floor": "sort hdfs 4", "workload": "sort", "number": number, "attempt": 1,
+        "valid": valid, "why_invalid": "" if valid else "job FAILED",
+    }  # fmt: skip
+    if seconds is None:
+        return record
+    jobs = [{"name": "sort", "submit": 50.0 + number, "end": 50.0 + number + seconds}]
+    return record | {"start": 50.0 + number, "end": 50.0 + number + seconds, "jobs": jobs, "workers": ["a"],
+                     "links_before": links, "links_after": {"a": {"ingress": wire}}}  # fmt: skip
+
+
+def keep_floors(block, floors):
+    for record in floors:
+        folder = block / "floors" / f"{record['number']:03d}"
+        folder.mkdir(parents=True)
+        (folder / "run.json").write_text(json.dumps(record))
+
+
+def test_floors_are_a_table_of_their_own(results):
+    tidy("emulex-2012", results)
+    assert table(results / "tidy" / "floors.csv") == []  # old results have none
+    keep_floors(results / "raw" / RECORD["block"], [a_floor(2.5, 1), a_floor(None, 2, valid=False), a_floor(3.0, 3)])
+    tidy("emulex-2012", results)
+    first, failed, third = table(results / "tidy" / "floors.csv")
+    assert first == {
+        "block": RECORD["block"], "floor": "sort hdfs 4", "workload": "sort", "job": "sort", "number": "1",
+        "attempt": "1", "time": "0.000", "seconds": "2.5", "wire_bytes": "2000", "valid": "true", "why_invalid": "",
+    }  # fmt: skip
+    assert (third["time"], third["seconds"]) == ("2.000", "3")
+    assert (failed["seconds"], failed["valid"], failed["why_invalid"]) == ("", "false", "job FAILED")
+    assert frictionless.validate(str(results / "tidy" / "datapackage.json")).valid
+
+
+def test_runs_get_the_median_of_all_valid_floors_and_old_ones_keep_their_own(tmp_path):
+    keep_floors(
+        tmp_path / RECORD["block"],
+        [a_floor(2.0, 1), a_floor(15.1, 2, wire=9000), a_floor(2.2, 3, wire=2500), a_floor(99.0, 4, valid=False)],
+    )
+    own = {"block": RECORD["block"], "floors": {"sort": 2.0}, "floor_wire": 1.0}
+    named, unknown, old = (own | more for more in ({"floor": "sort hdfs 4"}, {"floor": "sort hdfs 8"}, {}))
+    given = [(tmp_path, record) for record in (named, unknown, old)]
+    first, *others = [record for _, record in _with_all_floors(tmp_path, [RECORD["block"]], given)]
+    assert first["floors"] == {"sort": pytest.approx(2.2)}
+    assert first["floor_wire"] == 2500
+    assert others == [unknown, old]

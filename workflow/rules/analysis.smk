@@ -12,6 +12,8 @@ rule analysis:
             "claims.py",
             "estimands.py",
             "inverse.py",
+            "net.py",
+            "propagation.py",
             "sweeps.py",
             "statistics.py",
             "models/*.py",

@@ -9,6 +9,7 @@ TABLES = [
     "rdma.csv",
     "topology.csv",
     "placement.csv",
+    "floors.csv",
     "phases.csv",
     "unavailable.csv",
     "scale.csv",
@@ -22,7 +23,7 @@ rule tidy:
         lambda wildcards: plan.blocks(
             f"{RESULTS}/{{paper}}/raw/{{block}}/block.json", wildcards.paper
         ),
-        program=plan.sources("tidy.py", "metrics.py", "parsers/*.py"),
+        program=plan.sources("tidy.py", "metrics.py", "floors.py", "parsers/*.py"),
     output:
         expand(f"{RESULTS}/{{{{paper}}}}/tidy/{{table}}", table=TABLES),
     log:

@@ -1,0 +1,106 @@
+"""How often does the interval of a ratio of net times hold the truth, with floors that scatter?
+
+    .venv/bin/python bench/coverage.py [--simulations 2000]
+
+Experiments of three cells are made up, of normal times and floors with known means, and judged as the analysis does.
+Prints a line a combination: coverage of the 95 % interval, its median width as a factor (high over low), and how many
+experiments had no interval because nothing was left of some time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from whitewire import net, propagation, statistics
+
+RUNS, FLOORS, SHARES, RATIOS = (3, 4, 6), (4, 8), (0.3, 0.5, 0.8), (1.0, 2.0)
+RUN_SD, FLOOR_SD = 0.02, 0.05
+"""Scatter of a run, as a share of the whole time of the shorter cell, and of a floor, as a share of the floor."""
+METRIC, BLOCK = "completion_time_net", "full-1"
+
+
+@dataclass(frozen=True)
+class Case:
+    """Runs a cell, floors a key, share of the floor in the shorter cell's time, true ratio, one floor for both cells.
+
+    `outlier` is what one in ten floors takes longer, in floors.
+    """
+
+    runs: int
+    floors: int
+    share: float
+    ratio: float
+    shared: bool
+    outlier: float = 0.0
+
+
+def interval_of(case: Case, seed: int, draws: int = 2000) -> tuple[float, float] | None:
+    """One made-up experiment: the interval of the ratio of two net times of one second times the ratio, and one."""
+    rng = np.random.Generator(np.random.PCG64([1, seed]))
+    floor, sd = case.share / (1 - case.share), RUN_SD / (1 - case.share)
+    keys = ("a", "a", "a") if case.shared else ("a", "b", "b")
+    measured = {key: floor * (1 + FLOOR_SD * rng.standard_normal(case.floors)) for key in dict.fromkeys(keys)}
+    for values in measured.values():
+        values += floor * case.outlier * (rng.random(len(values)) < 0.1)
+    nets = [
+        floor + true + sd * rng.standard_normal(case.runs) - np.median(measured[key])
+        for true, key in zip((case.ratio, 1.0, 1.0), keys, strict=True)
+    ]
+    if min(map(np.min, nets)) <= 0:
+        return None
+    rows = [
+        (BLOCK, key, "terasort", "terasort", i, t, True) for key, each in measured.items() for i, t in enumerate(each)
+    ]
+    names = ["block", "floor", "workload", "job", "number", "seconds", "valid"]
+    errors = net.FloorErrors(pd.DataFrame(rows, columns=names), seed, draws)
+    log_sd, freedom = statistics.pooled_log_sd(nets)
+    seconds_sd, _ = statistics.pooled_sd(nets)
+    drawn = []
+    for name, key, values in zip("ab", keys, nets, strict=False):
+        median = float(np.median(values))
+        spread = max(log_sd, seconds_sd / median)
+        cell = net.Cell(
+            name, "e", METRIC, METRIC, median, case.runs, spread, freedom, median, case.share, {(BLOCK, key): 1.0}
+        )
+        drawn.append(net.draw(cell, errors))
+    if max(each.lost for each in drawn) > propagation.LOST:
+        return None
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return propagation.interval(drawn[0].values / drawn[1].values)
+
+
+def coverage(case: Case, simulations: int, first: int = 0) -> tuple[float, float, int]:
+    """(share of intervals that hold the true ratio, median of high over low, experiments without an interval)."""
+    found = [interval_of(case, first + number) for number in range(simulations)]
+    told = [each for each in found if each]
+    if not told:
+        return float("nan"), float("nan"), simulations
+    held = np.mean([low <= case.ratio <= high for low, high in told])
+    return float(held), float(np.median([high / max(low, 1e-9) for low, high in told])), simulations - len(told)
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--simulations", type=int, default=2000)
+    count = arguments.parse_args().simulations
+    cases = [Case(*each) for each in itertools.product(RUNS, FLOORS, SHARES, RATIOS, (True, False))]
+    print("| runs | floors | share of the floor | ratio | floor | coverage | width | no interval |")
+    print("|---|---|---|---|---|---|---|---|")
+    with ProcessPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
+        for case, found in zip(cases, pool.map(coverage, cases, [count] * len(cases)), strict=True):
+            held, width, without = found
+            which = "shared" if case.shared else "separate"
+            print(f"| {case.runs} | {case.floors} | {case.share:g} | {case.ratio:g} | {which} | {held:.3f} | "
+                  f"{width:.2f} | {without / count:.1%} |", flush=True)  # fmt: skip
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
