@@ -426,7 +426,8 @@ def _job(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
 
 
 def table(paper: Paper, testbed: Mapping[str, Any], effort: str) -> pd.DataFrame:
-    """One row a quantity of each experiment of an effort; what depends on the link, on its slowest and fastest fabric.
+    """One row a quantity of each experiment of an effort; what depends on the link, on its slowest and fastest fabric
+    (of each kind of store).
 
     `levels` names the levels of a factor where values differ by it; of numbers of clients and puts the largest is
     taken. Empty on real hardware at full speed.
@@ -460,8 +461,11 @@ def _heaviest(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _rows(paper: Paper, experiment: Mapping[str, Any], testbed: Mapping[str, Any], effort: str,
           cells: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:  # fmt: skip
     made = [Cell(paper, experiment, levels, testbed) for levels in cells]
-    rates = [cell.rate for cell in made]
-    ends = [cell for cell in made if cell.rate in (min(rates), max(rates))]
+    ends = []
+    for kind in dict.fromkeys(cell.store["kind"] for cell in made):
+        of_kind = [cell for cell in made if cell.store["kind"] == kind]
+        rates = [cell.rate for cell in of_kind]
+        ends += [cell for end in (min, max) for cell in of_kind if cell.rate == end(rates)]
     found: dict[tuple[str, str], dict[tuple[str, str], list[Cell]]] = {}
     for cell in ends:
         scale = scale_of(paper, experiment["id"], effort, cell.levels, testbed)
@@ -476,9 +480,10 @@ def _rows(paper: Paper, experiment: Mapping[str, Any], testbed: Mapping[str, Any
         for pair, of in groups.items():
             full, emulated = map(float, pair)
             quotient, alike = compared(full, emulated)
+            others = [cell for group in groups.values() if group is not of for cell in group]
             yield {
                 "paper": paper.id, "experiment": experiment["id"], "fabric": fabric,
-                "levels": _told(of, [cell for cells in groups.values() for cell in cells]) if len(groups) > 1 else "",
+                "levels": _told(of, others) if others else "",
                 "quantity": quantity.text, "unit": quantity.unit, "full_scale": full, "emulated": emulated,
                 "quotient": quotient, "alike": alike,
                 "follows": QUANTITIES[FOLLOWS[name]].text if FOLLOWS.get(name) in known else "",
@@ -501,14 +506,17 @@ def compared(full: float, emulated: float) -> tuple[float | None, bool]:
     return quotient, abs(quotient - 1) <= TOLERANCE
 
 
-def _told(cells: Sequence[Cell], all_cells: Sequence[Cell]) -> str:
-    """The levels that tell cells from the others: of factors of which not all levels are among them."""
-    words = []
+def _told(cells: Sequence[Cell], others: Sequence[Cell]) -> str:
+    """The levels that tell cells from others: of one factor where that is enough, else of each that differs."""
+    words = {}
     for factor in cells[0].levels:
-        mine, known = (list(dict.fromkeys(c.levels[factor] for c in group)) for group in (cells, all_cells))
-        if len(mine) < len(known):
-            words.append(f"{factor}: {', '.join(map(str, mine))}")
-    return "; ".join(words)
+        mine, theirs = (list(dict.fromkeys(cell.levels[factor] for cell in group)) for group in (cells, others))
+        words[factor] = f"{factor}: {', '.join(map(str, mine))}"
+        if not set(mine) & set(theirs):
+            return words[factor]
+        if set(mine) == set(theirs):
+            del words[factor]
+    return "; ".join(words.values())
 
 
 def _bias(paper: Paper, quantity: Quantity, full: float, emulated: float) -> str:

@@ -245,7 +245,17 @@ def test_the_stage_writes_every_table_of_the_contract(tmp_path, complete, monkey
     analysis.write(LOADED, TESTBED, tmp_path, 1)
     folder = tmp_path / "analysis"
     read = {p.stem: pd.read_csv(p) for p in folder.glob("*.csv")}
-    assert set(read) == {"estimates", "verdicts", "readings", "model", "model_as_run", "audit", "inverse", "sweeps"}
+    assert set(read) == {
+        "estimates",
+        "verdicts",
+        "readings",
+        "model",
+        "model_as_run",
+        "audit",
+        "inverse",
+        "sweeps",
+        "similitude",
+    }
     assert len(read["verdicts"]) == 42
     assert set(read["estimates"]["status"]) == {"emulated"}
     model = read["model"]

@@ -12,6 +12,8 @@ rule analysis:
             "claims.py",
             "estimands.py",
             "inverse.py",
+            "similitude.py",
+            "scaling.py",
             "sweeps.py",
             "statistics.py",
             "models/*.py",
@@ -22,6 +24,7 @@ rule analysis:
         f"{RESULTS}/{{paper}}/analysis/audit.csv",
         f"{RESULTS}/{{paper}}/analysis/inverse.csv",
         f"{RESULTS}/{{paper}}/analysis/sweeps.csv",
+        f"{RESULTS}/{{paper}}/analysis/similitude.csv",
         verdicts=report(
             f"{RESULTS}/{{paper}}/analysis/verdicts.csv",
             caption="../report/verdicts.rst",

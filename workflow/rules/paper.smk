@@ -7,6 +7,7 @@ ANALYSES = [
     "audit.csv",
     "inverse.csv",
     "sweeps.csv",
+    "similitude.csv",
 ]
 STYLE = plan.files(
     "paper/*.R",
