@@ -31,11 +31,15 @@ amount_range <- function(values, unit) {
   paste(ends, collapse = " to ")
 }
 
+# Quotients up to this, and down to its inverse, are left to the full table.
+little <- 1.25 + 1e-3
+
 # What is unlike for the same reason as another quantity of its experiment is left to that one.
 leading_rows <- function(table) {
   unlike <- table[!table$alike, ]
   shown_by <- paste(unlike$experiment, unlike$follows)
-  unlike[!(unlike$follows != "" & shown_by %in% paste(unlike$experiment, unlike$quantity)), ]
+  unlike <- unlike[!(unlike$follows != "" & shown_by %in% paste(unlike$experiment, unlike$quantity)), ]
+  unlike[is.na(unlike$quotient) | abs(log(unlike$quotient)) > log(little), ]
 }
 
 similitude_rows <- function(table) {

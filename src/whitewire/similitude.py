@@ -147,7 +147,8 @@ QUANTITIES = {
         "block ÷ drive's cache", "1", "A cache takes a smaller part of a block: writes come out too slow.",
         "A cache takes a larger part of a block, or all of it: writes come out too fast where blocks have pauses."),
     "cache_time": Quantity(
-        "a drive's cache, as time at its rate", "s", "Writers wait later for a drive.", "Writers wait sooner."),
+        "a drive's cache, as time at its rate", "s", "The model's cache holds at least a packet: writers "
+        "wait later for a drive, and short writes come out too fast.", "Writers wait sooner for a drive."),
     "cache_written": Quantity(
         "a drive's cache ÷ what is written to a drive in a run", "1", "So much of a run's bytes need not have reached "
         "a drive at its end: rates limited by drives come out too high.", "Rates limited by drives come out too low.",
@@ -212,13 +213,15 @@ FOLLOWS = {
     "segment_time": "port_time",
     "window_time": "port_time",
     "send_buffer_time": "port_time",
-    "hdfs_buffer_time": "hdfs_window_time",
-    "hdfs_buffer_block": "hdfs_window_time",
+    "hdfs_window_time": "port_time",
+    "hdfs_buffer_time": "port_time",
+    "hdfs_buffer_block": "port_time",
     "timeout_block": "block_time",
     "block_chunk": "block_time",
     "access_block": "block_time",
-    "cache_time": "block_cache",
+    "block_cache": "block_time",
     "stripes_file": "stripe_block",
+    "stripe_time": "stripe_block",
     "sampled_input": "file_time",
     "nodemanager_heartbeat_file": "datanode_heartbeat_file",
 }
@@ -286,7 +289,8 @@ def values(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
         if cell.store["kind"] == "hdfs":
             found["retry_file"] = pause / 1e3 / found["file_time"]
     if cell.store["kind"] == "hdfs":
-        found["datanode_heartbeat_file"] = fixed.datanode_heartbeat / found["file_time"]
+        if cell.experiment["workload"] != "read_loop":
+            found["datanode_heartbeat_file"] = fixed.datanode_heartbeat / found["file_time"]
         found["page_cache"] = 0.0 if run else math.nan
     if cell.experiment["workload"] not in (*PUTS, "copy", "read_loop"):
         found["nodemanager_heartbeat_file"] = fixed.nodemanager_heartbeat / found["file_time"]

@@ -40,6 +40,12 @@ test_that("what only follows is shown where the quantity it follows is alike", {
   expect_equal(similitude_rows(alone)$Quantity, c("packet", "packets", "cache"))
 })
 
+test_that("what is off by little is left to the full table", {
+  near <- rbind(table, row("b", "pause", 1, 0.93, "Shorter."), row("b", "file", 1, 1.25, "Longer."))
+  expect_equal(similitude_rows(near)$Quantity, similitude_rows(table)$Quantity)
+  expect_equal(tail(similitude_rows(rbind(table, row("b", "pause", 1, 1.3, "Longer.")))$Quantity, 1), "pause")
+})
+
 test_that("the sentence counts quantities and values", {
   expect_equal(similitude_sentence(table), paste(
     "Of 5 quantities, one is alike in every experiment (link);", "of 8 values over all experiments and links, 2."))
