@@ -53,8 +53,13 @@ AS_RUN = Fixed(
     scaling.SORT_BUFFER_MIB * 2**20,
     float(terasort.SAMPLED_ROWS * terasort.ROW_BYTES),
 )
-REDUCE_MEMORY = 0.7 * 200 * 2**20
-"""Bytes of its input that a reduce task holds by Hadoop 1's defaults: 0.7 of a heap of 200 MB."""
+REDUCE_MEMORY = 200 * 2**20
+"""Bytes of a reduce task's heap by Hadoop 1's default."""
+SHUFFLE_SHARE, SEGMENT_SHARE, MERGE_SHARE = 0.7, 0.25, 0.66
+"""Hadoop's defaults: the part of a reduce task's memory that holds its input; of that, the largest output of a map that
+is held at all, and how full it gets before it is merged to a file."""
+MERGED_AT_ONCE = 10
+"""Files that a task merges in one pass, by default (mapreduce.task.io.sort.factor)."""
 
 
 @dataclass(frozen=True)
@@ -191,6 +196,9 @@ QUANTITIES = {
     "reduce_memory_input": Quantity(
         "memory of a reduce task ÷ its input", "1", "More of the input is never written to drives: jobs limited by "
         "drives come out too fast.", "More of the input is written to drives."),
+    "merges": Quantity(
+        "passes in which a reduce task merges its input", "1", "Reduce tasks merge in more passes.",
+        "Reduce tasks merge in one pass what took several: jobs limited by drives come out too fast."),
     "sampled_input": Quantity(
         "bytes that TeraSort samples ÷ input", "1", "The client reads for longer before the job starts.",
         "The client reads for less long before the job starts."),
@@ -422,8 +430,17 @@ def _job(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
     found = {
         "sort_buffer_split": fixed.sort_buffer / scale.block_bytes,
         "reduce_memory_input": memory / (size / reduces),
+        "merges": _merges(size / reduces, size / scale.block_bytes, memory),
     }
     return found | ({"sampled_input": fixed.sampled / size} if workload == "terasort" else {})
+
+
+def _merges(size: float, maps: float, memory: float) -> float:
+    """Passes over a reduce task's input of `size` bytes, whose files are outputs of maps where those are too large to
+    be held."""
+    held = memory * SHUFFLE_SHARE
+    files = maps if size / maps > held * SEGMENT_SHARE else size / (held * MERGE_SHARE)
+    return max(1, math.ceil(math.log(files, MERGED_AT_ONCE)))
 
 
 # --- the table --------------------------------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ and whether it is. The code makes it from the numbers and functions that set up 
   are divided by the data fraction in results.
 - Full scale is the paper's hardware with Hadoop's defaults, and the emulated switch and sockets at k = 1. Where a paper
   had other settings and does not say so, that column is wrong.
+- Numbers of workers, drives, clients, copies and reduce tasks are those of the run on both sides.
 - A large quotient need not mean a large effect. What follows from one is in [the last section](#what-follows), with the
   study at `EFFORT=full` that shows how much, where a paper has one. Those of a paper's own runs are in
   `analysis/similitude.csv` and in its report.

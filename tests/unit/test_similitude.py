@@ -19,7 +19,7 @@ TESTBED = config.load_testbed("emulated")
 PAPERS = ["chelsio-iwarp", "emulex-2012", "mellanox-mapr", "qubole-2015", "xyratex-lustre-2011"]
 SET_ON_PURPOSE = {
     "burst_time", "page_cache", "hdfs_window_time", "datanode_heartbeat_file", "nodemanager_heartbeat_file",
-    "sort_buffer_split", "reduce_memory_input", "sampled_input", "ost_access",
+    "sort_buffer_split", "reduce_memory_input", "merges", "sampled_input", "ost_access",
 }  # fmt: skip
 """What differs from full scale at any k."""
 
@@ -70,6 +70,13 @@ def test_what_does_not_shrink_is_k_times_as_long(tables):
     processors = rows(tables["qubole-2015"], "testdfsio-link", "cpu")
     assert list(processors["quotient"]) == [0.001]
     assert not processors["alike"].any() and processors["bias"].iloc[0] == similitude.QUANTITIES["cpu"].smaller
+
+
+def test_a_reduce_task_of_a_scaled_sort_merges_at_once(tables):
+    # 746 outputs of maps of 67 MB, each too large for a quarter of 0.7 of 200 MB; four of a scaled run.
+    merges = rows(tables["chelsio-iwarp"], "terasort-curve", "merges").iloc[0]
+    assert (merges["full_scale"], merges["emulated"]) == (3, 1)
+    assert rows(tables["xyratex-lustre-2011"], "sort", "merges")["alike"].all()
 
 
 def test_a_cache_where_the_paper_has_none_has_no_quotient(tables):
