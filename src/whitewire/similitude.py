@@ -230,6 +230,7 @@ FOLLOWS = {
     "block_cache": "block_time",
     "stripes_file": "stripe_block",
     "stripe_time": "stripe_block",
+    "reduce_memory_input": "merges",
     "sampled_input": "file_time",
     "nodemanager_heartbeat_file": "datanode_heartbeat_file",
 }
@@ -284,7 +285,7 @@ def values(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
     rate = cell.rate / scale.k
     link, fixed = rate * 1e6 / 8, AS_RUN if run else FULL
     found = {"cpu": 1 / scale.k}
-    if not scale.file_bytes:
+    if scale.file_bytes <= 1:  # no data, or a program of HiBench whose data the profile does not tell
         return found
     part = _part(cell, scale)
     found["file_time"] = part / link

@@ -103,6 +103,15 @@ def test_studies_are_named_where_a_paper_has_them(tables):
     assert not rows(tables["qubole-2015"], "testdfsio-link", "port_time")["bias"].str.contains("Studied").any()
 
 
+def test_a_workload_without_data_has_processors_only():
+    raw = copy.deepcopy(dict(load("chelsio-iwarp").raw))
+    raw["experiments"][0] |= {"workload": "sleep"}
+    raw["experiments"][0]["parameters"]["size_bytes"] = 0
+    raw["experiments"][0]["parameters"]["file_size_bytes"] = 0
+    table = similitude.table(Paper(raw, Path()), TESTBED, "quick")
+    assert set(table[table["experiment"] == "terasort-curve"]["quantity"]) == texts({"cpu"})
+
+
 def test_controls_are_left_out():
     raw = copy.deepcopy(dict(load("emulex-2012").raw))
     raw["experiments"][0]["control"] = "another"
