@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from whitewire import claims, controls, inverse, net, propagation, statistics, sweeps
+from whitewire import claims, controls, inverse, net, propagation, similitude, statistics, sweeps
 from whitewire.config import is_emulated
 from whitewire.design import Scale, gbit_per_s, model_cell, scale_of
 from whitewire.drives import Drive
@@ -389,10 +389,11 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
     floors = pd.read_csv(measured, dtype={"job": str}) if measured.is_file() else None
     runs = Runs(table, paper, seed, k, lost_runs, fabrics, floors)
     simulated = model_runs(paper, fabrics)
-    short = None
+    short, scaled = None, pd.DataFrame(columns=similitude.COLUMNS)
     if len(table):
         effort = table["block"].iloc[0].rsplit("-", 1)[0]
         short = model_runs(paper, fabrics, lambda name, levels: scale_of(paper, name, effort, levels, testbed))
+        scaled = similitude.table(paper, testbed, effort)
     checked = controls.judge(paper, runs)
     as_run = None if short is None else Runs(short, paper, seed)
     judged, readings = verdicts(paper, runs, Runs(simulated, paper, seed), status, as_run, checked)
@@ -407,6 +408,7 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
         "audit": audit(paper),
         "sweeps": sweeps.table(paper),
         "inverse": inverse.table(paper, runs, fabrics),
+        "similitude": scaled,
     }
     if short is not None:
         tables["model_as_run"] = model_table(paper, short)

@@ -6,8 +6,15 @@ import math
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from whitewire.testbed.base import Host
+
+
+def hardware_of(experiment: Mapping[str, Any], levels: Mapping[str, Any]) -> dict[str, Any]:
+    """`hardware.drive` of an experiment with the levels of a run put over it; empty where it has none."""
+    hardware = dict(experiment.get("hardware", {}).get("drive", {}))
+    return hardware | {name: level for name, level in levels.items() if name in hardware}
 
 
 @dataclass(frozen=True)

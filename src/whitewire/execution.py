@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from subprocess import TimeoutExpired
 from typing import Any
 
+from whitewire import scaling
 from whitewire.cluster import hdfs
 from whitewire.cluster.stack import Stack
 from whitewire.design import PACKET
@@ -24,10 +25,6 @@ DATA = "/data"
 
 class RunFailed(RuntimeError):
     """The workload did not do what it should; the message is the cause in one line."""
-
-
-COMPLETE_RETRY, COMPLETE_RETRY_MS = "dfs.client.block.write.locateFollowingBlock.initial.delay.ms", 400
-"""How long a client waits before it asks again whether a block is complete, and Hadoop's default for it."""
 
 
 @dataclass(frozen=True)
@@ -115,10 +112,8 @@ def _run_files(stack: Stack, run: Run) -> list[str]:
 
 def _put_all(stack: Stack, run: Run, files: list[str], settings: Mapping[str, Any]) -> list:
     """The puts of a run, with its block size, its packets and the settings of its own."""
-    # A client that finds its last replica not yet reported waits 400 ms before it asks again, whatever the file's size:
-    # a fixed time, which a short file must shorten likewise or it would weigh 1 / data fraction times too much.
-    pause = max(1, round(COMPLETE_RETRY_MS * run.scale.data_fraction))
-    options = {"dfs.blocksize": run.scale.block_bytes, COMPLETE_RETRY: pause}
+    pause = scaling.retry_pause_ms(run.scale.data_fraction)
+    options = {"dfs.blocksize": run.scale.block_bytes, scaling.COMPLETE_RETRY: pause}
     if run.scale.packet_bytes != PACKET:
         options["dfs.client-write-packet-size"] = run.scale.packet_bytes
     options |= {"dfs.replication": run.parameters.get("replication", 3)} | dict(settings)

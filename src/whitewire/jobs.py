@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from whitewire import scaling
 from whitewire.cluster import hdfs, yarn
-from whitewire.cluster.cephfs import stripe_unit
 from whitewire.cluster.hadoop import Outcome
 from whitewire.cluster.stack import Stack
 from whitewire.execution import Result, Run, RunFailed, observed, source_files, watch
@@ -19,9 +19,6 @@ from whitewire.workloads import copy, read_loop, sleep, sort, terasort, testdfsi
 
 OUTPUT = "/output"
 """Where a run's results go; emptied before each run."""
-REDUCE_MEMORY_SHARE = 0.1
-"""Part of a reduce task's input that its memory holds. At full scale it is far larger than the memory, so that it is
-written to the drives and merged from there; a scaled input would fit whole."""
 TINY_ROWS = 50
 """Rows a map task of a job that is run for its floor."""
 
@@ -38,19 +35,15 @@ def _mounted(run: Run) -> bool:
 
 def options_of(stack: Stack, run: Run) -> dict[str, object]:
     """Settings of every job of a run: the job's file system, blocks, replicas, memory."""
+    reduces = run.parameters.get("reduces", 1)
     own: dict[str, object] = {
         "dfs.blocksize": run.scale.block_bytes,
         "dfs.replication": run.parameters.get("replication", 1),
-        "mapreduce.job.reduces": run.parameters.get("reduces", 1),
-        "mapreduce.reduce.memory.totalbytes": _reduce_memory(run),
+        "mapreduce.job.reduces": reduces,
+        "mapreduce.reduce.memory.totalbytes": scaling.reduce_memory(run.scale.file_bytes, reduces),
         "fs.local.block.size": run.scale.block_bytes,
     }
     return own | {"fs.defaultFS": yarn.VIEW} | dict(run.settings)
-
-
-def _reduce_memory(run: Run) -> int:
-    each = run.scale.file_bytes / max(1, run.parameters.get("reduces", 1))
-    return max(1 << 20, math.ceil(each * REDUCE_MEMORY_SHARE))
 
 
 def _path(stack: Stack, run: Run, path: str) -> str:
@@ -66,17 +59,15 @@ def _begin(stack: Stack, run: Run, folder: str = OUTPUT) -> None:
     _remove(stack, run, folder)
     if _mounted(run):
         for name in ("/input", folder):
-            unit = stripe_unit(run.store["stripe_size_bytes"], run.scale.k)
+            unit = scaling.stripe_unit(run.store["stripe_size_bytes"], run.scale.k)
             stack.mounted.layout(name.lstrip("/"), run.store["stripe_count"], unit)
 
 
 def _remount(stack: Stack, run: Run) -> None:
-    store, k = run.store, run.scale.k
-    # What a client may hold shrinks with the file, or a short file would lie in its cache whole.
-    share = run.scale.data_fraction / k
+    store, k, fraction = run.store, run.scale.k, run.scale.data_fraction
     stack.mounted.remount(
-        max_dirty=max(65536, int(store["max_dirty_bytes"] * share)),
-        readahead=max(65536, int(store["readahead_bytes"] * share)),
+        max_dirty=scaling.client_cache(store["max_dirty_bytes"], k, fraction),
+        readahead=scaling.client_cache(store["readahead_bytes"], k, fraction),
     )
 
 
@@ -330,8 +321,7 @@ def run_read_loop(stack: Stack, run: Run) -> Result:
     (local,) = source_files(stack.testbed, run.scale.file_bytes, 1)
     options = {"dfs.blocksize": run.scale.block_bytes, "dfs.replication": run.parameters.get("replication", 1)}
     _tool(stack, run, hdfs.FS_SHELL, copy.copy_in(f"file://{local}", f"{OUTPUT}/file", options), "read_loop input")
-    # TestDFSIO's buffer holds a million bytes, which divide no block size; scaled as blocks are.
-    buffer = max(4096, round(1e6 * run.scale.block_bytes / run.parameters["block_size_bytes"]))
+    buffer = scaling.read_buffer(run.scale.block_bytes / run.parameters["block_size_bytes"])
 
     def act(kept: dict[str, str]) -> list[dict[str, Any]]:
         done = []

@@ -36,7 +36,7 @@ from whitewire.cluster.posix import Posix
 from whitewire.cluster.stack import Stack
 from whitewire.cluster.yarn import Yarn
 from whitewire.doctor import preflight
-from whitewire.drives import Drive
+from whitewire.drives import Drive, hardware_of
 from whitewire.errors import UserError
 from whitewire.execution import FAILURES, Result, Run, warm_up
 from whitewire.floors import FLOOR_RUNS, FURTHER, Floors, name_of, too_wide, typical
@@ -143,10 +143,9 @@ class Block:
 
     def _drive(self, experiment: Mapping, levels: Mapping, k: float) -> Drive:
         """The drive model of a run; none on real hosts, whose drives are a site's own."""
-        hardware = dict(experiment.get("hardware", {}).get("drive", {}))
+        hardware = hardware_of(experiment, levels)
         if not hardware or self.config["kind"] != "emulated":
             return Drive.none(len(self.config.get("data", [""])))
-        hardware |= {name: level for name, level in levels.items() if name in hardware}
         return Drive.scaled(hardware, k, software.DRIVE_LIBRARY)
 
     def _part(self, row: Mapping, levels: Mapping, store: Mapping) -> int | None:

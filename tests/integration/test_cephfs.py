@@ -13,9 +13,10 @@ import pytest
 
 from tests.conftest import comes_to, descendants, reaches, still_alive
 from whitewire.cluster import cephfs
-from whitewire.cluster.cephfs import LEAST_STRIPE, MOUNT, CephFs, available
+from whitewire.cluster.cephfs import MOUNT, CephFs, available
 from whitewire.cluster.posix import Posix
 from whitewire.errors import UserError
+from whitewire.scaling import LEAST_STRIPE
 from whitewire.testbed.base import FRAME_SHARE, ProcessDied
 from whitewire.testbed.emulated import EmulatedTestbed
 

@@ -55,7 +55,10 @@ def finished(project: Path) -> Path:
     results = project / "results" / "emulated"
     missing = ["design.csv", "raw/smoke-1/block.json"]
     missing += [f"tidy/{name}" for name in ("runs.csv", *TABLES, "datapackage.json")]
-    missing += [f"analysis/{name}.csv" for name in ("estimates", "verdicts", "model", "audit", "inverse", "sweeps")]
+    missing += [
+        f"analysis/{name}.csv"
+        for name in ("estimates", "verdicts", "model", "audit", "inverse", "sweeps", "similitude")
+    ]
     for name in missing:
         path = results / "emulex-2012" / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -242,20 +242,12 @@ def test_the_stage_writes_every_table_of_the_contract(tmp_path, complete, monkey
     complete.to_csv(tmp_path / "tidy" / "runs.csv", index=False)
     scale = pd.DataFrame({"experiment": list(LOADED.experiments), "testbed": "emulated", "kind": "emulated"})
     scale.assign(k=20, data_fraction=0.0268).to_csv(tmp_path / "tidy" / "scale.csv", index=False)
-    analysis.write(LOADED, TESTBED, tmp_path, 1)
+    emulated = load_testbed("emulated")
+    analysis.write(LOADED, TESTBED | {name: emulated[name] for name in ("switch", "tcp")}, tmp_path, 1)
     folder = tmp_path / "analysis"
     read = {p.stem: pd.read_csv(p) for p in folder.glob("*.csv")}
-    assert set(read) == {
-        "estimates",
-        "verdicts",
-        "readings",
-        "model",
-        "model_as_run",
-        "audit",
-        "inverse",
-        "sweeps",
-        "controls",
-    }
+    tables = {"estimates", "verdicts", "readings", "model", "model_as_run", "audit", "inverse", "sweeps", "similitude"}
+    assert set(read) == tables | {"controls"}
     assert len(read["verdicts"]) == 42
     assert set(read["estimates"]["status"]) == {"emulated"}
     model = read["model"]

@@ -6,6 +6,7 @@ import itertools
 
 import pytest
 
+from whitewire import scaling
 from whitewire.cluster import cephfs
 from whitewire.errors import UserError
 
@@ -52,7 +53,7 @@ def test_no_groups_no_placement(group):
     ("full_scale", "k", "expected"), [(2**20, 1, 2**20), (2**20, 1000, 65536), (2**22, 20, 262144), (65537, 1, 131072)]
 )
 def test_stripes_are_multiples_of_the_least(full_scale, k, expected):
-    assert cephfs.stripe_unit(full_scale, k) == expected
+    assert scaling.stripe_unit(full_scale, k) == expected
 
 
 def test_layout_in_cephs_words():

@@ -10,10 +10,13 @@ rule analysis:
         program=plan.sources(
             "analysis.py",
             "claims.py",
+            "controls.py",
             "estimands.py",
             "inverse.py",
             "net.py",
             "propagation.py",
+            "similitude.py",
+            "scaling.py",
             "sweeps.py",
             "statistics.py",
             "models/*.py",
@@ -25,6 +28,7 @@ rule analysis:
         f"{RESULTS}/{{paper}}/analysis/inverse.csv",
         f"{RESULTS}/{{paper}}/analysis/sweeps.csv",
         f"{RESULTS}/{{paper}}/analysis/controls.csv",
+        f"{RESULTS}/{{paper}}/analysis/similitude.csv",
         verdicts=report(
             f"{RESULTS}/{{paper}}/analysis/verdicts.csv",
             caption="../report/verdicts.rst",

@@ -8,6 +8,7 @@ ANALYSES = [
     "inverse.csv",
     "sweeps.csv",
     "controls.csv",
+    "similitude.csv",
 ]
 STYLE = plan.files(
     "paper/*.R",

@@ -9,7 +9,6 @@ What leaves or enters the host itself passes the host's link as the testbed's fa
 from __future__ import annotations
 
 import json
-import math
 import os
 import shutil
 import subprocess
@@ -25,9 +24,10 @@ from whitewire.cluster.service import Service
 from whitewire.config import HOME
 from whitewire.design import OSTS_PER_OSS
 from whitewire.errors import UserError
+from whitewire.scaling import LEAST_STRIPE, burst_bytes
 from whitewire.testbed import turns
 from whitewire.testbed.base import FRAME_SHARE, CommandFailed, Host, Process, ProcessDied, Testbed
-from whitewire.testbed.emulated import ROOT, burst_bytes
+from whitewire.testbed.emulated import ROOT
 
 FOLDER = f"{ROOT}/ceph"
 MOUNT = f"{ROOT}/cephfs"
@@ -40,8 +40,6 @@ PYTHON = "/usr/bin/python3"
 
 PROGRAMS = {"ceph-mon": "ceph-mon", "ceph-mds": "ceph-mds", "ceph-osd": "ceph-osd", "ceph-fuse": "ceph-fuse",
             "gcc": "gcc", "ip": "iproute2", "tc": "iproute2"}  # fmt: skip
-LEAST_STRIPE = 65536
-"""CephFS has no smaller stripes, and only multiples of it."""
 PROOFS = 4
 """Times to look, at a start, whether stripes come to their OSTs."""
 LARGEST_OBJECT = 2**30
@@ -150,11 +148,6 @@ def _fails(argv: Sequence[str]) -> bool:
         return subprocess.run(argv, capture_output=True, stdin=subprocess.DEVNULL, timeout=20).returncode != 0
     except (OSError, subprocess.TimeoutExpired):
         return True
-
-
-def stripe_unit(full_scale: float, k: float = 1.0) -> int:
-    """The nearest stripe size in bytes that CephFS can have, not below full_scale / k."""
-    return max(1, math.ceil(full_scale / k / LEAST_STRIPE)) * LEAST_STRIPE
 
 
 def layout_text(stripe_count: int, stripe_size: int, osts: int) -> str:

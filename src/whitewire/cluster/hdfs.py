@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from whitewire import scaling
 from whitewire.cluster.hadoop import Installation, Outcome, Resident, whereabouts, write_configuration
 from whitewire.cluster.service import Service
 from whitewire.drives import Drive
@@ -63,14 +64,13 @@ def settings(testbed: Testbed, block_size: int, replication: int, packet_size: i
         "fs.getspaceused.classname": "org.apache.hadoop.fs.DFCachingGetSpaceUsed",
         "hadoop.user.group.static.mapping.overrides": "root=root",
         "dfs.datanode.fsdatasetcache.max.threads.per.volume": 1,
-        # The fixed buffers that HDFS gave its data sockets in the papers' years (DEFAULT_DATA_SOCKET_SIZE).
-        **dict.fromkeys(DATA_SOCKET_BUFFERS, 131072),
+        **dict.fromkeys(DATA_SOCKET_BUFFERS, scaling.HDFS_SOCKET_BUFFER),
         # On an emulated fabric the testbed says what a socket may receive ahead: it depends on the rate.
         **({"dfs.datanode.transfer.socket.recv.buffer.size": 0} if testbed.emulated else {}),
         # The emulated hosts start together: look again soon for a NameNode that isn't there yet.
         "ipc.client.connect.retry.interval": 100,
         "ipc.client.connect.max.retries": 300,
-        "dfs.heartbeat.interval": 1,
+        "dfs.heartbeat.interval": round(scaling.DATANODE_HEARTBEAT_S),
         # All DataNodes report at once, instead of six and the others a heartbeat later.
         "dfs.namenode.max.full.block.report.leases": 1000,
         # Lost replicas are copied as fast as links and drives allow, not as the NameNode paces it by default.

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from whitewire import scaling
 from whitewire.cluster import container_jvms, history
 from whitewire.cluster.hadoop import Installation, site_xml, whereabouts
 from whitewire.cluster.hdfs import PORT, Hdfs
@@ -93,7 +94,7 @@ def settings(testbed: Testbed, configuration: str, mount: str = "/tmp", slots: i
         "yarn.nodemanager.hostname": "${whitewire.endpoint}",
         "yarn.nodemanager.bind-host": "${whitewire.address}",
         "yarn.resourcemanager.connect.retry-interval.ms": 200,
-        "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": 200,
+        "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": round(scaling.NODEMANAGER_HEARTBEAT_S * 1000),
         "yarn.resourcemanager.am.max-attempts": 1,
         "yarn.nodemanager.aux-services": "mapreduce_shuffle",
         "yarn.nodemanager.resource.memory-mb": memory.node_mib,
@@ -130,7 +131,7 @@ def settings(testbed: Testbed, configuration: str, mount: str = "/tmp", slots: i
         "yarn.app.mapreduce.am.command-opts": f"@{configuration}/{container_jvms.KINDS['am']}",
         "mapreduce.map.java.opts": f"@{configuration}/{container_jvms.KINDS['task']}",
         "mapreduce.reduce.java.opts": f"@{configuration}/{container_jvms.KINDS['task']}",
-        "mapreduce.task.io.sort.mb": 16,
+        "mapreduce.task.io.sort.mb": scaling.SORT_BUFFER_MIB,
         # Short jobs: ask often, so that waiting for the next question is no part of the time.
         "yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms": 200,
         "mapreduce.client.progressmonitor.pollinterval": 100,

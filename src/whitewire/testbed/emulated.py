@@ -22,8 +22,10 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from whitewire import scaling
 from whitewire.config import SYSTEM_PATH
 from whitewire.errors import UserError
+from whitewire.scaling import FIRST_RECEIVE_BUFFER, SEND_BUFFER, burst_bytes
 from whitewire.testbed import segment
 from whitewire.testbed.base import Argv, CommandFailed, Completed, Fabric, Host, Process, Testbed
 
@@ -68,29 +70,6 @@ exec sleep infinity
 
 ENVIRONMENT = {"PATH": f"{os.environ.get('PATH', SYSTEM_PATH)}:{SYSTEM_PATH}", "LC_ALL": "C.UTF-8"}
 """All that a host's commands inherit: the programs that the runner itself finds, as those of a conda environment."""
-
-LEAST_BUFFER = 32768
-"""Bytes that a port queues at any rate: some twenty full frames."""
-
-SEND_BUFFER = 131072
-"""Bytes, at least."""
-
-RECEIVE_BUFFER = 262144
-"""Bytes, at least: a window of 128 KiB, which HDFS gave its data sockets in the papers' years
-(DEFAULT_DATA_SOCKET_SIZE)."""
-
-FIRST_RECEIVE_BUFFER = 8192
-"""Bytes of a new socket, which the kernel lets grow. A daemon's socket keeps what it had when the daemon started to
-listen, whatever the fabric is by then."""
-
-
-def burst_bytes(rate: float) -> int:
-    """HTB burst for a rate in Mbit/s: two milliseconds at line rate, at least four full frames.
-
-    What a link may send late when the machine's processors kept it waiting, so longer pauses lose rate. A longer burst
-    would fill a port's buffer at once.
-    """
-    return max(6000, int(rate * 1e6 / 8 * 2e-3))
 
 
 class EmulatedHost(Host):
@@ -268,25 +247,11 @@ class EmulatedTestbed(Testbed):
 
     def port_buffer(self, rate: float) -> int:
         """Bytes that a switch port of `rate` Mbit/s queues before it drops."""
-        switch = self.config["switch"]
-        longest = int(rate * 1e6 / 8 * switch["port_buffer_ms"] / 1e3)
-        return min(int(switch["port_buffer_kib"] * 1024), max(LEAST_BUFFER, longest))
-
-    def station_queue(self) -> int:
-        """Bytes that a host on a shared segment keeps until its turn: it waits for the medium and drops nothing."""
-        return int(self.config["switch"]["port_buffer_kib"] * 1024)
+        return scaling.port_buffer(self.config["switch"], rate)
 
     def receive_buffer(self, rate: float) -> int:
-        """Bytes of a socket's largest receive buffer on a link of `rate` Mbit/s; its window is half of them.
-
-        Where the port's buffer is cut short, several windows together still fit into it, as they do at full scale:
-        these links have next to no delay, so that a window need not be large, and reno's slow start would else drop a
-        twentieth of what a shuffle sends.
-        """
-        switch, port = self.config["switch"], self.port_buffer(rate)
-        if port < switch["port_buffer_kib"] * 1024:
-            return max(FIRST_RECEIVE_BUFFER, port // 4)
-        return max(RECEIVE_BUFFER, int(self.config["tcp"]["receive_buffer_bytes"] / self.k))
+        """Bytes of a socket's largest receive buffer on a link of `rate` Mbit/s."""
+        return scaling.receive_buffer(self.config["switch"], self.config["tcp"], rate, self.k)
 
     def _on_all(self, action) -> list:
         with ThreadPoolExecutor(max_workers=8) as pool:
@@ -317,8 +282,7 @@ class EmulatedTestbed(Testbed):
         ports = b"\n".join(self._shape(host.port, rate, buffer, command) for host in self.hosts)
         self.inside(["tc", "-batch", "-"], stdin=ports).check()
         sending = self._shape("eth0", rate, max(self.port_buffer(rate), buffer), command)
-        # What a socket may hold shrinks with the files and rates, but one packet of HDFS always fits twice.
-        most = max(SEND_BUFFER, int(self.config["tcp"]["send_buffer_bytes"] / self.k))
+        most = scaling.send_buffer(self.config["tcp"], self.k)
         sockets = (
             f"net.ipv4.tcp_wmem=4096 {SEND_BUFFER} {most}",
             f"net.ipv4.tcp_rmem=4096 {FIRST_RECEIVE_BUFFER} {self.receive_buffer(rate)}",
@@ -343,7 +307,7 @@ class EmulatedTestbed(Testbed):
             self.current = None
             self._shape_all(wanted.rate, "change", buffer)
             if wanted.shared:
-                self.segment.join(wanted.rate, wanted.burst, self.station_queue())
+                self.segment.join(wanted.rate, wanted.burst, scaling.station_queue(self.config["switch"]))
             else:
                 self.segment.leave()
             self._set_offloads(self.offloaded, whole_frames=wanted.shared)
