@@ -112,8 +112,7 @@ def _run_files(stack: Stack, run: Run) -> list[str]:
 
 def _put_all(stack: Stack, run: Run, files: list[str], settings: Mapping[str, Any]) -> list:
     """The puts of a run, with its block size, its packets and the settings of its own."""
-    pause = scaling.retry_pause_ms(run.scale.data_fraction)
-    options = {"dfs.blocksize": run.scale.block_bytes, scaling.COMPLETE_RETRY: pause}
+    options = {"dfs.blocksize": run.scale.block_bytes} | scaling.retry_settings(run.scale.data_fraction)
     if run.scale.packet_bytes != PACKET:
         options["dfs.client-write-packet-size"] = run.scale.packet_bytes
     options |= {"dfs.replication": run.parameters.get("replication", 3)} | dict(settings)

@@ -43,6 +43,8 @@ def options_of(stack: Stack, run: Run) -> dict[str, object]:
         "mapreduce.reduce.memory.totalbytes": scaling.reduce_memory(run.scale.file_bytes, reduces),
         "fs.local.block.size": run.scale.block_bytes,
     }
+    if run.scale.data_fraction < 1:  # as of puts: a fixed wait, which a short file must shorten likewise
+        own |= scaling.retry_settings(run.scale.data_fraction)
     return own | {"fs.defaultFS": yarn.VIEW} | dict(run.settings)
 
 

@@ -30,6 +30,7 @@ PACKETS_IN_FLIGHT = "dfs.client.write.max-packets-in-flight", 80
 """How many packets a client sends ahead of their acknowledgement: the setting, and Hadoop's default."""
 
 COMPLETE_RETRY, COMPLETE_RETRY_MS = "dfs.client.block.write.locateFollowingBlock.initial.delay.ms", 400
+COMPLETE_TIMES, COMPLETE_RETRIES = "dfs.client.block.write.locateFollowingBlock.retries", 5
 """How long a client waits before it asks again whether a block is complete, and Hadoop's default for it."""
 
 DATANODE_HEARTBEAT_S, NODEMANAGER_HEARTBEAT_S = 1.0, 0.2
@@ -91,12 +92,19 @@ def send_buffer(tcp: Mapping[str, Any], k: float) -> int:
 
 
 def retry_pause_ms(data_fraction: float) -> int:
-    """What a put waits before it asks again whether a block is complete.
+    """What a client waits before it asks again whether a block is complete.
 
     Hadoop waits a fixed time, whatever the file's size. A short file must shorten it likewise, or it would weigh
     1 / data fraction times too much.
     """
     return max(1, round(COMPLETE_RETRY_MS * data_fraction))
+
+
+def retry_settings(data_fraction: float) -> dict[str, int]:
+    """That pause and how often it is doubled: so often that a client gives up no sooner than Hadoop's own does."""
+    pause = retry_pause_ms(data_fraction)
+    patience = COMPLETE_RETRY_MS * (2**COMPLETE_RETRIES - 1)
+    return {COMPLETE_RETRY: pause, COMPLETE_TIMES: math.ceil(math.log2(patience / pause + 1))}
 
 
 def reduce_memory(input_bytes: float, reduces: int) -> int:

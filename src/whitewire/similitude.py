@@ -292,9 +292,7 @@ def values(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
     for group in (_blocks, _network, _drives, _ceph, _job):
         found |= group(cell, scale, run)
     if cell.experiment["workload"] not in ("read_loop", "hibench", "wordcount"):
-        # Of jobs and copies the pause is Hadoop's own.
-        put = cell.experiment["workload"] in PUTS
-        pause = scaling.retry_pause_ms(scale.data_fraction) if put else scaling.COMPLETE_RETRY_MS
+        pause = scaling.retry_pause_ms(scale.data_fraction)
         if cell.store["kind"] == "hdfs":
             found["retry_file"] = pause / 1e3 / found["file_time"]
     if cell.store["kind"] == "hdfs":
