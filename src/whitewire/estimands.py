@@ -105,8 +105,13 @@ class Runs:
         """statistics.pooled_log_sd over all cells of an experiment; (NaN, 0) when a value is not above 0."""
         key = (experiment, metric)
         if key not in self._scatter:
-            self._scatter[key] = self._scatter_of(self.groups.get(key))
+            self._scatter[key] = self._scatter_of(self._family(experiment, metric))
         return self._scatter[key]
+
+    def _family(self, experiment: str, metric: str) -> pd.DataFrame | None:
+        """Rows of an experiment and of its controls, which are runs like its own."""
+        keys = [(name, metric) for name in self.paper.family(experiment) if (name, metric) in self.groups]
+        return pd.concat([self.groups[key] for key in keys]) if keys else None
 
     def _scatter_of(self, rows: pd.DataFrame | None) -> tuple[float, int]:
         if rows is None:
@@ -114,7 +119,7 @@ class Runs:
         good = rows[rows["valid"] & rows["best"].notna()]
         if not len(good) or good["best"].min() <= 0:
             return float("nan"), 0
-        cells = good.groupby(list(self.paper.factors) or "experiment", sort=False)["best"]
+        cells = good.groupby(["experiment", *self.paper.factors], sort=False)["best"]
         return statistics.pooled_log_sd([values.to_numpy(dtype=float) for _, values in cells])
 
     def why_missing(self, test: Mapping[str, Any]) -> str:
@@ -160,9 +165,9 @@ class Runs:
         return net.draw(replace(cell, net=seconds, share=share, weights=weights), self.floors, fewest)
 
     def _absolute(self, experiment: str, metric: str) -> tuple[float, int]:
-        rows = self.groups[experiment, metric]
+        rows = self._family(experiment, metric)
         good = rows[rows["valid"] & rows["best"].notna()]
-        cells = good.groupby(list(self.paper.factors) or "experiment", sort=False)["best"]
+        cells = good.groupby(["experiment", *self.paper.factors], sort=False)["best"]
         return statistics.pooled_sd([values.to_numpy(dtype=float) for _, values in cells])
 
     def floor_weights(self, experiment: str, levels: Mapping[str, Any], metric: str) -> dict[tuple[str, str], float]:
@@ -185,12 +190,12 @@ class Runs:
 
     def _scatter_of_net(self, experiment: str, metric: str, levels: Mapping[str, Any]) -> float:
         """Pooled scatter in seconds of an experiment's times less their floors, over the median of a cell's."""
-        rows = self.groups.get((experiment, metric))
+        rows = self._family(experiment, metric)
         seconds = self.as_measured(experiment, levels, metric)
         if rows is None or not len(seconds):
             return 0.0
         good = rows[rows["valid"] & rows["best"].notna()]
-        cells = good.groupby(list(self.paper.factors) or "experiment", sort=False)["value"]
+        cells = good.groupby(["experiment", *self.paper.factors], sort=False)["value"]
         sd, _ = statistics.pooled_sd([pd.to_numeric(values).to_numpy(dtype=float) for _, values in cells])
         return sd / float(np.median(seconds)) if math.isfinite(sd) else 0.0
 
