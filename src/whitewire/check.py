@@ -58,7 +58,7 @@ def job_needs(paper: Paper, rows: Sequence[Mapping], testbed: Mapping[str, Any])
         starts.setdefault(block, set()).add((json.dumps(roles), levels.get("fabric")))
     for block in seconds:
         own = [row for row in rows if row["block"] == block]
-        seconds[block] += all_floors_seconds(paper, own, FLOOR_RUNS + FURTHER)
+        seconds[block] += all_floors_seconds(paper, own, testbed, FLOOR_RUNS + FURTHER)
     return {
         block: (hosts[block], math.ceil((2 * seconds[block] + START_S * len(starts[block])) / 60)) for block in hosts
     }
@@ -249,7 +249,7 @@ def print_plan() -> None:
         results = root() / "results" / plan.testbed / name
         left = [row for row in plan.designs[name] if not _journalled(results, row)]
         seconds = sum(expected_seconds(paper, row, testbed) for row in left)
-        seconds += all_floors_seconds(paper, left, FLOOR_RUNS)
+        seconds += all_floors_seconds(paper, left, testbed, FLOOR_RUNS)
         blocks = len({row["block"] for row in plan.designs[name]})
         plural = "s" if blocks > 1 else ""
         total = len(plan.designs[name])

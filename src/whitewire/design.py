@@ -374,13 +374,19 @@ def floor_seconds(row: Mapping[str, Any]) -> float:
     return FLOORS_S[row["workload"]] + OVERHEAD_S
 
 
-def all_floors_seconds(paper: Paper, rows: Iterable[Mapping[str, Any]], count: int) -> float:
-    """Seconds for `count` floors (one at smoke effort) of each kind of job in each block."""
+def all_floors_seconds(
+    paper: Paper, rows: Iterable[Mapping[str, Any]], testbed: Mapping[str, Any], count: int
+) -> float:
+    """Seconds for about `count` floors (one at smoke effort) of each kind of job in each block.
+
+    A site's fabrics have services, and so floors, of their own.
+    """
     kinds: dict[str, float] = {}
+    apart = {"nodes", "store", "splits"} | ({"fabric"} if testbed["kind"] != "emulated" else set())
     for row in rows:
         if row["workload"] in FLOORS_S and row["workload"] not in ("copy", "read_loop", "sleep"):
             levels = levels_of(paper, row)
-            own = {name: level for name, level in levels.items() if name in ("nodes", "store", "splits")}
+            own = {name: level for name, level in levels.items() if name in apart}
             times = 1 if str(row["block"]).startswith("smoke") else count
             kinds[_key([row["block"], row["experiment"], own])] = times * floor_seconds(row)
     return sum(kinds.values())

@@ -322,7 +322,7 @@ def _limits(
     values = [each.values for each in drawn]
     with np.errstate(divide="ignore", invalid="ignore"):
         if kind == "share":
-            statistic = values[0] * _per_divisor(test, runs)
+            statistic = _over(values[0], test, runs)
         elif kind == "ratio":
             statistic = values[0] / values[1]
         elif kind == "ratio_of_ratios":
@@ -351,11 +351,11 @@ def _extreme_limits(kind: str, values: Sequence[np.ndarray], medians: Sequence[f
     return pick(lows), pick(highs), p, propagation.interval(tested) if kind == "trend" else None
 
 
-def _per_divisor(test: Mapping[str, Any], runs: Runs) -> float:
-    """What values are multiplied by for a share."""
+def _over(values: np.ndarray, test: Mapping[str, Any], runs: Runs) -> np.ndarray:
+    """Values as shares of what a test says."""
     over = test["over"]
     divisor = over.get("constant", 0) or gbit_per_s(over["link_of"]) * MB_PER_GBIT * over.get("links", 1)
-    return (runs.k if over.get("times_k") else 1) / divisor
+    return values / divisor * (runs.k if over.get("times_k") else 1)
 
 
 def _without_runs(runs: Runs, cells: Sequence[tuple[str, Mapping]], samples: Sequence[Sample]) -> list[str]:
@@ -480,7 +480,7 @@ def _ratio(test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int,
 
 def _share(test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int, runs: Runs) -> Evidence:
     over = test["over"]
-    values = samples[0].values * _per_divisor(test, runs)
+    values = _over(samples[0].values, test, runs)
     low, high = statistics.median_interval(values) or (None, None)
     unit = "1" if "link_of" in over else over.get("unit", "1")
     point, no_effect = float(np.median(values)), test.get("no_effect")

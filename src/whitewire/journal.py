@@ -35,7 +35,7 @@ class Journal:
 
     def write_floor(self, record: Mapping, files: Mapping[str, str]) -> Path:
         """Keep one floor whole, valid or not; its record gets the block's next `number`."""
-        number = len(read_floors(self.folder)) + 1
+        number = 1 + max((int(path.name) for path in self.floors.glob("[0-9]*")), default=0)
         return self._keep(self.floors / f"{number:03d}", {**record, "number": number}, files)
 
     def _keep(self, target: Path, record: Mapping, files: Mapping[str, str]) -> Path:

@@ -13,13 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench import coverage
-from whitewire import analysis, claims, estimands, floors, journal, net, propagation, runner
+from whitewire import analysis, claims, config, design, estimands, floors, journal, net, propagation, runner
 from whitewire.design import Scale
 from whitewire.drives import Drive
 from whitewire.errors import UserError
 from whitewire.estimands import Runs, evaluate
 from whitewire.execution import Result, Run, RunFailed
 from whitewire.inverse import answer
+from whitewire.paper import load_paper
 from whitewire.progress import Progress
 
 CLUSTER = json.dumps([{"namenode": 1, "datanode": 4}, [], 1, 1])
@@ -183,6 +184,31 @@ def test_time_left_counts_the_floors(tmp_path, monkeypatch):
     assert made._expected(CLUSTER, [run(name) for name in "abc"]) == [10.0 + each] * 3
 
 
+def test_a_plan_counts_the_floors_of_each_kind():
+    paper = load_paper(config.paper_path("mellanox-mapr"), config.load_testbed("emulated")["fabrics"])
+    testbed = config.load_testbed("emulated")
+    rows = [
+        {"workload": "terasort", "block": "quick-1", "experiment": "terasort-curve", **dict.fromkeys(paper.factors, "")}
+        | {"fabric": fabric}
+        for fabric in ("10gbe", "40gbe")
+    ]
+    each = design.floor_seconds(rows[0])
+    assert design.all_floors_seconds(paper, rows, testbed, 4) == pytest.approx(4 * each)
+    assert design.all_floors_seconds(paper, rows, testbed | {"kind": "ssh"}, 4) == pytest.approx(8 * each)
+    smoke = [row | {"block": "smoke-1"} for row in rows]
+    assert design.all_floors_seconds(paper, smoke, testbed, 4) == pytest.approx(each)
+
+
+def test_the_number_of_a_floor_is_never_given_twice(tmp_path):
+    kept = journal.Journal(tmp_path)
+    for _ in range(3):
+        kept.write_floor({"valid": True, "floor": "a"}, {})
+    (tmp_path / "floors" / "002" / "run.json").unlink()
+    (tmp_path / "floors" / "002").rmdir()
+    assert kept.write_floor({"valid": False, "floor": "a"}, {}).name == "004"
+    assert [each["number"] for each in journal.valid_floors(tmp_path)["a"]] == [1, 3]
+
+
 # Intervals
 
 PAPER = SimpleNamespace(
@@ -321,6 +347,27 @@ def test_estimates_and_the_inverse_question_hold_it():
     assert wide["link_ratio_high"] - wide["link_ratio_low"] > 1.5 * (
         narrow["link_ratio_high"] - narrow["link_ratio_low"]
     )
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_the_stage_reads_the_table_of_floors_where_there_is_one(tmp_path, kept):
+    """A claim of a paper, with a floor of 60 % of the time, from files to its verdict."""
+    testbed = config.load_testbed("emulated")
+    paper = load_paper(config.paper_path("mellanox-mapr"), testbed["fabrics"])
+    made = runs_of(6.0, [5.5, 6.0, 6.5, 6.1], nets={"10gbe": 5.0, "40gbe": 4.0, "56gbe": 4.0}, n=6)
+    table = made.table.drop(columns=["best", "best_unit"]).assign(experiment="terasort-curve")
+    (tmp_path / "tidy").mkdir()
+    table.assign(**{name: "" for name in paper.factors if name not in table}).to_csv(
+        tmp_path / "tidy" / "runs.csv", index=False
+    )
+    if kept:
+        rows = [("quick-1", "k", "terasort", "terasort", i, t, "true") for i, t in enumerate([5.5, 6.0, 6.5, 6.1])]
+        names = ["block", "floor", "workload", "job", "number", "seconds", "valid"]
+        pd.DataFrame(rows, columns=names).to_csv(tmp_path / "tidy" / "floors.csv", index=False)
+    analysis.write(paper, testbed, tmp_path, 1)
+    reason = pd.read_csv(tmp_path / "analysis" / "verdicts.csv").set_index("claim")["reason"]["M-C02"]
+    assert ("the floor is 60% of the time in terasort-curve 40gbe, 55% of the time in" in reason) == kept
+    assert ("and that of floors" in reason) == kept
 
 
 @given(st.lists(st.floats(1, 100), min_size=3, max_size=9), st.floats(0.5, 20))
