@@ -51,7 +51,7 @@ sensitivity_sentence <- function(experiment) {
   medians <- stats::aggregate(shown ~ level + fabric + load, data = runs, FUN = stats::median)
   told <- vapply(split(medians, paste(medians$load, medians$fabric)), function(x) {
     x <- x[order(x$level), ]
-    sprintf("%s on %s go from %s MB/s at %s to %s MB/s at %s", x$load[[1]], x$fabric[[1]], trimmed(x$shown[[1]]),
+    sprintf("%s on %s: from %s MB/s at %s to %s MB/s at %s", x$load[[1]], x$fabric[[1]], trimmed(x$shown[[1]]),
             trimmed(x$level[[1]]), trimmed(x$shown[[nrow(x)]]), trimmed(x$level[[nrow(x)]]))
   }, character(1))
   paste0("Sensitivity to ", axis$what, ", against ", axis$label, ": ", listed(told), ".")

@@ -505,29 +505,37 @@ def _ratio_of_ratios(test: Mapping[str, Any], samples: list[Sample], n: int, inv
     return Evidence("runs", point, low, high, n, invalid, "1", p, samples=values)
 
 
-def _extreme(pairs: Sequence[tuple[np.ndarray, np.ndarray]], pick: Callable, seed: int) -> tuple[float, ...]:
+def _extreme(pairs: Sequence[tuple[Sample, Sample]], pick: Callable, seed: int) -> tuple[float, ...]:
     """The largest or smallest (`pick`) of several ratios of medians, and its interval where all have one.
 
     The interval lies between the extremes of the ratios' own limits, each at 1 - 0.05 / number of ratios: a bootstrap
     of the extreme itself would take the luck of the luckiest pair for evidence.
     """
-    point = float(pick([np.median(a) / np.median(b) for a, b in pairs]))
-    found = [statistics.ratio_interval(a, b, seed, 1 - 0.05 / len(pairs)) for a, b in pairs]
+    point = float(pick([np.median(a.values) / np.median(b.values) for a, b in pairs]))
+    found = [_ratio_limits(a, b, seed, 1 - 0.05 / len(pairs)) for a, b in pairs]
     if not all(found):
         return point, None, None
     lows, highs = zip(*found, strict=True)
     return point, float(pick(lows)), float(pick(highs))
 
 
+def _ratio_limits(a: Sample, b: Sample, seed: int, confidence: float) -> tuple[float, float] | None:
+    """Interval of a ratio of medians: from the cells' own runs, or with few of them from the pooled scatter."""
+    if found := statistics.ratio_interval(a.values, b.values, seed, confidence):
+        return found
+    counts, spreads = [len(each.values) for each in (a, b)], [each.spread for each in (a, b)]
+    point = float(np.median(a.values) / np.median(b.values))
+    return statistics.pooled_interval(point, counts, spreads, min(a.freedom, b.freedom), confidence)
+
+
 def _maximum_ratio(test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int, runs: Runs) -> Evidence:
-    values = [s.values for s in samples]
-    pairs = list(zip(values[::2], values[1::2], strict=True))
-    best = max(pairs, key=lambda pair: np.median(pair[0]) / np.median(pair[1]))
-    p = None
+    pairs = list(zip(samples[::2], samples[1::2], strict=True))
+    best = max(pairs, key=lambda pair: np.median(pair[0].values) / np.median(pair[1].values))
+    values, p = [each.values for each in best], None
     if test.get("no_effect") is not None:
-        p = statistics.permutation_p(*best, test["no_effect"], runs.seed)
+        p = statistics.permutation_p(*values, test["no_effect"], runs.seed)
         p = None if p is None else min(1.0, p * len(test["cells"]))
-    return Evidence("runs", *_extreme(pairs, max, runs.seed), n, invalid, "1", p, samples=best)
+    return Evidence("runs", *_extreme(pairs, max, runs.seed), n, invalid, "1", p, samples=values)
 
 
 def _trend(test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int, runs: Runs) -> Evidence:
@@ -536,8 +544,8 @@ def _trend(test: Mapping[str, Any], samples: list[Sample], n: int, invalid: int,
     p = None
     if test.get("no_effect") is not None:
         p = statistics.permutation_p(*ends, test["no_effect"], runs.seed)
-    steps = list(zip(values[1:], values, strict=False))
-    overall = statistics.ratio_interval(*ends, runs.seed)
+    steps = list(zip(samples[1:], samples, strict=False))
+    overall = _ratio_limits(samples[-1], samples[0], runs.seed, 0.95)
     return Evidence("runs", *_extreme(steps, min, runs.seed), n, invalid, "1", p, overall, values)
 
 

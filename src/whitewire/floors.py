@@ -14,8 +14,9 @@ from typing import Any
 from whitewire.job_metrics import worker_wire
 from whitewire.statistics import MEDIAN_EFFICIENCY
 
-FLOOR_RUNS, FURTHER = 4, 4
-"""Floors of each kind of job on a cluster (one at smoke effort), and how many more there may be at its end."""
+FLOOR_RUNS, FURTHER, UNJUDGED = 4, 4, 2
+"""Floors of each kind of job on a cluster, and how many more there may be at its end; so many of a kind on whose net
+times no verdict rests, and one at smoke effort."""
 SCATTER_SHARE = 0.1
 """Largest standard error of a floor's median, as a share of the shortest runs' net time, that needs no more floors."""
 
@@ -81,15 +82,20 @@ def too_wide(floors: Sequence[Mapping[str, Any]], runs: Sequence[Mapping[str, An
 class Floors:
     """Those of one cluster, by kind of job: `known` are the valid ones, `names` their text.
 
-    `first` says which run (from 0) of `runs` is the first of each kind. `known` may have some of an interrupted
-    measurement.
+    `first` says which run (from 0) of `runs` is the first of each kind, `counts` how many floors the kind gets. `known`
+    may have some of an interrupted measurement.
     """
 
-    def __init__(self, first: Mapping[Hashable, int], names: Mapping[Hashable, str], runs: int, count: int,
-                 known: Mapping[str, Sequence[Mapping]]) -> None:  # fmt: skip
-        self.names, self.count = dict(names), count
+    def __init__(self, first: Mapping[Hashable, int], names: Mapping[Hashable, str], runs: int,
+                 counts: Mapping[Hashable, int], known: Mapping[str, Sequence[Mapping]]) -> None:  # fmt: skip
+        self.names, self.counts = dict(names), dict(counts)
         self.known: dict[Hashable, list[Mapping]] = {key: list(known.get(names[key], ())) for key in first}
-        self._due = {key: positions(at, runs, len(self.known[key]), count) for key, at in first.items()}
+        self._due = {key: positions(at, runs, len(self.known[key]), counts[key]) for key, at in first.items()}
+
+    def further(self, key: Hashable) -> int:
+        """How many more there may be of a kind, where those there are scatter too much."""
+        most = FLOOR_RUNS + FURTHER if self.counts[key] == FLOOR_RUNS else 0
+        return max(0, most - len(self.known[key]))
 
     def add(self, key: Hashable, record: Mapping[str, Any]) -> None:
         self.known[key].append(record)

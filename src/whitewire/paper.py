@@ -197,6 +197,24 @@ def tests_of(claim: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         yield reading["test"]
 
 
+NET = ("completion_time_net", "throughput_net", "compute_share", "shuffle_share", "write_time_net", "read_time_net")
+"""Metrics of a time less the floor of its jobs."""
+
+
+def net_experiments(paper: Paper) -> set[str]:
+    """Experiments on whose net times a verdict, a control or an inverse question rests."""
+    asked = [(test, cells_in(test)) for claim in paper.claims for test in tests_of(claim)]
+    asked += [(control, [(control["cell"]["experiment"], {})]) for control in paper.controls]
+    asked += [(c["inverse"], [(c["inverse"]["experiment"], {})]) for c in paper.claims if "inverse" in c]
+    found = set()
+    for asking, cells in asked:
+        sides = [asking[side] for side in ("numerator", "denominator") if side in asking]
+        metrics = {asking.get("metric"), *asking.get("also", ()), *(side.get("metric") for side in sides)}
+        if metrics & set(NET):
+            found |= {name for name, _ in cells}
+    return found
+
+
 def load_paper(path: Path | str, fabrics: Iterable[str]) -> Paper:
     """Read, validate and cross-check a paper against the names of a testbed's fabrics.
 

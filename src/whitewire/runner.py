@@ -39,10 +39,10 @@ from whitewire.doctor import preflight
 from whitewire.drives import Drive, hardware_of
 from whitewire.errors import UserError
 from whitewire.execution import FAILURES, Result, Run, warm_up
-from whitewire.floors import FLOOR_RUNS, FURTHER, Floors, name_of, too_wide, typical
+from whitewire.floors import FLOOR_RUNS, UNJUDGED, Floors, name_of, too_wide, typical
 from whitewire.journal import Journal, read_runs, valid_floors
 from whitewire.monitor import environment
-from whitewire.paper import Paper, load_paper, without_servers
+from whitewire.paper import Paper, load_paper, net_experiments, without_servers
 from whitewire.progress import Progress
 from whitewire.shortage import Shortage
 from whitewire.testbed import segment
@@ -92,6 +92,7 @@ class Block:
         self.effort = name.rsplit("-", 1)[0]
         self.source = "testbed"
         """What messages call the testbed's description."""
+        self.net_experiments = net_experiments(paper)
         self.journal = Journal(folder)
         self.given_up: list[str] = []
         self.shortage = Shortage()
@@ -187,8 +188,10 @@ class Block:
             if self._floored(run):
                 first.setdefault(jobs.floor_key(run), place)
         names = {key: name_of(key, shared) for key in first}
-        count = 1 if self.effort == "smoke" else FLOOR_RUNS
-        return Floors(first, names, len(runs), count, valid_floors(self.journal.folder))
+        floored = [run for run in runs if self._floored(run)]
+        judged = {jobs.floor_key(r) for r in floored if self.paper.origin(r.row["experiment"]) in self.net_experiments}
+        counts = {key: 1 if self.effort == "smoke" else FLOOR_RUNS if key in judged else UNJUDGED for key in first}
+        return Floors(first, names, len(runs), counts, valid_floors(self.journal.folder))
 
     def _floored(self, run: Run) -> bool:
         if run.row["workload"] == "hibench":
@@ -427,7 +430,7 @@ class Block:
         what = " ".join(map(str, key))
         for attempt in range(1, self.attempts + 1):
             number, again = len(floors.known[key]) + 1, f", attempt {attempt}" if attempt > 1 else ""
-            progress.say(f"floor {number} of {max(number, floors.count)}: {what}{again}")
+            progress.say(f"floor {number} of {max(number, floors.counts[key])}: {what}{again}")
             why, failed = "", False
             try:
                 result = _tiny(stack, run)
@@ -454,7 +457,7 @@ class Block:
         ]
         for key in floors.known:
             own = [record for record in kept if record.get("floor") == floors.name(key)]
-            for _ in range(floors.count + FURTHER - len(floors.known[key])):
+            for _ in range(floors.further(key)):
                 if not too_wide(floors.known[key], own):
                     break
                 self._floor(stack, floors, key, runs, progress)

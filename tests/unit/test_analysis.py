@@ -349,3 +349,19 @@ def test_an_experiment_of_another_effort_is_told_from_runs_that_failed(complete)
     none = Runs(complete, other)  # another paper's runs, at effort quick
     assert evaluate(tests["X-C07"], none, other).missing.endswith("that experiment is made at effort full only")
     assert evaluate(tests["X-C20"], none, other).missing.startswith("no valid run of testdfsio ")
+
+
+def test_the_largest_of_several_ratios_has_an_interval_where_a_cell_has_few_runs():
+    rng = np.random.default_rng(2)
+    runs_of = Runs(pd.DataFrame(columns=["experiment", "metric", "value", "full_scale_value", "full_scale_unit", "unit",
+                                         "valid", "run_id"]), LOADED)  # fmt: skip
+
+    def cell(median, n):
+        return Sample(median * np.exp(rng.normal(0, 0.02, n)), 0, "MB/s", "c", spread=0.02, freedom=20)
+
+    few = [cell(4, 3), cell(1, 6), cell(7, 6), cell(1, 6)]
+    found = _maximum_ratio({"cells": [{}] * 2}, few, 3, 0, runs_of)
+    assert found.low < 7 < found.high
+    assert found.high / found.low < 1.2
+    none = _maximum_ratio({"cells": [{}] * 2}, [cell(4, 2), *few[1:]], 2, 0, runs_of)
+    assert none.low is None

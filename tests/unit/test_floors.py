@@ -20,7 +20,7 @@ from whitewire.errors import UserError
 from whitewire.estimands import Runs, evaluate
 from whitewire.execution import Result, Run, RunFailed
 from whitewire.inverse import answer
-from whitewire.paper import load_paper
+from whitewire.paper import NET, load_paper, net_experiments
 from whitewire.progress import Progress
 
 CLUSTER = json.dumps([{"namenode": 1, "datanode": 4}, [], 1, 1])
@@ -104,7 +104,10 @@ def block_of(tmp_path, site, monkeypatch, effort="quick"):
     monkeypatch.setattr(runner, "_made", site.made_of)
     monkeypatch.setattr(runner.metrics, "of", lambda record, files: {})
     monkeypatch.setattr(runner.metrics, "faults", lambda record, values, limits: [])
-    made = runner.Block(None, {"kind": "ssh", "limits": LIMITS}, f"{effort}-1", [], tmp_path / f"{effort}-1")
+    paper = SimpleNamespace(
+        claims=[{"test": RATIO}], controls=[], origin=str, really=lambda experiment, levels: dict(levels)
+    )
+    made = runner.Block(paper, {"kind": "ssh", "limits": LIMITS}, f"{effort}-1", [], tmp_path / f"{effort}-1")
     monkeypatch.setattr(made, "_restart", lambda stack, runs: setattr(site, "restarts", site.restarts + 1))
     return made
 
@@ -215,6 +218,7 @@ PAPER = SimpleNamespace(
     factors=["fabric"],
     experiments={"e": {"factors": {"fabric": ["1gbe", "10gbe", "40gbe"]}}},
     parameters=lambda experiment, levels: {"maps": 1},
+    family=lambda experiment: [experiment],
     evaluate=float,
 )
 RATIO = {"estimand": "ratio", "metric": "completion_time_net", "no_effect": 1.0, "relation": "above", "expected": 1.0,
@@ -403,3 +407,21 @@ def test_intervals_hold_the_truth_as_often_as_they_say(runs, floors_, share, rat
     assert len(told) > 0.8 * count
     allowed = 0.95 - 2.6 * math.sqrt(0.95 * 0.05 / len(told))
     assert held / len(told) >= allowed
+
+
+def test_net_metrics_are_listed_alike_where_floors_are_made_and_where_they_are_judged():
+    assert set(estimands.NET) == set(NET)
+
+
+@pytest.mark.parametrize(("name", "judged", "left"), [("xyratex-lustre-2011", "sort", "testdfsio"),
+                                                      ("emulex-2012", None, "put-grid")])  # fmt: skip
+def test_kinds_on_which_no_verdict_rests_get_fewer_floors(name, judged, left):
+    loaded = load_paper(config.paper_path(name), config.load_testbed("emulated")["fabrics"])
+    found = net_experiments(loaded)
+    assert judged is None or judged in found
+    assert left not in found
+
+
+def test_only_kinds_that_are_judged_get_further_floors():
+    made = floors.Floors({"a": 0, "b": 0}, {"a": "a", "b": "b"}, 10, {"a": floors.FLOOR_RUNS, "b": floors.UNJUDGED}, {})
+    assert (made.further("a"), made.further("b")) == (floors.FLOOR_RUNS + floors.FURTHER, 0)
