@@ -22,6 +22,13 @@ controls_sought <- function(paper = paper_id()) {
   file.exists(file.path(results_dir(), paper, "analysis", "controls.csv"))
 }
 
+# One row a control, which may tell several metrics: it failed if any failed, and held if any held.
+by_control <- function(table) {
+  worst <- table[order(match(table$outcome, c("failed", "held", "open"))), ]
+  worst <- worst[!duplicated(worst$control), ]
+  worst[order(match(worst$control, table$control)), ]
+}
+
 outcome_counts <- function(table) {
   vapply(outcome_levels, function(outcome) sum(table$outcome %in% outcome), numeric(1))
 }
@@ -48,6 +55,7 @@ controls_sentence <- function(paper = paper_id(), link = FALSE) {
     }
     return(paste0("No controls were made", link, ", so nothing shows what the runs say where nothing differs."))
   }
+  table <- by_control(table)
   counts <- outcome_counts(table)
   failed <- if (counts[["failed"]] > 0) {
     sprintf("; %s failed: %s", small_number(counts[["failed"]]), listed(what_failed(table)))
@@ -61,7 +69,7 @@ controls_sentence <- function(paper = paper_id(), link = FALSE) {
 
 # The controls of one paper, or of several together, on the start page.
 controls_line <- function(papers) {
-  table <- do.call(rbind, lapply(papers, function(paper) read_controls(paper)[control_columns]))
+  table <- do.call(rbind, lapply(papers, function(paper) by_control(read_controls(paper)[control_columns])))
   if (is.null(table) || nrow(table) == 0) {
     return("Controls: none")
   }
@@ -75,13 +83,15 @@ each_id <- function(text) strsplit(ifelse(is.na(text), "", trimws(as.character(t
 
 # Which controls of each claim held: "Control E-K01 held." A failed one is told by the claim's reason.
 held_text <- function(verdicts, paper = paper_id()) {
-  table <- read_controls(paper)
+  table <- by_control(read_controls(paper))
   held <- table$control[table$outcome %in% "held"]
   vapply(each_id(verdicts$control), function(ids) {
     ids <- intersect(ids, held)
     if (length(ids) == 0) "" else sprintf("%s %s held.", if (length(ids) == 1) "Control" else "Controls", listed(ids))
   }, character(1))
 }
+
+metric_words <- function(table) gsub("_", " ", safe(table$metric))
 
 # Ids that no line ends within.
 unbroken <- function(ids) paste(sprintf("[%s]{.nobreak}", ids), collapse = ", ")
@@ -93,7 +103,8 @@ controls_table <- function(paper = paper_id()) {
   claims <- vapply(each_id(table$claims), function(ids) if (length(ids) == 0) "\u2013" else unbroken(ids), character(1))
   md_table(data.frame(
     Control = paste0("**", table$control, "** ", safe(table$title), " (", safe(table$kind), ")"),
-    Runs = paste0(code(table$cell), ", really ", code(table$really), ", against ", code(table$against)),
+    Runs = paste0(metric_words(table), " of ", code(table$cell), ", really ", code(table$really), ", against ",
+                  code(table$against)),
     Ratio = paste0(with_interval(table$estimate, table$low, table$high), runs),
     Expected = trimmed(table$expected),
     Outcome = badge(table$outcome),
@@ -117,7 +128,8 @@ ratio_breaks <- function(limits) {
 controls_drawn <- function(paper = paper_id()) {
   table <- read_controls(paper)
   title <- ifelse(is.na(table$title), "", table$title)
-  names <- vapply(strwrap(paste(table$control, title), 44, simplify = FALSE), paste, character(1), collapse = "\n")
+  told <- paste0(table$control, " ", title, " (", metric_words(table), ")")
+  names <- vapply(strwrap(told, 44, simplify = FALSE), paste, character(1), collapse = "\n")
   table$row <- factor(seq_len(nrow(table)), rev(seq_len(nrow(table))), rev(names))
   table$outcome <- factor(table$outcome, outcome_levels)
   table

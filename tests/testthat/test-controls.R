@@ -35,7 +35,8 @@ test_that("the sentence counts every outcome and names what did not hold", {
     expect_equal(controls_sentence("x"), "1 of 1 control held.")
     expect_equal(controls_line(c("x", "none")), "Controls: 1 of 1 held")
   })
-  with_table(seen[c(3, 3), ], expect_match(controls_sentence("x"), "0 of 2 controls held; two are open:", fixed = TRUE))
+  two <- transform(seen[c(3, 3), ], control = c("X-K3", "X-K4"))
+  with_table(two, expect_match(controls_sentence("x"), "0 of 2 controls held; two are open:", fixed = TRUE))
 })
 
 test_that("a paper without controls and results older than controls say so", {
@@ -90,4 +91,18 @@ test_that("the axis of ratios has finer steps where its range is narrow", {
   expect_gte(sum(abs(ratio_breaks(c(0.95, 1.05)) - 1) <= 0.05), 3)
   expect_true(all(c(0.5, 1) %in% ratio_breaks(c(0.45, 1.1))))
   expect_true(all(c(0.1, 1, 2) %in% ratio_breaks(c(0.1, 3))))
+})
+
+test_that("a control that tells several metrics is one control", {
+  several <- rbind(seen[1, ], transform(seen[1, ], metric = "write_time_net", outcome = "open"), seen[2, ])
+  with_table(several, {
+    expect_match(controls_sentence("x"), "^1 of 2 controls held; one failed: X-K2")
+    expect_equal(controls_line("x"), "Controls: 1 of 2 held, [1 failed]{.badge .failed}")
+    expect_equal(nlevels(controls_drawn("x")$row), 3)
+    expect_equal(held_text(verdicts, "x")[[1]], "Control X-K1 held.")
+  })
+  with_table(transform(several[1:2, ], outcome = c("held", "failed")), {
+    expect_match(controls_line("x"), "0 of 1 held, [1 failed]", fixed = TRUE)
+    expect_equal(held_text(verdicts, "x")[[1]], "")
+  })
 })
