@@ -91,7 +91,7 @@ held_text <- function(verdicts, paper = paper_id()) {
   }, character(1))
 }
 
-metric_words <- function(table) gsub("_", " ", safe(table$metric))
+control_metric <- function(table) gsub("_", " ", safe(table$metric))
 
 # Ids that no line ends within.
 unbroken <- function(ids) paste(sprintf("[%s]{.nobreak}", ids), collapse = ", ")
@@ -103,7 +103,7 @@ controls_table <- function(paper = paper_id()) {
   claims <- vapply(each_id(table$claims), function(ids) if (length(ids) == 0) "\u2013" else unbroken(ids), character(1))
   md_table(data.frame(
     Control = paste0("**", table$control, "** ", safe(table$title), " (", safe(table$kind), ")"),
-    Runs = paste0(metric_words(table), " of ", code(table$cell), ", really ", code(table$really), ", against ",
+    Runs = paste0(control_metric(table), " of ", code(table$cell), ", really ", code(table$really), ", against ",
                   code(table$against)),
     Ratio = paste0(with_interval(table$estimate, table$low, table$high), runs),
     Expected = trimmed(table$expected),
@@ -128,7 +128,7 @@ ratio_breaks <- function(limits) {
 controls_drawn <- function(paper = paper_id()) {
   table <- read_controls(paper)
   title <- ifelse(is.na(table$title), "", table$title)
-  told <- paste0(table$control, " ", title, " (", metric_words(table), ")")
+  told <- paste0(table$control, " ", title, " (", gsub("_", " ", table$metric), ")")
   names <- vapply(strwrap(told, 44, simplify = FALSE), paste, character(1), collapse = "\n")
   table$row <- factor(seq_len(nrow(table)), rev(seq_len(nrow(table))), rev(names))
   table$outcome <- factor(table$outcome, outcome_levels)
