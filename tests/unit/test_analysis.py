@@ -318,6 +318,10 @@ class OneFactor:
     def parameters(experiment, levels):
         return {"maps": 1}
 
+    @staticmethod
+    def family(experiment):
+        return [experiment]
+
 
 def test_what_is_left_of_a_floor_scatters_by_the_seconds_of_the_whole_time():
     found = Runs(net_times({"a": 60.0, "b": 40.0, "c": 25.0, "d": 5.0}), OneFactor())

@@ -44,6 +44,7 @@ PAPER = SimpleNamespace(
     factors=["fabric"],
     experiments={"curve": {"factors": {"fabric": list(CURVE)}}},
     parameters=lambda experiment, levels: {"maps": 1},
+    family=lambda experiment: [experiment],
     evaluate=float,
 )
 ASKED = {
