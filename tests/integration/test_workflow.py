@@ -57,7 +57,7 @@ def finished(project: Path) -> Path:
     missing += [f"tidy/{name}" for name in ("runs.csv", *TABLES, "datapackage.json")]
     missing += [
         f"analysis/{name}.csv"
-        for name in ("estimates", "verdicts", "model", "audit", "inverse", "sweeps", "similitude")
+        for name in ("estimates", "verdicts", "model", "audit", "inverse", "sweeps", "similitude", "controls")
     ]
     for name in missing:
         path = results / "emulex-2012" / name
