@@ -23,7 +23,7 @@ import pandas as pd
 from whitewire import config, controls, design, tidy
 from whitewire.estimands import Runs
 from whitewire.journal import read_runs
-from whitewire.paper import NOT_COMPARED, Paper, against, load_paper, pairs_in, tests_of
+from whitewire.paper import PLACES, Paper, against, load_paper, pairs_in, tests_of
 from whitewire.runner import Block
 
 METRICS = ("throughput", "completion_time_net", "write_throughput", "read_rate_while_busy")
@@ -40,7 +40,7 @@ def pairs(paper: Paper, effort: str) -> list[dict]:
                 for (name, levels), (name_2, levels_2) in ((one, other), (other, one)):
                     differ = {f for f in levels if levels.get(f) != levels_2.get(f)}
                     efforts = paper.experiments[name].get("efforts", [effort])
-                    if name != name_2 or not differ or not differ <= set(NOT_COMPARED) or effort not in efforts:
+                    if name != name_2 or not differ or not differ <= set(PLACES) or effort not in efforts:
                         continue
                     really = {factor: levels_2[factor] for factor in sorted(differ)}
                     key = json.dumps([name, levels, really])

@@ -157,7 +157,7 @@ def model_runs(paper: Paper, fabrics: Mapping[str, Any], scale: Scaling | None =
             continue
         for levels in cells_of(experiment):
             parameters = paper.parameters(experiment["id"], levels)
-            if parameters["fabric"] in fabrics and not {"settings", "switch_buffer_kib"} & set(levels):
+            if parameters["fabric"] in fabrics and not {"settings", "switch_buffer_kib", "packet_bytes"} & set(levels):
                 jobs.append(_job(paper, experiment["id"], levels, gbit_per_s(parameters["fabric"]), scale))
         if "missing_fabrics" in experiment and not scale:
             jobs += [_job(paper, experiment["id"], {"fabric": ""}, float(g), None) for g in CURVE]
@@ -226,8 +226,8 @@ def verdicts(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """(verdicts, readings): a row a claim, and a row a further reading of it.
 
-    `status` is `emulated` or `measured`: which kind of testbed the runs come from. Every claim gets a row. A verdict
-    that a control in `judged` covers and that failed is inconclusive.
+    `status` is `emulated` or `measured`: which kind of testbed the runs come from. Every claim gets a row. Where a
+    control in `judged` failed, what it covers is inconclusive.
     """
     rows, readings, further = [], [], []
     for claim in paper.claims:
@@ -238,24 +238,17 @@ def verdicts(
         row |= {"estimand": describe(claim["test"]), "control": ""}
         if route is None:
             row |= _not_testable(claim)
-            readings += list(_readings(paper, claim, claims.NOT_TESTABLE, runs, modelled, as_run))
+            readings += list(_readings(paper, claim, claims.NOT_TESTABLE, runs, modelled, as_run, judged))
         else:
-            own = list(_readings(paper, claim, route, runs, modelled, as_run))
+            own = list(_readings(paper, claim, route, runs, modelled, as_run, judged))
             readings += own
-            row |= _judged(paper, claim["test"], route, modelled if route == "modelled" else runs)
-            if route == status:
-                covering = controls.of(paper, judged, claim["test"])
-                row["control"] = " ".join(dict.fromkeys(control.row["control"] for control in covering))
+            row |= _judged(paper, claim["test"], route, modelled if route == "modelled" else runs, judged)
             extra = "; ".join(f"{r['reading']} {r['estimate']:.4g}" for r in own if r["estimate"] is not None)
         rows.append(row)
         further.append(f". Further readings: {extra}" if extra else "")
     for row, p, more in zip(rows, statistics.holm([r.get("p_value") for r in rows]), further, strict=True):
         row["p_holm"] = p
         row["verdict"], row["reason"] = claims.corrected(row["verdict"], row["reason"], row, p)
-        failed = [
-            control.said for control in judged if control.failed and control.row["control"] in row["control"].split()
-        ]
-        row["verdict"], row["reason"] = claims.controlled(row["verdict"], row["reason"], failed)
         row["reason"] += more
     table = pd.DataFrame(rows, columns=VERDICT_COLUMNS)
     for column in ("n", "runs_needed"):
@@ -263,7 +256,9 @@ def verdicts(
     return table, pd.DataFrame(readings, columns=READING_COLUMNS)
 
 
-def _judged(paper: Paper, test: Mapping[str, Any], route: str, runs: Runs) -> dict[str, Any]:
+def _judged(
+    paper: Paper, test: Mapping[str, Any], route: str, runs: Runs, judged: Sequence[controls.Control]
+) -> dict[str, Any]:
     target, evidence = claims.resolve(paper, test), evaluate(test, runs, paper)
     if route == "modelled" and evidence.source in ("runs", "census"):
         evidence = claims.Evidence("model", evidence.estimate, None, None, 0, 0, evidence.unit)
@@ -276,6 +271,9 @@ def _judged(paper: Paper, test: Mapping[str, Any], route: str, runs: Runs) -> di
     if evidence.n_invalid:
         reason += f"; {evidence.n_invalid} invalid left out"
     counts = evidence.source in ("runs", "census")
+    covering = controls.of(paper, judged, test) if counts else []
+    failed = [control.said for control in covering if control.failed]
+    decided, reason = claims.controlled(verdict.verdict, reason, failed)
     return {
         "route": route,
         "estimate": evidence.estimate,
@@ -289,9 +287,10 @@ def _judged(paper: Paper, test: Mapping[str, Any], route: str, runs: Runs) -> di
         "expected_low": target.lower,
         "expected_high": target.upper,
         "p_value": evidence.p_value,
-        "verdict": verdict.verdict,
+        "verdict": decided,
         "reason": reason,
-        "runs_needed": verdict.runs_needed,
+        "runs_needed": None if failed else verdict.runs_needed,
+        "control": " ".join(dict.fromkeys(control.row["control"] for control in covering)),
     }
 
 
@@ -304,7 +303,8 @@ def _not_testable(claim: Mapping[str, Any]) -> dict[str, Any]:
     return {"route": claims.NOT_TESTABLE, "verdict": claims.NOT_TESTABLE, "reason": reason}
 
 
-def _readings(paper: Paper, claim: Mapping[str, Any], route: str, runs: Runs, modelled: Runs, as_run: Runs | None):
+def _readings(paper: Paper, claim: Mapping[str, Any], route: str, runs: Runs, modelled: Runs, as_run: Runs | None,
+              judged: Sequence[controls.Control]):  # fmt: skip
     """Further readings: other metrics, the model, and tests that the claim lists."""
     test = claim["test"]
     wanted = [(metric, route, {**test, "metric": metric}, runs) for metric in test.get("also", [])]
@@ -316,8 +316,8 @@ def _readings(paper: Paper, claim: Mapping[str, Any], route: str, runs: Runs, mo
         source = modelled if reading["route"] == "modelled" else runs
         wanted.append((reading["title"], reading["route"], reading["test"], source))
     for title, own_route, own_test, source in wanted:
-        judged = _judged(paper, own_test, own_route, source)
-        row = {key: judged[key] for key in ("estimate", "low", "high", "unit", "n", "verdict", "reason")}
+        found = _judged(paper, own_test, own_route, source, judged)
+        row = {key: found[key] for key in ("estimate", "low", "high", "unit", "n", "verdict", "reason")}
         row |= {"paper": paper.id, "claim": claim["id"], "reading": title, "route": own_route}
         yield row | {"metric": own_test.get("metric", "")}
 

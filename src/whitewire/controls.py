@@ -17,7 +17,7 @@ import pandas as pd
 
 from whitewire import statistics
 from whitewire.claims import SIGNIFICANT, Evidence
-from whitewire.estimands import Runs, evaluate, text
+from whitewire.estimands import Runs, cell_name, evaluate, text
 from whitewire.paper import Paper, cells_in, pairs_in, ratio_of
 
 HELD, FAILED, OPEN = "held", "failed", "open"
@@ -118,9 +118,9 @@ def _measured(control: Mapping[str, Any], metric: str, runs: Runs, paper: Paper)
         "title": control["title"],
         "kind": "known ratio" if "expected" in control else "A/A",
         "metric": metric,
-        "cell": _words(control["cell"]["experiment"], where),
+        "cell": cell_name(control["cell"]["experiment"], where),
         "really": ", ".join(f"{factor} {level}" for factor, level in control["really"].items()),
-        "against": _words(*cells[1]),
+        "against": cell_name(*cells[1]),
         "n": counts[0],
         "n_against": counts[1],
         "estimate": evidence.estimate,
@@ -131,10 +131,6 @@ def _measured(control: Mapping[str, Any], metric: str, runs: Runs, paper: Paper)
         "p_value": _p(control, test, evidence, runs, paper),
         "missing": runs.why_missing(test) or evidence.missing,
     }
-
-
-def _words(experiment: str, levels: Mapping[str, Any]) -> str:
-    return " ".join([experiment, *map(text, levels.values())])
 
 
 def _distance(estimate: float | None, low: float | None, high: float | None, expected: float) -> float | None:

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from whitewire.drives import hardware_of
 from whitewire.errors import UserError
 from whitewire.models import maxmin
 from whitewire.paper import Paper, cells_in, cells_of, ratio_of, tests_of
@@ -279,8 +280,7 @@ def model_cell(paper: Paper, experiment: str, levels: Mapping[str, Any], link: f
     """
     parameters = paper.parameters(experiment, levels)
     spec = paper.experiments[experiment]
-    drive = spec.get("hardware", {}).get("drive", {})
-    drive = drive | {k: v for k, v in levels.items() if k in drive}
+    drive = hardware_of(spec, levels)
     return maxmin.Cell(
         link,
         int(parameters.get("clients", 1)),

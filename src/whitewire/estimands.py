@@ -13,17 +13,11 @@ import pandas as pd
 from whitewire import net, propagation, statistics
 from whitewire.claims import Evidence
 from whitewire.design import gbit_per_s
+from whitewire.job_metrics import NET, WHOLE
 from whitewire.models import MODELS
 from whitewire.paper import Paper, cells_in
 
 MB_PER_GBIT = 125.0
-WHOLE = ("completion_time_net", "job_floor")
-WRITE, READ = ("write_time_net", "write_time"), ("read_time_net", "read_time")
-NET = {
-    "completion_time_net": WHOLE, "throughput_net": WHOLE, "compute_share": WHOLE, "shuffle_share": WHOLE,
-    "write_time_net": WRITE, "read_time_net": READ,
-}  # fmt: skip
-"""Metrics that rest on a time less the floor of its jobs: that time, and the floor or the time with the floor."""
 NET_SHARE = 0.2
 """Least time of a cell's jobs beyond their floor, as a share of it, that an estimate may rest on."""
 RATES = ("throughput", "rate_mean", "aggregate", "node_bandwidth")
@@ -74,7 +68,7 @@ class Runs:
             if factor not in table:
                 table[factor] = ""
             table[factor] = [text(v) for v in table[factor]]
-        table["valid"] = [str(v).strip().lower() in ("true", "1", "1.0") for v in table["valid"]]
+        table["valid"] = net.flags(table["valid"])
         value = pd.to_numeric(table["value"], errors="coerce")
         full = pd.to_numeric(table["full_scale_value"], errors="coerce")
         table["best"] = full.where(full.notna(), value)
@@ -135,7 +129,7 @@ class Runs:
 
     def sample(self, experiment: str, levels: Mapping[str, Any], metric: str) -> Sample:
         """All runs of a cell; levels left out match every level."""
-        name = " ".join([experiment, *(text(v) for v in levels.values())])
+        name = cell_name(experiment, levels)
         invalid, rows = self.n_invalid(experiment, levels), self.groups.get((experiment, metric))
         if rows is None:
             return Sample(np.array([]), invalid, "", name)
@@ -218,6 +212,11 @@ def text(level: Any) -> str:
     return found[:-2] if found.endswith(".0") and found[:-2].isdigit() else found
 
 
+def cell_name(experiment: str, levels: Mapping[str, Any]) -> str:
+    """A cell in words: `put-grid 10gbe 3 6`."""
+    return " ".join([experiment, *map(text, levels.values())])
+
+
 def describe(test: Mapping[str, Any]) -> str:
     """The estimand in words, for the verdict table."""
     kind = test["estimand"]
@@ -231,7 +230,7 @@ def describe(test: Mapping[str, Any]) -> str:
 
     def cell(c: Mapping[str, Any]) -> str:
         own = f"{c['metric']} " if "metric" in c else ""
-        return own + " ".join([c["experiment"], *(text(v) for v in c["where"].values())])
+        return own + cell_name(c["experiment"], c["where"])
 
     if kind == "ratio":
         return f"{metric}: {cell(test['numerator'])} / {cell(test['denominator'])}"
@@ -288,9 +287,10 @@ def _with_floors(test: Mapping[str, Any], runs: Runs, exact: Evidence) -> Eviden
 
     Where the floor is more than half of the time in some cell, the interval is no narrower than that of `exact`.
     """
-    drawn = [runs.drawn(*cell, metric) for cell, metric in zip(cells_in(test), _metrics(test), strict=True)]
-    if not any(each.cell.weights for each in drawn):
+    cells = [(*cell, metric) for cell, metric in zip(cells_in(test), _metrics(test), strict=True)]
+    if not any(runs.floor_weights(*cell) for cell in cells):
         return exact
+    drawn = [runs.drawn(*cell) for cell in cells]
     high = {each.cell.name: each.cell.share for each in drawn if each.cell.share > net.MOSTLY_FLOOR}
     note = "the floor is " + ", ".join(f"{share:.0%} of the time in {name}" for name, share in high.items())
     found = replace(exact, low=None, high=None, p_value=None, direction=None, floors=True, note=note if high else "")
@@ -375,7 +375,7 @@ def _without_runs(runs: Runs, cells: Sequence[tuple[str, Mapping]], samples: Seq
 
 def untold(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> str:
     """Why the runs of a cell do not tell a metric, though they have values for it; empty if they do."""
-    where = f"{experiment} {' '.join(map(text, levels.values()))}".rstrip()
+    where = cell_name(experiment, levels)
     for rule in (_hidden_by_floor, _one_after_another, _short_of_processors):
         if why := rule(runs, experiment, levels, metric):
             return f"{where}: {why}"

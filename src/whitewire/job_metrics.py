@@ -15,6 +15,14 @@ SHORT = 0.35
 MIDDLE = (0.1, 0.9)
 """Part of an operation's bytes over which its use of the links is taken: without start and end."""
 
+WHOLE = ("completion_time_net", "job_floor")
+WRITE, READ = ("write_time_net", "write_time"), ("read_time_net", "read_time")
+NET = {
+    "completion_time_net": WHOLE, "throughput_net": WHOLE, "compute_share": WHOLE, "shuffle_share": WHOLE,
+    "write_time_net": WRITE, "read_time_net": READ,
+}  # fmt: skip
+"""Metrics that rest on a time less the floor of its jobs: that time, and the floor or the time with the floor."""
+
 Found = dict[str, tuple[float, str]]
 HostCpu = tuple[list[float], dict[str, list[float]]]
 """Times (seconds since 1970), and CPU seconds so far by host."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,11 @@ MOSTLY_FLOOR = 0.5
 """Share of the floor in the time, above which an interval is no narrower than it would be without the floor's."""
 
 
+def flags(column: Iterable[Any]) -> list[bool]:
+    """Truth values of a table's column, however pandas read them."""
+    return [str(value).strip().lower() in ("true", "1", "1.0") for value in column]
+
+
 class FloorErrors:
     """The table tidy/floors.csv: how far the median of each floor may be off, in so many draws from a seed."""
 
@@ -30,8 +36,7 @@ class FloorErrors:
         self._drawn: dict[tuple[str, str, str], np.ndarray | None] = {}
         if table is None or not len(table):
             return
-        valid = [str(value).strip().lower() in ("true", "1", "1.0") for value in table["valid"]]
-        table = table[valid].assign(seconds=pd.to_numeric(table["seconds"], errors="coerce"))
+        table = table[flags(table["valid"])].assign(seconds=pd.to_numeric(table["seconds"], errors="coerce"))
         table = table[table["seconds"].notna()]
         for (block, floor), rows in table.groupby(["block", "floor"], sort=False):
             key = (str(block), str(floor))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -197,12 +197,8 @@ def tests_of(claim: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         yield reading["test"]
 
 
-NET = ("completion_time_net", "throughput_net", "compute_share", "shuffle_share", "write_time_net", "read_time_net")
-"""Metrics of a time less the floor of its jobs."""
-
-
-def net_experiments(paper: Paper) -> set[str]:
-    """Experiments on whose net times a verdict, a control or an inverse question rests."""
+def experiments_asked(paper: Paper, wanted: Collection[str]) -> set[str]:
+    """Experiments on one of whose `wanted` metrics a verdict, a control or an inverse question rests."""
     asked = [(test, cells_in(test)) for claim in paper.claims for test in tests_of(claim)]
     asked += [(control, [(control["cell"]["experiment"], {})]) for control in paper.controls]
     asked += [(c["inverse"], [(c["inverse"]["experiment"], {})]) for c in paper.claims if "inverse" in c]
@@ -210,7 +206,7 @@ def net_experiments(paper: Paper) -> set[str]:
     for asking, cells in asked:
         sides = [asking[side] for side in ("numerator", "denominator") if side in asking]
         metrics = {asking.get("metric"), *asking.get("also", ()), *(side.get("metric") for side in sides)}
-        if metrics & set(NET):
+        if metrics & set(wanted):
             found |= {name for name, _ in cells}
     return found
 
@@ -308,8 +304,8 @@ def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fab
         raise _fault(paper, f"{key}.file_blocks", experiment["file_blocks"], "nothing beside whole_file")
 
 
-NOT_COMPARED = ("fabric", "store")
-"""Factors whose level a control may run under another name."""
+PLACES = ("fabric", "store")
+"""Factors that say where a run's bytes go: a control may bear one level of them and run on another."""
 
 
 def _check_control(paper: Paper, key: str, control: Mapping[str, Any]) -> None:
@@ -321,8 +317,8 @@ def _check_control(paper: Paper, key: str, control: Mapping[str, Any]) -> None:
         raise _fault(paper, f"{key}.id", control["id"], "an id that no experiment has")
     _check_levels(paper, f"{key}.cell.where", listed[name], where, whole=True)
     for factor in really:
-        if factor not in NOT_COMPARED:
-            raise _fault(paper, f"{key}.really", factor, f"one of {', '.join(NOT_COMPARED)}", NOT_COMPARED)
+        if factor not in PLACES:
+            raise _fault(paper, f"{key}.really", factor, f"one of {', '.join(PLACES)}", PLACES)
     if "store" in really and really["store"] not in listed[name].get("stores", {}):
         raise _fault(paper, f"{key}.really.store", really["store"], "a key of stores", listed[name].get("stores", {}))
     if all(where.get(factor) == level for factor, level in really.items()):

@@ -42,7 +42,7 @@ from whitewire.execution import FAILURES, Result, Run, warm_up
 from whitewire.floors import FLOOR_RUNS, UNJUDGED, Floors, name_of, too_wide, typical
 from whitewire.journal import Journal, read_runs, valid_floors
 from whitewire.monitor import environment
-from whitewire.paper import Paper, load_paper, net_experiments, without_servers
+from whitewire.paper import Paper, experiments_asked, load_paper, without_servers
 from whitewire.progress import Progress
 from whitewire.shortage import Shortage
 from whitewire.testbed import segment
@@ -92,7 +92,7 @@ class Block:
         self.effort = name.rsplit("-", 1)[0]
         self.source = "testbed"
         """What messages call the testbed's description."""
-        self.net_experiments = net_experiments(paper)
+        self.net_experiments = experiments_asked(paper, job_metrics.NET)
         self.journal = Journal(folder)
         self.given_up: list[str] = []
         self.shortage = Shortage()

@@ -8,8 +8,9 @@ from typing import Any
 
 from whitewire import design
 from whitewire.config import shown
+from whitewire.drives import hardware_of
 from whitewire.errors import UserError
-from whitewire.paper import Paper, pairs_in, tests_of
+from whitewire.paper import PLACES, Paper, pairs_in, tests_of
 
 Cell = tuple[str, Mapping[str, Any]]
 
@@ -28,7 +29,7 @@ FOLLOWS: Mapping[str, frozenset[str]] = {
     "store": frozenset({"replication"}),
 }
 """What of a shape changes with a factor, by its definition."""
-NOT_SHAPE = ("fabric", "load_fabric", "store")
+NOT_SHAPE = (*PLACES, "load_fabric")
 """What a claim compares by naming it: where the bytes go."""
 
 
@@ -36,8 +37,7 @@ def of(paper: Paper, cell: Cell, effort: str, testbed: Mapping[str, Any] | None 
     """Key → value of everything that a run of a cell is made of, but networks and stores."""
     name, levels = cell
     experiment, scale = paper.experiments[name], design.scale_of(paper, name, effort, levels, testbed)
-    drive = experiment.get("hardware", {}).get("drive", {})
-    drive = {f"drive.{key}": levels.get(key, value) for key, value in drive.items()}
+    drive = {f"drive.{key}": value for key, value in hardware_of(experiment, levels).items()}
     parameters = {key: value for key, value in paper.parameters(name, levels).items() if key not in NOT_SHAPE}
     for key, default in (("settings", "default"), ("offloads", "on"), ("switch_buffer_kib", "the testbed's")):
         parameters.setdefault(key, default)

@@ -5,6 +5,7 @@ import copy
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -148,6 +149,26 @@ def test_a_failed_control_takes_every_verdict_of_its_pair_and_no_other():
     assert "control" not in table.loc["E-C22", "reason"]
 
 
+def test_a_control_that_failed_on_another_metric_leaves_a_verdict_that_its_own_held():
+    paper = with_controls(same(1, "10gbe", "1gbe", also=["completion_time"]))
+    cells = {("put-grid", fabric, clients, puts): (100 if fabric == "1gbe" else 400)
+             for fabric in ("1gbe", "10gbe") for clients in (1, 2, 3) for puts in (1, 2, 4, 6, 8)}  # fmt: skip
+    table = runs_of(paper, cells | {("E-K01", "10gbe", 3, 6): 100}).table
+    late = (table["experiment"] == "E-K01") & (table["metric"] == "completion_time")
+    table.loc[late, ["value", "full_scale_value"]] *= 2
+    runs = Runs(table, paper)
+    judged = controls.judge(paper, runs)
+    assert [control.row["outcome"] for control in judged] == ["held", "failed"]
+    found, readings = analysis.verdicts(paper, runs, Runs(table[:0], paper), "emulated", None, judged)
+    reasons = dict(zip(found["claim"], found["reason"], strict=True))
+    assert "failed" not in reasons["E-C02"]  # a ratio of throughputs
+    assert "the control E-K01 failed" in reasons["E-C08"]  # a ratio of times
+    told = readings["reason"].str.contains("the control E-K01 failed")
+    assert told[readings["metric"] == "throughput_sum"].any()  # the control does not tell it, so any failure counts
+    assert not told[readings["route"] == "modelled"].any()
+    assert not told[readings["metric"] == "throughput"].any()
+
+
 def test_a_held_control_changes_no_verdict():
     paper = with_controls(same(1, "10gbe", "1gbe", load=LIGHT))
     cells = {("put-grid", fabric, clients, puts): (100 if fabric == "1gbe" else 400)
@@ -184,8 +205,6 @@ def test_of_equal_runs_few_controls_fail(seed):
 )
 def test_a_control_that_cannot_be_is_named(tmp_path, change, message):
     text = config.paper_path("emulex-2012").read_text(encoding="utf-8")
-    import yaml
-
     data = yaml.safe_load(text)
     data["controls"] = [same(1, "10gbe", "1gbe") | change]
     path = tmp_path / "emulex-2012.yaml"

@@ -13,14 +13,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench import coverage
-from whitewire import analysis, claims, config, design, estimands, floors, journal, net, propagation, runner
+from whitewire import (
+    analysis,
+    claims,
+    config,
+    design,
+    estimands,
+    floors,
+    job_metrics,
+    journal,
+    net,
+    propagation,
+    runner,
+)
 from whitewire.design import Scale
 from whitewire.drives import Drive
 from whitewire.errors import UserError
 from whitewire.estimands import Runs, evaluate
 from whitewire.execution import Result, Run, RunFailed
 from whitewire.inverse import answer
-from whitewire.paper import NET, load_paper, net_experiments
+from whitewire.paper import experiments_asked, load_paper
 from whitewire.progress import Progress
 
 CLUSTER = json.dumps([{"namenode": 1, "datanode": 4}, [], 1, 1])
@@ -409,15 +421,11 @@ def test_intervals_hold_the_truth_as_often_as_they_say(runs, floors_, share, rat
     assert held / len(told) >= allowed
 
 
-def test_net_metrics_are_listed_alike_where_floors_are_made_and_where_they_are_judged():
-    assert set(estimands.NET) == set(NET)
-
-
 @pytest.mark.parametrize(("name", "judged", "left"), [("xyratex-lustre-2011", "sort", "testdfsio"),
                                                       ("emulex-2012", None, "put-grid")])  # fmt: skip
 def test_kinds_on_which_no_verdict_rests_get_fewer_floors(name, judged, left):
     loaded = load_paper(config.paper_path(name), config.load_testbed("emulated")["fabrics"])
-    found = net_experiments(loaded)
+    found = experiments_asked(loaded, job_metrics.NET)
     assert judged is None or judged in found
     assert left not in found
 
