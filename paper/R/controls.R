@@ -162,6 +162,6 @@ figure_controls <- function(title, paper = paper_id()) {
     scale_shape_manual(NULL, values = outcome_shapes, limits = drawn, guide = guide_legend(order = 1)) +
     scale_linetype_manual(NULL, values = c("right answer" = "solid")) +
     scale_x_log10("ratio of the control's runs to those that they are compared with", breaks = ratio_breaks,
-                  labels = function(x) trimmed(x), expand = expansion(0.08)) +
+                  labels = function(x) trimmed(x), expand = expansion(c(0.08, 0.14))) +
     labs(title = title, subtitle = scale_note(absolute = FALSE), y = NULL)
 }
