@@ -18,6 +18,7 @@ from whitewire.config import HOME, temporary
 from whitewire.errors import UserError
 from whitewire.testbed import shell
 from whitewire.testbed.base import CommandFailed
+from whitewire.testbed.remote_host import CutOff
 from whitewire.testbed.slurm import SlurmTestbed, nodes_of
 
 
@@ -52,6 +53,32 @@ def test_large_output_and_input_pass_whole(slurm_testbed):
     host = slurm_testbed.host("client")
     host.put(content, f"{host.scratch}/large")
     assert host.get(f"{host.scratch}/large") == content
+
+
+def cutting(host, times, monkeypatch):
+    """The next `times` steps lose their srun before they say anything; the list of those that did."""
+    cut, popen = [], host.popen
+
+    def popen_and_kill(command, **options):
+        one = popen(command, **options)
+        if len(cut) < times:
+            os.killpg(one.pid, signal.SIGKILL)
+            cut.append(one)
+        return one
+
+    monkeypatch.setattr(host, "popen", popen_and_kill)
+    return cut
+
+
+def test_what_may_run_twice_does_where_srun_broke_off(slurm_testbed, monkeypatch):
+    host = slurm_testbed.host("client")
+    cut = cutting(host, 2, monkeypatch)
+    host.put(b"content", f"{host.scratch}/twice")
+    assert len(cut) == 2
+    assert host.get(f"{host.scratch}/twice") == b"content"
+    cut.clear()
+    with pytest.raises(CutOff, match="connection: exit status -9"):
+        host.run(["true"])
 
 
 def test_a_lost_step_cleans_its_node_and_no_other(slurm_site, slurm_config, tmp_path, monkeypatch):

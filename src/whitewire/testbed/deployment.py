@@ -124,7 +124,7 @@ def _site_jars(testbed: RemoteTestbed, folder: str) -> list[str]:
     """Hadoop's jars that all hosts have at the same place."""
 
     def listed(host) -> str:
-        done = host.run(shell.script(shell.JARS, folder))
+        done = host.run_again(shell.script(shell.JARS, folder))
         return "\n".join(class_path(done.stdout.decode())) if done.status == 0 else ""
 
     found = dict(zip([str(host) for host in testbed.hosts], testbed.on_all(listed), strict=True))
@@ -142,7 +142,7 @@ def _site_jars(testbed: RemoteTestbed, folder: str) -> list[str]:
 
 def _copy(testbed: RemoteTestbed, files: Mapping[str, Path], folder: str) -> None:
     """Copy the files to the hosts that lack them."""
-    lacking = testbed.on_all(lambda host: host.run(["test", "-d", folder]).status != 0)
+    lacking = testbed.on_all(lambda host: host.run_again(["test", "-d", folder]).status != 0)
     hosts = [host for host, lacks in zip(testbed.hosts, lacking, strict=True) if lacks]
     if not hosts:
         return

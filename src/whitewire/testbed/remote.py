@@ -175,7 +175,7 @@ class RemoteTestbed(Testbed):
 
     def _readings(self) -> dict[str, Reading]:
         def read(host: RemoteHost) -> Reading:
-            done = host.run(shell.script(shell.READINGS, host.interface), timeout=ASK_S).check()
+            done = host.run_again(shell.script(shell.READINGS, host.interface), timeout=ASK_S).check()
             return reading(done.stdout.decode())
 
         return dict(zip([host.name for host in self.hosts], self.on_all(read), strict=True))

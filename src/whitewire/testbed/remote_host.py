@@ -28,6 +28,15 @@ OPEN_S, ASK_S = 20.0, 20.0
 """Longest time for a connection to open and for an answer to a question."""
 
 
+CARRIED = 3
+"""Times that a command that may run twice is carried there, before its connection counts as broken. srun loses what a
+command says, and its end, some once in two thousand times: its node resets the stream (Slurm 22.05)."""
+
+
+class CutOff(CommandFailed):
+    """What carries a command ended before the command's own end was seen."""
+
+
 @dataclass(frozen=True)
 class Layout:
     """Where a run keeps its files on every host: paths that are the same everywhere and local to each host."""
@@ -94,7 +103,7 @@ class RemoteProcess(Process):
         if not self.alive:
             return 0.0
         try:
-            said = self.host.run(shell.script(shell.STAT, self.pid_file, self.host.marker(self.mark))).stdout
+            said = self.host.run_again(shell.script(shell.STAT, self.pid_file, self.host.marker(self.mark))).stdout
         except CommandFailed:
             return 0.0
         # proc_pid_stat(5): the name may hold spaces; utime and stime are fields 14 and 15.
@@ -252,8 +261,15 @@ class RemoteHost(Host):
             raise
         status, err = shell.status(said)
         if status is None:
-            raise CommandFailed(f"{self}: {argv[0]}: {last_line(said)} (connection: exit status {popen.returncode})")
+            raise CutOff(f"{self}: {argv[0]}: {last_line(said)} (connection: exit status {popen.returncode})")
         return Completed(tuple(map(str, argv)), status, out, err)
+
+    def run_again(self, argv, stdin=None, timeout=None) -> Completed:
+        """As run(), for what may run twice and is the same: again where the command was cut off."""
+        for _ in range(CARRIED - 1):
+            with contextlib.suppress(CutOff):
+                return self.run(argv, stdin=stdin, timeout=timeout)
+        return self.run(argv, stdin=stdin, timeout=timeout)
 
     def _abandon(self, popen: subprocess.Popen, mark: str) -> None:
         """End a command that takes too long, here and there."""
@@ -266,7 +282,7 @@ class RemoteHost(Host):
     def end(self, mark: str, pid_file: str = "", grace: float = 0.0) -> None:
         """End a command and what it started; `grace` are seconds between SIGTERM and SIGKILL."""
         argv = shell.script(shell.END, self.marker(mark), pid_file, str(round(grace / 0.05)))
-        self.run(argv, timeout=grace + ASK_S)
+        self.run_again(argv, timeout=grace + ASK_S)
 
     def start(self, argv, log, env=None, name="", stdin=subprocess.DEVNULL) -> RemoteProcess:
         self._require()
@@ -285,14 +301,14 @@ class RemoteHost(Host):
 
     def ask(self, parts: Mapping[str, str], *arguments: str) -> dict[str, str]:
         """Answers to several questions (name → sh) in one command."""
-        done = self.run(shell.script(shell.asking(parts), *arguments), timeout=ASK_S)
+        done = self.run_again(shell.script(shell.asking(parts), *arguments), timeout=ASK_S)
         return shell.answers(done.stdout.decode(errors="replace"))
 
     def put(self, content: bytes, path: str) -> None:
-        self.run(shell.script(shell.PUT, path), stdin=content).check()
+        self.run_again(shell.script(shell.PUT, path), stdin=content).check()
 
     def get(self, path: str) -> bytes:
-        return self.run(["cat", path]).check().stdout
+        return self.run_again(["cat", path]).check().stdout
 
     # -- what it has --------------------------------------------------------------------------------------
 
@@ -314,7 +330,7 @@ class RemoteHost(Host):
 
     def clear_drives(self) -> None:
         """Remove everything that the run has on the host's drives."""
-        self.run(["find", *self.layout.drives, "-mindepth", "1", "-delete"]).check()
+        self.run_again(["find", *self.layout.drives, "-mindepth", "1", "-delete"]).check()
 
     def clock_offset(self) -> float:
         """Seconds that the host's clock is ahead of this machine's; right to half the time there and back."""
