@@ -2,7 +2,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tests papers compare test test-all lint doctor lab clean
+.PHONY: help setup setup-tests hibench papers compare test test-all lint doctor lab clean
 
 # The repository's own programs come first; a conda environment made by the set-up is used where it exists. Debian's
 # ordinary users have no sbin on their PATH, where tc and ethtool are.
@@ -16,6 +16,7 @@ export LC_ALL := C.UTF-8
 export override A := $(value A)
 export override B := $(value B)
 export override EFFORT := $(value EFFORT)
+export override HIBENCH := $(value HIBENCH)
 export override PAPERS := $(value PAPERS)
 export override TESTBED := $(value TESTBED)
 # R and BLAS would otherwise start one thread per processor beside the measurement.
@@ -39,6 +40,9 @@ setup: ## install what measuring and reports need, inside the repository
 
 setup-tests: ## install also what tests and linters need
 	@$(bound) scripts/setup tests
+
+hibench: setup ## make a private copy of HiBench for the runs that ask for it: HIBENCH=folder, archive or address
+	@exec whitewire hibench -- "$$HIBENCH"
 
 papers: setup ## measure, judge and write the reports
 	@whitewire validate

@@ -115,6 +115,15 @@ def prepare(args: argparse.Namespace) -> None:
     prepare()
 
 
+def hibench(args: argparse.Namespace) -> None:
+    """Make a private copy of HiBench that runs here: from a folder, an archive, an address or the pinned commit."""
+    from whitewire.hibench_tree import prepare
+    from whitewire.software import HADOOP
+
+    found = prepare(args.source, HADOOP)
+    print(f"HiBench {found.release} is ready: {', '.join(found.built) or 'nothing'} built, values {found.values}")
+
+
 def plan(args: argparse.Namespace) -> None:
     """Say what would be measured and how long it takes."""
     from whitewire.check import print_plan
@@ -157,6 +166,8 @@ def parser() -> argparse.ArgumentParser:
     sub = command(lab)
     sub.add_argument("--testbed", default=None)
     command(prepare)
+    sub = command(hibench)
+    sub.add_argument("source", nargs="?", default="", help="a folder, an archive or an address")
     command(plan)
     sub = command(compare)
     sub.add_argument("a", metavar="A", help="a folder of results/, or a path")

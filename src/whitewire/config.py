@@ -20,6 +20,8 @@ import yaml
 from whitewire.errors import UserError
 
 HOME = Path(__file__).resolve().parents[2]  # the repository: schemas, caches and programs live here
+HIBENCH = HOME / ".cache" / "hibench"
+"""The prepared copy of HiBench (`make hibench`): its tree, and prepared.json, which describes it."""
 SCHEMAS = HOME / "workflow" / "schemas"
 EFFORTS = ("smoke", "quick", "full")
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -339,8 +341,10 @@ def fabric_names(testbed: Mapping) -> list[str]:
 
 
 def load_testbed(name: str) -> dict[str, Any]:
-    """A testbed's description, valid in form."""
+    """A testbed's description, valid in form. An emulated one uses the prepared HiBench where it names no other."""
     path = testbed_path(name)
     testbed = load_yaml(path)
     validate(testbed, "testbed", path)
+    if testbed["kind"] == "emulated" and (HIBENCH / "tree").is_dir():
+        testbed.setdefault("hibench", {"home": str(HIBENCH / "tree")})
     return testbed

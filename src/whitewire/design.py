@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from whitewire import hibench_tree
 from whitewire.drives import hardware_of
 from whitewire.errors import UserError
 from whitewire.models import maxmin
@@ -217,7 +218,8 @@ def _row(
     if "control" in experiment:
         defines["really"] = experiment["control"]["really"]
     if experiment["workload"] == "hibench" and "hibench" in testbed:
-        defines["made_by"] = "HiBench"  # a run of Hadoop's own jars is another run
+        # A run of Hadoop's own jars is another run, and so is one of another tree.
+        defines["made_by"] = ["HiBench", *hibench_tree.identity(testbed["hibench"]["home"])]
     digest = hashlib.sha256(_key(defines).encode()).hexdigest()
     text = "-".join(re.sub(r"[^A-Za-z0-9.]+", "_", str(level)) for level in levels.values())
     stem = f"{experiment['id']}-{text}" if text else experiment["id"]

@@ -24,7 +24,7 @@ from whitewire.cluster.yarn import VIEW, Yarn
 from whitewire.config import suggestion
 from whitewire.errors import UserError
 from whitewire.execution import RunFailed
-from whitewire.parsers import Unreadable
+from whitewire.parsers import Unreadable, testdfsio
 from whitewire.parsers import hibench as parser
 from whitewire.parsers.hibench import Program, Row
 from whitewire.testbed.base import Completed, Host
@@ -33,8 +33,6 @@ from whitewire.workloads.hibench import Hadoop, Job, NotPlain
 
 CLIENT_MIB = 384
 """Heap of a client's JVM, which HiBench starts for each command of Hadoop."""
-JOB_JAR = ":job.jar/job.jar:job.jar/classes:job.jar/lib/*"
-"""Where a task finds what a program brings along (MRJobConfig's job.jar), for class paths that are given whole."""
 ARGUMENT_FILES = {
     "yarn.app.mapreduce.am.command-opts": container_jvms.KINDS["am"],
     "mapreduce.map.java.opts": container_jvms.KINDS["task"],
@@ -51,16 +49,20 @@ KEPT, MOST_KEPT = (hibench.REPORT, "result_*.txt", "throughput_*.csv"), 1 << 20
 
 @dataclass(frozen=True)
 class Reported:
-    """One of a program's runs: the program or, of several runs, its part; HiBench's row, jobs, and what was said."""
+    """One of a program's runs: the program or, of several runs, its part; HiBench's row, jobs, and what was said.
+
+    `result` is what the program itself says, of `dfsioe`.
+    """
 
     name: str
     row: Row
     jobs: list[str]
     output: str
+    result: testdfsio.Result | None = None
 
     def record(self) -> dict[str, object]:
         """The row for run.json."""
-        return {"name": self.name, **self.row.__dict__}
+        return {"name": self.name, **self.row.__dict__, "result": self.result.__dict__ if self.result else None}
 
 
 class HiBench:
@@ -83,7 +85,7 @@ class HiBench:
         return {
             "PATH": ":".join([*self.extra_path, found]),
             "HIBENCH_CONF_FOLDER": f"{self.folder}/conf",
-            "PYTHONDONTWRITEBYTECODE": "1",  # or Python 2 leaves .pyc files in the tree
+            "PYTHONDONTWRITEBYTECODE": "1",  # or its scripts leave .pyc files in the tree
         }
 
     @cached_property
@@ -193,10 +195,24 @@ class HiBench:
         if self._run("test", "-f", f"{self.home}/{program.prepare}").status != 0:
             yield f"hibench.home: {self.home}/{program.prepare}: not there; restore it from the release"
         if name not in hibench.NEEDS_NO_JARS:
-            jar = parser.values(self._base).get("hibench.hibench.datatool.dir", "")
-            jar = jar.replace("${hibench.home}", self.home) or f"{self.home}/autogen/target"
-            if self._run("test", "-f", jar).status != 0:
-                yield f"hibench: {name} needs {jar}, not there; in {self.home} run mvn -Phadoopbench clean package"
+            for path, remedy in self._needs(name):
+                if self._run("test", "-f", path).status != 0:
+                    yield f"hibench: {name} needs {path}, not there; {remedy}"
+
+    def _needs(self, name: str) -> Iterable[tuple[str, str]]:
+        """(file that a program needs beside Hadoop's jars, how to get it)."""
+        yield self.tools, f"`make hibench` builds it for dfsioe, mvn -Phadoopbench clean package in {self.home} for all"
+        values = parser.values(self._base)
+        if name in hibench.RELEASES:
+            key, archive = hibench.RELEASES[name]
+            release = values.get(f"{key}.apache") or values.get(key, "")
+            yield f"{self.home}/{archive.format(release)}", f"mvn -Phadoopbench clean package in {self.home} gets it"
+
+    @cached_property
+    def tools(self) -> str:
+        """The jar of HiBench's own programs, by its own configuration."""
+        jar = parser.values(self._base).get("hibench.hibench.datatool.dir", "")
+        return jar.replace("${hibench.home}", self.home) or f"{self.home}/autogen/target"
 
     # -- use -------------------------------------------------------------------------------------------------
 
@@ -241,7 +257,7 @@ class HiBench:
             jobs = parser.job_ids(output)
             if any(job.startswith("job_local") for job in jobs):
                 raise RunFailed(f"hibench {name}: its jobs ran inside the client and not on YARN")
-            found.append(Reported(name, rows[-1], jobs, output))
+            found.append(Reported(name, rows[-1], jobs, output, self._result(name)))
             before = len(rows)
         return found
 
@@ -271,6 +287,16 @@ class HiBench:
         done = self.host.run(["cat", f"{self.folder}/report/{hibench.REPORT}"])
         return parser.parse(done.stdout.decode(errors="replace")) if done.status == 0 else []
 
+    def _result(self, part: str) -> testdfsio.Result | None:
+        """What `dfsioe` says of a part; None of other programs, which have one part only."""
+        if part == self.job.program:
+            return None
+        said = self.host.run(["cat", f"{self.folder}/report/{self.job.program}/hadoop/result_{part}.txt"])
+        try:
+            return testdfsio.parse(said.stdout.decode(errors="replace")) if said.status == 0 else None
+        except Unreadable as error:
+            raise RunFailed(f"hibench {part}: {error}") from None
+
     def files(self) -> dict[str, str]:
         """What it was told and what it left, verbatim, by file name: configuration, report, results of `dfsioe`."""
         names = [part for name in KEPT for part in ("-o", "-name", name)]
@@ -289,17 +315,18 @@ class HiBench:
 # --- the Hadoop it uses ---------------------------------------------------------------------------------
 
 
-def hadoop_of(stack: Stack, folder: str, options: Mapping[str, object]) -> Hadoop:
-    """The stack's own Hadoop for HiBench on the first client: `hadoop`, configuration and programs in `folder` there.
+def hadoop_of(stack: Stack, bench: HiBench, options: Mapping[str, object]) -> Hadoop:
+    """The stack's own Hadoop for HiBench on the first client: `hadoop`, configuration and programs in its folder there.
 
     Neither our installation nor a client of a site's cluster has a `hadoop`. `options` are settings of all jobs.
     """
+    folder = bench.folder
     host, installation = stack.testbed.by_role("client")[0], stack.hdfs.installation
     configuration = f"{folder}/hadoop"
     host.run(["rm", "-rf", configuration]).check()
     host.run(["mkdir", "-p", configuration]).check()
     host.run(["cp", "-R", "-L", f"{installation.configuration}/.", configuration]).check()
-    values = {"fs.defaultFS": VIEW, **_of_tasks(stack, host), **options}
+    values = {"fs.defaultFS": VIEW, **_of_tasks(stack, host, bench.tools), **options}
     for name in SITE_FILES:
         if host.run(["test", "-e", f"{configuration}/{name}"]).status == 0:
             host.run(["mv", f"{configuration}/{name}", f"{configuration}/stack-{name}"]).check()
@@ -336,19 +363,21 @@ def sleep_jar(tests: Path) -> bytes:
     return content.getvalue()
 
 
-def _of_tasks(stack: Stack, host: Host) -> dict[str, str]:
-    """Settings by which the tasks of our own cluster find what a job brings along; none for a site's cluster.
+def _of_tasks(stack: Stack, host: Host, tools: str) -> dict[str, str]:
+    """Settings by which the tasks of our own cluster find the programs of HiBench; none for a site's cluster.
 
-    They stand in the text of mapred-site.xml, where HiBench looks for the tasks' options.
+    They stand in the text of mapred-site.xml, where HiBench looks for the tasks' options. Its programs are on the class
+    path, as all others are, and not in the job's own jar: so tasks find JVMs that stay (container_jvms.py).
     """
     if not isinstance(stack.yarn, Yarn):
         return {}
     installation, found = stack.hdfs.installation, {}
     for key, name in ARGUMENT_FILES.items():
         lines = host.run(["cat", f"{installation.configuration}/{name}"]).check().stdout.decode().splitlines()
-        lines[lines.index("-cp") + 1] += JOB_JAR
-        path = f"{installation.configuration}/hibench-{name}"
+        lines[lines.index("-cp") + 1] += f":{tools}"
+        path = f"{installation.configuration}/hibench/{name}"
         stack.testbed.share(path, "\n".join(lines).encode())
         found[key] = f"@{path}"
     # For tasks whose options HiBench loses: their class path in the environment instead.
-    return found | {"mapreduce.application.classpath": ",".join([*installation.jars, installation.configuration])}
+    everything = [*installation.jars, installation.configuration, installation.workloads, tools]
+    return found | {"mapreduce.application.classpath": ",".join(filter(None, everything))}

@@ -92,7 +92,7 @@ def _by_hibench(stack: Stack, run: Run) -> Result:
         options["mapreduce.terasort.partitions.sample"] = terasort.SAMPLED_ROWS
     masters, workers = ([host.endpoint for host in testbed.by_role(role)] for role in ("namenode", "datanode"))
     job = Job(program, parameters["profile"], parameters["maps"], parameters["reduces"], masters, workers, _sizes(run))
-    bench.configure(hadoop_of(stack, bench.folder, options), job)
+    bench.configure(hadoop_of(stack, bench, options), job)
     made = ("hibench", program, parameters["profile"], run.scale.file_bytes, run.scale.block_bytes,
             parameters.get("replication", 1))  # fmt: skip
     if made not in stack.made:

@@ -38,7 +38,7 @@ def of(record: Mapping, samples: Samples, cpu: HostCpu) -> Found:
     """Metric → (value as measured, unit) of a run of jobs."""
     found = _common(record, samples, cpu)
     own = {"copy": _copy, "read_loop": _read_loop, "testdfsio": _testdfsio, "hibench": _hibench}
-    return found | own.get(record["workload"], _job)(record, samples)
+    return found | own.get(record["workload"], _job)(record, samples) | _per_node(record)
 
 
 def beyond_floor(seconds: float, floor: float) -> float:
@@ -91,6 +91,14 @@ def _per_byte(user: float, cpu: float, worker_cpu: float, wire: float) -> Found:
         "worker_cpu_seconds_per_gb": (worker_cpu / (user / 1e9), "s/GB"),
         "wire_per_user_byte": (wire / user, "1"),
     }
+
+
+def _per_node(record: Mapping) -> Found:
+    """Of a program of HiBench's, whoever made it: its rate over the number of workers, as HiBench divides it."""
+    if "program" not in record or not record["user_bytes"]:
+        return {}
+    seconds = record["end"] - record["start"]
+    return {"node_throughput": (record["user_bytes"] / seconds / len(record["workers"]) / 1e6, "MB/s")}
 
 
 def worker_wire(record: Mapping) -> int:
@@ -146,10 +154,7 @@ def _job(record: Mapping, samples: Samples) -> Found:
         "shuffle_share": (max(0.0, shuffle_end - maps_end) / net, "1"),
         "shuffle_bytes": (counters.get("REDUCE_SHUFFLE_BYTES", 0), "B"),
         "shuffle_wire_bytes": (crossing, "B"),
-        "wire_excess": (
-            min(wire / least - 1, 0.0) + max(wire / most - 1, 0.0) if least and record["user_bytes"] else math.nan,
-            "1",
-        ),
+        "wire_excess": (_excess(wire, least, most, record), "1"),
     }
     if reduces:
         found |= {
@@ -158,6 +163,16 @@ def _job(record: Mapping, samples: Samples) -> Found:
             "reduce_time": (_mean([task["end"] - task["merge_end"] for task in reduces]), "s"),
         }
     return found
+
+
+def _excess(wire: float, least: float, most: float, record: Mapping) -> float:
+    """Share by which the workers' links carried less or more than a job must move.
+
+    NaN for one that moves no more than it does on almost no data: control traffic scatters by as much.
+    """
+    if not record["user_bytes"] or least <= record.get("floor_wire", 0.0):
+        return math.nan
+    return min(wire / least - 1, 0.0) + max(wire / most - 1, 0.0)
 
 
 def crossing_bytes(record: Mapping, job: Mapping) -> tuple[float, float, float]:
@@ -294,7 +309,8 @@ def _read_loop(record: Mapping, samples: Samples) -> Found:
 def faults(record: Mapping, metrics: Mapping[str, tuple[float, str]], limits: Mapping) -> list[str]:
     """Why a run of jobs may not count (empty: it is valid). The bounds are the testbed's `limits`."""
     found = []
-    if record.get("cpu") == "limit" and record["workload"] not in ("copy", "read_loop"):
+    # What moves no data has no time beyond its floor.
+    if record.get("cpu") == "limit" and record["workload"] not in ("copy", "read_loop") and record["user_bytes"]:
         share = metrics["compute_share"][0]
         if share > limits["compute_share"]:
             found.append(

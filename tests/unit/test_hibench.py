@@ -120,13 +120,16 @@ def test_anything_else_is_read_or_unreadable(text):
 
 
 def test_metrics_of_one_row_and_of_two():
-    one = {"name": "sort", "seconds": 40.0, "bytes": 80_000_000, "rate": 2_000_000}
+    one = {"name": "sort", "seconds": 40.0, "bytes": 80_000_000, "rate": 2_000_000, "node_rate": 400_000}
     assert parser.metrics([one]) == {
         "report_time": (40.0, "s"), "report_bytes": (80_000_000, "B"), "report_throughput": (2.0, "MB/s"),
+        "report_node_throughput": (0.4, "MB/s"),
     }  # fmt: skip
-    two = parser.metrics([one | {"name": "read"}, one | {"name": "write", "rate": None}])
-    assert two["read_report_throughput"] == (2.0, "MB/s")
+    result = {"throughput": 7.1e6, "rate_mean": 7.5e6}
+    two = parser.metrics([one | {"name": "read", "result": result}, one | {"name": "write", "rate": None}])
+    assert two["read_report_throughput"] == (2.0, "MB/s") and two["read_throughput"] == (7.1, "MB/s")
     assert "write_report_throughput" not in two and two["write_report_time"] == (40.0, "s")
+    assert "write_throughput" not in two
 
 
 # --- output and tree ----------------------------------------------------------------------------------
@@ -295,6 +298,13 @@ SHOW = '#!/bin/sh\nfor word in "$@"; do printf "[%s]" "$word"; done\n'
         ),
         # Of releases that quote for the first shell only, nothing is left of the quotes.
         (
+            # as the last state of its master has it, in a preparation: the folder follows a second time, for the client
+            ["x", "-Dmapreduce.map.java.opts=", "-Dtest.build.data=/in", "@/a.args", "-Dmapreduce.reduce.java.opts=",
+             "-Dtest.build.data=/in", "@/a.args", "-Dtest.build.data=/in", "-write"],
+            "[x][-Dmapreduce.map.java.opts=-Dtest.build.data=/in @/a.args]"
+            "[-Dmapreduce.reduce.java.opts=-Dtest.build.data=/in @/a.args][-Dtest.build.data=/in][-write]",
+        ),
+        (
             ["x", "-Dmapreduce.map.java.opts=-Dy=z", "@/a.args", "-Xmx1g", "-Dmapreduce.reduce.java.opts=-Dy=z",
              "-read"],
             "[x][-Dmapreduce.map.java.opts=-Dy=z @/a.args -Xmx1g][-Dmapreduce.reduce.java.opts=-Dy=z][-read]",
@@ -320,8 +330,13 @@ def test_launcher_for_jars_only(tmp_path):
         "[/a.jar:/b.jar:/conf][org.apache.hadoop.fs.FsShell][-ls]"
         in subprocess.run([launcher, "fs", "-ls"], **run).stdout
     )
+    assert subprocess.run([launcher, "classpath"], **run).stdout == "/a.jar:/b.jar:/conf\n"
+    run["env"] |= {"HADOOP_CLASSPATH": "/hive/*"}
+    assert subprocess.run([launcher, "classpath"], **run).stdout == "/a.jar:/b.jar:/conf:/hive/*\n"
+    run["env"] |= {"HADOOP_USER_CLASSPATH_FIRST": "true"}
+    assert subprocess.run([launcher, "classpath"], **run).stdout == "/hive/*:/a.jar:/b.jar:/conf\n"
     wrong = subprocess.run([launcher, "job"], **run)
-    assert wrong.returncode == 2 and "found job, expected one of jar" in wrong.stderr
+    assert wrong.returncode == 2 and "found job, expected one of classpath, jar" in wrong.stderr
 
 
 def test_the_jar_that_sleeps(tmp_path):
@@ -418,7 +433,7 @@ def test_a_whole_tree_has_no_fault(tree, tmp_path):
         (("terasrt", "tiny"), "found terasrt, expected one of dfsioe, sleep, sort, terasort, wordcount; did you mean "),
         (("terasort", "smal"), 'profile of terasort: found smal, expected one of tiny, small; did you mean "small"?'),
         (("repartition", "tiny"), "workload repartition: found for other frameworks only"),
-        (("dfsioe", "tiny"), "datatool.jar, not there; in"),
+        (("dfsioe", "tiny"), "datatool.jar, not there; `make hibench` builds it"),
     ],
 )  # fmt: skip
 def test_names_and_jars(tree, tmp_path, wanted, says):

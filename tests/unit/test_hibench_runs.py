@@ -76,7 +76,7 @@ def test_without_hibench_only_its_micro_workloads(tmp_path):
 
 
 def test_metrics_of_its_report_beside_those_of_its_job():
-    report = {"name": "terasort", "seconds": 24.0, "bytes": 40_000_000, "rate": 1_666_666}
+    report = {"name": "terasort", "seconds": 24.0, "bytes": 40_000_000, "rate": 1_666_666, "node_rate": 833_333}
     record = sorted_run() | {"workload": "hibench", "reports": [report]}
     found = job_metrics.of(record, samples(), CPU)
     assert found["report_time"] == (24.0, "s") and found["shuffle_bytes"][0] == 40_000_000

@@ -16,7 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from whitewire.testbed.base import Host, Testbed
 
 KINDS = {"task": "task.args", "am": "am.args"}
-"""What stays, tasks and ApplicationMasters apart, and the argument files that they are known by."""
+"""What stays, tasks and ApplicationMasters apart, and the argument files that they are known by. Files of one name in
+two folders have JVMs of their own each: their class paths differ."""
 POOL = "/tmp/container-jvms"
 MAIN = "whitewire.ContainerJvm"
 PATIENCE = 60
@@ -27,18 +28,17 @@ FLAGS = ["--add-opens=java.base/java.util=ALL-UNNAMED", "--add-opens=java.base/j
 SCRIPT = """#!/bin/bash
 # In the place of Java: a container goes to a JVM that has ended one of its kind, where this host has one.
 java={java} pool={pool} main={main}
-kind=
+file=
 options=() said=()
 for word in "$@"; do
     case $word in
-    @*/{task}) kind=task options+=("$word") ;;
-    @*/{am}) kind=am options+=("$word") ;;
+    @*/{task} | @*/{am}) file=$word options+=("$word") ;;
     -[!D]*) options+=("$word") ;;
     *) said+=("$word") ;;
     esac
 done
-if [ -z "$kind" ]; then exec "$java" "$@"; fi
-pool=$pool/$kind
+if [ -z "$file" ]; then exec "$java" "$@"; fi
+pool=$pool/${{file//\\//-}}
 # Each command that is not bash's own is one more process to start.
 [ -d "$pool/free" ] || mkdir -p "$pool/free"
 connected=

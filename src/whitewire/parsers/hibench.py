@@ -57,9 +57,12 @@ def _row(columns: Sequence[str], number: int) -> Row:
 
 
 def metrics(reports: Sequence[Mapping]) -> dict[str, tuple[float, str]]:
-    """Metric → (value, unit) of the rows of a run: `report_time`, `report_bytes`, `report_throughput`.
+    """Metric → (value, unit) of the rows of a run: `report_time`, `report_bytes`, `report_throughput` and, per node,
+    `report_node_throughput`.
 
-    Where a run has several rows (`dfsioe`: `read` and `write`) each metric begins with the row's name.
+    Where a run has several rows (`dfsioe`: `read` and `write`) each metric begins with the row's name, and
+    `<name>_throughput` is what the program itself says: bytes over the sum of its tasks' own times. Its report's time
+    also holds a second job, which looks at the first one's results.
     """
     found: dict[str, tuple[float, str]] = {}
     for report in reports:
@@ -68,8 +71,12 @@ def metrics(reports: Sequence[Mapping]) -> dict[str, tuple[float, str]]:
             f"{prefix}report_time": (report["seconds"], "s"),
             f"{prefix}report_bytes": (report["bytes"], "B"),
         }
-        if report["rate"]:
-            found[f"{prefix}report_throughput"] = (report["rate"] / 1e6, "MB/s")
+        for key, name in (("rate", "report_throughput"), ("node_rate", "report_node_throughput")):
+            if report[key]:
+                found[f"{prefix}{name}"] = (report[key] / 1e6, "MB/s")
+        if report.get("result"):
+            found[f"{report['name']}_throughput"] = (report["result"]["throughput"] / 1e6, "MB/s")
+            found[f"{report['name']}_rate_mean"] = (report["result"]["rate_mean"] / 1e6, "MB/s")
     return found
 
 
@@ -80,6 +87,7 @@ TELLING = (
     r"^\w*(?:Error|Exception): .+",  # of Python: the last line of a traceback
     r"ASSERT! .+",
     r"Job \S+ failed with state .+",
+    r'(?<=Exception in thread "main" ).+',  # others may be warnings that do no harm
     r"(?:Caused by: )?[\w.$]+(?:Exception|Error): .+",  # of Java
     r".*\bERROR\b.*",
     # Not of rm: all scripts begin by removing what may not be there.

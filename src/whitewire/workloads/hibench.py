@@ -32,6 +32,13 @@ NATIVE = {"sort": "sort", "terasort": "terasort", "wordcount": "wordcount", "dfs
 """Our workload that runs each micro workload without HiBench."""
 NEEDS_NO_JARS = ("sort", "terasort", "wordcount", "sleep")
 """Those that HiBench runs from Hadoop's jars alone; all others need jars that its build makes."""
+_MAHOUT = ("hibench.mahout.release", "hadoopbench/mahout/target/{}.tar.gz")
+_HIVE = ("hibench.hive.release", "hadoopbench/sql/target/{}.tar.gz")
+RELEASES = {
+    "bayes": _MAHOUT, "kmeans": _MAHOUT, "aggregation": _HIVE, "join": _HIVE, "scan": _HIVE,
+    "nutchindexing": ("hibench.nutch.release", "hadoopbench/nutchindexing/target/apache-{}-bin.tar.gz"),
+}  # fmt: skip
+"""Programs that unpack another project's release: the key of its name in hibench.conf, and the archive by that name."""
 SCALED = "whitewire"
 """Name of the profile that holds sizes of our own: HiBench takes any profile that its configuration defines."""
 DATA_FOLDER = "whitewire/HiBench"
@@ -182,7 +189,8 @@ def script(path: str, seconds: float) -> list[str]:
 
 
 JOIN = """\
-# HiBench loses the quotes around -Da="-Xmx1g -Db=c" where it has no terminal: put such words together again.
+# HiBench loses the quotes around -Da="-Xmx1g -Db=c" (or " -Db=c -Xmx1g ") where it has no terminal: put such words
+# together again. What follows is the task's folder, once, and options of the JVM.
 words=() open=
 for word in "$@"; do
     quotes=${word//[^\\"]/} last=${words[*]: -1}
@@ -190,6 +198,8 @@ for word in "$@"; do
         words[-1]+=" $word"
     elif [[ $last == -D*.java.opts=* && $word =~ ^(-X|@|-server|-Djava[.]) ]]; then
         words[-1]+=" $word"
+    elif [[ $last == -D*.java.opts= && $word == -Dtest.build.data=* ]]; then
+        words[-1]+="$word"
     else
         words+=("$word")
     fi
@@ -199,14 +209,15 @@ set -- "${words[@]//\\"/}"
 """
 
 
-MAINS = {"jar": "org.apache.hadoop.util.RunJar", "fs": "org.apache.hadoop.fs.FsShell",
+MAINS = {"classpath": "", "jar": "org.apache.hadoop.util.RunJar", "fs": "org.apache.hadoop.fs.FsShell",
          "dfs": "org.apache.hadoop.fs.FsShell", "version": "org.apache.hadoop.util.VersionInfo"}  # fmt: skip
 
 
 def launcher(java: Sequence[str], jars: Sequence[str], configuration: str) -> str:
-    """A `hadoop` for an installation that has only jars: hadoop [--config FOLDER] jar|fs|dfs|version ARGUMENTS.
+    """A `hadoop` for an installation that has only jars: hadoop [--config FOLDER] COMMAND ARGUMENTS, one of MAINS.
 
-    `java` is the JVM with its options. HADOOP_OPTS is taken apart at blanks, as Hadoop's own script does.
+    `java` is the JVM with its options. HADOOP_OPTS is taken apart at blanks, as Hadoop's own script does, and
+    HADOOP_CLASSPATH is before (HADOOP_USER_CLASSPATH_FIRST) or after its own.
     """
     cases = "".join(f"    {name}) main={main} ;;\n" for name, main in MAINS.items())
     return (
@@ -216,6 +227,11 @@ def launcher(java: Sequence[str], jars: Sequence[str], configuration: str) -> st
         f"case ${{1-}} in\n{cases}"
         f"""    *) echo "hadoop: found ${{1-nothing}}, expected one of {", ".join(MAINS)}" >&2; exit 2 ;;\n"""
         "esac\nshift\n"
+        f"path={shlex.quote(':'.join(jars))}:$configuration\n"
+        'if [ -n "${HADOOP_CLASSPATH-}" ]; then\n'
+        '    if [ "${HADOOP_USER_CLASSPATH_FIRST-}" = true ]; then path=$HADOOP_CLASSPATH:$path; '
+        "else path=$path:$HADOOP_CLASSPATH; fi\nfi\n"
+        """if [ -z "$main" ]; then printf '%s\\n' "$path"; exit; fi\n"""
         f'exec {shlex.join(java)} "-Dlog4j.configuration=file:$configuration/log4j.properties" ${{HADOOP_OPTS-}} '
-        f'-cp {shlex.quote(":".join(jars))}":$configuration" "$main" "$@"\n'
+        '-cp "$path" "$main" "$@"\n'
     )
