@@ -41,7 +41,8 @@ setup: ## install what measuring and reports need, inside the repository
 setup-tests: ## install also what tests and linters need
 	@$(bound) scripts/setup tests
 
-hibench: setup ## make a private copy of HiBench for the runs that ask for it: HIBENCH=folder, archive or address
+hibench: ## make a private copy of HiBench for the runs that ask for it: HIBENCH=folder, archive or address
+	@$(bound) scripts/setup hibench
 	@exec whitewire hibench -- "$$HIBENCH"
 
 papers: setup ## measure, judge and write the reports

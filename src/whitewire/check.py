@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from whitewire import recipes, tether
 from whitewire.config import (
+    HIBENCH,
     HOME,
     fabric_names,
     load_config,
@@ -177,6 +178,11 @@ class Plan:
         scripts, fallback = (shlex.quote(str(HOME / "workflow" / name)) for name in ("scripts", "fallback"))
         path = f'PATH={scripts}:"$PATH":{fallback}'
         return f"{path}; export {tether.VARIABLE}={shlex.quote(str(self.tether))}" if self.tether else path
+
+    @staticmethod
+    def can_make(image: str) -> bool:
+        """Whether all is there that an image is made of: of HiBench's the copy that `make hibench` brings."""
+        return image != "hibench" or (HIBENCH / "prepared.json").is_file()
 
     @staticmethod
     def recipe(image: str) -> list[str]:
