@@ -29,6 +29,7 @@ from whitewire.config import (
     suggestion,
 )
 from whitewire.errors import UserError
+from whitewire.workloads import hibench
 
 if TYPE_CHECKING:
     from whitewire.paper import Paper
@@ -117,6 +118,7 @@ class Plan:
                 raise UserError(f"paper/{name}.qmd: no such file: every paper has a document")
             designs[name] = make_design(paper, testbed, config["effort"], config["seed"])
             check_unique(designs[name], shown(path))
+            check_programs(paper, designs[name], testbed)
             if testbed["kind"] == "slurm":
                 needs |= {(name, block): need for block, need in job_needs(paper, designs[name], testbed).items()}
         held = None
@@ -226,6 +228,29 @@ def check_unique(rows: Sequence[Mapping[str, Any]], source: str) -> None:
     for run_id, count in Counter(row["run_id"] for row in rows).items():
         if count > 1:
             raise UserError(f'{source}: experiments: found {count} runs with the id "{run_id}", expected one')
+
+
+def check_programs(paper: Paper, rows: Iterable[Mapping[str, Any]], testbed: Mapping[str, Any]) -> None:
+    """Raise a UserError for a program of HiBench that the testbed cannot run; what its tree lacks, only hosts tell."""
+    from whitewire.design import levels_of, scale_of
+
+    for row in rows:
+        if row["workload"] != "hibench":
+            continue
+        name, levels, effort = row["experiment"], levels_of(paper, row), row["block"].rsplit("-", 1)[0]
+        parameters, scale = paper.parameters(name, levels), scale_of(paper, name, effort, levels, testbed)
+        program, why = parameters["program"], ""
+        if "hibench" not in testbed:
+            why = "where the testbed's file names no hibench.home" if program not in hibench.MICRO else ""
+        elif program not in hibench.MICRO and (scale.k != 1 or scale.data_fraction != 1):
+            why = "on a testbed that scales sizes down"
+        if why:
+            index = [experiment["id"] for experiment in paper.raw["experiments"]].index(paper.origin(name))
+            place = "factors" if "program" in levels else "parameters"
+            raise UserError(
+                f'{shown(paper.path)}: experiments[{index}].{place}.program: found "{program}", '
+                f"expected one of {', '.join(hibench.MICRO)} {why}{suggestion(program, hibench.MICRO)}"
+            )
 
 
 def _hosts(paper: Paper, rows: Sequence[Mapping[str, Any]], testbed: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from whitewire.cluster import cephfs
-from whitewire.config import load_config, load_testbed, root
+from whitewire.config import HOME, load_config, load_testbed, load_yaml, root
 from whitewire.errors import UserError
 from whitewire.software import HADOOP
 from whitewire.testbed import segment
@@ -38,6 +38,11 @@ PROGRAMS = {  # of the default run, with the Debian package that brings them
     "iperf3": "iperf3",
     "fio": "fio",
 }
+
+SLURM_PROFILE = "profiles/slurm/config.yaml"
+FIRST_QUESTION, FIRST_QUESTION_S = "slurm-init-seconds-before-status-checks", 40
+"""The executor's setting that says after how many seconds it first asks of a job, and its default. What Slurm forgets
+in less than three times that, it does not leave to squeue."""
 
 
 @dataclass(frozen=True)
@@ -228,7 +233,33 @@ def slurm() -> Finding:
     if shutil.which("sinfo") is None:
         return Finding("Slurm", False, "absent; not used by the default run", "install slurm-client on a cluster")
     status, said = attempt(["sinfo", "--version"], timeout=5)
-    return Finding("Slurm", status == 0, _last(said), "" if status == 0 else "start slurmctld")
+    if status != 0:
+        return Finding("Slurm", False, _last(said), "start slurmctld")
+    profile = load_yaml(HOME / SLURM_PROFILE)
+    asked = slurm_jobs(attempt(["scontrol", "show", "config"])[1], shutil.which("sacct") is not None,
+                       3 * profile.get(FIRST_QUESTION, FIRST_QUESTION_S))  # fmt: skip
+    return Finding("Slurm", not asked[1], f"{_last(said)}; {asked[0]}", asked[1])
+
+
+def slurm_jobs(said: str, sacct: bool, least_s: float) -> tuple[str, str]:
+    """Whom Snakemake's executor asks how jobs have ended, and the remedy where it may never hear of it.
+
+    By `scontrol show config`. With a MinJobAge below `least_s` seconds it takes sacct, where there is one, whatever its
+    profile says.
+    """
+    found = dict(re.findall(r"^(MinJobAge|AccountingStorageType)\s*=\s*(.*?)\s*$", said, re.MULTILINE))
+    match = re.match(r"(\d+)\s*(h?)", found.get("MinJobAge", ""))
+    seconds = int(match[1]) * (3600 if match[2] else 1) if match else None
+    if seconds is not None and seconds >= least_s:
+        return "squeue tells how jobs end", ""
+    age = "unknown" if seconds is None else f"{seconds} s"
+    state = f"MinJobAge is {age}, {least_s:.0f} s are needed for squeue"
+    if sacct and not re.search(r"none|null|^$", found.get("AccountingStorageType", "")):
+        return f"{state}: sacct tells how jobs end", ""
+    remedy = f"for profiles/slurm: MinJobAge={least_s:.0f} in slurm.conf, or accounting"
+    if seconds and seconds >= 3:
+        remedy += f", or {FIRST_QUESTION}: {seconds // 3} in {SLURM_PROFILE}"
+    return f"{state}, and there is no accounting for sacct", remedy
 
 
 def rdma() -> Finding:

@@ -45,6 +45,24 @@ def small_stack(
             stack.stop()
 
 
+OPEN_LIMITS = {"cpu_idle_floor": 0.0, "link_error": 0.2, "drive_error": 0.3, "compute_share": 1.0, "job_wire_low": -1.0,
+               "job_wire_high": 3.0, "retransmit_share": 0.5, "queue_drop_share": 0.5}  # fmt: skip
+"""Bounds that depend on how busy this machine is, where it matters that all of it works and not the numbers."""
+
+
+def one_of_each(paper: Paper, testbed: Mapping) -> dict[str, list[dict]]:
+    """Of each experiment its quickest cell, once, at the smallest effort that has the experiment; rows by effort."""
+    found, seen = {}, set()
+    for effort in paper.raw["replicates"]:
+        rows = design.make_design(paper, testbed, effort, 7)
+        rows.sort(key=lambda row: design.expected_seconds(paper, row, testbed))
+        new = {row["experiment"]: row for row in reversed(rows) if row["experiment"] not in seen}
+        seen |= set(new)
+        if new:
+            found[effort] = [row | {"block": f"{effort}-1", "order": n} for n, row in enumerate(new.values(), start=1)]
+    return found
+
+
 def small_paper(effort: str = "smoke", replicates: int = 1) -> Paper:
     fabrics = config.load_testbed("emulated")["fabrics"]
     paper = load_paper(config.paper_path("emulex-2012"), fabrics)

@@ -71,6 +71,29 @@ def test_jobs_run_on_the_sites_own_yarn(site, guest):
     assert len([task for task in job["tasks"] if task["type"] == "MAP"]) == 2
 
 
+@pytest.mark.parametrize("says", ["log4j.rootLogger=WARN,console", None])
+def test_jobs_are_known_whatever_the_site_logs(site, tmp_path, says):
+    clients, folder = site.testbed.by_role("client"), "/tmp/quiet-site"
+    for host in clients:
+        host.run(["rm", "-rf", folder]).check()
+        host.run(["cp", "-R", "-L", site.hdfs.installation.configuration, folder]).check()
+        host.run(["rm", "-f", f"{folder}/log4j.properties"]).check()
+        if says:
+            appender = "log4j.appender.console=org.apache.log4j.ConsoleAppender"
+            layout = "log4j.appender.console.layout=org.apache.log4j.SimpleLayout"
+            host.put(f"{says}\n{appender}\n{layout}\n".encode(), f"{folder}/log4j.properties")
+    there = Existing(site.testbed, software.installation(), folder, "/user/me", tmp_path)
+    stack = Stack(there, there)
+    try:
+        stack.start()
+        (job,) = jobs.run_teragen(stack, run_of("teragen", 1_000_000, maps=2)).record["jobs"]
+    finally:
+        stack.stop()
+    assert job["state"] == "SUCCEEDED"
+    # The site's folder is as it was.
+    assert clients[0].run(["test", "-e", f"{folder}/log4j.properties"]).status == (0 if says else 1)
+
+
 def test_nothing_is_left_and_nothing_else_was_touched(site, tmp_path):
     before = listing(site)
     there = Existing(site.testbed, software.installation(), site.hdfs.installation.configuration, "/user/me", tmp_path)

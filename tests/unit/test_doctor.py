@@ -105,3 +105,44 @@ def test_busy_machine_is_a_warning_only(monkeypatch):
     finding = doctor.processors()
     assert not finding.ok and not finding.needed
     assert "stop other work" in finding.remedy
+
+
+SLURM_SAYS = """Configuration data as of 2026-01-01T10:00:00
+AccountingStorageBackupHost = (null)
+AccountingStorageType   = {accounting}
+MinJobAge               = {age}
+SLURM_VERSION           = 23.11.4
+"""
+
+
+@pytest.mark.parametrize(
+    ("age", "accounting", "sacct", "state", "remedy"),
+    [
+        ("300 sec", "accounting_storage/none", True, "squeue tells", ""),
+        ("120", "(null)", False, "squeue tells", ""),
+        ("1h", "(null)", False, "squeue tells", ""),
+        ("60 sec", "accounting_storage/slurmdbd", True, "MinJobAge is 60 s, 120 s are needed for squeue: sacct", ""),
+        ("60 sec", "accounting_storage/none", True, "no accounting for sacct", "before-status-checks: 20 in profiles"),
+        ("60 sec", "accounting_storage/slurmdbd", False, "no accounting for sacct", "MinJobAge=120 in slurm.conf"),
+        ("2 sec", "(null)", True, "no accounting for sacct", "MinJobAge=120 in slurm.conf, or accounting"),
+        ("often", "accounting_storage/slurmdbd", True, "MinJobAge is unknown", ""),
+    ],
+)
+def test_whom_the_executor_asks_how_jobs_have_ended(age, accounting, sacct, state, remedy):
+    found = doctor.slurm_jobs(SLURM_SAYS.format(age=age, accounting=accounting), sacct, 120)
+    assert state in found[0]
+    assert remedy in found[1] and bool(found[1]) == bool(remedy)
+
+
+def test_slurm_that_says_nothing_of_its_configuration():
+    assert doctor.slurm_jobs("", False, 120)[1].startswith("for profiles/slurm: MinJobAge=120")
+
+
+def test_slurm_that_forgets_jobs_early(path_with):
+    path_with("sinfo", "echo slurm 23.11.4")
+    path_with("scontrol", "echo 'MinJobAge = 30 sec'")
+    path_with("sacct", "exit 1")
+    finding = doctor.slurm()
+    assert not finding.ok and finding.state.startswith("slurm 23.11.4; MinJobAge is 30 s, 120 s are needed")
+    path_with("scontrol", "echo 'MinJobAge = 300 sec'")
+    assert doctor.slurm() == doctor.Finding("Slurm", True, "slurm 23.11.4; squeue tells how jobs end")

@@ -7,7 +7,7 @@ import pytest
 from paper_fixtures import PAPER, TESTBED
 from test_jobs import CPU, LIMITS, samples, sorted_run
 
-from whitewire import design, hibench_runs, job_metrics
+from whitewire import check, design, hibench_runs, job_metrics
 from whitewire.config import load_testbed, validate
 from whitewire.errors import UserError
 from whitewire.execution import Run
@@ -73,6 +73,40 @@ def test_without_hibench_only_its_micro_workloads(tmp_path):
     assert hibench_runs.bench_of(None, None, [run("sort"), run("sleep")], tmp_path) is None
     with pytest.raises(UserError, match="found kmeans, expected one of .*hibench.home"):
         hibench_runs.bench_of(None, None, [run("kmeans")], tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "testbed", "said"),
+    [
+        ({"factors": {"fabric": ["10gbe"], "program": ["sort", "pagerank"]}}, {}, 'factors.program: found "pagerank"'),
+        (
+            {"factors": {"fabric": ["10gbe"]}, "parameters": EXPERIMENT["parameters"] | {"program": "terasrt"}},
+            {},
+            'parameters.program: found "terasrt", expected one of .*hibench.home; did you mean "terasort"',
+        ),
+        (
+            {"factors": {"fabric": ["10gbe"], "program": ["pagerank"]}},
+            {"hibench": {"home": "/opt/HiBench"}},
+            'factors.program: found "pagerank", expected one of .*, sleep on a testbed that scales sizes down',
+        ),
+    ],
+)
+def test_a_program_that_cannot_run_is_refused_before_hosts_are_up(change, testbed, said):
+    testbed, paper = TESTBED | testbed, paper_with(**change)
+    with pytest.raises(UserError, match=rf"\.yaml: experiments\[0\]\.{said}") as raised:
+        check.check_programs(paper, design.make_design(paper, testbed, "smoke", 1), testbed)
+    assert "\n" not in str(raised.value)
+
+
+def test_programs_that_can_run_are_not_refused():
+    home = {"hibench": {"home": "/opt/HiBench"}}
+    for testbed in (TESTBED, TESTBED | home):
+        check.check_programs(paper_with(), design.make_design(paper_with(), testbed, "smoke", 1), testbed)
+    real = TESTBED | home | {"kind": "ssh"}
+    paper = paper_with(factors={"fabric": ["10gbe"], "program": ["pagerank"]})
+    rows = design.make_design(paper, real, "smoke", 1)
+    assert rows
+    check.check_programs(paper, rows, real)
 
 
 def test_metrics_of_its_report_beside_those_of_its_job():

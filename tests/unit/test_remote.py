@@ -221,6 +221,62 @@ def test_ssh_checks_keys_asks_nothing_and_uses_the_users_configuration():
     assert {"ControlMaster=yes", "ControlPath=/s"} <= set(shared)
 
 
+TROUBLE = """Host *
+    HostName 127.0.0.1
+    BatchMode no
+    StrictHostKeyChecking no
+    LogLevel DEBUG3
+    RequestTTY force
+    RemoteCommand top
+    PermitLocalCommand yes
+    LocalCommand echo local
+    EscapeChar x
+    VisualHostKey yes
+    ControlMaster auto
+    ControlPath /tmp/theirs
+    ControlPersist yes
+    ClearAllForwardings no
+    ExitOnForwardFailure yes
+    Tunnel yes
+    ForwardX11 yes
+    ForwardAgent yes
+    IgnoreUnknown SessionType,StdinNull,ForkAfterAuthentication,OfAnotherSystem
+    SessionType none
+    StdinNull yes
+    ForkAfterAuthentication yes
+    OfAnotherSystem yes
+"""
+
+
+def test_what_a_users_configuration_says_of_sessions_does_not_count(tmp_path):
+    """As ssh itself understands both; IgnoreUnknown of the user counts."""
+    (tmp_path / "config").write_text(TROUBLE)
+    argv = ssh.command_line("node", "true", str(tmp_path / "config"))
+    done = sh([argv[0], "-G", *argv[1 : argv.index("--") + 2]])
+    assert done.returncode == 0, done.stderr
+    found = dict(line.split(" ", 1) for line in done.stdout.decode().splitlines())
+    assert found["hostname"] == "127.0.0.1"
+    wanted = ssh.OPTIONS | ssh.known_options() | {"ControlMaster": "no"}
+    said = {name: {"true": "yes", "false": "no"}.get(word, word) for name, word in found.items()}
+    # What is not set is not shown.
+    got = {name: said.get(name.lower(), "none").upper() for name in wanted}
+    assert got == {name: value.upper() for name, value in wanted.items()}
+    assert "controlpath" not in found
+
+
+def test_an_older_ssh_is_told_nothing_that_it_does_not_know(tmp_path, monkeypatch):
+    (tmp_path / "ssh").write_text(
+        '#!/bin/sh\ncase "$*" in *SessionType* | *StdinNull* | *Fork* | *Channel*) exit 255 ;; esac\n'
+    )
+    (tmp_path / "ssh").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    ssh.known_options.cache_clear()
+    try:
+        assert not any(name in word for word in ssh.command_line("n", "true") for name in ssh.NEWER_OPTIONS)
+    finally:
+        ssh.known_options.cache_clear()
+
+
 def test_a_command_says_its_status_apart_from_what_it_says(tmp_path):
     def status_of(command):
         return shell.status(sh(["sh", "-c", shell.to_its_end(command, str(tmp_path))]).stderr)

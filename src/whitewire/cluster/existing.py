@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from whitewire.cluster import history
-from whitewire.cluster.hadoop import Installation, Resident, site_xml
+from whitewire.cluster.hadoop import LOG4J, Installation, Resident, site_xml
 from whitewire.cluster.hdfs import FSCK, HdfsClients
 from whitewire.cluster.yarn import VIEW
 from whitewire.drives import Drive
@@ -19,6 +19,19 @@ from whitewire.testbed.base import Host, Process, Testbed, last_line
 
 GET_CONF = "org.apache.hadoop.hdfs.tools.GetConf"
 HISTORY_KEY = "mapreduce.jobhistory.webapp.address"
+LOG4J_2 = """appenders=console
+appender.console.type=Console
+appender.console.name=console
+appender.console.target=SYSTEM_ERR
+appender.console.layout.type=PatternLayout
+appender.console.layout.pattern=%d{ISO8601} %p %c{2}: %m%n
+rootLogger.level=info
+rootLogger.appenderRefs=console
+rootLogger.appenderRef.console.ref=console
+"""
+LOGGING = {"log4j.properties": LOG4J, "log4j2.properties": LOG4J_2}
+"""How clients log, whatever the site says: a job's number is read there. The second is for a site's own Hadoop that has
+Log4j 2 in place of the first."""
 SITE_FILES = ("core-site.xml", "hdfs-site.xml", "mapred-site.xml", "yarn-site.xml")
 FOLDERS_OF_JOBS = ("yarn.app.mapreduce.am.staging-dir", "mapreduce.jobhistory.intermediate-done-dir")
 """Where a job's files and its history go: the site's own places, since its history server looks there."""
@@ -57,7 +70,8 @@ class Existing(HdfsClients):
                  logs: Path) -> None:  # fmt: skip
         self.testbed, self.site, self.base, self.logs = testbed, configuration, base.rstrip("/"), logs
         own = f"{testbed.by_role('client')[0].scratch}/conf"
-        self.installation = replace(installation, configuration=own, archive=None)
+        flags = (*installation.flags, f"-Dlog4j.configurationFile=file:{own}/log4j2.properties")
+        self.installation = replace(installation, configuration=own, archive=None, flags=flags)
         self.values: Mapping[str, object] = {}
         self.drive = Drive.none()
         self.clients: list[Resident] = []
@@ -71,6 +85,7 @@ class Existing(HdfsClients):
         """Make the folder and the clients. UserError when the site's HDFS does not answer or refuses."""
         begin = time.monotonic()
         hosts = self.testbed.by_role("client")
+        self._log_as_ours(hosts[0])
         root = self._configured(hosts[0], "fs.defaultFS").rstrip("/")
         if not root.startswith("hdfs://"):
             raise UserError(f"{self.site}: fs.defaultFS: found {root!r}, expected hdfs://…")
@@ -91,17 +106,26 @@ class Existing(HdfsClients):
         self.hdfs_seconds = self.start_seconds = time.monotonic() - begin
 
     def _configured(self, host: Host, key: str) -> str:
-        argv = replace(self.installation, configuration=self.site).argv(GET_CONF, 128, {}, ["-confKey", key])
+        logging = {"log4j.configuration": f"file:{self.installation.configuration}/log4j.properties"}
+        argv = replace(self.installation, configuration=self.site).argv(GET_CONF, 128, logging, ["-confKey", key])
         done = host.run(argv, timeout=60)
         if done.status != 0:
             raise UserError(f"{self.site} on {host.name}: {key}: {last_line(done.stderr)}")
         return done.stdout.decode().strip().splitlines()[-1]
 
+    def _log_as_ours(self, host: Host) -> None:
+        own = self.installation.configuration
+        # Away first: what was copied from the site may not be ours to write.
+        host.run(["rm", "-f", *(f"{own}/{name}" for name in LOGGING)]).check()
+        for name, text in LOGGING.items():
+            host.put(text.encode(), f"{own}/{name}")
+
     def _configure(self, host: Host, view: Mapping[str, str]) -> None:
-        """A copy of the site's configuration, in which files of our own include the site's."""
+        """A copy of the site's configuration, in which files of our own include the site's, and with our logging."""
         own = self.installation.configuration
         host.run(["mkdir", "-p", own]).check()
         host.run(["cp", "-R", "-L", f"{self.site}/.", own]).check()
+        self._log_as_ours(host)
         # In each of them, because a later file overrides an earlier one.
         for name in SITE_FILES:
             if host.run(["test", "-e", f"{own}/{name}"]).status == 0:

@@ -13,6 +13,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -36,16 +37,44 @@ OPTIONS = {
     "LogLevel": "ERROR",
     # What a user's configuration may say and would get between a command and its output.
     "ClearAllForwardings": "yes",
+    "ExitOnForwardFailure": "no",
+    "Tunnel": "no",
     "ForwardX11": "no",
+    "ForwardAgent": "no",
     "PermitLocalCommand": "no",
     "RemoteCommand": "none",
     "RequestTTY": "no",
+    "EscapeChar": "none",
+    "VisualHostKey": "no",
     "ControlPersist": "no",
 }
-"""Over whatever the user's configuration says (ssh_config(5))."""
+"""Over whatever the user's configuration says (ssh_config(5)). Variables that it sends are left to it: a command sees
+none of them (shell.environment)."""
+NEWER_OPTIONS = {
+    "SessionType": "default",
+    "StdinNull": "no",
+    "ForkAfterAuthentication": "no",
+    "ChannelTimeout": "none",
+}
+"""Likewise, where this machine's ssh knows them; an older one cannot have them set. (IgnoreUnknown on the command line
+would displace the user's own.)"""
 
 UNSAFE = set("\\'\"`$!\n\r\t")
 """What some shell takes for more than itself, between single or double quotes."""
+
+
+@cache
+def known_options() -> dict[str, str]:
+    """Those of NEWER_OPTIONS that this machine's ssh knows."""
+    return {name: value for name, value in NEWER_OPTIONS.items() if _knows(f"{name}={value}")}
+
+
+def _knows(option: str) -> bool:
+    try:
+        done = subprocess.run(["ssh", "-G", "-F", "/dev/null", "-o", option, "host"], capture_output=True, timeout=10)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
 
 
 def command_line(target: str, command: str, config: str | None = None, control: str = "none",
@@ -55,7 +84,7 @@ def command_line(target: str, command: str, config: str | None = None, control: 
     `config` is a configuration file in place of the user's own; `control` the socket of a shared connection, which
     this one offers (`master`) or uses.
     """
-    options = OPTIONS | {"ControlMaster": "yes" if master else "no", "ControlPath": control}
+    options = OPTIONS | known_options() | {"ControlMaster": "yes" if master else "no", "ControlPath": control}
     argv = ["ssh", *(["-F", config] if config else []), "-T"]
     argv += [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
     return [*argv, "--", target, for_any_login_shell(command)]

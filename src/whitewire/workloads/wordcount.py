@@ -1,4 +1,4 @@
-"""Command lines of RandomTextWriter and WordCount (Hadoop's examples)."""
+"""Command lines of RandomTextWriter and WordCount (Hadoop's examples, the latter by WordCount.java)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from whitewire.workloads import generic_options
 
-WRITE, COUNT = "org.apache.hadoop.examples.RandomTextWriter", "org.apache.hadoop.examples.WordCount"
+WRITE, COUNT = "org.apache.hadoop.examples.RandomTextWriter", "whitewire.WordCount"
 
 
 def write(target: str, total: int, maps: int, settings: Mapping[str, object] | None = None) -> list[str]:

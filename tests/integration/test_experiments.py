@@ -1,0 +1,33 @@
+"""Every experiment of every paper, also those of full effort only: one run each, on the emulated testbed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.integration.small import OPEN_LIMITS, one_of_each
+from whitewire import config
+from whitewire.paper import load_paper
+from whitewire.runner import Block
+
+PAPERS = sorted(path.stem for path in (config.HOME / "config" / "papers").glob("*.yaml"))
+
+pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.timeout(3600)]
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_one_run_of_every_experiment(can_emulate, tmp_path, name):
+    testbed = config.load_testbed("emulated")
+    testbed = testbed | {"limits": testbed["limits"] | OPEN_LIMITS}
+    paper = load_paper(config.paper_path(name), config.fabric_names(testbed))
+    left = {}
+    for effort, rows in one_of_each(paper, testbed).items():
+        block = Block(paper, testbed, f"{effort}-1", rows, tmp_path / f"{effort}-1")
+        block.measure()
+        for row in rows:
+            run = block.journal.folder / "runs" / row["run_id"] / "run.json"
+            if row["run_id"] not in block.unavailable and not run.exists():
+                last = sorted(block.journal.folder.glob(f"invalid/{row['run_id']}.*/run.json"))[-1]
+                left[row["experiment"]] = json.loads(last.read_text())["why_invalid"]
+    assert left == {}

@@ -1,0 +1,71 @@
+"""Every workload that the documentation names, and every program of HiBench that runs without it: one real run each.
+
+The larger runs of the same workloads: puts in test_block.py, TeraSort and TestDFSIO in test_small_jobs.py, the rest in
+test_experiments.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.integration.small import BLOCK, small_stack
+from whitewire import execution
+from whitewire.cluster.stack import Stack
+from whitewire.design import Scale
+from whitewire.execution import Result, Run
+from whitewire.runner import JOBS
+
+PARAMETERS = {
+    "hdfs_put": {"clients": 1, "puts_per_client": 2, "replication": 2},
+    "rereplicate": {"clients": 1, "puts_per_client": 2, "replication": 2, "lost_replicas": 1, "load_fabric": "10gbe"},
+    "teragen": {"maps": 2},
+    "terasort": {"reduces": 2},
+    "testdfsio": {"maps": 2},
+    "sort": {"reduces": 2},
+    "wordcount": {"reduces": 2},
+    "sleep": {"maps": 2, "reduces": 1, "map_ms": 10},
+    "copy": {},
+    "read_loop": {"block_size_bytes": 64 * BLOCK},
+    "hibench sort": {"reduces": 2},
+    "hibench terasort": {"reduces": 2},
+    "hibench wordcount": {"reduces": 2},
+    "hibench dfsioe": {},
+    "hibench sleep": {"maps": 2, "reduces": 1},
+}
+"""What a run of each is told besides its fabric; of HiBench its program too."""
+QUICK = ("wordcount", "copy", "sleep")
+"""Those that no other test runs in a short time."""
+
+
+@pytest.fixture(scope="module")
+def stack(can_emulate, tmp_path_factory) -> Iterator[Stack]:
+    with small_stack(tmp_path_factory.mktemp("workloads"), clients=1) as stack:
+        yield stack
+
+
+def made(stack: Stack, name: str, size: int = 2 * BLOCK) -> Result:
+    workload, _, program = name.partition(" ")
+    own = {"program": program, "profile": "tiny"} if program else {}
+    row = {"run_id": "r", "block": "b", "order": 1, "experiment": "e", "workload": workload, "replicate": 1, "seed": 0}
+    parameters = {"fabric": "10gbe", "replication": 1, **PARAMETERS[name], **own}
+    run = Run(row, {}, parameters, {}, Scale(100, 1.0, BLOCK, size), 10.0)
+    return (execution.WORKLOADS | JOBS)[workload](stack, run)
+
+
+@pytest.mark.parametrize("name", [
+    pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in PARAMETERS])  # fmt: skip
+def test_it_runs(stack, name):
+    record = made(stack, name, BLOCK // 4 if name == "hibench dfsioe" else 2 * BLOCK).record
+    assert record["end"] > record["start"]
+    assert all(job.get("state", "SUCCEEDED") == "SUCCEEDED" for job in record.get("jobs", []))
+
+
+def test_words_are_counted_as_often_as_it_is_asked(stack):
+    """The client's JVM outlives each job."""
+    first, second = (made(stack, "wordcount").record["jobs"][0] for _ in range(2))
+    assert first["id"] != second["id"]
+    assert (first["maps"], first["reduces"]) == (2, 2)
+    assert first["counters"]["MAP_OUTPUT_RECORDS"] == first["counters"]["COMBINE_INPUT_RECORDS"] > 0
+    assert first["counters"]["REDUCE_OUTPUT_RECORDS"] == second["counters"]["REDUCE_OUTPUT_RECORDS"] > 0
