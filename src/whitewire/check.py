@@ -231,26 +231,51 @@ def check_unique(rows: Sequence[Mapping[str, Any]], source: str) -> None:
 
 
 def check_programs(paper: Paper, rows: Iterable[Mapping[str, Any]], testbed: Mapping[str, Any]) -> None:
-    """Raise a UserError for a program of HiBench that the testbed cannot run; what its tree lacks, only hosts tell."""
+    """Raise a UserError for a program of HiBench that the testbed cannot run; what a site has, only its hosts tell."""
     from whitewire.design import levels_of, scale_of
 
+    wanted: dict[tuple[str, str], None] = {}
     for row in rows:
         if row["workload"] != "hibench":
             continue
         name, levels, effort = row["experiment"], levels_of(paper, row), row["block"].rsplit("-", 1)[0]
         parameters, scale = paper.parameters(name, levels), scale_of(paper, name, effort, levels, testbed)
-        program, why = parameters["program"], ""
-        if "hibench" not in testbed:
-            why = "where the testbed's file names no hibench.home" if program not in hibench.MICRO else ""
-        elif program not in hibench.MICRO and (scale.k != 1 or scale.data_fraction != 1):
-            why = "on a testbed that scales sizes down"
+        scaled = scale.k != 1 or scale.data_fraction != 1
+        why = _fault_of_program(parameters, scale.file_bytes if scaled else None, paper.store(name, levels), testbed)
         if why:
             index = [experiment["id"] for experiment in paper.raw["experiments"]].index(paper.origin(name))
             place = "factors" if "program" in levels else "parameters"
-            raise UserError(
-                f'{shown(paper.path)}: experiments[{index}].{place}.program: found "{program}", '
-                f"expected one of {', '.join(hibench.MICRO)} {why}{suggestion(program, hibench.MICRO)}"
-            )
+            raise UserError(f"{shown(paper.path)}: experiments[{index}].{place}.program: {why}")
+        wanted[parameters["program"], parameters["profile"]] = None
+    if wanted and "hibench" in testbed and testbed["kind"] == "emulated":
+        from whitewire.hibench import on_this_machine
+
+        on_this_machine(testbed["hibench"]).check(wanted, ["worker"])
+
+
+def _fault_of_program(
+    parameters: Mapping[str, Any], size: int | None, store: Mapping[str, Any], testbed: Mapping[str, Any]
+) -> str:
+    """Why a testbed cannot run a program; empty if it can. `size` are the bytes of a scaled run."""
+    program = parameters["program"]
+    where = ""
+    if "hibench" not in testbed:
+        where = "where the testbed has no HiBench"
+    elif size is not None:
+        where = "on a testbed that scales sizes down"
+    if where and program not in hibench.MICRO:
+        known = ", ".join(hibench.MICRO)
+        return f'found "{program}", expected one of {known} {where}{suggestion(program, hibench.MICRO)}'
+    if "hibench" not in testbed:
+        return ""
+    if store["kind"] != "hdfs":
+        return f"found a store of kind {store['kind']}, expected hdfs for HiBench"
+    try:
+        if size is not None:
+            hibench.sizes(program, parameters["profile"], size)
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def _hosts(paper: Paper, rows: Sequence[Mapping[str, Any]], testbed: Mapping[str, Any]) -> str:

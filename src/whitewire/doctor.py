@@ -15,8 +15,11 @@ from typing import Any
 from whitewire.cluster import cephfs
 from whitewire.config import HOME, load_config, load_testbed, load_yaml, root
 from whitewire.errors import UserError
+from whitewire.hibench import on_this_machine
+from whitewire.hibench_tree import prepared
 from whitewire.software import HADOOP
 from whitewire.testbed import segment
+from whitewire.workloads.hibench import MICRO
 
 GIB = 2**30
 DISK_GIB = 3.0  # free space that a full run and its reports may take
@@ -228,6 +231,17 @@ def program(label: str, names: Sequence[str], use: str, remedy: str, needed: boo
     return Finding(label, False, f"absent; {use}", remedy, needed)
 
 
+def hibench(testbed: Mapping[str, Any]) -> Finding:
+    """The HiBench that runs would use, with what its micro programs lack."""
+    if "hibench" not in testbed:
+        return Finding("HiBench", False, "none; Hadoop's own jars run its micro programs", "make hibench")
+    bench = on_this_machine(testbed["hibench"])
+    lacks = list(bench.faults([(name, "tiny") for name in MICRO], ["worker"]))
+    copy = prepared(Path(testbed["hibench"]["home"]).parent)
+    state = f"{bench.version}, commit {copy.commit[:12] or 'unknown'}" if copy else bench.version
+    return Finding("HiBench", not lacks, ": ".join([state, *lacks[:1]]), "make hibench" if lacks else "")
+
+
 def slurm() -> Finding:
     """A Slurm that answers."""
     if shutil.which("sinfo") is None:
@@ -329,6 +343,8 @@ def findings(testbed: Mapping[str, Any]) -> list[Finding]:
         ceph(),
         program("conda", ["micromamba", "mamba", "conda"], "set-up without Debian packages", "install Miniforge"),
         program("Apptainer", ["apptainer", "singularity"], "containers of rules", "see docs/software.md"),
+        hibench(testbed),
+        hibench(testbed),
         slurm(),
         rdma(),
     ]

@@ -7,7 +7,9 @@ The user's tree is read and run and not written to: configuration, report and a 
 from __future__ import annotations
 
 import io
+import os
 import re
+import subprocess
 import time
 import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -41,6 +43,8 @@ ARGUMENT_FILES = {
 """What our own cluster gives to containers: the file of JVM options by setting."""
 SCRIPTS = ("load_config.py", "monitor.py")
 """Those of its Python scripts that every run calls."""
+LOOK = 'printf "%s\\n" "$PATH"; if java=$(command -v java); then readlink -f "$java"; fi'
+"""A script that says the PATH and where Java really is, which other projects' programs ask for as JAVA_HOME."""
 READS = "import ast, sys; ast.parse(open(sys.argv[1]).read())"
 """A program that fails unless the interpreter that runs it can read a script: Python 3 cannot read Python 2."""
 KEPT, MOST_KEPT = (hibench.REPORT, "result_*.txt", "throughput_*.csv"), 1 << 20
@@ -81,9 +85,11 @@ class HiBench:
 
     @cached_property
     def environment(self) -> dict[str, str]:
-        found = self.host.run(["sh", "-c", 'printf %s "$PATH"']).check().stdout.decode()
+        found = self.host.run(["sh", "-c", LOOK]).check().stdout.decode()
+        path, _, java = found.rstrip("\n").partition("\n")
         return {
-            "PATH": ":".join([*self.extra_path, found]),
+            "PATH": ":".join([*self.extra_path, path]),
+            **({"JAVA_HOME": str(PurePosixPath(java).parents[1])} if java else {}),
             "HIBENCH_CONF_FOLDER": f"{self.folder}/conf",
             "PYTHONDONTWRITEBYTECODE": "1",  # or its scripts leave .pyc files in the tree
         }
@@ -310,6 +316,29 @@ class HiBench:
     def remove(self) -> None:
         """Delete what was written on the host."""
         self.host.run(["rm", "-rf", self.folder]).check()
+
+
+class ThisMachine(Host):
+    """This machine as a host that is only asked what it has: emulated hosts have the same programs and files."""
+
+    name, role, address, drive_root = "this machine", "client", "127.0.0.1", "/"
+    scratch = "/tmp"
+
+    def run(self, argv, env=None, stdin=None, timeout=None) -> Completed:
+        done = subprocess.run(
+            argv, input=stdin or b"", capture_output=True, timeout=timeout, env={**os.environ, **(env or {})}
+        )
+        return Completed(tuple(argv), done.returncode, done.stdout, done.stderr)
+
+    def start(self, *_, **__):
+        raise NotImplementedError
+
+    put = get = drive = start
+
+
+def on_this_machine(settings: Mapping) -> HiBench:
+    """The HiBench of a testbed whose hosts are emulated here, to be checked before they are up."""
+    return HiBench(ThisMachine(), settings["home"], Path(), settings.get("path", ()))
 
 
 # --- the Hadoop it uses ---------------------------------------------------------------------------------

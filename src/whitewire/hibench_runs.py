@@ -9,7 +9,6 @@ from typing import Any
 
 from whitewire import jobs
 from whitewire.cluster.stack import Stack
-from whitewire.config import suggestion
 from whitewire.errors import UserError
 from whitewire.execution import Result, Run, RunFailed
 from whitewire.hibench import HiBench, hadoop_of
@@ -21,27 +20,13 @@ from whitewire.workloads.hibench import Job
 def bench_of(testbed: Testbed, settings: Mapping | None, runs: Sequence[Run], logs: Path) -> HiBench | None:
     """The testbed's HiBench (`settings`, its description's `hibench`), checked for all that the runs want of it.
 
-    None where the testbed has none. UserError for what would stop a run.
+    None where the testbed has none. UserError for what would stop a run; see also check.check_programs().
     """
     wanted = dict.fromkeys((run.parameters["program"], run.parameters["profile"]) for run in runs)
-    if not wanted:
-        return None
-    if not settings:
-        for program, _ in wanted:
-            if program not in hibench.MICRO:
-                known = ", ".join(hibench.MICRO)
-                raise UserError(
-                    f"program: found {program}, expected one of {known} where the testbed's file names no "
-                    f"hibench.home{suggestion(program, hibench.MICRO)}"
-                )
+    if not wanted or not settings:
         return None
     bench = HiBench(testbed.by_role("client")[0], settings["home"], logs, settings.get("path", ()))
     bench.check(wanted, [host.endpoint for host in testbed.by_role("datanode")])
-    for run in runs:
-        _sizes(run)
-        if run.store["kind"] != "hdfs":
-            found = run.store["kind"]
-            raise UserError(f"experiment {run.row['experiment']}: store: found {found}, expected hdfs for HiBench")
     return bench
 
 

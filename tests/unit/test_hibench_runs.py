@@ -71,8 +71,6 @@ def test_without_hibench_only_its_micro_workloads(tmp_path):
         return Run(row, {}, parameters, {}, SimpleNamespace(k=1, data_fraction=1), 1.0)
 
     assert hibench_runs.bench_of(None, None, [run("sort"), run("sleep")], tmp_path) is None
-    with pytest.raises(UserError, match="found kmeans, expected one of .*hibench.home"):
-        hibench_runs.bench_of(None, None, [run("kmeans")], tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +80,7 @@ def test_without_hibench_only_its_micro_workloads(tmp_path):
         (
             {"factors": {"fabric": ["10gbe"]}, "parameters": EXPERIMENT["parameters"] | {"program": "terasrt"}},
             {},
-            'parameters.program: found "terasrt", expected one of .*hibench.home; did you mean "terasort"',
+            'parameters.program: found "terasrt", expected one of .* has no HiBench; did you mean "terasort"',
         ),
         (
             {"factors": {"fabric": ["10gbe"], "program": ["pagerank"]}},
@@ -100,13 +98,26 @@ def test_a_program_that_cannot_run_is_refused_before_hosts_are_up(change, testbe
 
 def test_programs_that_can_run_are_not_refused():
     home = {"hibench": {"home": "/opt/HiBench"}}
-    for testbed in (TESTBED, TESTBED | home):
+    for testbed in (TESTBED, TESTBED | home | {"kind": "ssh", "scale": 20}):
         check.check_programs(paper_with(), design.make_design(paper_with(), testbed, "smoke", 1), testbed)
     real = TESTBED | home | {"kind": "ssh"}
     paper = paper_with(factors={"fabric": ["10gbe"], "program": ["pagerank"]})
     rows = design.make_design(paper, real, "smoke", 1)
     assert rows
     check.check_programs(paper, rows, real)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({}, r"hibench.home: /opt/HiBench on this machine: no such folder"),
+        ({"factors": {"fabric": ["10gbe"], "program": ["dfsioe"]}}, "bytes a file of dfsioe, expected a multiple"),
+    ],
+)
+def test_what_a_tree_lacks_is_told_before_hosts_are_up(change, said):
+    testbed, paper = TESTBED | {"hibench": {"home": "/opt/HiBench"}}, paper_with(**change)
+    with pytest.raises(UserError, match=said):
+        check.check_programs(paper, design.make_design(paper, testbed, "smoke", 1), testbed)
 
 
 def test_metrics_of_its_report_beside_those_of_its_job():
