@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from whitewire.parsers import Unreadable, fio, iperf3, namenode
 
 DATA = Path(__file__).parents[1] / "data"
+CASES = DATA / "cases"
 FOUR = (DATA / "iperf3-4-streams.json").read_bytes()
 AUDIT = (DATA / "namenode-audit-8-puts.txt").read_text()
 FSCK = (DATA / "fsck-8-files.txt").read_text()
@@ -57,6 +58,28 @@ def test_iperf3_cut_off_anywhere_is_an_error(length):
 def test_iperf3_errors_are_named(raw, says):
     with pytest.raises(Unreadable, match=says):
         iperf3.parse(raw)
+
+
+ONE_STREAM = (CASES / "iperf3" / "warning-before.json").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "raw", [ONE_STREAM, ONE_STREAM + ONE_STREAM, ONE_STREAM.rstrip() + ONE_STREAM[ONE_STREAM.index(b"{") :]]
+)
+def test_iperf3_with_a_warning_or_its_report_twice(raw):
+    assert iperf3.parse(raw) == iperf3.LinkResult(goodput=1000, retransmits=0, rtt=76, seconds=1, streams=1)
+
+
+@pytest.mark.parametrize("name, says", [("bidir", r"both directions \(--bidir\)"), ("null", "found 'null'"),
+                                        ("empty", "found 'nothing'")])  # fmt: skip
+def test_iperf3_that_is_no_one_way_test_is_an_error(name, says):
+    with pytest.raises(Unreadable, match=says):
+        iperf3.parse((CASES / "iperf3" / f"{name}.json").read_bytes())
+
+
+def test_iperf3_reports_that_differ_are_an_error():
+    with pytest.raises(Unreadable, match="2 reports that differ"):
+        iperf3.parse(ONE_STREAM + ONE_STREAM.replace(b"bytes", b"octets"))
 
 
 @pytest.mark.parametrize("name, operation", [("fio-write-direct", "write"), ("fio-read-buffered", "read")])
