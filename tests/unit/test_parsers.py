@@ -107,6 +107,18 @@ def test_fio_cut_off_or_failed_is_an_error():
         fio.parse(json.dumps(failed).encode(), "write")
 
 
+def test_fio_of_another_release_or_another_number_of_jobs():
+    old = (CASES / "fio" / "fio-3.1.json").read_bytes()
+    assert fio.parse(old, "read") == pytest.approx(11155 * 1024 / 1e6)
+    assert fio.measurement(old, "read").bandwidth == fio.parse(old, "read")
+    with pytest.raises(Unreadable, match="found fio-2.16, expected fio 3 or newer"):
+        fio.parse(old.replace(b"fio-3.1", b"fio-2.16"), "read")
+    with pytest.raises(Unreadable, match="2 jobs in the report, expected one"):
+        fio.parse((CASES / "fio" / "two-jobs.json").read_bytes(), "read")
+    with pytest.raises(Unreadable, match="2 reports that differ"):
+        fio.parse(old + old.replace(b"11155", b"11156"), "read")
+
+
 def test_operations_of_eight_puts():
     found = namenode.operations(AUDIT)
     assert sorted(operation.path for operation in found) == [f"/data/client1/put{n}" for n in range(1, 9)]
