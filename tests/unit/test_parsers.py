@@ -138,3 +138,36 @@ def test_blocks_of_eight_files():
     assert len(found) == 8
     assert {block.length for block in found} == {3355136}
     assert all(len(set(block.addresses)) == 3 for block in found)
+
+
+def test_blocks_of_hadoop_2():
+    found = namenode.blocks((CASES / "fsck-hadoop-2" / "fsck.txt").read_text())
+    assert [(block.path, block.index, block.length) for block in found] == [
+        ("/data/client1/put1", 0, 711),
+        ("/data/client1/put1", 1, 711),
+    ]
+    assert [block.addresses for block in found] == [("10.0.0.3", "10.0.0.4", "10.0.0.7"), ("10.0.0.3", "10.0.0.4")]
+
+
+def test_a_file_that_lacks_replicas_has_its_blocks():
+    wanting = (
+        "1 block(s):  Under replicated BP-1-10.77.0.2-1:blk_1_2. Target Replicas is 3 but found 1 live replica(s)."
+    )
+    assert namenode.blocks(FSCK.replace("1 block(s):  OK", wanting)) == namenode.blocks(FSCK)
+
+
+def test_an_erasure_coded_file_is_refused_with_its_policy():
+    with pytest.raises(Unreadable, match="/data/client2/put1: found erasure coding with RS-3-2-1024k, expected repl"):
+        namenode.blocks((CASES / "fsck-erasure-coded" / "fsck.txt").read_text())
+
+
+@pytest.mark.parametrize("old, new, says", [
+    ("1 block(s):", "1 block(s), OPENFORWRITE:", "put1: found ', OPENFORWRITE', expected a closed file"),
+    ("1 block(s):", "2 block(s):", "put1: found 1 blocks with 3355136 bytes, expected 2 with 3355136"),
+    (" Live_repl=3 ", " MISSING! ", "put1: found block .*, expected its length and places"),
+    ("replicated: replication=3", "striped: width=3", "put1: found 'striped: width=3,', expected 'replicated"),
+    ("The filesystem under", "fsck encountered internal errors!", "internal errors.* at its end"),
+])  # fmt: skip
+def test_fsck_that_says_no_whole_blocks_is_an_error(old, new, says):
+    with pytest.raises(Unreadable, match=says):
+        namenode.blocks(FSCK.replace(old, new, 1))
