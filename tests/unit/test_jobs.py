@@ -1,6 +1,7 @@
 """Parsers and metrics of Map/Reduce runs on what the tools really said."""
 
 import copy
+import json
 import math
 import re
 from pathlib import Path
@@ -191,6 +192,23 @@ def test_history_that_is_cut_off_is_unreadable():
     del cut["job"]["job"]["finishTime"]
     with pytest.raises(Unreadable, match="finishTime"):
         history.job(cut)
+
+
+def test_history_of_an_attempt_that_never_got_a_host():
+    job = history.job(json.loads((CASES / "history" / "null-host.json").read_text()))
+    assert [(task["host"], task["state"]) for task in job["tasks"]] == [("", "KILLED")]
+
+
+@pytest.mark.parametrize(("changed", "says"), [
+    ({"job": {"RemoteException": {"message": "job, job_1_1, is not found"}}}, "job, job_1_1, is not found"),
+    ({"job": None}, "another form"),
+    ({"counters": {"jobCounters": None}}, "another form"),
+    ({"attempts": [{"taskAttempts": None}]}, "another form"),
+    ({"attempts": [{}]}, "lacks 'taskAttempts'"),
+])  # fmt: skip
+def test_history_of_another_form_is_unreadable(changed, says):
+    with pytest.raises(Unreadable, match=f"history server: .*{says}"):
+        history.job(ANSWERS | changed)
 
 
 def task(kind, host, start, end):
