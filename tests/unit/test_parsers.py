@@ -171,3 +171,11 @@ def test_an_erasure_coded_file_is_refused_with_its_policy():
 def test_fsck_that_says_no_whole_blocks_is_an_error(old, new, says):
     with pytest.raises(Unreadable, match=says):
         namenode.blocks(FSCK.replace(old, new, 1))
+
+
+def test_puts_by_the_time_stamps_of_their_files():
+    said = "1795232224031 1795232225531 put1\n26/11/21 WARN: something 17\n1795232224032 1795232226032 put2\n"
+    assert namenode.stamped(said, "/data/client1") == [
+        namenode.Operation("/data/client1/put1", 1795232224.031, 1795232225.531),
+        namenode.Operation("/data/client1/put2", 1795232224.032, 1795232226.032),
+    ]

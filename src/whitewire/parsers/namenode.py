@@ -55,6 +55,15 @@ def operations(log: str) -> list[Operation]:
     return found
 
 
+def stamped(stat: str, folder: str) -> list[Operation]:
+    """The puts into a folder that `hdfs dfs -stat '%X %Y %n'` lists: when each was made and closed.
+
+    What else the shell says is passed over.
+    """
+    stamps = re.findall(r"^([0-9]{13}) ([0-9]{13}) (\S.*)$", stat, re.MULTILINE)
+    return [Operation(f"{folder}/{name}", int(made) / 1e3, int(closed) / 1e3) for made, closed, name in stamps]
+
+
 @dataclass(frozen=True)
 class Block:
     """One block: file, position in it, bytes, addresses of the DataNodes that hold a replica."""
