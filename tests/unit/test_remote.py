@@ -18,8 +18,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from whitewire import config
+from whitewire.cluster import yarn
 from whitewire.errors import UserError
-from whitewire.testbed import deployment, inventory, preflight, remote_samples, shell, slurm, ssh
+from whitewire.testbed import deployment, emulated, inventory, preflight, remote_samples, shell, slurm, ssh
 from whitewire.testbed.base import last_line
 from whitewire.testbed.remote import reading
 from whitewire.testbed.remote_host import Layout
@@ -171,6 +172,13 @@ def test_interfaces_and_how_a_host_is_on_a_fabric():
 
 
 # -- command lines -------------------------------------------------------------------------------------------
+
+
+def test_every_command_and_container_has_the_same_locale():
+    words = shlex.split(shell.environment(["java", "-version"], {"JAVA_HOME": "/java"}, "/bin"))
+    assert words[:2] == ["/usr/bin/env", "-i"] and "LC_ALL=C.UTF-8" in words
+    assert emulated.ENVIRONMENT["LC_ALL"] == "C.UTF-8"
+    assert "LC_ALL" in yarn.INHERITED
 
 
 @pytest.mark.parametrize("name", SHELLS)
