@@ -9,13 +9,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from whitewire.drives import Drive
 from whitewire.errors import UserError
 from whitewire.parsers import Unreadable, fio, iperf3
 from whitewire.probes import fio as fio_probe
 from whitewire.probes import iperf3 as iperf3_probe
-from whitewire.testbed.base import FRAME_SHARE, Fabric, Host, Testbed
+from whitewire.testbed.base import FRAME_SHARE, Completed, Fabric, Host, Testbed, last_line
 
 PAUSES = (0, 0, 2, 10, 30)
 """Seconds to wait before each attempt of a probe; one that is beyond its bound in all of them stops the block. Each
@@ -127,7 +128,7 @@ def _link(testbed: Testbed, client: Host, server: Host, fabric: Fabric, streams:
         )
         stem = f"iperf3-{fabric.name}-{client.name}-{server.name}-{streams}-{attempt}"
         (folder / f"{stem}.json").write_bytes(done.stdout)
-        result = iperf3.parse(done.stdout)
+        result = _read(done, iperf3.parse)
         expected = expected_goodput(fabric, size)
         if fabric.shared:
             expected *= _one_way(before, testbed.counters(), client, server)
@@ -143,6 +144,15 @@ def _link(testbed: Testbed, client: Host, server: Host, fabric: Fabric, streams:
         ]  # fmt: skip
 
     return _until_within(probe, bound)
+
+
+def _read(done: Completed, parse: Callable, *arguments: str) -> Any:
+    """What a parser makes of a probe's output; where it can't, also what the probe said on standard error."""
+    try:
+        return parse(done.stdout, *arguments)
+    except Unreadable as fault:
+        said = f"; it said {last_line(done.stderr)!r}" if done.stderr.strip() else ""
+        raise Unreadable(f"{fault}{said}") from None
 
 
 def _one_way(before: Mapping, after: Mapping, client: Host, server: Host) -> float:
@@ -185,7 +195,7 @@ def _drive(host: Host, mode: str, number: int, operation: str, drive: Drive, siz
         argv = fio_probe.sequential(where, operation, mode, size * 2 ** (attempt - 1))
         done = host.run(argv, env=drive.environment(host.drive_root), timeout=120)
         (folder / f"fio-{host.name}-{operation}-{mode}-{attempt}.json").write_bytes(done.stdout)
-        value = fio.parse(done.stdout, operation)
+        value = _read(done, fio.parse, operation)
         error = value / expected - 1
         row = {"probe": "fio", "fabric": "", "source": host.name, "destination": f"drive {number}", "streams": 1,
                "operation": operation, "mode": mode, "metric": "bandwidth", "value": value, "unit": "MB/s",

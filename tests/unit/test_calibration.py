@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from whitewire import calibration
 from whitewire.errors import UserError
-from whitewire.testbed.base import Fabric
+from whitewire.parsers import Unreadable, iperf3
+from whitewire.testbed.base import Completed, Fabric
 
 
 def hosts(kind, count):
@@ -66,3 +67,9 @@ def test_a_short_transfer_may_expect_the_first_burst_of_a_shaper():
     frames = 1e6 / payload  # bytes on the wire; all but the burst wait for the rate
     seconds = (frames - 25_000) / (100e6 / 8)
     assert calibration.expected_goodput(shaped, 1e6) == pytest.approx(1e6 * 8 / 1e6 / seconds)
+
+
+def test_a_probe_without_a_report_tells_what_it_said():
+    done = Completed(("iperf3",), 1, b"", b"iperf3: error - unable to connect\n")
+    with pytest.raises(Unreadable, match="found 'nothing'.*; it said 'iperf3: error - unable to connect'"):
+        calibration._read(done, iperf3.parse)

@@ -1,8 +1,10 @@
 """Parsers and metrics of Map/Reduce runs on what the tools really said."""
 
 import copy
+import json
 import math
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -62,6 +64,54 @@ def test_testdfsio_says_of_a_task_without_time_that_its_rate_is_infinite(mean, d
     assert (found.rate_mean, found.rate_deviation, found.seconds) == (math.inf, math.inf, 12.0)
     sums = re.sub(r"(?m)^(f:rate\s+)\S+$", r"\g<1>Infinity", RESULT)
     assert testdfsio.task_values(sums)["rate"] == math.inf
+
+
+CASES = Path(__file__).parents[1] / "data" / "cases"
+
+
+@pytest.mark.parametrize(("name", "rates", "seconds"), [
+    ("exponent-small", (5.1234250618132e-4, 5.35442842713e-4, 6.09e-5), 197.818),
+    ("exponent-large", (1.2345678e7, 6.5, 0.6), 197.818),
+    ("total-throughput-2.8.0", (81.1, 85.44, 22.68), 28.29),
+])  # fmt: skip
+def test_testdfsio_numbers_are_read_whole(name, rates, seconds):
+    found = testdfsio.parse((CASES / "testdfsio" / f"{name}.txt").read_text())
+    assert (found.throughput, found.rate_mean, found.rate_deviation) == tuple(rate * 2**20 for rate in rates)
+    assert (found.files, found.seconds) == (10, seconds)
+
+
+def test_testdfsio_of_another_locale_is_unreadable():
+    with pytest.raises(Unreadable, match="found '85,44', expected a number with a decimal point"):
+        testdfsio.parse((CASES / "testdfsio" / "decimal-comma.txt").read_text())
+
+
+@pytest.mark.parametrize(("old", "new", "says"), [
+    ("1.69", "NaN", "throughput: found 'NaN'"),
+    ("1.93", "NaN", "rate_mean: found 'NaN'"),
+    ("0.8", "NaN", "rate_deviation: found 'NaN'"),
+    ("sec: 12", "sec: 12 s", "seconds: found '12 s'"),
+    ("files: 5", "files: 5.5", "files: found '5.5', expected a whole number"),
+    ("Total MBytes processed", "Throughput mb/sec", "throughput: found 2 values in one result"),
+])  # fmt: skip
+def test_testdfsio_that_says_no_number_is_unreadable(old, new, says):
+    with pytest.raises(Unreadable, match=says):
+        testdfsio.parse(SAID.replace(old, new))
+
+
+def test_testdfsio_gives_its_last_result_or_none():
+    again = SAID.replace("1.69", "2.5")
+    assert testdfsio.parse(SAID + again) == testdfsio.parse(again)
+    assert testdfsio.parse(re.sub("(?m)^(.*\n)", r"\1\1", again)) == testdfsio.parse(again)
+    with pytest.raises(Unreadable, match="did not say seconds"):
+        testdfsio.parse(SAID + again[: again.index("     Test exec time")])
+
+
+@pytest.mark.parametrize(("old", "new"), [("9651.3", "9651,3"), ("9651.3", "9.6.3"), ("18066", "1.8"),
+                                          ("l:time\t18066\n", "l:time\t18066\nl:time\t18067\n")])  # fmt: skip
+def test_testdfsio_sums_that_are_no_numbers_are_unreadable(old, new):
+    with pytest.raises(Unreadable, match="TestDFSIO: (rate|time): found"):
+        testdfsio.task_values(RESULT.replace(old, new))
+    assert testdfsio.task_values(RESULT.replace("9651.3", "9.6E-4"))["rate"] == 9.6e-4
 
 
 def test_testdfsio_sums():
@@ -142,6 +192,23 @@ def test_history_that_is_cut_off_is_unreadable():
     del cut["job"]["job"]["finishTime"]
     with pytest.raises(Unreadable, match="finishTime"):
         history.job(cut)
+
+
+def test_history_of_an_attempt_that_never_got_a_host():
+    job = history.job(json.loads((CASES / "history" / "null-host.json").read_text()))
+    assert [(task["host"], task["state"]) for task in job["tasks"]] == [("", "KILLED")]
+
+
+@pytest.mark.parametrize(("changed", "says"), [
+    ({"job": {"RemoteException": {"message": "job, job_1_1, is not found"}}}, "job, job_1_1, is not found"),
+    ({"job": None}, "another form"),
+    ({"counters": {"jobCounters": None}}, "another form"),
+    ({"attempts": [{"taskAttempts": None}]}, "another form"),
+    ({"attempts": [{}]}, "lacks 'taskAttempts'"),
+])  # fmt: skip
+def test_history_of_another_form_is_unreadable(changed, says):
+    with pytest.raises(Unreadable, match=f"history server: .*{says}"):
+        history.job(ANSWERS | changed)
 
 
 def task(kind, host, start, end):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from whitewire.parsers import Unreadable, fio, iperf3, namenode
 
 DATA = Path(__file__).parents[1] / "data"
+CASES = DATA / "cases"
 FOUR = (DATA / "iperf3-4-streams.json").read_bytes()
 AUDIT = (DATA / "namenode-audit-8-puts.txt").read_text()
 FSCK = (DATA / "fsck-8-files.txt").read_text()
@@ -59,6 +60,28 @@ def test_iperf3_errors_are_named(raw, says):
         iperf3.parse(raw)
 
 
+ONE_STREAM = (CASES / "iperf3" / "warning-before.json").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "raw", [ONE_STREAM, ONE_STREAM + ONE_STREAM, ONE_STREAM.rstrip() + ONE_STREAM[ONE_STREAM.index(b"{") :]]
+)
+def test_iperf3_with_a_warning_or_its_report_twice(raw):
+    assert iperf3.parse(raw) == iperf3.LinkResult(goodput=1000, retransmits=0, rtt=76, seconds=1, streams=1)
+
+
+@pytest.mark.parametrize("name, says", [("bidir", r"both directions \(--bidir\)"), ("null", "found 'null'"),
+                                        ("empty", "found 'nothing'")])  # fmt: skip
+def test_iperf3_that_is_no_one_way_test_is_an_error(name, says):
+    with pytest.raises(Unreadable, match=says):
+        iperf3.parse((CASES / "iperf3" / f"{name}.json").read_bytes())
+
+
+def test_iperf3_reports_that_differ_are_an_error():
+    with pytest.raises(Unreadable, match="2 reports that differ"):
+        iperf3.parse(ONE_STREAM + ONE_STREAM.replace(b"bytes", b"octets"))
+
+
 @pytest.mark.parametrize("name, operation", [("fio-write-direct", "write"), ("fio-read-buffered", "read")])
 def test_fio(name, operation):
     raw = (DATA / f"{name}.json").read_bytes()
@@ -84,6 +107,18 @@ def test_fio_cut_off_or_failed_is_an_error():
         fio.parse(json.dumps(failed).encode(), "write")
 
 
+def test_fio_of_another_release_or_another_number_of_jobs():
+    old = (CASES / "fio" / "fio-3.1.json").read_bytes()
+    assert fio.parse(old, "read") == pytest.approx(11155 * 1024 / 1e6)
+    assert fio.measurement(old, "read").bandwidth == fio.parse(old, "read")
+    with pytest.raises(Unreadable, match="found fio-2.16, expected fio 3 or newer"):
+        fio.parse(old.replace(b"fio-3.1", b"fio-2.16"), "read")
+    with pytest.raises(Unreadable, match="2 jobs in the report, expected one"):
+        fio.parse((CASES / "fio" / "two-jobs.json").read_bytes(), "read")
+    with pytest.raises(Unreadable, match="2 reports that differ"):
+        fio.parse(old + old.replace(b"11155", b"11156"), "read")
+
+
 def test_operations_of_eight_puts():
     found = namenode.operations(AUDIT)
     assert sorted(operation.path for operation in found) == [f"/data/client1/put{n}" for n in range(1, 9)]
@@ -103,3 +138,44 @@ def test_blocks_of_eight_files():
     assert len(found) == 8
     assert {block.length for block in found} == {3355136}
     assert all(len(set(block.addresses)) == 3 for block in found)
+
+
+def test_blocks_of_hadoop_2():
+    found = namenode.blocks((CASES / "fsck-hadoop-2" / "fsck.txt").read_text())
+    assert [(block.path, block.index, block.length) for block in found] == [
+        ("/data/client1/put1", 0, 711),
+        ("/data/client1/put1", 1, 711),
+    ]
+    assert [block.addresses for block in found] == [("10.0.0.3", "10.0.0.4", "10.0.0.7"), ("10.0.0.3", "10.0.0.4")]
+
+
+def test_a_file_that_lacks_replicas_has_its_blocks():
+    wanting = (
+        "1 block(s):  Under replicated BP-1-10.77.0.2-1:blk_1_2. Target Replicas is 3 but found 1 live replica(s)."
+    )
+    assert namenode.blocks(FSCK.replace("1 block(s):  OK", wanting)) == namenode.blocks(FSCK)
+
+
+def test_an_erasure_coded_file_is_refused_with_its_policy():
+    with pytest.raises(Unreadable, match="/data/client2/put1: found erasure coding with RS-3-2-1024k, expected repl"):
+        namenode.blocks((CASES / "fsck-erasure-coded" / "fsck.txt").read_text())
+
+
+@pytest.mark.parametrize("old, new, says", [
+    ("1 block(s):", "1 block(s), OPENFORWRITE:", "put1: found ', OPENFORWRITE', expected a closed file"),
+    ("1 block(s):", "2 block(s):", "put1: found 1 blocks with 3355136 bytes, expected 2 with 3355136"),
+    (" Live_repl=3 ", " MISSING! ", "put1: found block .*, expected its length and places"),
+    ("replicated: replication=3", "striped: width=3", "put1: found 'striped: width=3,', expected 'replicated"),
+    ("The filesystem under", "fsck encountered internal errors!", "internal errors.* at its end"),
+])  # fmt: skip
+def test_fsck_that_says_no_whole_blocks_is_an_error(old, new, says):
+    with pytest.raises(Unreadable, match=says):
+        namenode.blocks(FSCK.replace(old, new, 1))
+
+
+def test_puts_by_the_time_stamps_of_their_files():
+    said = "1795232224031 1795232225531 put1\n26/11/21 WARN: something 17\n1795232224032 1795232226032 put2\n"
+    assert namenode.stamped(said, "/data/client1") == [
+        namenode.Operation("/data/client1/put1", 1795232224.031, 1795232225.531),
+        namenode.Operation("/data/client1/put2", 1795232224.032, 1795232226.032),
+    ]

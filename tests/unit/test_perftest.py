@@ -95,6 +95,13 @@ def test_what_is_no_measurement_is_an_error(name, test, says):
         parse(read(name), test)
 
 
+def test_a_size_that_is_no_whole_number_is_an_error():
+    raw = WRITE_BW.replace(b" 65536  ", b" 65,536 ")
+    assert raw != WRITE_BW
+    with pytest.raises(Unreadable, match="row '65,536 1000 .*, expected 5 numbers"):
+        perftest.bandwidth(raw, "ib_write_bw")
+
+
 def test_no_output_is_an_error():
     with pytest.raises(Unreadable, match="no output"):
         perftest.latency(b"", "ib_write_lat")
@@ -291,6 +298,9 @@ def test_a_rate_that_nobody_knows_is_none():
         (b"No IB devices found\n", "no port"),
         (DEVINFO[: DEVINFO.index(b"\t\t\tlink_layer")], "lacks its transport, state or link layer"),
         (DEVINFO.replace(b"::ffff:10.0.0.1", b"10.0.0.1.5"), "GID.* is no address"),
+        (DEVINFO[: DEVINFO.index(b"\t\t\tGID[  1]")], "cut off: device rxe0 is not whole"),
+        (DEVINFO.replace(b"phys_port_cnt:\t\t\t1", b"phys_port_cnt:\t\t\t2"), "cut off: device rxe0 is not whole"),
+        (DEVINFO + DEVINFO, "device rxe0 is listed twice"),
     ],
 )
 def test_devinfo_that_is_not_whole_is_an_error(raw, says):

@@ -18,8 +18,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from whitewire import config
+from whitewire.cluster import yarn
 from whitewire.errors import UserError
-from whitewire.testbed import deployment, inventory, preflight, remote_samples, shell, slurm, ssh
+from whitewire.testbed import deployment, emulated, inventory, preflight, remote_samples, shell, slurm, ssh
 from whitewire.testbed.base import last_line
 from whitewire.testbed.remote import reading
 from whitewire.testbed.remote_host import Layout
@@ -171,6 +172,13 @@ def test_interfaces_and_how_a_host_is_on_a_fabric():
 
 
 # -- command lines -------------------------------------------------------------------------------------------
+
+
+def test_every_command_and_container_has_the_same_locale():
+    words = shlex.split(shell.environment(["java", "-version"], {"JAVA_HOME": "/java"}, "/bin"))
+    assert words[:2] == ["/usr/bin/env", "-i"] and "LC_ALL=C.UTF-8" in words
+    assert emulated.ENVIRONMENT["LC_ALL"] == "C.UTF-8"
+    assert "LC_ALL" in yarn.INHERITED
 
 
 @pytest.mark.parametrize("name", SHELLS)
@@ -684,6 +692,35 @@ def test_state_and_nodes_of_a_job():
         slurm.job_of("", "17")
     with pytest.raises(UserError, match="expected its nodes"):
         slurm.job_of(JOB.replace("=node[01-03,07]", "=(null)"), "17")
+
+
+@pytest.mark.parametrize(
+    "case, job, nodes",
+    [
+        ("array-of-leader", "100", "n16"),
+        ("array-of-leader", "112", "n15"),
+        ("heterogeneous", "200", "a[1-4]"),
+        ("heterogeneous", "201", "b8"),
+    ],
+)
+def test_of_several_jobs_in_one_answer_the_one_asked_for_counts(case, job, nodes):
+    said = (Path(__file__).parents[1] / "data" / "cases" / "scontrol" / f"{case}.txt").read_text()
+    assert slurm.job_of(said, job) == ("RUNNING", nodes)
+    with pytest.raises(UserError, match="job 20: found .*, expected its nodes"):
+        slurm.job_of(said, "20")
+
+
+def test_a_jobs_name_and_comment_are_not_its_state_and_nodes():
+    misleading = (
+        JOB.replace("JobName=x", "JobName=x JobState=FAILED NodeList=a") + " Comment=NodeList=b JobState=FAILED"
+    )
+    assert slurm.job_of(misleading, "17") == slurm.job_of(JOB, "17")
+    more = misleading.replace(" BatchHost", " SchedNodeList=node[01-09] BatchFeatures=x BatchHost")
+    assert slurm.job_of(more, "17") == slurm.job_of(JOB, "17")
+    waiting = JOB.replace("=node[01-03,07]", "=(null)")
+    for said in (JOB + " Comment=x NodeList=b BatchHost=b", waiting + " Comment=x JobState=FAILED Reason=None"):
+        with pytest.raises(UserError, match="job 17: found .*, expected its nodes and its state, once"):
+            slurm.job_of(said, "17")
 
 
 def test_steps_run_on_one_node_beside_others_with_all_that_the_job_has_there():

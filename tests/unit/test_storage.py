@@ -78,10 +78,10 @@ def test_a_full_drive_is_an_error():
     [
         (b"", "not a whole report"),
         (b"fio: engine libnope not loadable\nfio: failed to load engine\n", "failed to load engine"),
-        (b'{"jobs": []}', "not a whole report"),
+        (b'{"jobs": []}', "0 jobs in the report, expected one"),
         (b'{"jobs": [{"error": 0}]}', "lacks 'write'"),
         (b'{"jobs": [{"error": 0, "total_err": 3}]}', "total_err 3"),
-        (b'{"jobs": [{"error": 0}, {"error": 0}]}', "not a whole report"),
+        (b'{"jobs": [{"error": 0}, {"error": 0}]}', "2 jobs in the report, expected one"),
     ],
 )
 def test_what_is_no_report_is_named(raw, says):

@@ -14,7 +14,7 @@ from whitewire.cluster.hdfs import FSCK, HdfsClients
 from whitewire.cluster.yarn import VIEW
 from whitewire.drives import Drive
 from whitewire.errors import UserError
-from whitewire.parsers.namenode import Operation
+from whitewire.parsers import namenode
 from whitewire.testbed.base import Host, Process, Testbed, last_line
 
 GET_CONF = "org.apache.hadoop.hdfs.tools.GetConf"
@@ -157,15 +157,10 @@ class Existing(HdfsClients):
     def log_since(self, position: int) -> str:
         return ""
 
-    def operations(self, audit: str, folders: Sequence[str]) -> list[Operation]:
+    def operations(self, audit: str, folders: Sequence[str]) -> list[namenode.Operation]:
         """Every put below the folders. HDFS stamps a file when it is made (access time) and when it is closed."""
-        found = []
-        for folder in folders:
-            said = self.shell("-stat", "%X %Y %n", f"{folder}/*").output
-            for line in said.splitlines():
-                made, closed, name = line.split(" ", 2)
-                found.append(Operation(f"{folder}/{name}", int(made) / 1e3, int(closed) / 1e3))
-        return found
+        said = {folder: self.shell("-stat", "%X %Y %n", f"{folder}/*").output for folder in folders}
+        return [put for folder, stamps in said.items() for put in namenode.stamped(stamps, folder)]
 
     def task_lines(self, job: str, text: str) -> str:
         """The logs of tasks are the site's."""

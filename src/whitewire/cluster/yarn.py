@@ -26,9 +26,9 @@ HISTORY_SERVER = "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer"
 HISTORY_PORT = 19888
 VIEW, MOUNTED = "viewfs://whitewire/", "/mounted"
 """The file system that jobs take as theirs (fs.defaultFS), and its folder that is a mounted file system."""
-INHERITED = ("JAVA_HOME", "LD_PRELOAD", "WHITEWIRE_DRIVES", "WHITEWIRE_RUN")
-"""What containers inherit of their NodeManager's environment: the drive model holds their files too, and a site's hosts
-know by it what belongs to the run."""
+INHERITED = ("JAVA_HOME", "LC_ALL", "LD_PRELOAD", "WHITEWIRE_DRIVES", "WHITEWIRE_RUN")
+"""What containers inherit of their NodeManager's environment: the drive model holds their files too, a site's hosts
+know by it what belongs to the run, and numbers look the same in every JVM."""
 
 CAPACITY = {
     "yarn.scheduler.capacity.root.queues": "default",

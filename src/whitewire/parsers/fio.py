@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import errno
-import json
-import math
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from whitewire.parsers import Unreadable
+from whitewire.parsers import Unreadable, documents, is_number
 
 
 @dataclass(frozen=True)
@@ -35,10 +34,9 @@ def parse(raw: bytes, operation: str) -> float:
     Warnings may stand before the JSON.
     """
     try:
-        bandwidth = _job(raw)[operation]["bw_bytes"] / 1e6
-    except (KeyError, TypeError, OverflowError):
+        return _bandwidth(_job(raw)[operation])
+    except (KeyError, TypeError):
         raise Unreadable(_not_whole(raw, operation)) from None
-    return _above_zero("bandwidth", bandwidth)
 
 
 def measurement(raw: bytes, operation: str) -> Result:
@@ -47,8 +45,8 @@ def measurement(raw: bytes, operation: str) -> Result:
     job = _job(raw)
     try:
         did = job[direction]
-        bandwidth, iops, ios, moved = did["bw_bytes"] / 1e6, did["iops"], did["total_ios"], did["io_bytes"]
-        for name, value in {"bandwidth": bandwidth, "iops": iops, "total_ios": ios, "io_bytes": moved}.items():
+        bandwidth, iops, ios, moved = _bandwidth(did), did["iops"], did["total_ios"], did["io_bytes"]
+        for name, value in {"iops": iops, "total_ios": ios, "io_bytes": moved}.items():
             _above_zero(name, value)
         latency = did["clat_ns"]
         mean = latency["mean"] / 1e3
@@ -67,22 +65,24 @@ def measurement(raw: bytes, operation: str) -> Result:
 
 
 def _job(raw: bytes) -> Mapping[str, Any]:
-    """The one job of a report, whatever stands before it. Raises Unreadable when it failed or there is none."""
-    text, decoder, start = raw.decode(errors="replace"), json.JSONDecoder(), -1
-    while (start := text.find("{", start + 1)) >= 0:
-        try:
-            report, _ = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(report, dict) and isinstance(report.get("jobs"), list):
-            return _finished(report, raw)
-    said = [line for line in text.splitlines() if line.startswith("fio: ")]
-    raise Unreadable(said[-1][:300] if said else _not_whole(raw))
+    """The one job of a report, whatever stands around it. Raises Unreadable when it failed or there is none."""
+    text = raw.decode(errors="replace")
+    reports = [found for found in documents(text) if isinstance(found.get("jobs"), list)]
+    if not reports:
+        said = [line for line in text.splitlines() if line.startswith("fio: ")]
+        raise Unreadable(said[-1][:300] if said else _not_whole(raw))
+    if any(report != reports[0] for report in reports):
+        raise Unreadable(f"fio: found {len(reports)} reports that differ, expected one")
+    return _finished(reports[0], raw)
 
 
 def _finished(report: Mapping[str, Any], raw: bytes) -> Mapping[str, Any]:
-    jobs = report["jobs"]
-    if len(jobs) != 1 or not isinstance(jobs[0], dict) or "error" not in jobs[0]:
+    jobs, version = report["jobs"], str(report.get("fio version", ""))
+    if (major := re.match(r"fio-(\d+)\.", version)) and int(major[1]) < 3:
+        raise Unreadable(f"fio: found {version}, expected fio 3 or newer")
+    if len(jobs) != 1:
+        raise Unreadable(f"fio: {len(jobs)} jobs in the report, expected one")
+    if not isinstance(jobs[0], dict) or "error" not in jobs[0]:
         raise Unreadable(_not_whole(raw))
     for key in ("error", "total_err"):
         if number := jobs[0].get(key):
@@ -92,9 +92,15 @@ def _finished(report: Mapping[str, Any], raw: bytes) -> Mapping[str, Any]:
     return jobs[0]
 
 
+def _bandwidth(did: Mapping[str, Any]) -> float:
+    """MB/s (10^6 bytes). fio 3.0 and 3.1 give it in KiB/s only."""
+    if "bw" in did and "bw_bytes" not in did:
+        return _above_zero("bandwidth", did["bw"]) * 1024 / 1e6
+    return _above_zero("bandwidth", did["bw_bytes"]) / 1e6
+
+
 def _above_zero(name: str, value: Any) -> Any:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not math.isfinite(value) or value <= 0:
+    if not is_number(value) or value <= 0:
         raise Unreadable(f"fio: {name} {value!r}, expected more than 0")
     return value
 

@@ -17,6 +17,8 @@ def job(answers: Mapping[str, Any]) -> dict[str, Any]:
     `answers` holds `job`, `counters` and `attempts` (one answer a task) as the server gives them. Raises Unreadable.
     """
     try:
+        if refusal := answers["job"].get("RemoteException"):
+            raise Unreadable(f"history server: {' '.join(str(refusal['message']).split())[:200]}")
         found, counters = answers["job"]["job"], answers["counters"]["jobCounters"]
         return {
             "id": found["id"],
@@ -34,8 +36,10 @@ def job(answers: Mapping[str, Any]) -> dict[str, Any]:
             },
             "tasks": [_task(attempt) for answer in answers["attempts"] for attempt in _attempts(answer)],
         }
-    except (KeyError, TypeError) as error:
-        raise Unreadable(f"history server: {error!r} is not in its answer") from None
+    except KeyError as missing:
+        raise Unreadable(f"history server: its answer lacks {missing}") from None
+    except (TypeError, AttributeError, OverflowError):
+        raise Unreadable("history server: found an answer of another form, expected that of a job") from None
 
 
 def _attempts(answer: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
@@ -48,12 +52,15 @@ def several(found: Any) -> list[Any]:
 
 
 def _task(attempt: Mapping[str, Any]) -> dict[str, Any]:
-    """Times in seconds since 1970; those of shuffle and merge are of reduce tasks only."""
+    """Times in seconds since 1970; those of shuffle and merge are of reduce tasks only.
+
+    The host is "" for an attempt that never got one.
+    """
     record = {
         "task": attempt["id"].removeprefix("attempt_"),
         "type": attempt["type"],
         "state": attempt["state"],
-        "host": attempt["nodeHttpAddress"].split(":")[0],
+        "host": (attempt["nodeHttpAddress"] or "").split(":")[0],
         "start": attempt["startTime"] / 1000,
         "end": attempt["finishTime"] / 1000,
     }

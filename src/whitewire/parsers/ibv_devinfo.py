@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from ipaddress import AddressValueError, IPv6Address
 
@@ -56,14 +57,24 @@ class Port:
 def parse(raw: bytes) -> list[Port]:
     """All ports of all devices. Raises Unreadable."""
     ports: list[Port] = []
+    expected: dict[str, int] = {}
     device = transport = ""
+    ended = True
     for line in raw.decode(errors="replace").splitlines():
+        # An empty line ends a port.
+        ended = ended or not line.strip()
         match = LINE.fullmatch(line)
         if match is None:
             continue
         key, value = match.groups()
+        ended = ended and key not in ("hca_id", "port")
         if key == "hca_id":
             device, transport = value, ""
+            if device in expected:
+                raise Unreadable(f"ibv_devinfo: device {device} is listed twice")
+            expected[device] = 0
+        elif key == "phys_port_cnt":
+            expected[device] = _ports(device, value)
         elif key == "transport":
             transport = value.partition(" (")[0]
         elif key == "port" and value.isdecimal():
@@ -75,7 +86,17 @@ def parse(raw: bytes) -> list[Port]:
     for port in ports:
         if not (port.device and port.transport and port.state and port.link_layer):
             raise Unreadable(f"ibv_devinfo: port {port.name or '?'} lacks its transport, state or link layer")
+    listed = Counter(port.device for port in ports)
+    short = [device for device, number in expected.items() if listed[device] < number]
+    if short or not ended:
+        raise Unreadable(f"ibv_devinfo: cut off: device {short[0] if short else device} is not whole")
     return ports
+
+
+def _ports(device: str, value: str) -> int:
+    if not value.isdecimal():
+        raise Unreadable(f"ibv_devinfo: device {device}: phys_port_cnt: found {value!r}, expected a whole number")
+    return int(value)
 
 
 def _attribute(port: Port, key: str, value: str) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
+from typing import Any
 
-from whitewire.parsers import Unreadable
+from whitewire.parsers import Unreadable, documents, is_number, shown
 
 
 @dataclass(frozen=True)
@@ -20,27 +20,46 @@ class LinkResult:
 
 
 def parse(raw: bytes) -> LinkResult:
-    """One client's TCP test. Raises Unreadable."""
-    try:
-        report = json.loads(raw)
-    except ValueError as error:
-        raise Unreadable(f"iperf3: not whole JSON ({len(raw)} bytes): {error}") from None
+    """One client's TCP test in one direction, whatever stands around its report. Raises Unreadable."""
+    report = _report(raw)
     if "error" in report:
-        raise Unreadable(f"iperf3: {report['error']}")
+        raise Unreadable(f"iperf3: {' '.join(str(report['error']).split())[:300]}")
     try:
         end = report["end"]
-        received = end["sum_received"]
-        rtts = [stream["sender"]["mean_rtt"] for stream in end["streams"] if "mean_rtt" in stream["sender"]]
+        if any(key.endswith("_bidir_reverse") for key in end):
+            raise Unreadable("iperf3: found a test in both directions (--bidir), expected one direction")
+        received, streams = end["sum_received"], end["streams"]
+        senders = [stream["sender"] for stream in streams]
+        rtts = [_number(sender, "mean_rtt") for sender in senders if "mean_rtt" in sender]
         result = LinkResult(
-            goodput=received["bits_per_second"] / 1e6,
+            goodput=_number(received, "bits_per_second") / 1e6,
             # Absent where the system does not count them.
-            retransmits=int(end["sum_sent"].get("retransmits", 0)),
+            retransmits=int(_number({"retransmits": 0, **end["sum_sent"]}, "retransmits")),
             rtt=sum(rtts) / len(rtts) if rtts else float("nan"),
-            seconds=float(received["seconds"]),
-            streams=len(end["streams"]),
+            seconds=float(_number(received, "seconds")),
+            streams=len(streams),
         )
-    except (KeyError, TypeError, IndexError) as error:
-        raise Unreadable(f"iperf3: the report lacks {error}") from None
+    except KeyError as missing:
+        raise Unreadable(f"iperf3: the report lacks {missing}") from None
+    except (TypeError, AttributeError):
+        raise Unreadable("iperf3: found a report of another form, expected that of a TCP test") from None
     if not result.goodput > 0:
         raise Unreadable(f"iperf3: goodput {result.goodput}, expected more than 0")
     return result
+
+
+def _report(raw: bytes) -> dict[str, Any]:
+    text = raw.decode(errors="replace")
+    found = documents(text)
+    if not found:
+        raise Unreadable(f"iperf3: found {shown(text)} ({len(raw)} bytes), expected a whole report in JSON")
+    if any(one != found[0] for one in found):
+        raise Unreadable(f"iperf3: found {len(found)} reports that differ, expected one")
+    return found[0]
+
+
+def _number(holder: dict[str, Any], name: str) -> float:
+    value = holder[name]
+    if not is_number(value):
+        raise Unreadable(f"iperf3: {name}: found {value!r}, expected a number")
+    return value

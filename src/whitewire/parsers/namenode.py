@@ -7,6 +7,8 @@ import re
 import time
 from dataclasses import dataclass
 
+from whitewire.parsers import Unreadable, shown
+
 AUDIT = re.compile(
     r"^(?P<date>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(?P<ms>\d{3}) INFO FSNamesystem\.audit: allowed=true\t.*?"
     r"cmd=(?P<command>create|rename)\tsrc=(?P<source>\S+)\tdst=(?P<target>\S+)",
@@ -15,9 +17,16 @@ AUDIT = re.compile(
 TEMPORARY = "._COPYING_"
 """What the file system shell appends to a name until the copy is whole."""
 
-FILE = re.compile(r"^(?P<path>/\S*) (?P<bytes>\d+) bytes, replicated: replication=(?P<replication>\d+), ", re.MULTILINE)
-BLOCK = re.compile(r"^(?P<index>\d+)\. (?P<block>BP-\S+) len=(?P<length>\d+).*?Live_repl=\d+\s+\[(?P<places>.*)\]$")
-PLACE = re.compile(r"DatanodeInfoWithStorage\[(?P<address>[0-9.]+):\d+,")
+FILE = re.compile(r"(?P<path>/.*) (?P<bytes>\S+) bytes, (?P<kept>.*?)\s*(?P<blocks>\S+) block\(s\)(?P<state>[^:]*):.*")
+REPLICATED = re.compile(r"(replicated: replication=[0-9]+,)?")
+"""How a file's bytes are kept: Hadoop 2 says nothing, because it knows replicas only."""
+CODED = re.compile(r"erasure-coded: policy=(?P<policy>[^\s,]+),")
+PLACE = r"(?:DatanodeInfoWithStorage\[)?([0-9a-fA-F.:]*[0-9a-fA-F]):[0-9]+(?:,[^][]*\])?"
+"""A DataNode that holds a replica; Hadoop 2.6 and older give its address only."""
+BLOCK = re.compile(
+    rf"(?P<index>[0-9]+)\. BP-\S+ len=(?P<length>[0-9]+) .*?repl=[0-9]+\s+\[(?P<places>(?:{PLACE}(?:, {PLACE})*)?)\]"
+)
+END = re.compile(r"^The filesystem under path .* is \S+\s*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -46,6 +55,15 @@ def operations(log: str) -> list[Operation]:
     return found
 
 
+def stamped(stat: str, folder: str) -> list[Operation]:
+    """The puts into a folder that `hdfs dfs -stat '%X %Y %n'` lists: when each was made and closed.
+
+    What else the shell says is passed over.
+    """
+    stamps = re.findall(r"^([0-9]{13}) ([0-9]{13}) (\S.*)$", stat, re.MULTILINE)
+    return [Operation(f"{folder}/{name}", int(made) / 1e3, int(closed) / 1e3) for made, closed, name in stamps]
+
+
 @dataclass(frozen=True)
 class Block:
     """One block: file, position in it, bytes, addresses of the DataNodes that hold a replica."""
@@ -57,12 +75,56 @@ class Block:
 
 
 def blocks(fsck: str) -> list[Block]:
-    """The blocks that `fsck -files -blocks -locations` lists."""
-    found, path = [], ""
-    for line in fsck.splitlines():
-        if file := FILE.match(line):
+    """The blocks that `fsck -files -blocks -locations` lists, of Hadoop 2 and 3. Raises Unreadable.
+
+    What is neither a file nor a block is passed over; each file has all of its blocks.
+    """
+    files: dict[str, re.Match[str]] = {}
+    found: dict[str, list[Block]] = {}
+    path = ""
+    for line in map(str.strip, fsck.splitlines()):
+        if file := FILE.fullmatch(line):
             path = file["path"]
-        elif block := BLOCK.match(line.strip()):
-            places = tuple(place["address"] for place in PLACE.finditer(block["places"]))
-            found.append(Block(path, int(block["index"]), int(block["length"]), places))
-    return found
+            if path in files:
+                raise Unreadable(f"fsck: {path} is listed twice")
+            _replicated(file)
+            files[path], found[path] = file, []
+        elif re.match(r"\S+\. BP-", line):
+            block = BLOCK.fullmatch(line)
+            if block is None or not path:
+                raise Unreadable(
+                    f"fsck: {path or 'no file'}: found block {shown(line)}, expected its length and places"
+                )
+            places = tuple(re.findall(PLACE, block["places"]))
+            found[path].append(Block(path, int(block["index"]), int(block["length"]), places))
+        elif re.match(r"/.* bytes, ", line):
+            raise Unreadable(f"fsck: found {shown(line)}, expected a file's path, bytes and blocks")
+    if not END.search(fsck):
+        raise Unreadable(f"fsck: found {shown(fsck[-150:], 150)} at its end, expected 'The filesystem under path …'")
+    for path, file in files.items():
+        _whole(file, found[path])
+    return [block for listed in found.values() for block in listed]
+
+
+def _replicated(file: re.Match[str]) -> None:
+    """Raises Unreadable for a file that is not kept as replicas, or not closed."""
+    path, kept = file["path"], file["kept"]
+    if coded := CODED.fullmatch(kept):
+        raise Unreadable(f"fsck: {path}: found erasure coding with {coded['policy']}, expected replicas "
+                         "(hdfs ec -setPolicy -replicate)")  # fmt: skip
+    if not REPLICATED.fullmatch(kept):
+        raise Unreadable(f"fsck: {path}: found {shown(kept)}, expected 'replicated: replication=…'")
+    if file["state"]:
+        raise Unreadable(f"fsck: {path}: found {shown(file['state'])}, expected a closed file")
+    if not all(re.fullmatch("[0-9]+", file[name]) for name in ("bytes", "blocks")):
+        raise Unreadable(
+            f"fsck: {path}: found {file['bytes']} bytes, {file['blocks']} block(s), expected whole numbers"
+        )
+
+
+def _whole(file: re.Match[str], listed: list[Block]) -> None:
+    """Raises Unreadable unless a file's blocks are as many, and hold as many bytes, as its line says."""
+    number, length = len(listed), sum(block.length for block in listed)
+    if [block.index for block in listed] != list(range(int(file["blocks"]))) or length != int(file["bytes"]):
+        raise Unreadable(f"fsck: {file['path']}: found {number} blocks with {length} bytes, "
+                         f"expected {file['blocks']} with {file['bytes']}")  # fmt: skip

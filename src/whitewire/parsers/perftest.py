@@ -112,7 +112,7 @@ def _table(
         if line == rule:
             break
         cells = line.split()
-        if cells and cells[0].isdecimal():
+        if cells and cells[0][0].isdecimal():
             rows.append(_row(cells, names, test))
     else:
         raise Unreadable(f"perftest: {test}: cut off: no line ends the table")
@@ -123,7 +123,7 @@ def _table(
 
 def _row(cells: list[str], names: Sequence[str], test: str) -> tuple[int, int, list[str]]:
     told = " ".join(cells)
-    if len(cells) != 2 + len(names) or not cells[1].isdecimal():
+    if len(cells) != 2 + len(names) or not (cells[0].isdecimal() and cells[1].isdecimal()):
         raise Unreadable(f"perftest: {test}: row {told!r}, expected {2 + len(names)} numbers")
     for name, cell in zip(names, cells[2:], strict=True):
         try:

@@ -22,6 +22,10 @@ KEPT = ("SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_CLUSTERS")
 """Of Slurm's variables, those that say where it is. The others say what the job asked for, which srun would take for
 what a step asks for: some exclude each other."""
 
+STATE = re.compile(r"\sJobState=(\S+) Reason=")
+NODES = re.compile(r"\sNodeList=(?!\(null\))(\S+) (?:(?!NodeList)\w+=\S* ){0,3}?(?:BatchHost|NumNodes)=")
+"""Told by what Slurm puts behind them: a job's name and comments may hold `NodeList=` as well."""
+
 
 def command_line(job: str, node: str, command: str) -> list[str]:
     """srun's arguments to run a command (sh) on one node of a job, beside other steps, with all of its share."""
@@ -86,11 +90,16 @@ def nodes_of(job: str) -> list[str]:
 
 
 def job_of(said: str, job: str) -> tuple[str, str]:
-    """(state, list of nodes in Slurm's short form) from `scontrol show job --oneliner`."""
-    found = dict(re.findall(r"(?:^|\s)(JobState|NodeList)=(\S+)", said))
-    if "JobState" not in found or found.get("NodeList", "(null)") == "(null)":
-        raise UserError(f"Slurm: job {job}: found {' '.join(said.split())[:200] or 'nothing'!r}, expected its nodes")
-    return found["JobState"], found["NodeList"]
+    """(state, list of nodes in Slurm's short form) from `scontrol show job --oneliner`, which has one line a job.
+
+    Of an array and of a heterogeneous job Slurm shows all parts; ours is the one with this number. Raises UserError.
+    """
+    text = "\n".join({line for line in said.splitlines() if line.startswith(f"JobId={job} ")})
+    states, nodes = STATE.findall(text), NODES.findall(text)
+    if (len(states), len(nodes)) != (1, 1):
+        shown = " ".join((text or said).split())[:200] or "nothing"
+        raise UserError(f"Slurm: job {job}: found {shown!r}, expected its nodes and its state, once")
+    return states[0], nodes[0]
 
 
 def _scontrol(*arguments: str) -> str:
