@@ -12,6 +12,7 @@ import pytest
 from tests.integration.small import BLOCK, small_stack
 from whitewire import software
 from whitewire.cluster.stack import Stack
+from whitewire.config import HIBENCH
 from whitewire.execution import RunFailed
 from whitewire.hibench import HiBench, hadoop_of
 from whitewire.parsers import hibench as parser
@@ -68,6 +69,38 @@ def configured(stack: Stack, bench: HiBench, program: str, size: int | None = No
 
 def jobs_of(stack: Stack, ids: list[str]) -> list[dict]:
     return [history.job(stack.yarn.history(number)) for number in ids]
+
+
+def jvms(stack: Stack) -> list[str]:
+    """Options' files of the JVMs that stay for tasks, on all workers."""
+    script = "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -o '^@.*/task.args$' || true"
+    return stack.testbed.by_role("datanode")[0].run(["sh", "-c", script]).stdout.decode().split()
+
+
+@pytest.mark.skipif(not (HIBENCH / "tree").is_dir(), reason="no HiBench: `make hibench` brings it")
+@pytest.mark.parametrize("program, size", [
+    ("terasort", 3 * BLOCK // 100 * 100), ("sort", 2 * BLOCK), ("wordcount", 2 * BLOCK), ("sleep", None),
+    ("dfsioe", None),
+])  # fmt: skip
+def test_the_real_one_runs_its_micro_programs(stack, tmp_path, program, size):
+    bench = HiBench(stack.testbed.by_role("client")[0], str(HIBENCH / "tree"), tmp_path)
+    configured(stack, bench, program, size)
+    bench.prepare(SECONDS, stack.check)
+    reports = bench.measure(SECONDS, stack.check)
+    for report in reports:
+        first, *others = jobs_of(stack, report.jobs)
+        assert first["state"] == "SUCCEEDED" and bool(others) == (program == "dfsioe")
+        assert first["end"] - first["submit"] < report.row.seconds < SECONDS
+        if report.row.rate:
+            assert report.row.rate == pytest.approx(report.row.bytes / report.row.seconds, abs=1)
+            assert report.row.node_rate == report.row.rate // 3
+        print(program, report.name, report.row, [job["end"] - job["submit"] for job in (first, *others)], report.result)
+    if program == "dfsioe":
+        assert [report.name for report in reports] == ["read", "write"]
+        assert all(report.result.files == 16 and report.result.throughput > 0 for report in reports)
+    # Its tasks stay in their JVMs, which are not those of other jobs: their class paths differ.
+    assert any("/hibench/task.args" in file for file in jvms(stack))
+    bench.remove()
 
 
 def test_terasort_runs_on_the_cluster_and_is_reported(stack, tree, bench):
