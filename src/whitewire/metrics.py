@@ -179,7 +179,7 @@ def full_scale(metric: str, value: float, unit: str, workload: str, k: float, da
 
     None where nothing scales.
     """
-    wall = metric in WALL or metric.endswith(("report_time", "report_throughput"))
+    wall = metric in WALL or metric.endswith(("report_time", "report_throughput", "node_throughput"))
     if wall or (workload not in OF and metric in ("completion_time", "throughput", "cpu_seconds_per_gb")):
         return None
     kind = SCALES.get(unit, (None,))[0]

@@ -55,6 +55,7 @@ def test_shipped_files_are_valid():
         "chelsio-iwarp",
         "xyratex-lustre-2011",
         "qubole-2015",
+        "hibench",
     ]
     fabrics = config.load_testbed(settings["testbed"])["fabrics"]
     assert fabrics["10gbe"]["rate_mbit_per_s"] == 10000

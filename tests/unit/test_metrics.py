@@ -73,6 +73,9 @@ def test_what_holds_a_job_floor_has_no_full_scale_equivalent():
     assert metrics.full_scale("completion_time", 5.0, "s", "terasort", 20, 0.1) is None
     assert metrics.full_scale("map_time", 5.0, "s", "terasort", 20, 0.1) is None
     assert metrics.full_scale("completion_time_net", 5.0, "s", "terasort", 20, 0.1) == (50.0, "s")
+    for metric in ("throughput", "node_throughput", "report_throughput", "report_node_throughput",
+                   "read_report_node_throughput"):  # fmt: skip
+        assert metrics.full_scale(metric, 5.0, "MB/s", "hibench", 20, 0.1) is None
 
 
 def valid():

@@ -16,7 +16,7 @@ from whitewire.paper import Paper, load_paper
 
 HOME = Path(__file__).resolve().parents[2]
 TESTBED = config.load_testbed("emulated")
-PAPERS = ["chelsio-iwarp", "emulex-2012", "mellanox-mapr", "qubole-2015", "xyratex-lustre-2011"]
+PAPERS = ["chelsio-iwarp", "emulex-2012", "hibench", "mellanox-mapr", "qubole-2015", "xyratex-lustre-2011"]
 SET_ON_PURPOSE = {
     "burst_time", "page_cache", "hdfs_window_time", "datanode_heartbeat_file", "nodemanager_heartbeat_file",
     "sort_buffer_split", "reduce_memory_input", "merges", "sampled_input", "ost_access",
@@ -139,8 +139,8 @@ def test_at_k_1_everything_is_alike_but_what_a_run_sets_on_purpose(name, blocks,
     size = blocks * block
     for experiment in raw["experiments"]:
         experiment["parameters"] |= {"block_size_bytes": block}
-        if "size_bytes" in experiment["parameters"]:
-            experiment["parameters"]["size_bytes"] = size
+        if "size_bytes" in experiment["parameters"] or experiment["workload"] == "hibench":
+            experiment["parameters"]["size_bytes"] = size  # of a program of HiBench in place of its profile's
             experiment["scale"] = {"k": 1, "bytes": dict.fromkeys(config.EFFORTS, size), "splits": blocks}
         else:
             experiment["parameters"]["file_size_bytes"] = size

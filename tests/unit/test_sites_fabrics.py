@@ -11,7 +11,7 @@ from whitewire.config import HOME, fabric_names, load_yaml, paper_path
 from whitewire.errors import UserError
 from whitewire.estimands import Runs
 
-PAPERS = ("emulex-2012", "mellanox-mapr", "chelsio-iwarp", "xyratex-lustre-2011", "qubole-2015")
+PAPERS = ("emulex-2012", "mellanox-mapr", "chelsio-iwarp", "xyratex-lustre-2011", "qubole-2015", "hibench")
 SITE = load_yaml(HOME / "config" / "testbeds" / "ssh.example.yaml")
 
 
