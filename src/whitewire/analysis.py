@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from whitewire import claims, controls, inverse, net, propagation, similitude, statistics, sweeps
+from whitewire import biases, claims, controls, inverse, net, propagation, similitude, statistics, sweeps
 from whitewire.config import is_emulated
 from whitewire.design import Scale, gbit_per_s, model_cell, scale_of
 from whitewire.drives import Drive
@@ -262,12 +262,18 @@ def _judged(
     target, evidence = claims.resolve(paper, test), evaluate(test, runs, paper)
     if route == "modelled" and evidence.source in ("runs", "census"):
         evidence = claims.Evidence("model", evidence.estimate, None, None, 0, 0, evidence.unit)
-    verdict = claims.decide(target, evidence)
+    exact = claims.decide(target, evidence)
+    evidence, said = biases.widened(paper, test, evidence) if route == "emulated" else (evidence, "")
+    verdict = claims.decide(target, evidence) if said else exact
+    if verdict.verdict != exact.verdict:
+        verdict = replace(verdict, runs_needed=None)  # more runs would not decide it
     if evidence.missing and (why := runs.why_missing(test)):
         verdict = claims.Verdict(claims.NOT_TESTABLE, why)
     reason = verdict.reason
     if evidence.note:
         reason += f"; {evidence.note}"
+    if said:
+        reason += f"; {said}"
     if evidence.n_invalid:
         reason += f"; {evidence.n_invalid} invalid left out"
     counts = evidence.source in ("runs", "census")

@@ -328,7 +328,7 @@ def expected_seconds(paper: Paper, row: Mapping[str, Any], testbed: Mapping[str,
 
 
 FLOORS_S = {"teragen": 4, "terasort": 6, "testdfsio": 9, "sort": 9, "wordcount": 6, "copy": 2, "read_loop": 3,
-            "sleep": 4, "hibench": 20}  # fmt: skip
+            "sleep": 4, "hibench": 12}  # fmt: skip
 """Seconds that a run of a workload takes beside moving its data: jobs on almost no data, and what is around them."""
 PASSES = {"teragen": 0, "terasort": 5, "testdfsio": 1, "sort": 5, "wordcount": 1, "copy": 0, "read_loop": 2}
 """How often a job's bytes go from or to drives beside being written as output: input, spills, merges, reads."""

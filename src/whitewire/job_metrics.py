@@ -23,6 +23,9 @@ NET = {
 }  # fmt: skip
 """Metrics that rest on a time less the floor of its jobs: that time, and the floor or the time with the floor."""
 
+BESIDE_FLOOR = ("job_floor", "completion_time_net", "throughput_net")
+"""Metrics that need a floor."""
+
 Found = dict[str, tuple[float, str]]
 HostCpu = tuple[list[float], dict[str, list[float]]]
 """Times (seconds since 1970), and CPU seconds so far by host."""
@@ -38,7 +41,11 @@ def of(record: Mapping, samples: Samples, cpu: HostCpu) -> Found:
     """Metric → (value as measured, unit) of a run of jobs."""
     found = _common(record, samples, cpu)
     own = {"copy": _copy, "read_loop": _read_loop, "testdfsio": _testdfsio, "hibench": _hibench}
-    return found | own.get(record["workload"], _job)(record, samples) | _per_node(record)
+    found |= own.get(record["workload"], _job)(record, samples) | _per_node(record)
+    if "program" in record and not record["floors"]:
+        # No floor was measured (HiBench's dfsioe and sleep have none): the time with it is no net time.
+        found = {name: value for name, value in found.items() if name not in BESIDE_FLOOR}
+    return found
 
 
 def beyond_floor(seconds: float, floor: float) -> float:
@@ -320,16 +327,22 @@ def faults(record: Mapping, metrics: Mapping[str, tuple[float, str]], limits: Ma
     excess = metrics.get("wire_excess", (math.nan, ""))[0]
     if math.isfinite(excess) and not limits["job_wire_low"] <= excess <= limits["job_wire_high"]:
         found.append(f"workers' links carried {excess:+.0%} against what shuffle, reads and replicas must move")
-    return found + losses(record, limits)
+    return found + losses(record, limits, bulk=not math.isnan(excess) or "wire_excess" not in metrics)
 
 
-def losses(record: Mapping, limits: Mapping) -> list[str]:
-    """Why what was lost on the links makes a run or a floor invalid (empty: it does not)."""
+def losses(record: Mapping, limits: Mapping, bulk: bool = True) -> list[str]:
+    """Why what was lost on the links makes a run or a floor invalid (empty: it does not).
+
+    Without bulk data, segments are small, and most that are sent again are probes for an answer that was late and not
+    lost: only drops count.
+    """
     found = []
     # Of all links, since these are counted on all: what goes to a parallel file system passes no worker.
     segments = max(1.0, _wire(record, record["links_after"]) / SEGMENT)
     for name, what in (("tcp_retransmits", "TCP segments sent again"), ("queue_drops", "packets dropped in queues")):
         bound = limits["retransmit_share" if name == "tcp_retransmits" else "queue_drop_share"]
+        if name == "tcp_retransmits" and not bulk:
+            continue
         if record[name] / segments > bound:
             found.append(f"{record[name] / segments:.1%} of all {what}, bound {bound:.1%}")
     return found

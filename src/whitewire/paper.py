@@ -247,6 +247,8 @@ def _cross_check(paper: Paper, fabrics: list[str]) -> None:
         _check_experiment(paper, f"experiments[{index}]", experiment, fabrics)
     for index, control in enumerate(paper.controls):
         _check_control(paper, f"controls[{index}] ({control['id']})", control)
+    for index, bias in enumerate(paper.raw.get("biases", [])):
+        _check_bias(paper, f"biases[{index}]", bias)
     audits = [a["id"] for a in paper.audit]
     for index, claim in enumerate(paper.claims):
         key = f"claims[{index}] ({claim['id']})"
@@ -325,6 +327,16 @@ def _check_control(paper: Paper, key: str, control: Mapping[str, Any]) -> None:
         raise _fault(paper, f"{key}.really", really, "another level than that of the cell")
     if against(control) not in cells_of(listed[name]):
         raise _fault(paper, f"{key}.cell", against(control), f"a cell of {name}, to compare the control with")
+
+
+def _check_bias(paper: Paper, key: str, bias: Mapping[str, Any]) -> None:
+    listed = {e["id"]: e for e in paper.raw.get("experiments", [])}
+    name = bias["cell"]["experiment"]
+    if name not in listed:
+        raise _fault(paper, f"{key}.cell.experiment", name, "the id of an experiment", listed)
+    _check_levels(paper, f"{key}.cell.where", listed[name], bias["cell"]["where"], whole=True)
+    if bias["lower"] > bias["upper"]:
+        raise _fault(paper, f"{key}.lower", bias["lower"], f"no more than upper, {bias['upper']}")
 
 
 def _check_hibench(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:

@@ -269,6 +269,32 @@ def test_bytes_on_the_links_that_do_not_fit_the_job_make_it_invalid(wire):
     assert "workers' links carried" in job_metrics.faults(record, found, LIMITS)[0]
 
 
+def test_a_job_that_moves_as_little_as_its_floor_is_judged_by_drops_alone():
+    """WordCount's shuffle: its own bytes say nothing beside control traffic, nor do probes for late answers."""
+    record = sorted_run(wire=200_000_000) | {"floor_wire": 70_000_000, "tcp_retransmits": 100_000}
+    found = job_metrics.of(record, samples(), CPU)
+    assert math.isnan(found["wire_excess"][0])
+    assert job_metrics.faults(record, found, LIMITS) == []
+    (fault,) = job_metrics.faults(record | {"queue_drops": 100_000}, found, LIMITS)
+    assert "packets dropped in queues" in fault
+    record["floor_wire"] = 10_000_000
+    first, second = job_metrics.faults(record, job_metrics.of(record, samples(), CPU), LIMITS)
+    assert "workers' links carried" in first and "TCP segments sent again" in second
+
+
+def test_a_job_without_data_is_short_of_no_processors():
+    record = sorted_run() | {"workload": "sleep", "user_bytes": 0, "floors": {}, "program": "sleep"}
+    found = job_metrics.of(record, samples(idle=0.1), CPU)
+    assert job_metrics.faults(record, found, LIMITS) == [] and "node_throughput" not in found
+    assert "completion_time_net" not in found and "job_floor" not in found, "no floor was measured"
+
+
+def test_throughput_of_a_node_is_told_of_hibenchs_programs():
+    assert "node_throughput" not in job_metrics.of(sorted_run(), samples(), CPU)
+    found = job_metrics.of(sorted_run() | {"program": "terasort"}, samples(), CPU)
+    assert found["node_throughput"] == (40 / 20 / 2, "MB/s")
+
+
 @pytest.mark.parametrize("floor", [20.0, 25.0])
 def test_a_job_no_longer_than_its_floor_has_no_net_time(floor):
     record = sorted_run() | {"floors": {"terasort": floor}}

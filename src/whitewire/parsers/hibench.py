@@ -57,8 +57,8 @@ def _row(columns: Sequence[str], number: int) -> Row:
 
 
 def metrics(reports: Sequence[Mapping]) -> dict[str, tuple[float, str]]:
-    """Metric → (value, unit) of the rows of a run: `report_time`, `report_bytes`, `report_throughput` and, per node,
-    `report_node_throughput`.
+    """Metric → (value, unit) of the rows of a run: `report_time`, `report_bytes`, `report_throughput`, per node
+    `report_node_throughput`, and the number of nodes that the one is of the other, `report_nodes`.
 
     Where a run has several rows (`dfsioe`: `read` and `write`) each metric begins with the row's name, and
     `<name>_throughput` is what the program itself says: bytes over the sum of its tasks' own times. Its report's time
@@ -74,6 +74,8 @@ def metrics(reports: Sequence[Mapping]) -> dict[str, tuple[float, str]]:
         for key, name in (("rate", "report_throughput"), ("node_rate", "report_node_throughput")):
             if report[key]:
                 found[f"{prefix}{name}"] = (report[key] / 1e6, "MB/s")
+        if report["rate"] and report["node_rate"]:
+            found[f"{prefix}report_nodes"] = (report["rate"] / report["node_rate"], "1")
         if report.get("result"):
             found[f"{report['name']}_throughput"] = (report["result"]["throughput"] / 1e6, "MB/s")
             found[f"{report['name']}_rate_mean"] = (report["result"]["rate_mean"] / 1e6, "MB/s")
