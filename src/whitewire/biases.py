@@ -1,6 +1,6 @@
 """Known errors of the emulation in a cell: they widen the intervals that rest on it. Pure.
 
-A study showed by how much what is measured there may be wrong, whatever the number of runs. So no verdict rests on less.
+A study showed by how much what is measured there may be wrong, whatever the number of runs: no verdict rests on less.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SIGNS = {"share": (1,), "ratio": (1, -1), "ratio_of_ratios": (1, -1, -1, 1)}
 
 
 def factors(paper: Paper, test: Mapping[str, Any]) -> tuple[float, float, str]:
-    """(least, most) factor from what was measured to what is right, and where that is known from; (1, 1, "") without."""
+    """(least, most) factor from what was measured to what is right, and how that is known; (1, 1, "") without any."""
     low = high = 1.0
     sources = {}
     for (experiment, levels), sign in zip(cells_in(test), SIGNS.get(test["estimand"], ()), strict=False):
