@@ -95,12 +95,12 @@ figure_bars <- function(experiment, metrics, by = "fabric", title, where = list(
   }
   plot <- ggplot(medians, aes(level, shown))
   if (style == "bars") {
-    plot <- plot + geom_col(fill = medians$colour, alpha = 0.75, width = 0.55)
+    plot <- plot + geom_col(aes(fill = colour), alpha = 0.75, width = 0.55) + scale_fill_identity()
   }
   plot <- plot +
     geom_point(data = runs, position = jitter_points(0.1), size = 1.7, alpha = 0.65) +
     interval_bars(medians, 0.16)
-  if (style == "points") plot <- plot + geom_point(colour = medians$colour, size = 3)
+  if (style == "points") plot <- plot + geom_point(aes(colour = colour), size = 3) + scale_colour_identity()
   if (!is.null(marks)) {
     if (is.null(marks$metric)) marks$metric <- metrics[[1]]
     marks$panel <- factor(titles[marks$metric], unique(titles))

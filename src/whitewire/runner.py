@@ -56,6 +56,8 @@ SMOKE_ATTEMPTS = 2
 """Attempts at a run or a floor at smoke effort."""
 WARM_UP_GIB = 1.0
 """Memory touched before the first run: about what one run's replicas take."""
+WARM_UP_JOBS = 4
+"""Jobs before the first run, however few runs are left: JVMs get faster over the first ones."""
 WARM_UP, WARM_UP_SMOKE = (5, 2), (1, 1)
 """Rounds of many small puts, then runs of the block's largest cell; none is kept. At smoke effort, where it matters
 more that all of it works than what it measures, there are fewer."""
@@ -397,8 +399,8 @@ class Block:
         if self.effort == "smoke":  # each kind's last one is its floor; TestDFSIO's two jobs, first, warm up the others
             kinds.reverse()
             again = [] if any(map(_times_itself, kinds)) else kinds
-        else:  # JVMs get faster over their first three jobs; a run of TestDFSIO is two
-            again = kinds[:1]
+        else:
+            again = [kinds[number % len(kinds)] for number in range(max(1, WARM_UP_JOBS - len(kinds)))] if kinds else []
         warm = {jobs.floor_key(run): _tiny(stack, run) for run in [*again, *kinds]}
         return warm if self.effort == "smoke" else {}
 
