@@ -37,7 +37,10 @@ DIGESTS = {
     "38a70908af7a3354b4da6d208751637b9e5eade114b929870ebd554abb4f882e": "b5628352aa06420784931711b9a2279f6b386d45",
 }
 """Commits by the digest of their tree's parts that runs use."""
-VALUES = {COMMIT: "ae93856cc65bd051f4247e2105384e8a85f5fc6071f1979f51f974e5e94cc898"}
+VALUES = {
+    COMMIT: "ae93856cc65bd051f4247e2105384e8a85f5fc6071f1979f51f974e5e94cc898",
+    "b5628352aa06420784931711b9a2279f6b386d45": "8e369dc9297740b1e2c358ccb8d772f7c81dd4237217e73d7059d8fcb577368b",
+}
 """Digests of what load_config.py gives under Python 2.7, by commit; see values_of()."""
 PARTS = ("bin", "conf", "autogen/src", "pom.xml")
 """What runs use of a tree, and so what its digest is of."""
