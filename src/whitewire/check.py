@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 from whitewire import recipes, tether
 from whitewire.config import (
-    HIBENCH,
     HOME,
     fabric_names,
     load_config,
@@ -127,7 +126,8 @@ class Plan:
             _show_containers([HOME, *(_conda() if "conda" in deployment else [])])
         return cls(
             config["papers"], config["testbed"], config["effort"], config["seed"], designs, deployment,
-            hibench="hibench" in testbed, needs=needs, tether=held,
+            hibench="hibench" in testbed and any(row["workload"] == "hibench" for d in designs.values() for row in d),
+            needs=needs, tether=held,
         )  # fmt: skip
 
     @property
@@ -157,7 +157,7 @@ class Plan:
     def container(self, image: str) -> Callable[[Any], str]:
         """What a rule's `container:` takes: gives the image's file, or ends with one line where it was not made.
 
-        In place of `hadoop` it is the image with HiBench where the testbed has that.
+        In place of `hadoop` it is the image with HiBench where the testbed has that and a paper asks for it.
         """
 
         def path(wildcards: Any) -> str:
@@ -183,8 +183,8 @@ class Plan:
 
     @staticmethod
     def can_make(image: str) -> bool:
-        """Whether all is there that an image is made of: of HiBench's the copy that `make hibench` brings."""
-        return image != "hibench" or (HIBENCH / "prepared.json").is_file()
+        """Whether all is there that an image copies: of HiBench's what `make hibench` brings."""
+        return all((root() / source).exists() for source in recipes.copied(HOME, image))
 
     @staticmethod
     def recipe(image: str) -> list[str]:

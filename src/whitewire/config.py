@@ -20,7 +20,7 @@ import yaml
 from whitewire.errors import UserError
 
 HOME = Path(__file__).resolve().parents[2]  # the repository: schemas, caches and programs live here
-HIBENCH = HOME / ".cache" / "hibench"
+HIBENCH = Path(os.environ.get("WHITEWIRE_HIBENCH") or HOME / ".cache" / "hibench")
 """The prepared copy of HiBench (`make hibench`): its tree, and prepared.json, which describes it."""
 SCHEMAS = HOME / "workflow" / "schemas"
 EFFORTS = ("smoke", "quick", "full")

@@ -104,6 +104,8 @@ def project(tmp_path):
         image = top / ".cache" / "containers" / f"{name}.sif"
         image.parent.mkdir(parents=True, exist_ok=True)
         image.write_text(f"{tmp_path}/image:/usr/bin:/bin\n")
+    (top / ".cache" / "hibench" / "tree").mkdir(parents=True)
+    (top / ".cache" / "hibench" / "prepared.json").write_text("{}")
     return top
 
 
@@ -207,6 +209,13 @@ def test_images_that_were_carried_here_are_taken_as_they_are(project, age):
     done, log = run(project, "--touch", "containers")
     assert done.returncode == 0 and not log, done.stderr
     assert not jobs(project, "containers")
+
+
+def test_no_image_is_made_of_a_hibench_that_is_not_there(project):
+    shutil.rmtree(project / ".cache")
+    done, _ = run(project, "--dry-run", "--", "containers")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^container +3$", done.stdout, re.MULTILINE), done.stdout
 
 
 def test_images_are_built_with_the_commit(project):
