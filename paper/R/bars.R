@@ -57,6 +57,11 @@ bar_colours <- function(table, by) {
   unname(fabric_palette(unique(table$fabric))[as.character(table$fabric)])
 }
 
+# A layer for each colour: the figure's own scales of colour and fill are for published values.
+each_colour <- function(table, layer) {
+  unname(lapply(split(table, table$colour), function(own) layer(own, own$colour[[1]])))
+}
+
 published_note <- function(published) {
   if (isFALSE(published)) {
     return(NULL)
@@ -93,14 +98,19 @@ figure_bars <- function(experiment, metrics, by = "fabric", title, where = list(
     scale_y_continuous(name, limits = c(0, NA), expand = expansion(c(0, 0.08)),
                        labels = function(x) paste0(x, "\u00d7"))
   }
-  plot <- ggplot(medians, aes(level, shown))
+  # Nothing drawn, but all levels in their order, of which a layer of one colour has some only.
+  plot <- ggplot(medians, aes(level, shown)) + geom_blank()
   if (style == "bars") {
-    plot <- plot + geom_col(aes(fill = colour), alpha = 0.75, width = 0.55) + scale_fill_identity()
+    plot <- plot + each_colour(medians, function(own, colour) {
+      geom_col(data = own, fill = colour, alpha = 0.75, width = 0.55)
+    })
   }
   plot <- plot +
     geom_point(data = runs, position = jitter_points(0.1), size = 1.7, alpha = 0.65) +
     interval_bars(medians, 0.16)
-  if (style == "points") plot <- plot + geom_point(aes(colour = colour), size = 3) + scale_colour_identity()
+  if (style == "points") {
+    plot <- plot + each_colour(medians, function(own, colour) geom_point(data = own, colour = colour, size = 3))
+  }
   if (!is.null(marks)) {
     if (is.null(marks$metric)) marks$metric <- metrics[[1]]
     marks$panel <- factor(titles[marks$metric], unique(titles))

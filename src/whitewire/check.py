@@ -183,8 +183,8 @@ class Plan:
 
     @staticmethod
     def can_make(image: str) -> bool:
-        """Whether all is there that an image copies: of HiBench's what `make hibench` brings."""
-        return all((root() / source).exists() for source in recipes.copied(HOME, image))
+        """Whether all files are there that an image is made of: of HiBench's what `make hibench` brings."""
+        return all((root() / file).exists() for file in Plan.recipe(image) if not file.endswith(".sif"))
 
     @staticmethod
     def recipe(image: str) -> list[str]:

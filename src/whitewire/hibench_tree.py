@@ -101,6 +101,13 @@ def identity(home: str) -> tuple[str, ...]:
     return (digest_of(tree),) if (tree / "bin" / "workloads").is_dir() else (home,)
 
 
+def described(home: str) -> dict[str, object]:
+    """The tree at `home` for the environment's record: the description of a prepared copy, of another what tells it."""
+    tree = Path(home)
+    found = prepared(tree.parent) if tree.name == TREE else None
+    return {"home": home, **(asdict(found) if found else {"tree": identity(home)[0]})}
+
+
 def prepare(source: str, hadoop: Path, folder: Path = HIBENCH) -> Prepared:
     """Make the copy from a folder, an archive, an address or (empty) the pinned commit, for the jars in `hadoop`.
 

@@ -339,10 +339,11 @@ def losses(record: Mapping, limits: Mapping, bulk: bool = True) -> list[str]:
     found = []
     # Of all links, since these are counted on all: what goes to a parallel file system passes no worker.
     segments = max(1.0, _wire(record, record["links_after"]) / SEGMENT)
-    for name, what in (("tcp_retransmits", "TCP segments sent again"), ("queue_drops", "packets dropped in queues")):
-        bound = limits["retransmit_share" if name == "tcp_retransmits" else "queue_drop_share"]
-        if name == "tcp_retransmits" and not bulk:
-            continue
+    counted = {"queue_drops": ("queue_drop_share", "packets dropped in queues")}
+    if bulk:
+        counted = {"tcp_retransmits": ("retransmit_share", "TCP segments sent again")} | counted
+    for name, (limit, what) in counted.items():
+        bound = limits[limit]
         if record[name] / segments > bound:
             found.append(f"{record[name] / segments:.1%} of all {what}, bound {bound:.1%}")
     return found

@@ -310,14 +310,20 @@ PLACES = ("fabric", "store")
 """Factors that say where a run's bytes go: a control may bear one level of them and run on another."""
 
 
-def _check_control(paper: Paper, key: str, control: Mapping[str, Any]) -> None:
+def _check_cell(paper: Paper, key: str, cell: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """A whole cell of a listed experiment; returns these by id."""
     listed = {e["id"]: e for e in paper.raw.get("experiments", [])}
+    if cell["experiment"] not in listed:
+        raise _fault(paper, f"{key}.experiment", cell["experiment"], "the id of an experiment", listed)
+    _check_levels(paper, f"{key}.where", listed[cell["experiment"]], cell["where"], whole=True)
+    return listed
+
+
+def _check_control(paper: Paper, key: str, control: Mapping[str, Any]) -> None:
+    listed = _check_cell(paper, f"{key}.cell", control["cell"])
     name, where, really = control["cell"]["experiment"], control["cell"]["where"], control["really"]
-    if name not in listed:
-        raise _fault(paper, f"{key}.cell.experiment", name, "the id of an experiment", listed)
     if control["id"] in listed:
         raise _fault(paper, f"{key}.id", control["id"], "an id that no experiment has")
-    _check_levels(paper, f"{key}.cell.where", listed[name], where, whole=True)
     for factor in really:
         if factor not in PLACES:
             raise _fault(paper, f"{key}.really", factor, f"one of {', '.join(PLACES)}", PLACES)
@@ -330,11 +336,7 @@ def _check_control(paper: Paper, key: str, control: Mapping[str, Any]) -> None:
 
 
 def _check_bias(paper: Paper, key: str, bias: Mapping[str, Any]) -> None:
-    listed = {e["id"]: e for e in paper.raw.get("experiments", [])}
-    name = bias["cell"]["experiment"]
-    if name not in listed:
-        raise _fault(paper, f"{key}.cell.experiment", name, "the id of an experiment", listed)
-    _check_levels(paper, f"{key}.cell.where", listed[name], bias["cell"]["where"], whole=True)
+    _check_cell(paper, f"{key}.cell", bias["cell"])
     if bias["lower"] > bias["upper"]:
         raise _fault(paper, f"{key}.lower", bias["lower"], f"no more than upper, {bias['upper']}")
 

@@ -71,11 +71,6 @@ def load(path: Path) -> Recipe:
     return Recipe(path.stem, header, {name: _dedented(text) for name, text in sections.items()})
 
 
-def copied(top: Path, name: str) -> list[str]:
-    """What an image copies, from the repository's top."""
-    return list(load(top / RECIPES / f"{name}.def").pairs("files"))
-
-
 def made_of(top: Path, name: str) -> list[str]:
     """Files that an image is made of, from the repository's top: recipe, what it copies, the image it starts from."""
     recipe = load(top / RECIPES / f"{name}.def")

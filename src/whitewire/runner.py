@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import itertools
 import json
 import math
 import time
@@ -20,6 +21,7 @@ from whitewire import (
     design,
     execution,
     hibench_runs,
+    hibench_tree,
     job_metrics,
     jobs,
     metrics,
@@ -358,6 +360,7 @@ class Block:
             },
             "limits": self.config["limits"],
             "switch": self.config.get("switch", {}),
+            **({"hibench": hibench_tree.described(self.config["hibench"]["home"])} if stack.hibench else {}),
         }
         self._fresh("environment", ".json").write_text(json.dumps(record, indent=1, default=str) + "\n")
 
@@ -400,7 +403,7 @@ class Block:
             kinds.reverse()
             again = [] if any(map(_times_itself, kinds)) else kinds
         else:
-            again = [kinds[number % len(kinds)] for number in range(max(1, WARM_UP_JOBS - len(kinds)))] if kinds else []
+            again = list(itertools.islice(itertools.cycle(kinds), max(1, WARM_UP_JOBS - len(kinds))))
         warm = {jobs.floor_key(run): _tiny(stack, run) for run in [*again, *kinds]}
         return warm if self.effort == "smoke" else {}
 

@@ -165,6 +165,9 @@ def test_a_copy_says_what_it_is_and_replaces_the_one_before(simple, tmp_path):
     assert (first.commit, first.release, first.built) == ("", "9.9", ["dfsioe"])
     assert first.values.startswith(("not compared", "the same as under"))
     assert hibench_tree.identity(str(folder / "tree")) == tuple(first.identity)
+    told = hibench_tree.described(str(folder / "tree"))
+    assert (told["release"], told["tree"]) == ("9.9", first.tree)
+    assert hibench_tree.described(str(simple)) == {"home": str(simple), "tree": first.tree}
     (simple / "conf/hibench.conf").write_text("hibench.x 1\n")
     second = hibench_tree.prepare(str(simple), software.HADOOP, folder)
     assert second.tree != first.tree and second.built == []
