@@ -1,7 +1,6 @@
 # The images that rules run in with `--software-deployment-method apptainer`: `snakemake containers` makes them all.
 
 IMAGES = ["probes", "hadoop", "hibench", "publish"]
-MADE = [image for image in IMAGES if plan.can_make(image)]
 
 
 localrules:
@@ -41,4 +40,4 @@ rule container:
 rule containers:
     """All images; with HiBench where there is a copy of it."""
     input:
-        expand(".cache/containers/{image}.sif", image=MADE),
+        lambda wildcards: expand(".cache/containers/{image}.sif", image=filter(plan.can_make, IMAGES)),
