@@ -16,10 +16,10 @@ from pathlib import Path
 
 import psutil
 
-from whitewire import software
 from whitewire.cluster.cephfs import CephFs
-from whitewire.config import load_testbed
-from whitewire.testbed.emulated import EmulatedTestbed
+from whitewire.description.testbed import load_testbed
+from whitewire.testbed.emulated import software
+from whitewire.testbed.emulated.sandbox import EmulatedTestbed
 
 MIB = 2**20
 ROLES = {"mds": 1, "oss": 2, "client": 3}

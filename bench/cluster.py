@@ -15,15 +15,17 @@ from pathlib import Path
 
 import psutil
 
-from whitewire import execution, software
 from whitewire.cluster import hdfs
 from whitewire.cluster.stack import Stack
-from whitewire.config import load_config, load_testbed, paper_path
-from whitewire.design import scale_of
-from whitewire.drives import Drive
-from whitewire.metrics import of_put, read_samples
-from whitewire.paper import load_paper
-from whitewire.testbed.emulated import EmulatedTestbed
+from whitewire.description.checks import load_paper
+from whitewire.description.project import load_config, paper_path
+from whitewire.description.testbed import load_testbed
+from whitewire.design.drive import Drive
+from whitewire.design.scale import scale_of
+from whitewire.measure import execution
+from whitewire.records.metrics import of_put, read_samples
+from whitewire.testbed.emulated import software
+from whitewire.testbed.emulated.sandbox import EmulatedTestbed
 
 LEVELS = {"fabric": "10gbe", "clients": 3, "puts_per_client": 6}
 

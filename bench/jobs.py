@@ -15,12 +15,12 @@ from pathlib import Path
 
 from cluster import busy_seconds
 
-from whitewire import software
 from whitewire.cluster import hdfs, yarn
 from whitewire.cluster.hadoop import Resident
-from whitewire.config import load_testbed
-from whitewire.drives import Drive
-from whitewire.testbed.emulated import EmulatedTestbed
+from whitewire.description.testbed import load_testbed
+from whitewire.design.drive import Drive
+from whitewire.testbed.emulated import software
+from whitewire.testbed.emulated.sandbox import EmulatedTestbed
 from whitewire.workloads import terasort, testdfsio
 
 ROLES = {"namenode": 1, "datanode": 3, "client": 1}

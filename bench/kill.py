@@ -24,7 +24,7 @@ from pathlib import Path
 
 import psutil
 
-from whitewire.config import HOME
+from whitewire.paths import HOME
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 VICTIMS = ("make", "snakemake", "measure", "group")

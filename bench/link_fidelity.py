@@ -13,12 +13,11 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from whitewire import software
-from whitewire.config import load_testbed
-from whitewire.parsers import iperf3
-from whitewire.probes import iperf3 as probe
+from whitewire.description.testbed import load_testbed
 from whitewire.testbed.base import FRAME_SHARE
-from whitewire.testbed.emulated import EmulatedTestbed
+from whitewire.testbed.emulated import software
+from whitewire.testbed.emulated.sandbox import EmulatedTestbed
+from whitewire.tools import iperf3
 
 RATES = (25, 50, 100, 250, 500, 1000)
 BOUND = 0.005
@@ -38,14 +37,14 @@ def main() -> int:
     ):
         servers, clients = testbed.by_role("server"), testbed.by_role("client")
         for host in servers:
-            host.start(probe.server(host.address), Path(logs) / host.name).wait_ready("Server listening")
+            host.start(iperf3.server(host.address), Path(logs) / host.name).wait_ready("Server listening")
         for rate in RATES:
             testbed.fabric(str(rate))
             size = int(rate * 1e6 / 8 * given.seconds)
             for pairs in (1, 3):
 
                 def one(number: int, size=size) -> iperf3.LinkResult:
-                    argv = probe.client(servers[number].name, 1, size)
+                    argv = iperf3.client(servers[number].name, 1, size)
                     return iperf3.parse(clients[number].run(argv).check().stdout)
 
                 with ThreadPoolExecutor(pairs) as pool:

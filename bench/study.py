@@ -20,11 +20,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from whitewire import config, controls, design, tidy
-from whitewire.estimands import Runs
-from whitewire.journal import read_runs
-from whitewire.paper import PLACES, Paper, against, load_paper, pairs_in, tests_of
-from whitewire.runner import Block
+from whitewire.analysis import controls
+from whitewire.analysis.estimands import Runs
+from whitewire.description import project
+from whitewire.description.checks import load_paper
+from whitewire.description.paper import PLACES, Paper, against, pairs_in, tests_of
+from whitewire.description.testbed import fabric_names, load_testbed
+from whitewire.design.rows import levels_of, make_design
+from whitewire.measure.block import Block
+from whitewire.records.journal import read_runs
+from whitewire.tidy import tables
 
 METRICS = ("throughput", "completion_time_net", "write_throughput", "read_rate_while_busy")
 
@@ -59,20 +64,20 @@ def wanted_rows(paper: Paper, testbed: dict, args: argparse.Namespace) -> list[d
     raw["replicates"][args.effort], raw["blocks"][args.effort] = {"claimed": args.runs, "other": args.runs}, 1
     for experiment in raw["experiments"]:
         experiment.pop("replicates", None)
-    rows = design.make_design(paper, testbed, args.effort, args.seed)
+    rows = make_design(paper, testbed, args.effort, args.seed)
     names = set(args.experiments)
     cells = {(c["cell"]["experiment"], json.dumps(against(c), sort_keys=True)) for c in paper.controls}
     return [
         row for row in rows
         if row["experiment"] in names or (args.pairs and (
             "control" in paper.experiments[row["experiment"]]
-            or (row["experiment"], json.dumps(design.levels_of(paper, row), sort_keys=True)) in cells))
+            or (row["experiment"], json.dumps(levels_of(paper, row), sort_keys=True)) in cells))
     ]  # fmt: skip
 
 
 def table_of(paper: Paper, folder: Path, block: str) -> pd.DataFrame:
     rows = [
-        row for where, record in read_runs(folder, [block]) for row in tidy.metric_rows(where, record, paper.factors)
+        row for where, record in read_runs(folder, [block]) for row in tables.metric_rows(where, record, paper.factors)
     ]
     return pd.DataFrame(rows)
 
@@ -113,8 +118,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     args.effort = args.effort or ("quick" if args.pairs else "full")
-    testbed = config.load_testbed("emulated")
-    paper = load_paper(config.paper_path(args.paper), config.fabric_names(testbed))
+    testbed = load_testbed("emulated")
+    paper = load_paper(project.paper_path(args.paper), fabric_names(testbed))
     raw = copy.deepcopy(dict(paper.raw))
     raw["controls"] = pairs(paper, args.effort) if args.pairs else []
     paper = Paper(raw, paper.path)

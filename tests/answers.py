@@ -9,8 +9,11 @@ from typing import Any
 
 import yaml
 
-from whitewire import analysis, design, runner, tidy
-from whitewire.config import HOME
+from whitewire.analysis import analyse
+from whitewire.design import rows
+from whitewire.measure import block as runner
+from whitewire.paths import HOME
+from whitewire.tidy import tables
 
 TEMPLATE = "made-up-2026"
 OPEN = {"cpu_idle_floor": 0.0, "link_error": 0.2, "retransmit_share": 0.5, "queue_drop_share": 0.5}
@@ -33,9 +36,9 @@ def verdicts(paper: str, testbed: str, effort: str) -> dict[str, dict[str, str]]
     """Every claim's row, by its id, from the first block of runs on a testbed of the current folder's project."""
     results, block = Path("results") / testbed / paper, f"{effort}-1"
     results.mkdir(parents=True)
-    design.design(paper, testbed, effort, results / "design.csv")
+    rows.design(paper, testbed, effort, results / "design.csv")
     runner.measure(paper, testbed, results / "design.csv", block, results / "raw" / block / "block.json")
-    tidy.tidy(paper, results)
-    analysis.analyse(paper, testbed, results)
+    tables.tidy(paper, results)
+    analyse.analyse(paper, testbed, results)
     with (results / "analysis" / "verdicts.csv").open() as table:
         return {row["claim"]: row for row in csv.DictReader(table)}

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import psutil
 import pytest
 
-from whitewire import software
-from whitewire.config import load_testbed
-from whitewire.doctor import user_namespaces
-from whitewire.testbed.emulated import EmulatedTestbed
+from whitewire.description.testbed import load_testbed
+from whitewire.install.doctor import user_namespaces
+from whitewire.testbed.emulated import software
+from whitewire.testbed.emulated.sandbox import EmulatedTestbed
 
 # A shell starts what it puts in the background with SIGINT ignored, and tests send it to what they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -18,9 +18,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from whitewire import software
-from whitewire.config import HOME, SYSTEM_PATH
-from whitewire.testbed.emulated import ROOT, EmulatedHost, EmulatedTestbed
+from whitewire.paths import HOME, SYSTEM_PATH
+from whitewire.testbed.emulated import software
+from whitewire.testbed.emulated.sandbox import ROOT, EmulatedHost, EmulatedTestbed
 
 USER, UID = "researcher", 1000
 EXECUTOR = {"PYTHONPATH": str(HOME / ".cache" / "slurm-executor")}

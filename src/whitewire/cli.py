@@ -20,16 +20,16 @@ NO_ENVIRONMENT = 3
 
 def validate(args: argparse.Namespace) -> None:
     """Check every file that a run would use, and that this machine can do it."""
-    from whitewire.check import Plan
-    from whitewire.config import load_testbed
-    from whitewire.doctor import preflight
+    from whitewire.description.testbed import load_testbed
+    from whitewire.install.doctor import preflight
+    from whitewire.workflow.plan import Plan
 
     preflight(load_testbed(Plan.load().testbed))
 
 
 def design(args: argparse.Namespace) -> None:
     """Write design.csv of a paper."""
-    from whitewire.design import design
+    from whitewire.design.rows import design
 
     design(args.paper, args.testbed, args.effort, args.output)
 
@@ -37,14 +37,14 @@ def design(args: argparse.Namespace) -> None:
 def measure(args: argparse.Namespace) -> None:
     """Measure one block of a design."""
     make_software()
-    from whitewire.runner import measure
+    from whitewire.measure.block import measure
 
     measure(args.paper, args.testbed, args.design, args.block, args.output)
 
 
 def make_software() -> None:
     """In a rule's environment or image, make there what a measurement runs; elsewhere the set-up has done so."""
-    from whitewire.config import HOME
+    from whitewire.paths import HOME
 
     script = [*KILLED_WITH_THIS, "sh", str(HOME / "scripts" / "software")]
     asked = subprocess.run([*script, "--folder"], stdout=subprocess.PIPE, text=True)
@@ -59,7 +59,7 @@ def make_software() -> None:
 def tidy(args: argparse.Namespace) -> None:
     """Turn raw results into tables."""
     from whitewire.progress import Pulse
-    from whitewire.tidy import tidy
+    from whitewire.tidy.tables import tidy
 
     with Pulse(args.paper).going() as pulse:
         pulse.doing("from raw results to tables")
@@ -68,7 +68,7 @@ def tidy(args: argparse.Namespace) -> None:
 
 def analyse(args: argparse.Namespace) -> None:
     """Turn tables into estimates and verdicts."""
-    from whitewire.analysis import analyse
+    from whitewire.analysis.analyse import analyse
     from whitewire.progress import Pulse
 
     with Pulse(args.paper).going() as pulse:
@@ -78,7 +78,7 @@ def analyse(args: argparse.Namespace) -> None:
 
 def render(args: argparse.Namespace) -> None:
     """Render documents: all that have results, or the named ones only."""
-    from whitewire.render import document, render, render_command
+    from whitewire.report.render import document, render, render_command
 
     # Ended, it still clears what it has begun; a kill leaves that to the next start of the workflow.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
@@ -91,34 +91,36 @@ def render(args: argparse.Namespace) -> None:
 
 def doctor(args: argparse.Namespace) -> int:
     """Say what this machine, or every host of a site, can and cannot do."""
-    from whitewire import testbeds
-    from whitewire.config import load_testbed, shown, testbed_path
-    from whitewire.doctor import doctor
+    from whitewire.description.project import testbed_path
+    from whitewire.description.testbed import load_testbed
+    from whitewire.install.doctor import doctor
+    from whitewire.paths import shown
+    from whitewire.testbed import kinds
 
     description = load_testbed(args.testbed) if args.testbed else {"kind": "emulated"}
     if description["kind"] == "emulated":
         return doctor()
-    return testbeds.look_at(description, shown(testbed_path(args.testbed)))
+    return kinds.look_at(description, shown(testbed_path(args.testbed)))
 
 
 def lab(args: argparse.Namespace) -> int | None:
     """Open a shell on the running testbed."""
-    from whitewire.lab import lab
+    from whitewire.measure.lab import lab
 
     return lab(args.testbed)
 
 
 def prepare(args: argparse.Namespace) -> None:
     """Make what every cluster start shares."""
-    from whitewire.prepare import prepare
+    from whitewire.install.prepare import prepare
 
     prepare()
 
 
 def hibench(args: argparse.Namespace) -> None:
     """Make a private copy of HiBench that runs here: from a folder, an archive, an address or the pinned commit."""
-    from whitewire.hibench_tree import prepare
-    from whitewire.software import HADOOP
+    from whitewire.install.hibench_tree import prepare
+    from whitewire.testbed.emulated.software import HADOOP
 
     found = prepare(args.source, HADOOP)
     print(f"HiBench {found.release} is ready: {', '.join(found.built) or 'nothing'} built, values {found.values}")
@@ -126,14 +128,14 @@ def hibench(args: argparse.Namespace) -> None:
 
 def plan(args: argparse.Namespace) -> None:
     """Say what would be measured and how long it takes."""
-    from whitewire.check import print_plan
+    from whitewire.workflow.plan import print_plan
 
     print_plan()
 
 
 def compare(args: argparse.Namespace) -> None:
     """Set two result folders side by side."""
-    from whitewire.compare import compare
+    from whitewire.report.compare import compare
 
     print(compare(args.a, args.b))
 
@@ -178,8 +180,8 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand; a UserError is one line and exit status 2."""
     args = parser().parse_args(argv)
-    from whitewire import tether
-    from whitewire.config import settle_environment
+    from whitewire.paths import settle_environment
+    from whitewire.workflow import tether
 
     settle_environment()
     try:

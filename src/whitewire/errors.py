@@ -1,4 +1,4 @@
-"""The one error that is meant for the user's eyes."""
+"""The errors that end a command or a run: one line for the eyes of the user."""
 
 
 class UserError(Exception):
@@ -6,3 +6,7 @@ class UserError(Exception):
 
     def __init__(self, message: str) -> None:
         super().__init__(" ".join(str(message).split()))
+
+
+class RunFailed(RuntimeError):
+    """The workload did not do what it should; the message is the cause in one line."""

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 from roots import HOME, Root, requirements
 
-from whitewire import recipes
+from whitewire.workflow import recipes
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 REASON = requirements()

@@ -13,12 +13,12 @@ import pytest
 
 from tests.conftest import SMALL
 from tests.site import DATA, SCALE, WORK, description, open_slurm_site, open_ssh_site
-from whitewire import software
-from whitewire.config import validate
+from whitewire.description.files import validate
 from whitewire.testbed.base import Testbed
-from whitewire.testbed.emulated import EmulatedTestbed
-from whitewire.testbed.slurm import SlurmTestbed
-from whitewire.testbed.ssh import SshTestbed
+from whitewire.testbed.emulated import software
+from whitewire.testbed.emulated.sandbox import EmulatedTestbed
+from whitewire.testbed.site.slurm import SlurmTestbed
+from whitewire.testbed.site.ssh import SshTestbed
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ import yaml
 
 from tests.answers import OPEN, verdicts
 from tests.site import description, open_slurm_site, open_ssh_site
-from whitewire import storage
-from whitewire.config import HOME
+from whitewire.measure import drives
+from whitewire.paths import HOME
 
 PAPER = "emulex-2012"
 ROLES = {"namenode": 1, "datanode": 11, "client": 3}
@@ -39,7 +39,7 @@ def project(tmp_path_factory, can_emulate, emulated_config):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(top)
         # The sites' drives are this machine's memory: one point of each is enough.
-        patch.setitem(storage.EFFORTS, "smoke", storage.Effort(4 * storage.MIB, 0.1, 1, (storage.MIB,), (1,)))
+        patch.setitem(drives.EFFORTS, "smoke", drives.Effort(4 * drives.MIB, 0.1, 1, (drives.MIB,), (1,)))
         # The site's hosts each hold Hadoop as well, and a DataNode leaves the last GiB of a drive alone.
         own = {"limits": emulated_config["limits"] | OPEN, "memory": emulated_config["memory"] | {"storage_gib": 6}}
         yield emulated_config | own, tmp_path_factory.mktemp("servers")

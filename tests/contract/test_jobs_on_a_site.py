@@ -11,8 +11,8 @@ import yaml
 
 from tests.answers import OPEN, verdicts
 from tests.site import open_ssh_site
-from whitewire import storage
-from whitewire.config import HOME
+from whitewire.measure import drives
+from whitewire.paths import HOME
 
 PAPER = "mellanox-mapr"
 ROLES = {"namenode": 1, "datanode": 5, "client": 1}
@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.timeout(1200)]
 def test_jobs_run_where_the_networks_are(tmp_path, monkeypatch, can_emulate, emulated_config):
     shutil.copytree(HOME / "config", tmp_path / "config")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(storage.EFFORTS, "smoke", storage.Effort(4 * storage.MIB, 0.1, 1, (storage.MIB,), (1,)))
+    monkeypatch.setitem(drives.EFFORTS, "smoke", drives.Effort(4 * drives.MIB, 0.1, 1, (drives.MIB,), (1,)))
     servers = tmp_path / "servers"
     servers.mkdir()
     emulated = emulated_config | {"memory": emulated_config["memory"] | {"storage_gib": 6}}

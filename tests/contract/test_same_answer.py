@@ -9,8 +9,8 @@ import yaml
 
 from tests.answers import OPEN, TEMPLATE, template_paper, verdicts
 from tests.site import SCALE
-from whitewire import storage
-from whitewire.config import HOME
+from whitewire.measure import drives
+from whitewire.paths import HOME
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def project(tmp_path_factory, emulated_config, ssh_config, slurm_site, slurm_con
         (top / "config" / "testbeds" / f"{name}.yaml").write_text(yaml.safe_dump(described))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(top)
-        patch.setitem(storage.EFFORTS, "quick", storage.EFFORTS["smoke"])  # the sites' drives are this machine's memory
+        patch.setitem(drives.EFFORTS, "quick", drives.EFFORTS["smoke"])  # the sites' drives are this machine's memory
         yield top
 
 

@@ -14,12 +14,12 @@ import pytest
 from tests.conftest import SMALL
 from tests.contract.test_site_ssh import SLEEPER, runs_of, sleepers, within
 from tests.site import EXECUTOR, SCALE
-from whitewire.config import HOME, temporary
 from whitewire.errors import UserError
-from whitewire.testbed import shell
+from whitewire.paths import HOME, temporary
 from whitewire.testbed.base import CommandFailed
-from whitewire.testbed.remote_host import CutOff
-from whitewire.testbed.slurm import SlurmTestbed, nodes_of
+from whitewire.testbed.site import shell
+from whitewire.testbed.site.remote_host import CutOff
+from whitewire.testbed.site.slurm import SlurmTestbed, nodes_of
 
 
 def test_nodes_are_dealt_out_in_the_order_of_the_roles(slurm_testbed, slurm_site):

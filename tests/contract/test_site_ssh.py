@@ -12,9 +12,9 @@ import pytest
 from tests.conftest import SMALL
 from tests.site import SCALE, SshSite
 from whitewire.errors import UserError
-from whitewire.testbed import preflight, shell
 from whitewire.testbed.base import CommandFailed
-from whitewire.testbed.ssh import SESSIONS, SshTestbed
+from whitewire.testbed.site import preflight, shell
+from whitewire.testbed.site.ssh import SESSIONS, SshTestbed
 
 SLEEPER = ["sh", "-c", "sleep 77.5 & echo started; sleep 77.5"]
 """Two processes; the second one's parent ends before it where the first is killed."""

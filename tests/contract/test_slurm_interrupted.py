@@ -19,7 +19,7 @@ import yaml
 from tests.answers import OPEN, TEMPLATE, template_paper
 from tests.contract.test_site_ssh import within
 from tests.site import EXECUTOR, SCALE, SlurmSite, description
-from whitewire.config import HOME, temporary
+from whitewire.paths import HOME, temporary
 
 BLOCK, RUNS = "smoke-1", 14
 

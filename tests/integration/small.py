@@ -8,13 +8,18 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from whitewire import config, design, software
 from whitewire.cluster import hdfs, yarn
 from whitewire.cluster.stack import Stack
-from whitewire.drives import Drive
-from whitewire.paper import Paper, load_paper
-from whitewire.runner import Block
-from whitewire.testbed.emulated import EmulatedTestbed
+from whitewire.description import project
+from whitewire.description.checks import load_paper
+from whitewire.description.paper import Paper
+from whitewire.description.testbed import load_testbed
+from whitewire.design import durations
+from whitewire.design.drive import Drive
+from whitewire.design.rows import make_design
+from whitewire.measure.block import Block
+from whitewire.testbed.emulated import software
+from whitewire.testbed.emulated.sandbox import EmulatedTestbed
 
 BLOCK = 1 << 20
 """Bytes in a block of small_stack()'s HDFS."""
@@ -28,7 +33,7 @@ def small_stack(
 
     A worker runs `slots` tasks at once, or as many as its memory holds.
     """
-    description = copy.deepcopy(config.load_testbed("emulated"))
+    description = copy.deepcopy(load_testbed("emulated"))
     description["memory"]["storage_gib"] = 2
     roles = {"namenode": 1, "datanode": 3, "client": clients}
     with EmulatedTestbed(description, roles, 100, software.binds()) as testbed:
@@ -54,8 +59,8 @@ def one_of_each(paper: Paper, testbed: Mapping) -> dict[str, list[dict]]:
     """Of each experiment its quickest cell, once, at the smallest effort that has the experiment; rows by effort."""
     found, seen = {}, set()
     for effort in paper.raw["replicates"]:
-        rows = design.make_design(paper, testbed, effort, 7)
-        rows.sort(key=lambda row: design.expected_seconds(paper, row, testbed))
+        rows = make_design(paper, testbed, effort, 7)
+        rows.sort(key=lambda row: durations.expected_seconds(paper, row, testbed))
         new = {row["experiment"]: row for row in reversed(rows) if row["experiment"] not in seen}
         seen |= set(new)
         if new:
@@ -64,8 +69,8 @@ def one_of_each(paper: Paper, testbed: Mapping) -> dict[str, list[dict]]:
 
 
 def small_paper(effort: str = "smoke", replicates: int = 1) -> Paper:
-    fabrics = config.load_testbed("emulated")["fabrics"]
-    paper = load_paper(config.paper_path("emulex-2012"), fabrics)
+    fabrics = load_testbed("emulated")["fabrics"]
+    paper = load_paper(project.paper_path("emulex-2012"), fabrics)
     raw = copy.deepcopy(paper.raw)
     wanted = ("put-grid", "rereplicate")
     raw["controls"] = []
@@ -89,11 +94,11 @@ def small_block(
     folder: Path, effort: str = "smoke", replicates: int = 1, limits: Mapping[str, float] | None = None
 ) -> Block:
     """Five runs, each so many times; bounds that depend on how busy this machine is lie open, but for `limits`."""
-    testbed = config.load_testbed("emulated")
+    testbed = load_testbed("emulated")
     limits = testbed["limits"] | {"cpu_idle_floor": 0.0, "link_error": 0.2, "drive_error": 0.3} | dict(limits or {})
     testbed = testbed | {"limits": limits, "memory": testbed["memory"] | {"storage_gib": 2}}
     paper, name = small_paper(effort, replicates), f"{effort}-1"
-    rows = [row for row in design.make_design(paper, testbed, effort, 7) if row["block"] == name]
+    rows = [row for row in make_design(paper, testbed, effort, 7) if row["block"] == name]
     return Block(paper, testbed, name, rows, folder)
 
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from whitewire.config import HOME
+from whitewire.paths import HOME
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 

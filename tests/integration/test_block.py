@@ -13,10 +13,11 @@ import pytest
 
 from tests.conftest import descendants, still_alive
 from tests.integration.small import small_block
-from whitewire import execution, metrics
 from whitewire.errors import UserError
-from whitewire.journal import Journal
-from whitewire.shortage import LAST, TOO_MANY
+from whitewire.measure import execution
+from whitewire.measure.shortage import LAST, TOO_MANY
+from whitewire.records import metrics
+from whitewire.records.journal import Journal
 
 pytestmark = pytest.mark.cluster
 

@@ -15,10 +15,10 @@ from tests.conftest import comes_to, descendants, reaches, still_alive
 from whitewire.cluster import cephfs
 from whitewire.cluster.cephfs import MOUNT, CephFs, available
 from whitewire.cluster.posix import Posix
+from whitewire.design.scaling import LEAST_STRIPE
 from whitewire.errors import UserError
-from whitewire.scaling import LEAST_STRIPE
 from whitewire.testbed.base import FRAME_SHARE, ProcessDied
-from whitewire.testbed.emulated import EmulatedTestbed
+from whitewire.testbed.emulated.sandbox import EmulatedTestbed
 
 pytestmark = [
     pytest.mark.cluster,

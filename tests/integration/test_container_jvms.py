@@ -11,7 +11,7 @@ import pytest
 from tests.integration.small import small_stack
 from whitewire.cluster import container_jvms, yarn
 from whitewire.cluster.stack import Stack
-from whitewire.parsers import history
+from whitewire.tools import history
 from whitewire.workloads import terasort
 
 ROWS, TASKS = 3000, 3

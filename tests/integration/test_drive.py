@@ -6,10 +6,9 @@ import time
 import pytest
 
 from tests.conftest import comes_to
-from whitewire.drives import Drive
-from whitewire.parsers import fio
-from whitewire.probes import fio as probe
-from whitewire.software import LIBRARIES
+from whitewire.design.drive import Drive
+from whitewire.testbed.emulated.software import LIBRARIES
+from whitewire.tools import fio
 
 HARDWARE = {
     "count": 2,
@@ -28,7 +27,7 @@ def drive():
 def measure(host, drive, folder, operation="write", mode="buffered", size=8_000_000, *more):
     host.run(["mkdir", "-p", folder]).check()
     drive.put(host)
-    argv = [*probe.sequential(folder, operation, mode, size), *more]
+    argv = [*fio.sequential(folder, operation, mode, size), *more]
     return host.run(argv, env=drive.environment(host.drive_root) | {"LD_PRELOAD": "/run/whitewire/lib/libdrive.so"})
 
 

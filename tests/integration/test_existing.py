@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tests.integration.small import BLOCK, small_stack
-from whitewire import execution, jobs, software
 from whitewire.cluster.existing import Existing
 from whitewire.cluster.stack import Stack
-from whitewire.design import Scale
+from whitewire.design.scale import Scale
 from whitewire.errors import UserError
-from whitewire.execution import Run
-from whitewire.metrics import of
+from whitewire.measure import execution, jobs
+from whitewire.measure.execution import Run
+from whitewire.records.metrics import of
+from whitewire.testbed.emulated import software
 
 
 @pytest.fixture(scope="module")

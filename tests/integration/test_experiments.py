@@ -7,20 +7,22 @@ import json
 import pytest
 
 from tests.integration.small import OPEN_LIMITS, one_of_each
-from whitewire import config
-from whitewire.paper import load_paper
-from whitewire.runner import Block
+from whitewire import paths
+from whitewire.description import project
+from whitewire.description.checks import load_paper
+from whitewire.description.testbed import fabric_names, load_testbed
+from whitewire.measure.block import Block
 
-PAPERS = sorted(path.stem for path in (config.HOME / "config" / "papers").glob("*.yaml"))
+PAPERS = sorted(path.stem for path in (paths.HOME / "config" / "papers").glob("*.yaml"))
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.timeout(3600)]
 
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_one_run_of_every_experiment(can_emulate, tmp_path, name):
-    testbed = config.load_testbed("emulated")
+    testbed = load_testbed("emulated")
     testbed = testbed | {"limits": testbed["limits"] | OPEN_LIMITS}
-    paper = load_paper(config.paper_path(name), config.fabric_names(testbed))
+    paper = load_paper(project.paper_path(name), fabric_names(testbed))
     left = {}
     for effort, rows in one_of_each(paper, testbed).items():
         block = Block(paper, testbed, f"{effort}-1", rows, tmp_path / f"{effort}-1")

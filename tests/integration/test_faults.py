@@ -10,12 +10,16 @@ from pathlib import Path
 import pytest
 
 from tests.integration.test_small_jobs import records, small_block
-from whitewire import config, design, jobs
 from whitewire.cluster import cephfs
 from whitewire.cluster.yarn import Yarn
-from whitewire.paper import Paper, load_paper
-from whitewire.runner import Block
-from whitewire.testbed.emulated import ROOT
+from whitewire.description import project
+from whitewire.description.checks import load_paper
+from whitewire.description.paper import Paper
+from whitewire.description.testbed import load_testbed
+from whitewire.design.rows import make_design
+from whitewire.measure import jobs
+from whitewire.measure.block import Block
+from whitewire.testbed.emulated.sandbox import ROOT
 
 OPEN = {"cpu_idle_floor": 0.0, "link_error": 0.2, "drive_error": 0.3, "compute_share": 1.0, "job_wire_low": -1.0,
         "job_wire_high": 5.0, "retransmit_share": 0.5, "queue_drop_share": 0.5}  # fmt: skip
@@ -23,9 +27,9 @@ OPEN = {"cpu_idle_floor": 0.0, "link_error": 0.2, "drive_error": 0.3, "compute_s
 
 def copy_block(folder: Path) -> Block:
     """One copy into CephFS and out of it."""
-    testbed = config.load_testbed("emulated")
+    testbed = load_testbed("emulated")
     testbed = testbed | {"limits": testbed["limits"] | OPEN}
-    loaded = load_paper(config.paper_path("xyratex-lustre-2011"), testbed["fabrics"])
+    loaded = load_paper(project.paper_path("xyratex-lustre-2011"), testbed["fabrics"])
     raw = copy.deepcopy(loaded.raw)
     (experiment,) = raw["experiments"] = [e for e in raw["experiments"] if e["id"] == "copy"]
     cell = {"store": "cephfs", "fabric": "32g-qdr"}
@@ -33,7 +37,7 @@ def copy_block(folder: Path) -> Block:
     experiment["roles"] = experiment["roles"] | {"datanode": 2, "client": 1}
     raw["claims"] = []
     paper = Paper(raw, loaded.path)
-    rows = [row for row in design.make_design(paper, testbed, "smoke", 7) if row["block"] == "smoke-1"][:1]
+    rows = [row for row in make_design(paper, testbed, "smoke", 7) if row["block"] == "smoke-1"][:1]
     return Block(paper, testbed, "smoke-1", rows, folder)
 
 

@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from tests.integration.small import BLOCK, small_stack
-from whitewire import software
+from whitewire.cluster.hibench import HiBench, hadoop_of
 from whitewire.cluster.stack import Stack
-from whitewire.config import HIBENCH
-from whitewire.execution import RunFailed
-from whitewire.hibench import HiBench, hadoop_of
-from whitewire.parsers import hibench as parser
-from whitewire.parsers import history, testdfsio
-from whitewire.workloads import hibench, terasort
-from whitewire.workloads.hibench import Job
+from whitewire.description.testbed import HIBENCH
+from whitewire.errors import RunFailed
+from whitewire.testbed.emulated import software
+from whitewire.tools import hibench, history, testdfsio
+from whitewire.tools import hibench_report as parser
+from whitewire.tools.hibench import Job
+from whitewire.workloads import terasort
 
 TREE = Path(__file__).parents[1] / "data" / "hibench-tree"
 SECONDS = 240.0

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tests.integration.small import small_stack
-from whitewire import software
 from whitewire.cluster.hadoop import Resident
 from whitewire.cluster.hdfs import FS_SHELL, LOCAL_FILES
+from whitewire.testbed.emulated import software
 
 PROGRAM = """
 import org.apache.hadoop.conf.Configuration;

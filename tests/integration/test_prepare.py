@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from whitewire import config, software
 from whitewire.cluster import hdfs, yarn
-from whitewire.testbed.emulated import EmulatedTestbed
+from whitewire.description.testbed import load_testbed
+from whitewire.testbed.emulated import software
+from whitewire.testbed.emulated.sandbox import EmulatedTestbed
 
 KINDS = (
     hdfs.NAMENODE,
@@ -23,7 +24,7 @@ KINDS = (
 
 @pytest.fixture(scope="module")
 def host(can_emulate):
-    with EmulatedTestbed(config.load_testbed("emulated"), {"client": 1}, 100, software.binds()) as testbed:
+    with EmulatedTestbed(load_testbed("emulated"), {"client": 1}, 100, software.binds()) as testbed:
         yield testbed.by_role("client")[0]
 
 

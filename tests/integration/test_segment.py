@@ -7,12 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.conftest import comes_to
-from whitewire import calibration
-from whitewire.metrics import peak_rate
-from whitewire.parsers import iperf3
-from whitewire.probes import iperf3 as probe
-from whitewire.testbed import segment
+from whitewire.measure import links
+from whitewire.records.metrics import peak_rate
 from whitewire.testbed.base import FRAME_SHARE
+from whitewire.testbed.emulated import segment
+from whitewire.tools import iperf3
 
 SECONDS = 1.0
 """That a pair takes alone."""
@@ -22,7 +21,7 @@ PAIRS = (("client", "datanode1"), ("datanode2", "datanode3"), ("datanode4", "nam
 
 @pytest.fixture
 def servers(testbed, tmp_path):
-    started = [testbed.host(to).start(probe.server(testbed.host(to).address), tmp_path / to) for _, to in PAIRS]
+    started = [testbed.host(to).start(iperf3.server(testbed.host(to).address), tmp_path / to) for _, to in PAIRS]
     for server in started:
         server.wait_ready("Server listening", timeout=10)
     yield
@@ -36,7 +35,7 @@ def goodputs(testbed, fabric, pairs=PAIRS):
 
     def one(pair):
         client, server = map(testbed.host, pair)
-        return iperf3.parse(client.run(probe.client(server.address, 1, size), timeout=60).check().stdout).goodput
+        return iperf3.parse(client.run(iperf3.client(server.address, 1, size), timeout=60).check().stdout).goodput
 
     with ThreadPoolExecutor(len(pairs)) as pool:
         return list(pool.map(one, pairs))
@@ -96,11 +95,11 @@ def test_a_switch_gives_each_pair_the_whole_rate_again(testbed, servers):
 
 
 def test_the_probes_of_a_block_measure_it(testbed, tmp_path):
-    rows = calibration.probe_links(testbed, ["1gbe-shared"], 0.5, [1], every_pair=False, bound=0.05, folder=tmp_path,
+    rows = links.probe_links(testbed, ["1gbe-shared"], 0.5, [1], every_pair=False, bound=0.05, folder=tmp_path,
                                    ring=True)  # fmt: skip
     goodput = [row for row in rows if row["metric"] == "goodput" and row["ok"]]
     pairs = {(row["source"], row["destination"]) for row in goodput}
     assert pairs >= {("client", "datanode1"), ("datanode2", "datanode3")}  # side by side: no host twice
     fabric = testbed.fabric("1gbe-shared")
-    own = calibration.expected_goodput(fabric, calibration.probe_bytes(fabric, 0.5))
+    own = links.expected_goodput(fabric, links.probe_bytes(fabric, 0.5))
     assert all(0.9 * own < row["expected"] < own for row in goodput)  # less than a link of its own would give

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from whitewire import config, software
-from whitewire.testbed.emulated import EmulatedTestbed
+from whitewire.description.testbed import load_testbed
+from whitewire.testbed.emulated import software
+from whitewire.testbed.emulated.sandbox import EmulatedTestbed
 
 SENDERS = 4
 SENT_BYTES = 300_000  # by each sender: long enough for a slow start to overrun a port's buffer
@@ -15,7 +16,7 @@ SEGMENT = 1448
 
 def test_connections_at_once_lose_little(tmp_path: Path) -> None:
     with EmulatedTestbed(
-        config.load_testbed("emulated"), {"client": 1, "datanode": SENDERS}, 1000, software.binds()
+        load_testbed("emulated"), {"client": 1, "datanode": SENDERS}, 1000, software.binds()
     ) as testbed:
         testbed.fabric("100gbe")
         receiver = testbed.by_role("client")[0]

@@ -9,19 +9,24 @@ from pathlib import Path
 
 import pytest
 
-from whitewire import config, design, jobs, metrics
-from whitewire.paper import Paper, load_paper
-from whitewire.runner import Block
+from whitewire.description import project
+from whitewire.description.checks import load_paper
+from whitewire.description.paper import Paper
+from whitewire.description.testbed import load_testbed
+from whitewire.design.rows import make_design
+from whitewire.measure import jobs
+from whitewire.measure.block import Block
+from whitewire.records import metrics
 from whitewire.workloads import terasort
 
 
 def small_block(folder: Path, workloads: tuple[str, ...]) -> Block:
     """One run a workload; every bound that depends on how busy this machine is lies open."""
-    testbed = config.load_testbed("emulated")
+    testbed = load_testbed("emulated")
     open_bounds = {"link_error": 0.2, "drive_error": 0.3, "compute_share": 1.0, "job_wire_high": 3.0,
                    "retransmit_share": 0.5, "queue_drop_share": 0.5}  # fmt: skip
     testbed = testbed | {"limits": testbed["limits"] | open_bounds}
-    loaded = load_paper(config.paper_path("mellanox-mapr"), testbed["fabrics"])
+    loaded = load_paper(project.paper_path("mellanox-mapr"), testbed["fabrics"])
     raw = copy.deepcopy(loaded.raw)
     kept = {"terasort": "terasort-curve", "testdfsio": "testdfsio-curve"}
     raw["experiments"] = [e for e in raw["experiments"] if e["id"] in [kept[name] for name in workloads]]
@@ -39,7 +44,7 @@ def small_block(folder: Path, workloads: tuple[str, ...]) -> Block:
         experiment["parameters"] |= {"reduces": 3} if sort else {}
     raw["claims"] = []
     paper = Paper(raw, loaded.path)
-    rows = [row for row in design.make_design(paper, testbed, "smoke", 7) if row["block"] == "smoke-1"]
+    rows = [row for row in make_design(paper, testbed, "smoke", 7) if row["block"] == "smoke-1"]
     return Block(paper, testbed, "smoke-1", rows, folder)
 
 

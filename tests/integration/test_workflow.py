@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from whitewire.tidy import TABLES
+from whitewire.tidy.tables import TABLES
 
 HOME = Path(__file__).resolve().parents[2]
 SNAKEMAKE = str(Path(sys.executable).parent / "snakemake")
@@ -95,7 +95,7 @@ def test_dry_run_names_all_papers_by_default(project):
 
 
 def test_more_effort_measures_more_runs():
-    from whitewire.check import Plan
+    from whitewire.workflow.plan import Plan
 
     counts = {}
     for effort in ("smoke", "quick", "full"):

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 import pytest
 
 from tests.integration.small import BLOCK, small_stack
-from whitewire import execution
 from whitewire.cluster.stack import Stack
-from whitewire.design import Scale
-from whitewire.execution import Result, Run
-from whitewire.runner import JOBS
+from whitewire.design.scale import Scale
+from whitewire.measure import execution
+from whitewire.measure.block import JOBS
+from whitewire.measure.execution import Result, Run
 
 PARAMETERS = {
     "hdfs_put": {"clients": 1, "puts_per_client": 2, "replication": 2},

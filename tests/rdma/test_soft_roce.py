@@ -9,9 +9,9 @@ from itertools import product
 import pytest
 
 from tests.rdma.guest import Guest, GuestHost, Unavailable, booted
-from whitewire import rdma
-from whitewire.probes import perftest as argv
+from whitewire.measure import rdma
 from whitewire.testbed.base import Testbed
+from whitewire.tools import perftest
 
 pytestmark = pytest.mark.slow
 
@@ -62,20 +62,20 @@ def test_six_tests_between_two_devices(guest, tmp_path):
     assert {(row["transport"], row["limit"], row["iterations"]) for row in rows} == {("RoCE", "1250", COUNT)}
     values = {(row["test"], row["message_bytes"], row["metric"]): float(row["value"]) for row in rows}
     expected = [
-        *product(argv.BANDWIDTH, SIZES, ("bandwidth_average", "bandwidth_peak", "message_rate")),
-        *product(argv.LATENCY, SIZES, ("latency_min", "latency_typical", "latency_average", "latency_p99",
+        *product(perftest.BANDWIDTH, SIZES, ("bandwidth_average", "bandwidth_peak", "message_rate")),
+        *product(perftest.LATENCY, SIZES, ("latency_min", "latency_typical", "latency_average", "latency_p99",
                                        "latency_p99_9")),
     ]  # fmt: skip
     assert sorted(values) == sorted(expected) and len(rows) == len(expected)
-    for test in argv.BANDWIDTH:
+    for test in perftest.BANDWIDTH:
         assert values[test, 65536, "bandwidth_average"] > 4 * values[test, 64, "bandwidth_average"]
         assert all(values[test, s, "bandwidth_peak"] >= values[test, s, "bandwidth_average"] for s in SIZES)
-    for test in argv.LATENCY:
+    for test in perftest.LATENCY:
         assert values[test, 65536, "latency_min"] > values[test, 64, "latency_min"]
     # The messages did cross the link between the devices: each test at least once.
-    assert sent(guest) - before > len(argv.TESTS) * COUNT * sum(SIZES)
+    assert sent(guest) - before > len(perftest.TESTS) * COUNT * sum(SIZES)
     verbatim = sorted((tmp_path / "perftest").glob("roce-client1-datanode1-*.txt"))
-    assert len(verbatim) >= 2 * len(argv.TESTS) * len(SIZES)  # of both ends
+    assert len(verbatim) >= 2 * len(perftest.TESTS) * len(SIZES)  # of both ends
     path = rdma.write(tmp_path, rows)
     with path.open(newline="") as table:
         assert len(list(csv.DictReader(table))) == len(rows)

@@ -8,13 +8,15 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from whitewire import analysis, claims, config
-from whitewire.estimands import Runs
-from whitewire.paper import Paper, load_paper
+from whitewire.analysis import analyse, claims
+from whitewire.analysis.estimands import Runs
+from whitewire.description import project, testbed
+from whitewire.description.checks import load_paper
+from whitewire.description.paper import Paper
 
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATE = ROOT / "docs" / "template" / "paper.yaml"
-SHIPPED = config.load_config({})["papers"]
+SHIPPED = project.load_config({})["papers"]
 COLUMNS = ["run_id", "experiment", "metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid"]
 DECIDED = {
     "emulated": {claims.INCONCLUSIVE, claims.NOT_TESTABLE},
@@ -27,7 +29,7 @@ DECIDED = {
 
 def loaded(name: str) -> Paper:
     path = TEMPLATE if name == "template" else ROOT / "config" / "papers" / f"{name}.yaml"
-    return load_paper(path, config.load_testbed("emulated")["fabrics"])
+    return load_paper(path, testbed.load_testbed("emulated")["fabrics"])
 
 
 def document(name: str) -> str:
@@ -66,7 +68,7 @@ def test_every_exhibit_has_a_section_with_a_figure_or_table(name: str) -> None:
 def test_every_claim_has_one_verdict_even_without_runs(name: str) -> None:
     paper = loaded(name)
     none = Runs(pd.DataFrame(columns=COLUMNS), paper)
-    verdicts, _ = analysis.verdicts(paper, none, none, "emulated")
+    verdicts, _ = analyse.verdicts(paper, none, none, "emulated")
     assert list(verdicts["claim"]) == [claim["id"] for claim in paper.claims]
     for row in verdicts.itertuples():
         assert row.verdict in DECIDED[row.route], f"{row.claim}: {row.verdict} by {row.route}"

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from whitewire import render as module
-from whitewire.compare import compare
 from whitewire.errors import UserError
+from whitewire.report import render as module
+from whitewire.report.compare import compare
 
 WHY = module.quarto_lacks()
 pytestmark = pytest.mark.skipif(bool(WHY), reason=f"Quarto: {WHY}")

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from whitewire.design import make_design
-from whitewire.paper import Paper, load_paper
+from whitewire.description.checks import load_paper
+from whitewire.description.paper import Paper
+from whitewire.design.rows import make_design
 
 ROOT = Path(__file__).resolve().parents[2]
 PAPER = ROOT / "config" / "papers" / "emulex-2012.yaml"

@@ -7,19 +7,28 @@ import pandas as pd
 import pytest
 from paper_fixtures import TESTBED, paper, runs
 
-from whitewire import analysis, claims
-from whitewire.config import load_testbed, paper_path
-from whitewire.design import scale_of
+from whitewire.analysis import analyse, claims
+from whitewire.analysis.estimands import (
+    Runs,
+    Sample,
+    _maximum_ratio,
+    aic_difference,
+    describe,
+    evaluate,
+    text,
+)
+from whitewire.description.checks import load_paper
+from whitewire.description.project import paper_path
+from whitewire.description.testbed import load_testbed
+from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
-from whitewire.estimands import Runs, Sample, _maximum_ratio, aic_difference, describe, evaluate, text
-from whitewire.paper import load_paper
 
 LOADED = paper()
 
 
 @pytest.fixture(scope="module")
 def modelled():
-    return analysis.model_runs(
+    return analyse.model_runs(
         LOADED, {"1gbe": {}, "10gbe": {}}, lambda name, levels: scale_of(LOADED, name, "quick", levels)
     )
 
@@ -31,7 +40,7 @@ def complete():
 
 @pytest.fixture(scope="module")
 def judged(complete, modelled):
-    return analysis.verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "emulated")
+    return analyse.verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "emulated")
 
 
 def _claim(table: pd.DataFrame, claim: str) -> pd.Series:
@@ -40,7 +49,7 @@ def _claim(table: pd.DataFrame, claim: str) -> pd.Series:
 
 def test_a_complete_table_gives_every_claim_a_verdict(judged):
     verdicts, _ = judged
-    assert list(verdicts.columns) == analysis.VERDICT_COLUMNS
+    assert list(verdicts.columns) == analyse.VERDICT_COLUMNS
     assert list(verdicts["claim"]) == [c["id"] for c in LOADED.claims]
     assert set(verdicts["verdict"]) <= set(claims.VERDICTS)
     assert verdicts["reason"].str.len().min() > 10
@@ -86,11 +95,11 @@ def test_verdicts_on_a_cluster_that_behaves_as_printed(judged):
 
 def test_further_readings_stand_beside_the_verdict(judged):
     verdicts, readings = judged
-    assert list(readings.columns) == analysis.READING_COLUMNS
+    assert list(readings.columns) == analyse.READING_COLUMNS
     of = readings[readings["claim"] == "E-C06"].set_index("reading")
-    assert set(of.index) == {"throughput_sum", analysis.MODEL}
+    assert set(of.index) == {"throughput_sum", analyse.MODEL}
     assert of.loc["throughput_sum", "estimate"] == pytest.approx(_claim(verdicts, "E-C06")["estimate"])
-    assert of.loc[analysis.MODEL, "verdict"] in (claims.CONSISTENT, claims.INCONSISTENT)
+    assert of.loc[analyse.MODEL, "verdict"] in (claims.CONSISTENT, claims.INCONSISTENT)
     assert "throughput_sum" in _claim(verdicts, "E-C06")["reason"]
     assert (readings["claim"] == "E-C27").sum() == 1
     assert (readings["claim"] == "E-C29").sum() == 1  # a claim that is not testable may still have a reading
@@ -112,7 +121,7 @@ def test_a_verdict_that_rests_on_a_sign_needs_significance_after_correction():
 
 
 def test_an_empty_table_gives_every_claim_a_verdict(complete, modelled):
-    table, _ = analysis.verdicts(LOADED, Runs(complete[:0], LOADED), Runs(modelled, LOADED), "emulated")
+    table, _ = analyse.verdicts(LOADED, Runs(complete[:0], LOADED), Runs(modelled, LOADED), "emulated")
     assert len(table) == 42
     by_route = table.groupby("route")["verdict"].agg(set).to_dict()
     assert by_route["emulated"] == {claims.INCONCLUSIVE}
@@ -124,7 +133,7 @@ def test_an_empty_table_gives_every_claim_a_verdict(complete, modelled):
 
 def test_smoke_is_inconclusive_but_shows_estimates(modelled):
     smoke = Runs(runs(LOADED, "smoke"), LOADED)
-    table, _ = analysis.verdicts(LOADED, smoke, Runs(modelled, LOADED), "emulated")
+    table, _ = analyse.verdicts(LOADED, smoke, Runs(modelled, LOADED), "emulated")
     row = _claim(table, "E-C06")
     assert row["verdict"] == claims.INCONCLUSIVE
     assert row["estimate"] == pytest.approx(3.9, rel=0.02)
@@ -145,25 +154,25 @@ def test_invalid_runs_never_count_and_are_told(complete):
     assert evidence.estimate == pytest.approx(3.9, rel=0.02)
     # With five runs the cell has no interval of its own: its scatter is that of all cells.
     assert evidence.low < 3.9 < evidence.high and evidence.freedom > 5
-    estimates = analysis.estimates(LOADED, found, "emulated")
+    estimates = analyse.estimates(LOADED, found, "emulated")
     row = estimates[(estimates["n_invalid"] == 1) & (estimates["metric"] == "throughput")].iloc[0]
     assert row["n"] == 5 and row["full_scale_median"] < 1000 and np.isnan(row["low"])
 
 
 def test_three_runs_a_cell_are_judged_by_the_scatter_of_all_cells(complete, modelled):
     few = complete[complete["replicate"] <= 3]
-    row = _claim(analysis.verdicts(LOADED, Runs(few, LOADED), Runs(modelled, LOADED), "emulated")[0], "E-C06")
+    row = _claim(analyse.verdicts(LOADED, Runs(few, LOADED), Runs(modelled, LOADED), "emulated")[0], "E-C06")
     assert row["verdict"] == claims.REPRODUCED and row["n"] == 3
     assert row["low"] < row["estimate"] < row["high"]
     assert "3 runs a cell, scatter pooled over the experiment" in row["reason"]
     two = complete[complete["replicate"] <= 2]
-    row = _claim(analysis.verdicts(LOADED, Runs(two, LOADED), Runs(modelled, LOADED), "emulated")[0], "E-C06")
+    row = _claim(analyse.verdicts(LOADED, Runs(two, LOADED), Runs(modelled, LOADED), "emulated")[0], "E-C06")
     assert row["verdict"] == claims.INCONCLUSIVE and np.isnan(row["low"])
 
 
 def test_the_order_of_the_rows_does_not_matter(complete, modelled, judged):
     mixed = complete.sample(frac=1, random_state=3)
-    table, _ = analysis.verdicts(LOADED, Runs(mixed, LOADED), Runs(modelled, LOADED), "emulated")
+    table, _ = analyse.verdicts(LOADED, Runs(mixed, LOADED), Runs(modelled, LOADED), "emulated")
     assert list(table["verdict"]) == list(judged[0]["verdict"])
     assert table["estimate"].to_numpy(dtype=float) == pytest.approx(
         judged[0]["estimate"].to_numpy(dtype=float), nan_ok=True
@@ -171,12 +180,12 @@ def test_the_order_of_the_rows_does_not_matter(complete, modelled, judged):
 
 
 def test_on_real_hardware_the_route_is_measured(complete, modelled):
-    table, _ = analysis.verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "measured")
+    table, _ = analyse.verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "measured")
     assert set(table["route"]) == {"measured", "modelled", "arithmetic", claims.NOT_TESTABLE}
 
 
 def test_estimates_by_hand(complete):
-    table = analysis.estimates(LOADED, Runs(complete, LOADED), "emulated")
+    table = analyse.estimates(LOADED, Runs(complete, LOADED), "emulated")
     one = table[(table["experiment"] == "put-tuned") & (table["settings"] == "default")]
     row = one[one["metric"] == "throughput"].iloc[0]
     raw = complete[(complete["settings"] == "default") & (complete["metric"] == "throughput")]["value"]
@@ -192,8 +201,8 @@ def test_estimates_by_hand(complete):
 
 
 def test_audit_recomputes_every_entry():
-    table = analysis.audit(LOADED)
-    assert list(table.columns) == analysis.AUDIT_COLUMNS
+    table = analyse.audit(LOADED)
+    assert list(table.columns) == analyse.AUDIT_COLUMNS
     assert set(table["audit"]) == {a["id"] for a in LOADED.audit}
     first = table[table["audit"] == "E-A1"]
     assert list(first["recomputed"][:2]) == pytest.approx([97848, 95565])
@@ -234,16 +243,16 @@ def test_every_estimand_is_described():
 
 
 def test_the_stage_writes_every_table_of_the_contract(tmp_path, complete, monkeypatch):
-    monkeypatch.setattr(analysis, "CURVE", np.array([1.0, 10.0]))
-    monkeypatch.setattr(analysis, "DRAWS", 1)
+    monkeypatch.setattr(analyse, "CURVE", np.array([1.0, 10.0]))
+    monkeypatch.setattr(analyse, "DRAWS", 1)
     with pytest.raises(UserError, match="no such file"):
-        analysis.write(LOADED, TESTBED, tmp_path, 1)
+        analyse.write(LOADED, TESTBED, tmp_path, 1)
     (tmp_path / "tidy").mkdir()
     complete.to_csv(tmp_path / "tidy" / "runs.csv", index=False)
     scale = pd.DataFrame({"experiment": list(LOADED.experiments), "testbed": "emulated", "kind": "emulated"})
     scale.assign(k=20, data_fraction=0.0268).to_csv(tmp_path / "tidy" / "scale.csv", index=False)
     emulated = load_testbed("emulated")
-    analysis.write(LOADED, TESTBED | {name: emulated[name] for name in ("switch", "tcp")}, tmp_path, 1)
+    analyse.write(LOADED, TESTBED | {name: emulated[name] for name in ("switch", "tcp")}, tmp_path, 1)
     folder = tmp_path / "analysis"
     read = {p.stem: pd.read_csv(p) for p in folder.glob("*.csv")}
     tables = {"estimates", "verdicts", "readings", "model", "model_as_run", "audit", "inverse", "sweeps", "similitude"}
@@ -266,7 +275,7 @@ def test_what_a_correction_says_precedes_the_further_readings(judged, complete, 
         noisy = complete.copy()
         noisy["value"] = pd.to_numeric(noisy["value"]) * shake
         noisy["full_scale_value"] = pd.to_numeric(noisy["full_scale_value"]) * shake
-        tables.append(analysis.verdicts(LOADED, Runs(noisy, LOADED), Runs(modelled, LOADED), "emulated")[0])
+        tables.append(analyse.verdicts(LOADED, Runs(noisy, LOADED), Runs(modelled, LOADED), "emulated")[0])
     verdicts = pd.concat(tables)
     corrected = verdicts[verdicts["reason"].str.contains("Holm's correction")]
     both = corrected[corrected["reason"].str.contains("Further readings")]

@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from paper_fixtures import PAPER, TESTBED
 
-from whitewire import biases
-from whitewire.claims import Evidence
+from whitewire.analysis import biases
+from whitewire.analysis.claims import Evidence
+from whitewire.description.checks import _cross_check, load_paper
+from whitewire.description.paper import Paper
 from whitewire.errors import UserError
-from whitewire.paper import Paper, _cross_check, load_paper
 
 LOADED = load_paper(PAPER, TESTBED["fabrics"])
 EXPERIMENT = next(e for e in LOADED.raw["experiments"] if "fabric" in e["factors"])

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whitewire import calibration
 from whitewire.errors import UserError
-from whitewire.parsers import Unreadable, iperf3
+from whitewire.measure import links
 from whitewire.testbed.base import Completed, Fabric
+from whitewire.tools import Unreadable, iperf3
 
 
 def hosts(kind, count):
@@ -22,7 +22,7 @@ def used(round_):
 
 @given(st.integers(1, 12), st.integers(1, 20), st.booleans())
 def test_rounds_use_no_host_twice_and_reach_every_pair(clients, datanodes, every_pair):
-    rounds = calibration._rounds(hosts("client", clients), hosts("datanode", datanodes), every_pair)
+    rounds = links._rounds(hosts("client", clients), hosts("datanode", datanodes), every_pair)
     assert all(len(used(round_)) == len(set(used(round_))) for round_ in rounds)
     pairs = {(client.name, datanode.name) for round_ in rounds for client, datanode in round_}
     assert len(pairs) == (clients * datanodes if every_pair else clients)
@@ -30,7 +30,7 @@ def test_rounds_use_no_host_twice_and_reach_every_pair(clients, datanodes, every
 
 @given(st.integers(2, 30))
 def test_the_ring_uses_no_host_twice_and_every_host_sends_and_receives(count):
-    rounds = calibration._ring(hosts("datanode", count))
+    rounds = links._ring(hosts("datanode", count))
     assert all(len(used(round_)) == len(set(used(round_))) for round_ in rounds)
     pairs = [(a.name, b.name) for round_ in rounds for a, b in round_]
     assert len(pairs) == count
@@ -40,8 +40,8 @@ def test_the_ring_uses_no_host_twice_and_every_host_sends_and_receives(count):
 @given(st.integers(1, 12), st.integers(2, 20))
 def test_datanodes_probe_their_neighbours_beside_the_clients_and_no_host_is_used_twice(clients, datanodes):
     nodes = hosts("datanode", datanodes)
-    for pairs in calibration._rounds(hosts("client", clients), nodes, every_pair=False):
-        rounds = calibration._beside(pairs, nodes)
+    for pairs in links._rounds(hosts("client", clients), nodes, every_pair=False):
+        rounds = links._beside(pairs, nodes)
         assert rounds[0][: len(pairs)] == pairs
         assert all(len(used(round_)) == len(set(used(round_))) for round_ in rounds)
         assert any(source.name.startswith("datanode") for round_ in rounds for source, _ in round_)
@@ -49,27 +49,27 @@ def test_datanodes_probe_their_neighbours_beside_the_clients_and_no_host_is_used
 
 def test_a_probe_beyond_its_bound_is_tried_again_after_longer_pauses(monkeypatch):
     waited = []
-    monkeypatch.setattr(calibration.time, "sleep", waited.append)
+    monkeypatch.setattr(links.time, "sleep", waited.append)
     errors = iter([-0.03, -0.02, 0.001])
-    rows = calibration._until_within(lambda attempt: (next(errors), "link", [{"value": attempt}]), 0.01)
+    rows = links._until_within(lambda attempt: (next(errors), "link", [{"value": attempt}]), 0.01)
     assert [row["attempt"] for row in rows] == [1, 2, 3]
-    assert waited == list(calibration.PAUSES[:3])
+    assert waited == list(links.PAUSES[:3])
     with pytest.raises(
         UserError, match=r"link: -3\.0% of what is set, bound 1\.0%, in 5 attempts.* is the machine busy"
     ):
-        calibration._until_within(lambda attempt: (-0.03, "link", [{}]), 0.01)
+        links._until_within(lambda attempt: (-0.03, "link", [{}]), 0.01)
 
 
 def test_a_short_transfer_may_expect_the_first_burst_of_a_shaper():
     real, shaped = Fabric("x", 100.0, 1000.0), Fabric("x", 100.0, 1000.0, burst=25_000)
     payload = 1448 / 1514
-    assert calibration.expected_goodput(real, 1e6) == pytest.approx(100 * payload)
+    assert links.expected_goodput(real, 1e6) == pytest.approx(100 * payload)
     frames = 1e6 / payload  # bytes on the wire; all but the burst wait for the rate
     seconds = (frames - 25_000) / (100e6 / 8)
-    assert calibration.expected_goodput(shaped, 1e6) == pytest.approx(1e6 * 8 / 1e6 / seconds)
+    assert links.expected_goodput(shaped, 1e6) == pytest.approx(1e6 * 8 / 1e6 / seconds)
 
 
 def test_a_probe_without_a_report_tells_what_it_said():
     done = Completed(("iperf3",), 1, b"", b"iperf3: error - unable to connect\n")
     with pytest.raises(Unreadable, match="found 'nothing'.*; it said 'iperf3: error - unable to connect'"):
-        calibration._read(done, iperf3.parse)
+        links._read(done, iperf3.parse)

@@ -6,8 +6,8 @@ import itertools
 
 import pytest
 
-from whitewire import scaling
 from whitewire.cluster import cephfs
+from whitewire.design import scaling
 from whitewire.errors import UserError
 
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from paper_fixtures import paper
 
-from whitewire import claims as c
-from whitewire.claims import Evidence, Target, decide, resolve
+from whitewire.analysis import claims as c
+from whitewire.analysis.claims import Evidence, Target, decide, resolve
 
 WITHIN = Target("within", 3.85, 3.27, 4.43, 1)
 ABOVE = Target("above", 1.5, 1.5, None, 1)

@@ -117,8 +117,8 @@ def test_experiment_twice(project):
 
 
 def test_two_runs_with_one_id():
-    from whitewire.check import check_unique
     from whitewire.errors import UserError
+    from whitewire.workflow.plan import check_unique
 
     check_unique([{"run_id": "a"}, {"run_id": "b"}], "x.yaml")
     with pytest.raises(UserError, match='x.yaml: experiments: found 2 runs with the id "a", expected one'):
@@ -182,7 +182,7 @@ def test_interrupt_is_130(monkeypatch, capsys):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("whitewire.doctor.doctor", interrupted)
+    monkeypatch.setattr("whitewire.install.doctor.doctor", interrupted)
     assert main(["doctor"]) == 130
     assert capsys.readouterr().err == "whitewire: interrupted\n"
 

@@ -12,8 +12,8 @@ from compare_fixtures import ENVIRONMENT, SCALE, cell, claim, run, write
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from whitewire import compare
 from whitewire.cli import main
+from whitewire.report import compare
 
 PAPER = "made-up-2026"
 
@@ -308,7 +308,9 @@ def project(tmp_path, monkeypatch):
     write(tmp_path / "results" / "site", claims=[claim("C1", 2.0, 1.9, 2.1, verdict="not reproduced")],
           design=[run(block="smoke-1")])  # fmt: skip
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("whitewire.render.render", lambda qmd, results, output, formats: [output / f"{qmd.stem}.html"])
+    monkeypatch.setattr(
+        "whitewire.report.render.render", lambda qmd, results, output, formats: [output / f"{qmd.stem}.html"]
+    )
     return tmp_path
 
 

@@ -8,7 +8,9 @@ import jsonschema
 import pytest
 import yaml
 
-from whitewire import config
+from whitewire import paths
+from whitewire.description import files, project
+from whitewire.description.testbed import load_testbed
 from whitewire.errors import UserError
 
 HOME = Path(__file__).resolve().parents[2]
@@ -16,7 +18,7 @@ HOME = Path(__file__).resolve().parents[2]
 
 def fault(data, name="testbed", path="x.yaml"):
     with pytest.raises(UserError) as raised:
-        config.validate(data, name, path)
+        files.validate(data, name, path)
     text = str(raised.value)
     assert "\n" not in text
     return text
@@ -48,7 +50,7 @@ def test_schemas_are_schemas_and_closed(path):
 
 
 def test_shipped_files_are_valid():
-    settings = config.load_config({})
+    settings = project.load_config({})
     assert settings["papers"] == [
         "emulex-2012",
         "mellanox-mapr",
@@ -57,20 +59,20 @@ def test_shipped_files_are_valid():
         "qubole-2015",
         "hibench",
     ]
-    fabrics = config.load_testbed(settings["testbed"])["fabrics"]
+    fabrics = load_testbed(settings["testbed"])["fabrics"]
     assert fabrics["10gbe"]["rate_mbit_per_s"] == 10000
     assert len(fabrics) >= 6
 
 
 def test_environment_overrides_and_is_checked():
-    assert config.load_config({"EFFORT": "smoke"})["effort"] == "smoke"
-    assert config.load_config({"EFFORT": ""})["effort"] == "quick"
+    assert project.load_config({"EFFORT": "smoke"})["effort"] == "smoke"
+    assert project.load_config({"EFFORT": ""})["effort"] == "quick"
     with pytest.raises(UserError, match='found "smoek", expected one of smoke, quick, full; did you mean "smoke"'):
-        config.load_config({"EFFORT": "smoek"})
+        project.load_config({"EFFORT": "smoek"})
     with pytest.raises(UserError, match=r'PAPERS=.*papers\[0\].*did you mean "emulex-2012"'):
-        config.load_config({"PAPERS": "emulex-2021"})
+        project.load_config({"PAPERS": "emulex-2021"})
     with pytest.raises(UserError, match="TESTBED=emulatd: testbed: .*emulated"):
-        config.load_config({"TESTBED": "emulatd"})
+        project.load_config({"TESTBED": "emulatd"})
 
 
 def test_misspelt_key_is_named_with_its_neighbour(testbed):
@@ -126,7 +128,7 @@ def test_files_that_are_not_yaml(tmp_path, text, said):
     path = tmp_path / "bad.yaml"
     path.write_text(text)
     with pytest.raises(UserError) as raised:
-        config.load_yaml(path)
+        files.load_yaml(path)
     assert said in str(raised.value)
     assert "bad.yaml" in str(raised.value)
     assert "\n" not in str(raised.value)
@@ -136,25 +138,25 @@ def test_bytes_that_are_not_text(tmp_path):
     path = tmp_path / "bad.yaml"
     path.write_bytes(b"a: \xff\xfe\n")
     with pytest.raises(UserError, match="byte 3: found bytes that are not UTF-8"):
-        config.load_yaml(path)
+        files.load_yaml(path)
 
 
 def test_missing_file_names_its_neighbour(tmp_path):
     (tmp_path / "emulex.yaml").write_text("a: 1\n")
     with pytest.raises(UserError, match='no such file; did you mean "emulex.yaml"'):
-        config.load_yaml(tmp_path / "emulx.yaml")
+        files.load_yaml(tmp_path / "emulx.yaml")
 
 
 def test_anchors_and_merges_still_work(tmp_path):
     path = tmp_path / "good.yaml"
     path.write_text("base: &b {x: 1, y: 2}\nmore: {<<: *b, y: 3}\n")
-    assert config.load_yaml(path)["more"] == {"x": 1, "y": 3}
+    assert files.load_yaml(path)["more"] == {"x": 1, "y": 3}
 
 
 def test_system_programs_come_after_the_users_own(monkeypatch):
     monkeypatch.setenv("PATH", "/home/researcher/bin:/usr/bin")
     monkeypatch.setenv("LC_ALL", "xx_XX.UTF-8")
-    config.settle_environment()
+    paths.settle_environment()
     assert os.environ["PATH"].split(":") == [
         "/home/researcher/bin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/sbin", "/bin",
     ]  # fmt: skip

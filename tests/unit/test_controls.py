@@ -9,13 +9,17 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whitewire import analysis, claims, config, controls, design
+from whitewire.analysis import analyse, claims, controls
+from whitewire.analysis.estimands import Runs
+from whitewire.description import project, testbed
+from whitewire.description.checks import load_paper
+from whitewire.description.paper import Paper, ratio_of
+from whitewire.design import scale
+from whitewire.design.rows import levels_of, make_design
 from whitewire.errors import UserError
-from whitewire.estimands import Runs
-from whitewire.paper import Paper, load_paper, ratio_of
 
-TESTBED = config.load_testbed("emulated")
-EMULEX = load_paper(config.paper_path("emulex-2012"), TESTBED["fabrics"])
+TESTBED = testbed.load_testbed("emulated")
+EMULEX = load_paper(project.paper_path("emulex-2012"), TESTBED["fabrics"])
 LIGHT = {"clients": 1, "puts_per_client": 1}
 HEAVY = {"clients": 3, "puts_per_client": 6}
 
@@ -47,21 +51,21 @@ def runs_of(paper, cells, n=6, spread=0.02, seed=1):
     return Runs(pd.DataFrame(rows), paper)
 
 
-@pytest.mark.parametrize("name", config.papers())
+@pytest.mark.parametrize("name", project.papers())
 def test_each_paper_has_an_a_a_control_at_the_slow_and_at_the_fast_rate(name):
-    paper = load_paper(config.paper_path(name), TESTBED["fabrics"])
+    paper = load_paper(project.paper_path(name), TESTBED["fabrics"])
     pairs = [(c["cell"], c["really"]) for c in paper.controls if "expected" not in c]
     backwards = [({**cell["where"], **really}, {f: cell["where"][f] for f in really}) for cell, really in pairs]
     assert pairs
     assert all((cell["where"], really) in backwards for cell, really in pairs)
 
 
-@pytest.mark.parametrize("name", config.papers())
+@pytest.mark.parametrize("name", project.papers())
 def test_a_control_has_as_many_runs_as_the_cell_it_is_compared_with_and_shares_its_block(name):
-    paper = load_paper(config.paper_path(name), TESTBED["fabrics"])
+    paper = load_paper(project.paper_path(name), TESTBED["fabrics"])
     for effort in ("quick", "full"):
-        rows = design.make_design(paper, TESTBED, effort, 1)
-        cells = [(row["experiment"], str(sorted(design.levels_of(paper, row).items()))) for row in rows]
+        rows = make_design(paper, TESTBED, effort, 1)
+        cells = [(row["experiment"], str(sorted(levels_of(paper, row).items()))) for row in rows]
         for control in paper.controls:
             test = ratio_of(control)
             counts = [
@@ -72,7 +76,7 @@ def test_a_control_has_as_many_runs_as_the_cell_it_is_compared_with_and_shares_i
 
 
 def test_smoke_has_no_controls():
-    rows = design.make_design(EMULEX, TESTBED, "smoke", 1)
+    rows = make_design(EMULEX, TESTBED, "smoke", 1)
     assert not {row["experiment"] for row in rows} & {control["id"] for control in EMULEX.controls}
 
 
@@ -80,14 +84,14 @@ def test_a_control_has_the_shape_of_its_name_and_the_link_of_what_it_really_is()
     paper = with_controls(same(1, "10gbe", "1gbe"))
     levels = {"fabric": "10gbe", **HEAVY}
     assert paper.parameters("E-K01", levels)["fabric"] == "1gbe"
-    assert design.scale_of(paper, "E-K01", "quick", levels) == design.scale_of(paper, "put-grid", "quick", levels)
-    row = next(r for r in design.make_design(paper, TESTBED, "quick", 1) if r["experiment"] == "E-K01")
-    assert (row["fabric"], design.levels_of(paper, row)) == ("10gbe", levels)
+    assert scale.scale_of(paper, "E-K01", "quick", levels) == scale.scale_of(paper, "put-grid", "quick", levels)
+    row = next(r for r in make_design(paper, TESTBED, "quick", 1) if r["experiment"] == "E-K01")
+    assert (row["fabric"], levels_of(paper, row)) == ("10gbe", levels)
 
 
 def test_other_runs_keep_their_ids_when_a_control_comes():
     without, beside = (
-        {r["run_id"] for r in design.make_design(paper, TESTBED, "full", 1)}
+        {r["run_id"] for r in make_design(paper, TESTBED, "full", 1)}
         for paper in (with_controls(), with_controls(same(1, "10gbe", "1gbe")))
     )
     assert without < beside
@@ -131,7 +135,7 @@ def test_a_network_that_the_testbed_lacks_is_said():
     (judged,) = controls.judge(paper, runs)
     assert judged.row["reason"] == "no control possible: this testbed has no network 0.5gbe"
     site = {"kind": "ssh", "fabrics": {"1gbe": {}, "10gbe": {}}}
-    assert "E-K05" not in {row["experiment"] for row in design.make_design(paper, site, "quick", 1)}
+    assert "E-K05" not in {row["experiment"] for row in make_design(paper, site, "quick", 1)}
 
 
 def test_a_failed_control_takes_every_verdict_of_its_pair_and_no_other():
@@ -140,7 +144,7 @@ def test_a_failed_control_takes_every_verdict_of_its_pair_and_no_other():
              for fabric in ("1gbe", "10gbe") for clients in (1, 2, 3) for puts in (1, 2, 4, 6, 8)}  # fmt: skip
     runs = runs_of(paper, cells | {("E-K01", "10gbe", 1, 1): 80})
     judged = controls.judge(paper, runs)
-    table, _ = analysis.verdicts(paper, runs, Runs(runs.table[:0], paper), "emulated", None, judged)
+    table, _ = analyse.verdicts(paper, runs, Runs(runs.table[:0], paper), "emulated", None, judged)
     table = table.set_index("claim")
     assert table.loc["E-C02", "control"] == "E-K01"
     assert table.loc["E-C02", "verdict"] == claims.INCONCLUSIVE
@@ -159,7 +163,7 @@ def test_a_control_that_failed_on_another_metric_leaves_a_verdict_that_its_own_h
     runs = Runs(table, paper)
     judged = controls.judge(paper, runs)
     assert [control.row["outcome"] for control in judged] == ["held", "failed"]
-    found, readings = analysis.verdicts(paper, runs, Runs(table[:0], paper), "emulated", None, judged)
+    found, readings = analyse.verdicts(paper, runs, Runs(table[:0], paper), "emulated", None, judged)
     reasons = dict(zip(found["claim"], found["reason"], strict=True))
     assert "failed" not in reasons["E-C02"]  # a ratio of throughputs
     assert "the control E-K01 failed" in reasons["E-C08"]  # a ratio of times
@@ -175,7 +179,7 @@ def test_a_held_control_changes_no_verdict():
              for fabric in ("1gbe", "10gbe") for clients in (1, 2, 3) for puts in (1, 2, 4, 6, 8)}  # fmt: skip
     runs = runs_of(paper, cells | {("E-K01", "10gbe", 1, 1): 100})
     beside, without = (
-        analysis.verdicts(paper, runs, Runs(runs.table[:0], paper), "emulated", None, judged)[0]
+        analyse.verdicts(paper, runs, Runs(runs.table[:0], paper), "emulated", None, judged)[0]
         for judged in (controls.judge(paper, runs), [])
     )
     assert list(beside["verdict"]) == list(without["verdict"])
@@ -204,7 +208,7 @@ def test_of_equal_runs_few_controls_fail(seed):
     ],
 )
 def test_a_control_that_cannot_be_is_named(tmp_path, change, message):
-    text = config.paper_path("emulex-2012").read_text(encoding="utf-8")
+    text = project.paper_path("emulex-2012").read_text(encoding="utf-8")
     data = yaml.safe_load(text)
     data["controls"] = [same(1, "10gbe", "1gbe") | change]
     path = tmp_path / "emulex-2012.yaml"

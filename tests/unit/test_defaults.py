@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whitewire import defaults
+from whitewire.install import defaults
 
 TEXT = st.text(st.characters(min_codepoint=32, max_codepoint=0x2FF), max_size=30)
 

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from whitewire import config, doctor
+from whitewire.description.testbed import load_testbed
 from whitewire.errors import UserError
+from whitewire.install import doctor
 
 
 @pytest.fixture
 def testbed():
-    return config.load_testbed("emulated")
+    return load_testbed("emulated")
 
 
 def fake(folder: Path, name: str, text: str) -> None:

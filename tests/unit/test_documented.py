@@ -7,7 +7,7 @@ import pytest
 
 from tests.documented import HOME, blocks, distinct
 from whitewire.cli import parser
-from whitewire.config import load_yaml
+from whitewire.description.files import load_yaml
 
 NAMES = set(re.findall(r"\$\((?:value )?([A-Z_]+)\)", (HOME / "Makefile").read_text()))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from whitewire.drives import Drive
+from whitewire.design.drive import Drive
 
 
 def test_the_record_of_a_drive_is_json_whether_it_limits_or_not():

@@ -14,11 +14,12 @@ from test_jobs import ANSWERS, LOGGED, RESULT, SAID
 from test_remote import JOB
 
 from whitewire.errors import UserError
-from whitewire.parsers import (
+from whitewire.testbed.site import slurm
+from whitewire.tools import (
     Unreadable,
     documents,
     fio,
-    hibench,
+    hibench_report,
     history,
     ibv_devinfo,
     iperf3,
@@ -26,7 +27,6 @@ from whitewire.parsers import (
     perftest,
     testdfsio,
 )
-from whitewire.testbed import slurm
 
 DATA = Path(__file__).parents[1] / "data"
 REFUSALS = (Unreadable, UserError)
@@ -95,7 +95,7 @@ OUTPUTS = [
     Output("testdfsio result", RESULT, testdfsio.task_values),
     Output("testdfsio tasks", LOGGED, testdfsio.task_spans, counted=True),
     Output("stat", "1795232224031 1795232225531 put1\n1795232224032 1795232226032 put2\n", of_stat, counted=True),
-    Output("hibench.report", REPORT, hibench.parse, counted=True),
+    Output("hibench.report", REPORT, hibench_report.parse, counted=True),
     Output("history", json.dumps(ANSWERS, indent=1), of_history),
     Output("job", JOB + "\n", partial(slurm.job_of, job="17")),
     output("cases/scontrol/array-of-leader.txt", partial(slurm.job_of, job="112")),
@@ -150,7 +150,7 @@ def right(one: Output, value: Any, whole: Any, damage: Callable) -> bool:
 
 def test_no_parser_is_left_out():
     used = Path(__file__).read_text()
-    for path in Path(hibench.__file__).parent.glob("[a-z]*.py"):
+    for path in Path(hibench_report.__file__).parent.glob("[a-z]*.py"):
         assert f"{path.stem}." in used
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from whitewire import execution
-from whitewire.design import PACKET, Scale
-from whitewire.execution import Run
+from whitewire.design.scale import PACKET, Scale
+from whitewire.measure import execution
+from whitewire.measure.execution import Run
 
 SIZE = "dfs.client-write-packet-size"
 

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from whitewire.cluster.existing import GET_CONF, LOGGING, Existing
-from whitewire.cluster.hadoop import Installation
 from whitewire.testbed.base import Completed
+from whitewire.testbed.installation import Installation
 
 
 class Here:

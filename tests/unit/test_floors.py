@@ -13,27 +13,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench import coverage
-from whitewire import (
-    analysis,
-    claims,
-    config,
-    design,
-    estimands,
-    floors,
-    job_metrics,
-    journal,
-    net,
-    propagation,
-    runner,
-)
-from whitewire.design import Scale
-from whitewire.drives import Drive
-from whitewire.errors import UserError
-from whitewire.estimands import Runs, evaluate
-from whitewire.execution import Result, Run, RunFailed
-from whitewire.inverse import answer
-from whitewire.paper import experiments_asked, load_paper
+from whitewire.analysis import analyse, claims, estimands, net, propagation
+from whitewire.analysis.estimands import Runs, evaluate
+from whitewire.analysis.inverse import answer
+from whitewire.description import project
+from whitewire.description.checks import load_paper
+from whitewire.description.paper import experiments_asked
+from whitewire.description.testbed import load_testbed
+from whitewire.design import durations
+from whitewire.design.drive import Drive
+from whitewire.design.scale import Scale
+from whitewire.errors import RunFailed, UserError
+from whitewire.measure import block, floors
+from whitewire.measure.execution import Result, Run
 from whitewire.progress import Progress
+from whitewire.records import job_metrics, journal
+from whitewire.records.floor import name_of, typical
 
 CLUSTER = json.dumps([{"namenode": 1, "datanode": 4}, [], 1, 1])
 LIMITS = {"attempts": 2, "retransmit_share": 0.05, "queue_drop_share": 0.05}
@@ -58,8 +53,8 @@ def test_a_key_is_another_on_another_cluster():
     key = ("terasort", "hdfs", 4, 4, 4)
     larger = json.dumps([{"namenode": 1, "datanode": 8}, [], 1, 1])
     site = json.dumps([{"namenode": 1, "datanode": 4}, ["10gbe", 1], 1, None])
-    assert floors.name_of(key, CLUSTER) == "terasort hdfs 4 4 4 | datanode=4 namenode=1 | drives=1 slots=1"
-    assert len({floors.name_of(key, cluster) for cluster in (CLUSTER, larger, site)}) == 3
+    assert name_of(key, CLUSTER) == "terasort hdfs 4 4 4 | datanode=4 namenode=1 | drives=1 slots=1"
+    assert len({name_of(key, cluster) for cluster in (CLUSTER, larger, site)}) == 3
 
 
 def record(seconds, wire=1000, start=100.0, lost=0):
@@ -74,7 +69,7 @@ def record(seconds, wire=1000, start=100.0, lost=0):
 
 def test_a_floor_far_off_moves_no_median_and_asks_for_more():
     seen = [record(seconds) for seconds in (2.0, 2.1, 15.1, 1.9)]
-    assert floors.typical(seen) == {"terasort": pytest.approx(2.05), "wire": 1000}
+    assert typical(seen) == {"terasort": pytest.approx(2.05), "wire": 1000}
     runs = [record(22.0) | {"experiment": "e", "factors": {"fabric": "a"}}]
     assert floors.too_wide(seen, runs)  # 4.1 s beside 20 s
     assert not floors.too_wide([record(seconds) for seconds in (2.0, 2.1, 1.9)], runs)
@@ -94,7 +89,7 @@ class Site:
         if seconds is None:
             raise RunFailed("job FAILED, 1 tasks failed")
         kept = record(seconds, lost=10**6 if seconds < 0 else 0)
-        known = self.floors.get(runner.jobs.floor_key(run), {})
+        known = self.floors.get(block.jobs.floor_key(run), {})
         own = {name: value for name, value in known.items() if name != "wire"}
         row = {"run_id": run.row["run_id"], "experiment": "e", "factors": {}, "block": "quick-1", "order": 1}
         return Result(kept | row | {"floors": own, "floor_wire": known.get("wire", 0.0)}, {"samples.csv": "time\n"})
@@ -113,13 +108,13 @@ def run(name):
 
 
 def block_of(tmp_path, site, monkeypatch, effort="quick"):
-    monkeypatch.setattr(runner, "_made", site.made_of)
-    monkeypatch.setattr(runner.metrics, "of", lambda record, files: {})
-    monkeypatch.setattr(runner.metrics, "faults", lambda record, values, limits: [])
+    monkeypatch.setattr(block, "_made", site.made_of)
+    monkeypatch.setattr(block.metrics, "of", lambda record, files: {})
+    monkeypatch.setattr(block.metrics, "faults", lambda record, values, limits: [])
     paper = SimpleNamespace(
         claims=[{"test": RATIO}], controls=[], origin=str, really=lambda experiment, levels: dict(levels)
     )
-    made = runner.Block(paper, {"kind": "ssh", "limits": LIMITS}, f"{effort}-1", [], tmp_path / f"{effort}-1")
+    made = block.Block(paper, {"kind": "ssh", "limits": LIMITS}, f"{effort}-1", [], tmp_path / f"{effort}-1")
     monkeypatch.setattr(made, "_restart", lambda stack, runs: setattr(site, "restarts", site.restarts + 1))
     return made
 
@@ -138,7 +133,7 @@ def test_floors_are_measured_among_the_runs_and_kept(tmp_path, monkeypatch):
     assert site.made == ["floor", "a", "b", "floor", "c", "d", "floor", "e", "f", "floor"]
     kept = journal.read_floors(made.journal.folder)
     assert [(each["number"], each["valid"], each["attempt"]) for each in kept] == [(n, True, 1) for n in (1, 2, 3, 4)]
-    name = floors.name_of(runner.jobs.floor_key(run("a")), CLUSTER)
+    name = name_of(block.jobs.floor_key(run("a")), CLUSTER)
     assert {each["floor"] for each in kept} == {name}
     assert not {"run_id", "experiment", "floors"} & set(kept[0])
     runs = {each["run_id"]: each for _, each in journal.read_runs(tmp_path, ["quick-1"])}
@@ -183,7 +178,7 @@ def test_a_resumed_block_counts_the_floors_that_are_there(tmp_path, monkeypatch)
 
 def test_at_smoke_the_last_of_the_warm_up_is_the_floor(tmp_path, monkeypatch):
     site = Site([])
-    warm = {runner.jobs.floor_key(run("a")): Result(record(3.0), {})}
+    warm = {block.jobs.floor_key(run("a")): Result(record(3.0), {})}
     made = measured(tmp_path, site, monkeypatch, "ab", "smoke", warm)
     assert site.made == ["a", "b"]
     assert [each["valid"] for each in journal.read_floors(made.journal.folder)] == [True]
@@ -194,24 +189,24 @@ def test_at_smoke_the_last_of_the_warm_up_is_the_floor(tmp_path, monkeypatch):
 
 def test_time_left_counts_the_floors(tmp_path, monkeypatch):
     made = block_of(tmp_path, Site([]), monkeypatch)
-    each = runner.design.floor_seconds(run("a").row)
+    each = block.design.floor_seconds(run("a").row)
     # Before the first run it is part of the start; the last one follows the last run.
     assert made._expected(CLUSTER, [run(name) for name in "abc"]) == [10.0 + each] * 3
 
 
 def test_a_plan_counts_the_floors_of_each_kind():
-    paper = load_paper(config.paper_path("mellanox-mapr"), config.load_testbed("emulated")["fabrics"])
-    testbed = config.load_testbed("emulated")
+    paper = load_paper(project.paper_path("mellanox-mapr"), load_testbed("emulated")["fabrics"])
+    testbed = load_testbed("emulated")
     rows = [
         {"workload": "terasort", "block": "quick-1", "experiment": "terasort-curve", **dict.fromkeys(paper.factors, "")}
         | {"fabric": fabric}
         for fabric in ("10gbe", "40gbe")
     ]
-    each = design.floor_seconds(rows[0])
-    assert design.all_floors_seconds(paper, rows, testbed, 4) == pytest.approx(4 * each)
-    assert design.all_floors_seconds(paper, rows, testbed | {"kind": "ssh"}, 4) == pytest.approx(8 * each)
+    each = durations.floor_seconds(rows[0])
+    assert durations.all_floors_seconds(paper, rows, testbed, 4) == pytest.approx(4 * each)
+    assert durations.all_floors_seconds(paper, rows, testbed | {"kind": "ssh"}, 4) == pytest.approx(8 * each)
     smoke = [row | {"block": "smoke-1"} for row in rows]
-    assert design.all_floors_seconds(paper, smoke, testbed, 4) == pytest.approx(each)
+    assert durations.all_floors_seconds(paper, smoke, testbed, 4) == pytest.approx(each)
 
 
 def test_the_number_of_a_floor_is_never_given_twice(tmp_path):
@@ -348,7 +343,7 @@ def test_other_estimands_hold_it_too(test):
 
 def test_estimates_and_the_inverse_question_hold_it():
     def low_high(seen):
-        table = analysis.estimates(PAPER, runs_of(2.0, seen, n=6), "emulated").set_index(["fabric", "metric"])
+        table = analyse.estimates(PAPER, runs_of(2.0, seen, n=6), "emulated").set_index(["fabric", "metric"])
         return table.loc[("10gbe", "completion_time_net")], table.loc[("10gbe", "job_floor")]
 
     (exact, _), (loose, floor) = low_high([]), low_high(SCATTERED)
@@ -368,8 +363,8 @@ def test_estimates_and_the_inverse_question_hold_it():
 @pytest.mark.parametrize("kept", [True, False])
 def test_the_stage_reads_the_table_of_floors_where_there_is_one(tmp_path, kept):
     """A claim of a paper, with a floor of 60 % of the time, from files to its verdict."""
-    testbed = config.load_testbed("emulated")
-    paper = load_paper(config.paper_path("mellanox-mapr"), testbed["fabrics"])
+    testbed = load_testbed("emulated")
+    paper = load_paper(project.paper_path("mellanox-mapr"), testbed["fabrics"])
     made = runs_of(6.0, [5.5, 6.0, 6.5, 6.1], nets={"10gbe": 5.0, "40gbe": 4.0, "56gbe": 4.0}, n=6)
     table = made.table.drop(columns=["best", "best_unit"]).assign(experiment="terasort-curve")
     (tmp_path / "tidy").mkdir()
@@ -380,7 +375,7 @@ def test_the_stage_reads_the_table_of_floors_where_there_is_one(tmp_path, kept):
         rows = [("quick-1", "k", "terasort", "terasort", i, t, "true") for i, t in enumerate([5.5, 6.0, 6.5, 6.1])]
         names = ["block", "floor", "workload", "job", "number", "seconds", "valid"]
         pd.DataFrame(rows, columns=names).to_csv(tmp_path / "tidy" / "floors.csv", index=False)
-    analysis.write(paper, testbed, tmp_path, 1)
+    analyse.write(paper, testbed, tmp_path, 1)
     reason = pd.read_csv(tmp_path / "analysis" / "verdicts.csv").set_index("claim")["reason"]["M-C02"]
     assert ("the floor is 60% of the time in terasort-curve 40gbe, 55% of the time in" in reason) == kept
     assert ("and that of floors" in reason) == kept
@@ -424,7 +419,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(runs, floors_, share, rat
 @pytest.mark.parametrize(("name", "judged", "left"), [("xyratex-lustre-2011", "sort", "testdfsio"),
                                                       ("emulex-2012", None, "put-grid")])  # fmt: skip
 def test_kinds_on_which_no_verdict_rests_get_fewer_floors(name, judged, left):
-    loaded = load_paper(config.paper_path(name), config.load_testbed("emulated")["fabrics"])
+    loaded = load_paper(project.paper_path(name), load_testbed("emulated")["fabrics"])
     found = experiments_asked(loaded, job_metrics.NET)
     assert judged is None or judged in found
     assert left not in found

@@ -14,15 +14,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whitewire.cluster.hadoop import Installation
-from whitewire.errors import UserError
-from whitewire.execution import RunFailed
-from whitewire.hibench import HiBench, sleep_jar
-from whitewire.parsers import Unreadable
-from whitewire.parsers import hibench as parser
+from whitewire.cluster.hibench import HiBench, sleep_jar
+from whitewire.errors import RunFailed, UserError
 from whitewire.testbed.base import Completed, Host, Process
-from whitewire.workloads import hibench, sleep
-from whitewire.workloads.hibench import Hadoop, Job, NotPlain
+from whitewire.testbed.installation import Installation
+from whitewire.tools import Unreadable, hibench
+from whitewire.tools import hibench_report as parser
+from whitewire.tools.hibench import Hadoop, Job, NotPlain
+from whitewire.workloads import sleep
 
 TREE = Path(__file__).parents[1] / "data" / "hibench-tree"
 FORMAT = hibench.REPORT_FORMATS.strip('"').replace("\\n", "\n")

@@ -7,11 +7,18 @@ import pytest
 from paper_fixtures import PAPER, TESTBED
 from test_jobs import CPU, LIMITS, samples, sorted_run
 
-from whitewire import check, design, hibench_runs, job_metrics
-from whitewire.config import load_testbed, validate
+from whitewire.description.checks import _check_experiment, load_paper
+from whitewire.description.files import validate
+from whitewire.description.paper import Paper
+from whitewire.description.testbed import load_testbed
+from whitewire.design import durations
+from whitewire.design.rows import make_design
+from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
-from whitewire.execution import Run
-from whitewire.paper import Paper, _check_experiment, load_paper
+from whitewire.measure import hibench_runs
+from whitewire.measure.execution import Run
+from whitewire.records import job_metrics
+from whitewire.workflow import plan
 
 EXPERIMENT = {
     "id": "hib", "workload": "hibench", "roles": {"namenode": 1, "datanode": 3, "client": 1},
@@ -33,10 +40,10 @@ def paper_with(**change) -> Paper:
 
 def test_the_profile_is_the_full_scale_size():
     paper = paper_with()
-    scale = design.scale_of(paper, "hib", "smoke", {"program": "terasort"})
+    scale = scale_of(paper, "hib", "smoke", {"program": "terasort"})
     assert scale.file_bytes == 4_000_000
     assert scale.data_fraction == pytest.approx(4_000_000 * 400 / 3.2e9)
-    assert design.scale_of(paper, "hib", "smoke", {"program": "sleep"}).file_bytes == 0
+    assert scale_of(paper, "hib", "smoke", {"program": "sleep"}).file_bytes == 0
 
 
 def test_a_profile_that_is_none_is_named_with_the_nearest():
@@ -48,12 +55,12 @@ def test_a_profile_that_is_none_is_named_with_the_nearest():
 
 def test_runs_of_hibench_are_not_those_of_hadoop():
     def ids(testbed):
-        return {row["run_id"] for row in design.make_design(paper_with(), testbed, "smoke", 1)}
+        return {row["run_id"] for row in make_design(paper_with(), testbed, "smoke", 1)}
 
     assert len(ids(TESTBED)) == 2
     assert not ids(TESTBED) & ids(TESTBED | {"hibench": {"home": "/opt/HiBench"}})
-    assert all(design.expected_seconds(paper_with(), row) > 8 for row in
-               design.make_design(paper_with(), TESTBED, "smoke", 1))  # fmt: skip
+    assert all(durations.expected_seconds(paper_with(), row) > 8 for row in
+               make_design(paper_with(), TESTBED, "smoke", 1))  # fmt: skip
 
 
 def test_testbeds_may_name_a_home():
@@ -92,19 +99,19 @@ def test_without_hibench_only_its_micro_workloads(tmp_path):
 def test_a_program_that_cannot_run_is_refused_before_hosts_are_up(change, testbed, said):
     testbed, paper = TESTBED | testbed, paper_with(**change)
     with pytest.raises(UserError, match=rf"\.yaml: experiments\[0\]\.{said}") as raised:
-        check.check_programs(paper, design.make_design(paper, testbed, "smoke", 1), testbed)
+        plan.check_programs(paper, make_design(paper, testbed, "smoke", 1), testbed)
     assert "\n" not in str(raised.value)
 
 
 def test_programs_that_can_run_are_not_refused():
     home = {"hibench": {"home": "/opt/HiBench"}}
     for testbed in (TESTBED, TESTBED | home | {"kind": "ssh", "scale": 20}):
-        check.check_programs(paper_with(), design.make_design(paper_with(), testbed, "smoke", 1), testbed)
+        plan.check_programs(paper_with(), make_design(paper_with(), testbed, "smoke", 1), testbed)
     real = TESTBED | home | {"kind": "ssh"}
     paper = paper_with(factors={"fabric": ["10gbe"], "program": ["pagerank"]})
-    rows = design.make_design(paper, real, "smoke", 1)
+    rows = make_design(paper, real, "smoke", 1)
     assert rows
-    check.check_programs(paper, rows, real)
+    plan.check_programs(paper, rows, real)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +124,7 @@ def test_programs_that_can_run_are_not_refused():
 def test_what_a_tree_lacks_is_told_before_hosts_are_up(change, said):
     testbed, paper = TESTBED | {"hibench": {"home": "/opt/HiBench"}}, paper_with(**change)
     with pytest.raises(UserError, match=said):
-        check.check_programs(paper, design.make_design(paper, testbed, "smoke", 1), testbed)
+        plan.check_programs(paper, make_design(paper, testbed, "smoke", 1), testbed)
 
 
 def test_metrics_of_its_report_beside_those_of_its_job():

@@ -13,8 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from whitewire import cli, config, design, hibench_tree, software
+from whitewire import cli
+from whitewire.description import hibench
+from whitewire.description import testbed as config
+from whitewire.design import rows
 from whitewire.errors import UserError
+from whitewire.install import hibench_tree
+from whitewire.testbed.emulated import software
 
 OLD = """#!/usr/bin/env python2
 import os, sys
@@ -66,17 +71,17 @@ def test_a_tree_is_the_same_whatever_it_comes_from(source, tmp_path, kind):
         name for name in FILES if not name.startswith(left_out)
     }
     assert os.access(made / "bin/workloads/micro/sort/hadoop/run.sh", os.X_OK)
-    assert hibench_tree.digest_of(made) == hibench_tree.digest_of(source)
+    assert hibench.digest_of(made) == hibench.digest_of(source)
 
 
 def test_the_digest_is_of_paths_and_contents(source):
-    before = hibench_tree.digest_of(source)
+    before = hibench.digest_of(source)
     (source / "README.md").write_text("no part of what runs use")
-    assert hibench_tree.digest_of(source) == before
+    assert hibench.digest_of(source) == before
     (source / "conf/hibench.conf").write_text("x")
-    changed = hibench_tree.digest_of(source)
+    changed = hibench.digest_of(source)
     (source / "conf/hibench.conf").rename(source / "conf/other.conf")
-    assert len({before, changed, hibench_tree.digest_of(source)}) == 3
+    assert len({before, changed, hibench.digest_of(source)}) == 3
 
 
 def member(archive: tarfile.TarFile, name: str, content: bytes = b"x", **how) -> None:
@@ -97,7 +102,7 @@ def test_nothing_of_an_archive_is_written_elsewhere(source, tmp_path):
         member(evil, "HiBench-1/link", type=tarfile.SYMTYPE, linkname="/etc/passwd")
     made = tmp_path / "made" / "tree"
     hibench_tree.bring(str(tmp_path / "evil.tar"), made)
-    assert hibench_tree.digest_of(made) == hibench_tree.digest_of(source)
+    assert hibench.digest_of(made) == hibench.digest_of(source)
     assert not list(tmp_path.rglob("elsewhere")) and not (made / "link").exists()
 
 
@@ -159,15 +164,15 @@ def simple(source, monkeypatch):
 
 def test_a_copy_says_what_it_is_and_replaces_the_one_before(simple, tmp_path):
     folder = tmp_path / "made" / "hibench"
-    assert hibench_tree.prepared(folder) is None
+    assert hibench.prepared(folder) is None
     first = hibench_tree.prepare(str(simple), software.HADOOP, folder)
-    assert hibench_tree.prepared(folder) == first
+    assert hibench.prepared(folder) == first
     assert (first.commit, first.release, first.built) == ("", "9.9", ["dfsioe"])
     assert first.values.startswith(("not compared", "the same as under"))
-    assert hibench_tree.identity(str(folder / "tree")) == tuple(first.identity)
-    told = hibench_tree.described(str(folder / "tree"))
+    assert hibench.identity(str(folder / "tree")) == tuple(first.identity)
+    told = hibench.described(str(folder / "tree"))
     assert (told["release"], told["tree"]) == ("9.9", first.tree)
-    assert hibench_tree.described(str(simple)) == {"home": str(simple), "tree": first.tree}
+    assert hibench.described(str(simple)) == {"home": str(simple), "tree": first.tree}
     (simple / "conf/hibench.conf").write_text("hibench.x 1\n")
     second = hibench_tree.prepare(str(simple), software.HADOOP, folder)
     assert second.tree != first.tree and second.built == []
@@ -180,7 +185,7 @@ def test_a_copy_that_fails_leaves_the_one_before(simple, tmp_path):
     (simple / "bin/functions/load_config.py").write_text("#!/usr/bin/env python2\nprint 'x\n")
     with pytest.raises(UserError):
         hibench_tree.prepare(str(simple), software.HADOOP, folder)
-    assert hibench_tree.prepared(folder) == first
+    assert hibench.prepared(folder) == first
     assert [path.name for path in folder.parent.iterdir()] == ["hibench"]
 
 
@@ -188,7 +193,7 @@ def test_a_damaged_description_is_told(tmp_path):
     for text in ("", "[]", '{"commit": 1}'):
         (tmp_path / "prepared.json").write_text(text)
         with pytest.raises(UserError, match=r"prepared\.json: found no description .*make hibench"):
-            hibench_tree.prepared(tmp_path)
+            hibench.prepared(tmp_path)
 
 
 def test_the_pinned_commit_comes_whole_or_not_at_all(simple, tmp_path, monkeypatch):
@@ -205,13 +210,13 @@ def test_another_tree_makes_other_runs(simple, tmp_path):
     def ids(home: Path | str | None) -> set[str]:
         own = {name: value for name, value in testbed.items() if name != "hibench"}
         own |= {"hibench": {"home": str(home)}} if home else {}
-        return {row["run_id"] for row in design.make_design(paper_with(), own, "smoke", 1)}
+        return {row["run_id"] for row in rows.make_design(paper_with(), own, "smoke", 1)}
 
-    hibench_tree.identity.cache_clear()
+    hibench.identity.cache_clear()
     first = ids(simple)
     assert first and first == ids(simple)
     (simple / "conf/hibench.conf").write_text("hibench.x 1\n")
-    hibench_tree.identity.cache_clear()
+    hibench.identity.cache_clear()
     found = [first, ids(simple), ids(None), ids("/opt/not-here")]
     assert len({run for one in found for run in one}) == sum(map(len, found))
 

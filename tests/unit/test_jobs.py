@@ -9,9 +9,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from whitewire import job_metrics, jobs
-from whitewire.metrics import Samples
-from whitewire.parsers import Unreadable, history, testdfsio
+from whitewire.measure import jobs
+from whitewire.records import job_metrics
+from whitewire.records.metrics import Samples
+from whitewire.tools import Unreadable, history, testdfsio
 
 SAID = """2026-11-21 12:19:23,581 INFO fs.TestDFSIO: ----- TestDFSIO ----- : write
 2026-11-21 12:19:23,581 INFO fs.TestDFSIO:             Date & time: Sat Nov 21 12:19:23 UTC 2026
@@ -309,12 +310,12 @@ def test_a_job_no_longer_than_its_floor_has_no_net_time(floor):
 def test_a_cell_that_hardly_exceeds_its_floor_is_inconclusive():
     import pandas as pd
 
-    from whitewire import config
-    from whitewire.claims import INCONCLUSIVE, decide, resolve
-    from whitewire.estimands import Runs, evaluate
-    from whitewire.paper import load_paper
+    from whitewire.analysis.claims import INCONCLUSIVE, decide, resolve
+    from whitewire.analysis.estimands import Runs, evaluate
+    from whitewire.description import project, testbed
+    from whitewire.description.checks import load_paper
 
-    paper = load_paper(config.paper_path("mellanox-mapr"), config.load_testbed("emulated")["fabrics"])
+    paper = load_paper(project.paper_path("mellanox-mapr"), testbed.load_testbed("emulated")["fabrics"])
     claim = next(claim for claim in paper.claims if claim["id"] == "M-C02")
 
     def table(net_of_40: float) -> pd.DataFrame:
@@ -352,12 +353,12 @@ def test_a_cell_that_hardly_exceeds_its_floor_is_inconclusive():
 def test_a_rate_of_tasks_that_hardly_met_or_lacked_processors_is_inconclusive(met, short, why):
     import pandas as pd
 
-    from whitewire import config
-    from whitewire.claims import INCONCLUSIVE, decide, resolve
-    from whitewire.estimands import Runs, evaluate
-    from whitewire.paper import load_paper
+    from whitewire.analysis.claims import INCONCLUSIVE, decide, resolve
+    from whitewire.analysis.estimands import Runs, evaluate
+    from whitewire.description import project, testbed
+    from whitewire.description.checks import load_paper
 
-    paper = load_paper(config.paper_path("xyratex-lustre-2011"), config.load_testbed("emulated")["fabrics"])
+    paper = load_paper(project.paper_path("xyratex-lustre-2011"), testbed.load_testbed("emulated")["fabrics"])
     claim = next(claim for claim in paper.claims if claim["id"] == "X-C20")
     rows = []
     for store, fabric, rate in (("cephfs", "32g-qdr", 9.0), ("hdfs-3x", "10g-ipoib", 1.0)):
@@ -379,11 +380,11 @@ def test_a_rate_of_tasks_that_hardly_met_or_lacked_processors_is_inconclusive(me
 def test_rates_may_lack_processors_where_that_is_the_point():
     import pandas as pd
 
-    from whitewire import config
-    from whitewire.estimands import Runs, untold
-    from whitewire.paper import load_paper
+    from whitewire.analysis.estimands import Runs, untold
+    from whitewire.description import project, testbed
+    from whitewire.description.checks import load_paper
 
-    paper = load_paper(config.paper_path("mellanox-mapr"), config.load_testbed("emulated")["fabrics"])
+    paper = load_paper(project.paper_path("mellanox-mapr"), testbed.load_testbed("emulated")["fabrics"])
     rows = [
         {"run_id": name, "experiment": name, "valid": True, "metric": "write_short_while_busy", "value": 1.0,
          "unit": "1", "full_scale_unit": "", "full_scale_value": None}

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whitewire import metrics
-from whitewire.config import load_testbed
+from whitewire.description.testbed import load_testbed
+from whitewire.records import metrics
 
 RUN = Path(__file__).parents[1] / "data" / "run"
 RECORD = json.loads((RUN / "run.json").read_text())

@@ -7,9 +7,9 @@ import json
 import pytest
 from paper_fixtures import PAPER, ROOT, TESTBED, edited, paper
 
+from whitewire.description.checks import load_paper
 from whitewire.errors import UserError
 from whitewire.models import MODELS
-from whitewire.paper import load_paper
 
 
 def test_nothing_of_the_paper_is_missing():

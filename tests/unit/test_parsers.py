@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whitewire.parsers import Unreadable, fio, iperf3, namenode
+from whitewire.tools import Unreadable, fio, iperf3, namenode
 
 DATA = Path(__file__).parents[1] / "data"
 CASES = DATA / "cases"

@@ -12,11 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whitewire import rdma
-from whitewire.parsers import Unreadable, ibv_devinfo, perftest
-from whitewire.parsers.ibv_devinfo import Gid, Port
-from whitewire.probes import perftest as argv
+from whitewire.measure import rdma
 from whitewire.testbed.base import Completed, ProcessDied, Testbed
+from whitewire.tools import Unreadable, ibv_devinfo, perftest
+from whitewire.tools.ibv_devinfo import Gid, Port
 
 DATA = Path(__file__).parents[1] / "data" / "perftest"
 MIB = 2**20 / 1e6
@@ -30,14 +29,14 @@ def read(name: str) -> bytes:
 
 
 def parse(raw: bytes, test: str):
-    return perftest.bandwidth(raw, test) if test in argv.BANDWIDTH else perftest.latency(raw, test)
+    return perftest.bandwidth(raw, test) if test in perftest.BANDWIDTH else perftest.latency(raw, test)
 
 
 # --- bandwidth and latency as printed ---------------------------------------------------------------
 
 
 def test_every_test_has_its_title():
-    assert set(perftest.TITLES) == set(argv.TESTS)
+    assert set(perftest.TITLES) == set(perftest.TESTS)
 
 
 @pytest.mark.parametrize(
@@ -234,7 +233,7 @@ def test_columns_in_another_order_are_an_error(values):
             perftest.latency(raw, "ib_write_lat")
 
 
-@given(st.binary(max_size=400), st.sampled_from(argv.TESTS))
+@given(st.binary(max_size=400), st.sampled_from(perftest.TESTS))
 def test_anything_else_is_an_error_in_one_line(raw, test):
     with pytest.raises(Unreadable) as error:
         parse(raw, test)
@@ -352,21 +351,21 @@ def test_no_port_has_a_foreign_address(ports):
 # --- command lines ----------------------------------------------------------------------------------
 
 
-@given(st.sampled_from(argv.TESTS), st.sampled_from(argv.SIZES), st.none() | st.integers(0, 9), st.booleans())
+@given(st.sampled_from(perftest.TESTS), st.sampled_from(perftest.SIZES), st.none() | st.integers(0, 9), st.booleans())
 def test_both_ends_are_told_the_same(test, size, gid_index, rdma_cm):
     how = {"device": "mlx5_0", "port": 2, "gid_index": gid_index, "rdma_cm": rdma_cm}
-    count = argv.iterations(test, size)
-    waits = argv.server(test, size, count, 18600, **how)
-    assert argv.client("10.0.0.2", test, size, count, 18600, **how) == [*waits, "10.0.0.2"]
+    count = perftest.iterations(test, size)
+    waits = perftest.server(test, size, count, 18600, **how)
+    assert perftest.client("10.0.0.2", test, size, count, 18600, **how) == [*waits, "10.0.0.2"]
     assert waits[0] == test
     assert {f"--size={size}", f"--iters={count}", "--ib-dev=mlx5_0", "--ib-port=2", "--port=18600"} < set(waits)
     assert ("--rdma_cm" in waits) == rdma_cm
     assert any(word.startswith("--gid-index") for word in waits) == (gid_index is not None)
 
 
-@given(st.sampled_from(argv.TESTS), st.integers(1, 2**23))
+@given(st.sampled_from(perftest.TESTS), st.integers(1, 2**23))
 def test_iterations_are_enough_and_not_too_many(test, size):
-    count = argv.iterations(test, size)
+    count = perftest.iterations(test, size)
     assert 200 <= count <= 10_000
     assert count * size <= 2**31 or count in (200, 1000)
 
@@ -537,7 +536,7 @@ def test_a_test_that_hangs_is_not_tried_again(tmp_path):
 
 def test_a_pair_without_results_is_given_up(tmp_path):
     hung = to_client(subprocess.TimeoutExpired(["ib_write_bw"], 60))
-    (_, datanode), rows = measured(tmp_path, client=hung, tests=argv.TESTS, sizes=argv.SIZES)
+    (_, datanode), rows = measured(tmp_path, client=hung, tests=perftest.TESTS, sizes=perftest.SIZES)
     assert len(datanode.servers) == rdma.LOST
     assert rows[-1]["why"] == "given up after 3 tests in a row without a result" and rows[-1]["test"] == ""
 

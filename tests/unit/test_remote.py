@@ -17,14 +17,24 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from whitewire import config
+from whitewire import paths
 from whitewire.cluster import yarn
+from whitewire.description.files import load_yaml, validate
 from whitewire.errors import UserError
-from whitewire.testbed import deployment, emulated, inventory, preflight, remote_samples, shell, slurm, ssh
 from whitewire.testbed.base import last_line
-from whitewire.testbed.remote import reading
-from whitewire.testbed.remote_host import Layout
-from whitewire.testbed.remote_samples import Row
+from whitewire.testbed.emulated import sandbox
+from whitewire.testbed.site import (
+    deployment,
+    inventory,
+    preflight,
+    remote_samples,
+    shell,
+    slurm,
+    ssh,
+)
+from whitewire.testbed.site.remote import reading
+from whitewire.testbed.site.remote_host import Layout
+from whitewire.testbed.site.remote_samples import Row
 
 ROLES = {"namenode": 1, "datanode": 2, "client": 1}
 TEXT = st.text(st.characters(blacklist_characters="\0", blacklist_categories=["Cs"]), max_size=40)
@@ -38,8 +48,8 @@ def described():
 
 
 def example(kind):
-    found = config.load_yaml(config.HOME / "config/testbeds" / f"{kind}.example.yaml")
-    config.validate(found, "testbed", f"{kind}.example.yaml")
+    found = load_yaml(paths.HOME / "config/testbeds" / f"{kind}.example.yaml")
+    validate(found, "testbed", f"{kind}.example.yaml")
     return found
 
 
@@ -75,7 +85,7 @@ def test_shipped_examples_are_valid(kind):
 def test_faults_of_a_description(described, change, said):
     change(described)
     with pytest.raises(UserError) as error:
-        config.validate(described, "testbed", "x.yaml")
+        validate(described, "testbed", "x.yaml")
     assert said in str(error.value)
     assert str(error.value).startswith("x.yaml: ")
 
@@ -177,7 +187,7 @@ def test_interfaces_and_how_a_host_is_on_a_fabric():
 def test_every_command_and_container_has_the_same_locale():
     words = shlex.split(shell.environment(["java", "-version"], {"JAVA_HOME": "/java"}, "/bin"))
     assert words[:2] == ["/usr/bin/env", "-i"] and "LC_ALL=C.UTF-8" in words
-    assert emulated.ENVIRONMENT["LC_ALL"] == "C.UTF-8"
+    assert sandbox.ENVIRONMENT["LC_ALL"] == "C.UTF-8"
     assert "LC_ALL" in yarn.INHERITED
 
 

@@ -19,10 +19,10 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from whitewire import config
-from whitewire import render as module
+from whitewire import paths
 from whitewire.errors import UserError
-from whitewire.render import render
+from whitewire.report import render as module
+from whitewire.report.render import render
 
 needs_r = pytest.mark.skipif(shutil.which("Rscript") is None, reason="needs R")
 
@@ -201,7 +201,7 @@ def test_why_quarto_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert module.quarto_lacks() == "it needs R's package rmarkdown; install r-cran-rmarkdown"
     program("Rscript", 0)
     assert module.quarto_lacks() == ""
-    monkeypatch.setattr(module.config, "HOME", Path("/home/researcher/.src/whitewire"))
+    monkeypatch.setattr(module.paths, "HOME", Path("/home/researcher/.src/whitewire"))
     assert module.quarto_lacks().startswith("it ignores documents below hidden folders")
 
 
@@ -220,7 +220,7 @@ def test_what_an_ended_rendering_leaves(tmp_path: Path, number: signal.Signals) 
     verdicts.parent.mkdir(parents=True)
     verdicts.touch()
     (tmp_path / "elsewhere").mkdir()
-    before = set(config.temporary().iterdir())
+    before = set(paths.temporary().iterdir())
     process = subprocess.Popen(
         [sys.executable, "-m", "whitewire", "render", "--paper", "emulex-2012", "--results", str(tmp_path / "results")],
         env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "TMPDIR": str(tmp_path / "elsewhere")},
@@ -229,7 +229,7 @@ def test_what_an_ended_rendering_leaves(tmp_path: Path, number: signal.Signals) 
     while not going.exists() and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.05)
     renderer = psutil.Process(int(going.read_text()))
-    during = set(config.temporary().iterdir()) - before
+    during = set(paths.temporary().iterdir()) - before
     assert len(during) == 1
     process.send_signal(number)
     process.wait(timeout=20)

@@ -4,16 +4,18 @@ import copy
 
 import pytest
 
-from whitewire import config, shapes
+from whitewire.description import project, testbed
+from whitewire.description.checks import load_paper
+from whitewire.description.paper import Paper
+from whitewire.design import shapes
 from whitewire.errors import UserError
-from whitewire.paper import Paper, load_paper
 
-TESTBED = config.load_testbed("emulated")
-NAMES = config.papers()
+TESTBED = testbed.load_testbed("emulated")
+NAMES = project.papers()
 
 
 def paper_of(name, change=None):
-    loaded = load_paper(config.paper_path(name), TESTBED["fabrics"])
+    loaded = load_paper(project.paper_path(name), TESTBED["fabrics"])
     raw = copy.deepcopy(dict(loaded.raw))
     if change:
         change({e["id"]: e for e in raw["experiments"]}, raw)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from whitewire import design
-from whitewire import paper as papers
-from whitewire.config import HOME, fabric_names, load_yaml, paper_path
+from whitewire.analysis.estimands import Runs
+from whitewire.description import checks, paper
+from whitewire.description.files import load_yaml
+from whitewire.description.project import paper_path
+from whitewire.description.testbed import fabric_names
+from whitewire.design.rows import levels_of, make_design
 from whitewire.errors import UserError
-from whitewire.estimands import Runs
+from whitewire.paths import HOME
 
 PAPERS = ("emulex-2012", "mellanox-mapr", "chelsio-iwarp", "xyratex-lustre-2011", "qubole-2015", "hibench")
 SITE = load_yaml(HOME / "config" / "testbeds" / "ssh.example.yaml")
@@ -18,23 +21,23 @@ SITE = load_yaml(HOME / "config" / "testbeds" / "ssh.example.yaml")
 @pytest.mark.parametrize("effort", ["smoke", "quick", "full"])
 @pytest.mark.parametrize("name", PAPERS)
 def test_every_paper_runs_on_the_networks_of_the_example(name, effort):
-    loaded = papers.load_paper(paper_path(name), fabric_names(SITE))
-    rows = design.make_design(loaded, SITE, effort, 1)
+    loaded = checks.load_paper(paper_path(name), fabric_names(SITE))
+    rows = make_design(loaded, SITE, effort, 1)
     assert rows
     for row in rows:
-        levels = design.levels_of(loaded, row)
+        levels = levels_of(loaded, row)
         assert loaded.parameters(row["experiment"], levels)["fabric"] in SITE["fabrics"]
         # What only an emulated testbed can set.
         assert not {"switch_buffer_kib", "offloads", "rate_mb_per_s"} & set(levels)
 
 
 def test_a_claim_on_a_network_that_the_site_lacks_is_not_testable_there():
-    loaded = papers.load_paper(paper_path("mellanox-mapr"), fabric_names(SITE))
+    loaded = checks.load_paper(paper_path("mellanox-mapr"), fabric_names(SITE))
     runs = Runs(pd.DataFrame(columns=["experiment", "metric", "valid", "value", "unit", "full_scale_value",
                                       "full_scale_unit"]), loaded, fabrics=SITE["fabrics"])  # fmt: skip
     test = next(
-        test for claim in loaded.claims for test in papers.tests_of(claim)
-        if any(levels.get("fabric") == "40gbe" for _, levels in papers.cells_in(test))
+        test for claim in loaded.claims for test in paper.tests_of(claim)
+        if any(levels.get("fabric") == "40gbe" for _, levels in paper.cells_in(test))
     )  # fmt: skip
     assert runs.why_missing(test) == "this testbed has no network 40gbe"
 
@@ -44,4 +47,4 @@ def test_a_network_that_no_testbed_has_is_a_mistake(tmp_path):
     path = tmp_path / "mellanox-mapr.yaml"
     path.write_text(text.replace("fabric: [5gbe, 10gbe,", "fabric: [5gbee, 10gbe,", 1), encoding="utf-8")
     with pytest.raises(UserError, match='found "5gbee", expected a fabric of the testbed'):
-        papers.load_paper(path, fabric_names(SITE))
+        checks.load_paper(path, fabric_names(SITE))

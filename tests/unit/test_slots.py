@@ -6,10 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whitewire import config, design
 from whitewire.cluster.yarn import Memory
-from whitewire.paper import load_paper
-from whitewire.runner import Block
+from whitewire.description import project
+from whitewire.description.checks import load_paper
+from whitewire.description.testbed import fabric_names, load_testbed
+from whitewire.design.rows import make_design
+from whitewire.measure.block import Block
 
 
 @given(st.integers(1, 50), st.integers(129, 8192))
@@ -66,8 +68,8 @@ def test_runs_of_other_scales_and_drives_share_a_cluster(tmp_path, paper, expect
 
 
 def clusters_at_quick(paper, tmp_path):
-    testbed = config.load_testbed("emulated")
-    loaded = load_paper(config.paper_path(paper), config.fabric_names(testbed))
-    rows = [row for row in design.make_design(loaded, testbed, "quick", 1) if row["block"] == "quick-1"]
+    testbed = load_testbed("emulated")
+    loaded = load_paper(project.paper_path(paper), fabric_names(testbed))
+    rows = [row for row in make_design(loaded, testbed, "quick", 1) if row["block"] == "quick-1"]
     block = Block(loaded, testbed, "quick-1", rows, tmp_path)
     return block._clusters([block._run(row) for row in rows])

@@ -20,10 +20,10 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from whitewire import recipes
-from whitewire.check import Plan, _show_containers
 from whitewire.errors import UserError
-from whitewire.monitor import environment
+from whitewire.measure import environment
+from whitewire.workflow import recipes
+from whitewire.workflow.plan import Plan, _show_containers
 
 HOME = Path(__file__).resolve().parents[2]
 STAGES = ("analysis", "measure", "paper")
@@ -520,7 +520,7 @@ def test_the_command_is_this_checkouts_with_the_python_on_the_path(tmp_path):
 
 
 def test_a_path_with_a_space_or_quote_is_no_matter(monkeypatch):
-    monkeypatch.setattr("whitewire.check.HOME", Path("/a b/it's"))
+    monkeypatch.setattr("whitewire.workflow.plan.HOME", Path("/a b/it's"))
     done = subprocess.run(["bash", "-c", f'{plan().preamble}; echo "$PATH"'], capture_output=True, text=True)
     assert done.stdout.startswith("/a b/it's/workflow/scripts:")
     assert done.stdout.endswith(":/a b/it's/workflow/fallback\n")

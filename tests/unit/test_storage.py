@@ -15,12 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whitewire import storage
 from whitewire.errors import UserError
-from whitewire.parsers import Unreadable, fio
-from whitewire.probes import fio as probe
-from whitewire.storage import KIB, MIB, Effort, Place
+from whitewire.measure import drives as storage
+from whitewire.measure.drives import KIB, MIB, Effort, Place
 from whitewire.testbed.base import Completed, Host, Process
+from whitewire.tools import Unreadable, fio
 
 DATA = Path(__file__).parents[1] / "data"
 FILES = {
@@ -49,7 +48,7 @@ def test_values_are_those_of_the_report(name):
     assert (result.bandwidth, result.iops) == (did["bw_bytes"] / 1e6, did["iops"])
     assert (result.ios, result.bytes) == (did["total_ios"], did["io_bytes"])
     assert result.latency == did["clat_ns"]["mean"] / 1e3
-    assert list(result.percentiles) == list(probe.PERCENTILES)
+    assert list(result.percentiles) == list(fio.PERCENTILES)
     assert result.percentiles[99.9] == did["clat_ns"]["percentile"]["99.900000"] / 1e3
     assert sorted(result.percentiles.values()) == list(result.percentiles.values())
     # The job's own arithmetic: bytes are calls of one size, and Little's law bounds what was under way.
@@ -143,7 +142,7 @@ def test_a_report_of_another_form_gives_sound_numbers_or_an_error(data):
     assert all(math.isfinite(value) and value > 0 for value in values)
 
 
-@given(st.binary(max_size=300), st.sampled_from(probe.OPERATIONS))
+@given(st.binary(max_size=300), st.sampled_from(fio.OPERATIONS))
 def test_any_bytes_are_an_error(raw, operation):
     with pytest.raises(Unreadable):
         fio.measurement(raw, operation)
@@ -151,7 +150,7 @@ def test_any_bytes_are_an_error(raw, operation):
 
 @given(st.integers(1, 10**7))
 def test_percentiles_need_calls_beyond_them(ios):
-    latencies = dict.fromkeys(probe.PERCENTILES, 5.0)
+    latencies = dict.fromkeys(fio.PERCENTILES, 5.0)
     given_ = {name for name, _, _ in storage.rows_of(fio.Result(1.0, 1.0, ios, 1, 1.0, latencies))}
     assert ("latency_p50" in given_) == (ios >= 20)
     assert ("latency_p99" in given_) == (ios >= 1000)
@@ -270,7 +269,7 @@ def place(tmp_path):
 
 
 @needs_fio
-@pytest.mark.parametrize("mode", probe.MODES)
+@pytest.mark.parametrize("mode", fio.MODES)
 def test_the_curve_of_a_real_folder(place, tmp_path, monkeypatch, mode):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(storage.EFFORTS, "smoke", REAL)
@@ -285,7 +284,7 @@ def test_the_curve_of_a_real_folder(place, tmp_path, monkeypatch, mode):
     assert {row["mode"] for row in measured.rows} == {mode}
     assert all(set(row) == set(storage.COLUMNS) for row in measured.rows)
     points = {(row["operation"], row["block_bytes"], row["queue_depth"]) for row in measured.rows}
-    assert points == {(o, b, d) for o in probe.OPERATIONS for b in REAL.blocks for d in REAL.depths}
+    assert points == {(o, b, d) for o in fio.OPERATIONS for b in REAL.blocks for d in REAL.depths}
     for operation, block, depth in points:
         values = {
             row["metric"]: row["value"]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from whitewire import sweeps
+from whitewire.analysis import sweeps
+from whitewire.description.paper import Paper
 from whitewire.errors import UserError
-from whitewire.paper import Paper
 
 
 def paper(*sweep: dict) -> Paper:
@@ -78,11 +78,13 @@ def test_an_unknown_name_is_refused_with_the_nearest(change, nearest):
 
 
 def test_a_misspelt_argument_stops_before_anything_is_measured():
-    from whitewire import config, sweeps
+    from whitewire.analysis import sweeps
+    from whitewire.description import project, testbed
+    from whitewire.description.checks import load_paper
+    from whitewire.description.paper import Paper
     from whitewire.errors import UserError
-    from whitewire.paper import Paper, load_paper
 
-    loaded = load_paper(config.paper_path("xyratex-lustre-2011"), config.load_testbed("emulated")["fabrics"])
+    loaded = load_paper(project.paper_path("xyratex-lustre-2011"), testbed.load_testbed("emulated")["fabrics"])
     sweeps.check(loaded)
     first = loaded.raw["sweeps"][0]
     bad = {**first, "vary": {"nodez": [1, 2]}}

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import descendants, still_alive
-from whitewire import tether
-from whitewire.check import Plan
 from whitewire.errors import UserError
+from whitewire.workflow import tether
+from whitewire.workflow.plan import Plan
 
 HOME = Path(__file__).resolve().parents[2]
 GUARD = HOME / "workflow" / "scripts" / "guard"

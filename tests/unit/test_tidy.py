@@ -9,10 +9,11 @@ from pathlib import Path
 import frictionless
 import pytest
 
-from whitewire import config, design
+from whitewire.description import project, testbed
+from whitewire.description.checks import load_paper
+from whitewire.design.rows import columns, write_csv
 from whitewire.errors import UserError
-from whitewire.paper import load_paper
-from whitewire.tidy import _with_all_floors, tidy
+from whitewire.tidy.tables import _with_all_floors, tidy
 
 RUN = Path(__file__).parents[1] / "data" / "run"
 RECORD = json.loads((RUN / "run.json").read_text())
@@ -22,12 +23,12 @@ RECORD = json.loads((RUN / "run.json").read_text())
 def results(tmp_path):
     """A results folder with one valid run, one invalid attempt at it, and one run that is not in the design."""
     folder = tmp_path / "emulated" / "emulex-2012"
-    fabrics = config.load_testbed("emulated")["fabrics"]
-    paper = load_paper(config.paper_path("emulex-2012"), fabrics)
-    row = dict.fromkeys(design.columns(paper), "")
+    fabrics = testbed.load_testbed("emulated")["fabrics"]
+    paper = load_paper(project.paper_path("emulex-2012"), fabrics)
+    row = dict.fromkeys(columns(paper), "")
     row |= {name: RECORD[name] for name in ("run_id", "block", "order", "experiment", "workload", "replicate", "seed")}
     row |= RECORD["factors"]
-    design.write_csv([row], paper, folder / "design.csv")
+    write_csv([row], paper, folder / "design.csv")
     block = folder / "raw" / RECORD["block"]
     shutil.copytree(RUN, block / "runs" / RECORD["run_id"])
     other = block / "runs" / "put-grid-of-an-earlier-design"

@@ -1,6 +1,6 @@
 """Lines of tc(8) for a shaper whose senders take turns."""
 
-from whitewire.testbed import turns
+from whitewire.testbed.emulated import turns
 
 SENDERS = [[], ["ip src 10.0.0.1", "ip dst 10.0.0.1"], ["ether src 02:00:00:00:00:02"]]
 

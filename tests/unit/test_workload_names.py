@@ -8,10 +8,12 @@ from tests.documented import HOME
 from tests.integration.small import one_of_each
 from tests.integration.test_experiments import PAPERS
 from tests.integration.test_workloads import PARAMETERS
-from whitewire import config, execution
-from whitewire.paper import load_paper
-from whitewire.runner import JOBS
-from whitewire.workloads import hibench
+from whitewire.description import project
+from whitewire.description.checks import load_paper
+from whitewire.description.testbed import fabric_names, load_testbed
+from whitewire.measure import execution
+from whitewire.measure.block import JOBS
+from whitewire.tools import hibench
 
 RUN = {name.partition(" ")[0] for name in PARAMETERS}
 PROGRAMS = {name.partition(" ")[2] for name in PARAMETERS} - {""}
@@ -33,8 +35,8 @@ def test_every_program_that_needs_no_hibench_is_run_for_real():
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_every_experiment_is_run_for_real(name):
-    testbed = config.load_testbed("emulated")
-    paper = load_paper(config.paper_path(name), config.fabric_names(testbed))
+    testbed = load_testbed("emulated")
+    paper = load_paper(project.paper_path(name), fabric_names(testbed))
     chosen = one_of_each(paper, testbed)
     assert sorted(row["experiment"] for rows in chosen.values() for row in rows) == sorted(paper.experiments)
     assert {row["block"] for rows in chosen.values() for row in rows} == {f"{effort}-1" for effort in chosen}

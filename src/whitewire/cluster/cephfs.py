@@ -21,13 +21,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from whitewire.cluster.service import Service
-from whitewire.config import HOME
-from whitewire.design import OSTS_PER_OSS
+from whitewire.design.durations import OSTS_PER_OSS
+from whitewire.design.scaling import LEAST_STRIPE, burst_bytes
 from whitewire.errors import UserError
-from whitewire.scaling import LEAST_STRIPE, burst_bytes
-from whitewire.testbed import turns
+from whitewire.paths import HOME
 from whitewire.testbed.base import FRAME_SHARE, CommandFailed, Host, Process, ProcessDied, Testbed
-from whitewire.testbed.emulated import ROOT
+from whitewire.testbed.emulated import turns
+from whitewire.testbed.emulated.sandbox import ROOT
 
 FOLDER = f"{ROOT}/ceph"
 MOUNT = f"{ROOT}/cephfs"

@@ -9,13 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from whitewire.cluster import history
-from whitewire.cluster.hadoop import LOG4J, Installation, Resident, site_xml
+from whitewire.cluster.hadoop import LOG4J, Resident, site_xml
 from whitewire.cluster.hdfs import FSCK, HdfsClients
 from whitewire.cluster.yarn import VIEW
-from whitewire.drives import Drive
+from whitewire.design.drive import Drive
 from whitewire.errors import UserError
-from whitewire.parsers import namenode
 from whitewire.testbed.base import Host, Process, Testbed, last_line
+from whitewire.testbed.installation import Installation
+from whitewire.tools import namenode
 
 GET_CONF = "org.apache.hadoop.hdfs.tools.GetConf"
 HISTORY_KEY = "mapreduce.jobhistory.webapp.address"

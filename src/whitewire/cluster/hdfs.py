@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from whitewire import scaling
-from whitewire.cluster.hadoop import Installation, Outcome, Resident, whereabouts, write_configuration
+from whitewire.cluster.hadoop import Outcome, Resident, whereabouts, write_configuration
 from whitewire.cluster.service import Service
-from whitewire.drives import Drive
-from whitewire.parsers import namenode
+from whitewire.design import scaling
+from whitewire.design.drive import Drive
 from whitewire.testbed.base import Host, Process, Testbed
+from whitewire.testbed.installation import Installation
+from whitewire.tools import namenode
 
 NAMENODE = "org.apache.hadoop.hdfs.server.namenode.NameNode"
 DATANODE = "org.apache.hadoop.hdfs.server.datanode.DataNode"

@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from whitewire.parsers.history import several
 from whitewire.testbed.base import Host
+from whitewire.tools.history import several
 
 
 def of(host: Host, server: str, job: str, timeout: float, check: Callable[[], None]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from whitewire.cluster.hdfs import Hdfs
 from whitewire.cluster.posix import Posix
 from whitewire.cluster.service import Service
 from whitewire.cluster.yarn import Yarn
-from whitewire.drives import Drive
+from whitewire.design.drive import Drive
 from whitewire.testbed.base import Process, Testbed
 
 

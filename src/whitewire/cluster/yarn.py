@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from whitewire import scaling
 from whitewire.cluster import container_jvms, history
-from whitewire.cluster.hadoop import Installation, site_xml, whereabouts
+from whitewire.cluster.hadoop import site_xml, whereabouts
 from whitewire.cluster.hdfs import PORT, Hdfs
 from whitewire.cluster.service import Service
-from whitewire.drives import Drive
+from whitewire.design import scaling
+from whitewire.design.drive import Drive
 from whitewire.testbed.base import Host, Process, Testbed
+from whitewire.testbed.installation import Installation
 
 RESOURCE_MANAGER = "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"
 NODE_MANAGER = "org.apache.hadoop.yarn.server.nodemanager.NodeManager"

@@ -22,7 +22,7 @@ import psutil
 from whitewire.errors import UserError
 
 if TYPE_CHECKING:
-    from whitewire.monitor.samples import Sampler
+    from whitewire.testbed.samples import Sampler
 
 Argv = Sequence[str]
 
@@ -293,7 +293,7 @@ class Testbed(ABC):
 
     def sampler(self, by_host: bool = False) -> Sampler:
         """`with testbed.sampler() as sampler:` samples links and processors until the block ends."""
-        from whitewire.monitor.samples import Sampler
+        from whitewire.testbed.samples import Sampler
 
         return Sampler(self, by_host)
 

@@ -1,0 +1,441 @@
+"""The analysis stage: tidy tables and a paper's YAML to estimates, verdicts, model predictions and audit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from whitewire import statistics
+from whitewire.analysis import (
+    biases,
+    claims,
+    controls,
+    inverse,
+    net,
+    propagation,
+    similitude,
+    sweeps,
+)
+from whitewire.analysis.estimands import MB_PER_GBIT, Runs, describe, evaluate, text
+from whitewire.description.paper import Paper, cells_of
+from whitewire.description.testbed import is_emulated
+from whitewire.design.drive import Drive
+from whitewire.design.durations import gbit_per_s, model_cell
+from whitewire.design.scale import Scale, scale_of
+from whitewire.errors import UserError
+from whitewire.models import MODELS, maxmin
+
+Scaling = Callable[[str, Mapping[str, Any]], Scale]
+"""From an experiment and the levels of its factors to how a run of them is scaled."""
+MODEL = "max-min flow"
+DRAWS = 4
+CURVE = np.round(np.geomspace(0.25, 40, 25), 4)
+"""Link rates (Gbit/s) of the modelled response curve."""
+UNITS = {
+    "throughput": "MB/s",
+    "throughput_sum": "MB/s",
+    "throughput_peak_1s": "MB/s",
+    "completion_time": "s",
+    "link_share": "1",
+}
+SIMULATED = ["metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid", "link_gbit_per_s"]
+VERDICT_COLUMNS = [
+    "paper",
+    "claim",
+    "statement",
+    "kind",
+    "basis",
+    "exhibits",
+    "route",
+    "estimand",
+    "estimate",
+    "low",
+    "high",
+    "unit",
+    "n",
+    "relation",
+    "expected",
+    "expected_low",
+    "expected_high",
+    "p_value",
+    "p_holm",
+    "verdict",
+    "reason",
+    "runs_needed",
+    "audit",
+    "control",
+]
+READING_COLUMNS = [
+    "paper",
+    "claim",
+    "reading",
+    "route",
+    "metric",
+    "estimate",
+    "low",
+    "high",
+    "unit",
+    "n",
+    "verdict",
+    "reason",
+]
+AUDIT_COLUMNS = [
+    "paper",
+    "audit",
+    "finding_kind",
+    "expression",
+    "printed",
+    "recomputed",
+    "unit",
+    "relative_difference",
+    "holds",
+    "note",
+]
+
+
+def estimates(paper: Paper, runs: Runs, status: str) -> pd.DataFrame:
+    """One row a cell and metric: medians with order-statistic intervals, as measured and at full scale."""
+    rows = []
+    keys = ["experiment", *paper.factors, "metric", "unit"]
+    table = runs.table
+    table["full"] = pd.to_numeric(table["full_scale_value"], errors="coerce")
+    table["plain"] = pd.to_numeric(table["value"], errors="coerce")
+    for key, group in table[table["metric"].notna()].groupby(keys, sort=False, dropna=False):
+        good = group[group["valid"]]
+        row: dict[str, Any] = dict(zip(keys, key, strict=True))
+        row["n"] = int(good["plain"].notna().sum())
+        row["n_invalid"] = runs.n_invalid(row["experiment"], {factor: row[factor] for factor in paper.factors})
+        for column, prefix in (("plain", ""), ("full", "full_scale_")):
+            values = good[column].dropna().to_numpy(dtype=float)
+            interval = statistics.median_interval(values) or (None, None)
+            row[f"{prefix}median"] = float(np.median(values)) if len(values) else None
+            if interval[0] is not None:
+                interval = _with_floor(runs, row, float(np.median(values)), interval)
+            row[f"{prefix}low"], row[f"{prefix}high"] = interval
+            if column == "plain":
+                row["mean"] = _mean(values, row["unit"])
+        unit = good["full_scale_unit"].dropna() if row["full_scale_median"] is not None else []
+        row["full_scale_unit"] = unit.iloc[0] if len(unit) else ""
+        row["status"] = status
+        rows.append(row)
+    columns = [*keys, "n", "n_invalid", "median", "low", "high", "mean"]
+    columns += [f"full_scale_{c}" for c in ("median", "low", "high", "unit")] + ["status"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _with_floor(runs: Runs, row: Mapping[str, Any], median: float, exact: tuple[float, float]):
+    """The interval of a cell's median with the scatter of its floor, where it rests on one."""
+    levels = {factor: row[factor] for factor in runs.paper.factors}
+    weights = runs.floor_weights(row["experiment"], levels, row["metric"])
+    if not weights:
+        return exact
+    if row["metric"] == "job_floor":
+        off = net.floor_error(weights, runs.floors)
+        found = None if off is None else propagation.interval(median + off)
+        return found or (None, None)
+    drawn = runs.drawn(row["experiment"], levels, row["metric"])
+    if drawn.problem or drawn.lost > propagation.LOST:
+        return None, None
+    if not drawn.cell.median > 0:  # a share of 0 stays one, whatever the floor
+        return exact
+    low, high = propagation.interval(drawn.values / drawn.cell.median * median) or (None, None)
+    if low is not None and drawn.cell.share > net.MOSTLY_FLOOR:
+        return min(low, exact[0]), max(high, exact[1])
+    return low, high
+
+
+def _mean(values: np.ndarray, unit: str) -> float | None:
+    if not len(values):
+        return None
+    rate = unit.endswith("/s") and values.min() > 0
+    return (statistics.harmonic_mean if rate else statistics.arithmetic_mean)(values)
+
+
+def model_runs(paper: Paper, fabrics: Mapping[str, Any], scale: Scaling | None = None) -> pd.DataFrame:
+    """Simulated runs of every put cell in the form of tidy/runs.csv, with `link_gbit_per_s`.
+
+    `scale` (experiment, levels → its scale) gives files, blocks and drives as the emulated runs had them; without
+    it they are whole. Rates in MB/s and times in s at full scale.
+    """
+    jobs: list[tuple[str, dict[str, Any], float, maxmin.Cell]] = []
+    for experiment in paper.experiments.values():
+        if experiment["workload"] != "hdfs_put" or "control" in experiment:
+            continue
+        for levels in cells_of(experiment):
+            parameters = paper.parameters(experiment["id"], levels)
+            if parameters["fabric"] in fabrics and not {"settings", "switch_buffer_kib", "packet_bytes"} & set(levels):
+                jobs.append(_job(paper, experiment["id"], levels, gbit_per_s(parameters["fabric"]), scale))
+        if "missing_fabrics" in experiment and not scale:
+            jobs += [_job(paper, experiment["id"], {"fabric": ""}, float(g), None) for g in CURVE]
+    rows = []
+    for job, prediction in zip(jobs, _simulated(jobs), strict=True):
+        experiment, levels, link, cell = job
+        base = {"experiment": experiment, **{f: levels.get(f, "") for f in paper.factors}}
+        for draw in range(DRAWS):
+            found = {name: getattr(prediction, name)[draw] for name in UNITS if name != "link_share"}
+            found["link_share"] = found["throughput"] / cell.clients / (link * MB_PER_GBIT)
+            for metric, value in found.items():
+                row = {"run_id": f"model-{draw}", **base, "metric": metric, "value": value}
+                row |= {"unit": UNITS[metric], "full_scale_value": value, "full_scale_unit": UNITS[metric]}
+                rows.append(row | {"valid": True, "link_gbit_per_s": link})
+    return pd.DataFrame(rows, columns=["run_id", "experiment", *paper.factors, *SIMULATED])
+
+
+def _job(
+    paper: Paper, experiment: str, levels: dict[str, Any], link: float, scale: Scaling | None
+) -> tuple[str, dict[str, Any], float, maxmin.Cell]:
+    parameters = paper.parameters(experiment, levels)
+    if scale is None:
+        size, block = parameters["file_size_bytes"], parameters["block_size_bytes"]
+        if "file_blocks" in levels:
+            size = levels["file_blocks"] * block
+        return experiment, levels, link, model_cell(paper, experiment, levels, link, size, block)
+    run = scale(experiment, levels)
+    k = run.k
+    cell = model_cell(paper, experiment, levels, link, run.file_bytes * k, run.block_bytes * k)
+    if hardware := paper.experiments[experiment].get("hardware", {}).get("drive"):
+        # The drive that was emulated: its cache always holds one packet.
+        cell = replace(cell, cache_bytes=Drive.scaled(hardware, k, "").cache * k)
+    return experiment, levels, link, cell
+
+
+def _simulated(jobs: list[tuple[str, dict[str, Any], float, maxmin.Cell]]) -> list[maxmin.Prediction]:
+    """Each distinct cell once; cells that share their hosts in one simulation."""
+    groups: dict[tuple[int, int, int], list[maxmin.Cell]] = {}
+    for *_, cell in jobs:
+        group = groups.setdefault((cell.datanodes, cell.drives, cell.replication), [])
+        if cell not in group:
+            group.append(cell)
+    found: dict[maxmin.Cell, maxmin.Prediction] = {}
+    for cells in groups.values():
+        found |= dict(zip(cells, maxmin.simulate(cells, DRAWS, 1), strict=True))
+    return [found[cell] for *_, cell in jobs]
+
+
+def model_table(paper: Paper, runs: pd.DataFrame) -> pd.DataFrame:
+    """Medians over the simulated runs: analysis/model.csv."""
+    keys = ["experiment", *paper.factors, "link_gbit_per_s", "metric", "unit"]
+    columns = ["experiment", *paper.factors, "model", "metric", "value", "unit", "link_gbit_per_s"]
+    if not len(runs):
+        return pd.DataFrame(columns=columns)
+    table = runs.groupby(keys, sort=False, dropna=False)["value"].median().reset_index()
+    return table.assign(model=MODEL)[columns]
+
+
+def verdicts(
+    paper: Paper,
+    runs: Runs,
+    modelled: Runs,
+    status: str,
+    as_run: Runs | None = None,
+    judged: Sequence[controls.Control] = (),
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """(verdicts, readings): a row a claim, and a row a further reading of it.
+
+    `status` is `emulated` or `measured`: which kind of testbed the runs come from. Every claim gets a row. Where a
+    control in `judged` failed, what it covers is inconclusive.
+    """
+    rows, readings, further = [], [], []
+    for claim in paper.claims:
+        extra = ""
+        route = next((r for r in claim["routes"] if r in (status, "modelled", "arithmetic")), None)
+        row = {key: claim.get(key, "") for key in ("statement", "kind", "basis", "audit")}
+        row |= {"paper": paper.id, "claim": claim["id"], "exhibits": " ".join(claim["exhibits"])}
+        row |= {"estimand": describe(claim["test"]), "control": ""}
+        if route is None:
+            row |= _not_testable(claim)
+            readings += list(_readings(paper, claim, claims.NOT_TESTABLE, runs, modelled, as_run, judged))
+        else:
+            own = list(_readings(paper, claim, route, runs, modelled, as_run, judged))
+            readings += own
+            row |= _judged(paper, claim["test"], route, modelled if route == "modelled" else runs, judged)
+            extra = "; ".join(f"{r['reading']} {r['estimate']:.4g}" for r in own if r["estimate"] is not None)
+        rows.append(row)
+        further.append(f". Further readings: {extra}" if extra else "")
+    for row, p, more in zip(rows, statistics.holm([r.get("p_value") for r in rows]), further, strict=True):
+        row["p_holm"] = p
+        row["verdict"], row["reason"] = claims.corrected(row["verdict"], row["reason"], row, p)
+        row["reason"] += more
+    table = pd.DataFrame(rows, columns=VERDICT_COLUMNS)
+    for column in ("n", "runs_needed"):
+        table[column] = table[column].astype("Int64")
+    return table, pd.DataFrame(readings, columns=READING_COLUMNS)
+
+
+def _judged(
+    paper: Paper, test: Mapping[str, Any], route: str, runs: Runs, judged: Sequence[controls.Control]
+) -> dict[str, Any]:
+    target, evidence = claims.resolve(paper, test), evaluate(test, runs, paper)
+    if route == "modelled" and evidence.source in ("runs", "census"):
+        evidence = claims.Evidence("model", evidence.estimate, None, None, 0, 0, evidence.unit)
+    exact = claims.decide(target, evidence)
+    evidence, said = biases.widened(paper, test, evidence) if route == "emulated" else (evidence, "")
+    verdict = claims.decide(target, evidence) if said else exact
+    if verdict.verdict != exact.verdict:
+        verdict = replace(verdict, runs_needed=None)  # more runs would not decide it
+    if evidence.missing and (why := runs.why_missing(test)):
+        verdict = claims.Verdict(claims.NOT_TESTABLE, why)
+    reason = verdict.reason
+    if evidence.note:
+        reason += f"; {evidence.note}"
+    if said:
+        reason += f"; {said}"
+    if evidence.n_invalid:
+        reason += f"; {evidence.n_invalid} invalid left out"
+    counts = evidence.source in ("runs", "census")
+    covering = controls.of(paper, judged, test) if counts else []
+    failed = [control.said for control in covering if control.failed]
+    decided, reason = claims.controlled(verdict.verdict, reason, failed)
+    return {
+        "route": route,
+        "estimate": evidence.estimate,
+        "low": evidence.low,
+        "high": evidence.high,
+        "unit": evidence.unit or test.get("unit", "1"),
+        "n": evidence.n if counts else None,
+        "relation": target.relation,
+        "no_effect": target.no_effect,
+        "expected": target.expected,
+        "expected_low": target.lower,
+        "expected_high": target.upper,
+        "p_value": evidence.p_value,
+        "verdict": decided,
+        "reason": reason,
+        "runs_needed": None if failed else verdict.runs_needed,
+        "control": " ".join(dict.fromkeys(control.row["control"] for control in covering)),
+    }
+
+
+def _not_testable(claim: Mapping[str, Any]) -> dict[str, Any]:
+    test = claim["test"]
+    if test["estimand"] == "none":
+        reason = f"missing: {test['missing']}; testbed that would do: {test['testbed']}"
+    else:
+        reason = f"this testbed offers none of the routes: {', '.join(claim['routes'])}"
+    return {"route": claims.NOT_TESTABLE, "verdict": claims.NOT_TESTABLE, "reason": reason}
+
+
+def _readings(paper: Paper, claim: Mapping[str, Any], route: str, runs: Runs, modelled: Runs, as_run: Runs | None,
+              judged: Sequence[controls.Control]):  # fmt: skip
+    """Further readings: other metrics, the model, and tests that the claim lists."""
+    test = claim["test"]
+    wanted = [(metric, route, {**test, "metric": metric}, runs) for metric in test.get("also", [])]
+    if "modelled" in claim["routes"] and route != "modelled":
+        wanted.append((MODEL, "modelled", test, modelled))
+        if as_run is not None:
+            wanted.append((f"{MODEL}, files as run", "modelled", test, as_run))
+    for reading in claim.get("readings", []):
+        source = modelled if reading["route"] == "modelled" else runs
+        wanted.append((reading["title"], reading["route"], reading["test"], source))
+    for title, own_route, own_test, source in wanted:
+        found = _judged(paper, own_test, own_route, source, judged)
+        row = {key: found[key] for key in ("estimate", "low", "high", "unit", "n", "verdict", "reason")}
+        row |= {"paper": paper.id, "claim": claim["id"], "reading": title, "route": own_route}
+        yield row | {"metric": own_test.get("metric", "")}
+
+
+def audit(paper: Paper) -> pd.DataFrame:
+    """The paper's arithmetic, recomputed: one row a check (or one for an entry without any)."""
+    rows = []
+    for entry in paper.audit:
+        base = {"paper": paper.id, "audit": entry["id"], "finding_kind": entry["finding_kind"]}
+        models: dict[str, float] = {}
+        for check in entry.get("checks", []) or [{"unit": "", "note": entry["finding"]}]:
+            rows.append(base | _checked(paper, check, models))
+    return pd.DataFrame(rows, columns=AUDIT_COLUMNS)
+
+
+def _short(value: float) -> str:
+    """An argument for the eye: `4`, `0.0627348`."""
+    return text(value) if float(value).is_integer() else f"{value:.6g}"
+
+
+def _checked(paper: Paper, check: Mapping[str, Any], models: dict[str, float]) -> dict[str, Any]:
+    row: dict[str, Any] = {"unit": check["unit"], "note": check["note"]}
+    if "model" in check:
+        arguments = {name: paper.evaluate(value) for name, value in check.get("arguments", {}).items()}
+        value = models[f"model_{len(models) + 1}"] = float(MODELS[check["model"]](**arguments))
+        listed = ", ".join(f"{n}={_short(v)}" for n, v in arguments.items())
+        row |= {"expression": f"{check['model']}({listed})", "recomputed": value}
+    elif "expression" in check:
+        value = paper.evaluate(check["expression"], models)
+        row |= {"expression": check["expression"], "recomputed": value}
+    if "printed" in check:
+        printed = paper.evaluate(check["printed"])
+        # Of a printed zero there is no relative difference: it holds exactly or not.
+        difference = value / printed - 1 if printed else None
+        row |= {"printed": printed, "relative_difference": difference}
+        if check.get("at_most"):
+            row["holds"] = bool(value <= printed)
+        elif check.get("at_least"):
+            row["holds"] = bool(value >= printed)
+        elif "relative" in check:
+            row["holds"] = bool(value == 0 if difference is None else abs(difference) <= check["relative"] + 1e-9)
+    return row
+
+
+def analyse(paper: str, testbed: str, results: Path | str) -> None:
+    """The analysis stage: read `results`/tidy, write `results`/analysis."""
+    from whitewire.description import project
+    from whitewire.description.checks import load_paper
+    from whitewire.description.testbed import fabric_names, load_testbed
+
+    description = load_testbed(testbed)
+    loaded = load_paper(project.paper_path(paper), fabric_names(description))
+    write(loaded, description, Path(results), project.load_config()["seed"])
+
+
+def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) -> None:
+    """All tables of the analysis of one paper on one testbed."""
+    source = results / "tidy" / "runs.csv"
+    try:
+        table = pd.read_csv(source, dtype=dict.fromkeys(paper.factors, str), keep_default_na=True)
+    except FileNotFoundError:
+        raise UserError(f"{config_shown(source)}: no such file; make it with `whitewire tidy`") from None
+    status = "emulated" if is_emulated(testbed) else "measured"
+    k = paper.raw["scale"]["k"] if status == "emulated" else 1
+    missing = results / "tidy" / "unavailable.csv"
+    lost = pd.read_csv(missing) if missing.is_file() else pd.DataFrame(columns=["run_id", "reason"])
+    fabrics = testbed["fabrics"]
+    lost_runs = dict(zip(lost["run_id"], lost["reason"], strict=True))
+    measured = results / "tidy" / "floors.csv"
+    floors = pd.read_csv(measured, dtype={"job": str}) if measured.is_file() else None
+    runs = Runs(table, paper, seed, k, lost_runs, fabrics, floors)
+    simulated = model_runs(paper, fabrics)
+    short, scaled = None, pd.DataFrame(columns=similitude.COLUMNS)
+    if len(table):
+        effort = table["block"].iloc[0].rsplit("-", 1)[0]
+        short = model_runs(paper, fabrics, lambda name, levels: scale_of(paper, name, effort, levels, testbed))
+        scaled = similitude.table(paper, testbed, effort)
+    checked = controls.judge(paper, runs)
+    as_run = None if short is None else Runs(short, paper, seed)
+    judged, readings = verdicts(paper, runs, Runs(simulated, paper, seed), status, as_run, checked)
+    folder = results / "analysis"
+    folder.mkdir(parents=True, exist_ok=True)
+    tables = {
+        "estimates": estimates(paper, runs, status),
+        "verdicts": judged,
+        "readings": readings,
+        "controls": controls.table(checked),
+        "model": model_table(paper, simulated),
+        "audit": audit(paper),
+        "sweeps": sweeps.table(paper),
+        "inverse": inverse.table(paper, runs, fabrics),
+        "similitude": scaled,
+    }
+    if short is not None:
+        tables["model_as_run"] = model_table(paper, short)
+    for name, frame in tables.items():
+        frame.to_csv(folder / f"{name}.csv", index=False, lineterminator="\n")
+
+
+def config_shown(path: Path) -> str:
+    """A path as the user would type it."""
+    from whitewire.paths import shown
+
+    return shown(path)

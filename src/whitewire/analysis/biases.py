@@ -1,0 +1,41 @@
+"""Known errors of the emulation in a cell: they widen the intervals that rest on it. Pure.
+
+A study showed by how much what is measured there may be wrong, whatever the number of runs: no verdict rests on less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from whitewire.analysis.claims import Evidence
+from whitewire.description.paper import Paper, cells_in
+
+SIGNS = {"share": (1,), "ratio": (1, -1), "ratio_of_ratios": (1, -1, -1, 1)}
+"""How an estimand's cells enter it, in the order of paper.cells_in(): multiplied or divided."""
+
+
+def factors(paper: Paper, test: Mapping[str, Any]) -> tuple[float, float, str]:
+    """(least, most) factor from what was measured to what is right, and how that is known; (1, 1, "") without any."""
+    low = high = 1.0
+    sources = {}
+    for (experiment, levels), sign in zip(cells_in(test), SIGNS.get(test["estimand"], ()), strict=False):
+        for bias in paper.raw.get("biases", []):
+            cell = bias["cell"]
+            if (cell["experiment"], cell["where"]) != (experiment, levels) or test.get("metric") not in bias["metrics"]:
+                continue
+            ends = sorted(bias[end] ** sign for end in ("lower", "upper"))
+            low, high = low * ends[0], high * ends[1]
+            sources[bias["source"]] = None
+    return low, high, "; ".join(sources)
+
+
+def widened(paper: Paper, test: Mapping[str, Any], evidence: Evidence) -> tuple[Evidence, str]:
+    """The evidence with an interval that holds the emulation's own error, and the words for that; "" without any."""
+    low, high, source = factors(paper, test)
+    if not source or evidence.low is None or evidence.high is None or evidence.low < 0:
+        return evidence, ""
+    direction = evidence.direction and (evidence.direction[0] * low, evidence.direction[1] * high)
+    said = f"the interval holds the emulation's own error, {low:.3g} to {high:.3g} times ({source})"
+    return replace(evidence, low=evidence.low * low, high=evidence.high * high, direction=direction), said

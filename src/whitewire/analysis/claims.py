@@ -1,0 +1,213 @@
+"""The one rule that turns evidence into a verdict.
+
+`resolve` makes the target of a typed test (what the paper says and how far off may be), `decide` compares it
+with evidence. No verdict is set anywhere else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from whitewire.description.paper import Paper
+from whitewire.statistics import MINIMUM, runs_to_decide
+
+REPRODUCED = "reproduced"
+DIRECTION = "direction only"
+NOT_REPRODUCED = "not reproduced"
+INCONCLUSIVE = "inconclusive"
+NOT_TESTABLE = "not testable here"
+CONSISTENT = "consistent"
+INCONSISTENT = "inconsistent"
+VERDICTS = (REPRODUCED, DIRECTION, NOT_REPRODUCED, INCONCLUSIVE, NOT_TESTABLE, CONSISTENT, INCONSISTENT)
+EPSILON = 1e-9
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a claim asks of its estimand, in the estimand's unit; a bound of None is open.
+
+    `no_effect` gives the claim a direction, where it has one.
+    """
+
+    relation: str
+    expected: float | None
+    lower: float | None
+    upper: float | None
+    no_effect: float | None = None
+
+    def holds(self, low: float, high: float) -> bool:
+        """Whether the relation holds throughout low..high."""
+        if self.relation == "above":
+            return low > self.lower
+        if self.relation == "below":
+            return high < self.upper
+        slack = EPSILON * max(1.0, abs(self.lower))
+        return low >= self.lower - slack and (self.upper is None or high <= self.upper + slack)
+
+    def fails(self, low: float, high: float) -> bool:
+        """Whether the relation holds nowhere in low..high."""
+        if self.relation == "above":
+            return high <= self.lower
+        if self.relation == "below":
+            return low >= self.upper
+        slack = EPSILON * max(1.0, abs(self.lower))
+        return high < self.lower - slack or (self.upper is not None and low > self.upper + slack)
+
+    @property
+    def sign(self) -> int:
+        """+1 or -1 for the side of no effect that is claimed, 0 when the claim has no direction."""
+        if self.no_effect is None:
+            return 0
+        if self.relation in ("above", "increasing"):
+            return 1
+        if self.relation == "below":
+            return -1
+        return (self.expected > self.no_effect) - (self.expected < self.no_effect)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What speaks for or against a claim.
+
+    `source` is `runs` (estimate with interval), `census` (a count over all runs), `paper` (arithmetic) or
+    `model`. `n` is the number of valid runs of the cell that has fewest. `direction` is the interval that
+    tells the sign, when it is not low..high. `samples` are the runs' values, to say how many more decide.
+    `freedom`, where it is not 0, is that of a scatter pooled over cells, from which the interval comes; `floors` says
+    that it holds the scatter of the jobs' floors, too. `unbounded` is why there is no interval, `note` what else a
+    reader of the reason must know.
+    """
+
+    source: str
+    estimate: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    n_invalid: int = 0
+    unit: str = ""
+    p_value: float | None = None
+    direction: tuple[float, float] | None = None
+    samples: Sequence[Sequence[float]] = field(default=())
+    missing: str = ""
+    freedom: int = 0
+    floors: bool = False
+    unbounded: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A verdict, why, and (if inconclusive) the further runs of each cell that would decide."""
+
+    verdict: str
+    reason: str
+    runs_needed: int | None = None
+
+
+def resolve(paper: Paper, test: Mapping[str, Any]) -> Target:
+    """The target of a typed test, with expressions evaluated."""
+    relation = test["relation"]
+    expected = paper.evaluate(test["expected"]) if "expected" in test else None
+    no_effect = test.get("no_effect")
+    if relation == "increasing":
+        return Target(relation, expected, 1 - test.get("relative", 0.0), None, no_effect)
+    if relation == "above":
+        return Target(relation, expected, expected, None, no_effect)
+    if relation == "below":
+        return Target(relation, expected, None, expected, no_effect)
+    if relation == "equal":
+        return Target(relation, expected, expected, expected, no_effect)
+    half = test.get("absolute", abs(expected) * test.get("relative", 0.0))
+    lower, upper = test.get("lower", expected - half), test.get("upper", expected + half)
+    return Target(relation, expected, lower, upper, no_effect)
+
+
+def decide(target: Target, evidence: Evidence) -> Verdict:
+    """The verdict on a target by its evidence.
+
+    With runs: reproduced when the relation holds throughout the 95 % interval; when it holds nowhere in it,
+    direction only if the interval lies on the claimed side of no effect, else not reproduced; inconclusive
+    when the interval straddles a bound or does not exist. Arithmetic and models: consistent or inconsistent.
+    """
+    if evidence.estimate is None or not math.isfinite(evidence.estimate):
+        needed = {"census": 1, "runs": max(1, MINIMUM - evidence.n)}.get(evidence.source)
+        return Verdict(INCONCLUSIVE, evidence.missing or "there is no finite estimate", needed)
+    wanted, seen = _wanted(target), _number(evidence.estimate)
+    if evidence.source in ("paper", "model"):
+        what = "recomputed" if evidence.source == "paper" else "the model gives"
+        holds = target.holds(evidence.estimate, evidence.estimate)
+        return Verdict(CONSISTENT if holds else INCONSISTENT, f"{what} {seen}; the claim asks for {wanted}")
+    if evidence.source == "census":
+        holds = target.holds(evidence.estimate, evidence.estimate)
+        verdict = REPRODUCED if holds else NOT_REPRODUCED
+        return Verdict(verdict, f"{seen} over {_runs(evidence.n)}; the claim asks for {wanted}")
+    if evidence.low is None or evidence.high is None:
+        if evidence.unbounded:
+            return Verdict(INCONCLUSIVE, f"{seen} from {_runs(evidence.n)} a cell: {evidence.unbounded}")
+        if evidence.n >= MINIMUM:
+            return Verdict(INCONCLUSIVE, f"{seen} from {_runs(evidence.n)} a cell: the interval is not finite")
+        needed = max(1, MINIMUM - evidence.n)
+        reason = f"{seen} from {_runs(evidence.n)} a cell: too few for an interval"
+        return Verdict(INCONCLUSIVE, reason, needed)
+    floors = " and that of floors" if evidence.floors else ""
+    pooled = f"; {_runs(evidence.n)} a cell, scatter pooled over the experiment{floors}" if evidence.freedom else ""
+    interval = f"{seen} ({_number(evidence.low)} to {_number(evidence.high)}{pooled})"
+    if target.holds(evidence.low, evidence.high):
+        return Verdict(REPRODUCED, f"{interval} lies wholly within the claim: {wanted}")
+    if target.fails(evidence.low, evidence.high):
+        low, high = evidence.direction or (evidence.low, evidence.high)
+        sign = target.sign
+        if (sign > 0 and low > target.no_effect) or (sign < 0 and high < target.no_effect):
+            return Verdict(DIRECTION, f"{interval} has the claimed sign but not the claimed size: {wanted}")
+        return Verdict(NOT_REPRODUCED, f"{interval} excludes the claim: {wanted}")
+    bounds = [b for b in (target.lower, target.upper) if b is not None]
+    needed = runs_to_decide(evidence.samples, evidence.estimate, bounds)
+    return Verdict(INCONCLUSIVE, f"{interval} is too wide to say: {wanted}", needed)
+
+
+SIGNIFICANT = 0.05
+
+
+def corrected(verdict: str, reason: str, target: Mapping[str, Any], p_holm: float | None) -> tuple[str, str]:
+    """The verdict and its reason after Holm's correction over the paper's claims.
+
+    A verdict that rests only on there being an effect at all (direction only; or reproduced where the claim asks for
+    no more than that: above or below its `no_effect`) needs a corrected p-value below 0.05. `target` holds the claim's
+    `relation`, `expected` and `no_effect`.
+    """
+    no_effect = target.get("no_effect")
+    no_more = target.get("relation") in ("above", "below") and target.get("expected") == no_effect
+    if no_effect is None or not (verdict == DIRECTION or (verdict == REPRODUCED and no_more)):
+        return verdict, reason
+    if p_holm is None:
+        return INCONCLUSIVE, f"{reason}; but no test against no effect could be made"
+    if p_holm >= SIGNIFICANT:
+        return INCONCLUSIVE, f"{reason}; but p = {p_holm:.2g} after Holm's correction over all claims"
+    return verdict, reason
+
+
+def controlled(verdict: str, reason: str, failed: Sequence[str]) -> tuple[str, str]:
+    """The verdict and its reason where controls of the same pair failed: it rests on a difference nobody asked for."""
+    if not failed or verdict == NOT_TESTABLE:
+        return verdict, reason
+    return INCONCLUSIVE, f"{reason}; but {'; '.join(failed)}"
+
+
+def _wanted(target: Target) -> str:
+    if target.relation in ("above", "below"):
+        return f"{target.relation} {_number(target.expected)}"
+    if target.relation == "increasing":
+        return f"no step below {_number(target.lower)} of the one before"
+    if target.relation == "equal":
+        return f"exactly {_number(target.expected)}"
+    return f"{_number(target.lower)} to {_number(target.upper)}"
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}" if abs(value) < 1e5 else f"{value:.6g}"
+
+
+def _runs(n: int) -> str:
+    return f"{n} run" if n == 1 else f"{n} runs"

@@ -1,0 +1,131 @@
+"""The inverse question: which link rate would have the effect that a paper lays to something else?
+
+A claim's key `inverse` names a measured curve of a metric against link rate. The curve is read backwards: where is the
+metric `effect` times what it is at the starting fabric?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from whitewire.analysis.estimands import Runs, Sample, untold
+from whitewire.analysis.propagation import LOST
+from whitewire.description.paper import Paper
+from whitewire.statistics import LEAST_FREEDOM, MEDIAN_EFFICIENCY
+
+COLUMNS = [
+    *("paper", "claim", "experiment", "metric", "from", "effect", "link_ratio", "link_ratio_low", "link_ratio_high"),
+    *("reached", "largest_effect", "plausible_low", "plausible_high", "plausible", "plausible_basis", "n", "left_out"),
+]
+DRAWS = 2000
+SURE = 0.975
+"""Least share of the draws in which some rate has the effect, for a `yes`."""
+
+
+def table(paper: Paper, runs: Runs, fabrics: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
+    """analysis/inverse.csv: one row a claim that asks. `fabrics` are the testbed's, with their rates."""
+    rows = [
+        {"paper": paper.id, "claim": claim["id"], **answer(paper, runs, claim["inverse"], fabrics)}
+        for claim in paper.claims
+        if "inverse" in claim
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def answer(paper: Paper, runs: Runs, inverse: Mapping[str, Any], fabrics: Mapping[str, Mapping[str, float]]) -> dict:
+    """The link-rate ratio that has the effect, with its 95 % interval; none where no measured rate has it.
+
+    A rate whose runs do not tell the metric (their floor hides it, tasks did not meet) is no point of the curve; it is
+    named in `left_out`, and may be where the effect is.
+    """
+    experiment, factor, metric = inverse["experiment"], inverse["factor"], inverse["metric"]
+    effect = paper.evaluate(inverse["effect"])
+    low, high = (paper.evaluate(value) for value in inverse["plausible"])
+    row: dict[str, Any] = {
+        "experiment": experiment, "metric": metric, "from": inverse["from"], "effect": effect,
+        "plausible_low": low, "plausible_high": high, "plausible_basis": inverse["plausible_basis"],
+        "reached": False, "plausible": "cannot say", "n": 0, "left_out": "",
+    }  # fmt: skip
+    samples, drawn_medians, left_out = {}, {}, []
+    for name in paper.experiments[experiment]["factors"][factor]:
+        levels = {**inverse.get("where", {}), factor: name}
+        found = runs.sample(experiment, levels, metric)
+        if not len(found.values) or name not in fabrics:
+            continue
+        if untold(runs, experiment, levels, metric):
+            left_out.append(name)
+        else:
+            rate = fabrics[name]["rate_mbit_per_s"]
+            samples[rate], drawn_medians[rate] = found, runs.drawn(experiment, levels, metric, fewest=1)
+    row["left_out"] = " ".join(left_out)
+    start = fabrics.get(inverse["from"], {}).get("rate_mbit_per_s")
+    if start not in samples or len(samples) < 3:
+        return row
+    rates = np.array(sorted(samples), dtype=float)
+    base = list(rates).index(start)
+    points = [samples[rate] for rate in rates]
+    medians = np.array([np.median(point.values) for point in points])
+    ratio = needed(rates, medians, base, effect)
+    effects = medians / medians[base]
+    row["largest_effect"] = float(effects.max() if effect >= 1 else effects.min())
+    row["n"] = min(len(point.values) for point in points)
+    row["reached"] = bool(np.isfinite(ratio))
+    if row["reached"]:
+        row["link_ratio"] = float(ratio)
+    freedom = min(point.freedom for point in points)
+    if freedom < LEAST_FREEDOM:
+        return row  # too few runs to say how far they scatter
+    curves = medians * _noise(points, freedom, runs.seed)
+    if any(point.cell.weights for point in drawn_medians.values()):
+        with_floors = [drawn_medians[rate] for rate in rates]
+        if any(point.problem or point.lost > LOST for point in with_floors):
+            return row  # the scatter of runs and floors leaves no net time to say more of
+        curves = np.stack([point.values[:DRAWS] for point in with_floors], axis=1)
+        curves = curves[np.isfinite(curves).all(axis=1) & (curves[:, base] > 0)]
+    drawn = np.array([needed(rates, each, base, effect) for each in curves])
+    inside = drawn[np.isfinite(drawn)]
+    if row["reached"]:
+        row["link_ratio_low"], row["link_ratio_high"] = (float(v) for v in np.quantile(inside, [0.025, 0.975]))
+        if row["link_ratio_low"] > high or row["link_ratio_high"] < low:
+            row["plausible"] = "no"
+        elif row["link_ratio_low"] >= low and row["link_ratio_high"] <= high and len(inside) >= SURE * DRAWS:
+            row["plausible"] = "yes"
+    elif not left_out and len(inside) < (1 - SURE) * DRAWS:
+        # Not even the fastest (or slowest) link measured has it.
+        row["plausible"] = "no"
+    return row
+
+
+def _noise(points: Sequence[Sample], freedom: int, seed: int) -> np.ndarray:
+    """What medians of so many runs are multiplied by (draws, rates): the parametric form of statistics.pooled_interval.
+
+    Normal in the logarithm, by the scatter pooled over the experiment, whose own uncertainty makes it Student's t.
+    """
+    rng = np.random.Generator(np.random.PCG64(seed))
+    errors = np.array([
+        point.spread * (MEDIAN_EFFICIENCY if len(point.values) > 2 else 1) / np.sqrt(len(point.values))
+        for point in points
+    ])  # fmt: skip
+    widths = np.sqrt(freedom / rng.chisquare(freedom, (DRAWS, 1)))
+    return np.exp(widths * errors * rng.standard_normal((DRAWS, len(points))))
+
+
+def needed(rates: np.ndarray, values: np.ndarray, base: int, effect: float) -> float:
+    """Ratio of link rate at which `values` reach `effect` times their value at `base`; NaN when they never do.
+
+    The curve runs straight between neighbouring points over the logarithm of the rate; of several crossings the one
+    nearest to the base counts.
+    """
+    x, y = np.log(rates / rates[base]), values / values[base] - effect
+    crossings = []
+    for i in range(len(x) - 1):
+        if y[i] == 0 or y[i] * y[i + 1] < 0:
+            part = 0.0 if y[i] == 0 else y[i] / (y[i] - y[i + 1])
+            crossings.append(x[i] + part * (x[i + 1] - x[i]))
+    if y[-1] == 0:
+        crossings.append(x[-1])
+    return float(np.exp(min(crossings, key=abs))) if crossings else float("nan")

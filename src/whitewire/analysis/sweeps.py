@@ -1,0 +1,77 @@
+"""Named models over ranges of their arguments: the curves and tables that a report draws beside the runs.
+
+A paper's YAML lists them under `sweeps`; nothing here is measured and no claim is judged from it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+
+from whitewire.analysis.estimands import text
+from whitewire.description.paper import Paper
+from whitewire.errors import UserError
+from whitewire.models import MODELS
+from whitewire.paths import shown
+from whitewire.text import suggestion
+
+COLUMNS = ["paper", "sweep", "title", "model", "arguments", "value", "unit"]
+
+
+def table(paper: Paper) -> pd.DataFrame:
+    """analysis/sweeps.csv: a row for every combination of the varied arguments, each of which has a column.
+
+    An argument is a number or an expression over the paper's values; a varied one replaces a fixed one of its name.
+    A sweep that names an experiment may use its parameters and, as `drive_…`, those of its drives.
+    """
+    sweeps = paper.raw.get("sweeps", [])
+    varied = list(dict.fromkeys(name for sweep in sweeps for name in sweep["vary"]))
+    rows = [row for sweep in sweeps for row in _rows(paper, sweep)]
+    return pd.DataFrame(rows, columns=[*COLUMNS, *varied])
+
+
+def check(paper: Paper) -> None:
+    """Raise UserError for a sweep that names no model or no argument of it."""
+    for sweep in paper.raw.get("sweeps", []):
+        _check_names(paper, sweep)
+
+
+def _rows(paper: Paper, sweep: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    _check_names(paper, sweep)
+    own = _own_names(paper, sweep)
+    levels = {name: [paper.evaluate(value, own) for value in values] for name, values in sweep["vary"].items()}
+    fixed = {n: paper.evaluate(v, own) for n, v in sweep.get("arguments", {}).items() if n not in levels}
+    listed = ", ".join(f"{name}={text(value)}" for name, value in fixed.items())
+    base = {"paper": paper.id, "sweep": sweep["id"], "title": sweep["title"], "model": sweep["model"]}
+    for point in itertools.product(*levels.values()):
+        chosen = dict(zip(levels, point, strict=True))
+        value = float(MODELS[sweep["model"]](**fixed, **chosen))
+        yield base | {"arguments": listed, "value": value, "unit": sweep["unit"]} | chosen
+
+
+def _own_names(paper: Paper, sweep: Mapping[str, Any]) -> dict[str, Any]:
+    """What the expressions of a sweep may name beside the paper's values."""
+    name = sweep.get("experiment")
+    if name is None:
+        return {}
+    if name not in paper.experiments:
+        expected = f"the id of an experiment{suggestion(name, paper.experiments)}"
+        raise UserError(f"{shown(paper.path)}: sweep {sweep['id']}: found {name!r}, expected {expected}")
+    experiment = paper.experiments[name]
+    drive = experiment.get("hardware", {}).get("drive", {})
+    return dict(experiment["parameters"]) | {f"drive_{key}": value for key, value in drive.items()}
+
+
+def _check_names(paper: Paper, sweep: Mapping[str, Any]) -> None:
+    where = f"{shown(paper.path)}: sweep {sweep['id']}"
+    if sweep["model"] not in MODELS:
+        raise UserError(f"{where}: found {sweep['model']!r}, expected a model{suggestion(sweep['model'], MODELS)}")
+    names = list(inspect.signature(MODELS[sweep["model"]]).parameters)
+    for name in [*sweep.get("arguments", {}), *sweep["vary"]]:
+        if name not in names:
+            expected = f"an argument of {sweep['model']}{suggestion(name, names)}"
+            raise UserError(f"{where}: found {name!r}, expected {expected}")

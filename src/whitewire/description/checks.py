@@ -1,0 +1,245 @@
+"""Loads a paper and checks that every name in it is known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from whitewire.description.files import load_yaml, validate
+from whitewire.description.paper import PLACES, STRUCTURAL, Paper, against, cells_in, cells_of, tests_of
+from whitewire.errors import UserError
+from whitewire.paths import shown
+from whitewire.text import suggestion
+from whitewire.tools import hibench
+
+
+def load_paper(path: Path | str, fabrics: Iterable[str]) -> Paper:
+    """Read, validate and cross-check a paper against the names of a testbed's fabrics.
+
+    Raises UserError with one line: file, key, found, expected and the nearest valid name.
+    """
+    path = Path(path)
+    data = load_yaml(path)
+    validate(data, "paper", path)
+    paper = Paper(data, path)
+    _cross_check(paper, list(fabrics))
+    return paper
+
+
+def _fault(paper: Paper, key: str, found: object, expected: str, names: Iterable[str] = ()) -> UserError:
+    names = [str(n) for n in names]
+    shown_found = json.dumps(found, ensure_ascii=False, default=str)
+    return UserError(f"{shown(paper.path)}: {key}: found {shown_found}, expected {expected}{suggestion(found, names)}")
+
+
+def _cross_check(paper: Paper, fabrics: list[str]) -> None:
+    raw = paper.raw
+    for part in ("exhibits", "values", "claims", "audit", "experiments", "controls"):
+        seen: set[str] = set()
+        for index, entry in enumerate(raw.get(part, [])):
+            if entry["id"] in seen:
+                raise _fault(paper, f"{part}[{index}].id", entry["id"], "every id only once")
+            seen.add(entry["id"])
+    exhibits = [e["id"] for e in raw["exhibits"]] + ["text"]
+    for index, value in enumerate(raw["values"]):
+        if value["exhibit"] not in exhibits:
+            key = f"values[{index}].exhibit"
+            raise _fault(paper, key, value["exhibit"], "the id of an exhibit, or text", exhibits)
+    for index, experiment in enumerate(raw.get("experiments", [])):
+        _check_experiment(paper, f"experiments[{index}]", experiment, fabrics)
+    for index, control in enumerate(paper.controls):
+        _check_control(paper, f"controls[{index}] ({control['id']})", control)
+    for index, bias in enumerate(paper.raw.get("biases", [])):
+        _check_bias(paper, f"biases[{index}]", bias)
+    audits = [a["id"] for a in paper.audit]
+    for index, claim in enumerate(paper.claims):
+        key = f"claims[{index}] ({claim['id']})"
+        for name in claim["exhibits"]:
+            if name not in exhibits:
+                raise _fault(paper, f"{key}.exhibits", name, "the id of an exhibit, or text", exhibits)
+        if "audit" in claim and claim["audit"] not in audits:
+            raise _fault(paper, f"{key}.audit", claim["audit"], "the id of an audit entry", audits)
+        _check_routes(paper, key, claim)
+        if "inverse" in claim:
+            _check_inverse(paper, f"{key}.inverse", claim["inverse"])
+        for test in tests_of(claim):
+            _check_test(paper, f"{key}.test", test, fabrics)
+    if raw.get("finding", raw["claims"][0]["id"]) not in [claim["id"] for claim in paper.claims]:
+        raise _fault(paper, "finding", raw["finding"], "the id of a claim", [claim["id"] for claim in paper.claims])
+    for index, entry in enumerate(paper.audit):
+        _check_audit(paper, f"audit[{index}] ({entry['id']})", entry)
+
+
+def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fabrics: list[str]) -> None:
+    factors, parameters = experiment["factors"], experiment["parameters"]
+    missing = experiment.get("missing_fabrics", "error")
+    for level in factors.get("fabric", []):
+        if level not in fabrics and missing == "error":
+            raise _fault(paper, f"{key}.factors.fabric", level, "a fabric of the testbed", fabrics)
+    for name in ("fabric", "load_fabric"):
+        if name in parameters and parameters[name] not in fabrics:
+            where = f"{key}.parameters.{name}"
+            raise _fault(paper, where, parameters[name], "a fabric of the testbed", fabrics)
+    known = STRUCTURAL | set(parameters) | set(experiment.get("hardware", {}).get("drive", {}))
+    for factor in factors:
+        if factor not in known:
+            raise _fault(paper, f"{key}.factors", factor, "a parameter or a hardware entry", known)
+    for level in factors.get("settings", []):
+        if level not in experiment.get("settings", {}):
+            raise _fault(paper, f"{key}.factors.settings", level, "a key of settings", experiment.get("settings", {}))
+    for level in factors.get("store", []):
+        if level not in experiment.get("stores", {}):
+            raise _fault(paper, f"{key}.factors.store", level, "a key of stores", experiment.get("stores", {}))
+    for cell in experiment.get("only", []):
+        _check_levels(paper, f"{key}.only", experiment, cell, whole=False)
+    for cell in experiment.get("smoke_cells", []):
+        _check_levels(paper, f"{key}.smoke_cells", experiment, cell, whole=True)
+    if experiment["workload"] == "hibench":
+        _check_hibench(paper, key, experiment)
+        return
+    size = "file_size_bytes" if experiment["workload"] in ("hdfs_put", "rereplicate") else "size_bytes"
+    if size not in parameters:
+        raise _fault(paper, f"{key}.parameters", sorted(parameters), f"{size} among them", parameters)
+    if size == "size_bytes" and "scale" not in experiment and not experiment.get("whole_file"):
+        raise _fault(paper, f"{key}.scale", None, "k, bytes and splits for this workload")
+    if size == "file_size_bytes" and "file_blocks" not in paper.raw.get("scale", {}):
+        raise _fault(paper, "scale.file_blocks", None, f"blocks of a file by effort, for {experiment['id']}")
+    if experiment.get("whole_file") and "file_blocks" in experiment:
+        raise _fault(paper, f"{key}.file_blocks", experiment["file_blocks"], "nothing beside whole_file")
+
+
+def _check_cell(paper: Paper, key: str, cell: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """A whole cell of a listed experiment; returns these by id."""
+    listed = {e["id"]: e for e in paper.raw.get("experiments", [])}
+    if cell["experiment"] not in listed:
+        raise _fault(paper, f"{key}.experiment", cell["experiment"], "the id of an experiment", listed)
+    _check_levels(paper, f"{key}.where", listed[cell["experiment"]], cell["where"], whole=True)
+    return listed
+
+
+def _check_control(paper: Paper, key: str, control: Mapping[str, Any]) -> None:
+    listed = _check_cell(paper, f"{key}.cell", control["cell"])
+    name, where, really = control["cell"]["experiment"], control["cell"]["where"], control["really"]
+    if control["id"] in listed:
+        raise _fault(paper, f"{key}.id", control["id"], "an id that no experiment has")
+    for factor in really:
+        if factor not in PLACES:
+            raise _fault(paper, f"{key}.really", factor, f"one of {', '.join(PLACES)}", PLACES)
+    if "store" in really and really["store"] not in listed[name].get("stores", {}):
+        raise _fault(paper, f"{key}.really.store", really["store"], "a key of stores", listed[name].get("stores", {}))
+    if all(where.get(factor) == level for factor, level in really.items()):
+        raise _fault(paper, f"{key}.really", really, "another level than that of the cell")
+    if against(control) not in cells_of(listed[name]):
+        raise _fault(paper, f"{key}.cell", against(control), f"a cell of {name}, to compare the control with")
+
+
+def _check_bias(paper: Paper, key: str, bias: Mapping[str, Any]) -> None:
+    _check_cell(paper, f"{key}.cell", bias["cell"])
+    if bias["lower"] > bias["upper"]:
+        raise _fault(paper, f"{key}.lower", bias["lower"], f"no more than upper, {bias['upper']}")
+
+
+def _check_hibench(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:
+    """What its program is, only the testbed's own tree may know; its profiles are HiBench's."""
+    factors, parameters = experiment["factors"], experiment["parameters"]
+    for name in ("program", "profile", "maps", "reduces", "block_size_bytes"):
+        if name not in parameters and name not in factors:
+            raise _fault(paper, f"{key}.parameters", sorted(parameters), f"{name} among them", parameters)
+    for profile in [*factors.get("profile", []), *([parameters["profile"]] if "profile" in parameters else [])]:
+        if profile not in hibench.PROFILES:
+            expected = f"one of {', '.join(hibench.PROFILES)}"
+            raise _fault(paper, f"{key}.parameters.profile", profile, expected, hibench.PROFILES)
+    if "scale" not in experiment:
+        raise _fault(paper, f"{key}.scale", None, "k, bytes and splits for this workload")
+
+
+def _check_levels(
+    paper: Paper, key: str, experiment: Mapping[str, Any], levels: Mapping[str, Any], whole: bool
+) -> None:
+    factors = experiment["factors"]
+    for factor, level in levels.items():
+        if factor not in factors:
+            raise _fault(paper, key, factor, f"a factor of experiment {experiment['id']}", factors)
+        if level not in factors[factor]:
+            raise _fault(paper, f"{key}.{factor}", level, f"a level of {factor}", map(str, factors[factor]))
+    lacking = [f for f in factors if f not in levels]
+    if whole and lacking:
+        raise _fault(paper, key, levels, f"a level of {lacking[0]} too")
+
+
+def _check_routes(paper: Paper, key: str, claim: Mapping[str, Any]) -> None:
+    kind, routes = claim["test"]["estimand"], claim["routes"]
+    allowed = {
+        "none": ["not_testable"],
+        "expression": ["arithmetic"],
+        "model": ["modelled"],
+        "count": ["emulated", "measured"],
+    }.get(kind, ["emulated", "measured", "modelled"])
+    for route in routes:
+        if route not in allowed:
+            raise _fault(paper, f"{key}.routes", route, f"one of {', '.join(allowed)} for estimand {kind}", allowed)
+
+
+def _check_test(paper: Paper, key: str, test: Mapping[str, Any], fabrics: list[str]) -> None:
+    if "expected" in test:
+        paper.evaluate(test["expected"])
+    if test["estimand"] == "expression":
+        paper.evaluate(test["expression"])
+    if test.get("relation") == "within" and not (
+        {"relative", "absolute"} & set(test) or {"lower", "upper"} <= set(test)
+    ):
+        raise _fault(paper, key, "within", "relative, absolute, or lower and upper beside it")
+    for name, value in test.get("arguments", {}).items():
+        paper.evaluate(value)
+        _check_argument(paper, key, test["model"], name)
+    over = test.get("over", {})
+    if over and ("constant" in over) == ("link_of" in over):
+        raise _fault(paper, f"{key}.over", over, "either constant or link_of")
+    if "link_of" in over and over["link_of"] not in fabrics:
+        raise _fault(paper, f"{key}.over.link_of", over["link_of"], "a fabric of the testbed", fabrics)
+    needed = cells_in(test)
+    if test["estimand"] == "count":
+        needed = [(c["experiment"], c["where"]) for c in test["cells"]]
+    for name, levels in needed:
+        if name not in paper.experiments:
+            raise _fault(paper, f"{key}.experiment", name, "the id of an experiment", paper.experiments)
+        whole = test["estimand"] != "count"
+        _check_levels(paper, f"{key}.where", paper.experiments[name], levels, whole)
+
+
+def _check_inverse(paper: Paper, key: str, inverse: Mapping[str, Any]) -> None:
+    if inverse["experiment"] not in paper.experiments:
+        raise _fault(paper, f"{key}.experiment", inverse["experiment"], "the id of an experiment", paper.experiments)
+    experiment = paper.experiments[inverse["experiment"]]
+    levels = dict(inverse.get("where", {})) | {inverse["factor"]: inverse["from"]}
+    _check_levels(paper, f"{key}.where", experiment, levels, whole=True)
+    for value in (inverse["effect"], *inverse["plausible"]):
+        paper.evaluate(value)
+
+
+def _check_argument(paper: Paper, key: str, model: str, name: str) -> None:
+    import inspect
+
+    from whitewire.models import MODELS
+
+    names = list(inspect.signature(MODELS[model]).parameters)
+    if name not in names:
+        raise _fault(paper, f"{key}.arguments", name, f"an argument of {model}", names)
+
+
+def _check_audit(paper: Paper, key: str, entry: Mapping[str, Any]) -> None:
+    models = 0
+    for check in entry.get("checks", []):
+        if ("expression" in check) == ("model" in check):
+            raise _fault(paper, f"{key}.checks", check, "either expression or model")
+        if "model" in check:
+            models += 1
+            for name, value in check.get("arguments", {}).items():
+                paper.evaluate(value)
+                _check_argument(paper, key, check["model"], name)
+        else:
+            paper.evaluate(check["expression"], {f"model_{n + 1}": 0.5 for n in range(models)})
+        if "printed" in check:
+            paper.evaluate(check["printed"])

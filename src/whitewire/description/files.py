@@ -1,0 +1,199 @@
+"""Reads YAML files and says in one line what is wrong with one.
+
+Every file is YAML and is checked against a closed JSON Schema in `workflow/schemas/`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import yaml
+
+from whitewire.errors import UserError
+from whitewire.paths import HOME, shown
+from whitewire.text import one_of, quoted, suggestion
+
+SCHEMAS = HOME / "workflow" / "schemas"
+
+_TYPES = {
+    "object": "a mapping",
+    "array": "a list",
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "null": "nothing",
+}
+_DISCRIMINATORS = {"kind", "type", "estimand", "relation", "route", "workload"}
+
+
+# --- YAML -------------------------------------------------------------------------------------------
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+    """The safe loader, except that a key given twice is an error."""
+
+
+def _mapping(loader: _Loader, node: yaml.MappingNode, deep: bool = False) -> dict:
+    seen = set()
+    for key_node, _ in node.value:
+        if not isinstance(key_node, yaml.ScalarNode):
+            raise yaml.constructor.ConstructorError(None, None, "a key is a list or a mapping", key_node.start_mark)
+        key = key_node.value
+        if key in seen and key != "<<":
+            raise yaml.constructor.ConstructorError(None, None, f"the key {key!r} is given twice", key_node.start_mark)
+        seen.add(key)
+    loader.flatten_mapping(node)
+    return {loader.construct_object(k, deep=True): loader.construct_object(v, deep=True) for k, v in node.value}
+
+
+_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
+
+
+def load_yaml(path: Path | str) -> dict[str, Any]:
+    """The mapping in a YAML file."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+        near = suggestion(path.name, (p.name for p in path.parent.glob("*.y*ml")))
+        raise UserError(f"{shown(path)}: no such file{near}") from None
+    except UnicodeDecodeError as error:
+        raise UserError(
+            f"{shown(path)}: byte {error.start}: found bytes that are not UTF-8, expected YAML text"
+        ) from None
+    except OSError as error:
+        raise UserError(f"{shown(path)}: cannot be read: {error.strerror}") from None
+    try:
+        data = yaml.load(text, Loader=_Loader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+        where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        problem = getattr(error, "problem", None) or str(error)
+        raise UserError(f"{shown(path)}: {where}not valid YAML: {problem}") from None
+    if not isinstance(data, dict):
+        found = "an empty file" if data is None else f"{_name(data)} ({quoted(data)})"
+        raise UserError(f"{shown(path)}: found {found}, expected YAML with keys")
+    return data
+
+
+# --- schemas ----------------------------------------------------------------------------------------
+
+
+@cache
+def schema(name: str) -> dict[str, Any]:
+    """A JSON Schema of `workflow/schemas/`."""
+    return json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
+
+
+def validate(data: Any, schema_name: str, path: Path | str) -> None:
+    """Raise a UserError that names the most telling fault of `data`, if it has one."""
+    validator = jsonschema.Draft202012Validator(schema(schema_name))
+    errors = [_branch(error) for error in validator.iter_errors(data)]
+    if errors:
+        raise UserError(f"{shown(path)}: {_line(min(errors, key=_rank))}")
+
+
+def _branch(error: jsonschema.ValidationError) -> jsonschema.ValidationError:
+    """Of an `anyOf` or `oneOf`, the fault in the alternative that was meant."""
+    while error.context:
+        branches: dict[Any, list[jsonschema.ValidationError]] = {}
+        for inner in error.context:
+            branches.setdefault(inner.relative_schema_path[0], []).append(inner)
+
+        def unlike(faults: list[jsonschema.ValidationError]) -> tuple[bool, bool, int]:
+            wrong_kind = any(
+                f.validator in ("const", "enum") and f.path and f.path[-1] in _DISCRIMINATORS for f in faults
+            )
+            wrong_type = any(f.validator == "type" and not f.relative_path for f in faults)
+            return (wrong_type, wrong_kind, len(faults))
+
+        meant = min(branches.values(), key=unlike)
+        if all(unlike(faults)[0] for faults in branches.values()):
+            return error
+        error = min(meant, key=_rank)
+    return error
+
+
+def _rank(error: jsonschema.ValidationError) -> tuple:
+    """Misspelt keys first, since they explain missing ones; then in the order of the file."""
+    first = {"additionalProperties": 0, "unevaluatedProperties": 0, "propertyNames": 0, "required": 2}
+    return (first.get(error.validator, 1), len(error.absolute_path), [str(p) for p in error.absolute_path])
+
+
+def _line(error: jsonschema.ValidationError) -> str:
+    """One fault as `key: found …, expected …; did you mean …`."""
+    key = dotted(error.absolute_path)
+    value, rule, wanted = error.instance, error.validator, error.validator_value
+    if rule in ("additionalProperties", "unevaluatedProperties"):
+        known = sorted(error.schema.get("properties", {}))
+        patterns = error.schema.get("patternProperties", {})
+        unknown = [k for k in value if k not in known and not _matches(k, patterns)]
+        near = [(suggestion(k, known), k) for k in unknown]
+        hint, name = max(near, key=lambda pair: bool(pair[0]), default=("", "?"))
+        full = f"{key}.{name}" if key else str(name)
+        return f"{full}: found an unknown key, expected {one_of(known)}{hint}"
+    if rule == "required":
+        missing = next(k for k in wanted if k not in value)
+        full = f"{key}.{missing}" if key else missing
+        what = error.schema.get("properties", {}).get(missing, {})
+        return f"{full}: found nothing, expected {_expected(what)}{suggestion(missing, map(str, value))}"
+    prefix = f"{key}: " if key else ""
+    if rule == "enum":
+        return f"{prefix}found {quoted(value)}, expected {one_of(wanted)}{suggestion(value, wanted)}"
+    if rule == "const":
+        return f"{prefix}found {quoted(value)}, expected {quoted(wanted)}"
+    if rule == "type":
+        return f"{prefix}found {quoted(value)} ({_name(value)}), expected {_expected(error.schema)}"
+    if rule in ("oneOf", "anyOf"):
+        kinds = " or ".join(dict.fromkeys(_expected(s) for s in wanted))
+        return f"{prefix}found {quoted(value)}, expected {kinds}"
+    limits = {
+        "minimum": "at least {}",
+        "maximum": "at most {}",
+        "exclusiveMinimum": "more than {}",
+        "exclusiveMaximum": "less than {}",
+        "minItems": "at least {} items",
+        "maxItems": "at most {} items",
+        "minProperties": "at least {} keys",
+        "minLength": "at least {} characters",
+        "pattern": "text like {}",
+    }
+    if rule in limits:
+        return f"{prefix}found {quoted(value)}, expected {limits[rule].format(wanted)}"
+    if rule == "uniqueItems":
+        return f"{prefix}found {quoted(value)}, expected every item only once"
+    return f"{prefix}found {quoted(value)}: {error.message}"
+
+
+def dotted(path: Iterable[Any]) -> str:
+    """`claims[3].value` from a path of keys and positions."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
+    return text
+
+
+def _matches(key: object, patterns: Mapping[str, Any]) -> bool:
+    return any(re.search(pattern, str(key)) for pattern in patterns)
+
+
+def _expected(part: Mapping[str, Any]) -> str:
+    if "enum" in part:
+        return one_of(part["enum"])
+    if "const" in part:
+        return quoted(part["const"])
+    kinds = part.get("type")
+    kinds = [kinds] if isinstance(kinds, str) else kinds or []
+    return " or ".join(_TYPES[k] for k in kinds) or "a value"
+
+
+def _name(value: Any) -> str:
+    kinds = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
+    return _TYPES[kinds.get(type(value), "null")]

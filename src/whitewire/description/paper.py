@@ -1,0 +1,220 @@
+"""A paper's YAML as an object: its experiments, cells, controls and tests."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import simpleeval
+
+from whitewire.errors import UserError
+from whitewire.paths import shown
+from whitewire.text import suggestion
+
+FUNCTIONS = {"max": max, "min": min, "abs": abs, "round": round}
+STRUCTURAL = {"fabric", "clients", "puts_per_client", "settings", "switch_buffer_kib", "file_blocks", "store", "nodes",
+              "offloads", "splits", "program", "profile", "k", "packet_bytes"}  # fmt: skip
+"""Factors that need no parameter or hardware entry of their name."""
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A checked paper. `raw` is the YAML as read; `path` its file."""
+
+    raw: Mapping[str, Any]
+    path: Path
+
+    @property
+    def id(self) -> str:
+        return self.raw["id"]
+
+    @property
+    def claims(self) -> list[dict[str, Any]]:
+        return self.raw["claims"]
+
+    @property
+    def audit(self) -> list[dict[str, Any]]:
+        return self.raw.get("audit", [])
+
+    @cached_property
+    def experiments(self) -> dict[str, dict[str, Any]]:
+        """The experiments by id, and after them each control as one of its own, with the single cell that it runs."""
+        listed = {e["id"]: e for e in self.raw.get("experiments", [])}
+        made = [control for control in self.controls if control["cell"]["experiment"] in listed]
+        return listed | {
+            control["id"]: _as_experiment(control, listed[control["cell"]["experiment"]]) for control in made
+        }
+
+    @property
+    def controls(self) -> list[dict[str, Any]]:
+        return self.raw.get("controls", [])
+
+    @cached_property
+    def factors(self) -> list[str]:
+        """Names of all factors, in the order of first use: the factor columns of every table."""
+        return list(dict.fromkeys(f for e in self.experiments.values() for f in e["factors"]))
+
+    @cached_property
+    def names(self) -> dict[str, Any]:
+        """What an expression may name: values (`E_V07`) and constants."""
+        names = {v["id"].replace("-", "_"): v["value"] for v in self.raw["values"]}
+        return names | {n: c["value"] for n, c in self.raw.get("constants", {}).items()}
+
+    def evaluate(self, expression: float | str, extra: Mapping[str, Any] | None = None) -> float:
+        """A number, or the value of an expression over the paper's values; UserError when it has none."""
+        if isinstance(expression, int | float):
+            return float(expression)
+        names = self.names | dict(extra or {})
+        try:
+            result = float(simpleeval.simple_eval(expression, names=names, functions=FUNCTIONS))
+        except simpleeval.NameNotDefined as error:
+            name = str(getattr(error, "name", "")) or str(error)
+            raise UserError(
+                f"{shown(self.path)}: expression {expression!r}: found {name!r}, expected a value id "
+                f"or a constant{suggestion(name, names)}"
+            ) from None
+        except Exception as error:
+            raise UserError(f"{shown(self.path)}: expression {expression!r}: {error}") from None
+        return result
+
+    def parameters(self, experiment: str, levels: Mapping[str, Any]) -> dict[str, Any]:
+        """Parameters of a run at full scale: those of the experiment, replaced by the levels it really has."""
+        own = {k: v for k, v in self.really(experiment, levels).items() if v != "" and v is not None}
+        store = self.store(experiment, levels)
+        return dict(self.experiments[experiment]["parameters"]) | own | _replicas(store)
+
+    def roles(self, experiment: str, levels: Mapping[str, Any]) -> dict[str, int]:
+        """How many hosts of each role a run needs on an emulated testbed; its level of `nodes` counts the workers."""
+        roles = dict(self.experiments[experiment]["roles"])
+        return roles | ({"datanode": levels["nodes"]} if "nodes" in levels else {})
+
+    def store(self, experiment: str, levels: Mapping[str, Any]) -> dict[str, Any]:
+        """The file system of a run, at full scale: that of its level of the factor `store`, else HDFS."""
+        store = self.really(experiment, levels).get("store")
+        return self.experiments[experiment].get("stores", {}).get(store, {"kind": "hdfs"})
+
+    def really(self, experiment: str, levels: Mapping[str, Any]) -> dict[str, Any]:
+        """The levels that a run is made with: those that it bears, but in a control some others."""
+        return {**levels, **self.experiments[experiment].get("control", {}).get("really", {})}
+
+    def origin(self, experiment: str) -> str:
+        """The experiment whose cell a control repeats; of any other experiment itself."""
+        control = self.experiments[experiment].get("control")
+        return control["cell"]["experiment"] if control else experiment
+
+    def family(self, experiment: str) -> list[str]:
+        """An experiment and its controls, whose runs scatter alike."""
+        origin = self.origin(experiment)
+        return [name for name in self.experiments if self.origin(name) == origin]
+
+
+CONTROL_EFFORTS = ("quick", "full")
+"""Efforts at which controls are run; smoke shows that all of it works, not what it measures."""
+
+
+def _as_experiment(control: Mapping[str, Any], origin: Mapping[str, Any]) -> dict[str, Any]:
+    """A control as an experiment: its origin's, with the one cell whose name its runs bear."""
+    kept = {key: value for key, value in origin.items() if key not in ("only", "smoke_cells")}
+    efforts = [effort for effort in CONTROL_EFFORTS if effort in origin.get("efforts", CONTROL_EFFORTS)]
+    factors = {factor: [level] for factor, level in control["cell"]["where"].items()}
+    own = {"id": control["id"], "title": control["title"], "factors": factors, "efforts": efforts, "control": control}
+    return kept | own
+
+
+def against(control: Mapping[str, Any]) -> dict[str, Any]:
+    """Levels of the cell that a control is compared with: what it really is; of a known ratio, whose name it bears."""
+    where = control["cell"]["where"]
+    return where if "expected" in control else {**where, **control["really"]}
+
+
+def ratio_of(control: Mapping[str, Any]) -> dict[str, Any]:
+    """A control as a test: the runs of the control over those of the cell that it is compared with."""
+    experiment, expected = control["cell"]["experiment"], control.get("expected", 1)
+    return {
+        "estimand": "ratio", "metric": control["metric"], "relation": "equal", "expected": expected,
+        "no_effect": expected, "numerator": {"experiment": control["id"], "where": control["cell"]["where"]},
+        "denominator": {"experiment": experiment, "where": against(control)},
+    }  # fmt: skip
+
+
+def without_servers(roles: Mapping[str, int]) -> dict[str, int]:
+    """Roles less those of a parallel file system: where no run mounts one, or where it is the site's own."""
+    return {role: count for role, count in roles.items() if role not in ("mds", "oss")}
+
+
+def _replicas(store: Mapping[str, Any]) -> dict[str, Any]:
+    return {"replication": store["replication"]} if "replication" in store else {}
+
+
+def cells_of(experiment: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Every combination of an experiment's levels, in the order of its factors."""
+    factors, only = experiment["factors"], experiment.get("only", [{}])
+    cells = [dict(zip(factors, levels, strict=True)) for levels in itertools.product(*factors.values())]
+    return [cell for cell in cells if any(wanted.items() <= cell.items() for wanted in only)]
+
+
+def cells_in(test: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """(experiment, levels) of every cell that a test needs; a `count` needs no cell in particular."""
+    kind = test["estimand"]
+    if kind in ("expression", "model", "none", "count"):
+        return []
+    if kind == "ratio":
+        found = [test["numerator"], test["denominator"]]
+    elif kind == "share":
+        found = [test["cell"]]
+    elif kind == "ratio_of_ratios":
+        found = [test[a][b] for a in ("numerator", "denominator") for b in ("numerator", "denominator")]
+    elif kind == "maximum_ratio":
+        found = [
+            {**test[side], "where": {**test[side]["where"], **levels}}
+            for levels in test["cells"]
+            for side in ("numerator", "denominator")
+        ]
+    else:
+        found = [
+            {**test["cell"], "where": {**test["cell"]["where"], test["factor"]: level}} for level in test["levels"]
+        ]
+    return [(cell["experiment"], cell["where"]) for cell in found]
+
+
+def pairs_in(test: Mapping[str, Any]) -> list[tuple[tuple[str, dict[str, Any]], tuple[str, dict[str, Any]]]]:
+    """Pairs of (experiment, levels) that a test sets side by side; of a curve, each of its cells with the first."""
+    cells = cells_in(test)
+    if test["estimand"] in ("ratio", "ratio_of_ratios", "maximum_ratio"):
+        return list(zip(cells[::2], cells[1::2], strict=True))
+    return [(cell, cells[0]) for cell in cells[1:]]
+
+
+def tests_of(claim: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The judging test of a claim, then those of its further readings."""
+    yield claim["test"]
+    for reading in claim.get("readings", []):
+        yield reading["test"]
+
+
+def experiments_asked(paper: Paper, wanted: Collection[str]) -> set[str]:
+    """Experiments on one of whose `wanted` metrics a verdict, a control or an inverse question rests."""
+    asked = [(test, cells_in(test)) for claim in paper.claims for test in tests_of(claim)]
+    asked += [(control, [(control["cell"]["experiment"], {})]) for control in paper.controls]
+    asked += [(c["inverse"], [(c["inverse"]["experiment"], {})]) for c in paper.claims if "inverse" in c]
+    found = set()
+    for asking, cells in asked:
+        sides = [asking[side] for side in ("numerator", "denominator") if side in asking]
+        metrics = {asking.get("metric"), *asking.get("also", ()), *(side.get("metric") for side in sides)}
+        if metrics & set(wanted):
+            found |= {name for name, _ in cells}
+    return found
+
+
+PLACES = ("fabric", "store")
+"""Factors that say where a run's bytes go: a control may bear one level of them and run on another."""
+
+
+def hardware_of(experiment: Mapping[str, Any], levels: Mapping[str, Any]) -> dict[str, Any]:
+    """`hardware.drive` of an experiment with the levels of a run put over it; empty where it has none."""
+    hardware = dict(experiment.get("hardware", {}).get("drive", {}))
+    return hardware | {name: level for name, level in levels.items() if name in hardware}

@@ -1,0 +1,79 @@
+"""config.yaml, and which papers and testbeds there are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from whitewire.description.files import load_yaml, validate
+from whitewire.errors import UserError
+from whitewire.paths import root, shown
+from whitewire.text import one_of, quoted, suggestion
+
+EFFORTS = ("smoke", "quick", "full")
+
+
+# --- the files --------------------------------------------------------------------------------------
+
+
+def load_config(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """`config/config.yaml` with PAPERS, TESTBED and EFFORT of the environment put over it."""
+    environ = os.environ if environ is None else environ
+    path = root() / "config" / "config.yaml"
+    config = load_yaml(path)
+    validate(config, "config", path)
+    for name in ("testbed", "effort"):
+        if environ.get(name.upper()):
+            config[name] = environ[name.upper()]
+            validate(config, "config", f"{name.upper()}={config[name]}")
+    if environ.get("PAPERS"):
+        config["papers"] = environ["PAPERS"].replace(",", " ").split()
+        validate(config, "config", f"PAPERS={environ['PAPERS']}")
+    source = f"PAPERS={environ['PAPERS']}" if environ.get("PAPERS") else shown(path)
+    for index, paper in enumerate(config["papers"]):
+        _known(paper, papers(), f"{source}: papers[{index}]", "papers")
+    source = f"TESTBED={environ['TESTBED']}" if environ.get("TESTBED") else shown(path)
+    _known(config["testbed"], testbeds(), f"{source}: testbed", "testbeds")
+    return config
+
+
+def _known(name: str, names: list[str], where: str, folder: str) -> None:
+    if name not in names:
+        raise UserError(
+            f"{where}: found {quoted(name)}, expected {one_of(names) if names else 'a file'} "
+            f"of config/{folder}{suggestion(name, names)}"
+        )
+
+
+def papers() -> list[str]:
+    """The names of all papers that have a file."""
+    return _stems("papers")
+
+
+def testbeds() -> list[str]:
+    """The names of all testbeds that have a file."""
+    return _stems("testbeds")
+
+
+def _stems(folder: str) -> list[str]:
+    found = (path.stem for path in (root() / "config" / folder).glob("*.yaml"))
+    return sorted(name for name in found if not name.endswith(".example"))
+
+
+def is_paper(name: str) -> bool:
+    """Whether a paper of that name has a file."""
+    return name in papers()
+
+
+def paper_path(name: str) -> Path:
+    """The file of a paper."""
+    _known(name, papers(), "paper", "papers")
+    return root() / "config" / "papers" / f"{name}.yaml"
+
+
+def testbed_path(name: str) -> Path:
+    """The file of a testbed."""
+    _known(name, testbeds(), "testbed", "testbeds")
+    return root() / "config" / "testbeds" / f"{name}.yaml"

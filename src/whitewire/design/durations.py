@@ -1,0 +1,157 @@
+"""How long runs should take, by the max-min model and what jobs cost without data; for progress and time limits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from whitewire.description.paper import Paper, hardware_of
+from whitewire.design.rows import levels_of
+from whitewire.design.scale import Scale, scale_of
+from whitewire.errors import UserError
+from whitewire.models import maxmin
+from whitewire.text import canonical
+from whitewire.tools import hibench
+
+OVERHEAD_S = 0.8
+"""Seconds that a run takes beside moving its data (clients start, fsck)."""
+REREPLICATE_S = 3.0
+"""Seconds to copy lost replicas again, mostly the NameNode's own pace."""
+
+
+def model_cell(paper: Paper, experiment: str, levels: Mapping[str, Any], link: float, file_bytes: float,
+               block_bytes: float | None = None) -> maxmin.Cell:  # fmt: skip
+    """A run as the max-min model sees it: link rate in Gbit/s, sizes of files and blocks in bytes at full scale.
+
+    Without `block_bytes` blocks are the paper's own.
+    """
+    parameters = paper.parameters(experiment, levels)
+    spec = paper.experiments[experiment]
+    drive = hardware_of(spec, levels)
+    return maxmin.Cell(
+        link,
+        int(parameters.get("clients", 1)),
+        int(parameters.get("puts_per_client", 1)),
+        float(file_bytes),
+        float(block_bytes or parameters["block_size_bytes"]),
+        int(parameters["replication"]),
+        int(spec["roles"].get("datanode", 11)),
+        int(drive.get("count", 0)),
+        float(drive.get("rate_mb_per_s", 110)),
+        float(drive.get("access_time_ms", 0)),
+        float(drive.get("writeback_chunk_bytes", 1)),
+        float(drive.get("cache_bytes", 0)),
+    )
+
+
+def gbit_per_s(fabric: str) -> float:
+    """Rate in the name of a fabric: `10gbe` is 10, `0.5gbe` is 0.5."""
+    match = re.match(r"(\d+(?:\.\d+)?)g", str(fabric))
+    if not match:
+        raise UserError(f"fabric: found {fabric!r}, expected a name that starts with its rate, such as 10gbe")
+    return float(match[1])
+
+
+@lru_cache(maxsize=1024)
+def _seconds(cell: maxmin.Cell) -> float:
+    return float(np.median(maxmin.simulate([cell], 3, 1)[0].completion_time))
+
+
+def expected_seconds(paper: Paper, row: Mapping[str, Any], testbed: Mapping[str, Any] | None = None) -> float:
+    """Seconds that a run should take, by the max-min model; for progress, time left and time limits."""
+    levels, effort = levels_of(paper, row), str(row["block"]).rsplit("-", 1)[0]
+    scale = scale_of(paper, row["experiment"], effort, levels, testbed)
+    parameters = paper.parameters(row["experiment"], levels)
+    if row["workload"] in FLOORS_S:
+        return _job_seconds(paper, row, levels, scale, parameters, testbed)
+    size = scale.file_bytes * scale.k
+    link = gbit_per_s(parameters.get("load_fabric", parameters["fabric"]))
+    put = _seconds(model_cell(paper, row["experiment"], levels, link, size, scale.block_bytes * scale.k))
+    if row["workload"] != "rereplicate":
+        return put + OVERHEAD_S
+    return put + OVERHEAD_S + REREPLICATE_S
+
+
+FLOORS_S = {"teragen": 4, "terasort": 6, "testdfsio": 9, "sort": 9, "wordcount": 6, "copy": 2, "read_loop": 3,
+            "sleep": 4, "hibench": 12}  # fmt: skip
+"""Seconds that a run of a workload takes beside moving its data: jobs on almost no data, and what is around them."""
+PASSES = {"teragen": 0, "terasort": 5, "testdfsio": 1, "sort": 5, "wordcount": 1, "copy": 0, "read_loop": 2}
+"""How often a job's bytes go from or to drives beside being written as output: input, spills, merges, reads."""
+OSTS_PER_OSS = 4
+"""Object targets, a drive each, of each object server of CephFS in Lustre's place."""
+
+
+def _job_seconds(paper: Paper, row: Mapping[str, Any], levels: Mapping[str, Any], scale: Scale, parameters,
+                 testbed: Mapping[str, Any] | None) -> float:  # fmt: skip
+    """The floor, and the time that one worker's link or its drives take for their bytes, whichever is longer.
+
+    Of a shared segment it is the time that the segment takes for all bytes.
+    """
+    experiment = paper.experiments[row["experiment"]]
+    workers = paper.roles(row["experiment"], levels).get("datanode", 1)
+    copies, outputs = parameters.get("replication", 1), parameters.get("output_replication", 1)
+    size = scale.file_bytes * _files(row["workload"], parameters)
+    remote = 1 - 1 / workers
+    workload = hibench.NATIVE.get(parameters.get("program"), row["workload"])
+    crossings = {
+        "teragen": copies - 1,
+        "terasort": remote + outputs - 1,
+        "testdfsio": copies - 1,
+        "sort": remote + copies - 1,
+        "wordcount": 0,
+        "copy": 2 * workers,
+        "read_loop": workers,
+    }.get(workload, 0)
+    drives = workers
+    if paper.store(row["experiment"], levels)["kind"] == "cephfs":
+        workers, crossings = experiment["roles"].get("oss", 1), 2 + (workload == "sort")
+        drives = workers * OSTS_PER_OSS
+    link = gbit_per_s(parameters["fabric"]) * 1e9 / 8 / scale.k
+    shared = (testbed or {}).get("fabrics", {}).get(parameters["fabric"], {}).get("shared", False)
+    seconds = size * crossings / (1 if shared else workers) / link
+    if drive := experiment.get("hardware", {}).get("drive"):
+        rate = drive["count"] * drive["rate_mb_per_s"] * 1e6 / scale.k
+        passes = PASSES.get(workload, 0) + {"terasort": outputs, "copy": 2 * drives}.get(workload, copies)
+        seconds = max(seconds, size * passes / drives / rate)
+    return FLOORS_S[row["workload"]] + OVERHEAD_S + seconds
+
+
+def floor_seconds(row: Mapping[str, Any]) -> float:
+    """Seconds that a run's jobs take on almost no data."""
+    return FLOORS_S[row["workload"]] + OVERHEAD_S
+
+
+def all_floors_seconds(
+    paper: Paper, rows: Iterable[Mapping[str, Any]], testbed: Mapping[str, Any], count: int
+) -> float:
+    """Seconds for about `count` floors (one at smoke effort) of each kind of job in each block.
+
+    A site's fabrics have services, and so floors, of their own.
+    """
+    kinds: dict[str, float] = {}
+    apart = {"nodes", "store", "splits"} | ({"fabric"} if testbed["kind"] != "emulated" else set())
+    for row in rows:
+        if row["workload"] in FLOORS_S and row["workload"] not in ("copy", "read_loop", "sleep"):
+            levels = levels_of(paper, row)
+            own = {name: level for name, level in levels.items() if name in apart}
+            times = 1 if str(row["block"]).startswith("smoke") else count
+            kinds[canonical([row["block"], row["experiment"], own])] = times * floor_seconds(row)
+    return sum(kinds.values())
+
+
+def _files(workload: str, parameters: Mapping[str, Any]) -> int:
+    if parameters.get("program") == "dfsioe":
+        return hibench.files(parameters["profile"])
+    return parameters.get("maps", 1) if workload == "testdfsio" else 1
+
+
+def total_seconds(paper: Paper, rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+    """Expected seconds of measuring by experiment, without starting the cluster."""
+    total: dict[str, float] = {}
+    for row in rows:
+        total[row["experiment"]] = total.get(row["experiment"], 0.0) + expected_seconds(paper, row)
+    return total

@@ -1,0 +1,83 @@
+"""How a run is scaled: k, the data fraction, bytes of files, blocks and packets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from whitewire.description.paper import Paper
+from whitewire.tools import hibench
+
+PACKET = 65536
+"""Bytes in a packet of HDFS's write pipeline (dfs.client-write-packet-size, Hadoop's default)."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How one run is scaled: `k` divides rates and sizes, `data_fraction` of the file is written.
+
+    `block_bytes`, `file_bytes` and `packet_bytes` (of HDFS's write pipeline) are those of the scaled run.
+    """
+
+    k: int
+    data_fraction: float
+    block_bytes: int
+    file_bytes: int
+    packet_bytes: int = PACKET
+
+    @property
+    def identity(self) -> list[float]:
+        """What of it makes a run another run."""
+        unusual = [self.packet_bytes] if self.packet_bytes != PACKET else []
+        return [self.k, self.block_bytes, self.file_bytes, *unusual]
+
+    def settings(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
+        """An experiment's settings of services, for this scale: packets shrink as the default does."""
+        return {
+            name: value * self.packet_bytes // PACKET if name == "dfs.client-write-packet-size" else value
+            for name, value in wanted.items()
+        }
+
+
+def scale_of(paper: Paper, experiment: str, effort: str, levels: Mapping[str, Any],
+             testbed: Mapping[str, Any] | None = None) -> Scale:  # fmt: skip
+    """The scale of a run on a testbed, as its description says (None: an emulated one).
+
+    A site whose links are slowed down says by how much (`scale`): its k for every experiment. On real hardware k is 1,
+    blocks are the paper's own, and a file has the share of its bytes that the site's `data_fraction` gives the effort.
+    """
+    testbed = testbed or {"kind": "emulated"}
+    slowed = testbed.get("scale")
+    experiment = paper.origin(experiment)  # a control has the shape of the cell whose name it bears
+    scale, spec = paper.raw["scale"], paper.experiments[experiment]
+    parameters = paper.parameters(experiment, levels)
+    own = spec.get("scale", scale)
+    whole = _whole_bytes(spec["workload"], parameters)
+    k = slowed or (levels.get("k", own["k"]) if testbed["kind"] == "emulated" else 1)
+    if not whole:  # a workload that moves no data
+        return Scale(k, 1.0, int(parameters["block_size_bytes"]), 0)
+    if testbed["kind"] != "emulated" and not slowed:
+        share, block = testbed.get("data_fraction", {}).get(effort, 1.0), int(parameters["block_size_bytes"])
+        size = int(whole) if share == 1 else min(int(whole), max(1, round(whole * share / block)) * block)
+        return Scale(1, size / whole, block, size)
+    granule, full = scale["block_granule_bytes"], whole / k
+    packet = int(levels.get("packet_bytes", scale.get("packet_bytes", PACKET)))
+    if "scale" in spec:
+        size, splits = int(own["bytes"][effort]), levels.get("splits", own["splits"])
+        return Scale(k, size / full, math.ceil(size / splits / granule) * granule, size, packet)
+    block = int(parameters["block_size_bytes"] / k // granule * granule)
+    if spec.get("whole_file"):
+        return Scale(k, 1.0, block, int(full), packet)
+    blocks = parameters.get("file_blocks") or spec.get("file_blocks", scale["file_blocks"])[effort]
+    size = int(blocks) * block
+    return Scale(k, size / full, block, size, packet)
+
+
+def _whole_bytes(workload: str, parameters: Mapping[str, Any]) -> float:
+    """Bytes of a run's file at full scale; of a program of HiBench those of its profile."""
+    if workload == "hibench" and "size_bytes" not in parameters:
+        program, profile = parameters["program"], parameters["profile"]
+        return hibench.file_bytes(program, profile) if program in hibench.MICRO else 1
+    return parameters.get("size_bytes") or parameters["file_size_bytes"]

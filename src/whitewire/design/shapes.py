@@ -1,0 +1,97 @@
+"""The shape of a cell: everything of its runs but what a claim compares. Cells set side by side have the same one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from whitewire.description.paper import PLACES, Paper, hardware_of, pairs_in, tests_of
+from whitewire.design.scale import scale_of
+from whitewire.errors import UserError
+from whitewire.paths import shown
+
+Cell = tuple[str, Mapping[str, Any]]
+
+FOLLOWS: Mapping[str, frozenset[str]] = {
+    "block_size_bytes": frozenset({"block bytes", "file bytes"}),
+    "file_blocks": frozenset({"file bytes"}),
+    "file_size_bytes": frozenset({"file bytes", "block bytes"}),
+    "k": frozenset({"block bytes", "file bytes"}),
+    "nodes": frozenset({"hosts"}),
+    "packet_bytes": frozenset({"packet bytes"}),
+    "profile": frozenset({"file bytes", "block bytes"}),
+    "program": frozenset({"file bytes", "block bytes"}),
+    "settings": frozenset({"packet bytes"}),
+    "size_bytes": frozenset({"file bytes", "block bytes"}),
+    "splits": frozenset({"block bytes"}),
+    "store": frozenset({"replication"}),
+}
+"""What of a shape changes with a factor, by its definition."""
+NOT_SHAPE = (*PLACES, "load_fabric")
+"""What a claim compares by naming it: where the bytes go."""
+
+
+def of(paper: Paper, cell: Cell, effort: str, testbed: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Key → value of everything that a run of a cell is made of, but networks and stores."""
+    name, levels = cell
+    experiment, scale = paper.experiments[name], scale_of(paper, name, effort, levels, testbed)
+    drive = {f"drive.{key}": value for key, value in hardware_of(experiment, levels).items()}
+    parameters = {key: value for key, value in paper.parameters(name, levels).items() if key not in NOT_SHAPE}
+    for key, default in (("settings", "default"), ("offloads", "on"), ("switch_buffer_kib", "the testbed's")):
+        parameters.setdefault(key, default)
+    return parameters | drive | {
+        "workload": experiment["workload"],
+        "hosts": paper.roles(name, levels),
+        "k": scale.k,
+        "block bytes": scale.block_bytes,
+        "file bytes": scale.file_bytes,
+        "packet bytes": scale.packet_bytes,
+        "processors may be short": experiment.get("cpu", "limit") == "report",
+    }  # fmt: skip
+
+
+def differences(paper: Paper, one: Cell, other: Cell, effort: str, testbed: Mapping[str, Any] | None = None,
+                compared: frozenset[str] = frozenset()) -> dict[str, tuple[Any, Any]]:  # fmt: skip
+    """Key → both values, where two cells differ in more than the levels that they name and what follows from those.
+
+    `compared` are further keys that the comparison is about.
+    """
+    named = set(compared)
+    for factor in {*one[1], *other[1]}:
+        values = [paper.parameters(*cell).get(factor, cell[1].get(factor)) for cell in (one, other)]
+        if values[0] != values[1]:
+            named |= {factor, f"drive.{factor}", *FOLLOWS.get(factor, ())}
+    shapes = [of(paper, cell, effort, testbed) for cell in (one, other)]
+    keys = [key for key in dict.fromkeys([*shapes[0], *shapes[1]]) if key not in named]
+    found = {key: (shapes[0].get(key), shapes[1].get(key)) for key in keys}
+    return {key: values for key, values in found.items() if values[0] != values[1]}
+
+
+def compared_in(paper: Paper) -> Iterator[tuple[str, Cell, Cell, frozenset[str]]]:
+    """(claim's id, cell, cell, what else is compared) of every pair that a test of a claim sets side by side."""
+    for claim in paper.claims:
+        for test in tests_of(claim):
+            for one, other in pairs_in(test):
+                yield claim["id"], one, other, frozenset(test.get("compares", ()))
+
+
+def check(paper: Paper, testbed: Mapping[str, Any]) -> None:
+    """Raises UserError with one line for the first two cells that a claim compares and whose shapes differ."""
+    for effort in paper.raw.get("replicates", {}):
+        for claim, one, other, compared in compared_in(paper):
+            for key, values in differences(paper, one, other, effort, testbed, compared).items():
+                cells = " and ".join(f"{name} {_text(levels)}".strip() for name, levels in (one, other))
+                raise UserError(
+                    f"{shown(paper.path)}: claim {claim}: {cells}: {key}: found {_value(values[0])} and "
+                    f"{_value(values[1])} at {effort} effort, expected one value, because only what the claim "
+                    "compares may differ; give both cells one shape, or name the key under `compares`"
+                )
+
+
+def _text(levels: Mapping[str, Any]) -> str:
+    return " ".join(map(str, levels.values()))
+
+
+def _value(value: Any) -> str:
+    return "none" if value is None else json.dumps(value, default=str)

@@ -1,0 +1,393 @@
+"""What this machine can and cannot do, each found out by trying, with the remedy for each lack."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from whitewire.cluster import cephfs
+from whitewire.cluster.hibench import on_this_machine
+from whitewire.description.files import load_yaml
+from whitewire.description.hibench import prepared
+from whitewire.description.project import load_config
+from whitewire.description.testbed import load_testbed
+from whitewire.errors import UserError
+from whitewire.install.quarto import quarto_lacks
+from whitewire.paths import HOME, root
+from whitewire.testbed.emulated import segment
+from whitewire.testbed.emulated.software import HADOOP
+from whitewire.tools.hibench import MICRO
+
+GIB = 2**30
+DISK_GIB = 3.0  # free space that a full run and its reports may take
+R_PACKAGES = ("ggplot2", "ggrepel", "jsonlite", "knitr", "readr", "scales", "svglite", "yaml")
+QDISCS = {
+    "htb": "root handle 1: htb default 1",
+    "tbf": "root tbf rate 10mbit burst 6kb limit 64kb",
+    "bfifo": "root bfifo limit 65536",
+    "netem": "root netem delay 1ms",
+    "fq": "root fq",
+}
+PROGRAMS = {  # of the default run, with the Debian package that brings them
+    "ip": "iproute2",
+    "tc": "iproute2",
+    "unshare": "util-linux",
+    "nsenter": "util-linux",
+    "setpriv": "util-linux",
+    "ethtool": "ethtool",
+    "iperf3": "iperf3",
+    "fio": "fio",
+}
+
+SLURM_PROFILE = "profiles/slurm/config.yaml"
+FIRST_QUESTION, FIRST_QUESTION_S = "slurm-init-seconds-before-status-checks", 40
+"""The executor's setting that says after how many seconds it first asks of a job, and its default. What Slurm forgets
+in less than three times that, it does not leave to squeue."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One capability: is it there, is the default run impossible without it, and what to do."""
+
+    name: str
+    ok: bool
+    state: str
+    remedy: str = ""
+    needed: bool = False
+
+
+def attempt(argv: Sequence[str], timeout: float = 20) -> tuple[int, str]:
+    """Exit status and output of a command; 127 when it is not there."""
+    try:
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL)
+    except (FileNotFoundError, PermissionError) as error:
+        return 127, str(error)
+    except subprocess.TimeoutExpired:
+        return 124, f"no answer in {timeout:.0f} s"
+    return done.returncode, (done.stdout + done.stderr).strip()
+
+
+def _last(text: str) -> str:
+    return text.splitlines()[-1] if text else "no message"
+
+
+# --- what the default run needs ---------------------------------------------------------------------
+
+
+def user_namespaces() -> Finding:
+    """Really makes one, with the namespaces that the emulated testbed uses."""
+    argv = ["unshare", "--user", "--map-root-user", "--net", "--mount", "--pid", "--fork", "true"]
+    status, said = attempt(argv)
+    if status == 0:
+        return Finding("user namespaces", True, "work", needed=True)
+    remedy = "as root: sysctl -w kernel.unprivileged_userns_clone=1"
+    if Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns").exists():
+        remedy = "as root: sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
+    limit = Path("/proc/sys/user/max_user_namespaces")
+    if limit.exists() and limit.read_text().strip() == "0":
+        remedy = "as root: sysctl -w user.max_user_namespaces=10000"
+    if status == 127:
+        remedy = "install util-linux"
+    remedy += "; in a container: allow unshare and mount (seccomp, AppArmor)"
+    return Finding("user namespaces", False, f"refused: {_last(said)}", remedy, needed=True)
+
+
+def programs() -> Finding:
+    """The command-line tools of the testbed and its probes."""
+    missing = [name for name in PROGRAMS if shutil.which(name) is None]
+    if not missing:
+        return Finding("network tools", True, ", ".join(PROGRAMS), needed=True)
+    packages = " ".join(sorted({PROGRAMS[name] for name in missing}))
+    return Finding("network tools", False, f"missing: {', '.join(missing)}", f"install {packages}", needed=True)
+
+
+def qdiscs() -> list[Finding]:
+    """Each queueing discipline, tried on a veth in a private network namespace."""
+    script = ["ip link add name wire0 type veth peer name wire1 || exit 3"]
+    for name, words in QDISCS.items():
+        script.append(
+            f"tc qdisc add dev wire0 {words} 2>/dev/null && echo {name}; tc qdisc del dev wire0 root 2>/dev/null"
+        )
+    argv = ["unshare", "--user", "--map-root-user", "--net", "sh", "-c", "\n".join(script)]
+    _, said = attempt(argv)
+    works = set(said.split())
+    found = []
+    for name in QDISCS:
+        needed = name in ("htb", "bfifo")
+        use = "links are shaped with it" if needed else "not used by the default run"
+        remedy = f"as root: modprobe sch_{name.replace('bfifo', 'fifo')}"
+        ok = name in works
+        state = use if ok else f"absent; {use}"
+        found.append(Finding(f"qdisc {name}", ok, state, "" if ok else remedy, needed))
+    return found
+
+
+def java() -> Finding:
+    """A Java 17 or newer with its compiler."""
+    status, said = attempt(["java", "-XX:-UsePerfData", "-version"])
+    remedy = "install openjdk-17-jdk-headless"
+    if status != 0:
+        return Finding("Java", False, "absent", remedy, needed=True)
+    match = re.search(r'version "(\d+)(?:\.(\d+))?', said)
+    major = int(match[1]) if match else 0
+    if major < 17:
+        return Finding("Java", False, f"version {major or 'unknown'}, 17 is needed", remedy, needed=True)
+    if shutil.which("javac") is None:
+        return Finding("Java", False, f"version {major} without javac", remedy, needed=True)
+    return Finding("Java", True, f"version {major}, with javac", needed=True)
+
+
+def hadoop() -> Finding:
+    """The jars that the set-up fetched."""
+    jars = list(HADOOP.glob("hadoop-hdfs-[0-9]*.jar"))
+    if not jars:
+        return Finding("Hadoop jars", False, "absent", "run `make setup`", needed=True)
+    return Finding("Hadoop jars", True, jars[0].stem.removeprefix("hadoop-hdfs-"), needed=True)
+
+
+def memory(needed_gib: float) -> Finding:
+    """Memory of the machine, or of the control group around it when that is less."""
+    import psutil
+
+    total = psutil.virtual_memory().total
+    for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            total = min(total, int(Path(name).read_text()))
+        except (OSError, ValueError):
+            continue
+    gib = total / GIB
+    ok = gib >= 0.92 * needed_gib  # firmware and kernel keep some of what was bought
+    remedy = "" if ok else f"use a machine with {needed_gib:g} GiB, or lower memory.minimum_gib of the testbed"
+    return Finding("memory", ok, f"{gib:.1f} GiB ({needed_gib:g} needed)", remedy, needed=True)
+
+
+def disk() -> Finding:
+    """Space for results."""
+    free = shutil.disk_usage(root()).free / GIB
+    ok = free >= DISK_GIB
+    remedy = "" if ok else f"free {DISK_GIB - free:.1f} GiB on the file system of {root()}"
+    return Finding("disk space", ok, f"{free:.1f} GiB free ({DISK_GIB:g} needed)", remedy, needed=True)
+
+
+# --- what some runs or other testbeds need ------------------------------------------------------------
+
+
+def fuse() -> Finding:
+    """/dev/fuse, opened."""
+    try:
+        os.close(os.open("/dev/fuse", os.O_RDWR))
+    except OSError as error:
+        return Finding("FUSE", False, f"/dev/fuse: {error.strerror}", "as root: modprobe fuse; chmod 666 /dev/fuse")
+    return Finding("FUSE", True, "/dev/fuse opens")
+
+
+def shared_segment() -> Finding:
+    """A network without a switch, tried on a veth in a private network namespace."""
+    reason, _, remedy = segment.available().partition("; ")
+    return Finding("shared segment", not reason, reason or "works: a network without a switch", remedy)
+
+
+def ceph() -> Finding:
+    """All that a CephFS in the sandbox needs, each thing tried."""
+    reason, _, remedy = cephfs.available().partition("; ")
+    state = reason or "its daemons, FUSE and the drives' shapers work"
+    return Finding("CephFS", not reason, f"{state}; a stand-in for Lustre" if reason else state, remedy)
+
+
+def r_packages() -> Finding:
+    """R with what the documents use."""
+    script = "cat(setdiff(commandArgs(TRUE), rownames(installed.packages())))"
+    status, said = attempt(["Rscript", "--vanilla", "-e", script, *R_PACKAGES], timeout=60)
+    if status != 0:
+        return Finding("R", False, "absent", "install r-base-core", needed=True)
+    missing = said.split()
+    if missing:
+        remedy = "install " + " ".join(f"r-cran-{name.lower()}" for name in missing)
+        return Finding("R", False, f"packages missing: {', '.join(missing)}", remedy, needed=True)
+    return Finding("R", True, f"with {', '.join(R_PACKAGES)}", needed=True)
+
+
+def renderer() -> Finding:
+    """Which renderer makes reports, and why it is not Quarto where it is not."""
+    lack, _, remedy = quarto_lacks().partition("; ")
+    if not lack:
+        return Finding("renderer", True, f"Quarto {attempt(['quarto', '--version'])[1]}", needed=True)
+    if find_spec("pypandoc") and find_spec("typst"):
+        state = f"knitr, pandoc and typst; not Quarto: {lack}"
+        return Finding("renderer", True, state, remedy, needed=True)
+    return Finding("renderer", False, "neither Quarto nor pandoc and typst", "run `make setup`", needed=True)
+
+
+def program(label: str, names: Sequence[str], use: str, remedy: str, needed: bool = False) -> Finding:
+    """Any one of some programs."""
+    for name in names:
+        if shutil.which(name):
+            return Finding(label, True, f"{name}: {use}", needed=needed)
+    return Finding(label, False, f"absent; {use}", remedy, needed)
+
+
+def hibench(testbed: Mapping[str, Any]) -> Finding:
+    """The HiBench that runs would use, with what its micro programs lack."""
+    if "hibench" not in testbed:
+        return Finding("HiBench", False, "none; Hadoop's own jars run its micro programs", "make hibench")
+    bench = on_this_machine(testbed["hibench"])
+    lacks = list(bench.faults([(name, "tiny") for name in MICRO], ["worker"]))
+    copy = prepared(Path(testbed["hibench"]["home"]).parent)
+    state = f"{bench.version}, commit {copy.commit[:12] or 'unknown'}" if copy else bench.version
+    return Finding("HiBench", not lacks, ": ".join([state, *lacks[:1]]), "make hibench" if lacks else "")
+
+
+def slurm() -> Finding:
+    """A Slurm that answers."""
+    if shutil.which("sinfo") is None:
+        return Finding("Slurm", False, "absent; not used by the default run", "install slurm-client on a cluster")
+    status, said = attempt(["sinfo", "--version"], timeout=5)
+    if status != 0:
+        return Finding("Slurm", False, _last(said), "start slurmctld")
+    profile = load_yaml(HOME / SLURM_PROFILE)
+    asked = slurm_jobs(attempt(["scontrol", "show", "config"])[1], shutil.which("sacct") is not None,
+                       3 * profile.get(FIRST_QUESTION, FIRST_QUESTION_S))  # fmt: skip
+    return Finding("Slurm", not asked[1], f"{_last(said)}; {asked[0]}", asked[1])
+
+
+def slurm_jobs(said: str, sacct: bool, least_s: float) -> tuple[str, str]:
+    """Whom Snakemake's executor asks how jobs have ended, and the remedy where it may never hear of it.
+
+    By `scontrol show config`. With a MinJobAge below `least_s` seconds it takes sacct, where there is one, whatever its
+    profile says.
+    """
+    found = dict(re.findall(r"^(MinJobAge|AccountingStorageType)\s*=\s*(.*?)\s*$", said, re.MULTILINE))
+    match = re.match(r"(\d+)\s*(h?)", found.get("MinJobAge", ""))
+    seconds = int(match[1]) * (3600 if match[2] else 1) if match else None
+    if seconds is not None and seconds >= least_s:
+        return "squeue tells how jobs end", ""
+    age = "unknown" if seconds is None else f"{seconds} s"
+    state = f"MinJobAge is {age}, {least_s:.0f} s are needed for squeue"
+    if sacct and not re.search(r"none|null|^$", found.get("AccountingStorageType", "")):
+        return f"{state}: sacct tells how jobs end", ""
+    remedy = f"for profiles/slurm: MinJobAge={least_s:.0f} in slurm.conf, or accounting"
+    if seconds and seconds >= 3:
+        remedy += f", or {FIRST_QUESTION}: {seconds // 3} in {SLURM_PROFILE}"
+    return f"{state}, and there is no accounting for sacct", remedy
+
+
+def rdma() -> Finding:
+    """RDMA devices, for claims that need the hardware."""
+    folder = Path("/sys/class/infiniband")
+    devices = sorted(p.name for p in folder.iterdir()) if folder.is_dir() else []
+    remedy = "" if devices else "use a machine with an RDMA adapter, or load rdma_rxe for a functional test"
+    return Finding("RDMA devices", bool(devices), ", ".join(devices) or "none; not used by the default run", remedy)
+
+
+def congestion_controls(wanted: str) -> Finding:
+    """Those that a host of the testbed may use, each tried; it falls back to reno, which every kernel allows."""
+    try:
+        known = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
+    except OSError:
+        known = []
+    script = 'for c in "$@"; do echo $c > /proc/sys/net/ipv4/tcp_congestion_control && echo $c; done 2>/dev/null'
+    argv = ["unshare", "--user", "--map-root-user", "--net", "sh", "-c", script, "sh", *known]
+    allowed = attempt(argv)[1].split()
+    if wanted in allowed:
+        return Finding("TCP congestion control", True, f"{wanted} (allowed: {', '.join(allowed)})")
+    both = " ".join(dict.fromkeys(["reno", *allowed, wanted]))
+    remedy = f"as root: modprobe tcp_{wanted}; sysctl -w net.ipv4.tcp_allowed_congestion_control='{both}'"
+    state = f"{wanted} is not allowed, reno is used instead (allowed: {', '.join(allowed) or 'none'})"
+    return Finding("TCP congestion control", False, state, remedy)
+
+
+def processors() -> Finding:
+    """At least two, and idle: a busy machine makes runs invalid."""
+    count = len(os.sched_getaffinity(0))
+    load = os.getloadavg()[0]
+    remedy = []
+    if count < 2:
+        remedy.append("use a machine with 2 processors or more: runs will be invalid for lack of CPU")
+    if load > 0.5 * count:
+        remedy.append("stop other work: runs beside it may be invalid for lack of CPU")
+    return Finding("processors", not remedy, f"{count}, load average {load:.2f}", "; ".join(remedy))
+
+
+# --- together ---------------------------------------------------------------------------------------
+
+
+def findings(testbed: Mapping[str, Any]) -> list[Finding]:
+    """All capabilities, those of the default run first."""
+    return [
+        user_namespaces(),
+        programs(),
+        *qdiscs(),
+        congestion_controls(testbed["tcp"]["congestion_control"]),
+        java(),
+        program("Maven", ["mvn"], "fetches Hadoop", "install maven", needed=True),
+        hadoop(),
+        program("gcc", ["gcc"], "compiles the drive model", "install gcc libc6-dev", needed=True),
+        memory(testbed["memory"]["minimum_gib"]),
+        disk(),
+        processors(),
+        r_packages(),
+        renderer(),
+        program(
+            "Chromium",
+            ["chromium", "chromium-browser", "google-chrome"],
+            "tests of reports",
+            "install chromium",
+        ),
+        fuse(),
+        shared_segment(),
+        ceph(),
+        program("conda", ["micromamba", "mamba", "conda"], "set-up without Debian packages", "install Miniforge"),
+        program("Apptainer", ["apptainer", "singularity"], "containers of rules", "see docs/software.md"),
+        hibench(testbed),
+        slurm(),
+        rdma(),
+    ]
+
+
+def doctor() -> int:
+    """Print the table; 0 when the default run is possible, else 1."""
+    found = findings(load_testbed(load_config()["testbed"]))
+    rows = [("CAPABILITY", "", "STATE", "REMEDY")]
+    for finding in found:
+        mark = "yes" if finding.ok else "NO" if finding.needed else "no"
+        rows.append((finding.name, mark, finding.state, finding.remedy))
+    widths = [max(len(row[column]) for row in rows) for column in range(2)]
+    state_width = min(62, max(len(row[2]) for row in rows))
+    for name, mark, state, remedy in rows:
+        line = f"{name:<{widths[0]}}  {mark:<{max(widths[1], 3)}}  {state:<{state_width}}  {remedy}"
+        print(line.rstrip())
+    lacking = [finding.name for finding in found if finding.needed and not finding.ok]
+    print()
+    if lacking:
+        print(f"The default run is not possible here: {', '.join(lacking)}.")
+        return 1
+    print("The default run is possible here.")
+    return 0
+
+
+def preflight(testbed: Mapping[str, Any]) -> None:
+    """Raise a UserError with the remedy, before anything starts, when the testbed cannot work here.
+
+    A site's hosts are looked at when they are opened (testbed/preflight.py).
+    """
+    if testbed["kind"] != "emulated":
+        return
+    checks: list[Callable[[], Finding]] = [
+        programs,
+        user_namespaces,
+        java,
+        hadoop,
+        lambda: memory(testbed["memory"]["minimum_gib"]),
+        disk,
+    ]
+    for check in checks:
+        finding = check()
+        if not finding.ok:
+            raise UserError(f"{finding.name}: {finding.state}; {finding.remedy}")

@@ -1,0 +1,323 @@
+"""A private copy of HiBench's public tree: brought here, made Python 3, built for the Hadoop here, described.
+
+The copy is not HiBench's release as it was: `prepared.json` beside it says of which commit it is, what was changed and
+what its programs can do. What runs do with a tree is in hibench.py.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import urllib.request
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path, PurePosixPath
+
+from whitewire.description.hibench import DESCRIPTION, LEFT_OUT, TREE, Prepared, digest_of
+from whitewire.description.testbed import HIBENCH
+from whitewire.errors import UserError
+from whitewire.paths import temporary
+from whitewire.tools import hibench
+from whitewire.tools import hibench_report as parser
+
+COMMIT = "53ac935f7a6f995176119835435cd58770cd6fec"
+"""The last commit of HiBench's master, which is archived: the only state whose `dfsioe` builds for Hadoop 3."""
+SOURCE = f"https://github.com/Intel-bigdata/HiBench/archive/{COMMIT}.tar.gz"
+DIGESTS = {
+    "20e1840ec6ba5bc49ad932f400fdb670b42628da409025b124c51843ecc936fa": COMMIT,
+    "38a70908af7a3354b4da6d208751637b9e5eade114b929870ebd554abb4f882e": "b5628352aa06420784931711b9a2279f6b386d45",
+}
+"""Commits by the digest of their tree's parts that runs use."""
+VALUES = {
+    COMMIT: "ae93856cc65bd051f4247e2105384e8a85f5fc6071f1979f51f974e5e94cc898",
+    "b5628352aa06420784931711b9a2279f6b386d45": "8e369dc9297740b1e2c358ccb8d772f7c81dd4237217e73d7059d8fcb577368b",
+}
+"""Digests of what load_config.py gives under Python 2.7, by commit; see values_of()."""
+MOST_BYTES, SECONDS = 200_000_000, 300
+"""Largest tree or archive, and longest wait for a connection."""
+LIBRARY = "autogen/src/main/java/org/apache/hadoop/fs/dfsioe"
+"""Sources of `dfsioe`: the only ones of HiBench's that its micro programs need."""
+PYTHON_2 = re.compile(r"^#!.*\bpython(2(\.\d+)?)?[ \t]*$", re.MULTILINE)
+NEW_FIRST_LINE = "#!/usr/bin/env python3"
+
+
+def prepare(source: str, hadoop: Path, folder: Path = HIBENCH) -> Prepared:
+    """Make the copy from a folder, an archive, an address or (empty) the pinned commit, for the jars in `hadoop`.
+
+    An earlier copy stays until the new one is whole. Raises UserError.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix="hibench-") as made:
+        new = Path(made) / folder.name
+        tree = new / TREE
+        _say(f"copying {source or SOURCE}")
+        bring(source or SOURCE, tree)
+        digest = digest_of(tree)
+        commit = DIGESTS.get(digest, "")
+        if not source and commit != COMMIT:
+            raise UserError(
+                f"{SOURCE}: found a tree of digest {digest[:16]}, expected that of commit {COMMIT[:12]}; "
+                "get the tree in another way, then `make hibench HIBENCH=…`"
+            )
+        conf = _text(tree / "conf" / "hibench.conf")
+        release = parser.version(_text(tree / "pom.xml"), conf)
+        _say(f"HiBench {release}, " + (f"commit {commit[:12]}" if commit else "of no commit that is known here"))
+        changed = to_python_3(tree)
+        _say(f"{len(changed)} scripts made Python 3")
+        values = check_values(tree, commit, changed)
+        built, not_built = build(tree, parser.values(conf), hadoop)
+        for program, why in not_built.items():
+            _say(f"not built: {program}: {why}")
+        found = Prepared(commit, digest, release, source or SOURCE, _python(), _converter(), values, built, not_built)
+        (new / DESCRIPTION).write_text(json.dumps(asdict(found), indent=1) + "\n")
+        _replace(folder, new)
+    return found
+
+
+def _say(line: str) -> None:
+    print(f"hibench: {line}", file=sys.stderr, flush=True)
+
+
+def _replace(old: Path, new: Path) -> None:
+    if old.exists():
+        aside = new.parent / "before"
+        old.rename(aside)
+    new.rename(old)
+
+
+def bring(source: str, tree: Path) -> None:
+    """Copy a folder's or an archive's HiBench to `tree`. Raises UserError where there is none."""
+    if re.match(r"https?://", source):
+        with tempfile.NamedTemporaryFile(dir=tree.parent.parent, suffix=".archive") as file:
+            _download(source, Path(file.name))
+            _write(_members(Path(file.name), source), tree, source)
+        return
+    path = Path(source).expanduser()
+    if path.is_dir():
+        _write(_files(path), tree, source)
+    elif path.is_file():
+        _write(_members(path, source), tree, source)
+    else:
+        raise UserError(f"HIBENCH: {source}: no such folder or archive; give a tree of HiBench, or the address of one")
+
+
+def _download(address: str, path: Path) -> None:
+    try:
+        with urllib.request.urlopen(address, timeout=SECONDS) as answer, path.open("wb") as file:
+            shutil.copyfileobj(answer, file)
+    except (OSError, ValueError) as error:
+        raise UserError(f"HIBENCH: {address}: {error}; without a network give a folder or an archive that you have: "
+                        "`make hibench HIBENCH=…`") from None  # fmt: skip
+
+
+Member = tuple[str, bytes, bool]
+"""A file of a tree: path, content, whether it is a program."""
+
+
+def _files(folder: Path) -> Iterator[Member]:
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not path.is_symlink() and not LEFT_OUT.fullmatch(str(path.relative_to(folder))):
+            yield str(path.relative_to(folder)), path.read_bytes(), os.access(path, os.X_OK)
+
+
+def _members(path: Path, source: str) -> Iterator[Member]:
+    """Files of an archive, whose one folder is left out of their names."""
+    if tarfile.is_tarfile(path):
+        with tarfile.open(path) as archive:
+            for one in archive:
+                if one.isfile() and (name := _below(one.name)):
+                    yield name, archive.extractfile(one).read(), bool(one.mode & 0o100)
+    elif zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            for entry in archive.infolist():
+                if not entry.is_dir() and (name := _below(entry.filename)):
+                    yield name, archive.read(entry), bool(entry.external_attr >> 16 & 0o100)
+    else:
+        raise UserError(f"HIBENCH: {source}: found neither a tar nor a zip archive, expected one of HiBench's tree")
+
+
+def _below(name: str) -> str:
+    """A member's path in the tree; empty for one that is left out or would be elsewhere."""
+    parts = PurePosixPath(name).parts[1:]
+    path = "/".join(parts)
+    return "" if not parts or ".." in parts or name.startswith("/") or LEFT_OUT.fullmatch(path) else path
+
+
+def _write(members: Iterable[Member], tree: Path, source: str) -> None:
+    total = 0
+    try:
+        for name, content, program in members:
+            total += len(content)
+            if total > MOST_BYTES:
+                raise UserError(
+                    f"HIBENCH: {source}: found more than {MOST_BYTES / 1e6:.0f} MB, expected HiBench's tree"
+                )
+            path = tree / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+            path.chmod(0o755 if program or name.endswith((".sh", ".py")) else 0o644)
+    except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError) as error:
+        raise UserError(f"HIBENCH: {source}: {error}; get it again") from None
+    for needed in ("bin/workloads", "bin/functions/load_config.py", "conf/hibench.conf"):
+        if not (tree / needed).exists():
+            raise UserError(f"HIBENCH: {source}: found no {needed}, expected the root of a tree of HiBench")
+
+
+def _text(path: Path) -> str:
+    return path.read_text(errors="replace") if path.is_file() else ""
+
+
+# --- Python 3 -------------------------------------------------------------------------------------------
+
+
+def to_python_3(tree: Path) -> dict[str, str]:
+    """Make the scripts of bin/functions that are for Python 2 Python 3, in place: name → what it was.
+
+    Raises UserError for one that the converter cannot read.
+    """
+    changed = {}
+    for path in sorted((tree / "bin" / "functions").glob("*.py")):
+        text = path.read_text()
+        if not path.name.startswith("test_") and (PYTHON_2.match(text.partition("\n")[0]) or _is_python_2(text)):
+            changed[path.name] = text
+            path.write_text(PYTHON_2.sub(NEW_FIRST_LINE, text.rstrip("\n") + "\n", count=1))
+    paths = [str(tree / "bin" / "functions" / name) for name in changed]
+    argv = [sys.executable, "-m", "fissix", "--write", "--nobackups", "--no-diffs", *paths]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=SECONDS) if paths else None
+    for path in map(Path, paths):
+        if done.returncode != 0 or _is_python_2(path.read_text()):
+            said = (done.stderr.strip() or "no reason given").splitlines()[-1]
+            raise UserError(f"{path.name}: cannot be made Python 3: {said}")
+    return changed
+
+
+def _is_python_2(text: str) -> bool:
+    try:
+        compile(text, "script", "exec")
+    except SyntaxError:
+        return True
+    return False
+
+
+def _python() -> str:
+    return ".".join(map(str, sys.version_info[:3]))
+
+
+def _converter() -> str:
+    from importlib.metadata import version
+
+    return f"fissix {version('fissix')}"
+
+
+GIVEN = """\
+hibench.hadoop.home /opt/hadoop
+hibench.hadoop.executable /opt/hadoop/bin/hadoop
+hibench.hadoop.configure.dir /opt/hadoop/etc/hadoop
+hibench.hdfs.master hdfs://namenode:8020
+hibench.hadoop.release apache
+hibench.hadoop.examples.jar /opt/hadoop/examples.jar
+hibench.hadoop.examples.test.jar /opt/hadoop/tests.jar
+hibench.sleep.job.jar /opt/hadoop/sleep.jar
+java.bin /opt/java/bin/java
+hibench.masters.hostnames 192.0.2.1
+hibench.slaves.hostnames 192.0.2.2 192.0.2.3
+"""
+"""Configuration that leaves load_config.py nothing to look for."""
+
+
+def values_of(tree: Path, python: str, program: str) -> str:
+    """What load_config.py gives the scripts of a micro program, sorted; the tree's own path is written `@`.
+
+    Raises UserError with its last line where it fails.
+    """
+    with tempfile.TemporaryDirectory(dir=temporary(), prefix="hibench-") as made:
+        folder = Path(made)
+        (folder / "conf").mkdir()
+        own = _text(tree / "conf" / "hibench.conf")
+        (folder / "conf" / "hibench.conf").write_text(f"{own}\n{GIVEN}hibench.report.dir {folder}/report\n")
+        script, conf = tree / "bin/functions/load_config.py", tree / f"conf/workloads/micro/{program}.conf"
+        argv = [python, str(script), str(folder / "conf"), str(conf), f"/workload/{program}/hadoop"]
+        environment = {"PATH": os.defpath, "LC_ALL": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1",
+                       "RES_OPTIONS": "timeout:1 attempts:1"}  # fmt: skip
+        done = subprocess.run(argv, capture_output=True, text=True, env=environment, timeout=60)
+        path = folder / f"report/{program}/hadoop/conf/{program}.conf"
+        if done.returncode != 0 or not path.is_file():
+            said = (done.stderr.strip() or "nothing").splitlines()[-1]
+            raise UserError(f"load_config.py with {python}: {program}: {said}")
+        lines = path.read_text().replace(str(tree), "@").replace(str(folder), "@report").splitlines()
+        return "\n".join(sorted(line for line in lines if re.match(r"\w+=", line)))
+
+
+def check_values(tree: Path, commit: str, before: Mapping[str, str]) -> str:
+    """Whether the converted load_config.py gives what it gave under Python 2, and how that is known. Raises UserError.
+
+    `before` are its scripts as they were, which a Python 2 of this machine runs; without one, what a Python 2 gave for
+    the pinned commit counts.
+    """
+    programs = [name for name in hibench.MICRO if (tree / f"conf/workloads/micro/{name}.conf").is_file()]
+    now = {name: values_of(tree, sys.executable, name) for name in programs}
+    if not before:
+        return "not compared: its scripts are no Python 2"
+    digest = hashlib.sha256("\n".join(now[name] for name in sorted(now)).encode()).hexdigest()
+    if commit in VALUES:
+        if digest != VALUES[commit]:
+            raise UserError("load_config.py: made Python 3 it gives other values than under Python 2.7; report this")
+        return "the same as recorded of Python 2.7"
+    python = next((path for name in ("python2.7", "python2") if (path := shutil.which(name)) and _runs(path)), None)
+    if python is None:
+        return "not compared: no Python 2 here"
+    with tempfile.TemporaryDirectory(dir=tree.parent, prefix="python2-") as folder:
+        old = Path(folder) / "tree"
+        shutil.copytree(tree / "bin" / "functions", old / "bin" / "functions")
+        shutil.copytree(tree / "conf", old / "conf")
+        for name, text in before.items():
+            (old / "bin" / "functions" / name).write_text(text)
+        for name in programs:
+            differ = set(values_of(old, python, name).splitlines()) ^ set(now[name].splitlines())
+            if differ:
+                line = min(differ)[:100]
+                raise UserError(
+                    f"load_config.py: {name}: made Python 3 it gives other values than under {python}: {line}"
+                )
+    return f"the same as under {python}"
+
+
+def _runs(python: str) -> bool:
+    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+        return subprocess.run([python, "--version"], capture_output=True, timeout=20).returncode == 0
+    return False
+
+
+# --- building -------------------------------------------------------------------------------------------
+
+
+def build(tree: Path, conf: Mapping[str, str], hadoop: Path) -> tuple[list[str], dict[str, str]]:
+    """(programs built for the Hadoop here, program → why it was not). The jar goes where its scripts look for it."""
+    sources = sorted(str(path) for path in (tree / LIBRARY).glob("*.java"))
+    place = conf.get("hibench.hibench.datatool.dir", "").replace("${hibench.home}", str(tree))
+    if not sources or not place.startswith(f"{tree}/"):
+        return [], {"dfsioe": f"found no {LIBRARY}"}
+    with tempfile.TemporaryDirectory(dir=temporary(), prefix="hibench-") as classes:
+        argv = ["javac", "-nowarn", "-proc:none", "-encoding", "UTF-8", "-cp", f"{hadoop}/*", "-d", classes, *sources]
+        try:
+            done = subprocess.run(argv, capture_output=True, text=True, timeout=SECONDS)
+        except OSError as error:
+            return [], {"dfsioe": f"javac: {error.strerror}"}
+        if done.returncode != 0:
+            why = next((line for line in done.stderr.splitlines() if ": error: " in line), done.stderr.strip()[:200])
+            return [], {"dfsioe": f"for this Hadoop: {why.replace(f'{tree}/', '')}"}
+        jar = Path(place)
+        jar.parent.mkdir(parents=True, exist_ok=True)
+        with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as file:
+            for path in sorted(Path(classes).rglob("*.class")):
+                file.write(path, path.relative_to(classes).as_posix())
+    return ["dfsioe"], {}

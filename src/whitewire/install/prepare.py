@@ -1,0 +1,154 @@
+"""Makes once what every cluster start shares: bare defaults, archive of loaded classes, formatted NameNode image."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+from whitewire.cluster import hdfs, yarn
+from whitewire.cluster.hadoop import Resident, whereabouts
+from whitewire.description.testbed import load_testbed
+from whitewire.design.drive import Drive
+from whitewire.install import defaults
+from whitewire.testbed.base import Testbed
+from whitewire.testbed.emulated.sandbox import ROOT, EmulatedTestbed
+from whitewire.testbed.emulated.software import (
+    ARCHIVE,
+    ARCHIVES,
+    CACHE,
+    DEFAULTS,
+    DRIVE_LIBRARY,
+    IMAGE,
+    binds,
+    hadoop_jars,
+    installation,
+)
+from whitewire.testbed.installation import class_list
+from whitewire.workloads import terasort, testdfsio
+
+ROLES = {"namenode": 1, "datanode": 3, "client": 1}
+UNHURRIED = {
+    "count": 1,
+    "rate_mb_per_s": 1e4,
+    "access_time_ms": 0,
+    "writeback_chunk_bytes": 1 << 22,
+    "cache_bytes": 0,
+}
+
+
+def prepare() -> None:
+    """Write the class archive and the NameNode image into the cache, from a small cluster that really runs.
+
+    The class archive (JDK, application class-data sharing) holds the classes that daemons, client and containers loaded
+    there; a JVM then maps them instead of reading 190 jars.
+    """
+    shutil.rmtree(ARCHIVES, ignore_errors=True)
+    defaults.write(hadoop_jars(), DEFAULTS)
+    folders = binds()
+    bare = installation(use_archive=False)
+    drive = Drive.scaled(UNHURRIED, 1, DRIVE_LIBRARY)
+    logs = CACHE / "logs" / "prepare"  # no temporary folder, which a kill would leave
+    shutil.rmtree(logs, ignore_errors=True)
+    with EmulatedTestbed(load_testbed("emulated"), ROLES, 1, folders) as testbed:
+        testbed.fabric("10gbe")
+        values = hdfs.settings(testbed, 1 << 20, 3, 65536) | yarn.settings(testbed, bare.configuration)
+        listing = replace(bare, class_lists=True)
+        with hdfs.Hdfs(testbed, listing, values, drive, logs) as cluster:
+            jobs = yarn.Yarn(testbed, listing, cluster, drive, logs)
+            jobs.start()
+            _exercise(testbed, cluster.clients[0])
+            _exercise_jobs(cluster.clients[0], jobs)
+            for daemon in (*jobs.processes().values(), *cluster.processes().values()):
+                daemon.stop()
+            classes = _classes(testbed)
+        _dump(testbed, bare, classes)
+        _format(testbed, bare)
+
+
+def _exercise(testbed: Testbed, client: Resident) -> None:
+    """Use what a measurement uses, so that its classes are in the list."""
+    host = client.host
+    host.run(["dd", "if=/dev/zero", "of=/tmp/a", "bs=1M", "count=3", "status=none"]).check()
+    host.run(["cp", "/tmp/a", "/tmp/b"]).check()
+    for tool, *arguments in (
+        (hdfs.FS_SHELL, "-mkdir", "-p", "/x"),
+        (hdfs.FS_SHELL, "-put", "-t", "2", "/tmp/a", "/tmp/b", "/x"),
+        (hdfs.FS_SHELL, "-get", "/x/a", "/tmp/c"),
+        (hdfs.FSCK, "/x", "-files", "-blocks", "-locations"),
+        (hdfs.FS_SHELL, "-rm", "-r", "-skipTrash", "/x"),
+    ):
+        client.run(tool, arguments).check(tool)
+
+
+def _exercise_jobs(client: Resident, jobs: yarn.Yarn) -> None:
+    """A small job of each kind: the classes of ApplicationMaster, map and reduce task, history server.
+
+    Raises RuntimeError when one fails: without its classes every later job would start slowly and nobody would know.
+    """
+    viewed = {"fs.defaultFS": yarn.VIEW}
+    for tool, arguments in (
+        (terasort.GENERATE, terasort.generate(1000, "/in", maps=1, settings=viewed)),
+        (terasort.SORT, terasort.sort("/in", "/out", reduces=1, settings=viewed)),
+        (terasort.VALIDATE, terasort.validate("/out", "/report", settings=viewed)),
+        (testdfsio.TOOL, testdfsio.write(1, 65536, settings=viewed)),
+        (testdfsio.TOOL, testdfsio.read(1, 65536, settings=viewed)),
+    ):
+        outcome = client.run(tool, arguments, timeout=120).check(tool)
+        for job in yarn.job_ids(outcome.output):
+            jobs.history(job)
+
+
+LISTED = {
+    "namenode": ("namenode", "resourcemanager", "historyserver"),
+    "datanode": ("datanode", "nodemanager", "am", "task"),
+    "client": ("client",),
+}
+"""Which lists of loaded classes the hosts of each role hold, together."""
+WHOLE_LINE = re.compile(
+    rb"[\w/$-]+( id: \d+( super: \d+)?( interfaces:[ \d]+)?( source: \S+)?)?"
+    rb"|@lambda-proxy \S+ \S+ \S+.*"
+    rb"|@lambda-form-invoker \[(LF_RESOLVE|SPECIES_RESOLVE)\] [\w.$]+( \w+ \S+)?"
+)
+"""What a JVM writes to its list. Threads of a JVM that ends may tear the last lines, and one such fails the dump."""
+
+
+def _classes(testbed: Testbed) -> bytes:
+    """The classes that any JVM loaded. Raises RuntimeError when there is no list of one kind of JVM."""
+    lists = []
+    for role, kinds in LISTED.items():
+        for kind in kinds:
+            argv = ["sh", "-c", "cat $0", class_list(kind, "*")]  # not every worker had each kind of container
+            found = [host.run(argv).stdout for host in testbed.by_role(role)]
+            if not any(found):
+                raise RuntimeError(f"no JVM of kind {kind} left a list of its classes")
+            lists += found
+    lines = (line for text in lists for line in text.splitlines())
+    return b"\n".join(dict.fromkeys(line for line in lines if WHOLE_LINE.fullmatch(line))) + b"\n"
+
+
+def _dump(testbed: Testbed, bare, classes: bytes) -> None:
+    host = testbed.by_role("client")[0]
+    host.put(classes, "/tmp/all.classes")
+    # With this collector the archive holds objects of the heap too (the module graph), which any collector then loads.
+    argv = [bare.java, "-Xshare:dump", "-XX:+UseG1GC", "-XX:SharedClassListFile=/tmp/all.classes"]
+    argv += ["-XX:SharedArchiveFile=/tmp/hadoop.jsa", "-Xlog:cds=off", "-cp", ":".join(bare.jars)]
+    host.run(argv).check()
+    _write(ARCHIVE, host.get("/tmp/hadoop.jsa"))
+
+
+def _format(testbed: Testbed, bare) -> None:
+    host = testbed.by_role("namenode")[0]
+    folder = f"{ROOT}/hosts/fresh"
+    properties = {"whitewire.name": folder, **whereabouts(host)}
+    host.run(["mkdir", "-p", folder]).check()
+    host.run(bare.argv(hdfs.NAMENODE, 256, properties, ["-format", "-nonInteractive"])).check()
+    _write(IMAGE, host.run(["tar", "-c", "-C", folder, "."]).check().stdout)
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Whole or not at all."""
+    beside = path.with_suffix(".part")
+    beside.write_bytes(content)
+    beside.rename(path)

@@ -1,0 +1,619 @@
+"""Executes one block of a design: probes, cluster up, warm-up, the runs that are missing, cluster down."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import itertools
+import json
+import math
+import time
+from collections import ChainMap, Counter, deque
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+
+from whitewire import paths
+from whitewire.cluster import cephfs, hdfs, yarn
+from whitewire.cluster.cephfs import CephFs
+from whitewire.cluster.existing import Existing
+from whitewire.cluster.hdfs import Hdfs
+from whitewire.cluster.posix import Posix
+from whitewire.cluster.stack import Stack
+from whitewire.cluster.yarn import Yarn
+from whitewire.description import hibench, project
+from whitewire.description.checks import load_paper
+from whitewire.description.paper import Paper, experiments_asked, hardware_of, without_servers
+from whitewire.description.testbed import fabric_names, is_emulated, load_testbed
+from whitewire.design import durations
+from whitewire.design.drive import Drive
+from whitewire.design.rows import levels_of, read_csv
+from whitewire.design.scale import scale_of
+from whitewire.errors import UserError
+from whitewire.install.doctor import preflight
+from whitewire.measure import drives as storage
+from whitewire.measure import environment, execution, hibench_runs, jobs, links, rdma
+from whitewire.measure.execution import FAILURES, Result, Run, warm_up
+from whitewire.measure.floors import FLOOR_RUNS, UNJUDGED, Floors, too_wide
+from whitewire.measure.shortage import Shortage
+from whitewire.progress import Progress
+from whitewire.records import job_metrics, metrics
+from whitewire.records.floor import name_of, typical
+from whitewire.records.journal import Journal, read_runs, valid_floors
+from whitewire.testbed import kinds as testbeds
+from whitewire.testbed.base import Testbed
+from whitewire.testbed.emulated import segment, software
+
+JOBS = ChainMap(jobs.WORKLOADS, hibench_runs.WORKLOADS)
+"""Workloads that need YARN."""
+OF_A_RUN = ("run_id", "order", "experiment", "replicate", "seed", "factors", "floors", "floor_wire")
+"""What a floor's record does not take from the run that it is the floor of, among others."""
+SMOKE_ATTEMPTS = 2
+"""Attempts at a run or a floor at smoke effort."""
+WARM_UP_GIB = 1.0
+"""Memory touched before the first run: about what one run's replicas take."""
+WARM_UP_JOBS = 4
+"""Jobs before the first run, however few runs are left: JVMs get faster over the first ones."""
+WARM_UP, WARM_UP_SMOKE = (5, 2), (1, 1)
+"""Rounds of many small puts, then runs of the block's largest cell; none is kept. At smoke effort, where it matters
+more that all of it works than what it measures, there are fewer."""
+PROBE_SECONDS_SMOKE = 0.3
+
+
+def measure(paper: str, testbed: str, design_path: Path, block: str, output: Path) -> None:
+    """Make every run of a block that its journal lacks; `output` (block.json) is written last.
+
+    Raises UserError when the testbed cannot work here or its calibration fails; runs that are finished stay.
+    """
+    settings = load_testbed(testbed)
+    loaded = load_paper(project.paper_path(paper), fabric_names(settings))
+    rows = [row for row in read_csv(design_path) if row["block"] == block]
+    if not rows:
+        raise UserError(f"{design_path}: block: found no run of {block!r}, expected at least one")
+    folder = Path(output).parent
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UserError(f"{paths.shown(folder)}: another process measures this block now") from None
+        made = Block(loaded, settings, block, sorted(rows, key=lambda row: row["order"]), folder)
+        made.source = paths.shown(project.testbed_path(testbed))
+        made.measure()
+
+
+class Block:
+    """One block: its rows in the order of running and the journal that they go to."""
+
+    def __init__(self, paper: Paper, testbed: Mapping, name: str, rows: Sequence[Mapping], folder: Path) -> None:
+        self.paper, self.config, self.name, self.rows = paper, testbed, name, rows
+        self.effort = name.rsplit("-", 1)[0]
+        self.source = "testbed"
+        """What messages call the testbed's description."""
+        self.net_experiments = experiments_asked(paper, job_metrics.NET)
+        self.journal = Journal(folder)
+        self.given_up: list[str] = []
+        self.shortage = Shortage()
+        self.unavailable: dict[str, str] = {}
+        self.attempts = testbed["limits"]["attempts"] if self.effort != "smoke" else SMOKE_ATTEMPTS
+
+    def measure(self) -> None:
+        begin = time.time()
+        missing = [self._run(row) for row in self.rows if not self.journal.has(row["run_id"])]
+        clusters = self._clusters(missing)
+        ordered = [seconds for key, runs in clusters.items() for seconds in self._expected(key, runs)]
+        progress = Progress(self.name, ordered, len(clusters))
+        progress.say(f"{len(self.rows)} runs, {len(missing)} to make")
+        if missing:
+            with progress.going():
+                preflight(self.config)
+                number = 0
+                for key, runs in clusters.items():
+                    number = self._on_one_cluster(key, runs, progress, number)
+            progress.say(f"finished, {len(self.given_up)} runs given up")
+        self.journal.finish(
+            {
+                "block": self.name,
+                "runs": [row["run_id"] for row in self.rows],
+                "given_up": self.given_up,
+                "unavailable": self.unavailable,
+                "seconds": round(time.time() - begin, 1),
+                **environment.commit(),
+            }
+        )
+
+    def _run(self, row: Mapping) -> Run:
+        levels = levels_of(self.paper, row)
+        experiment = self.paper.experiments[row["experiment"]]
+        scale = scale_of(self.paper, row["experiment"], self.effort, levels, self.config)
+        store = self.paper.store(row["experiment"], levels)
+        return Run(
+            row=row,
+            levels=levels,
+            parameters=self.paper.parameters(row["experiment"], levels),
+            settings=scale.settings(experiment.get("settings", {}).get(levels.get("settings"), {})),
+            scale=scale,
+            expected_seconds=durations.expected_seconds(self.paper, row, self.config),
+            store=store,
+            cpu=experiment.get("cpu", "limit"),
+            drive=self._drive(experiment, levels, scale.k),
+            workers=self._part(row, levels, store),
+        )
+
+    def _drive(self, experiment: Mapping, levels: Mapping, k: float) -> Drive:
+        """The drive model of a run; none on real hosts, whose drives are a site's own."""
+        hardware = hardware_of(experiment, levels)
+        if not hardware or self.config["kind"] != "emulated":
+            return Drive.none(len(self.config.get("data", [""])))
+        return Drive.scaled(hardware, k, software.DRIVE_LIBRARY)
+
+    def _part(self, row: Mapping, levels: Mapping, store: Mapping) -> int | None:
+        """How many of a larger cluster's workers a run's level of `nodes` asks for; None: it has a cluster for itself.
+
+        Jobs whose data lie in a parallel file system may share one; in HDFS the data must lie on just as many hosts.
+        """
+        if self.config["kind"] != "emulated" or store["kind"] != "cephfs" or row["workload"] not in jobs.WORKLOADS:
+            return None
+        nodes, roles = levels.get("nodes", 0), self.paper.experiments[row["experiment"]]["roles"]
+        return nodes if 0 < nodes < roles.get("datanode", 0) else None
+
+    def _clusters(self, runs: Sequence[Run]) -> dict[str, list[Run]]:
+        """Runs by the services that they need (hosts, drives a host, slots); runs that share them keep their order.
+
+        The scale and the drives' model change between runs of one cluster, and a run without drives may use any.
+        """
+        emulated = self.config["kind"] == "emulated"
+
+        def key(run: Run, drives: int) -> str:
+            roles = self.paper.roles(run.row["experiment"], run.levels if run.workers is None else {})
+            # Where a fabric has addresses of its own, the services of one are not those of another.
+            place = [] if emulated else [run.parameters["fabric"], run.scale.k]
+            return json.dumps([roles, place, drives, _slots(run, roles)])
+
+        counts = sorted({run.drive.count for run in runs if run.drive.limits}) or [1]
+        modelled = {key(run, run.drive.count) for run in runs if run.drive.limits}
+        found: dict[str, list[Run]] = {}
+        for run in runs:
+            own = key(run, run.drive.count)
+            others = [] if run.drive.limits else [key(run, count) for count in counts]
+            found.setdefault(next((other for other in others if other in modelled), own), []).append(run)
+        return found
+
+    def _floors(self, shared: str, runs: Sequence[Run]) -> Floors:
+        """The floors that a cluster's runs need, with those that an interrupted measurement left."""
+        first: dict[Hashable, int] = {}
+        for place, run in enumerate(runs):
+            if self._floored(run):
+                first.setdefault(jobs.floor_key(run), place)
+        names = {key: name_of(key, shared) for key in first}
+        floored = [run for run in runs if self._floored(run)]
+        judged = {jobs.floor_key(r) for r in floored if self.paper.origin(r.row["experiment"]) in self.net_experiments}
+        counts = {key: 1 if self.effort == "smoke" else FLOOR_RUNS if key in judged else UNJUDGED for key in first}
+        return Floors(first, names, len(runs), counts, valid_floors(self.journal.folder))
+
+    def _floored(self, run: Run) -> bool:
+        if run.row["workload"] == "hibench":
+            return hibench_runs.floored(run, bool(self.config.get("hibench")))
+        return run.row["workload"] in jobs.FLOORED
+
+    def _expected(self, shared: str, runs: Sequence[Run]) -> list[float]:
+        """Seconds of each run of a cluster and of the floors after it; those before the first are part of the start."""
+        floors, kinds = self._floors(shared, runs), {jobs.floor_key(run): run for run in runs if self._floored(run)}
+        return [
+            run.expected_seconds + sum(durations.floor_seconds(kinds[key].row) for key in floors.ahead(place))
+            for place, run in enumerate(runs, start=1)
+        ]
+
+    def _on_one_cluster(self, shared: str, runs: Sequence[Run], progress: Progress, number: int) -> int:
+        roles, place, _, slots = json.loads(shared)
+        runs = self._without_the_unavailable(runs, progress)
+        if not runs:
+            return number
+        emulated = self.config["kind"] == "emulated"
+        drive = next((run.drive for run in runs if run.drive.limits), runs[0].drive)
+        if not emulated or all(run.store["kind"] != "cephfs" for run in runs):
+            roles = without_servers(roles)
+        testbed = testbeds.open_testbed(self.config, roles, runs[0].scale.k, self.source)
+        if not testbed.emulated and number == 0:
+            testbed.preflight()
+        progress.cluster()
+        with testbed:
+            if place:
+                testbed.fabric(place[0])
+            progress.say(f"{len(testbed.hosts)} hosts up ({testbed.congestion_control}), probing links and drives")
+            for alike in _by_scale(runs).values():
+                testbed.k = alike[0].scale.k
+                self._calibrate(testbed, alike[0].drive, alike, fresh=number == 0)
+            if not testbed.emulated:
+                self._probe_site(testbed, progress, place[0])
+            testbed.warm_memory(WARM_UP_GIB)
+            stack = self._stack(testbed, drive, runs, slots)
+            wanted = [run for run in runs if run.row["workload"] == "hibench"]
+            stack.hibench = hibench_runs.bench_of(testbed, self.config.get("hibench"), wanted, stack.logs)
+            try:
+                self._start(stack)
+                times = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in stack.start_seconds.items())
+                progress.say(f"ready: {times}; warming up")
+                for (k, model), alike in _by_scale(runs).items():
+                    stack.scale(k, model)
+                    testbed.fabric(alike[0].parameters["fabric"])
+                    self._record_environment(testbed, stack)
+                floors = self._floors(shared, runs)
+                self._take_over(stack, floors, self._warm_up(stack, runs))
+                number = self._all(stack, runs, progress, number, floors)
+            finally:
+                stack.stop()
+        return number
+
+    def _without_the_unavailable(self, runs: Sequence[Run], progress: Progress) -> Sequence[Run]:
+        """Runs less those on a file system or a network that the testbed cannot have; block.json says which and why."""
+        fabrics = self.config["fabrics"]
+        mounted = [run.row["run_id"] for run in runs if run.store["kind"] == "cephfs"]
+        on_a_segment = [run.row["run_id"] for run in runs if fabrics[run.parameters["fabric"]].get("shared")]
+        for lost, reason in ((mounted, self._without_a_mount), (on_a_segment, segment.available)):
+            if lost and (why := reason()):
+                progress.say(f"{len(lost)} runs left out: {why}")
+                self.unavailable |= dict.fromkeys(lost, why)
+        return [run for run in runs if run.row["run_id"] not in self.unavailable]
+
+    def _without_a_mount(self) -> str:
+        """Why there is no parallel file system on this testbed; empty where there is one."""
+        if self.config["kind"] == "emulated":
+            why = cephfs.available()
+            return f"CephFS: {why}" if why else ""
+        return "" if "mount" in self.config else "no parallel file system; a site names its own under `mount`"
+
+    def _stack(self, testbed: Testbed, drive: Drive, runs: Sequence[Run], slots: int | None) -> Stack:
+        first, logs = runs[0], self.journal.folder / "logs"
+        scale = first.scale
+        packet = max(run.scale.packet_bytes for run in runs)  # for what is no run: puts say their own
+        values = hdfs.settings(testbed, scale.block_bytes, first.parameters.get("replication", 1), packet)
+        jobs_wanted = any(run.row["workload"] in JOBS for run in runs)
+        installation = testbeds.installation(testbed)
+        mounts = any(run.store["kind"] == "cephfs" for run in runs)
+        above = self._mounted(testbed, drive, logs) if mounts else None
+        if "cluster" in self.config:
+            site = self.config["cluster"]
+            there = Existing(testbed, installation, site["configuration"], site["folder"], logs)
+            return Stack(there, there, above)
+        if jobs_wanted:
+            place = above.mount if above else cephfs.MOUNT
+            values |= yarn.settings(testbed, installation.configuration, place, slots)
+        below = Hdfs(testbed, installation, values, drive, logs, software.IMAGE)
+        return Stack(below, Yarn(testbed, installation, below, drive, logs) if jobs_wanted else None, above)
+
+    def _mounted(self, testbed: Testbed, drive: Drive, logs: Path) -> CephFs | Posix:
+        """The parallel file system: CephFS in Lustre's place, or what the site has mounted."""
+        if testbed.emulated:
+            return CephFs(testbed, drive.rate, logs)
+        return Posix(testbed, self.config["mount"]["path"])
+
+    def _calibrate(self, testbed: Testbed, drive: Drive, runs: Sequence[Run], fresh: bool) -> None:
+        probes, limits = self.config["probes"], self.config["limits"]
+        folder = self._fresh("probes")
+        used = {run.parameters["fabric"]: None for run in sorted(runs, key=lambda run: run.row["run_id"])}
+        # Fabrics that the grid compares are probed over every pair, those of the response curve over one a client.
+        grid = [name for name in used if any("clients" in r.levels and r.parameters["fabric"] == name for r in runs)]
+        thorough = self.effort != "smoke" and fresh
+        seconds = probes["seconds"] if thorough else PROBE_SECONDS_SMOKE
+        common = {"seconds": seconds, "bound": limits["link_error"], "folder": folder}
+        rows = links.probe_drives(testbed, drive, limits["drive_error"], folder) if drive.limits else []
+        rows += links.probe_links(testbed, grid, streams=probes["streams"], every_pair=thorough, **common)
+        others = [name for name in used if name not in grid]
+        ring = any(run.row["workload"] in JOBS for run in runs)
+        first = probes["streams"][:1]
+        rows += links.probe_links(testbed, others, streams=first, every_pair=False, ring=ring, **common)
+        links.write(folder, rows)
+
+    def _probe_site(self, testbed: Testbed, progress: Progress, place: str) -> None:
+        """What real hardware can do besides: curves of its drives and mounts, and of RDMA where there is any."""
+        if not list(self.journal.folder.glob("drives*/drives.json")):
+            progress.say("probing drives")
+            storage.measure(self._places(testbed), self.effort, self._fresh("drives"), at_once=self._at_once(testbed))
+        folder = self._fresh("probes-rdma")
+        if self.effort != "smoke":
+            progress.say("probing RDMA")
+            folder.mkdir(parents=True)
+            found = rdma.probe(testbed, [place], folder)
+            rdma.write(folder, found)
+            if why := rdma.unavailable(found):
+                progress.say(f"RDMA: {why}")
+
+    def _at_once(self, testbed: Testbed) -> int:
+        """Hosts whose drives are measured together; slowed-down hosts may share one machine's."""
+        return 1 if is_emulated(self.config) else len(testbed.hosts)
+
+    def _places(self, testbed: Testbed) -> list[storage.Place]:
+        where, found = self.source, []
+        for host in testbed.by_role("datanode"):
+            found += storage.places(host, self.config["data"], "drive", f"{where}: data", inside=host.drive)
+            found += storage.places(host, self.config.get("devices", []), "drive", f"{where}: devices")
+            if "mount" in self.config:
+                found += storage.places(host, self.config["mount"]["path"], "mount", f"{where}: mount.path")
+        return found
+
+    def _fresh(self, name: str, suffix: str = "") -> Path:
+        """A path in the block's folder that no earlier cluster of this block has used: name, name-2, …"""
+        path, number = self.journal.folder / f"{name}{suffix}", 1
+        while path.exists():
+            number += 1
+            path = self.journal.folder / f"{name}-{number}{suffix}"
+        return path
+
+    def _record_environment(self, testbed: Testbed, stack: Stack) -> None:
+        cluster = stack.hdfs
+        record = environment.capture(testbed, cluster.installation.version) | {
+            "cluster": {
+                "configuration": cluster.values,
+                "drive": stack.drive.record,
+                "hdfs_seconds": cluster.hdfs_seconds,
+                "start_seconds": cluster.start_seconds,
+                "services": stack.start_seconds,
+                "parallel_file_system": stack.mounted.kind if stack.mounted else None,
+                "memory_mib": _memory_mib(stack),
+            },
+            "limits": self.config["limits"],
+            "switch": self.config.get("switch", {}),
+            **({"hibench": hibench.described(self.config["hibench"]["home"])} if stack.hibench else {}),
+        }
+        self._fresh("environment", ".json").write_text(json.dumps(record, indent=1, default=str) + "\n")
+
+    def _warm_up(self, stack: Stack, runs: Sequence[Run]) -> dict[Hashable, Result]:
+        """Runs that are not kept: JVMs compile, files and memory get warm, so that the order of runs doesn't matter.
+
+        Returns, at smoke effort, the last job of each kind on almost no data: its floor.
+        """
+        try:
+            stack.testbed.fabric(stack.testbed.fastest())
+            self._warm_up_puts(stack, [run for run in runs if run.row["workload"] in execution.WORKLOADS])
+            floored = [run for run in runs if self._floored(run)] if stack.reuses_jvms else []
+            warm = self._warm_up_jobs(stack, floored)
+            stack.settle()
+        except FAILURES as failure:
+            raise UserError(f"warm-up: {_line(failure)}; logs: {stack.logs}") from None
+        return warm
+
+    def _warm_up_puts(self, stack: Stack, puts: Sequence[Run]) -> None:
+        if not puts:
+            return
+        puts = [run for run in puts if run.row["workload"] == "hdfs_put"] or puts
+
+        def load(run: Run) -> tuple[int, float]:
+            rate = self.config["fabrics"][run.parameters["fabric"]]["rate_mbit_per_s"]
+            return run.parameters["clients"] * run.parameters["puts_per_client"], rate
+
+        largest = max(puts, key=load)
+        rounds, repeats = WARM_UP_SMOKE if self.effort == "smoke" else WARM_UP
+        for _ in range(rounds):
+            warm_up(stack)
+        for _ in range(repeats):
+            _made(stack, largest)
+
+    def _warm_up_jobs(self, stack: Stack, runs: Sequence[Run]) -> dict[Hashable, Result]:
+        # By workload and kind of store, each on as many hosts as it ever has; what times itself comes last.
+        wide = sorted(runs, key=lambda run: (run.workers is None, run.parameters.get("maps", 1)))
+        kinds = sorted({jobs.floor_key(run)[:2]: run for run in wide}.values(), key=_times_itself)
+        if self.effort == "smoke":  # each kind's last one is its floor; TestDFSIO's two jobs, first, warm up the others
+            kinds.reverse()
+            again = [] if any(map(_times_itself, kinds)) else kinds
+        else:
+            again = list(itertools.islice(itertools.cycle(kinds), max(1, WARM_UP_JOBS - len(kinds))))
+        warm = {jobs.floor_key(run): _tiny(stack, run) for run in [*again, *kinds]}
+        return warm if self.effort == "smoke" else {}
+
+    def _take_over(self, stack: Stack, floors: Floors, warm: Mapping[Hashable, Result]) -> None:
+        """Floors that are there before the first run: of an interrupted measurement, and what the warm-up gave."""
+        for key in floors.known:
+            if not floors.has(key) and key in warm and not self._keep_floor(floors, key, warm[key], attempt=1):
+                floors.skip(key)
+            if floors.has(key):
+                stack.floors[key] = typical(floors.known[key])
+
+    def _keep_floor(self, floors: Floors, key: Hashable, result: Result, attempt: int, why: str = "") -> str:
+        """Write one floor to the journal; returns why it is not valid (empty: it is). `why` is for one that failed."""
+        why = why or "; ".join(job_metrics.losses(result.record, self.config["limits"]))
+        record = {name: value for name, value in result.record.items() if name not in OF_A_RUN}
+        record |= {"floor": floors.name(key), "attempt": attempt, "valid": not why, "why_invalid": why}
+        self.journal.write_floor(record | environment.commit(), result.files)
+        if not why:
+            floors.add(key, record)
+        return why
+
+    def _floor(self, stack: Stack, floors: Floors, key: Hashable, runs: Sequence[Run], progress: Progress) -> None:
+        """What a job of a kind takes on almost no data, on the fastest fabric: starts of JVMs and the like.
+
+        It does not shrink with the data, so it is measured beside the runs and told apart from them. One that is not
+        valid is made again as often as a run is. Raises UserError when none of its kind is valid.
+        """
+        run = next(run for run in runs if self._floored(run) and jobs.floor_key(run) == key)
+        what = " ".join(map(str, key))
+        for attempt in range(1, self.attempts + 1):
+            number, again = len(floors.known[key]) + 1, f", attempt {attempt}" if attempt > 1 else ""
+            progress.say(f"floor {number} of {max(number, floors.counts[key])}: {what}{again}")
+            why, failed = "", False
+            try:
+                result = _tiny(stack, run)
+            except FAILURES as failure:
+                why, failed = _line(failure) + _full(stack), True
+                result = Result({name: run.row[name] for name in ("block", "workload")}, _last_words(stack))
+            why = self._keep_floor(floors, key, result, attempt, why)
+            if not why:
+                stack.floors[key] = typical(floors.known[key])
+                return
+            progress.say(f"floor of {what}: not valid: {why}")
+            if failed and (attempt < self.attempts or floors.has(key)):
+                progress.say(f"starting HDFS again ({', '.join(stack.dead()) or 'the floor did not end'})")
+                self._restart(stack, runs)
+        if not floors.has(key):
+            raise UserError(f"floor of {run.row['workload']}: {why}; logs: {stack.logs}")
+
+    def _further_floors(self, stack: Stack, floors: Floors, runs: Sequence[Run], progress: Progress) -> None:
+        """More floors of kinds whose floors scatter too much beside what is left of their shortest runs."""
+        if self.effort == "smoke":
+            return
+        kept = [
+            record for _, record in read_runs(self.journal.folder.parent, [self.journal.folder.name]) if record["valid"]
+        ]
+        for key in floors.known:
+            own = [record for record in kept if record.get("floor") == floors.name(key)]
+            for _ in range(floors.further(key)):
+                if not too_wide(floors.known[key], own):
+                    break
+                self._floor(stack, floors, key, runs, progress)
+
+    def _all(self, stack: Stack, runs: Sequence[Run], progress: Progress, number: int, floors: Floors) -> int:
+        """Make the runs, with floors among them; a run that is not valid is tried again after all others, until its
+        attempts are used up.
+
+        Every attempt is kept. Attempts of an earlier, interrupted measurement do not count against the bound. Raises
+        UserError when the machine is not up to it.
+        """
+        waiting, tried, begun = deque(runs), Counter(), 0
+        while waiting:
+            # Those that are due at the end wait for the runs that are tried again.
+            for key in floors.due(min(begun, len(runs) - 1)):
+                self._floor(stack, floors, key, runs, progress)
+            begun += 1
+            run = waiting.popleft()
+            run_id = run.row["run_id"]
+            if not tried[run_id]:
+                number += 1
+            tried[run_id] += 1
+            progress.run(number, run.title + (f", attempt {tried[run_id]}" if tried[run_id] > 1 else ""))
+            why, failed = self._attempt(stack, run, floors)
+            progress.done(why)
+            self.shortage.note(run_id, why)
+            if why and tried[run_id] < self.attempts:
+                waiting.append(run)
+                progress.again(run.expected_seconds)
+            elif why:
+                self.given_up.append(run_id)
+            if waiting:
+                self._check_processors(run)
+            if failed and (waiting or floors.ahead(len(runs))):
+                # A daemon or client that ended or hangs: nothing of the old cluster is trusted.
+                progress.say(f"starting HDFS again ({', '.join(stack.dead()) or 'the run did not end'})")
+                self._restart(stack, waiting or runs)
+        for key in floors.due(len(runs)):
+            self._floor(stack, floors, key, runs, progress)
+        self._further_floors(stack, floors, runs, progress)
+        return number
+
+    def _check_processors(self, run: Run) -> None:
+        """Raises UserError when trying on would hardly give a valid run: hosts share this machine's processors.
+
+        Smoke goes on, where the numbers matter less than that all of it works.
+        """
+        if self.effort != "smoke" and self.config["kind"] == "emulated" and (short := str(self.shortage)):
+            raise UserError(
+                f"{self.name}: {short}: this machine is too slow or too busy for k = {run.scale.k:g}. What was "
+                "measured is kept: start it again when nothing else runs here, or with a larger k (`scale` in "
+                f"{paths.shown(self.paper.path)})"
+            )
+
+    @staticmethod
+    def _start(stack: Stack) -> None:
+        """Start all services; a start in some dozens fails, so once again. Raises UserError when that fails too."""
+        try:
+            stack.start()
+        except FAILURES:
+            stack.stop()
+            try:
+                stack.start()
+            except FAILURES as failure:
+                raise UserError(f"the services do not start: {_line(failure)}; logs: {stack.logs}") from None
+
+    def _restart(self, stack: Stack, runs: Sequence[Run]) -> None:
+        """Start again and warm up, twice if need be: what broke a run (a full drive) may outlast it by some seconds."""
+        stack.stop()
+        self._start(stack)
+        try:
+            self._warm_up(stack, runs)
+        except UserError:
+            stack.stop()
+            self._start(stack)
+            self._warm_up(stack, runs)
+
+    def _attempt(self, stack: Stack, run: Run, floors: Floors) -> tuple[str, bool]:
+        """One attempt; returns why it is not valid (empty: it is) and whether it failed, rather than ran badly."""
+        run_id, files, failed = run.row["run_id"], {}, False
+        attempt = self.journal.attempts(run_id) + 1
+        try:
+            result = _made(stack, run)
+            files = result.files
+            values = metrics.of(result.record, files)
+            record, why = result.record, "; ".join(metrics.faults(result.record, values, self.config["limits"]))
+        except FAILURES as failure:
+            record = {**run.row, "factors": dict(run.levels), "scale": run.scale.__dict__}
+            why, failed = _line(failure) + _full(stack), True
+            files = _last_words(stack)
+        floor = floors.name(jobs.floor_key(run)) if self._floored(run) else ""
+        record = record | {"floor": floor, "attempt": attempt, "valid": not why, "why_invalid": why}
+        self.journal.write(run_id, record | environment.commit(), files, valid=not why)
+        return why, failed
+
+
+def _by_scale(runs: Sequence[Run]) -> dict[tuple[float, Drive], list[Run]]:
+    """Runs by what links and drives are slowed down to."""
+    found: dict[tuple[float, Drive], list[Run]] = {}
+    for run in runs:
+        found.setdefault((run.scale.k, run.drive), []).append(run)
+    return found
+
+
+def _slots(run: Run, roles: Mapping[str, int]) -> int | None:
+    """Tasks that a worker may run at once: its even share of the job's. None for puts, and jobs that set their number.
+
+    The papers' jobs had hundreds of tasks a node, which spread evenly by their number. The few that stand for them here
+    do not: a worker with two of five maps takes twice as long as the others, and all wait for it.
+    """
+    if run.row["workload"] not in jobs.WORKLOADS:
+        return None
+    tasks = max(run.parameters.get("maps", 1), run.parameters.get("reduces", 1))
+    return math.ceil(tasks / max(1, roles.get("datanode", 0)))
+
+
+def _times_itself(run: Run) -> bool:
+    """TestDFSIO's tasks do."""
+    return run.row["workload"] == "testdfsio"
+
+
+def _last_words(stack: Stack) -> dict[str, str]:
+    """Ends of the logs of daemons that have ended, by file name."""
+    return {f"{name}.log": daemon.log_end(60) for name, daemon in stack.processes().items() if not daemon.alive}
+
+
+def _tiny(stack: Stack, run: Run) -> Result:
+    """The run's jobs on almost no data, on the fastest fabric."""
+    parameters = {**run.parameters, "fabric": stack.testbed.fastest()}
+    return _made(stack, replace(jobs.tiny(run), parameters=parameters, levels={}))
+
+
+def _made(stack: Stack, run: Run) -> Result:
+    """The run, at its scale and on as many of the workers as it asks for."""
+    stack.scale(run.scale.k, run.drive)
+    at_work = (run.workers, _slots(run, {"datanode": run.workers})) if run.workers else None
+    stack.work_on(at_work)
+    return (execution.WORKLOADS | JOBS)[run.row["workload"]](stack, run)
+
+
+def _memory_mib(stack: Stack) -> float:
+    """Proportional set size of all daemons and clients, in MiB."""
+    total = 0.0
+    for process in stack.processes().values():
+        main = process.main_process()
+        with contextlib.suppress(psutil.Error, AttributeError):
+            total += main.memory_full_info().pss / 2**20
+    return round(total, 1)
+
+
+def _full(stack: Stack) -> str:
+    """Which daemons found a drive full: what a run does then may be to wait for ever."""
+    names = [name for name, process in stack.processes().items() if "No space left on device" in process.said()]
+    return f"; no space left on a drive, say {', '.join(sorted(names)[:3])}" if names else ""
+
+
+def _line(failure: Exception) -> str:
+    return " ".join(str(failure).split())[:400] or failure.__class__.__name__

@@ -1,0 +1,199 @@
+"""What the testbed was when it measured: recorded with every block."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from whitewire import __version__
+from whitewire.paths import HOME
+from whitewire.testbed.base import Testbed
+
+SYSCTLS = (
+    "net/ipv4/tcp_congestion_control", "net/ipv4/tcp_rmem", "net/ipv4/tcp_wmem", "net/ipv4/tcp_no_metrics_save",
+    "net/core/rmem_max", "net/core/wmem_max",
+)  # fmt: skip
+
+
+LOCK, DEBIAN = HOME / "envs" / "requirements.txt", HOME / "envs" / "debian-packages.txt"
+LABELS, REVISION = Path("/.singularity.d/labels.json"), "org.opencontainers.image.revision"
+"""Where Apptainer keeps an image's labels, and the one that names the commit of its definition."""
+
+
+def said(*argv: str) -> str:
+    """First line that a command prints, or why it doesn't."""
+    try:
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=20)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"not available ({error.__class__.__name__})"
+    return (done.stdout or done.stderr).strip().split("\n", 1)[0]
+
+
+def commit() -> dict[str, object]:
+    """The commit of this code, whether files differ from it, and the digest of the software around it."""
+    around = {"software": software()["sha256"]}
+    try:
+        done = subprocess.run(["git", "-C", str(HOME), "status", "--porcelain"], capture_output=True, text=True)
+    except OSError:
+        return {"commit": "unknown", "modified": True, **around}
+    return {
+        "commit": said("git", "-C", str(HOME), "rev-parse", "HEAD"),
+        "modified": bool(done.stdout.strip()),
+        **around,
+    }
+
+
+# --- software: what others made, and in which versions ----------------------------------------------
+
+
+@cache
+def software() -> dict[str, Any]:
+    """Everything installed that a measurement may use, and `sha256`, the digest of it all.
+
+    `deployment` says where it comes from; `conda`, `container` and `debian` are there only where that is so. The
+    process does not outlive a change of its software, so it is looked up once.
+    """
+    prefix, image = conda_prefix(), container_image(os.environ)
+    found: dict[str, Any] = {
+        "deployment": " in a ".join(
+            name for name, used in (("conda environment", prefix), ("container", image)) if used
+        ) or "this machine",
+        "python_packages": python_packages(LOCK),
+    }  # fmt: skip
+    if prefix:
+        found["conda"] = conda(prefix)
+    if image:
+        found["container"] = container(image)
+    if packages := debian_packages(DEBIAN):
+        found["debian_packages"] = packages
+    return found | {"sha256": hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()}
+
+
+def python_packages(lock: Path) -> list[str]:
+    """Those of the lock that are installed, as `name==version`."""
+    wanted = re.findall(r"^([a-z0-9][a-z0-9._-]*)==", lock.read_text() if lock.is_file() else "", re.MULTILINE)
+    found = []
+    for name in wanted:
+        try:
+            found.append(f"{name}=={metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def conda_prefix() -> Path | None:
+    """The conda environment that Python or Java comes from; one that is merely active does not count."""
+    java = shutil.which("java")
+    places = [Path(sys.prefix), *([Path(java).parent.parent] if java else [])]
+    return next((place for place in places if (place / "conda-meta").is_dir()), None)
+
+
+def conda(prefix: Path) -> dict[str, Any]:
+    """An environment's folder (Snakemake's are named after a hash of their definition) and what is installed in it."""
+    packages = sorted(path.stem for path in (prefix / "conda-meta").glob("*.json"))
+    return {
+        "prefix": str(prefix),
+        "packages_sha256": hashlib.sha256("\n".join(packages).encode()).hexdigest(),
+        "packages": packages,
+    }
+
+
+def container_image(environment: Mapping[str, str]) -> str | None:
+    """The image around, as Apptainer or Singularity names it."""
+    return environment.get("APPTAINER_CONTAINER") or environment.get("SINGULARITY_CONTAINER")
+
+
+def container(image: str) -> dict[str, Any]:
+    """The image's file, its digest and the commit of its definition."""
+    try:
+        with open(image, "rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        digest = f"unknown ({error.strerror})"
+    try:
+        revision = json.loads(LABELS.read_text()).get(REVISION, "unknown")
+    except (OSError, ValueError):
+        revision = "unknown"
+    return {"image": image, "image_sha256": digest, "definition_commit": revision}
+
+
+def debian_packages(listing: Path) -> list[str]:
+    """Those of the list that are installed, as `name=version`; none where there is no dpkg."""
+    try:
+        names = [line for line in listing.read_text().splitlines() if line and not line.startswith("#")]
+        done = subprocess.run(
+            ["dpkg-query", "--show", "--showformat", "${Package}=${Version}=${db:Status-Status}\n", *names],
+            capture_output=True, text=True, timeout=20,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    return [line.removesuffix("=installed") for line in done.stdout.splitlines() if line.endswith("=installed")]
+
+
+# --- machine and hosts ------------------------------------------------------------------------------
+
+
+def machine() -> dict[str, object]:
+    """The measuring machine: processor, memory, kernel."""
+    processors = [line.split(":", 1)[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")]
+    memory = next(int(line.split()[1]) for line in _lines("/proc/meminfo") if line.startswith("MemTotal"))
+    return {
+        "processor": processors[0] if processors else platform.machine(),
+        "processors": os.cpu_count(),
+        "memory_gib": round(memory / 1024**2, 1),
+        "kernel": platform.release(),
+        "system": next((line.split("=", 1)[1].strip('"') for line in _lines("/etc/os-release")
+                        if line.startswith("PRETTY_NAME")), platform.system()),
+        "load_average": os.getloadavg()[0],
+    }  # fmt: skip
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        return Path(path).read_text().splitlines()
+    except OSError:
+        return []
+
+
+def capture(testbed: Testbed, hadoop: str) -> dict[str, object]:
+    """All of it, with the release of Hadoop, each host's TCP settings and one link's shaping as they are set."""
+    hosts = {
+        host.name: {name.rsplit("/", 1)[1]: _value(host, name) for name in SYSCTLS if "ipv4" in name}
+        for host in testbed.hosts
+    }
+    return {
+        "whitewire": {"version": __version__, **commit()},
+        "software": software(),
+        "machine": machine(),
+        "tools": {
+            "java": said("java", "-XX:-UsePerfData", "-version"),
+            "hadoop": hadoop,
+            "iperf3": said("iperf3", "--version"),
+            "fio": said("fio", "--version"),
+            "iproute2": said("tc", "-V"),
+            "ethtool": said("ethtool", "--version"),
+            "util_linux": said("unshare", "--version"),
+            "gcc": said("gcc", "--version"),
+            "python": platform.python_version(),
+        },
+        "hosts": [{"name": h.name, "role": h.role, "address": h.address} for h in testbed.hosts],
+        "tcp": hosts,
+        "link": testbed.by_role("client")[0].run(["tc", "-d", "qdisc", "show", "dev", "eth0"]).stdout.decode(),
+        "offloads": testbed.by_role("client")[0].run(["ethtool", "-k", "eth0"]).stdout.decode(),
+        "machines": testbed.describe(),
+    }  # fmt: skip
+
+
+def _value(host, name: str) -> str:
+    return host.run(["cat", f"/proc/sys/{name}"]).stdout.decode().strip()

@@ -1,0 +1,94 @@
+"""The floors of jobs: before which runs of a cluster they are measured, what they come to, when more are needed.
+
+A floor is what a job takes on almost no data. Pure functions, and the list of one cluster's floors.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+from whitewire.records.floor import seconds_of, standard_error, typical
+
+FLOOR_RUNS, FURTHER, UNJUDGED = 4, 4, 2
+"""Floors of each kind of job on a cluster, and how many more there may be at its end; so many of a kind on whose net
+times no verdict rests, and one at smoke effort."""
+SCATTER_SHARE = 0.1
+"""Largest standard error of a floor's median, as a share of the shortest runs' net time, that needs no more floors."""
+
+
+def positions(first: int, runs: int, have: int, count: int) -> list[int]:
+    """Before which of `runs` runs (from 0; `runs` is after the last) floors are due, `have` of `count` being there.
+
+    Evenly from the first run that needs the floor to the end of the cluster. Where some are there already the first run
+    needs none before it.
+    """
+    lacking = max(0, count - have)
+    if count == 1 or (lacking == 1 and not have):
+        return [first] * lacking
+    steps = range(1, lacking + 1) if have else range(lacking)
+    return [first + round((runs - first) * step / (lacking if have else lacking - 1)) for step in steps]
+
+
+def too_wide(floors: Sequence[Mapping[str, Any]], runs: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether floors scatter too much for what is left of the shortest of their runs, job by job."""
+    if not floors:
+        return False
+    known = typical(floors)
+    for job in seconds_of(floors[0]):
+        cells: dict[str, list[float]] = {}
+        for run in runs:
+            if job in (told := seconds_of(run)):
+                cell = json.dumps([run["experiment"], run["factors"]], sort_keys=True, default=str)
+                cells.setdefault(cell, []).append(told[job] - known[job])
+        if cells:
+            shortest = min(statistics.median(net) for net in cells.values())
+            if standard_error([seconds_of(floor)[job] for floor in floors]) > SCATTER_SHARE * max(0.0, shortest):
+                return True
+    return False
+
+
+class Floors:
+    """Those of one cluster, by kind of job: `known` are the valid ones, `names` their text.
+
+    `first` says which run (from 0) of `runs` is the first of each kind, `counts` how many floors the kind gets. `known`
+    may have some of an interrupted measurement.
+    """
+
+    def __init__(self, first: Mapping[Hashable, int], names: Mapping[Hashable, str], runs: int,
+                 counts: Mapping[Hashable, int], known: Mapping[str, Sequence[Mapping]]) -> None:  # fmt: skip
+        self.names, self.counts = dict(names), dict(counts)
+        self.known: dict[Hashable, list[Mapping]] = {key: list(known.get(names[key], ())) for key in first}
+        self._due = {key: positions(at, runs, len(self.known[key]), counts[key]) for key, at in first.items()}
+
+    def further(self, key: Hashable) -> int:
+        """How many more there may be of a kind, where those there are scatter too much."""
+        most = FLOOR_RUNS + FURTHER if self.counts[key] == FLOOR_RUNS else 0
+        return max(0, most - len(self.known[key]))
+
+    def add(self, key: Hashable, record: Mapping[str, Any]) -> None:
+        self.known[key].append(record)
+
+    def name(self, key: Hashable) -> str:
+        """Empty for a run without a floor."""
+        return self.names.get(key, "")
+
+    def due(self, run: int) -> list[Hashable]:
+        """Kinds whose floor is due now, before a run (from 0), as often as it is; they are due no more."""
+        found = [key for key, places in self._due.items() for place in places if place <= run]
+        self._due = {key: [place for place in places if place > run] for key, places in self._due.items()}
+        return found
+
+    def ahead(self, run: int) -> list[Hashable]:
+        """Kinds whose floor falls due right before a run (from 0), which stay due."""
+        return [key for key, places in self._due.items() for place in places if place == run]
+
+    def has(self, key: Hashable) -> bool:
+        """Whether a floor of this kind is there or was made ahead of its turn."""
+        return bool(self.known[key])
+
+    def skip(self, key: Hashable) -> None:
+        """One that was due first is there already."""
+        self._due[key] = self._due[key][1:]

@@ -1,0 +1,225 @@
+"""Raw-link and drive probes before a block: they calibrate the testbed, and they are results of their own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from whitewire.design.drive import Drive
+from whitewire.errors import UserError
+from whitewire.testbed.base import FRAME_SHARE, Completed, Fabric, Host, Testbed, last_line
+from whitewire.tools import Unreadable, fio, iperf3
+
+PAUSES = (0, 0, 2, 10, 30)
+"""Seconds to wait before each attempt of a probe; one that is beyond its bound in all of them stops the block. Each
+takes twice as long as the one before, and a machine that is busy for a moment gets time to calm down."""
+ATTEMPTS = len(PAUSES)
+MOST_RATE = 1200.0
+"""Mbit/s of an emulated link; above it this machine's processors, not the shaper, would be measured."""
+LEAST_BYTES = 10**6
+"""Of one test: a shaper lets a burst of some frames pass at once, which must stay a small share."""
+
+
+def probe_links(testbed: Testbed, fabrics: Sequence[str], seconds: float, streams: Sequence[int], every_pair: bool,
+                bound: float, folder: Path, ring: bool = False) -> list[dict]:  # fmt: skip
+    """iperf3 from every client to every DataNode and from each DataNode to the next (as puts send), on each fabric.
+
+    All clients send at once, each to another DataNode; on a shared segment one after another. `every_pair` false: one
+    DataNode a client, and with `ring` at the same time some DataNodes to the next one. Links above MOST_RATE are not
+    probed: there nothing is claimed of a rate. `seconds` is the length of one test, `bound` the largest accepted
+    relative error of the goodput. Raw output goes to `folder`; returns rows of tidy/probes.csv. Raises UserError when a
+    link stays beyond the bound.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    rows: list[dict] = []
+    for name in fabrics:
+        fabric = testbed.fabric(name)
+        if testbed.emulated and fabric.rate > MOST_RATE:
+            continue
+        with _servers(testbed.by_role("datanode"), folder):
+            for count, pairs in _tests(testbed, streams, every_pair, ring):
+
+                def one(pair: tuple[Host, Host], fabric=fabric, count=count) -> list[dict]:
+                    return _link(testbed, *pair, fabric, count, seconds, bound, folder)
+
+                with ThreadPoolExecutor(1 if fabric.shared else len(pairs)) as pool:
+                    rows += [row for found in pool.map(one, pairs) for row in found]
+    return rows
+
+
+@contextlib.contextmanager
+def _servers(hosts: Sequence[Host], folder: Path) -> Iterator[None]:
+    """An iperf3 server on each host, at its address on the fabric in use."""
+    servers = [host.start(iperf3.server(host.address), folder / f"server-{host.name}.txt") for host in hosts]
+    try:
+        for server in servers:
+            server.wait_ready("Server listening", timeout=20)
+        yield
+    finally:
+        for server in servers:
+            server.stop()
+
+
+def _tests(testbed: Testbed, streams: Sequence[int], every_pair: bool, ring: bool):
+    """Numbers of streams, each with the pairs of hosts that are probed at once."""
+    datanodes, clients = testbed.by_role("datanode"), testbed.by_role("client")
+    for count in streams:
+        rounds = _rounds(clients, datanodes, every_pair)
+        if count == streams[0] and every_pair:
+            rounds += _ring(datanodes)
+        elif ring:
+            rounds += _beside(rounds.pop(), datanodes)
+        for pairs in rounds:
+            yield count, pairs
+
+
+def _rounds(clients: Sequence[Host], datanodes: Sequence[Host], every_pair: bool) -> list[list[tuple[Host, Host]]]:
+    """Pairs that can be probed at once, round by round: no host twice in a round."""
+    rounds = []
+    for first in range(0, len(clients), len(datanodes)):
+        group = clients[first : first + len(datanodes)]
+        apart = len(datanodes) // len(group)
+        for turn in range(len(datanodes) if every_pair else 1):
+            rounds.append([(c, datanodes[(turn + apart * i) % len(datanodes)]) for i, c in enumerate(group)])
+    return rounds
+
+
+def _ring(datanodes: Sequence[Host]) -> list[list[tuple[Host, Host]]]:
+    """Every DataNode to the next one, as replicas travel; no host twice in a round, or one's acknowledgements would
+    share a link with another's data."""
+    pairs = list(zip(datanodes, [*datanodes[1:], datanodes[0]], strict=True))
+    even = len(pairs) // 2 * 2
+    return [round_ for round_ in (pairs[0:even:2], pairs[1:even:2], pairs[even:]) if round_]
+
+
+def _beside(pairs: list[tuple[Host, Host]], datanodes: Sequence[Host]) -> list[list[tuple[Host, Host]]]:
+    """The pairs and, in the same round, DataNodes that it leaves free to their neighbours; a round more if none can."""
+    taken = {host.name for pair in pairs for host in pair}
+    free = [host for host in datanodes if host.name not in taken]
+    return [pairs + _ring(free)[0]] if len(free) > 1 else [pairs, *_ring(datanodes)[:1]]
+
+
+def probe_bytes(fabric: Fabric, seconds: float) -> float:
+    """Bytes of TCP payload of a test that is to take `seconds`, at its first attempt."""
+    return max(LEAST_BYTES, fabric.rate * 1e6 / 8 * seconds)
+
+
+def expected_goodput(fabric: Fabric, size: float) -> float:
+    """Mbit/s at which `size` bytes of TCP payload pass a link of the fabric, whose shaper is a token bucket, at first
+    full."""
+    return fabric.rate * FRAME_SHARE / (1 - fabric.burst * FRAME_SHARE / size)
+
+
+def _link(testbed: Testbed, client: Host, server: Host, fabric: Fabric, streams: int, seconds: float, bound: float,
+          folder: Path) -> list[dict]:  # fmt: skip
+    def probe(attempt: int) -> tuple[float, str, list[dict]]:
+        size = int(probe_bytes(fabric, seconds) * 2 ** (attempt - 1))
+        before = testbed.counters() if fabric.shared else {}
+        done = client.run(iperf3.client(server.address, streams, size), timeout=60 + 2 * size / (fabric.rate * 1e6 / 8))
+        stem = f"iperf3-{fabric.name}-{client.name}-{server.name}-{streams}-{attempt}"
+        (folder / f"{stem}.json").write_bytes(done.stdout)
+        result = _read(done, iperf3.parse)
+        expected = expected_goodput(fabric, size)
+        if fabric.shared:
+            expected *= _one_way(before, testbed.counters(), client, server)
+        error = result.goodput / expected - 1
+        base = {"probe": "iperf3", "fabric": fabric.name, "source": client.name, "destination": server.name,
+                "streams": streams, "operation": "send", "mode": ""}  # fmt: skip
+        return error, f"link {client.name} to {server.name} on {fabric.name}, {streams} streams", [
+            base | {"metric": "goodput", "value": result.goodput, "unit": "Mbit/s", "expected": expected,
+                    "error": error, "ok": abs(error) <= bound},
+            base | {"metric": "retransmits", "value": result.retransmits, "unit": "1", "expected": "", "error": "",
+                    "ok": True},
+            base | {"metric": "rtt", "value": result.rtt, "unit": "us", "expected": "", "error": "", "ok": True},
+        ]  # fmt: skip
+
+    return _until_within(probe, bound)
+
+
+def _read(done: Completed, parse: Callable, *arguments: str) -> Any:
+    """What a parser makes of a probe's output; where it can't, also what the probe said on standard error."""
+    try:
+        return parse(done.stdout, *arguments)
+    except Unreadable as fault:
+        said = f"; it said {last_line(done.stderr)!r}" if done.stderr.strip() else ""
+        raise Unreadable(f"{fault}{said}") from None
+
+
+def _one_way(before: Mapping, after: Mapping, client: Host, server: Host) -> float:
+    """Share of a shared segment's bytes that went from client to server: the acknowledgements take the rest."""
+    sent, back = (after[host.name]["egress"] - before[host.name]["egress"] for host in (client, server))
+    return sent / (sent + back)
+
+
+def probe_drives(testbed: Testbed, drive: Drive, bound: float, folder: Path, nodes: int = 3) -> list[dict]:
+    """fio on the drive model of `nodes` DataNodes: sequential write and read, buffered and direct.
+
+    Returns rows of tidy/probes.csv (MB/s). Raises UserError when a drive stays beyond the relative `bound`.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    # Long against what the drive's cache hides, short enough to be run before every block.
+    size = int(max(8 * drive.cache, drive.rate * 0.7) // fio.BLOCK + 1) * fio.BLOCK
+    rows: list[dict] = []
+    for host in testbed.by_role("datanode")[:nodes]:
+        drive.put(host)
+    for operation in ("write", "read"):
+        tests = [(host, mode, number) for host in testbed.by_role("datanode")[:nodes]
+                 for number, mode in enumerate(("buffered", "direct"), start=1)]  # fmt: skip
+
+        def one(test: tuple[Host, str, int], operation=operation) -> list[dict]:
+            return _drive(*test, operation, drive, size, bound, folder)
+
+        with ThreadPoolExecutor(len(tests)) as pool:
+            rows += [row for found in pool.map(one, tests) for row in found]
+    for host in testbed.by_role("datanode")[:nodes]:
+        host.clear_drives()
+    return rows
+
+
+def _drive(host: Host, mode: str, number: int, operation: str, drive: Drive, size: int, bound: float, folder: Path):
+    expected = drive.rate / 1e6
+    where = host.drive(number)
+
+    def probe(attempt: int) -> tuple[float, str, list[dict]]:
+        host.run(["mkdir", "-p", where]).check()
+        argv = fio.sequential(where, operation, mode, size * 2 ** (attempt - 1))
+        done = host.run(argv, env=drive.environment(host.drive_root), timeout=120)
+        (folder / f"fio-{host.name}-{operation}-{mode}-{attempt}.json").write_bytes(done.stdout)
+        value = _read(done, fio.parse, operation)
+        error = value / expected - 1
+        row = {"probe": "fio", "fabric": "", "source": host.name, "destination": f"drive {number}", "streams": 1,
+               "operation": operation, "mode": mode, "metric": "bandwidth", "value": value, "unit": "MB/s",
+               "expected": expected, "error": error, "ok": abs(error) <= bound}  # fmt: skip
+        return error, f"drive {number} of {host.name}, {mode} {operation}", [row]
+
+    return _until_within(probe, bound)
+
+
+def _until_within(probe: Callable[[int], tuple[float, str, list[dict]]], bound: float) -> list[dict]:
+    """Rows of every attempt, the last one within the bound; UserError when none is."""
+    rows: list[dict] = []
+    for attempt, pause in enumerate(PAUSES, start=1):
+        time.sleep(pause)
+        try:
+            error, what, found = probe(attempt)
+        except (Unreadable, subprocess.TimeoutExpired) as fault:
+            if attempt == ATTEMPTS:
+                raise UserError(f"calibration: {' '.join(str(fault).split())}") from None
+            continue
+        rows += [row | {"attempt": attempt} for row in found]
+        if abs(error) <= bound:
+            return rows
+    raise UserError(
+        f"calibration: {what}: {error:+.1%} of what is set, bound {bound:.1%}, in {ATTEMPTS} attempts: "
+        "nothing measured on this testbed now would count; is the machine busy?"
+    )
+
+
+def write(folder: Path, rows: Sequence[Mapping]) -> None:
+    (folder / "probes.json").write_text(json.dumps(list(rows), indent=1) + "\n")

@@ -1,0 +1,285 @@
+"""perftest between hosts with RDMA ports: raw bandwidth and latency of the fabric, beside iperf3's TCP goodput.
+
+What cannot be measured is a row too, with the reason in its column `why`: a pair of hosts without RDMA ports, or a
+test whose output stayed unreadable.
+"""
+
+from __future__ import annotations
+
+import csv
+import ipaddress
+import itertools
+import json
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from whitewire.testbed.base import CommandFailed, Host, Process, ProcessDied, Testbed, last_line
+from whitewire.tools import Unreadable, ibv_devinfo, perftest
+
+ATTEMPTS = 5
+"""At one test of one message size: perftest's clock calibration fails now and then, above all on a busy machine."""
+LOST = 3
+"""Tests in a row without a result, after which a pair of hosts is given up."""
+SECONDS, SLOWER = 60.0, 20.0
+"""A test may take that many seconds, and so many times as long as its bytes need at the port's rate."""
+SETTLE = 1.0
+"""Seconds until a server that waits with rdma_cm does so: no list of the host shows it."""
+
+COLUMNS = ("fabric", "source", "destination", "source_port", "destination_port", "transport", "test", "message_bytes",
+           "iterations", "attempt", "metric", "value", "unit", "limit", "why")  # fmt: skip
+"""Of rdma.csv. `limit` is lanes × data rate of a lane of the slower port in MB/s (10^6 bytes), without headers."""
+
+METRICS: dict[type, dict[str, tuple[str, str]]] = {
+    perftest.Bandwidth: {
+        "bandwidth_average": ("average", "MB/s"),
+        "bandwidth_peak": ("peak", "MB/s"),
+        "message_rate": ("message_rate", "1/s"),
+    },
+    perftest.Latency: {
+        "latency_min": ("minimum", "us"),
+        "latency_typical": ("typical", "us"),
+        "latency_average": ("average", "us"),
+        "latency_p99": ("p99", "us"),
+        "latency_p99_9": ("p99_9", "us"),
+    },
+}
+
+FAILURES = (CommandFailed, ProcessDied, Unreadable, OSError)
+"""After which a test is tried again (TimeoutError is an OSError). One that does not end is not."""
+
+
+class NoRdma(Exception):
+    """Why a host has no RDMA port on its fabric, in one line."""
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A host's port on the fabric, and how perftest has to address it."""
+
+    host: Host
+    port: ibv_devinfo.Port
+    gid_index: int | None
+    rdma_cm: bool
+
+    @property
+    def arguments(self) -> dict:
+        return {"device": self.port.device, "port": self.port.number, "gid_index": self.gid_index,
+                "rdma_cm": self.rdma_cm}  # fmt: skip
+
+
+# --- finding the ports ------------------------------------------------------------------------------
+
+
+def choose(
+    ports: Sequence[ibv_devinfo.Port], address: str, link_address: str
+) -> tuple[ibv_devinfo.Port, int | None, bool] | None:
+    """The port that has a host's address; its GID index (Ethernet), and whether rdma_cm has to connect (iWARP).
+
+    `link_address` is that of the network interface with the address, in hexadecimal with colons. A RoCE port lists
+    the address itself among its GIDs, v2 (routable) preferred; an iWARP port's GID begins with the MAC; the last
+    sixteen bytes of an IPoIB interface's link address are its port's GID.
+    """
+    ip = ipaddress.ip_address(address)
+    mapped = ip if ip.version == 6 else ipaddress.IPv6Address(f"::ffff:{ip}")
+    hardware = bytes.fromhex(link_address.replace(":", ""))
+    found = []
+    for port in ports:
+        for gid in port.gids:
+            if port.transport == "iWARP":
+                if len(hardware) == 6 and gid.address.packed[:6] == hardware:
+                    found.append((0, gid.index, (port, None, True)))
+            elif port.link_layer == "InfiniBand":
+                if len(hardware) == 20 and gid.address.packed == hardware[4:]:
+                    found.append((0, gid.index, (port, None, False)))
+            elif gid.address == mapped:
+                found.append((gid.kind != "RoCE v2", gid.index, (port, gid.index, False)))
+    return min(found, key=lambda one: one[:2])[2] if found else None
+
+
+def find(host: Host) -> Endpoint:
+    """The host's RDMA port on the fabric that its address belongs to. Raises NoRdma."""
+    try:
+        names = host.run(perftest.device_names(), timeout=30)
+        if names.status != 0 or not names.stdout.split():
+            raise NoRdma(f"no RDMA device on {host.name}")
+        listed = host.run(perftest.devices(), timeout=30)
+        if listed.status != 0:
+            raise NoRdma(f"ibv_devinfo on {host.name}: {last_line(listed.stderr or listed.stdout)}")
+        version = host.run(perftest.version(), timeout=30)
+        if b"Version" not in version.stdout + version.stderr:
+            raise NoRdma(f"no perftest on {host.name}: {last_line(version.stderr or version.stdout)}")
+        ports = ibv_devinfo.parse(listed.stdout)
+        chosen = choose(ports, host.address, _link_address(host))
+    except (CommandFailed, Unreadable, OSError, subprocess.SubprocessError) as fault:
+        raise NoRdma(f"{host.name}: {_line(fault)}") from None
+    if chosen is None:
+        raise NoRdma(f"no RDMA port of {host.name} has the address {host.address}, "
+                     f"only found {', '.join(port.name for port in ports)}")  # fmt: skip
+    port, gid_index, rdma_cm = chosen
+    if port.state != "PORT_ACTIVE":
+        raise NoRdma(f"RDMA port {port.name} of {host.name} is in state {port.state}")
+    return Endpoint(host, port, gid_index, rdma_cm)
+
+
+def _link_address(host: Host) -> str:
+    """That of the interface with the host's address; "" when no interface has it."""
+    done = host.run(perftest.interfaces(), timeout=30).check()
+    try:
+        for interface in json.loads(done.stdout):
+            if any(each.get("local") == host.address for each in interface.get("addr_info", [])):
+                return interface.get("address", "")
+    except (ValueError, AttributeError, TypeError):
+        raise Unreadable(f"ip -json address: not whole JSON ({len(done.stdout)} bytes)") from None
+    return ""
+
+
+def _line(fault: BaseException) -> str:
+    return " ".join(str(fault).split()) or type(fault).__name__
+
+
+# --- measuring --------------------------------------------------------------------------------------
+
+
+def default_pairs(testbed: Testbed) -> list[tuple[Host, Host]]:
+    """The first client to the first DataNode; without a client, the first DataNode to the second."""
+    hosts = [*testbed.by_role("client")[:1], *testbed.by_role("datanode")[:2]]
+    return [(hosts[0], hosts[1])] if len(hosts) > 1 else []
+
+
+def probe(testbed: Testbed, fabrics: Sequence[str], folder: Path, pairs: Sequence[tuple[Host, Host]] | None = None,
+          tests: Sequence[str] = perftest.TESTS, sizes: Sequence[int] = perftest.SIZES,
+          iterations: Callable[[str, int], int] = perftest.iterations) -> list[dict]:  # fmt: skip
+    """Every test at every message size, one after the other, between each pair of hosts on each fabric.
+
+    Some three minutes a pair of ports. Raw output goes to `folder`/perftest; returns rows of COLUMNS. That there is
+    no RDMA is a row too, never an exception.
+    """
+    rows: list[dict] = []
+    for name in fabrics:
+        testbed.fabric(name)
+        for source, destination in default_pairs(testbed) if pairs is None else pairs:
+            base = {"fabric": name, "source": source.name, "destination": destination.name}
+            try:
+                ends = find(source), find(destination)
+            except NoRdma as why:
+                rows.append(_row(base, why=str(why)))
+                continue
+            rows += _pair(*ends, base, folder / "perftest", tests, sizes, iterations)
+    return rows
+
+
+def _pair(source: Endpoint, destination: Endpoint, base: Mapping, folder: Path, tests: Sequence[str],
+          sizes: Sequence[int], iterations: Callable[[str, int], int]) -> Iterator[dict]:  # fmt: skip
+    folder.mkdir(parents=True, exist_ok=True)
+    rates = [end.port.rate for end in (source, destination)]
+    limit = min(rates) if None not in rates else None
+    base = {**base, "source_port": source.port.name, "destination_port": destination.port.name,
+            "transport": _transport(source.port), "limit": "" if limit is None else _number(limit)}  # fmt: skip
+    tcp_ports = itertools.count(perftest.TCP_PORT)
+    lost = 0
+    for test, size in itertools.product(tests, sizes):
+        count = iterations(test, size)
+        patience = SECONDS + SLOWER * size * count / ((limit or 1000.0) * 1e6)
+        told = {**base, "test": test, "message_bytes": size, "iterations": count}
+        why = ""
+        for attempt in range(1, ATTEMPTS + 1):
+            stem = f"{base['fabric']}-{base['source']}-{base['destination']}-{test}-{size}-{attempt}"
+            try:
+                found = _once(source, destination, test, size, count, next(tcp_ports), patience, folder / stem)
+            except subprocess.TimeoutExpired:
+                why = f"{test} did not end in {patience:.0f} s"
+                break
+            except FAILURES as fault:
+                why = _line(fault)
+                continue
+            for metric, (name, unit) in METRICS[type(found)].items():
+                value = _number(getattr(found, name))
+                yield _row(told, attempt=attempt, metric=metric, value=value, unit=unit)
+            why = ""
+            break
+        if why:
+            yield _row(told, attempt=attempt, why=why)
+        lost = lost + 1 if why else 0
+        if lost == LOST:
+            yield _row(base, why=f"given up after {LOST} tests in a row without a result")
+            return
+
+
+def _once(source: Endpoint, destination: Endpoint, test: str, size: int, count: int, tcp_port: int, patience: float,
+          stem: Path) -> perftest.Bandwidth | perftest.Latency:  # fmt: skip
+    """One server, one client, one row. Raises one of FAILURES, or TimeoutExpired."""
+    waits = perftest.server(test, size, count, tcp_port, **destination.arguments)
+    measures = perftest.client(destination.host.address, test, size, count, tcp_port, **source.arguments)
+    server = destination.host.start(waits, stem.with_name(f"{stem.name}-server.txt"))
+    try:
+        _await(destination, server, tcp_port)
+        done = source.host.run(measures, timeout=patience)
+    finally:
+        server.stop()
+    stem.with_name(f"{stem.name}.txt").write_bytes(done.stdout)
+    if done.stderr:
+        stem.with_name(f"{stem.name}.err").write_bytes(done.stderr)
+    done.check()
+    parse = perftest.bandwidth if test in perftest.BANDWIDTH else perftest.latency
+    rows = parse(done.stdout, test)
+    if [row.message_bytes for row in rows] != [size]:
+        raise Unreadable(f"perftest: {test}: a table of {rows[0].message_bytes} bytes, expected one row of {size}")
+    return rows[0]
+
+
+def _await(end: Endpoint, server: Process, tcp_port: int, patience: float = 20.0) -> None:
+    """Wait until the server accepts. To ask it would be to connect, and it serves one client only."""
+    if end.rdma_cm:
+        time.sleep(SETTLE)
+        server.check()
+        return
+    deadline = time.monotonic() + patience
+    while not listens(end.host.run(perftest.sockets(), timeout=patience).stdout.decode(errors="replace"), tcp_port):
+        server.check()
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{server.name}: no socket at port {tcp_port} after {patience:.0f} s")
+        time.sleep(0.05)
+
+
+def listens(table: str, tcp_port: int) -> bool:
+    """Whether a socket of the table (proc_net_tcp(5)) is in state LISTEN (0A) at that port."""
+    sockets = (line.split() for line in table.splitlines())
+    return any(len(socket) > 3 and socket[1].endswith(f":{tcp_port:04X}") and socket[3] == "0A" for socket in sockets)
+
+
+def _transport(port: ibv_devinfo.Port) -> str:
+    if port.transport == "iWARP":
+        return "iWARP"
+    return "RoCE" if port.link_layer == "Ethernet" else port.link_layer
+
+
+def _row(base: Mapping, **cells) -> dict:
+    return {**dict.fromkeys(COLUMNS, ""), **base, **cells}
+
+
+def _number(value: float) -> str:
+    return f"{value:.8g}"
+
+
+# --- rows -------------------------------------------------------------------------------------------
+
+
+def unavailable(rows: Sequence[Mapping]) -> str:
+    """Why nothing at all was measured, in one line; "" when something was."""
+    if any(row["metric"] for row in rows):
+        return ""
+    return "; ".join(dict.fromkeys(row["why"] for row in rows)) or "no pair of hosts to measure"
+
+
+def write(folder: Path, rows: Sequence[Mapping]) -> Path:
+    """Write the rows as rdma.csv in the folder of a block's probes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "rdma.csv"
+    with path.open("w", newline="", encoding="utf-8") as table:
+        writer = csv.DictWriter(table, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    return path

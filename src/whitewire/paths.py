@@ -1,0 +1,44 @@
+"""Where things are: the repository, the folder in use, temporary files; and the environment that programs start in."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+HOME = Path(__file__).resolve().parents[2]  # the repository: schemas, caches and programs live here
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+"""Where a machine's own programs are. Debian's ordinary users have only half of it on their PATH, without tc."""
+
+
+def root() -> Path:
+    """The folder whose `config/` and `results/` are used: the current one if it has a `config/`."""
+    here = Path.cwd()
+    return here if (here / "config" / "config.yaml").is_file() else HOME
+
+
+def settle_environment() -> None:
+    """Have all that this process starts find system programs, after those of the user's own PATH, and write UTF-8.
+
+    The Makefile does the same for what it starts. Java and R misread paths where the user's locale is not there.
+    """
+    own = [folder for folder in os.environ.get("PATH", "").split(os.pathsep) if folder]
+    os.environ["PATH"] = os.pathsep.join(dict.fromkeys([*own, *SYSTEM_PATH.split(os.pathsep)]))
+    os.environ["LC_ALL"] = "C.UTF-8"
+
+
+def temporary() -> Path:
+    """For folders that live as long as a command: scripts/alone clears it, should a killed one have left any.
+
+    Not below .cache: Quarto ignores documents in hidden folders.
+    """
+    folder = HOME / "whitewire-tmp"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def shown(path: Path | str) -> str:
+    """A path as the user would type it."""
+    try:
+        return str(Path(path).resolve().relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)

@@ -1,0 +1,39 @@
+"""What a floor's record says: its name, the seconds of its jobs, the median of several. Pure."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+from whitewire.records.job_metrics import worker_wire
+from whitewire.statistics import MEDIAN_EFFICIENCY
+
+
+def name_of(key: Sequence[Hashable], cluster: str) -> str:
+    """A floor's key as text, unlike that of another cluster of its block (`cluster`: what its runs share, as JSON)."""
+    roles, place, drives, slots = json.loads(cluster)
+    hosts = " ".join(f"{role}={count}" for role, count in sorted(roles.items()))
+    where = [hosts, f"drives={drives} slots={slots or 'any'}", " k=".join(map(str, place))]
+    return " | ".join([" ".join(map(str, key)), *filter(None, where)])
+
+
+def seconds_of(record: Mapping[str, Any]) -> dict[str, float]:
+    """Seconds of each job of a floor."""
+    return {job["name"]: job["end"] - job["submit"] for job in record.get("jobs", [])}
+
+
+def typical(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Medians over valid floors of one kind: seconds by job, and under `wire` the bytes into all workers."""
+    told = [seconds_of(record) for record in records]
+    medians = {name: statistics.median(each[name] for each in told if name in each) for each in told for name in each}
+    return medians | {"wire": statistics.median(map(worker_wire, records))}
+
+
+def standard_error(seconds: Sequence[float]) -> float:
+    """Of the median of some floors; infinite for a single one."""
+    if len(seconds) < 2:
+        return math.inf
+    return MEDIAN_EFFICIENCY * statistics.stdev(seconds) / math.sqrt(len(seconds))

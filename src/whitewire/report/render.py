@@ -1,0 +1,317 @@
+"""From a Quarto document and the tables of a results folder to a report in HTML and PDF.
+
+Quarto renders where it is installed. Where it is not, the same document goes through knitr, pandoc and typst with the
+same templates, numbering and cross-references. An unresolved reference or a missing image is an error either way.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from whitewire import paths
+from whitewire.description.project import is_paper
+from whitewire.errors import UserError
+from whitewire.install.quarto import quarto_lacks
+from whitewire.progress import Pulse
+
+FORMATS = ("html", "pdf")
+PROJECT = paths.HOME
+PAPER = PROJECT / "paper"
+INDEX = "index"
+
+# What Quarto only warns of: something that a document refers to and that is not there. Filters end the conversion for
+# references and images.
+QUARTO_FAULTS = re.compile(r"Citeproc: citation \S+ not found|Could not fetch resource", re.IGNORECASE)
+OWN_TEMPLATE = '<meta name="generator" content="Whitewire">'
+"""In every page that was made with the project's template."""
+ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def render(
+    qmd: Path | str,
+    results_dir: Path | str,
+    output_dir: Path | str,
+    formats: Iterable[str] = FORMATS,
+) -> list[Path]:
+    """Render one document; return the files written, one a format.
+
+    `results_dir` is the folder of one testbed (`results/<testbed>`), `output_dir` is where the reports go.
+    """
+    qmd, results_dir, output_dir = (
+        Path(qmd).resolve(),
+        Path(results_dir).resolve(),
+        Path(output_dir).resolve(),
+    )
+    formats = tuple(formats)
+    unknown = [name for name in formats if name not in FORMATS]
+    if unknown:
+        raise UserError(f"unknown report format '{unknown[0]}': choose from {', '.join(FORMATS)}")
+    if not qmd.is_file():
+        raise UserError(f"no such document: {qmd}")
+    if not results_dir.is_dir():
+        raise UserError(f"no results in {results_dir}: run the measure, tidy and analysis stages first")
+    if is_paper(qmd.stem) and not (results_dir / qmd.stem / "analysis" / "verdicts.csv").is_file():
+        raise UserError(f"no verdicts on {qmd.stem} in {results_dir}: `make papers PAPERS={qmd.stem}` makes them")
+    output_dir.mkdir(parents=True, exist_ok=True)
+    why_not = quarto_lacks()
+    environment = {
+        **os.environ,
+        "WHITEWIRE_RESULTS": str(results_dir),
+        "WHITEWIRE_CONFIG": os.environ.get("WHITEWIRE_CONFIG", str(PROJECT / "config")),
+        "WHITEWIRE_PAPER": qmd.stem,
+    }
+    pulse = Pulse(qmd.stem)
+    with tempfile.TemporaryDirectory(prefix="render-", dir=paths.temporary()) as scratch, pulse.going():
+        environment["WHITEWIRE_REPORTS"] = str(Path(scratch) / "reports")
+        if why_not and shutil.which("quarto"):
+            pulse.say(f"not with Quarto: {why_not}")
+        with_tool = _with_pandoc if why_not else _with_quarto
+        made = with_tool(qmd, Path(scratch), formats, environment, pulse)
+        if qmd.stem != INDEX:
+            _publish_folder(Path(scratch) / "reports" / "data" / qmd.stem, output_dir / "data" / qmd.stem)
+            _publish_folder(_figures(Path(scratch)), output_dir / "figures" / qmd.stem)
+        return [_publish(made[name], output_dir / f"{qmd.stem}.{name}") for name in formats]
+
+
+def render_command(args: Any) -> int:
+    """`whitewire render --paper ID --results DIR --output DIR`; the paper `index` is the start page.
+
+    Without a paper: every paper that has results, and the start page.
+    """
+    results = Path(args.results)
+    output = Path(args.output) if getattr(args, "output", None) else results / "reports"
+    asked = getattr(args, "paper", None) or [*_papers_with_results(results), INDEX]
+    for paper in [asked] if isinstance(asked, str) else asked:
+        formats = ("html",) if paper == INDEX else FORMATS
+        for path in render(document(paper), results, output, formats):
+            print(path)
+    return 0
+
+
+def document(paper: str) -> Path:
+    """The Quarto document of a paper."""
+    qmd = PAPER / f"{paper}.qmd"
+    if not qmd.is_file():
+        known = ", ".join(sorted(path.stem for path in PAPER.glob("*.qmd") if path.stem != INDEX))
+        raise UserError(f"no document for paper '{paper}': there are {known or 'none'}")
+    return qmd
+
+
+def _papers_with_results(results: Path) -> list[str]:
+    found = [path.parent.parent.name for path in sorted(results.glob("*/analysis/verdicts.csv"))]
+    return [paper for paper in found if (PAPER / f"{paper}.qmd").is_file()]
+
+
+def _publish(made: Path, target: Path) -> Path:
+    """Put the finished file in its place in one step, so that a reader never opens half a report."""
+    beside = target.with_name(f".{target.name}.part")
+    shutil.copyfile(made, beside)
+    beside.replace(target)
+    return target
+
+
+def _publish_folder(made: Path, target: Path) -> None:
+    if target.exists():
+        shutil.rmtree(target)
+    made.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(made, target)
+
+
+def _figures(scratch: Path) -> Path:
+    """The document's figures as PNG, for pages that show them one by one."""
+    import typst
+
+    folder = scratch / "png"
+    drawn = sorted(scratch.rglob("fig-*.svg"))
+    if not drawn:
+        return folder
+    folder.mkdir()
+    pages = "\n#pagebreak()\n".join(f'#image("{path.relative_to(scratch)}", width: 18cm)' for path in drawn)
+    source = scratch / "figures.typ"
+    source.write_text(f"#set page(width: auto, height: auto, margin: 0pt, fill: white)\n{pages}\n")
+    typst.compile(str(source), output=str(folder / "{p}.png"), root=str(scratch), format="png", ppi=110)
+    for number, path in enumerate(drawn, start=1):
+        written = next(name for name in folder.glob("*.png") if name.stem.isdigit() and int(name.stem) == number)
+        written.rename(folder / f"{path.stem.removeprefix('fig-').removesuffix('-1')}.png")
+    return folder
+
+
+def _with_quarto(
+    qmd: Path, scratch: Path, formats: Sequence[str], environment: dict[str, str], pulse: Pulse
+) -> dict[str, Path]:
+    """In a copy of the documents' folder; what Quarto keeps between runs goes into `scratch`, not into the home."""
+    project = scratch / "paper"
+    shutil.copytree(qmd.parent, project, ignore=shutil.ignore_patterns(".quarto", "_site", "*_files", "*_cache"))
+    version = subprocess.run(["quarto", "--version"], capture_output=True, text=True).stdout.strip()
+    environment["WHITEWIRE_RENDERER"] = f"Quarto {version}"
+    for name in ("TMPDIR", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "DENO_DIR"):
+        environment[name] = str(scratch / name.lower())
+        Path(environment[name]).mkdir()
+    made = {}
+    for name in formats:
+        target = {"html": "html", "pdf": "typst"}[name]
+        pulse.say(f"Quarto {version} makes {name.upper()}")
+        argv = ["quarto", "render", qmd.name, "--to", target]
+        log = _run(argv, project, environment, what=qmd.name, keep_log=True)
+        fault = QUARTO_FAULTS.search(log)
+        if fault:
+            line = next(line for line in log.splitlines() if fault.group(0) in line)
+            raise UserError(f"{qmd.name}: {line.strip()}")
+        found = [*project.rglob(f"{qmd.stem}.{name}")]
+        if not found:
+            raise UserError(f"{qmd.name}: Quarto finished without writing {qmd.stem}.{name}")
+        made[name] = found[0]
+        if name == "html" and (qmd.parent / "_quarto.yml").exists() and OWN_TEMPLATE not in found[0].read_text("utf-8"):
+            raise UserError(f"{qmd.name}: Quarto {version} did not take up paper/_quarto.yml")
+    return made
+
+
+# ---------------------------------------------------------------------------------- knitr, pandoc, typst
+
+
+def _with_pandoc(
+    qmd: Path, scratch: Path, formats: Sequence[str], environment: dict[str, str], pulse: Pulse
+) -> dict[str, Path]:
+    rscript = shutil.which("Rscript")
+    if rscript is None:
+        raise UserError("neither Quarto nor R is installed: `make doctor` says how to get them")
+    pandoc = _pandoc()
+    environment["WHITEWIRE_RENDERER"] = f"knitr, pandoc {_pandoc_version(pandoc)} and typst {_typst_version()}"
+    markdown = scratch / f"{qmd.stem}.md"
+    pulse.say("R runs the document's code")
+    _run(
+        [rscript, "--vanilla", str(PAPER / "knit.R"), qmd.name, str(markdown)],
+        qmd.parent,
+        environment,
+        what=qmd.name,
+    )
+    pulse.say(f"pandoc and typst make {' and '.join(map(str.upper, formats))}")
+    made = {name: scratch / f"{qmd.stem}.{name}" for name in formats}
+    write = {"html": _to_html, "pdf": _to_pdf}
+    with ThreadPoolExecutor() as pool:
+        jobs = [pool.submit(write[n], pandoc, markdown, qmd.parent, made[n], environment) for n in formats]
+    for job in jobs:
+        job.result()
+    return made
+
+
+def _pandoc_options(pandoc: str, markdown: Path, sources: Path) -> list[str]:
+    filters = PAPER / "filters"
+    return [
+        pandoc,
+        markdown.name,
+        "--from=markdown-tex_math_dollars",
+        "--standalone",
+        "--fail-if-warnings",
+        f"--resource-path={markdown.parent}{os.pathsep}{sources}",
+        f"--lua-filter={filters / 'crossref.lua'}",
+        f"--lua-filter={filters / 'whitewire.lua'}",
+        "--citeproc",
+        f"--csl={PAPER / 'references.csl'}",
+        "--metadata=link-citations:true",
+        "--toc",
+    ]
+
+
+def _to_html(pandoc: str, markdown: Path, sources: Path, target: Path, environment: dict[str, str]) -> None:
+    templates = PAPER / "templates"
+    options = [
+        "--to=html5",
+        "--embed-resources",
+        "--wrap=none",
+        "--toc-depth=3",
+        f"--template={templates / 'report.html'}",
+        f"--css={templates / 'report.css'}",
+        f"--output={target}",
+    ]
+    argv = _pandoc_options(pandoc, markdown, sources) + options
+    _run(argv, markdown.parent, environment, what=f"{markdown.stem}.qmd: pandoc")
+
+
+def _to_pdf(pandoc: str, markdown: Path, sources: Path, target: Path, environment: dict[str, str]) -> None:
+    import typst
+
+    source = markdown.with_suffix(".typ")
+    options = ["--to=typst", f"--template={PAPER / 'templates' / 'report.typ'}", f"--output={source}"]
+    argv = _pandoc_options(pandoc, markdown, sources) + options
+    _run(argv, markdown.parent, environment, what=f"{markdown.stem}.qmd: pandoc")
+    try:
+        typst.compile(str(source), output=str(target), root=str(markdown.parent))
+    except Exception as error:  # the binding raises its own type, whose name changed between releases
+        raise UserError(f"{markdown.stem}: typst: {error}") from error
+
+
+def _pandoc() -> str:
+    """A pandoc of version 3 or newer: the one on the PATH, else the one of the Python package."""
+    found = shutil.which("pandoc")
+    if found and _pandoc_version(found).split(".")[0].isdigit() and int(_pandoc_version(found).split(".")[0]) >= 3:
+        return found
+    try:
+        import pypandoc
+
+        return str(pypandoc.get_pandoc_path())
+    except (ImportError, OSError) as error:
+        raise UserError("pandoc 3 is missing: `make setup` installs it with the Python packages") from error
+
+
+def _pandoc_version(pandoc: str) -> str:
+    words = subprocess.run([pandoc, "--version"], capture_output=True, text=True, check=True).stdout.split()
+    return words[1] if len(words) > 1 else "unknown"
+
+
+def _typst_version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("typst")
+    except PackageNotFoundError as error:
+        raise UserError("typst is missing: `make setup` installs it with the Python packages") from error
+
+
+def _run(argv: list[str], folder: Path, environment: dict[str, str], what: str, keep_log: bool = False) -> str:
+    tied = ["setpriv", "--pdeathsig", "KILL", "--", *argv]  # ends with the command, however that ends
+    done = subprocess.run(tied, cwd=folder, env=environment, capture_output=True, text=True)
+    log = ESCAPES.sub("", done.stdout + done.stderr).replace(f"{folder}{os.sep}", "")
+    if done.returncode != 0:
+        raise UserError(f"{what}: {_reason(log)}")
+    return log if keep_log else ""
+
+
+def _reason(log: str) -> str:
+    """What went wrong, from the log of R, pandoc or Quarto, as one line."""
+    lines = [line.rsplit("\r", 1)[-1].strip() for line in log.splitlines()]
+    own = [line.split("crossref: ", 1)[1] for line in lines if "crossref: " in line]
+    if own:
+        return own[0]
+    if told := _reason_of_r(lines):
+        return told
+    warned = [line for line in lines if line.startswith("[WARNING]")]
+    if warned:
+        return warned[0].removeprefix("[WARNING]").strip()
+    start = next((i for i, line in enumerate(lines) if line.startswith(("Error", "ERROR", "error"))), None)
+    shown = lines[start : start + 3] if start is not None else [line for line in lines if line][-3:]
+    return " ".join(filter(None, shown)) or "it ended without a message"
+
+
+def _reason_of_r(lines: Sequence[str]) -> str:
+    """R's error with the lines of the document that it came from; empty where R said none."""
+    start = next((i for i, line in enumerate(lines) if re.match(r"Error( in .*)?:", line + ":")), None)
+    place = next((match[1] for line in lines if (match := re.match(r"Quitting from (lines? [\d-]+)", line))), "")
+    if start is None or not place:
+        return ""
+    message = []
+    for line in lines[start:]:
+        if line.startswith(("Calls:", "Backtrace:", "In addition:", "Execution halted", "Quitting from")):
+            break
+        message.append(line)
+    text = re.sub(r"^Error( in .*?)? ?: ", "", " ".join(filter(None, message)))
+    missing = next((line for line in lines if line.startswith("cannot open file ")), "")
+    return f"{place}: {missing or text}"

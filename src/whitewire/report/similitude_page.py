@@ -1,0 +1,119 @@
+"""docs/similitude.md: the table of similitude of all papers at quick effort. Run as a module, it writes the page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import pandas as pd
+
+from whitewire.analysis import similitude
+from whitewire.description import project
+from whitewire.description.checks import load_paper
+from whitewire.description.testbed import fabric_names, load_testbed
+
+EFFORT = "quick"
+INTRODUCTION = """# Similitude
+
+An emulated run divides every rate and size by k, so that times and ratios stay ([scale model](scale-model.md)). Not
+everything can be divided. This page says, for each experiment of the six papers at `EFFORT=quick`, what must be alike
+and whether it is. The code makes it from the numbers and functions that set up a run:
+
+    PYTHONPATH=src .venv/bin/python -m whitewire.similitude_page > docs/similitude.md
+
+- **Quotient**: emulated ÷ full scale. 1 is alike; up to 5 % off counts as alike. It is – where one side has none of a
+  thing.
+- What depends on the rate of the link has a value for the slowest / the fastest fabric of an experiment (on each kind
+  of store). Of numbers of clients and puts the largest is taken.
+- A scaled job moves fewer bytes in as many blocks, so its blocks are shorter than k alone would make them; such times
+  are divided by the data fraction in results.
+- Full scale is the paper's hardware with Hadoop's defaults, and the emulated switch and sockets at k = 1. Where a paper
+  had other settings and does not say so, that column is wrong.
+- Numbers of workers, drives, clients, copies and reduce tasks are those of the run on both sides.
+- A large quotient need not mean a large effect. What follows from one is in [the last section](#what-follows), with the
+  study at `EFFORT=full` that shows how much, where a paper has one. Those of a paper's own runs are in
+  `analysis/similitude.csv` and in its report.
+
+A job's floor (its start on almost no data) does not scale either; it is measured and taken off.
+"""
+
+
+def page() -> str:
+    """The page, from the configuration that comes with the project."""
+    testbed = load_testbed("emulated")
+    parts, tables = [INTRODUCTION], []
+    for name in project.papers():
+        paper = load_paper(project.paper_path(name), fabric_names(testbed))
+        tables.append(similitude.table(paper, testbed, EFFORT))
+        parts.append("\n".join(_of_paper(name, tables[-1])))
+    parts.append("\n".join(_biases(pd.concat(tables))))
+    return "\n".join(parts)
+
+
+def _of_paper(name: str, table: pd.DataFrame) -> Iterator[str]:
+    """A row a quantity and values; where the same holds for several experiments, they share it."""
+    yield from (f"## {name}", "", f"{int(table['alike'].sum())} of {len(table)} values are alike.", "")
+    yield from ("| quantity | full scale | emulated | quotient | where |", "|---|---|---|---|---|")
+    for quantity in (q.text for q in similitude.QUANTITIES.values()):
+        of = table[table["quantity"] == quantity]
+        places: dict[tuple[str, ...], list[str]] = {}
+        for (experiment, levels), ends in of.groupby(["experiment", "levels"], sort=False):
+            fabrics = " / ".join(filter(None, ends["fabric"]))
+            place = " ".join(filter(None, [experiment, fabrics, f"({levels})" if levels else ""]))
+            places.setdefault(_cells(ends), []).append(place)
+        for cells, where in places.items():
+            yield f"| {' | '.join([quantity, *cells, '; '.join(where)])} |"
+    yield ""
+
+
+def _cells(ends: pd.DataFrame) -> tuple[str, str, str]:
+    """Full scale, emulated and quotient, of the slowest and the fastest link; what is the same, once."""
+    full, emulated = ([shown(value, row.unit) for value, row in zip(ends[side], ends.itertuples(), strict=True)]
+                      for side in ("full_scale", "emulated"))  # fmt: skip
+    quotient = ["–" if pd.isna(row.quotient) else digits(row.quotient) for row in ends.itertuples()]
+    marked = [text if alike else f"**{text}**" for text, alike in zip(quotient, ends["alike"], strict=True)]
+    return tuple(" / ".join(texts if len(set(texts)) > 1 else texts[:1]) for texts in (full, emulated, marked))
+
+
+def _biases(table: pd.DataFrame) -> Iterator[str]:
+    yield from ("## What follows", "", "| quantity | emulated … | what follows |", "|---|---|---|")
+    for quantity in similitude.QUANTITIES.values():
+        rows = table[(table["quantity"] == quantity.text) & ~table["alike"]]
+        for side, text in (("larger", quantity.larger), ("smaller", quantity.smaller)):
+            mine = rows[rows["bias"].str.startswith(text or "\n")]
+            studies = {
+                f"{paper}: {bias[len(text) :].strip()}"
+                for paper, bias in zip(mine["paper"], mine["bias"], strict=True)
+                if bias[len(text) :].strip()
+            }
+            if len(mine):
+                yield f"| {quantity.text} | {side} | {' '.join([text, *sorted(studies)])} |"
+
+
+def digits(value: float) -> str:
+    """Three digits, without a power of ten: `1000`, `0.0268`."""
+    if value == 0:
+        return "0"
+    places = max(0, 2 - math.floor(math.log10(abs(value))))
+    text = f"{round(value, places):.{places}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def shown(value: float, unit: str) -> str:
+    """A value for the eye: `2.1 ms`, `16`; of a real host's own things no number is known."""
+    if math.isnan(value):
+        return "the host's own"
+    if math.isinf(value):
+        return "none there"
+    if unit == "1":
+        return digits(value)
+    if unit != "s" or value == 0:
+        return f"{digits(value)} {unit}"
+    for size, name in ((1, "s"), (1e-3, "ms")):
+        if value >= size:
+            return f"{digits(value / size)} {name}"
+    return f"{digits(value * 1e6)} µs"
+
+
+if __name__ == "__main__":
+    print(page(), end="")

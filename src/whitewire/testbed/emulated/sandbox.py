@@ -1,0 +1,399 @@
+"""Hosts as namespaces inside one sandbox that needs no root and that ends when this process ends.
+
+The sandbox is one `unshare` (user, network, mount, process, host-name and IPC namespaces). Its first process
+is a `cat` that reads a pipe whose other end only this process holds: when this process dies, however it dies,
+`cat` sees the end of the pipe, and with the first process the kernel ends every process, namespace and mount
+of the sandbox. `setpriv --pdeathsig KILL` and `--kill-child` say the same a second time.
+
+Each host is a network, mount and host-name namespace in it, with its own /etc/hosts and /tmp, joined to one
+bridge by a pair of virtual Ethernet devices. HTB shapes both directions: what the host sends on the host's
+device, what it receives on the bridge's (the switch port, whose buffer is a byte-limited FIFO). On a shared fabric
+everything passes one more shaper on its way (segment.py).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from whitewire.design import scaling
+from whitewire.design.scaling import FIRST_RECEIVE_BUFFER, SEND_BUFFER, burst_bytes
+from whitewire.errors import UserError
+from whitewire.paths import SYSTEM_PATH
+from whitewire.testbed.base import Argv, CommandFailed, Completed, Fabric, Host, Process, Testbed
+from whitewire.testbed.emulated import segment
+
+ROOT = "/run/whitewire"
+"""Where the sandbox's own file system (memory) holds the hosts' folders and the bound read-only folders."""
+
+ALL_NAMESPACES = ("--user", "--preserve-credentials", "--net", "--mount", "--pid", "--uts", "--ipc")
+
+SHARED = f"{ROOT}/hosts/shared"
+"""A folder that all hosts see, for the files of jobs (cluster/yarn.py)."""
+
+SANDBOX = """
+set -e
+mount -t proc proc /proc
+mount -t tmpfs -o "size=$1,mode=755" tmpfs /run
+mkdir -p "$2/hosts"
+root=$2; shift 2
+while [ $# -gt 0 ]; do
+    mkdir -p "$root/$1"; mount --bind "$2" "$root/$1"; mount -o remount,bind,ro "$root/$1"
+    shift 2
+done
+ip link set lo up
+ip link add switch type bridge stp_state 0 mcast_snooping 0
+ip link set switch up
+echo ready
+exec cat
+"""
+"""Arguments: size of the file system, its root, then pairs of name and folder to bind there read-only."""
+
+HOST = """
+set -e
+hostname "$1"
+mkdir -p "$2/tmp" "$2/drives"
+chmod 1777 "$2/tmp"
+mount --bind "$2/tmp" /tmp
+mount --bind "$3" /etc/hosts
+ip link set lo up
+echo ready
+exec sleep infinity
+"""
+"""Arguments: the host's name, its folder, the hosts file."""
+
+ENVIRONMENT = {"PATH": f"{os.environ.get('PATH', SYSTEM_PATH)}:{SYSTEM_PATH}", "LC_ALL": "C.UTF-8"}
+"""All that a host's commands inherit: the programs that the runner itself finds, as those of a conda environment."""
+
+
+class EmulatedHost(Host):
+    """A host of the sandbox, entered by `nsenter` through the process that holds its namespaces."""
+
+    def __init__(self, name: str, role: str, address: str, folder: str) -> None:
+        self.name, self.role, self.address, self.folder = name, role, address, folder
+        self.mac = "02:00:" + ":".join(f"{int(part):02x}" for part in address.split("."))
+        self.holder = 0
+        self.holder_inside = 0
+
+    def argv(self, argv: Argv, env: Mapping[str, str] | None = None) -> list[str]:
+        """The command line that runs `argv` on this host and dies with whoever started it.
+
+        `env` is set there, not for `nsenter`: what it names (LD_PRELOAD) exists only inside.
+        """
+        enter = ["nsenter", "--target", str(self.holder), *ALL_NAMESPACES, "--wdns=/tmp", "--"]
+        inside = ["env", *(f"{name}={value}" for name, value in env.items())] if env else []
+        return [*enter, "setpriv", "--pdeathsig", "KILL", "--", *inside, *map(str, argv)]
+
+    def run(self, argv, env=None, stdin=None, timeout=None) -> Completed:
+        done = subprocess.run(
+            self.argv(argv, env), env=ENVIRONMENT, input=stdin if stdin is not None else b"",
+            capture_output=True, timeout=timeout,
+        )  # fmt: skip
+        return Completed(tuple(map(str, argv)), done.returncode, done.stdout, done.stderr)
+
+    def start(self, argv, log, env=None, name="", stdin=subprocess.DEVNULL) -> Process:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("ab") as output:
+            position = output.tell()
+            popen = subprocess.Popen(
+                self.argv(argv, env), env=ENVIRONMENT, stdin=stdin, stdout=output,
+                stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+        return Process(name or f"{argv[0]} on {self.name}", popen, log, position)
+
+    def put(self, content: bytes, path: str) -> None:
+        self.run(["mkdir", "-p", str(Path(path).parent)]).check()
+        self.run(["dd", f"of={path}", "status=none"], stdin=content).check()
+
+    def get(self, path: str) -> bytes:
+        return self.run(["cat", path]).check().stdout
+
+    @property
+    def drive_root(self) -> str:
+        """The folder that holds the host's drives."""
+        return f"{self.folder}/drives"
+
+    def drive(self, number: int) -> str:
+        """The folder of one of the host's drives (1, 2, …)."""
+        return f"{self.drive_root}/{number}"
+
+
+class EmulatedTestbed(Testbed):
+    """A cluster of emulated hosts; see the module's text.
+
+    `config` is a validated testbed file, `roles` maps a role to its number of hosts, `k` divides every rate,
+    `binds` maps names below ROOT to folders that the hosts see read-only.
+    """
+
+    emulated = True
+    shared = SHARED
+
+    def __init__(self, config: Mapping, roles: Mapping[str, int], k: float, binds: Mapping[str, Path]) -> None:
+        self.config, self.k, self.binds = config, k, dict(binds)
+        self.hosts: list[EmulatedHost] = []
+        for role, count in roles.items():
+            for number in range(1, count + 1):
+                name = role if count == 1 else f"{role}{number}"
+                position = len(self.hosts) + 1
+                address = f"10.77.{position // 250}.{position % 250 + 1}"
+                self.hosts.append(EmulatedHost(name, role, address, f"{ROOT}/hosts/{name}"))
+        self.init: subprocess.Popen | None = None
+        self.current: tuple[Fabric, int] | None = None
+        self.segment = segment.Segment(self.inside, self.hosts)
+        self.congestion_control = ""
+        self.offloaded, self.whole_frames = True, False
+
+    # -- life ---------------------------------------------------------------------------------------------
+
+    def __enter__(self) -> EmulatedTestbed:
+        try:
+            self._start_sandbox()
+            self._start_hosts()
+            self._wire()
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(self, *exception) -> None:
+        if self.init is not None:
+            self.init.kill()
+            self.init.wait(timeout=20)
+            self.init.stdin.close()
+            self.init.stdout.close()
+            self.init = None
+        for host in self.hosts:
+            holder = getattr(host, "carrier", None)
+            if holder is not None:
+                holder.wait(timeout=20)
+                holder.stdout.close()
+
+    def _start_sandbox(self) -> None:
+        pairs = [str(part) for pair in self.binds.items() for part in pair]
+        size = f"{self.config['memory']['storage_gib']}g"
+        self.init = subprocess.Popen(
+            ["setpriv", "--pdeathsig", "KILL", "--", "unshare", "--user", "--map-root-user", "--net", "--mount",
+             "--pid", "--uts", "--ipc", "--fork", "--kill-child", "--", "sh", "-c", SANDBOX, "sandbox", size, ROOT,
+             *pairs],
+            env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            start_new_session=True,
+        )  # fmt: skip
+        if self.init.stdout.readline().strip() != b"ready":
+            said = self.init.stderr.read().decode(errors="replace").strip().splitlines()
+            raise UserError(
+                f"testbed emulated: the sandbox did not start ({said[-1] if said else 'no message'}); "
+                "it needs unprivileged user namespaces: see `make doctor`"
+            )
+        self.init.stderr.close()
+        children = Path(f"/proc/{self.init.pid}/task/{self.init.pid}/children").read_text().split()
+        self.init_pid = int(children[0])
+
+    def inside(self, argv: Argv, stdin: bytes | None = None) -> Completed:
+        """Run a command in the sandbox itself: the switch's side of every link."""
+        done = subprocess.run(
+            ["nsenter", "--target", str(self.init_pid), *ALL_NAMESPACES, "--wdns=/", "--", *map(str, argv)],
+            env=ENVIRONMENT, input=stdin if stdin is not None else b"", capture_output=True,
+        )  # fmt: skip
+        return Completed(tuple(map(str, argv)), done.returncode, done.stdout, done.stderr)
+
+    def share(self, path: str, content: bytes) -> None:
+        """Write a file that every host sees (below ROOT all hosts see the same)."""
+        self.inside(["mkdir", "-p", str(Path(path).parent)]).check()
+        self.inside(["dd", f"of={path}", "status=none"], stdin=content).check()
+
+    def _start_hosts(self) -> None:
+        table = "127.0.0.1 localhost\n" + "".join(f"{host.address} {host.name}\n" for host in self.hosts)
+        hosts_file = f"{ROOT}/hosts/hosts"
+        self.share(hosts_file, table.encode())
+        for host in self.hosts:
+            host.carrier = subprocess.Popen(
+                ["nsenter", "--target", str(self.init_pid), *ALL_NAMESPACES, "--wdns=/", "--", "setpriv", "--pdeathsig",
+                 "KILL", "--", "unshare", "--net", "--uts", "--mount", "--", "sh", "-c", HOST, "host", host.name,
+                 host.folder, hosts_file],
+                env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True,
+            )  # fmt: skip
+        for host in self.hosts:
+            if host.carrier.stdout.readline().strip() != b"ready":
+                raise CommandFailed(f"testbed emulated: host {host.name} did not come up")
+            children = Path(f"/proc/{host.carrier.pid}/task/{host.carrier.pid}/children").read_text().split()
+            host.holder = int(children[0])
+            status = Path(f"/proc/{host.holder}/status").read_text()
+            host.holder_inside = int(next(line for line in status.splitlines() if line.startswith("NSpid")).split()[-1])
+
+    def _wire(self) -> None:
+        lines = []
+        for number, host in enumerate(self.hosts, start=1):
+            lines += [
+                f"link add port{number} type veth peer name eth0 address {host.mac} netns {host.holder_inside}",
+                f"link set port{number} master switch",
+                f"link set port{number} up",
+            ]
+            host.port = f"port{number}"
+        self.inside(["ip", "-batch", "-"], stdin="\n".join(lines).encode()).check()
+        self._on_all(lambda host: host.run(
+            ["ip", "-batch", "-"], stdin=f"addr add {host.address}/16 dev eth0\nlink set eth0 up".encode()
+        ).check())  # fmt: skip
+        self._on_all(self._set_tcp)
+        # A shaper at a nominal rate, so that fabric() only ever changes what is there.
+        self._shape_all(rate=1000.0, command="add", buffer=self.port_buffer(1000.0))
+
+    # -- network -------------------------------------------------------------------------------------------
+
+    def port_buffer(self, rate: float) -> int:
+        """Bytes that a switch port of `rate` Mbit/s queues before it drops."""
+        return scaling.port_buffer(self.config["switch"], rate)
+
+    def receive_buffer(self, rate: float) -> int:
+        """Bytes of a socket's largest receive buffer on a link of `rate` Mbit/s."""
+        return scaling.receive_buffer(self.config["switch"], self.config["tcp"], rate, self.k)
+
+    def _on_all(self, action) -> list:
+        with ThreadPoolExecutor(max_workers=8) as pool:
+            return list(pool.map(action, self.hosts))
+
+    def _set_tcp(self, host: EmulatedHost) -> None:
+        tcp = self.config["tcp"]
+        # A kernel lets a namespace choose only among the algorithms that its administrator allows.
+        for algorithm in [tcp["congestion_control"], "reno"]:
+            if host.run(["sysctl", "-qw", f"net.ipv4.tcp_congestion_control={algorithm}"]).status == 0:
+                break
+        host.run(["sysctl", "-qw", "net.ipv4.tcp_no_metrics_save=1"]).check()
+        self.congestion_control = host.get("/proc/sys/net/ipv4/tcp_congestion_control").decode().strip()
+
+    @staticmethod
+    def _shape(device: str, rate: float, buffer: int, command: str) -> str:
+        burst = burst_bytes(rate)
+        lines = [
+            f"class {command} dev {device} parent 1: classid 1:1 htb rate {int(rate * 1e6)}bit "
+            f"ceil {int(rate * 1e6)}bit burst {burst} cburst {burst} quantum 15140",
+            f"qdisc {command} dev {device} parent 1:1 handle 10: bfifo limit {buffer}",
+        ]
+        if command == "add":
+            lines.insert(0, f"qdisc add dev {device} root handle 1: htb default 1")
+        return "\n".join(lines).encode()
+
+    def _shape_all(self, rate: float, command: str, buffer: int) -> None:
+        ports = b"\n".join(self._shape(host.port, rate, buffer, command) for host in self.hosts)
+        self.inside(["tc", "-batch", "-"], stdin=ports).check()
+        sending = self._shape("eth0", rate, max(self.port_buffer(rate), buffer), command)
+        most = scaling.send_buffer(self.config["tcp"], self.k)
+        sockets = (
+            f"net.ipv4.tcp_wmem=4096 {SEND_BUFFER} {most}",
+            f"net.ipv4.tcp_rmem=4096 {FIRST_RECEIVE_BUFFER} {self.receive_buffer(rate)}",
+        )
+        script = 'tc -batch - && sysctl -qw "$@"'
+        self._on_all(lambda host: host.run(["sh", "-c", script, "sh", *sockets], stdin=sending).check())
+
+    def fabric(self, name: str, port_buffer: int | None = None) -> Fabric:
+        """Shape every link to the fabric's rate divided by k; the cluster runs on.
+
+        `port_buffer` (bytes) overrides the switch's. Raises UserError for an unknown fabric, CommandFailed when
+        a link does not carry the rate afterwards.
+        """
+        fabrics = self.config["fabrics"]
+        if name not in fabrics:
+            raise UserError(f"testbed: fabric {name} is not defined, expected one of {', '.join(fabrics)}")
+        full = float(fabrics[name]["rate_mbit_per_s"])
+        rate, shared = full / self.k, fabrics[name].get("shared", False)
+        wanted = Fabric(name, rate, full, shared, burst_bytes(rate))
+        buffer = port_buffer or self.port_buffer(wanted.rate)
+        if (wanted, buffer) != self.current:
+            self.current = None
+            self._shape_all(wanted.rate, "change", buffer)
+            if wanted.shared:
+                self.segment.join(wanted.rate, wanted.burst, scaling.station_queue(self.config["switch"]))
+            else:
+                self.segment.leave()
+            self._set_offloads(self.offloaded, whole_frames=wanted.shared)
+            self._verify(wanted)
+            self.current = (wanted, buffer)
+        return wanted
+
+    def _verify(self, fabric: Fabric) -> None:
+        shown = [self.inside(["tc", "class", "show", "dev", host.port]).check() for host in self.hosts]
+        shown += self._on_all(lambda host: host.run(["tc", "class", "show", "dev", "eth0"]).check())
+        if fabric.shared:
+            shown.append(self.inside(segment.SHOW).check())
+        for done in shown:
+            # tc prints classes as text only, with the largest unit that divides the rate.
+            number, unit = re.search(r" rate (\d+)([KMG]?)bit ", done.stdout.decode()).groups()
+            rate = int(number) * {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3}[unit]
+            if abs(rate / fabric.rate - 1) > 1e-3:
+                raise CommandFailed(f"fabric {fabric.name}: a link is at {rate} Mbit/s, expected {fabric.rate}")
+
+    def counters(self) -> dict[str, dict[str, int]]:
+        lines = Path(f"/proc/{self.init_pid}/net/dev").read_text().splitlines()[2:]
+        by_port = {name.strip(): fields.split() for name, fields in (line.split(":", 1) for line in lines)}
+        # The switch receives what a host sends.
+        return {
+            host.name: {"egress": int(by_port[host.port][0]), "ingress": int(by_port[host.port][8])}
+            for host in self.hosts
+        }
+
+    def offloads(self, on: bool) -> None:
+        """Switch segmentation and receive offloads of every host's interface (ethtool(8): tso, gso, gro)."""
+        self._set_offloads(on, self.whole_frames)
+
+    def _set_offloads(self, on: bool, whole_frames: bool) -> None:
+        """With `whole_frames`, hosts cut what they send into frames before it leaves them: a shared segment takes turns
+        by what it is handed, and would give most to whoever hands over most at once."""
+        if (on, whole_frames) == (self.offloaded, self.whole_frames):
+            return
+        kept, sent = ("on" if on else "off"), ("on" if on and not whole_frames else "off")
+        argv = ["ethtool", "-K", "eth0", "tso", sent, "gso", kept, "gro", kept]
+        self._on_all(lambda host: host.run(argv).check())
+        self.offloaded, self.whole_frames = on, whole_frames
+
+    def cpu_seconds(self) -> dict[str, float]:
+        """For each host, CPU seconds (user and system) of all processes that run or ran on it.
+
+        Processes are told apart by their network namespace. A process that has ended counts with its parent
+        (cutime and cstime of proc_pid_stat(5)), so nothing is lost while the parents live.
+        """
+        namespaces = {Path(f"/proc/{host.holder}/ns/net").readlink(): host.name for host in self.hosts}
+        found = dict.fromkeys(namespaces.values(), 0)
+        for folder in Path("/proc").iterdir():
+            if not folder.name.isdigit():
+                continue
+            try:
+                host = namespaces.get((folder / "ns/net").readlink())
+                if host:
+                    fields = (folder / "stat").read_text().rpartition(")")[2].split()
+                    found[host] += sum(map(int, fields[11:15]))
+            except OSError:  # it has just ended
+                continue
+        return {name: ticks / os.sysconf("SC_CLK_TCK") for name, ticks in found.items()}
+
+    def queue_drops(self) -> int:
+        """Packets that the shapers' queues of all links have dropped since the start."""
+        shown = [self.inside(["tc", "-s", "-j", "qdisc", "show"]).check()]
+        shown += self._on_all(lambda host: host.run(["tc", "-s", "-j", "qdisc", "show", "dev", "eth0"]).check())
+        return sum(
+            queue.get("drops", 0) for done in shown for queue in json.loads(done.stdout) if queue.get("kind") == "bfifo"
+        )
+
+    def tcp_retransmits(self) -> dict[str, int]:
+        """For each host, segments retransmitted since the start (/proc/net/snmp, RFC 1213 tcpRetransSegs)."""
+        found = {}
+        for host in self.hosts:
+            names, values = [
+                line.split()[1:]
+                for line in Path(f"/proc/{host.holder}/net/snmp").read_text().splitlines()
+                if line.startswith("Tcp:")
+            ]
+            found[host.name] = int(dict(zip(names, values, strict=True))["RetransSegs"])
+        return found
+
+    def warm_memory(self, gib: float) -> float:
+        """Touch that much of the sandbox's memory once, so that the order of runs doesn't matter; seconds taken."""
+        start = time.monotonic()
+        path = f"{ROOT}/warm"
+        self.inside(["dd", "if=/dev/zero", f"of={path}", "bs=1M", f"count={int(gib * 1024)}", "status=none"]).check()
+        self.inside(["rm", path]).check()
+        return time.monotonic() - start

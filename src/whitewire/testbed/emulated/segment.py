@@ -1,0 +1,84 @@
+"""One Ethernet segment that all hosts share, as without a switch: half-duplex, one frame at a time, whoever sends it.
+
+The ports of the bridge hand all that they receive to one intermediate device (ifb), and get it back when its shaper has
+let it pass at the rate of the segment. Each host has a queue of its own there, and the queues take turns, by frames:
+hosts must hand over no more than one at a time (no segmentation offload). No collisions and no gaps between frames: the
+best that such a segment could do.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Sequence
+
+from whitewire.errors import UserError
+from whitewire.testbed.base import Argv, Completed, Host
+from whitewire.testbed.emulated import turns
+
+DEVICE = "segment"
+SHOW = turns.show(DEVICE)
+"""The command that says what rate all share."""
+FRAME = 1600
+"""Bytes of a host's burst, and the lowest burst of HTB for one full frame."""
+TURN = 1514
+"""Bytes that a host may send before the next one's turn: one full frame."""
+
+TRY = f"""
+ip link add name wire0 type veth peer name wire1 && ip link add name {DEVICE} type ifb &&
+tc qdisc add dev {DEVICE} root handle 1: htb && tc qdisc add dev wire0 handle ffff: ingress &&
+tc filter add dev wire0 parent ffff: protocol all u32 match u32 0 0 action mirred egress redirect dev {DEVICE}
+"""
+
+
+def available() -> str:
+    """Why this kernel has no shared segment, with the remedy, in one line; empty when it has."""
+    argv = ["unshare", "--user", "--map-root-user", "--net", "sh", "-c", TRY]
+    done = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=20)
+    if done.returncode == 0:
+        return ""
+    said = (done.stderr.strip().splitlines() or ["no message"])[0]
+    return f"no shared segment on this kernel ({said}); as root: modprobe -a ifb cls_u32 act_mirred sch_ingress"
+
+
+class Segment:
+    """The segment between the hosts of an emulated testbed, made when it is first used.
+
+    `inside` runs a command on the bridge's side of the links, `hosts` have a `mac` and a `port` there. They are told
+    apart by the former: object servers have an address for each of their targets.
+    """
+
+    def __init__(self, inside: Callable[[Argv, bytes], Completed], hosts: Sequence[Host]) -> None:
+        self._inside, self._hosts = inside, hosts
+        self._made = self._joined = False
+
+    def join(self, rate: float, burst: int, queue: int) -> None:
+        """All hosts share `rate` (Mbit/s); each one's queue holds `queue` bytes. Raises UserError without ifb."""
+        if not self._made:
+            add = f"link add name {DEVICE} type ifb\nlink set {DEVICE} up"
+            made = self._inside(["ip", "-batch", "-"], add.encode())
+            if made.status != 0:
+                raise UserError(f"testbed emulated: {available() or made.stderr.decode(errors='replace').strip()}")
+        senders = [[f"ether src {host.mac}"] for host in self._hosts]
+        command = "change" if self._made else "add"
+        self._tc(turns.shaper(DEVICE, senders, rate * 1e6, (burst, FRAME), TURN, queue, command))
+        self._made = True
+        if not self._joined:
+            self._tc(line for host in self._hosts for line in redirect(host.port))
+            self._joined = True
+
+    def leave(self) -> None:
+        """Back to a switch."""
+        if self._joined:
+            self._tc(f"qdisc del dev {host.port} ingress" for host in self._hosts)
+            self._joined = False
+
+    def _tc(self, lines) -> None:
+        self._inside(["tc", "-batch", "-"], "\n".join(lines).encode()).check()
+
+
+def redirect(port: str) -> list[str]:
+    """Lines of tc(8) by which a port of the bridge hands what it receives to the segment."""
+    return [
+        f"qdisc add dev {port} handle ffff: ingress",
+        f"filter add dev {port} parent ffff: protocol all u32 match u32 0 0 action mirred egress redirect dev {DEVICE}",
+    ]

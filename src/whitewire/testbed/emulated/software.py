@@ -1,0 +1,47 @@
+"""Where the programs are that an emulated testbed's hosts run, and how the hosts see them."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from whitewire.errors import UserError
+from whitewire.paths import HOME
+from whitewire.testbed.emulated.sandbox import ROOT
+from whitewire.testbed.installation import Installation
+
+CACHE = Path(os.environ.get("WHITEWIRE_SOFTWARE") or HOME / ".cache")
+"""Where scripts/software made all this: of set-up, or of the environment or image that a rule runs in."""
+HADOOP, LIBRARIES, ARCHIVES = CACHE / "hadoop", CACHE / "lib", CACHE / "archives"
+ARCHIVE, IMAGE = ARCHIVES / "hadoop.jsa", ARCHIVES / "namenode.tar"
+UNPACKED = re.compile(r"hadoop-mapreduce-(examples-.*|client-jobclient-.*-tests)\.jar$")
+"""Jars that set-up unpacks into lib/workloads; see Installation.workloads."""
+DEFAULTS = LIBRARIES / "defaults.jar"
+"""Before Hadoop's jars; see defaults.py."""
+DRIVE_LIBRARY = f"{ROOT}/lib/libdrive.so"
+
+
+def binds() -> dict[str, Path]:
+    """The folders that every host sees read-only below ROOT. Raises UserError when set-up hasn't made them."""
+    ARCHIVES.mkdir(parents=True, exist_ok=True)
+    for path in (HADOOP, LIBRARIES / "libdrive.so", LIBRARIES / "whitewire.jar"):
+        if not path.exists():
+            raise UserError(f"{path}: not there, expected after set-up; run `make setup`")
+    return {"hadoop": HADOOP, "lib": LIBRARIES, "archives": ARCHIVES}
+
+
+def hadoop_jars() -> list[Path]:
+    """Hadoop's jars on the class path, in order."""
+    return [jar for jar in sorted(HADOOP.glob("*.jar")) if not UNPACKED.match(jar.name)]
+
+
+def installation(use_archive: bool = True) -> Installation:
+    """Hadoop as the hosts see it. The same path on every machine, so that a class archive stays valid."""
+    jars = [f"{ROOT}/hadoop/{jar.name}" for jar in hadoop_jars()]
+    if DEFAULTS.exists():
+        jars.insert(0, f"{ROOT}/lib/{DEFAULTS.name}")
+    archive = f"{ROOT}/archives/{ARCHIVE.name}" if use_archive and ARCHIVE.exists() else None
+    return Installation(
+        [*jars, f"{ROOT}/lib/whitewire.jar"], f"{ROOT}/conf", archive, workloads=f"{ROOT}/lib/workloads"
+    )

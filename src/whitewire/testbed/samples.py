@@ -1,0 +1,104 @@
+"""Samples the links and the processors while a run goes on, in a thread of its own."""
+
+from __future__ import annotations
+
+import csv
+import io
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from whitewire.testbed.base import Process, Testbed
+
+PERIOD, HOST_PERIOD = 0.1, 1.0
+"""Seconds between samples (10 Hz), and between those of each host's CPU time."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """At one moment (seconds since 1970): clock ticks of all processors, idle ones, link bytes by host."""
+
+    time: float
+    ticks: int
+    idle_ticks: int
+    links: dict[str, dict[str, int]]
+
+
+def processor_ticks() -> tuple[int, int]:
+    """(all, idle) ticks of the machine since it started, from /proc/stat (proc_stat(5)); I/O wait is idle."""
+    fields = [int(field) for field in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+    return sum(fields), fields[3] + fields[4]
+
+
+@dataclass
+class Sampler:
+    """`with Sampler(testbed) as sampler:` samples until the block ends; then `samples` holds all of it."""
+
+    testbed: Testbed
+    by_host: bool = False
+    """Whether to sample each host's CPU time too, once a second: it means looking at every process."""
+    samples: list[Sample] = field(default_factory=list)
+    host_cpu: list[tuple[float, dict[str, float]]] = field(default_factory=list)
+
+    def __enter__(self) -> Sampler:
+        self._stop = threading.Event()
+        self.take()
+        self._thread = threading.Thread(target=self._go_on, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exception) -> None:
+        self._stop.set()
+        self._thread.join()
+        self.take()
+
+    def take(self) -> None:
+        ticks, idle = processor_ticks()
+        self.samples.append(Sample(time.time(), ticks, idle, self.testbed.counters()))
+        if self.by_host and (
+            not self.host_cpu or time.time() - self.host_cpu[-1][0] >= HOST_PERIOD or self._stop.is_set()
+        ):
+            self.host_cpu.append((time.time(), self.testbed.cpu_seconds()))
+
+    def _go_on(self) -> None:
+        following = time.monotonic() + PERIOD
+        while not self._stop.wait(max(0.0, following - time.monotonic())):
+            following += PERIOD
+            try:
+                self.take()
+            except OSError:  # the testbed ended under us: the run says so
+                return
+
+
+COLUMNS = ("time", "ticks", "idle_ticks")
+
+
+def to_csv(samples: list[Sample]) -> str:
+    """One line a sample; for each host `<host>.egress` and `<host>.ingress`, bytes since the link came up."""
+    hosts = list(samples[0].links)
+    output = io.StringIO()
+    writer = csv.writer(output, lineterminator="\n")
+    writer.writerow([*COLUMNS, *(f"{host}.{way}" for host in hosts for way in ("egress", "ingress"))])
+    for sample in samples:
+        links = [sample.links[host][way] for host in hosts for way in ("egress", "ingress")]
+        writer.writerow([f"{sample.time:.6f}", sample.ticks, sample.idle_ticks, *links])
+    return output.getvalue()
+
+
+def host_cpu_to_csv(samples: list[tuple[float, dict[str, float]]]) -> str:
+    """One line a sample: time (seconds since 1970), then each host's CPU seconds so far."""
+    output = io.StringIO()
+    writer = csv.writer(output, lineterminator="\n")
+    writer.writerow(["time", *samples[0][1]])
+    writer.writerows([f"{moment:.3f}", *(f"{value:.2f}" for value in hosts.values())] for moment, hosts in samples)
+    return output.getvalue()
+
+
+def cpu_seconds(processes: dict[str, Process]) -> dict[str, float]:
+    """CPU seconds used so far by each host's process."""
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        return dict(zip(processes, pool.map(lambda process: process.cpu_seconds(), processes.values()), strict=True))

@@ -1,0 +1,170 @@
+"""Java and Hadoop on remote hosts: those of the site where its description names them, else ours, copied there once.
+
+What is copied stays: `<work>/software-<digest>` holds one version of the jars and serves every later run. It may be
+removed by hand whenever no run is going on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+import tarfile
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from whitewire.errors import UserError
+from whitewire.progress import Progress
+from whitewire.testbed.site import shell
+
+if TYPE_CHECKING:
+    from whitewire.testbed.installation import Installation
+    from whitewire.testbed.site.remote import RemoteTestbed
+
+COPY_S = 600.0
+"""Longest time to copy the software to a host."""
+AT_ONCE = 4
+"""Hosts that are copied to at the same time: all of it comes from this machine."""
+SERVER_FLAGS = ("-XX:-UsePerfData", "-Duser.timezone=UTC")
+"""Of JVMs that have a machine to themselves: collector and compilers are Java's own choice."""
+IN_PLACE = "-Djava.io.tmpdir=."
+"""Commands run in their host's scratch folder; without it the JVM would leave files in the machine's /tmp."""
+HEAP_FACTOR = 4.0
+"""Heaps of daemons on machines of their own, against those of many hosts on one."""
+NOT_ON_THE_PATH = re.compile(r"(^|/)(tools|kms|httpfs|yarn/timelineservice|yarn/csi|hdds|ozone)/")
+"""Parts of a Hadoop distribution that HDFS, YARN and MapReduce run without."""
+OUR_OWN = re.compile(r"hadoop-mapreduce-(examples-.*|client-jobclient-.*-tests)\.jar$|.*-tests\.jar$")
+"""Jars that the workloads replace; see Installation.workloads."""
+
+
+def class_path(listing: str) -> list[str]:
+    """From what shell.JARS says, the jars that belong on the class path, in a fixed order, each file name once."""
+    folder, *jars = listing.splitlines() or [""]
+    found: dict[str, str] = {}
+    for jar in sorted(jars):
+        if not NOT_ON_THE_PATH.search(jar) and not OUR_OWN.search(jar):
+            found.setdefault(PurePosixPath(jar).name, f"{folder}/{jar.removeprefix('./')}")
+    return sorted(found.values())
+
+
+def digest(files: Mapping[str, Path]) -> str:
+    """Tells one set of files from another: names and sizes, and the content of what is small."""
+    seen = hashlib.sha256()
+    for name, path in sorted(files.items()):
+        seen.update(f"{name}\0{path.stat().st_size}\0".encode())
+        if path.stat().st_size < 1 << 20:
+            seen.update(path.read_bytes())
+    return seen.hexdigest()[:12]
+
+
+def archive(files: Mapping[str, Path]) -> bytes:
+    """A tar archive of files under other names, readable for all."""
+    output = io.BytesIO()
+    with tarfile.open(fileobj=output, mode="w") as tar:
+        for name, path in sorted(files.items()):
+            member = tarfile.TarInfo(name)
+            member.size, member.mode = path.stat().st_size, 0o644
+            with path.open("rb") as content:
+                tar.addfile(member, content)
+    return output.getvalue()
+
+
+def our_files(with_hadoop: bool) -> dict[str, Path]:
+    """What is copied: the resident client and the workloads' classes, and Hadoop with its bare defaults."""
+    from whitewire.testbed.emulated import software
+
+    software.binds()  # says what set-up has not made yet
+    files = {"whitewire.jar": software.LIBRARIES / "whitewire.jar"}
+    workloads = software.LIBRARIES / "workloads"
+    files |= {f"workloads/{path.relative_to(workloads)}": path for path in workloads.rglob("*") if path.is_file()}
+    if with_hadoop:
+        files |= {f"hadoop/{jar.name}": jar for jar in software.hadoop_jars()}
+        if software.DEFAULTS.exists():
+            files["defaults.jar"] = software.DEFAULTS
+    return files
+
+
+def installation(testbed: RemoteTestbed) -> Installation:
+    """Make sure that every host has Java and Hadoop; where they are. Raises UserError that names the hosts without."""
+    from whitewire.testbed.installation import JVM_FLAGS, Installation
+
+    own = testbed.config.get("hadoop")
+    files = our_files(with_hadoop=own is None)
+    folder = f"{testbed.layout.work}/software-{digest(files)}"
+    _copy(testbed, files, folder)
+    jars = [f"{folder}/{name}" for name in files if name.startswith("hadoop/")]
+    first = [f"{folder}/defaults.jar"] if "defaults.jar" in files else []
+    small = testbed.config.get("scale", 1) != 1  # hosts that share a machine
+    return Installation(
+        jars=[*first, *(_site_jars(testbed, own) if own else jars), f"{folder}/whitewire.jar"],
+        configuration=f"{testbed.layout.folder}/conf",
+        archive=None,
+        java=testbed.layout.java,
+        workloads=f"{folder}/workloads",
+        java_home=_java_home(testbed),
+        flags=(*(JVM_FLAGS if small else SERVER_FLAGS), IN_PLACE),
+        heap_factor=1.0 if small else HEAP_FACTOR,
+    )
+
+
+def _java_home(testbed: RemoteTestbed) -> str:
+    """Where all hosts have Java; the same folder, since configuration files name it."""
+    homes = {host.name: host.java_home for host in testbed.hosts}
+    without = [str(host) for host in testbed.hosts if not host.java_home]
+    if without:
+        raise UserError(f"{testbed.source}: java: found no {testbed.layout.java} on {', '.join(without)}")
+    if len(set(homes.values())) > 1:
+        raise UserError(f"{testbed.source}: java: found {_by_value(homes)}, expected the same folder on all hosts")
+    return next(iter(homes.values()))
+
+
+def _site_jars(testbed: RemoteTestbed, folder: str) -> list[str]:
+    """Hadoop's jars that all hosts have at the same place."""
+
+    def listed(host) -> str:
+        done = host.run_again(shell.script(shell.JARS, folder))
+        return "\n".join(class_path(done.stdout.decode())) if done.status == 0 else ""
+
+    found = dict(zip([str(host) for host in testbed.hosts], testbed.on_all(listed), strict=True))
+    without = [name for name, jars in found.items() if "hadoop-hdfs-client" not in jars]
+    if without:
+        raise UserError(
+            f"{testbed.source}: hadoop: found no jars of Hadoop below {folder} on {', '.join(without)}, "
+            "expected a HADOOP_HOME or a folder of jars; without the key ours are copied to the hosts"
+        )
+    if len(set(found.values())) > 1:
+        counts = {name: f"{len(jars.splitlines())} jars" for name, jars in found.items()}
+        raise UserError(f"{testbed.source}: hadoop: found {_by_value(counts)}, expected the same jars on all hosts")
+    return next(iter(found.values())).splitlines()
+
+
+def _copy(testbed: RemoteTestbed, files: Mapping[str, Path], folder: str) -> None:
+    """Copy the files to the hosts that lack them."""
+    lacking = testbed.on_all(lambda host: host.run_again(["test", "-d", folder]).status != 0)
+    hosts = [host for host, lacks in zip(testbed.hosts, lacking, strict=True) if lacks]
+    if not hosts:
+        return
+    content = archive(files)
+
+    def one(host) -> str:
+        done = host.run(shell.script(shell.UNPACK, folder, str(len(files))), stdin=content, timeout=COPY_S)
+        return "" if done.status == 0 else f"{host}: {done.stderr.decode(errors='replace').strip()[-200:]}"
+
+    progress, faults = Progress("software", []), []
+    with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
+        progress.say(f"{len(content) / 1e6:.0f} MB to copy, hosts without this version: {len(hosts)}")
+        for number, fault in enumerate(pool.map(one, hosts), 1):
+            faults += [fault] if fault else []
+            progress.say(f"copied to {number - len(faults)} of {len(hosts)}")
+    if faults:
+        raise UserError(f"{testbed.source}: work: software cannot be copied to {folder}: {'; '.join(faults)}")
+
+
+def _by_value(values: Mapping[str, str]) -> str:
+    """`a on host1, host2; b on host3`."""
+    groups: dict[str, list[str]] = {}
+    for name, value in values.items():
+        groups.setdefault(value, []).append(name)
+    return "; ".join(f"{value} on {', '.join(names)}" for value, names in groups.items())

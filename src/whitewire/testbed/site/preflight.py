@@ -1,0 +1,338 @@
+"""Looks at every host before anything is started, all at once, and says in one table what is in the way."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TextIO
+
+from whitewire.errors import UserError
+from whitewire.testbed.base import last_line
+from whitewire.testbed.site import shell
+from whitewire.testbed.site.inventory import Interface, Place, interfaces, resolve
+from whitewire.testbed.site.remote_host import end_here, offset_of
+
+if TYPE_CHECKING:
+    from whitewire.testbed.site.remote import RemoteTestbed
+    from whitewire.testbed.site.remote_host import RemoteHost
+
+ANSWER_S = 10.0
+"""Longest time for a host to connect and answer everything."""
+MOST_SKEW_S = 0.5
+LEAST_JAVA = 17
+FREE_GIB = 10.0
+"""Free space that each data folder needs, where the description does not say."""
+WORK_GIB = 0.5
+"""Free space for software, configuration and scratch files."""
+GIB = 2**30
+
+PORTS = {
+    "namenode": (9000, 9870, 8030, 8031, 8032, 8033, 8088, 10020, 10033, 19888),
+    "datanode": (9864, 9866, 9867, 8040, 8042, 13562, 5201),
+}
+"""That HDFS, YARN and iperf3 listen on, by role; with a cluster of the site (`cluster`) only iperf3's."""
+IPERF3_PORT = 5201
+ONLY = {"curl": "namenode", "fio": "datanode"}
+"""Programs that only hosts of one role need: to ask the history server (a site's own is asked by a client), and to
+measure drives."""
+
+LINGER = f"{shell.CLOCK}\n{shell.asking(shell.PREFLIGHT)}"
+"""The clock is asked over a connection that stands, so that the time to connect is no part of the answer's."""
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder as a host has it, or would have it."""
+
+    path: str
+    free_gib: float
+    writable: bool
+    present: bool
+
+
+@dataclass(frozen=True)
+class Report:
+    """What one host said; `silent` is why it said nothing (then the rest is empty)."""
+
+    place: Place
+    silent: str = ""
+    skew: float = 0.0
+    user: str = ""
+    java: int = 0
+    java_home: str = ""
+    memory_gib: float = 0.0
+    processors: int = 0
+    governors: Mapping[str, int] = field(default_factory=dict)
+    present: Sequence[Interface] = ()
+    speeds: Mapping[str, int] = field(default_factory=dict)
+    offloads: Mapping[str, str] = field(default_factory=dict)
+    listening: frozenset[int] = frozenset()
+    missing: Sequence[str] = ()
+    folders: Sequence[Folder] = ()
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a host has to have; rates in Mbit/s by fabric, as they are set on this testbed."""
+
+    memory_gib: float
+    free_gib: float
+    rates: Mapping[str, float]
+    ports: Mapping[str, Sequence[int]]
+    only: Mapping[str, str] = field(default_factory=ONLY.copy)
+    java_home: str = ""
+    """Java's folder, the same on all hosts since configuration files name it; empty: any."""
+
+    @classmethod
+    def of(cls, config: Mapping, k: float) -> Needs:
+        iperf3 = {role: [port for port in ports if port == IPERF3_PORT] for role, ports in PORTS.items()}
+        return cls(
+            memory_gib=config["memory"]["minimum_gib"],
+            free_gib=config.get("disk", {}).get("minimum_gib", FREE_GIB),
+            rates={name: fabric["rate_mbit_per_s"] / k for name, fabric in config["fabrics"].items()},
+            ports=iperf3 if "cluster" in config else PORTS,
+            only=ONLY | ({"curl": "client"} if "cluster" in config else {}),
+        )
+
+
+# --- from what a host says to a report ----------------------------------------------------------------
+
+
+def report(place: Place, skew: float, said: str) -> Report:
+    """From the answers to shell.PREFLIGHT. Raises ValueError when one cannot be read."""
+    told = shell.answers(said)
+    lacking = [name for name in shell.PREFLIGHT if name not in told]
+    if lacking:
+        raise ValueError(f"no answer about {', '.join(lacking)}")
+    try:
+        present = interfaces(json.loads(told["addresses"]))
+    except ValueError:
+        raise ValueError("ip -json address show: no JSON; iproute2 4.13 or newer is needed") from None
+    return Report(
+        place=place,
+        skew=skew,
+        user=told["user"],
+        java=java_version(told["java"]),
+        java_home=told["java_home"],
+        memory_gib=_memory(told["memory"]),
+        processors=int(told["processors"]) if told["processors"].isdigit() else 0,
+        governors={name: int(count) for count, name in map(str.split, told["governors"].splitlines())},
+        present=present,
+        speeds={name: int(speed) for name, speed in map(str.split, told["speeds"].splitlines()) if int(speed) > 0},
+        offloads=dict((line.split(" ", 1) + [""])[:2] for line in told["offloads"].splitlines()),
+        listening=listening(told["listening"].split()),
+        missing=told["missing"].split(),
+        folders=[_folder(line) for line in told["folders"].splitlines()],
+    )
+
+
+def java_version(said: str) -> int:
+    """17 from `openjdk version "17.0.9" …`, 8 from `java version "1.8.0_392"`; 0 when there is no Java."""
+    match = re.search(r'version "(?:1\.)?(\d+)', said)
+    return int(match[1]) if match else 0
+
+
+def listening(sockets: Sequence[str]) -> frozenset[int]:
+    """Ports that something listens on, but for those that only the host itself reaches."""
+    pairs = [socket.rsplit(":", 1) for socket in sockets]
+    # 127.x.x.x and ::1, in the byte order of the kernel's table on a little-endian machine.
+    return frozenset(
+        int(port, 16)
+        for address, port in pairs
+        if not (len(address) == 8 and address.endswith("7F")) and address != "00000000000000000000000001000000"
+    )
+
+
+def _memory(said: str) -> float:
+    found = re.search(r"MemTotal:\s+(\d+) kB", said)
+    return int(found[1]) * 1024 / GIB if found else 0.0
+
+
+def _folder(line: str) -> Folder:
+    free, writable, present, path = line.split(" ", 3)
+    return Folder(path, int(free) * 1024 / GIB, writable == "yes", present == "yes")
+
+
+# --- from a report to what is wrong ---------------------------------------------------------------------
+
+
+def problems(host: Report, needs: Needs) -> list[str]:
+    """Why a host cannot be used; empty when it can."""
+    if host.silent:
+        return [host.silent]
+    found = []
+    if abs(host.skew) > MOST_SKEW_S:
+        found.append(f"clock {host.skew:+.1f} s off this machine's (at most {MOST_SKEW_S} s)")
+    if host.java < LEAST_JAVA:
+        found.append(f"Java {host.java}, {LEAST_JAVA} is needed" if host.java else "no Java")
+    elif needs.java_home and host.java_home != needs.java_home:
+        found.append(f"Java in {host.java_home or 'no folder'}, on other hosts in {needs.java_home}")
+    if host.memory_gib < 0.92 * needs.memory_gib:  # firmware and kernel keep some of what was bought
+        found.append(f"{host.memory_gib:.1f} GiB of memory, {needs.memory_gib:g} needed")
+    missing = [name for name in host.missing if needs.only.get(name, host.place.role) == host.place.role]
+    if missing:
+        found.append(f"no {', '.join(missing)}")
+    for number, folder in enumerate(host.folders):
+        found += _problems_of_folder(folder, WORK_GIB if number == 0 else needs.free_gib, is_work=number == 0)
+    for fabric, rate in needs.rates.items():
+        found += _problems_of_link(host, fabric, rate)
+    taken = sorted(host.listening & set(needs.ports.get(host.place.role, ())))
+    if taken:
+        found.append(f"something listens on port {', '.join(map(str, taken))}")
+    return found
+
+
+def _problems_of_folder(folder: Folder, needed: float, is_work: bool) -> list[str]:
+    # `work` is made where it is missing; a data folder that is missing may be a drive that is not mounted.
+    if not folder.present and not is_work:
+        return [f"{folder.path} is not there"]
+    if not folder.writable:
+        return [f"{folder.path} may not be written"]
+    if folder.free_gib < needed:
+        return [f"{folder.free_gib:.1f} GiB free in {folder.path}, {needed:g} needed"]
+    return []
+
+
+def _problems_of_link(host: Report, fabric: str, rate: float) -> list[str]:
+    try:
+        interface, _ = resolve(host.place, fabric, host.present)
+    except ValueError as error:
+        return [str(error)]
+    if not interface.up:
+        return [f"{interface.name} ({fabric}) is down"]
+    speed = host.speeds.get(interface.name)
+    if speed is not None and speed < rate:
+        return [f"{interface.name} ({fabric}) at {speed} Mbit/s, expected {rate:g}"]
+    return []
+
+
+def notes(hosts: Sequence[Report]) -> list[str]:
+    """What is not in the way but shows in results: things that differ between hosts, processors that save power."""
+    found, talking = [], [host for host in hosts if not host.silent]
+    saving = {host.place.name: ", ".join(host.governors) for host in talking if set(host.governors) - {"performance"}}
+    if saving:
+        found.append(f"CPU governor other than performance: {_grouped(saving)}")
+    for fabric in dict.fromkeys(name for host in talking for name in host.place.links):
+        for what, values in (("MTU", _of_link(talking, fabric, "mtu")), ("offloads", _of_link(talking, fabric, "on"))):
+            if len(set(values.values())) > 1:
+                found.append(f"{what} on {fabric} differs: {_grouped(values)}")
+    return found
+
+
+def _of_link(hosts: Sequence[Report], fabric: str, what: str) -> dict[str, str]:
+    values = {}
+    for host in hosts:
+        try:
+            interface, _ = resolve(host.place, fabric, host.present)
+        except ValueError:
+            continue
+        values[host.place.name] = str(interface.mtu) if what == "mtu" else host.offloads.get(interface.name) or "none"
+    return values
+
+
+def _grouped(values: Mapping[str, str]) -> str:
+    groups: dict[str, list[str]] = {}
+    for name, value in values.items():
+        groups.setdefault(value, []).append(name)
+    return "; ".join(f"{value} on {', '.join(names)}" for value, names in groups.items())
+
+
+# --- the table ------------------------------------------------------------------------------------------
+
+HEAD = ("HOST", "TARGET", "", "CLOCK", "JAVA", "CPUS", "MEMORY", "DATA FREE", "LINKS", "IN THE WAY")
+
+
+def table(hosts: Sequence[Report], needs: Needs) -> str:
+    """All hosts, a line each, and what there is to say of them together."""
+    rows = [HEAD, *(_row(host, problems(host, needs)) for host in hosts)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(HEAD) - 1)]
+    lines = ["  ".join([*(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=False)), row[-1]]) for row in rows]
+    return "\n".join(line.rstrip() for line in [*lines, *(f"note: {note}" for note in notes(hosts))]) + "\n"
+
+
+def _row(host: Report, wrong: Sequence[str]) -> tuple[str, ...]:
+    mark, why = ("NO" if wrong else "ok"), "; ".join(wrong)
+    if host.silent:
+        return (host.place.name, host.place.target, mark, *[""] * 6, why)
+    free = [folder.free_gib for folder in host.folders[1:]]
+    return (
+        host.place.name, host.place.target, mark, f"{host.skew * 1e3:+.0f} ms", str(host.java or "none"),
+        str(host.processors), f"{host.memory_gib:.0f} GiB", f"{min(free):.0f} GiB" if free else "",
+        " ".join(_shown_link(host, fabric) for fabric in host.place.links), why,
+    )  # fmt: skip
+
+
+def _shown_link(host: Report, fabric: str) -> str:
+    """`10gbe=ens1f0:10000/9000`: interface, speed in Mbit/s (- where the driver does not say) and MTU."""
+    try:
+        interface, _ = resolve(host.place, fabric, host.present)
+    except ValueError:
+        return f"{fabric}=?"
+    return f"{fabric}={interface.name}:{host.speeds.get(interface.name, '-')}/{interface.mtu}"
+
+
+# --- asking ---------------------------------------------------------------------------------------------
+
+
+def look(host: RemoteHost) -> Report:
+    """Ask one host, by a connection of its own that leaves nothing there."""
+    arguments = [host.layout.java, host.layout.work, *host.layout.data]
+    command = shell.environment(shell.script(LINGER, *arguments), {}, host.layout.path)
+    with tempfile.TemporaryFile() as errors:
+        popen = host.popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
+        late = threading.Timer(ANSWER_S, end_here, [popen])
+        late.start()
+        begin = time.monotonic()
+        try:
+            skew = offset_of(popen, begin + ANSWER_S)
+            said = popen.stdout.read().decode(errors="replace")
+            return report(host.place, skew, said)
+        except (ValueError, OSError) as error:
+            why = f"no answer in {ANSWER_S:.0f} s" if time.monotonic() - begin >= ANSWER_S else _why(errors, str(error))
+            return Report(host.place, silent=why)
+        finally:
+            late.cancel()
+            end_here(popen)
+            popen.stdin.close()
+            popen.stdout.close()
+
+
+def _why(errors, otherwise: str) -> str:
+    """Why a connection failed, as its carrier says; a changed host key comes with a page of text around it."""
+    errors.seek(0)
+    said = errors.read()
+    if b"REMOTE HOST IDENTIFICATION HAS CHANGED" in said:
+        return "another host key than known_hosts has"
+    if b"Host key verification failed" in said and b"No " in said:
+        return "its host key is not in known_hosts"
+    return last_line(said) if said.strip() else otherwise
+
+
+def most_common(folders: Iterable[str]) -> str:
+    """The folder that most hosts name, the first of those as common; empty when none names one."""
+    return next((folder for folder, _ in Counter(filter(None, folders)).most_common(1)), "")
+
+
+def preflight(testbed: RemoteTestbed, output: TextIO) -> list[Report]:
+    """Print the table; UserError, naming the hosts, when one cannot be used."""
+    needs = Needs.of(testbed.config, testbed.k)
+    with ThreadPoolExecutor(max_workers=len(testbed.hosts)) as pool:
+        reports = list(pool.map(look, testbed.hosts))
+    needs = replace(needs, java_home=most_common(report.java_home for report in reports))
+    print(table(reports, needs), end="", file=output)
+    wrong = {f"{r.place.name} ({r.place.target})": found for r in reports if (found := problems(r, needs))}
+    if wrong:
+        alike: dict[str, list[str]] = {}
+        for name, found in wrong.items():
+            alike.setdefault(", ".join(found), []).append(name)
+        named = "; ".join(f"{', '.join(names)}: {why}" for why, names in alike.items())
+        raise UserError(f"{testbed.source}: {len(wrong)} of {len(reports)} hosts cannot be used: {named}")
+    return reports

@@ -1,0 +1,294 @@
+"""A testbed whose hosts are other machines: what ssh and Slurm have in common.
+
+Each host has a watcher (shell.WATCH), a small shell loop that hears from this process every few seconds. When this
+process ends, however it ends, or the connection breaks, the watcher ends every process of the run on its host and
+removes its folders. There is no clean-up from here that could be skipped.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from whitewire.errors import UserError
+from whitewire.testbed.base import CommandFailed, Fabric, Testbed
+from whitewire.testbed.site import shell
+from whitewire.testbed.site.inventory import Interface, interfaces, resolve
+from whitewire.testbed.site.remote_host import ASK_S, TICKS, Layout, RemoteHost
+
+if TYPE_CHECKING:
+    from whitewire.testbed.installation import Installation
+    from whitewire.testbed.site.remote_samples import RemoteSampler
+
+CLOSE_S = 15.0
+"""Longest time for all watchers to clean up."""
+PLAIN_FOLDER = re.compile(r"[\w./-]{1,60}")
+"""Where control sockets may be: their whole path may have some 100 characters, none of them special to ssh."""
+
+
+class RemoteTestbed(Testbed):
+    """Hosts of a site. `config` is a validated testbed file, `source` its name for messages; `k` divides its rates."""
+
+    fabrics_move = True
+
+    def __init__(self, config: Mapping, hosts: Sequence[RemoteHost], layout: Layout, k: float, source: str) -> None:
+        self.config, self.k, self.source, self.layout = config, k, source, layout
+        self.hosts: list[RemoteHost] = list(hosts)
+        self.congestion_control = ""
+        self.current = ""
+        self.private: Path | None = None
+        self._janitor: subprocess.Popen | None = None
+        self._installation: Installation | None = None
+        self._beating = threading.Event()
+        self._numbers = itertools.count(1)
+
+    # -- life ---------------------------------------------------------------------------------------------
+
+    def preflight(self) -> None:
+        """Print a table of all hosts; UserError, naming them, when one cannot be used. Nothing is started."""
+        from whitewire.testbed.site.preflight import preflight
+
+        preflight(self, sys.stderr)
+
+    def __enter__(self) -> RemoteTestbed:
+        try:
+            self._make_private()
+            self._open()
+            threading.Thread(target=self._beat, daemon=True).start()
+            self._learn()
+            self.fabric(next(iter(self.config["fabrics"])))
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(self, *exception) -> None:
+        self._beating.set()
+        for host in self.hosts:
+            host.release()
+        deadline = time.monotonic() + CLOSE_S
+        lost = [str(host) for host in self.hosts if not host.closed(deadline - time.monotonic())]
+        if lost:
+            by_itself = f"a host that lost the connection does so by itself within {shell.PATIENCE_S} s"
+            print(f"testbed: not seen to clean up: {', '.join(lost)}; {by_itself}", file=sys.stderr)
+        if self._janitor is not None:
+            self._janitor.stdin.close()
+            self._janitor.wait()
+            self._janitor = None
+
+    def _make_private(self) -> None:
+        """A local folder for control sockets and the like; another process removes it when this one has ended."""
+        base = tempfile.gettempdir()
+        folder = tempfile.mkdtemp(prefix="whitewire-", dir=base if PLAIN_FOLDER.fullmatch(base) else "/tmp")
+        self.private = Path(folder)
+        self._janitor = subprocess.Popen(
+            ["sh", "-c", 'cat > /dev/null; exec rm -rf -- "$1"', "janitor", folder],
+            stdin=subprocess.PIPE, start_new_session=True,
+        )  # fmt: skip
+
+    def _open(self) -> None:
+        """Open all hosts at once. Raises UserError that names every one that doesn't."""
+        faults = [fault for fault in self.on_all(self._fault_of_open) if fault]
+        if faults:
+            raise UserError(f"{self.source}: {len(faults)} of {len(self.hosts)} hosts not usable: {'; '.join(faults)}")
+
+    def _fault_of_open(self, host: RemoteHost) -> str:
+        try:
+            host.open(self.private)
+        except (CommandFailed, OSError) as error:
+            return str(error)
+        return ""
+
+    def _beat(self) -> None:
+        while not self._beating.wait(shell.BEAT_S):
+            for host in self.hosts:
+                host.beat()
+
+    def _learn(self) -> None:
+        """Ask every host what has to be known of it."""
+        for host, told in zip(self.hosts, self.on_all(lambda h: h.ask(shell.HOST, h.layout.java)), strict=True):
+            host.boot_id, host.java_home = told["boot_id"], told["java_home"]
+            host.processors = int(told["processors"] or 0)
+            host.present = _interfaces(host, told["addresses"])
+            host.congestion_control = told["congestion_control"]
+        self.congestion_control = ", ".join(dict.fromkeys(host.congestion_control for host in self.hosts))
+
+    def next_number(self) -> int:
+        """For names of local files."""
+        return next(self._numbers)
+
+    def on_all(self, action: Callable[[RemoteHost], Any]) -> list:
+        """What `action` gives for every host, all at once."""
+        with ThreadPoolExecutor(max_workers=len(self.hosts)) as pool:
+            return list(pool.map(action, self.hosts))
+
+    # -- network ------------------------------------------------------------------------------------------
+
+    def fabric(self, name: str, port_buffer: int | None = None) -> Fabric:
+        fabrics = self.config["fabrics"]
+        if name not in fabrics:
+            raise UserError(f"testbed: fabric {name} is not defined, expected one of {', '.join(fabrics)}")
+        if port_buffer is not None:
+            raise UserError("testbed: the buffers of a switch cannot be set here, only on an emulated testbed")
+        full = float(fabrics[name]["rate_mbit_per_s"])
+        wanted = Fabric(name, full / self.k, full)
+        links = [self._link(host, name) for host in self.hosts]
+        pairs = zip(self.hosts, links, [*links[1:], links[0]], strict=True)
+        with ThreadPoolExecutor(max_workers=len(self.hosts)) as pool:
+            faults = [fault for fault in pool.map(lambda pair: _fault_of_link(*pair, wanted), pairs) if fault]
+        if faults:
+            raise UserError(f"testbed: fabric {name}: {'; '.join(faults)}")
+        for host, (interface, address) in zip(self.hosts, links, strict=True):
+            host.address, host.interface = address, interface.name
+        self.current = name
+        return wanted
+
+    def _link(self, host: RemoteHost, name: str) -> tuple[Interface, str]:
+        try:
+            return resolve(host.place, name, host.present)
+        except ValueError as error:
+            raise UserError(f"{self.source}: {host.place.key}: {host.name}: {error}") from None
+
+    def fastest(self) -> str:
+        """The fabric in use: services have its addresses."""
+        return self.current
+
+    def share(self, path: str, content: bytes) -> None:
+        self.on_all(lambda host: host.put(content, path))
+
+    def offloads(self, on: bool) -> None:
+        if not on:
+            raise UserError("testbed: offloads cannot be switched here, only on an emulated testbed")
+
+    # -- counters -----------------------------------------------------------------------------------------
+
+    def _readings(self) -> dict[str, Reading]:
+        def read(host: RemoteHost) -> Reading:
+            done = host.run_again(shell.script(shell.READINGS, host.interface), timeout=ASK_S).check()
+            return reading(done.stdout.decode())
+
+        return dict(zip([host.name for host in self.hosts], self.on_all(read), strict=True))
+
+    def counters(self) -> dict[str, dict[str, int]]:
+        return {name: {"egress": now.egress, "ingress": now.ingress} for name, now in self._readings().items()}
+
+    def cpu_seconds(self) -> dict[str, float]:
+        """For each host, CPU seconds that its machine was busy: it has no other work."""
+        return {name: (now.ticks - now.idle_ticks) / TICKS for name, now in self._readings().items()}
+
+    def tcp_retransmits(self) -> dict[str, int]:
+        return {name: now.retransmits for name, now in self._readings().items()}
+
+    def queue_drops(self) -> int:
+        return sum(now.drops for now in self._readings().values())
+
+    def sampler(self, by_host: bool = False) -> RemoteSampler:
+        from whitewire.testbed.site.remote_samples import RemoteSampler
+
+        return RemoteSampler(self, by_host)
+
+    @property
+    def processors(self) -> int:
+        """Of all machines, each counted once."""
+        return sum({host.boot_id: host.processors for host in self.hosts}.values())
+
+    @property
+    def reference(self) -> RemoteHost:
+        """The host whose clock tells the time of a run: the NameNode's, since its log says when things happened."""
+        return next(iter(self.by_role("namenode")), self.hosts[0])
+
+    def now(self) -> float:
+        """Seconds since 1970 by that clock."""
+        return time.time() + self.reference.clock_offset()
+
+    # -- software and environment -------------------------------------------------------------------------
+
+    def installation(self) -> Installation:
+        """Where the hosts find Java and Hadoop; copied there first, if the site has none."""
+        if self._installation is None:
+            from whitewire.testbed.site.deployment import installation
+
+            self._installation = installation(self)
+        return self._installation
+
+    def describe(self) -> dict[str, dict[str, Any]]:
+        """For each host name, what it is: processor, memory, kernel, interfaces, disks, Java, as tools say it."""
+
+        def one(host: RemoteHost) -> dict[str, Any]:
+            found: dict[str, Any] = {"target": host.target, "role": host.role}
+            found |= {name: text for name, text in host.ask(shell.ABOUT, self.layout.java).items() if name}
+            found["fabrics"] = {}
+            for name in self.config["fabrics"]:
+                interface, address = self._link(host, name)
+                said = host.ask(shell.ABOUT_INTERFACE, interface.name)
+                said.pop("", None)
+                found["fabrics"][name] = {"interface": interface.name, "address": address, **said}
+            return found
+
+        return dict(zip([host.name for host in self.hosts], self.on_all(one), strict=True))
+
+
+def _interfaces(host: RemoteHost, said: str) -> list[Interface]:
+    try:
+        return interfaces(json.loads(said))
+    except ValueError:
+        raise UserError(f"{host}: ip -json address show: found no JSON, expected iproute2 4.13 or newer") from None
+
+
+def _fault_of_link(host: RemoteHost, link: tuple[Interface, str], peer: tuple[Interface, str], fabric: Fabric) -> str:
+    """Why a host is not on a fabric by this interface and address; empty when it is."""
+    interface, address = link
+    told = host.ask(shell.LINK, interface.name, peer[1])
+    now = next((i for i in _interfaces(host, told["addresses"]) if i.name == interface.name), None)
+    if now is None or address not in now.addresses:
+        return f"{host}: {interface.name} no longer has {address}"
+    if not now.up:
+        return f"{host}: {interface.name} is down"
+    if told["speed"].isdigit() and 0 < int(told["speed"]) < fabric.rate:
+        return f"{host}: {interface.name} runs at {told['speed']} Mbit/s, expected {fabric.rate:g}"
+    route = json.loads(told["route"] or "[]")
+    device = route[0].get("dev", "") if route else ""
+    if device != interface.name and peer[1] != address:
+        return f"{host}: what goes to {peer[1]} leaves by {device or 'no interface'}, expected {interface.name}"
+    return ""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A host's counters at one moment: bytes, packets dropped, TCP segments sent again, processor ticks."""
+
+    egress: int
+    ingress: int
+    drops: int
+    retransmits: int
+    ticks: int
+    idle_ticks: int
+
+
+def reading(said: str) -> Reading:
+    """From what shell.READINGS prints. Raises KeyError or ValueError when something is missing."""
+    rows: dict[str, list[list[str]]] = {}
+    for line in said.splitlines():
+        name, *values = line.split()
+        rows.setdefault(name, []).append(values)
+    names, values = rows["Tcp:"]
+    ticks = [int(value) for value in rows["cpu"][0][:8]]
+    return Reading(
+        egress=int(rows["tx_bytes"][0][0]),
+        ingress=int(rows["rx_bytes"][0][0]),
+        drops=int(rows["tx_dropped"][0][0]) + int(rows["rx_dropped"][0][0]),
+        retransmits=int(dict(zip(names, values, strict=True))["RetransSegs"]),
+        ticks=sum(ticks),
+        idle_ticks=ticks[3] + ticks[4],
+    )

@@ -1,0 +1,363 @@
+"""A host that is another machine: what ssh and Slurm have in common. How a command gets there, their modules say."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import select
+import signal
+import subprocess
+import time
+import uuid
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from whitewire.errors import UserError
+from whitewire.paths import SYSTEM_PATH
+from whitewire.testbed.base import CommandFailed, Completed, Host, Process, last_line
+from whitewire.testbed.site import shell
+from whitewire.testbed.site.inventory import Interface, Place
+
+TICKS = 100
+"""Clock ticks a second in /proc (USER_HZ, 100 on Linux)."""
+OPEN_S, ASK_S = 20.0, 20.0
+"""Longest time for a connection to open and for an answer to a question."""
+
+
+CARRIED = 3
+"""Times that a command that may run twice is carried there, before its connection counts as broken. srun loses what a
+command says, and its end, some once in two thousand times: its node resets the stream (Slurm 22.05)."""
+
+
+class CutOff(CommandFailed):
+    """What carries a command ended before the command's own end was seen."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where a run keeps its files on every host: paths that are the same everywhere and local to each host."""
+
+    run: str
+    work: str
+    data: tuple[str, ...]
+    path: str
+    java: str
+
+    @classmethod
+    def of(cls, config: Mapping) -> Layout:
+        path = ":".join([*config.get("path", []), SYSTEM_PATH])
+        run = uuid.uuid4().hex[:12]
+        return cls(run, config["work"].rstrip("/"), tuple(config["data"]), path, config.get("java", "java"))
+
+    @property
+    def folder(self) -> str:
+        return f"{self.work}/whitewire-{self.run}"
+
+    @property
+    def drives(self) -> list[str]:
+        names = enumerate(self.data, start=1)
+        return [f"{folder.rstrip('/')}/whitewire-{self.run}-drive{number}" for number, folder in names]
+
+
+def end_here(popen: subprocess.Popen) -> None:
+    """End a local process and what it started; it leads a session of its own."""
+    if popen.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(popen.pid, signal.SIGKILL)
+    popen.wait()
+
+
+def read_line(stream: IO[bytes], deadline: float) -> bytes:
+    """The next line of an unbuffered stream; what there is of it when the stream ends or time is up (monotonic)."""
+    line = b""
+    poll = select.poll()
+    poll.register(stream, select.POLLIN)
+    while not line.endswith(b"\n"):
+        left = deadline - time.monotonic()
+        if left <= 0 or not poll.poll(left * 1000):
+            break
+        byte = os.read(stream.fileno(), 1)
+        if not byte:
+            break
+        line += byte
+    return line
+
+
+@dataclass
+class RemoteProcess(Process):
+    """A daemon on a remote host; `popen` is what carries it. It is known there by its marker."""
+
+    host: RemoteHost | None = None
+    mark: str = ""
+    pid_file: str = ""
+
+    def main_process(self) -> None:
+        """Not a process of this machine."""
+        return
+
+    def cpu_seconds(self) -> float:
+        if not self.alive:
+            return 0.0
+        try:
+            said = self.host.run_again(shell.script(shell.STAT, self.pid_file, self.host.marker(self.mark))).stdout
+        except CommandFailed:
+            return 0.0
+        # proc_pid_stat(5): the name may hold spaces; utime and stime are fields 14 and 15.
+        fields = said.decode(errors="replace").rpartition(")")[2].split()
+        return sum(map(int, fields[11:13])) / TICKS if fields else 0.0
+
+    def kill(self) -> None:
+        """End the daemon at once (SIGKILL), as a crash would, and what it started."""
+        self._end(grace=0.0)
+
+    def stop(self, timeout: float = 5.0) -> None:
+        self._end(grace=timeout)
+
+    def _end(self, grace: float) -> None:
+        # A daemon that has ended may have left others behind.
+        pid_file = self.pid_file if self.alive else ""
+        with contextlib.suppress(CommandFailed, subprocess.TimeoutExpired):
+            self.host.end(self.mark, pid_file, grace if self.alive else 0.0)
+        try:
+            self.popen.wait(timeout=2)
+        except subprocess.TimeoutExpired:
+            end_here(self.popen)
+
+
+class RemoteHost(Host):
+    """A machine that commands are carried to. `watcher` is the connection that its life hangs on."""
+
+    def __init__(self, place: Place, layout: Layout) -> None:
+        self.name, self.role, self.target = place.name, place.role, place.target
+        self.place, self.layout = place, layout
+        self.address, self.interface, self.congestion_control = "", "", ""
+        self.folder, self.scratch = layout.folder, f"{layout.folder}/tmp"
+        self.watcher: subprocess.Popen | None = None
+        self.errors: IO[bytes] | None = None
+        self.boot_id, self.java_home, self.processors = "", "", 0
+        self.present: list[Interface] = []
+        self.started: list[subprocess.Popen] = []
+        self._numbers = itertools.count(1)
+
+    # -- carrying -----------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def carry(self, command: str) -> list[str]:
+        """The local command that runs `command` (sh) on the host, with its standard streams."""
+
+    def carrier_environment(self) -> dict[str, str]:
+        """What the local command inherits."""
+        return dict(os.environ)
+
+    def popen(self, command: str, **options: Any) -> subprocess.Popen:
+        """Start a command (sh) on the host, as a session of its own here: no Ctrl-C of a terminal reaches it."""
+        return self._popen(self.carry(command), **options)
+
+    def _popen(self, argv: list[str], **options: Any) -> subprocess.Popen:
+        return subprocess.Popen(argv, env=self.carrier_environment(), start_new_session=True, bufsize=0, **options)
+
+    def popen_watcher(self, command: str, **options: Any) -> subprocess.Popen:
+        """Start the watcher: for those that share a connection, the one that the others use."""
+        return self.popen(command, **options)
+
+    # -- life ---------------------------------------------------------------------------------------------
+
+    def open(self, private: Path) -> None:
+        """Start the watcher, which makes the host's folders. Raises CommandFailed. `private`: a local folder."""
+        argv = shell.script(
+            shell.WATCH, str(shell.PATIENCE_S), self.marker(""), self.folder, self.drive_root, *self.layout.drives
+        )
+        self.errors = (private / f"{self.name}.said").open("w+b")
+        self.watcher = self.popen_watcher(
+            f"exec {shell.environment(argv, {}, self.layout.path)}",
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
+        )  # fmt: skip
+        line = read_line(self.watcher.stdout, time.monotonic() + OPEN_S)
+        if line.strip() != b"ready":
+            why = self._why(line)
+            end_here(self.watcher)
+            self.watcher = None
+            raise CommandFailed(f"{self}: {why}")
+
+    def _why(self, line: bytes) -> str:
+        """Why the watcher did not start, from what it said or its carrier did."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.watcher.wait(timeout=0.5)
+        self.errors.seek(0)
+        said = self.errors.read()
+        if b"File exists" in said:
+            return f"{last_line(said)}: `work` and `data` are to be folders that are local to each host"
+        if self.watcher.poll() is None and not line:
+            return f"no answer in {OPEN_S:.0f} s"
+        return last_line(said or line)
+
+    def beat(self) -> None:
+        """Tell the watcher that the run goes on."""
+        with contextlib.suppress(OSError, ValueError):
+            self.watcher.stdin.write(b".")
+
+    def release(self) -> None:
+        """Let the watcher clean up."""
+        if self.watcher is not None:
+            with contextlib.suppress(OSError):
+                self.watcher.stdin.close()
+
+    def closed(self, timeout: float) -> bool:
+        """Wait until the watcher has cleaned up; whether it did so in time."""
+        if self.watcher is None:
+            return True
+        try:
+            clean = self.watcher.wait(timeout=max(0.0, timeout)) == 0
+        except subprocess.TimeoutExpired:
+            clean = False
+        for carrier in [*self.started, self.watcher]:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                carrier.wait(timeout=2 if clean else 0)  # what it carried has ended
+            end_here(carrier)
+        self.watcher.stdout.close()
+        self.errors.close()
+        self.watcher, self.started = None, []
+        return clean
+
+    @property
+    def connected(self) -> bool:
+        return self.watcher is not None and self.watcher.poll() is None
+
+    def _require(self) -> None:
+        if not self.connected:
+            raise CommandFailed(f"{self}: the connection is lost")
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.target})"
+
+    # -- commands -----------------------------------------------------------------------------------------
+
+    def marker(self, mark: str) -> str:
+        """The text in a process's environment: of one command, or (empty `mark`) the beginning of all on this host."""
+        return f"{shell.MARKER}={mark or f'{self.layout.run}.{self.name}.'}"
+
+    def _mark(self) -> str:
+        return f"{self.layout.run}.{self.name}.{next(self._numbers)}."
+
+    def run(self, argv, env=None, stdin=None, timeout=None) -> Completed:
+        self._require()
+        mark = self._mark()
+        command = shell.environment(argv, env or {}, self.layout.path, mark)
+        popen = self.popen(
+            shell.to_its_end(command, self.scratch),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        try:
+            out, said = popen.communicate(stdin if stdin is not None else b"", timeout)
+        except subprocess.TimeoutExpired:
+            self._abandon(popen, mark)
+            raise subprocess.TimeoutExpired(list(map(str, argv)), timeout) from None
+        except BaseException:
+            end_here(popen)
+            raise
+        status, err = shell.status(said)
+        if status is None:
+            raise CutOff(f"{self}: {argv[0]}: {last_line(said)} (connection: exit status {popen.returncode})")
+        return Completed(tuple(map(str, argv)), status, out, err)
+
+    def run_again(self, argv, stdin=None, timeout=None) -> Completed:
+        """As run(), for what may run twice and is the same: again where the command was cut off."""
+        for _ in range(CARRIED - 1):
+            with contextlib.suppress(CutOff):
+                return self.run(argv, stdin=stdin, timeout=timeout)
+        return self.run(argv, stdin=stdin, timeout=timeout)
+
+    def _abandon(self, popen: subprocess.Popen, mark: str) -> None:
+        """End a command that takes too long, here and there."""
+        end_here(popen)
+        for stream in (popen.stdin, popen.stdout, popen.stderr):
+            stream.close()
+        with contextlib.suppress(CommandFailed, subprocess.TimeoutExpired):
+            self.end(mark)
+
+    def end(self, mark: str, pid_file: str = "", grace: float = 0.0) -> None:
+        """End a command and what it started; `grace` are seconds between SIGTERM and SIGKILL."""
+        argv = shell.script(shell.END, self.marker(mark), pid_file, str(round(grace / 0.05)))
+        self.run_again(argv, timeout=grace + ASK_S)
+
+    def start(self, argv, log, env=None, name="", stdin=subprocess.DEVNULL) -> RemoteProcess:
+        self._require()
+        mark = self._mark()
+        pid_file = f"{self.folder}/pids/{mark}"
+        command = shell.environment(argv, env or {}, self.layout.path, mark)
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("ab") as output:
+            position = output.tell()
+            popen = self.popen(
+                shell.as_daemon(command, self.scratch, pid_file),
+                stdin=stdin, stdout=output, stderr=subprocess.STDOUT,
+            )  # fmt: skip
+        self.started = [one for one in self.started if one.poll() is None] + [popen]
+        return RemoteProcess(name or f"{argv[0]} on {self.name}", popen, log, position, self, mark, pid_file)
+
+    def ask(self, parts: Mapping[str, str], *arguments: str) -> dict[str, str]:
+        """Answers to several questions (name → sh) in one command."""
+        done = self.run_again(shell.script(shell.asking(parts), *arguments), timeout=ASK_S)
+        return shell.answers(done.stdout.decode(errors="replace"))
+
+    def put(self, content: bytes, path: str) -> None:
+        self.run_again(shell.script(shell.PUT, path), stdin=content).check()
+
+    def get(self, path: str) -> bytes:
+        return self.run_again(["cat", path]).check().stdout
+
+    # -- what it has --------------------------------------------------------------------------------------
+
+    @property
+    def endpoint(self) -> str:
+        return self.address
+
+    @property
+    def drive_root(self) -> str:
+        """A folder of links to the host's drives."""
+        return f"{self.folder}/drives"
+
+    def drive(self, number: int) -> str:
+        """The run's folder on one of the host's drives (1, 2, …): the folder itself, not the link to it."""
+        drives = self.layout.drives
+        if not 1 <= number <= len(drives):
+            raise UserError(f"testbed: data: found {len(drives)} folders, expected at least {number}")
+        return drives[number - 1]
+
+    def clear_drives(self) -> None:
+        """Remove everything that the run has on the host's drives."""
+        self.run_again(["find", *self.layout.drives, "-mindepth", "1", "-delete"]).check()
+
+    def clock_offset(self) -> float:
+        """Seconds that the host's clock is ahead of this machine's; right to half the time there and back."""
+        command = shell.environment(shell.script(shell.CLOCK), {}, self.layout.path)
+        popen = self.popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        try:
+            return offset_of(popen, time.monotonic() + ASK_S)
+        except ValueError as error:
+            raise CommandFailed(f"{self}: {error}") from None
+        finally:
+            popen.stdin.close()
+            popen.stdout.close()
+            end_here(popen)
+
+
+def offset_of(popen: subprocess.Popen, deadline: float) -> float:
+    """Seconds that the clock of who runs shell.CLOCK is ahead. Raises ValueError at another answer."""
+    line = read_line(popen.stdout, deadline)
+    if line.strip() != b"ready":
+        raise ValueError(
+            f"found {last_line(line)!r}, expected 'ready': do the start files of its shell print something?"
+        )
+    sent = time.time()
+    popen.stdin.write(b"\n")
+    line = read_line(popen.stdout, deadline)
+    received = time.time()
+    try:
+        return float(line) - (sent + received) / 2
+    except ValueError:
+        raise ValueError(f"clock: found {last_line(line)!r}, expected seconds since 1970") from None

@@ -1,0 +1,183 @@
+"""Samples of remote hosts: each is sampled on the host itself, and all are brought to one clock and one grid."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whitewire.testbed.base import CommandFailed
+from whitewire.testbed.samples import HOST_PERIOD, PERIOD, Sample
+from whitewire.testbed.site import shell
+from whitewire.testbed.site.remote_host import TICKS, RemoteHost, RemoteProcess
+
+if TYPE_CHECKING:
+    from whitewire.testbed.site.remote import RemoteTestbed
+
+START_S = 15.0
+"""Longest time until every host has sampled once."""
+AFTER_S = 10.0
+"""Longest time after the end of a run until every host has sampled once more."""
+EPOCH = 1e9
+"""A time above it is that of day (seconds since 1970), one below it is since boot."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One sample of one host: time (seconds since 1970), ticks of all processors, idle ones, bytes of its link."""
+
+    time: float
+    ticks: int
+    idle_ticks: int
+    egress: int
+    ingress: int
+
+
+def rows_of(said: str, offset: float) -> list[Row]:
+    """From what shell.SAMPLE prints; `offset` (seconds) is taken from its clock.
+
+    Raises ValueError when it is something else.
+    """
+    lines = whole_lines(said)
+    _, now, up = lines[0].split()
+    booted = float(now) - float(up)
+    rows = []
+    for line in lines[1:]:
+        moment, *counts = line.split()
+        clock = float(moment) if float(moment) > EPOCH else booted + float(moment)
+        rows.append(Row(clock - offset, *map(int, counts)))
+    return rows
+
+
+def whole_lines(said: str) -> list[str]:
+    """The lines from `base` on: without what carries the command says before, and without a last line that is cut."""
+    lines = said.split("\n")[:-1]
+    first = next((number for number, line in enumerate(lines) if line.startswith("base ")), None)
+    if first is None:
+        raise ValueError(f"samples: found {said[:100]!r}, expected base, time and uptime")
+    return lines[first:]
+
+
+def merged(hosts: Mapping[str, Sequence[Row]], machines: Mapping[str, str], period: float = PERIOD) -> list[Sample]:
+    """Samples of all hosts at the same moments, every `period` seconds of the time that all were sampled.
+
+    Between two samples of a host its counters are taken to grow evenly. `machines` says for each host which machine it
+    is (boot_id): the ticks of one that is several hosts count once. Raises ValueError when there is no common time.
+    """
+    if not all(hosts.values()):
+        raise ValueError(f"no sample of {', '.join(name for name, rows in hosts.items() if not rows)}")
+    begin = max(rows[0].time for rows in hosts.values())
+    end = min(rows[-1].time for rows in hosts.values())
+    if end < begin:
+        raise ValueError(f"hosts were not sampled at the same time ({begin - end:.1f} s apart)")
+    grid = begin + period * np.arange(int((end - begin) / period + 1e-9) + 1)
+
+    def at(name: str, what: str) -> np.ndarray:
+        rows = hosts[name]
+        counts = np.interp(grid, [row.time for row in rows], [getattr(row, what) for row in rows])
+        return np.rint(counts).astype(np.int64)
+
+    one_each = {machines[name]: name for name in reversed(hosts)}.values()
+    ticks = sum(at(name, "ticks") for name in one_each)
+    idle = sum(at(name, "idle_ticks") for name in one_each)
+    links = {name: (at(name, "egress"), at(name, "ingress")) for name in hosts}
+    return [
+        Sample(
+            float(moment), int(ticks[i]), int(idle[i]),
+            {name: {"egress": int(sent[i]), "ingress": int(got[i])} for name, (sent, got) in links.items()},
+        )
+        for i, moment in enumerate(grid)
+    ]  # fmt: skip
+
+
+def busy_seconds(hosts: Mapping[str, Sequence[Row]], grid: Sequence[float]) -> list[tuple[float, dict[str, float]]]:
+    """At each moment, the CPU seconds that each host's machine has been busy since it started."""
+    found = {
+        name: np.interp(grid, [r.time for r in rows], [(r.ticks - r.idle_ticks) / TICKS for r in rows])
+        for name, rows in hosts.items()
+    }
+    return [(float(moment), {name: float(busy[i]) for name, busy in found.items()}) for i, moment in enumerate(grid)]
+
+
+@dataclass
+class RemoteSampler:
+    """`with RemoteSampler(testbed) as sampler:` samples until the block ends; then `samples` holds all of it.
+
+    Times are those of the clock of the testbed's reference host.
+    """
+
+    testbed: RemoteTestbed
+    by_host: bool = False
+    samples: list[Sample] = field(default_factory=list)
+    host_cpu: list[tuple[float, dict[str, float]]] = field(default_factory=list)
+
+    def __enter__(self) -> RemoteSampler:
+        hosts = self.testbed.hosts
+        offsets = dict(zip([host.name for host in hosts], self.testbed.on_all(RemoteHost.clock_offset), strict=True))
+        self._ahead = offsets[self.testbed.reference.name]
+        self._offsets = {name: offset - self._ahead for name, offset in offsets.items()}
+        self._number = self.testbed.next_number()
+        self._loops: dict[str, RemoteProcess] = {}
+        try:
+            self.testbed.on_all(self._start)
+            self._wait_for_first()
+        except BaseException:
+            self._stop()
+            raise
+        return self
+
+    def _start(self, host: RemoteHost) -> None:
+        argv = ["sh", "-c", shell.BEST_SHELL, "whitewire", shell.SAMPLE, "samples", host.interface]
+        log = self.testbed.private / f"{host.name}.samples.{self._number}"
+        self._loops[host.name] = host.start(argv, log, name=f"sampling of {host.name}")
+
+    def _wait_for_first(self) -> None:
+        deadline = time.monotonic() + START_S
+        for loop in self._loops.values():
+            loop.wait_ready(r"(?m)^\d.*\n", timeout=max(0.1, deadline - time.monotonic()))
+
+    def __exit__(self, kind, *exception) -> None:
+        if kind is not None:
+            self._stop()
+            return
+        try:
+            # The grid ends up to one period before the last sample.
+            self._wait_for_last(time.time() + self._ahead + PERIOD)
+            said = {name: loop.said() for name, loop in self._loops.items()}
+        finally:
+            self._stop()
+        self._merge(said)
+
+    def _wait_for_last(self, moment: float) -> None:
+        """Until each host has a sample after a moment (seconds since 1970, reference clock)."""
+        deadline = time.monotonic() + AFTER_S
+        for name, loop in self._loops.items():
+            while self._last(name) < moment:
+                if not loop.alive or time.monotonic() > deadline:
+                    raise CommandFailed(f"{loop.name}: ended before the run: {loop.log_end(2)}")
+                time.sleep(PERIOD / 2)
+
+    def _last(self, name: str) -> float:
+        """Time of a host's last sample."""
+        lines = whole_lines(self._loops[name].said())
+        return rows_of(f"{lines[0]}\n{lines[-1]}\n", self._offsets[name])[-1].time
+
+    def _stop(self) -> None:
+        self.testbed.on_all(lambda host: self._loops[host.name].kill() if host.name in self._loops else None)
+        for loop in self._loops.values():
+            loop.log.unlink(missing_ok=True)
+
+    def _merge(self, said: Mapping[str, str]) -> None:
+        try:
+            rows = {name: rows_of(text, self._offsets[name]) for name, text in said.items()}
+            self.samples = merged(rows, {host.name: host.boot_id for host in self.testbed.hosts})
+        except ValueError as error:
+            raise CommandFailed(f"sampling: {error}") from None
+        if self.by_host:
+            every = round(HOST_PERIOD / PERIOD)
+            grid = [sample.time for sample in self.samples]
+            moments = grid[::every] if (len(grid) - 1) % every == 0 else [*grid[::every], grid[-1]]
+            self.host_cpu = busy_seconds(rows, moments)

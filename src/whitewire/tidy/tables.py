@@ -1,0 +1,355 @@
+"""The tidy stage: raw results of all blocks become long tables, described by a data package."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from whitewire.description import project
+from whitewire.description.checks import load_paper
+from whitewire.description.paper import Paper
+from whitewire.description.testbed import fabric_names, load_testbed
+from whitewire.design.rows import levels_of, read_csv
+from whitewire.design.scale import scale_of
+from whitewire.errors import UserError
+from whitewire.records import floor, job_metrics, metrics
+from whitewire.records.journal import read_floors, read_runs, valid_floors
+
+RUN = ("run_id", "attempt", "block", "order", "experiment", "replicate", "made_by", "floor")
+MEASURED = ("metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid", "why_invalid")
+TABLES: dict[str, tuple[str, ...]] = {
+    "series.csv.gz": ("run_id", "time", "host", "series", "value", "unit"),
+    "operations.csv": ("run_id", "client", "operation", "bytes", "start", "end"),
+    "probes.csv": ("block", "probe", "fabric", "source", "destination", "streams", "operation", "mode", "metric",
+                   "value", "unit", "expected", "error", "ok", "attempt"),
+    "drives.csv": ("block", "host", "folder", "kind", "mode", "operation", "block_bytes", "queue_depth", "metric",
+                   "value", "unit", "problem"),
+    "rdma.csv": ("block", "fabric", "source", "destination", "source_port", "destination_port", "transport", "test",
+                 "message_bytes", "iterations", "attempt", "metric", "value", "unit", "limit", "why"),
+    "topology.csv": ("host", "role", "address"),
+    "placement.csv": ("run_id", "file", "block_index", "datanode"),
+    "floors.csv": ("block", "floor", "workload", "job", "number", "attempt", "time", "seconds", "wire_bytes", "valid",
+                   "why_invalid"),
+    "phases.csv": ("run_id", "job", "task", "type", "host", "start", "shuffle_end", "merge_end", "end"),
+    "unavailable.csv": ("run_id", "reason"),
+    "scale.csv": ("experiment", "testbed", "kind", "k", "data_fraction"),
+}  # fmt: skip
+NUMBERS = {
+    "value",
+    "full_scale_value",
+    "seconds",
+    "wire_bytes",
+    "time",
+    "start",
+    "end",
+    "shuffle_end",
+    "merge_end",
+    "expected",
+    "error",
+    "data_fraction",
+    "k",
+    "limit",
+}
+INTEGERS = {
+    "attempt",
+    "number",
+    "order",
+    "replicate",
+    "bytes",
+    "block_index",
+    "streams",
+    "block_bytes",
+    "queue_depth",
+    "message_bytes",
+    "iterations",
+}
+BOOLEANS = {"valid", "ok"}
+DESCRIPTIONS = {
+    "run_id": "the run; unique for what it measures, see docs/architecture.md",
+    "attempt": "number of the attempt; only a run's last can be valid",
+    "floor": "the floor of a run's jobs: kind, store, tasks and cluster; one in its block, empty where there is none",
+    "job": "one job of the run or of the floor",
+    "number": "number of the floor in its block, in the order of making",
+    "seconds": "of a job on almost no data; empty where it failed",
+    "wire_bytes": "bytes into all workers over their links in that floor, of all its jobs together",
+    "limit": "data rate of the slower port in MB/s (10^6 bytes), without headers",
+    "message_bytes": "bytes of one message",
+    "block_bytes": "bytes of one call",
+    "why": "why there is no value",
+    "problem": "why there is no value",
+    "made_by": "what made the run's jobs and its release: HiBench or Hadoop; empty where nothing did",
+    "value": "as measured on the testbed, in the unit beside it",
+    "full_scale_value": "rates × k, times ÷ data fraction, bytes × k ÷ data fraction; empty where nothing scales",
+    "time": "seconds since the run's start, of floors since the block's first floor",
+    "start": "seconds since the run's first start",
+    "end": "seconds since the run's first start",
+    "expected": "what the probe should show for what is set",
+    "error": "value ÷ expected − 1",
+    "k": "by which every rate and size is divided",
+    "data_fraction": "share of the full-scale file that a run writes",
+}
+
+
+def tidy(paper: str, results: Path) -> None:
+    """Read results/design.csv and results/raw, write results/tidy. Raises UserError naming a file that is not whole."""
+    results = Path(results)
+    testbed = results.parent.name
+    description = load_testbed(testbed)
+    loaded = load_paper(project.paper_path(paper), fabric_names(description))
+    rows = read_csv(results / "design.csv")
+    blocks = list(dict.fromkeys(row["block"] for row in rows))
+    wanted = {row["run_id"] for row in rows}
+    runs = [(folder, record) for folder, record in _runs(results / "raw", blocks) if record["run_id"] in wanted]
+    runs = _with_all_floors(results / "raw", blocks, runs)
+    target = results / "tidy"
+    target.mkdir(parents=True, exist_ok=True)
+    factors = loaded.factors
+    columns = {"runs.csv": (*RUN, *factors, *MEASURED), **TABLES}
+    tables: dict[str, Iterable[Mapping]] = {
+        "runs.csv": [row for folder, record in runs for row in metric_rows(folder, record, factors)],
+        "series.csv.gz": (row for folder, record in runs if record["valid"] for row in _series(folder, record)),
+        "operations.csv": [row for _, record in runs if record["valid"] for row in _operations(record)],
+        "probes.csv": [row for block in blocks for row in _probes(results / "raw" / block)],
+        "drives.csv": [row for block in blocks for row in _drives(results / "raw" / block)],
+        "rdma.csv": [row for block in blocks for row in _rdma(results / "raw" / block)],
+        "topology.csv": _topology(results / "raw", blocks),
+        "placement.csv": [row for _, record in runs if record["valid"] for row in _placement(record)],
+        "floors.csv": [row for block in blocks for row in _floors(results / "raw" / block)],
+        "phases.csv": [row for _, record in runs if record["valid"] for row in _phases(record)],
+        "unavailable.csv": [row for block in blocks for row in _unavailable(results / "raw" / block)],
+        "scale.csv": _scale(loaded, testbed, description, rows),
+    }
+    for name, content in tables.items():
+        _write(target / name, columns[name], content)
+    (target / "datapackage.json").write_text(json.dumps(_package(paper, columns, factors), indent=1) + "\n")
+
+
+def _runs(raw: Path, blocks: Sequence[str]) -> list[tuple[Path, dict]]:
+    try:
+        return read_runs(raw, blocks)
+    except ValueError as error:
+        raise UserError(f"{raw}: a run.json is not whole JSON: {error}") from None
+
+
+def _with_all_floors(raw: Path, blocks: Sequence[str], runs: Sequence[tuple[Path, dict]]) -> list[tuple[Path, dict]]:
+    """Runs with the medians over all valid floors of their block, where a run itself knew only those before it."""
+    try:
+        known = {
+            (block, name): floor.typical(records)
+            for block in blocks
+            for name, records in valid_floors(raw / block).items()
+        }
+    except ValueError as error:
+        raise UserError(f"{raw}: a run.json of a floor is not whole JSON: {error}") from None
+    found = []
+    for folder, record in runs:
+        if record.get("floor") and (medians := known.get((record["block"], record["floor"]))):
+            own = {name: value for name, value in medians.items() if name != "wire"}
+            found.append((folder, record | {"floors": own, "floor_wire": medians["wire"]}))
+        else:
+            found.append((folder, record))
+    return found
+
+
+def _floors(block: Path) -> Iterable[dict]:
+    """One row a job of each floor; one of a floor that failed outright."""
+    records = read_floors(block)
+    first = min((record["start"] for record in records if "start" in record), default=0.0)
+    for record in records:
+        base = {name: record[name] for name in ("block", "floor", "workload", "number", "attempt", "why_invalid")}
+        base |= {"valid": _text(record["valid"])}
+        if "start" not in record:
+            yield base
+            continue
+        base |= {"time": f"{record['start'] - first:.3f}", "wire_bytes": _number(job_metrics.worker_wire(record))}
+        for job, seconds in floor.seconds_of(record).items():
+            yield base | {"job": job, "seconds": _number(seconds)}
+
+
+def metric_rows(folder: Path, record: Mapping, factors: Sequence[str]) -> Iterable[dict]:
+    base = {name: record.get(name, "") for name in RUN}
+    base |= {name: record["factors"].get(name, "") for name in factors}
+    base |= {"valid": _text(record["valid"]), "why_invalid": record["why_invalid"]}
+    samples = folder / "samples.csv"
+    if "start" not in record or not samples.exists():
+        yield base | {"metric": "", "value": "", "unit": "", "full_scale_value": "", "full_scale_unit": ""}
+        return
+    files = {path.name: path.read_text() for path in (samples, folder / "host-cpu.csv") if path.exists()}
+    found = metrics.of(record, files)
+    scale = record["scale"]
+    for metric, (value, unit) in found.items():
+        full = metrics.full_scale(metric, value, unit, record["workload"], scale["k"], scale["data_fraction"])
+        yield base | {
+            "metric": metric, "value": _number(value), "unit": unit,
+            "full_scale_value": _number(full[0]) if full else "", "full_scale_unit": full[1] if full else "",
+        }  # fmt: skip
+
+
+def _series(folder: Path, record: Mapping) -> Iterable[dict]:
+    samples = metrics.read_samples((folder / "samples.csv").read_text())
+    start, end = record["start"], record["end"]
+    if "workers" in record:
+        yield from _worker_series(folder, record, samples)
+        return
+    hosts = {name: samples.links[f"{name}.egress"] for name in record["client_hosts"]}
+    hosts["all clients"] = samples.total(record["client_hosts"], "egress")
+    for host, totals in hosts.items():
+        for i in range(1, len(samples.time)):
+            # One sample before and after the run, so that its edges are seen.
+            if not start - 0.15 <= samples.time[i] <= end + 0.15:
+                continue
+            rate = (totals[i] - totals[i - 1]) / (samples.time[i] - samples.time[i - 1]) / 1e6
+            yield {"run_id": record["run_id"], "time": f"{samples.time[i] - start:.3f}", "host": host,
+                   "series": "egress", "value": _number(rate), "unit": "MB/s"}  # fmt: skip
+    for moment, share in metrics.idle_shares(samples, start, end):
+        yield {"run_id": record["run_id"], "time": f"{moment:.3f}", "host": "machine", "series": "cpu_idle",
+               "value": _number(share), "unit": "1"}  # fmt: skip
+
+
+def _worker_series(folder: Path, record: Mapping, samples: metrics.Samples) -> Iterable[dict]:
+    """Of a run of jobs: each worker's link in both directions and its CPU, and the machine's idle share."""
+    start, end = record["start"], record["end"]
+    for host in record["workers"]:
+        for way in ("ingress", "egress"):
+            totals = samples.links[f"{host}.{way}"]
+            # Every fifth sample: jobs are long, and half a second shows their phases.
+            yield from _rates(record["run_id"], host, way, samples.time[::5], totals[::5], start, end, 1e6, "MB/s")
+    times, by_host = job_metrics.read_host_cpu((folder / "host-cpu.csv").read_text())
+    for host in record["workers"]:
+        yield from _rates(record["run_id"], host, "cpu", times, by_host[host], start, end, 1.0, "cores")
+    for moment, share in metrics.idle_shares(samples, start, end):
+        yield {"run_id": record["run_id"], "time": f"{moment:.3f}", "host": "machine", "series": "cpu_idle",
+               "value": _number(share), "unit": "1"}  # fmt: skip
+
+
+def _rates(run_id: str, host: str, series: str, times: Sequence[float], totals: Sequence[float], start: float,
+           end: float, per: float, unit: str) -> Iterable[dict]:  # fmt: skip
+    for i in range(1, len(times)):
+        if start <= times[i] <= end + 0.5:
+            rate = (totals[i] - totals[i - 1]) / (times[i] - times[i - 1]) / per
+            yield {"run_id": run_id, "time": f"{times[i] - start:.3f}", "host": host, "series": series,
+                   "value": _number(rate), "unit": unit}  # fmt: skip
+
+
+def _phases(record: Mapping) -> Iterable[dict]:
+    for job in record.get("jobs", []):
+        for task in job["tasks"]:
+            known = [name for name in ("start", "shuffle_end", "merge_end", "end") if name in task]
+            moments = {name: f"{task[name] - job['submit']:.3f}" for name in known}
+            yield {"run_id": record["run_id"], "job": job["name"], "task": task["task"], "type": task["type"],
+                   "host": task["host"], **moments}  # fmt: skip
+
+
+def _unavailable(block: Path) -> Iterable[dict]:
+    """Runs that this machine cannot make at all, and why."""
+    finished = json.loads((block / "block.json").read_text()) if (block / "block.json").exists() else {}
+    for run_id, reason in finished.get("unavailable", {}).items():
+        yield {"run_id": run_id, "reason": reason}
+
+
+def _operations(record: Mapping) -> Iterable[dict]:
+    for operation in record.get("operations", []):
+        yield {
+            "run_id": record["run_id"], "client": operation["client"], "operation": operation["operation"],
+            "bytes": operation["bytes"], "start": f"{operation['start'] - record['start']:.3f}",
+            "end": f"{operation['end'] - record['start']:.3f}",
+        }  # fmt: skip
+
+
+def _placement(record: Mapping) -> Iterable[dict]:
+    for block in record.get("placement", []):
+        for datanode in block["datanodes"]:
+            yield {"run_id": record["run_id"], "file": block["file"], "block_index": block["block_index"],
+                   "datanode": datanode}  # fmt: skip
+
+
+def _probes(block: Path) -> Iterable[dict]:
+    for path in sorted(block.glob("probes*/probes.json")):
+        for row in json.loads(path.read_text()):
+            yield {**row, "block": block.name, "ok": _text(row["ok"])}
+
+
+def _drives(block: Path) -> Iterable[dict]:
+    """fio's curves of a site's drives and mounts."""
+    for path in sorted(block.glob("drives*/drives.json")):
+        for row in json.loads(path.read_text())["rows"]:
+            yield {"block": block.name, **row}
+
+
+def _rdma(block: Path) -> Iterable[dict]:
+    """perftest's rows, as the measure stage wrote them."""
+    for path in sorted(block.glob("probes*/rdma.csv")):
+        with path.open(newline="") as table:
+            for row in csv.DictReader(table):
+                yield {"block": block.name, **row}
+
+
+def _topology(raw: Path, blocks: Sequence[str]) -> list[dict]:
+    for block in blocks:
+        path = raw / block / "environment.json"
+        if path.exists():
+            hosts = json.loads(path.read_text())["hosts"]
+            return [{"host": h["name"], "role": h["role"], "address": h["address"]} for h in hosts]
+    return []
+
+
+def _scale(paper: Paper, testbed: str, description: Mapping, rows: Sequence[Mapping]) -> Iterable[dict]:
+    seen = set()
+    for row in rows:
+        if "control" in paper.experiments[row["experiment"]]:
+            continue  # its origin's
+        effort = row["block"].rsplit("-", 1)[0]
+        levels = levels_of(paper, row)
+        scale = scale_of(paper, row["experiment"], effort, levels, description)
+        found = (row["experiment"], scale.k, scale.data_fraction)
+        if found not in seen:
+            seen.add(found)
+            yield {"experiment": found[0], "testbed": testbed, "kind": description["kind"], "k": found[1],
+                   "data_fraction": _number(found[2])}  # fmt: skip
+
+
+def _number(value: float) -> str:
+    return f"{value:.8g}"
+
+
+def _text(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _write(path: Path, columns: Sequence[str], rows: Iterable[Mapping]) -> None:
+    output = io.StringIO()
+    writer = csv.DictWriter(output, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    content = output.getvalue().encode()
+    # No time stamp in the archive: the same results make the same bytes.
+    path.write_bytes(gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
+
+
+def _package(paper: str, columns: Mapping[str, Sequence[str]], factors: Sequence[str]) -> dict:
+    """A Frictionless data package (specs.frictionlessdata.io/data-package) of the tables."""
+
+    def field(name: str) -> dict:
+        kind = "number" if name in NUMBERS else "integer" if name in INTEGERS else "string"
+        kind = "boolean" if name in BOOLEANS else kind
+        text = DESCRIPTIONS.get(name, f"level of the factor {name}" if name in factors else name.replace("_", " "))
+        return {"name": name, "type": kind, "description": text}
+
+    resources = []
+    for name, names in columns.items():
+        resource = {
+            "name": name.split(".")[0],
+            "path": name,
+            "profile": "tabular-data-resource",
+            "encoding": "utf-8",
+            "format": "csv",
+            "schema": {"fields": [field(column) for column in names], "missingValues": [""]},
+        }
+        if name.endswith(".gz"):
+            resource["compression"] = "gz"
+        resources.append(resource)
+    return {"name": f"{paper}-tidy", "profile": "tabular-data-package", "resources": resources}

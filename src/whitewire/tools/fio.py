@@ -1,0 +1,179 @@
+"""fio: bandwidth of a modelled drive, the curve of a real one. Its command lines, and its JSON (json, json+; fio 3)."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from whitewire.tools import Unreadable, documents, is_number
+
+# --- command lines ---
+
+BLOCK = 65536
+"""Bytes a call: the packet in which HDFS writes."""
+OPERATIONS = ("write", "read", "randwrite", "randread")
+MODES = ("direct", "buffered")
+PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9)
+LAYOUT_BLOCK, LAYOUT_DEPTH = 2**20, 4
+
+
+def sequential(folder: str, operation: str, mode: str, size: int) -> list[str]:
+    """Write or read (`operation`) a file of `size` bytes in order, `mode` buffered or direct; JSON output.
+
+    A write ends when all is on the drive (fsync).
+    """
+    return [
+        "fio", "--name=probe", f"--directory={folder}", f"--rw={operation}", f"--bs={BLOCK}", f"--size={size}",
+        "--ioengine=psync", f"--direct={1 if mode == 'direct' else 0}", "--end_fsync=1", "--invalidate=0",
+        "--output-format=json",
+    ]  # fmt: skip
+
+
+def layout(path: str, mode: str, size: int, seconds: float) -> list[str]:
+    """Write a file or device `path` in order, `size` bytes or as many as `seconds` allow; JSON output (json+)."""
+    return [
+        *_command(path, "write", mode, LAYOUT_BLOCK, LAYOUT_DEPTH, size, threads=1),
+        f"--runtime={_duration(seconds)}",
+    ]
+
+
+def point(path: str, operation: str, mode: str, block: int, depth: int, size: int, seconds: float) -> list[str]:
+    """One point of a drive's curve, for `seconds` over the first `size` bytes of a file or device that is laid out.
+
+    `operation` is one of OPERATIONS, `block` bytes a call, `depth` calls at once: asynchronous ones of one thread in
+    mode direct, one each of as many threads in mode buffered (Linux has no asynchronous calls through the page cache).
+    """
+    threads = depth if mode == "buffered" else 1
+    job = _command(path, operation, mode, block, depth, size, threads)
+    return [*job, "--time_based", f"--runtime={_duration(seconds)}"]
+
+
+def _command(path: str, operation: str, mode: str, block: int, depth: int, size: int, threads: int) -> list[str]:
+    # One absolute --filename: after a --filename fio ignores --directory and writes where it was started.
+    argv = [
+        "fio", "--name=drive", "--thread", f"--filename={_name(path)}", f"--rw={operation}", f"--bs={block}",
+        "--fallocate=none", "--end_fsync=1", "--allow_mounted_write=0", "--group_reporting", "--eta=never",
+        f"--percentile_list={':'.join(f'{p:g}' for p in PERCENTILES)}", "--output-format=json+",
+    ]  # fmt: skip
+    if mode == "direct":
+        argv += ["--ioengine=libaio", f"--iodepth={depth}", "--direct=1"]
+    else:
+        argv += ["--ioengine=psync", "--direct=0"]
+    if threads == 1:
+        return [*argv, f"--size={size}"]
+    # Each thread has a part of its own, or those that go in order would all read the same blocks.
+    part = size // threads // block * block
+    return [*argv, f"--numjobs={threads}", f"--filesize={size}", f"--size={part}", f"--offset_increment={part}"]
+
+
+def _name(path: str) -> str:
+    """A path as fio takes it: a colon would begin another file's name."""
+    return path.replace("\\", "\\\\").replace(":", "\\:")
+
+
+def _duration(seconds: float) -> str:
+    return f"{round(seconds * 1000)}ms"
+
+
+# --- output ---
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one job (or a group reported as one) did in one direction.
+
+    bandwidth: MB/s (10^6 bytes); iops: 1/s; ios: calls that ended; bytes: moved by them; latency: µs, mean of the time
+    from a call's submission to its end (fio's clat); percentiles: the same by percent (50.0, 99.9, …).
+    """
+
+    bandwidth: float
+    iops: float
+    ios: int
+    bytes: int
+    latency: float
+    percentiles: Mapping[float, float]
+
+
+def parse(raw: bytes, operation: str) -> float:
+    """Bandwidth in MB/s (10^6 bytes) of a one-job `write` or `read`. Raises Unreadable.
+
+    Warnings may stand before the JSON.
+    """
+    try:
+        return _bandwidth(_job(raw)[operation])
+    except (KeyError, TypeError):
+        raise Unreadable(_not_whole(raw, operation)) from None
+
+
+def measurement(raw: bytes, operation: str) -> Result:
+    """Bandwidth, rate and latencies of a one-job `write`, `read`, `randwrite` or `randread`. Raises Unreadable."""
+    direction = operation.removeprefix("rand")
+    job = _job(raw)
+    try:
+        did = job[direction]
+        bandwidth, iops, ios, moved = _bandwidth(did), did["iops"], did["total_ios"], did["io_bytes"]
+        for name, value in {"iops": iops, "total_ios": ios, "io_bytes": moved}.items():
+            _above_zero(name, value)
+        latency = did["clat_ns"]
+        mean = latency["mean"] / 1e3
+        percentiles = {float(name): value / 1e3 for name, value in latency["percentile"].items()}
+        for name, value in {"mean": mean, **percentiles}.items():
+            _above_zero(f"clat_ns {name}", value)
+    except KeyError as missing:
+        raise Unreadable(f"fio: the {direction} of a {operation} job lacks {missing}") from None
+    except Unreadable:
+        raise
+    except (ValueError, TypeError, AttributeError, OverflowError):
+        raise Unreadable(_not_whole(raw, operation)) from None
+    if not percentiles:
+        raise Unreadable("fio: clat_ns without percentiles")
+    return Result(bandwidth, iops, ios, moved, mean, percentiles)
+
+
+def _job(raw: bytes) -> Mapping[str, Any]:
+    """The one job of a report, whatever stands around it. Raises Unreadable when it failed or there is none."""
+    text = raw.decode(errors="replace")
+    reports = [found for found in documents(text) if isinstance(found.get("jobs"), list)]
+    if not reports:
+        said = [line for line in text.splitlines() if line.startswith("fio: ")]
+        raise Unreadable(said[-1][:300] if said else _not_whole(raw))
+    if any(report != reports[0] for report in reports):
+        raise Unreadable(f"fio: found {len(reports)} reports that differ, expected one")
+    return _finished(reports[0], raw)
+
+
+def _finished(report: Mapping[str, Any], raw: bytes) -> Mapping[str, Any]:
+    jobs, version = report["jobs"], str(report.get("fio version", ""))
+    if (major := re.match(r"fio-(\d+)\.", version)) and int(major[1]) < 3:
+        raise Unreadable(f"fio: found {version}, expected fio 3 or newer")
+    if len(jobs) != 1:
+        raise Unreadable(f"fio: {len(jobs)} jobs in the report, expected one")
+    if not isinstance(jobs[0], dict) or "error" not in jobs[0]:
+        raise Unreadable(_not_whole(raw))
+    for key in ("error", "total_err"):
+        if number := jobs[0].get(key):
+            known = key == "error" and isinstance(number, int) and number in errno.errorcode
+            why = f" ({os.strerror(number)})" if known else ""
+            raise Unreadable(f"fio: the job ended with {key} {number!r}{why}")
+    return jobs[0]
+
+
+def _bandwidth(did: Mapping[str, Any]) -> float:
+    """MB/s (10^6 bytes). fio 3.0 and 3.1 give it in KiB/s only."""
+    if "bw" in did and "bw_bytes" not in did:
+        return _above_zero("bandwidth", did["bw"]) * 1024 / 1e6
+    return _above_zero("bandwidth", did["bw_bytes"]) / 1e6
+
+
+def _above_zero(name: str, value: Any) -> Any:
+    if not is_number(value) or value <= 0:
+        raise Unreadable(f"fio: {name} {value!r}, expected more than 0")
+    return value
+
+
+def _not_whole(raw: bytes, operation: str = "") -> str:
+    return f"fio: not a whole report of a {f'{operation} job' if operation else 'job'} ({len(raw)} bytes)"

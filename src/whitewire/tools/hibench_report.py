@@ -1,0 +1,192 @@
+"""HiBench's report, and what its tree and the output of its scripts say. Pure.
+
+Source: gen_report in bin/functions/workload_functions.sh of HiBench 6.0 to 7.1.1: a row is what printf makes of the
+format "%-12s %-10s %-8s %-20s %-20s %-20s %-20s" and type, date, time, bytes, seconds, bytes/s and bytes/s per node.
+Types are mostly longer than their column; numbers are bc's, which writes .456 for 0.456.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from whitewire.tools import Unreadable
+
+NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One run as HiBench reports it; `finished` is its host's local time.
+
+    `seconds` is the time of the command that submits the job, start of its JVM included. `rate` and `node_rate`, in
+    bytes/s, are whole numbers as bc rounds them down, and None where the division failed.
+    """
+
+    type: str
+    finished: str
+    bytes: int
+    seconds: float
+    rate: int | None
+    node_rate: int | None
+
+
+def parse(text: str) -> list[Row]:
+    """All rows of a report, in order. Raises Unreadable naming the line that is none."""
+    found = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        columns = line.split()
+        if not columns or columns[:2] == ["Type", "Date"]:
+            continue
+        found.append(_row(columns, number))
+    return found
+
+
+def _row(columns: Sequence[str], number: int) -> Row:
+    # bc says nothing for a quotient without divisor: both rates are missing then.
+    shape = len(columns) in (5, 7) and re.fullmatch(r"\d{4}-\d\d-\d\d", columns[1])
+    if not shape or not re.fullmatch(r"\d\d:\d\d:\d\d", columns[2]) or not columns[3].isdecimal():
+        raise Unreadable(f"hibench.report: line {number}: found {' '.join(columns)[:80]!r}, expected type, date, time, "
+                         "bytes, seconds, bytes/s and bytes/s per node")  # fmt: skip
+    if not all(NUMBER.fullmatch(column) for column in columns[4:]):
+        raise Unreadable(f"hibench.report: line {number}: found {' '.join(columns[4:])[:60]!r}, expected numbers")
+    rates = [int(float(column)) for column in columns[5:]] or [None, None]
+    return Row(columns[0], f"{columns[1]} {columns[2]}", int(columns[3]), float(columns[4]), *rates)
+
+
+def metrics(reports: Sequence[Mapping]) -> dict[str, tuple[float, str]]:
+    """Metric → (value, unit) of the rows of a run: `report_time`, `report_bytes`, `report_throughput`, per node
+    `report_node_throughput`, and the number of nodes that the one is of the other, `report_nodes`.
+
+    Where a run has several rows (`dfsioe`: `read` and `write`) each metric begins with the row's name, and
+    `<name>_throughput` is what the program itself says: bytes over the sum of its tasks' own times. Its report's time
+    also holds a second job, which looks at the first one's results.
+    """
+    found: dict[str, tuple[float, str]] = {}
+    for report in reports:
+        prefix = f"{report['name']}_" if len(reports) > 1 else ""
+        found |= {
+            f"{prefix}report_time": (report["seconds"], "s"),
+            f"{prefix}report_bytes": (report["bytes"], "B"),
+        }
+        for key, name in (("rate", "report_throughput"), ("node_rate", "report_node_throughput")):
+            if report[key]:
+                found[f"{prefix}{name}"] = (report[key] / 1e6, "MB/s")
+        if report["rate"] and report["node_rate"]:
+            found[f"{prefix}report_nodes"] = (report["rate"] / report["node_rate"], "1")
+        if report.get("result"):
+            found[f"{report['name']}_throughput"] = (report["result"]["throughput"] / 1e6, "MB/s")
+            found[f"{report['name']}_rate_mean"] = (report["result"]["rate_mean"] / 1e6, "MB/s")
+    return found
+
+
+# --- output of its scripts ------------------------------------------------------------------------------
+
+SUBMITTED = re.compile(r"(?:Submitting tokens for job:|Running job:|Starting Job =) (job_(?:local)?\d+_\d+)")
+TELLING = (
+    r"^\w*(?:Error|Exception): .+",  # of Python: the last line of a traceback
+    r"ASSERT! .+",
+    r"Job \S+ failed with state .+",
+    r'(?<=Exception in thread "main" ).+',  # others may be warnings that do no harm
+    r"(?:Caused by: )?[\w.$]+(?:Exception|Error): .+",  # of Java
+    r".*\bERROR\b.*",
+    # Not of rm: all scripts begin by removing what may not be there.
+    r"^(?!rm: ).*(?:unbound variable|command not found|No such file or directory).*",
+)
+"""What to look for in the output of a script that failed, the most telling first."""
+
+
+def job_ids(output: str) -> list[str]:
+    """The jobs that a script's commands submitted, in order; `job_local…` are those that never reached YARN.
+
+    Source: what JobSubmitter and Job of Hadoop and Hive's client print.
+    """
+    return list(dict.fromkeys(SUBMITTED.findall(output)))
+
+
+def failure(output: str) -> str:
+    """The line of a failed script's output that says most, or its last one."""
+    lines = [re.sub(r"\x1b\[[\d;]*m", "", line).strip() for line in output.splitlines()]
+    for pattern in TELLING:
+        found = [match for line in lines if (match := re.search(pattern, line))]
+        if found:
+            return found[0].group(0).strip()
+    return next((line for line in reversed(lines) if line), "no message")
+
+
+# --- its tree -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Program:
+    """A workload that HiBench has for Hadoop: its scripts as paths below the tree, and its own configuration."""
+
+    name: str
+    category: str
+    prepare: str
+    runs: tuple[str, ...]
+
+    @property
+    def configuration(self) -> str:
+        return f"conf/workloads/{self.category}/{self.name}.conf"
+
+    def part(self, script: str) -> str:
+        """What one of its scripts does: `read` of run_read.sh, else the program itself."""
+        return re.fullmatch(r"run[_-]?(.*)\.sh", PurePosixPath(script).name)[1] or self.name
+
+
+def programs(paths: Iterable[str]) -> tuple[dict[str, Program], set[str]]:
+    """(programs for Hadoop by name, names of those for other frameworks only), from the paths of a tree's scripts."""
+    parts = [PurePosixPath(path).parts for path in paths]
+    scripts = [path for path in parts if len(path) == 6 and path[:2] == ("bin", "workloads")]
+    found, others = {}, set()
+    for category, name in sorted({path[2:4] for path in scripts}):
+        own = ["/".join(path) for path in scripts if path[2:5] == (category, name, "hadoop")]
+        runs = sorted(path for path in own if re.fullmatch(r"run[_-]?.*\.sh", PurePosixPath(path).name))
+        # `dfsioe` of some releases has a run.sh too, which calls both others.
+        runs = [path for path in runs if not path.endswith("/run.sh")] or runs
+        if runs:
+            prepare = f"bin/workloads/{category}/{name}/prepare/prepare.sh"
+            found[name] = Program(name, category, prepare, tuple(runs))
+        else:
+            others.add(name)
+    return found, others
+
+
+def values(text: str) -> dict[str, str]:
+    """Keys and values of a HiBench configuration file, as its load_config.py reads them; references stay."""
+    found = {}
+    for line in map(str.strip, text.splitlines()):
+        if line and not line.startswith("#"):
+            key, _, value = re.sub(r"\s", " ", line).partition(" ")
+            found[key] = value.strip()
+    return found
+
+
+def profiles(program: str, conf: str) -> list[str]:
+    """The scale profiles that a workload's configuration defines; none where it has no sizes of its own."""
+    prefix = rf"hibench\.{re.escape(program)}\."
+    sizes = set(re.findall(prefix + r"\$\{hibench\.scale\.profile\}\.([\w.]+)\}", conf))
+    if not sizes:
+        return []
+    pattern = re.compile(prefix + rf"(\w+)\.({'|'.join(map(re.escape, sorted(sizes)))})")
+    return list(dict.fromkeys(match[1] for key in values(conf) if (match := pattern.fullmatch(key))))
+
+
+def version(pom: str, conf: str = "") -> str:
+    """The release, from the tree's pom.xml, else from the names of the jars in hibench.conf; `unknown` otherwise."""
+    found = re.search(r"<artifactId>hibench</artifactId>\s*(?:<packaging>\w+</packaging>\s*)?<version>([^<\s]+)<", pom)
+    found = found or re.search(r"/hibench-common-(\d[\w.-]*?)-jar-with-dependencies\.jar", conf)
+    return found[1] if found else "unknown"
+
+
+def interpreter(source: str) -> str:
+    """The program that a script's first line names, without `env`. Raises Unreadable when it names none."""
+    words = source.splitlines()[0].removeprefix("#!").split() if source.startswith("#!") else []
+    if words and PurePosixPath(words[0]).name == "env":
+        words = words[1:]
+    if not words:
+        raise Unreadable("a script of HiBench without a first line that names its interpreter")
+    return words[0]

@@ -1,0 +1,70 @@
+"""What the MapReduce history server says of a job, as one flat record.
+
+Source: MapReduce History Server REST API's, Apache Hadoop documentation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from whitewire.tools import Unreadable
+
+
+def job(answers: Mapping[str, Any]) -> dict[str, Any]:
+    """Seconds since 1970 of submission, start and end; number of tasks; counters by name; one entry an attempt.
+
+    `answers` holds `job`, `counters` and `attempts` (one answer a task) as the server gives them. Raises Unreadable.
+    """
+    try:
+        if refusal := answers["job"].get("RemoteException"):
+            raise Unreadable(f"history server: {' '.join(str(refusal['message']).split())[:200]}")
+        found, counters = answers["job"]["job"], answers["counters"]["jobCounters"]
+        return {
+            "id": found["id"],
+            "state": found["state"],
+            "submit": found["submitTime"] / 1000,
+            "start": found["startTime"] / 1000,
+            "end": found["finishTime"] / 1000,
+            "maps": found["mapsTotal"],
+            "reduces": found["reducesTotal"],
+            "diagnostics": found.get("diagnostics", ""),
+            "counters": {
+                counter["name"]: counter["totalCounterValue"]
+                for group in several(counters.get("counterGroup", []))
+                for counter in several(group["counter"])
+            },
+            "tasks": [_task(attempt) for answer in answers["attempts"] for attempt in _attempts(answer)],
+        }
+    except KeyError as missing:
+        raise Unreadable(f"history server: its answer lacks {missing}") from None
+    except (TypeError, AttributeError, OverflowError):
+        raise Unreadable("history server: found an answer of another form, expected that of a job") from None
+
+
+def _attempts(answer: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    return several(answer["taskAttempts"]["taskAttempt"])
+
+
+def several(found: Any) -> list[Any]:
+    """A list that the server may give as its one element."""
+    return found if isinstance(found, list) else [found]
+
+
+def _task(attempt: Mapping[str, Any]) -> dict[str, Any]:
+    """Times in seconds since 1970; those of shuffle and merge are of reduce tasks only.
+
+    The host is "" for an attempt that never got one.
+    """
+    record = {
+        "task": attempt["id"].removeprefix("attempt_"),
+        "type": attempt["type"],
+        "state": attempt["state"],
+        "host": (attempt["nodeHttpAddress"] or "").split(":")[0],
+        "start": attempt["startTime"] / 1000,
+        "end": attempt["finishTime"] / 1000,
+    }
+    if attempt["type"] == "REDUCE":
+        record["shuffle_end"] = attempt["shuffleFinishTime"] / 1000
+        record["merge_end"] = attempt["mergeFinishTime"] / 1000
+    return record

@@ -1,0 +1,130 @@
+"""The NameNode's log: when each file was created and when it got its final name; and what fsck prints."""
+
+from __future__ import annotations
+
+import calendar
+import re
+import time
+from dataclasses import dataclass
+
+from whitewire.tools import Unreadable, shown
+
+AUDIT = re.compile(
+    r"^(?P<date>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(?P<ms>\d{3}) INFO FSNamesystem\.audit: allowed=true\t.*?"
+    r"cmd=(?P<command>create|rename)\tsrc=(?P<source>\S+)\tdst=(?P<target>\S+)",
+    re.MULTILINE,
+)
+TEMPORARY = "._COPYING_"
+"""What the file system shell appends to a name until the copy is whole."""
+
+FILE = re.compile(r"(?P<path>/.*) (?P<bytes>\S+) bytes, (?P<kept>.*?)\s*(?P<blocks>\S+) block\(s\)(?P<state>[^:]*):.*")
+REPLICATED = re.compile(r"(replicated: replication=[0-9]+,)?")
+"""How a file's bytes are kept: Hadoop 2 says nothing, because it knows replicas only."""
+CODED = re.compile(r"erasure-coded: policy=(?P<policy>[^\s,]+),")
+PLACE = r"(?:DatanodeInfoWithStorage\[)?([0-9a-fA-F.:]*[0-9a-fA-F]):[0-9]+(?:,[^][]*\])?"
+"""A DataNode that holds a replica; Hadoop 2.6 and older give its address only."""
+BLOCK = re.compile(
+    rf"(?P<index>[0-9]+)\. BP-\S+ len=(?P<length>[0-9]+) .*?repl=[0-9]+\s+\[(?P<places>(?:{PLACE}(?:, {PLACE})*)?)\]"
+)
+END = re.compile(r"^The filesystem under path .* is \S+\s*$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One put: its path, when it was created and when it was whole (seconds since 1970)."""
+
+    path: str
+    start: float
+    end: float
+
+
+def operations(log: str) -> list[Operation]:
+    """Every put that was created and completed in a stretch of the log; one that was not completed is left out."""
+    started: dict[str, float] = {}
+    found = []
+    for match in AUDIT.finditer(log):
+        moment = calendar.timegm(time.strptime(match["date"], "%Y-%m-%d %H:%M:%S")) + int(match["ms"]) / 1e3
+        source = match["source"]
+        if not source.endswith(TEMPORARY):
+            continue
+        path = source.removesuffix(TEMPORARY)
+        if match["command"] == "create":
+            started[path] = moment
+        elif path in started and match["target"] == path:
+            found.append(Operation(path, started.pop(path), moment))
+    return found
+
+
+def stamped(stat: str, folder: str) -> list[Operation]:
+    """The puts into a folder that `hdfs dfs -stat '%X %Y %n'` lists: when each was made and closed.
+
+    What else the shell says is passed over.
+    """
+    stamps = re.findall(r"^([0-9]{13}) ([0-9]{13}) (\S.*)$", stat, re.MULTILINE)
+    return [Operation(f"{folder}/{name}", int(made) / 1e3, int(closed) / 1e3) for made, closed, name in stamps]
+
+
+@dataclass(frozen=True)
+class Block:
+    """One block: file, position in it, bytes, addresses of the DataNodes that hold a replica."""
+
+    path: str
+    index: int
+    length: int
+    addresses: tuple[str, ...]
+
+
+def blocks(fsck: str) -> list[Block]:
+    """The blocks that `fsck -files -blocks -locations` lists, of Hadoop 2 and 3. Raises Unreadable.
+
+    What is neither a file nor a block is passed over; each file has all of its blocks.
+    """
+    files: dict[str, re.Match[str]] = {}
+    found: dict[str, list[Block]] = {}
+    path = ""
+    for line in map(str.strip, fsck.splitlines()):
+        if file := FILE.fullmatch(line):
+            path = file["path"]
+            if path in files:
+                raise Unreadable(f"fsck: {path} is listed twice")
+            _replicated(file)
+            files[path], found[path] = file, []
+        elif re.match(r"\S+\. BP-", line):
+            block = BLOCK.fullmatch(line)
+            if block is None or not path:
+                raise Unreadable(
+                    f"fsck: {path or 'no file'}: found block {shown(line)}, expected its length and places"
+                )
+            places = tuple(re.findall(PLACE, block["places"]))
+            found[path].append(Block(path, int(block["index"]), int(block["length"]), places))
+        elif re.match(r"/.* bytes, ", line):
+            raise Unreadable(f"fsck: found {shown(line)}, expected a file's path, bytes and blocks")
+    if not END.search(fsck):
+        raise Unreadable(f"fsck: found {shown(fsck[-150:], 150)} at its end, expected 'The filesystem under path …'")
+    for path, file in files.items():
+        _whole(file, found[path])
+    return [block for listed in found.values() for block in listed]
+
+
+def _replicated(file: re.Match[str]) -> None:
+    """Raises Unreadable for a file that is not kept as replicas, or not closed."""
+    path, kept = file["path"], file["kept"]
+    if coded := CODED.fullmatch(kept):
+        raise Unreadable(f"fsck: {path}: found erasure coding with {coded['policy']}, expected replicas "
+                         "(hdfs ec -setPolicy -replicate)")  # fmt: skip
+    if not REPLICATED.fullmatch(kept):
+        raise Unreadable(f"fsck: {path}: found {shown(kept)}, expected 'replicated: replication=…'")
+    if file["state"]:
+        raise Unreadable(f"fsck: {path}: found {shown(file['state'])}, expected a closed file")
+    if not all(re.fullmatch("[0-9]+", file[name]) for name in ("bytes", "blocks")):
+        raise Unreadable(
+            f"fsck: {path}: found {file['bytes']} bytes, {file['blocks']} block(s), expected whole numbers"
+        )
+
+
+def _whole(file: re.Match[str], listed: list[Block]) -> None:
+    """Raises Unreadable unless a file's blocks are as many, and hold as many bytes, as its line says."""
+    number, length = len(listed), sum(block.length for block in listed)
+    if [block.index for block in listed] != list(range(int(file["blocks"]))) or length != int(file["bytes"]):
+        raise Unreadable(f"fsck: {file['path']}: found {number} blocks with {length} bytes, "
+                         f"expected {file['blocks']} with {file['bytes']}")  # fmt: skip

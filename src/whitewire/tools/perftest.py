@@ -1,0 +1,226 @@
+"""perftest: bandwidth and latency of RDMA between two ports. Its command lines, and the table that it prints.
+
+Formats from perftest's perftest_parameters.h, releases 4.5 (Debian 12) to 24: they differ in the lines before the
+table and in the name of its unit. All numbers are rounded to two decimals (message rates to six).
+
+perftest ends with status 0 also when it could not calibrate its clock and prints `inf`, `nan` or 0.00 then. Such a
+table is Unreadable: measure again.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from whitewire.tools import Unreadable
+
+# --- command lines ---
+
+BANDWIDTH = ("ib_write_bw", "ib_read_bw", "ib_send_bw")
+LATENCY = ("ib_write_lat", "ib_read_lat", "ib_send_lat")
+TESTS = (*BANDWIDTH, *LATENCY)
+
+SIZES = tuple(4**power for power in range(1, 12))
+"""Message sizes in bytes: 4 B to 4 MiB, each four times the one before."""
+
+TCP_PORT = 18515
+"""perftest's own default; both ends talk over TCP before the test."""
+
+
+def iterations(test: str, size: int) -> int:
+    """Messages of one test: enough for its statistics, no more than a few seconds of a 10 Gbit/s link.
+
+    Bandwidth stays below the 20,000 above which perftest leaves out the peak. Latency takes 10,000 where it can: of
+    fewer than some thousand, the 99.9th percentile is the largest value.
+    """
+    if test in BANDWIDTH:
+        return max(200, min(5000, 2**31 // size))
+    return max(1000, min(10_000, 2**30 // size))
+
+
+def server(test: str, size: int, count: int, tcp_port: int, device: str, port: int, gid_index: int | None = None,
+           rdma_cm: bool = False) -> list[str]:  # fmt: skip
+    """The end that waits. It prints nothing before it ends when its output is a file.
+
+    `gid_index` is needed on Ethernet (RoCE), `rdma_cm` on iWARP, whose connections are made by rdma_cm only.
+    Text is asked for: what release 4.5 (Debian 12) writes as JSON is none.
+    """
+    argv = [
+        test, f"--ib-dev={device}", f"--ib-port={port}", f"--port={tcp_port}", f"--size={size}", f"--iters={count}",
+        "--CPU-freq",
+    ]  # fmt: skip
+    if gid_index is not None:
+        argv.append(f"--gid-index={gid_index}")
+    if rdma_cm:
+        argv.append("--rdma_cm")
+    return argv
+
+
+def client(address: str, test: str, size: int, count: int, tcp_port: int, device: str, port: int,
+           gid_index: int | None = None, rdma_cm: bool = False) -> list[str]:  # fmt: skip
+    """The end that connects to the server's `address`, measures and prints; device and GID index are its own."""
+    return [*server(test, size, count, tcp_port, device, port, gid_index, rdma_cm), address]
+
+
+def version() -> list[str]:
+    """Prints the version, and ends with a status other than 0 all the same."""
+    return [TESTS[0], "--version"]
+
+
+def device_names() -> list[str]:
+    """One line a device that the kernel knows; fails where it has no RDMA at all."""
+    return ["ls", "/sys/class/infiniband"]
+
+
+def devices() -> list[str]:
+    """All devices and ports with their attributes and addresses (GIDs)."""
+    return ["ibv_devinfo", "-v"]
+
+
+def interfaces() -> list[str]:
+    """The network interfaces with their addresses, as JSON."""
+    return ["ip", "-json", "address", "show"]
+
+
+def sockets() -> list[str]:
+    """The TCP sockets of the host, proc_net_tcp(5); tcp6 is missing where IPv6 is off."""
+    return ["cat", "/proc/net/tcp", "/proc/net/tcp6"]
+
+
+# --- output ---
+
+TITLES = {
+    "ib_write_bw": "RDMA_Write BW Test",
+    "ib_read_bw": "RDMA_Read BW Test",
+    "ib_send_bw": "Send BW Test",
+    "ib_write_lat": "RDMA_Write Latency Test",
+    "ib_read_lat": "RDMA_Read Latency Test",
+    "ib_send_lat": "Send Latency Test",
+}
+UNITS = {"MB/sec": 2**20, "MiB/sec": 2**20, "Gb/sec": 1e9 / 8}
+"""Bytes in a unit of bandwidth. What was "MB" until release 24.07 always was 2^20 bytes."""
+
+BANDWIDTH_HEADING = re.compile(r"#bytes +#iterations +BW peak\[(\S+)\] +BW average\[(\S+)\] +MsgRate\[Mpps\]")
+LATENCY_HEADING = re.compile(
+    r"#bytes +#iterations +t_min\[usec\] +t_max\[usec\] +t_typical\[usec\] +t_avg\[usec\] +t_stdev\[usec\] +"
+    r"99% percentile\[usec\] +99\.9% percentile\[usec\]"
+)
+RULE = re.compile(r"-{60,}")
+BANDWIDTH_CELLS = ("peak", "average", "message rate")
+LATENCY_CELLS = ("minimum", "maximum", "typical", "average", "deviation", "p99", "p99.9")
+"""What follows message bytes and iterations in a row."""
+
+
+@dataclass(frozen=True)
+class Bandwidth:
+    """One message size: bandwidths in MB/s (10^6 bytes), messages a second."""
+
+    message_bytes: int
+    iterations: int
+    peak: float
+    average: float
+    message_rate: float
+
+
+@dataclass(frozen=True)
+class Latency:
+    """One message size, in microseconds: half a round trip for write and send, a whole one for read."""
+
+    message_bytes: int
+    iterations: int
+    minimum: float
+    maximum: float
+    typical: float
+    average: float
+    deviation: float
+    p99: float
+    p99_9: float
+
+
+def bandwidth(raw: bytes, test: str) -> list[Bandwidth]:
+    """The rows of a one-way bandwidth test over a number of iterations. Raises Unreadable."""
+    unit, rows = _table(raw, test, BANDWIDTH_HEADING, BANDWIDTH_CELLS)
+    if unit not in UNITS:
+        raise Unreadable(f"perftest: bandwidth in {unit}, expected one of {', '.join(UNITS)}")
+    found = []
+    for size, count, (peak, average, rate) in rows:
+        _same_bandwidth(size, average, rate, unit, test)
+        values = [float(cell) * UNITS[unit] / 1e6 for cell in (peak, average)]
+        found.append(Bandwidth(size, count, *values, message_rate=float(rate) * 1e6))
+    return found
+
+
+def latency(raw: bytes, test: str) -> list[Latency]:
+    """The rows of a latency test over a number of iterations. Raises Unreadable."""
+    found = []
+    for size, count, cells in _table(raw, test, LATENCY_HEADING, LATENCY_CELLS)[1]:
+        row = Latency(size, count, *map(float, cells))
+        if not (row.minimum <= row.typical <= row.p99 <= row.p99_9 <= row.maximum):
+            raise Unreadable(f"perftest: {test}: {size} bytes: the percentiles do not rise: {' '.join(cells)}")
+        found.append(row)
+    return found
+
+
+def _table(
+    raw: bytes, test: str, header: re.Pattern, names: Sequence[str]
+) -> tuple[str, list[tuple[int, int, list[str]]]]:
+    """The header's unit of bandwidth ("" for latency), and of each row: message bytes, iterations, further cells."""
+    lines = raw.decode(errors="replace").splitlines()
+    if not lines:
+        raise Unreadable(f"perftest: {test}: no output")
+    if not any(line.strip() == TITLES[test] for line in lines):
+        raise Unreadable(f"perftest: {test}: no line {TITLES[test]!r} in {len(raw)} bytes of output")
+    starts = [number for number, line in enumerate(lines) if line.lstrip().startswith("#bytes")]
+    if not starts:
+        raise Unreadable(f"perftest: {test}: it ended before its table, with {lines[-1].strip()[:80]!r}")
+    told = lines[starts[-1]].strip()
+    match = header.fullmatch(told)
+    if match is None:
+        raise Unreadable(f"perftest: {test}: columns {told!r}, expected those of a test by iterations")
+    if len(set(match.groups())) > 1:
+        raise Unreadable(f"perftest: {test}: peak and average in different units: {told!r}")
+    rule = next((line for line in lines if RULE.fullmatch(line.strip())), None)
+    rows = []
+    for line in lines[starts[-1] + 1 :]:
+        if line == rule:
+            break
+        cells = line.split()
+        if cells and cells[0][0].isdecimal():
+            rows.append(_row(cells, names, test))
+    else:
+        raise Unreadable(f"perftest: {test}: cut off: no line ends the table")
+    if not rows:
+        raise Unreadable(f"perftest: {test}: a table without rows")
+    return (match.group(1) if match.groups() else ""), rows
+
+
+def _row(cells: list[str], names: Sequence[str], test: str) -> tuple[int, int, list[str]]:
+    told = " ".join(cells)
+    if len(cells) != 2 + len(names) or not (cells[0].isdecimal() and cells[1].isdecimal()):
+        raise Unreadable(f"perftest: {test}: row {told!r}, expected {2 + len(names)} numbers")
+    for name, cell in zip(names, cells[2:], strict=True):
+        try:
+            value = float(cell)
+        except ValueError:
+            raise Unreadable(f"perftest: {test}: row {told!r}: {name} is no number") from None
+        # Latencies that are all alike have no deviation.
+        if not math.isfinite(value) or value < 0 or (value == 0 and name != "deviation"):
+            raise Unreadable(f"perftest: {test}: row {told!r}: {name} {cell}, which is no measurement")
+    return int(cells[0]), int(cells[1]), cells[2:]
+
+
+def _same_bandwidth(size: int, average: str, rate: str, unit: str, test: str) -> None:
+    """The bandwidth in the header's unit and messages × bytes are the same within what rounding hides."""
+
+    def span(cell: str, factor: float) -> tuple[float, float]:
+        half = 0.5 * 10.0 ** -len(cell.partition(".")[2])
+        return (float(cell) - half) * factor * 0.999, (float(cell) + half) * factor * 1.001
+
+    low, high = span(average, UNITS[unit])
+    least, most = span(rate, 1e6 * size)
+    if high < least or most < low:
+        raise Unreadable(
+            f"perftest: {test}: {average} {unit} is not {rate} million messages/s of {size} bytes: another unit?"
+        )

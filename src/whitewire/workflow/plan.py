@@ -1,0 +1,316 @@
+"""Checks of the whole configuration, and the plan that follows from it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import shlex
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from whitewire.description.project import load_config, paper_path
+from whitewire.description.testbed import fabric_names, load_testbed
+from whitewire.errors import UserError
+from whitewire.paths import HOME, root, settle_environment, shown
+from whitewire.text import suggestion
+from whitewire.tools import hibench
+from whitewire.workflow import recipes, tether
+
+if TYPE_CHECKING:
+    from whitewire.description.paper import Paper
+
+OVERRIDES = ("papers", "testbed", "effort")
+
+
+START_S = 600
+"""For each time that a block brings services up: probes, starts, warm-up."""
+NO_NEEDS = (1, 60)
+"""Nodes and minutes of a block that isn't a job on Slurm; nobody reads them."""
+
+
+def job_needs(paper: Paper, rows: Sequence[Mapping], testbed: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
+    """Of each block: the most hosts that any of its experiments asks for, and minutes, twice what is expected."""
+    from whitewire.description.paper import without_servers
+    from whitewire.design.durations import all_floors_seconds, expected_seconds
+    from whitewire.design.rows import levels_of
+    from whitewire.measure.floors import FLOOR_RUNS, FURTHER
+
+    hosts: dict[str, int] = {}
+    seconds: dict[str, float] = {}
+    starts: dict[str, set] = {}
+    for row in rows:
+        block, levels = row["block"], levels_of(paper, row)
+        roles = without_servers(paper.roles(row["experiment"], levels))
+        hosts[block] = max(hosts.get(block, 0), sum(roles.values()))
+        seconds[block] = seconds.get(block, 0.0) + expected_seconds(paper, row, testbed)
+        starts.setdefault(block, set()).add((json.dumps(roles), levels.get("fabric")))
+    for block in seconds:
+        own = [row for row in rows if row["block"] == block]
+        seconds[block] += all_floors_seconds(paper, own, testbed, FLOOR_RUNS + FURTHER)
+    return {
+        block: (hosts[block], math.ceil((2 * seconds[block] + START_S * len(starts[block])) / 60)) for block in hosts
+    }
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run does: which papers on which testbed with which effort, and the design of each paper."""
+
+    papers: list[str]
+    testbed: str
+    effort: str
+    seed: int
+    designs: Mapping[str, Sequence[Mapping[str, Any]]] = field(repr=False)
+    deployment: frozenset[str] = frozenset()
+    hibench: bool = False
+    needs: Mapping[tuple[str, str], tuple[int, int]] = field(default_factory=dict, repr=False)
+    """Of each paper's block on Slurm: nodes and minutes of its job."""
+    tether: Path | None = None
+    """The file whose lock this process holds for its rules' containers."""
+
+    @classmethod
+    def load(cls, given: Mapping[str, Any] | None = None, deployment: Iterable[str] = ()) -> Plan:
+        """Read and cross-check every file that a run uses. `given` overrides the configuration.
+
+        `deployment` is how rules get their software: `conda`, `apptainer`, both or, empty, what `make setup` made.
+        """
+        from whitewire.analysis import sweeps
+        from whitewire.description.checks import load_paper
+        from whitewire.design import shapes
+        from whitewire.design.rows import make_design
+
+        deployment = frozenset(deployment)
+        for name, value in (given or {}).items():
+            if name not in OVERRIDES:
+                raise UserError(
+                    f'--config: found the key "{name}", expected one of {", ".join(OVERRIDES)}'
+                    f"{suggestion(name, OVERRIDES)}"
+                )
+            # Through the environment, so that the stages' commands see the same.
+            os.environ[name.upper()] = " ".join(value) if isinstance(value, list) else str(value)
+        # The stages' command is found beside the interpreter, also when the environment is not activated.
+        os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+        settle_environment()
+        config = load_config()
+        testbed = load_testbed(config["testbed"])
+        designs, needs = {}, {}
+        for name in config["papers"]:
+            path = paper_path(name)
+            paper = load_paper(path, fabric_names(testbed))
+            sweeps.check(paper)
+            shapes.check(paper, testbed)
+            if paper.id != name:
+                raise UserError(f'{shown(path)}: id: found "{paper.id}", expected "{name}", the name of the file')
+            if not (root() / "paper" / f"{name}.qmd").is_file():
+                raise UserError(f"paper/{name}.qmd: no such file: every paper has a document")
+            designs[name] = make_design(paper, testbed, config["effort"], config["seed"])
+            check_unique(designs[name], shown(path))
+            check_programs(paper, designs[name], testbed)
+            if testbed["kind"] == "slurm":
+                needs |= {(name, block): need for block, need in job_needs(paper, designs[name], testbed).items()}
+        held = None
+        if "apptainer" in deployment:
+            held = tether.hold(HOME / ".cache" / "tethers")
+            _show_containers([HOME, *(_conda() if "conda" in deployment else [])])
+        return cls(
+            config["papers"], config["testbed"], config["effort"], config["seed"], designs, deployment,
+            hibench="hibench" in testbed and any(row["workload"] == "hibench" for d in designs.values() for row in d),
+            needs=needs, tether=held,
+        )  # fmt: skip
+
+    @property
+    def has_verdicts(self) -> bool:
+        """Whether there is something for a start page to show."""
+        return any((root() / "results" / self.testbed).glob("*/analysis/verdicts.csv"))
+
+    def blocks(self, pattern: str, paper: str | None = None) -> list[str]:
+        """`pattern` with `{paper}` and `{block}` filled in, for each block of one paper or of all."""
+        names = [paper] if paper else self.papers
+        pairs = dict.fromkeys((name, row["block"]) for name in names for row in self.designs.get(name, ()))
+        return [pattern.format(paper=name, block=block) for name, block in pairs]
+
+    def nodes(self, paper: str, block: str) -> int:
+        """Nodes of a block's Slurm job."""
+        return self.needs.get((paper, block), NO_NEEDS)[0]
+
+    def minutes(self, paper: str, block: str) -> int:
+        """Minutes of a block's Slurm job."""
+        return self.needs.get((paper, block), NO_NEEDS)[1]
+
+    def digest(self, paper: str, block: str | None = None) -> str:
+        """A digest of the runs of one block or of all, and of their order."""
+        rows = [row for row in self.designs.get(paper, ()) if block in (None, row["block"])]
+        return hashlib.sha256(json.dumps(rows, default=str).encode()).hexdigest()[:16]
+
+    def container(self, image: str) -> Callable[[Any], str]:
+        """What a rule's `container:` takes: gives the image's file, or ends with one line where it was not made.
+
+        In place of `hadoop` it is the image with HiBench where the testbed has that and a paper asks for it.
+        """
+
+        def path(wildcards: Any) -> str:
+            name = "hibench" if image == "hadoop" and self.hibench else image
+            file = f"{recipes.IMAGES}/{name}.sif"
+            if "apptainer" in self.deployment and not Path(file).is_file():
+                # Snakemake would wrap an ordinary exception in its own words.
+                print(f"whitewire: error: {file}: no such image; make it with `snakemake containers`", file=sys.stderr)
+                raise SystemExit(2)
+            return file
+
+        return path
+
+    @property
+    def preamble(self) -> str:
+        """What each rule's command begins with: this checkout's command first on the PATH, stand-ins for others last.
+
+        In containers, where the death of Snakemake is not felt, also the file whose lock tells of it.
+        """
+        scripts, fallback = (shlex.quote(str(HOME / "workflow" / name)) for name in ("scripts", "fallback"))
+        path = f'PATH={scripts}:"$PATH":{fallback}'
+        return f"{path}; export {tether.VARIABLE}={shlex.quote(str(self.tether))}" if self.tether else path
+
+    @staticmethod
+    def can_make(image: str) -> bool:
+        """Whether all files are there that an image is made of: of HiBench's what `make hibench` brings."""
+        return all((root() / file).exists() for file in Plan.recipe(image) if not file.endswith(".sif"))
+
+    @staticmethod
+    def recipe(image: str) -> list[str]:
+        """Files that an image is made of."""
+        return recipes.made_of(HOME, image)
+
+    @staticmethod
+    def files(*patterns: str) -> list[str]:
+        """Files of the repository that match, as paths from its top."""
+        return sorted(str(path.relative_to(HOME)) for p in patterns for path in HOME.glob(p) if path.is_file())
+
+    @classmethod
+    def sources(cls, *patterns: str) -> list[str]:
+        """Files of the package that match."""
+        return cls.files(*(f"src/whitewire/{pattern}" for pattern in patterns))
+
+
+def _conda() -> list[Path]:
+    """The folder of the `conda` on the PATH: with both deployments it makes environments inside the containers."""
+    found = shutil.which("conda")
+    if found is None:
+        raise UserError("--software-deployment-method conda: found no `conda` on the PATH, expected one")
+    return [Path(found).resolve().parents[1]]
+
+
+def _show_containers(folders: Sequence[Path]) -> None:
+    """Have containers show these folders at the same paths; one of conda also puts its command on their PATH.
+
+    Apptainer, and Singularity under its own name, takes both from the environment.
+    """
+    for program in ("APPTAINER", "SINGULARITY"):
+        bound = [part for part in os.environ.get(f"{program}_BIND", "").split(",") if part]
+        os.environ[f"{program}_BIND"] = ",".join(dict.fromkeys([*bound, *map(str, folders)]))
+        commands = [str(folder / "condabin") for folder in folders[1:]]
+        if commands:
+            os.environ[f"{program}ENV_PREPEND_PATH"] = os.pathsep.join(commands)
+
+
+def check_unique(rows: Sequence[Mapping[str, Any]], source: str) -> None:
+    """Raise a UserError when two runs of a design have one id."""
+    for run_id, count in Counter(row["run_id"] for row in rows).items():
+        if count > 1:
+            raise UserError(f'{source}: experiments: found {count} runs with the id "{run_id}", expected one')
+
+
+def check_programs(paper: Paper, rows: Iterable[Mapping[str, Any]], testbed: Mapping[str, Any]) -> None:
+    """Raise a UserError for a program of HiBench that the testbed cannot run; what a site has, only its hosts tell."""
+    from whitewire.design.rows import levels_of
+    from whitewire.design.scale import scale_of
+
+    wanted: dict[tuple[str, str], None] = {}
+    for row in rows:
+        if row["workload"] != "hibench":
+            continue
+        name, levels, effort = row["experiment"], levels_of(paper, row), row["block"].rsplit("-", 1)[0]
+        parameters, scale = paper.parameters(name, levels), scale_of(paper, name, effort, levels, testbed)
+        scaled = scale.k != 1 or scale.data_fraction != 1
+        why = _fault_of_program(parameters, scale.file_bytes if scaled else None, paper.store(name, levels), testbed)
+        if why:
+            index = [experiment["id"] for experiment in paper.raw["experiments"]].index(paper.origin(name))
+            place = "factors" if "program" in levels else "parameters"
+            raise UserError(f"{shown(paper.path)}: experiments[{index}].{place}.program: {why}")
+        wanted[parameters["program"], parameters["profile"]] = None
+    if wanted and "hibench" in testbed and testbed["kind"] == "emulated":
+        from whitewire.cluster.hibench import on_this_machine
+
+        on_this_machine(testbed["hibench"]).check(wanted, ["worker"])
+
+
+def _fault_of_program(
+    parameters: Mapping[str, Any], size: int | None, store: Mapping[str, Any], testbed: Mapping[str, Any]
+) -> str:
+    """Why a testbed cannot run a program; empty if it can. `size` are the bytes of a scaled run."""
+    program = parameters["program"]
+    where = ""
+    if "hibench" not in testbed:
+        where = "where the testbed has no HiBench"
+    elif size is not None:
+        where = "on a testbed that scales sizes down"
+    if where and program not in hibench.MICRO:
+        known = ", ".join(hibench.MICRO)
+        return f'found "{program}", expected one of {known} {where}{suggestion(program, hibench.MICRO)}'
+    if "hibench" not in testbed:
+        return ""
+    if store["kind"] != "hdfs":
+        return f"found a store of kind {store['kind']}, expected hdfs for HiBench"
+    try:
+        if size is not None:
+            hibench.sizes(program, parameters["profile"], size)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def _hosts(paper: Paper, rows: Sequence[Mapping[str, Any]], testbed: Mapping[str, Any]) -> str:
+    """How many hosts of each role the runs need at most: `1 namenode, 5 datanode, 1 client`."""
+    from whitewire.description.paper import without_servers
+    from whitewire.design.rows import levels_of
+
+    most: Counter[str] = Counter()
+    for row in rows:
+        roles = paper.roles(row["experiment"], levels_of(paper, row))
+        for role, count in (roles if testbed["kind"] == "emulated" else without_servers(roles)).items():
+            most[role] = max(most[role], count)
+    return ", ".join(f"{count} {role}" for role, count in most.items())
+
+
+def print_plan() -> None:
+    """What would be measured, what of it is done, and about how long the rest takes."""
+    from whitewire.description.checks import load_paper
+    from whitewire.design.durations import all_floors_seconds, expected_seconds
+    from whitewire.measure.floors import FLOOR_RUNS
+
+    plan = Plan.load()
+    testbed = load_testbed(plan.testbed)
+    print(f"testbed {plan.testbed}, effort {plan.effort}, seed {plan.seed}")
+    for name in plan.papers:
+        paper = load_paper(paper_path(name), fabric_names(testbed))
+        results = root() / "results" / plan.testbed / name
+        left = [row for row in plan.designs[name] if not _journalled(results, row)]
+        seconds = sum(expected_seconds(paper, row, testbed) for row in left)
+        seconds += all_floors_seconds(paper, left, testbed, FLOOR_RUNS)
+        blocks = len({row["block"] for row in plan.designs[name]})
+        plural = "s" if blocks > 1 else ""
+        total = len(plan.designs[name])
+        print(
+            f"{name}: {total} runs in {blocks} block{plural}, {total - len(left)} done, {len(left)} to measure"
+            + (f", about {seconds / 60:.0f} min" if left else "")
+            + f"; hosts: {_hosts(paper, plan.designs[name], testbed)}"
+        )
+
+
+def _journalled(results: Path, row: Mapping[str, Any]) -> bool:
+    return (results / "raw" / str(row["block"]) / "runs" / str(row["run_id"]) / "run.json").is_file()
