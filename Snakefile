@@ -11,8 +11,9 @@ import sys
 
 from snakemake.utils import min_version
 
-from whitewire.check import Plan
 from whitewire.errors import UserError
+from whitewire.workflow.plan import Plan
+from whitewire.workflow.programs import program
 
 min_version("9.0")
 

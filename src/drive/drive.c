@@ -12,7 +12,7 @@
  * What passes by other calls (memory maps, readv, pwritev, stdio, io_uring) is not delayed: HDFS and fio's psync engine
  * use none of them for data. A node's page cache is not modelled.
  *
- * What drives can do stands in $WHITEWIRE_DRIVES/.queue, written by drives.py before the first program starts and at
+ * What drives can do stands in $WHITEWIRE_DRIVES/.queue, written by design/drive.py before the first program starts and at
  * any time later. Without it a program ends at once, and without $WHITEWIRE_DRIVES the library does nothing.
  */
 #define _GNU_SOURCE
@@ -40,7 +40,7 @@ struct drive {
 };
 struct shared {
     int ready;
-    struct { /* written by drives.py, the last member last */
+    struct { /* written by design/drive.py, the last member last */
         double rate;        /* bytes/s */
         double access_time; /* seconds */
         double chunk;       /* bytes */

@@ -1,5 +1,18 @@
 # Stage 4: tables become estimates with intervals, and claims become verdicts.
 
+ANALYSES = [
+    "estimates.csv",
+    "verdicts.csv",
+    "readings.csv",
+    "model.csv",
+    "model_as_run.csv",
+    "audit.csv",
+    "inverse.csv",
+    "sweeps.csv",
+    "controls.csv",
+    "similitude.csv",
+]
+
 
 rule analysis:
     """From the tables and the paper's claims to estimates, verdicts, model predictions and the audit."""
@@ -7,28 +20,12 @@ rule analysis:
         expand(f"{RESULTS}/{{{{paper}}}}/tidy/{{table}}", table=TABLES),
         paper="config/papers/{paper}.yaml",
         testbed=f"config/testbeds/{plan.testbed}.yaml",
-        program=plan.sources(
-            "analysis.py",
-            "claims.py",
-            "controls.py",
-            "estimands.py",
-            "inverse.py",
-            "net.py",
-            "propagation.py",
-            "similitude.py",
-            "scaling.py",
-            "sweeps.py",
-            "statistics.py",
-            "models/*.py",
-        ),
+        program=program("analysis.analyse"),
     output:
-        f"{RESULTS}/{{paper}}/analysis/estimates.csv",
-        f"{RESULTS}/{{paper}}/analysis/model.csv",
-        f"{RESULTS}/{{paper}}/analysis/audit.csv",
-        f"{RESULTS}/{{paper}}/analysis/inverse.csv",
-        f"{RESULTS}/{{paper}}/analysis/sweeps.csv",
-        f"{RESULTS}/{{paper}}/analysis/controls.csv",
-        f"{RESULTS}/{{paper}}/analysis/similitude.csv",
+        expand(
+            f"{RESULTS}/{{{{paper}}}}/analysis/{{table}}",
+            table=[table for table in ANALYSES if table != "verdicts.csv"],
+        ),
         verdicts=report(
             f"{RESULTS}/{{paper}}/analysis/verdicts.csv",
             caption="../report/verdicts.rst",

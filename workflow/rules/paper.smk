@@ -1,15 +1,5 @@
 # Stage 5: documents. They read tables and the paper's description, nothing else.
 
-ANALYSES = [
-    "estimates.csv",
-    "verdicts.csv",
-    "model.csv",
-    "audit.csv",
-    "inverse.csv",
-    "sweeps.csv",
-    "controls.csv",
-    "similitude.csv",
-]
 STYLE = plan.files(
     "paper/*.R",
     "paper/R/*.R",
@@ -30,7 +20,7 @@ rule paper:
         document="paper/{paper}.qmd",
         paper="config/papers/{paper}.yaml",
         style=STYLE,
-        program=plan.sources("render.py"),
+        program=program("report.render"),
     output:
         html=f"{REPORTS}/{{paper}}.html",
         pdf=f"{REPORTS}/{{paper}}.pdf",
@@ -72,7 +62,7 @@ rule index:
         expand("config/papers/{paper}.yaml", paper=plan.papers),
         document="paper/index.qmd",
         style=STYLE,
-        program=plan.sources("render.py"),
+        program=program("report.render"),
     output:
         html=f"{REPORTS}/index.html",
     log:

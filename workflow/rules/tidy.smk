@@ -23,7 +23,7 @@ rule tidy:
         lambda wildcards: plan.blocks(
             f"{RESULTS}/{{paper}}/raw/{{block}}/block.json", wildcards.paper
         ),
-        program=plan.sources("tidy.py", "metrics.py", "floors.py", "parsers/*.py"),
+        program=program("tidy.tables"),
     output:
         expand(f"{RESULTS}/{{{{paper}}}}/tidy/{{table}}", table=TABLES),
     log:

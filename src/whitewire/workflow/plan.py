@@ -191,11 +191,6 @@ class Plan:
         """Files of the repository that match, as paths from its top."""
         return sorted(str(path.relative_to(HOME)) for p in patterns for path in HOME.glob(p) if path.is_file())
 
-    @classmethod
-    def sources(cls, *patterns: str) -> list[str]:
-        """Files of the package that match."""
-        return cls.files(*(f"src/whitewire/{pattern}" for pattern in patterns))
-
 
 def _conda() -> list[Path]:
     """The folder of the `conda` on the PATH: with both deployments it makes environments inside the containers."""

@@ -1,0 +1,33 @@
+"""What a rule runs: the modules that a stage's module imports, itself and through others, as files."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import grimp
+
+from whitewire.paths import HOME
+
+PACKAGE = "whitewire"
+
+
+@cache
+def _graph() -> grimp.ImportGraph:
+    # What only the type checker reads changes no result.
+    return grimp.build_graph(PACKAGE, exclude_type_checking_imports=True, cache_dir=None)
+
+
+def modules(stage: str) -> set[str]:
+    """Names of all modules that a stage's module (`tidy.tables`) needs, its own too."""
+    name = f"{PACKAGE}.{stage}"
+    return {name} | _graph().find_upstream_modules(name)
+
+
+def program(stage: str) -> list[str]:
+    """Files of those modules, as paths from the repository's top. A package's own file counts where it is imported."""
+    found = []
+    for name in sorted(modules(stage)):
+        path = HOME / "src" / name.replace(".", "/")
+        file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+        found.append(str(file.relative_to(HOME)))
+    return found
