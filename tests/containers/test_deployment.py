@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.documented import distinct
+from tests.support.documented import distinct
 
 HOME = Path(__file__).resolve().parents[2]
 SNAKEMAKE = str(Path(sys.executable).parent / "snakemake")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import SMALL
-from tests.site import DATA, SCALE, WORK, description, open_slurm_site, open_ssh_site
+from tests.support.site import DATA, SCALE, WORK, description, open_slurm_site, open_ssh_site
 from whitewire.description.files import validate
 from whitewire.testbed.base import Testbed
 from whitewire.testbed.emulated import software

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.answers import OPEN, verdicts
-from tests.site import description, open_slurm_site, open_ssh_site
+from tests.support.answers import OPEN, verdicts
+from tests.support.site import description, open_slurm_site, open_ssh_site
 from whitewire.measure import drives
 from whitewire.paths import HOME
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.answers import OPEN, verdicts
-from tests.site import open_ssh_site
+from tests.support.answers import OPEN, verdicts
+from tests.support.site import open_ssh_site
 from whitewire.measure import drives
 from whitewire.paths import HOME
 

@@ -7,8 +7,8 @@ import shutil
 import pytest
 import yaml
 
-from tests.answers import OPEN, TEMPLATE, template_paper, verdicts
-from tests.site import SCALE
+from tests.support.answers import OPEN, TEMPLATE, template_paper, verdicts
+from tests.support.site import SCALE
 from whitewire.measure import drives
 from whitewire.paths import HOME
 

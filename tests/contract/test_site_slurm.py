@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import SMALL
 from tests.contract.test_site_ssh import SLEEPER, runs_of, sleepers, within
-from tests.site import EXECUTOR, SCALE
+from tests.support.site import EXECUTOR, SCALE
 from whitewire.errors import UserError
 from whitewire.paths import HOME, temporary
 from whitewire.testbed.base import CommandFailed

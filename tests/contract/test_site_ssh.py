@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import SMALL
-from tests.site import SCALE, SshSite
+from tests.support.site import SCALE, SshSite
 from whitewire.errors import UserError
 from whitewire.testbed.base import CommandFailed
 from whitewire.testbed.site import preflight, shell

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.answers import OPEN, TEMPLATE, template_paper
 from tests.contract.test_site_ssh import within
-from tests.site import EXECUTOR, SCALE, SlurmSite, description
+from tests.support.answers import OPEN, TEMPLATE, template_paper
+from tests.support.site import EXECUTOR, SCALE, SlurmSite, description
 from whitewire.paths import HOME, temporary
 
 BLOCK, RUNS = "smoke-1", 14

@@ -12,7 +12,7 @@ import time
 import pytest
 
 from tests.conftest import descendants, still_alive
-from tests.integration.small import small_block
+from tests.support.small import small_block
 from whitewire.errors import UserError
 from whitewire.measure import execution
 from whitewire.measure.shortage import LAST, TOO_MANY

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.integration.small import small_stack
+from tests.support.small import small_stack
 from whitewire.cluster import container_jvms, yarn
 from whitewire.cluster.stack import Stack
 from whitewire.tools import history

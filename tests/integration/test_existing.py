@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from whitewire.measure.execution import Run
 
-from tests.integration.small import BLOCK, small_stack
+from tests.support.small import BLOCK, small_stack
 from whitewire.cluster.existing import Existing
 from whitewire.cluster.stack import Stack
 from whitewire.design.scale import Scale
 from whitewire.errors import UserError
 from whitewire.measure import execution, jobs
-from whitewire.measure.execution import Run
 from whitewire.records.metrics import of
 from whitewire.testbed.emulated import software
 

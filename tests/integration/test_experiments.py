@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.integration.small import OPEN_LIMITS, one_of_each
+from tests.support.small import OPEN_LIMITS, one_of_each
 from whitewire import paths
 from whitewire.description import project
 from whitewire.description.checks import load_paper

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.small import BLOCK, small_stack
+from tests.support.small import BLOCK, small_stack
 from whitewire.cluster.hibench import HiBench, hadoop_of
 from whitewire.cluster.stack import Stack
 from whitewire.description.testbed import HIBENCH

@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from tests.integration.small import small_stack
+from tests.support.small import small_stack
 from whitewire.cluster.hadoop import Resident
 from whitewire.cluster.hdfs import FS_SHELL, LOCAL_FILES
 from whitewire.testbed.emulated import software

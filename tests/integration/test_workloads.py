@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from whitewire.measure.execution import Result, Run
 
-from tests.integration.small import BLOCK, small_stack
+from tests.support.small import BLOCK, small_stack
 from whitewire.cluster.stack import Stack
 from whitewire.design.scale import Scale
 from whitewire.measure import execution
 from whitewire.measure.block import JOBS
-from whitewire.measure.execution import Result, Run
 
 PARAMETERS = {
     "hdfs_put": {"clients": 1, "puts_per_client": 2, "replication": 2},

@@ -18,7 +18,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests import user
+from tests.support import user
 
 ROOT = Path(__file__).resolve().parents[2]
 PAPERS = "emulex-2012 chelsio-iwarp"

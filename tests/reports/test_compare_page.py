@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests.unit.compare_fixtures import ENVIRONMENT, SCALE, cell, claim, run, write
+from tests.support.compared import ENVIRONMENT, SCALE, cell, claim, run, write
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests import user
 from tests.reports.conftest import snakemake
+from tests.support import user
 
 pytestmark = pytest.mark.cluster
 

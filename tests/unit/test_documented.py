@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from tests.documented import HOME, blocks, distinct
+from tests.support.documented import HOME, blocks, distinct
 from whitewire.cli import parser
 from whitewire.description.files import load_yaml
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from whitewire import statistics
+from whitewire import statistics, workloads
 from whitewire.analysis import (
     biases,
     claims,
@@ -164,7 +164,7 @@ def model_runs(paper: Paper, fabrics: Mapping[str, Any], scale: Scaling | None =
     """
     jobs: list[tuple[str, dict[str, Any], float, maxmin.Cell]] = []
     for experiment in paper.experiments.values():
-        if experiment["workload"] != "hdfs_put" or "control" in experiment:
+        if not workloads.of(experiment["workload"]).modelled or "control" in experiment:
             continue
         for levels in cells_of(experiment):
             parameters = paper.parameters(experiment["id"], levels)

@@ -16,7 +16,7 @@ from whitewire.analysis.claims import Evidence
 from whitewire.description.paper import Paper, cells_in
 from whitewire.design.durations import gbit_per_s
 from whitewire.models import MODELS
-from whitewire.records.job_metrics import NET, WHOLE
+from whitewire.records.jobs import NET, WHOLE
 
 MB_PER_GBIT = 125.0
 NET_SHARE = 0.2

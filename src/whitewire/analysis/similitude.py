@@ -15,6 +15,7 @@ from typing import Any
 
 import pandas as pd
 
+from whitewire import workloads
 from whitewire.description.paper import Paper, hardware_of
 from whitewire.description.testbed import is_emulated
 from whitewire.design import scaling
@@ -22,14 +23,12 @@ from whitewire.design.drive import Drive
 from whitewire.design.durations import OSTS_PER_OSS
 from whitewire.design.rows import make_design
 from whitewire.design.scale import PACKET, Scale, scale_of
-from whitewire.workloads import terasort
+from whitewire.workloads import Workload, terasort
 
 COLUMNS = ["paper", "experiment", "fabric", "levels", "quantity", "unit", "full_scale", "emulated", "quotient", "alike",
            "follows", "bias"]  # fmt: skip
 TOLERANCE = 0.05
 """Quotients that differ less from 1 count as alike."""
-PUTS = ("hdfs_put", "rereplicate")
-SHARED = ("terasort", "sort", "wordcount")
 """Jobs whose workers share one input; those of others have a file each."""
 FRAME = 1514
 """Bytes of a full Ethernet frame."""
@@ -249,6 +248,10 @@ class Cell:
     testbed: Mapping[str, Any]
 
     @property
+    def workload(self) -> Workload:
+        return workloads.of(self.experiment["workload"])
+
+    @property
     def parameters(self) -> dict[str, Any]:
         return self.paper.parameters(self.experiment["id"], self.levels)
 
@@ -293,31 +296,28 @@ def values(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
     found["file_time"] = part / link
     for group in (_blocks, _network, _drives, _ceph, _job):
         found |= group(cell, scale, run)
-    if cell.experiment["workload"] not in ("read_loop", "hibench", "wordcount"):
+    if cell.workload.asks_again:
         pause = scaling.retry_pause_ms(scale.data_fraction)
         if cell.store["kind"] == "hdfs":
             found["retry_file"] = pause / 1e3 / found["file_time"]
     if cell.store["kind"] == "hdfs":
-        if cell.experiment["workload"] != "read_loop":
+        if "datanode" in cell.workload.heartbeats:
             found["datanode_heartbeat_file"] = fixed.datanode_heartbeat / found["file_time"]
         found["page_cache"] = 0.0 if run else math.nan
-    if cell.experiment["workload"] not in (*PUTS, "copy", "read_loop"):
+    if "nodemanager" in cell.workload.heartbeats:
         found["nodemanager_heartbeat_file"] = fixed.nodemanager_heartbeat / found["file_time"]
     return found
 
 
 def _part(cell: Cell, scale: Scale) -> float:
     """Bytes of a file; of jobs that share an input, a worker's part of it."""
-    workload = cell.experiment["workload"]
-    if workload == "teragen":
-        return scale.file_bytes / cell.parameters.get("maps", 1)
-    return scale.file_bytes / (cell.workers if workload in SHARED else 1)
+    return cell.workload.part(scale.file_bytes, cell.parameters, cell.workers)
 
 
 def _blocks(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
     link = cell.rate / scale.k * 1e6 / 8
     blocks, found = _part(cell, scale) / scale.block_bytes, {}
-    found["tasks_worker" if cell.experiment["workload"] in SHARED else "blocks_file"] = blocks
+    found["tasks_worker" if cell.workload.shares_input else "blocks_file"] = blocks
     if cell.store["kind"] != "hdfs":
         return found
     own = cell.experiment.get("settings", {}).get(cell.levels.get("settings"), {})
@@ -352,7 +352,7 @@ def _network(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
     if cell.store["kind"] == "hdfs":
         found["port_block"] = port / scale.block_bytes
         found["hdfs_window_time"] = (window if run else scaling.HDFS_SOCKET_BUFFER) / link
-    if cell.store["kind"] == "cephfs" or cell.experiment["workload"] in SHARED:
+    if cell.store["kind"] == "cephfs" or cell.workload.shares_input:
         found |= {"window_time": window / link, "send_buffer_time": scaling.send_buffer(tcp, scale.k) / link}
     if cell.testbed["fabrics"][cell.fabric].get("shared"):
         found["segment_time"] = scaling.station_queue(switch) / link
@@ -385,14 +385,7 @@ def _drives(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
 
 def _written(cell: Cell, scale: Scale) -> float:
     """Bytes that a run writes to all drives, where that is known beforehand."""
-    parameters = cell.parameters
-    copies, outputs = parameters.get("replication", 1), parameters.get("output_replication", 1)
-    files = {"testdfsio": parameters.get("maps", 1)}
-    files |= dict.fromkeys(PUTS, parameters.get("clients", 1) * parameters.get("puts_per_client", 1))
-    times = {"hdfs_put": copies, "rereplicate": parameters.get("lost_replicas", 0), "testdfsio": copies,
-             "teragen": copies, "copy": copies, "terasort": 1 + outputs, "sort": 1 + copies}  # fmt: skip
-    workload = cell.experiment["workload"]
-    return scale.file_bytes * files.get(workload, 1) * times.get(workload, 0)
+    return scale.file_bytes * cell.workload.written(cell.parameters)
 
 
 def _ceph(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
@@ -418,13 +411,13 @@ def _ceph(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
 
 
 def _job(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
-    workload, size, fixed = cell.experiment["workload"], scale.file_bytes, AS_RUN if run else FULL
-    if workload == "testdfsio":
+    workload, size, fixed = cell.workload, scale.file_bytes, AS_RUN if run else FULL
+    if workload.io_buffer == "task":
         return {"io_buffer_file": scaling.TESTDFSIO_BUFFER / size}
-    if workload == "read_loop":
+    if workload.io_buffer == "reader":
         share = scale.block_bytes / cell.full_scale(scale).block_bytes if run else 1
         return {"io_buffer_file": scaling.read_buffer(share) / size}
-    if workload not in ("terasort", "sort"):
+    if not workload.sorts:
         return {}
     reduces = cell.parameters.get("reduces", 1)
     memory = scaling.reduce_memory(size, reduces) if run else REDUCE_MEMORY
@@ -433,7 +426,7 @@ def _job(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
         "reduce_memory_input": memory / (size / reduces),
         "merges": _merges(size / reduces, size / scale.block_bytes, memory),
     }
-    return found | ({"sampled_input": fixed.sampled / size} if workload == "terasort" else {})
+    return found | ({"sampled_input": fixed.sampled / size} if workload.sampled else {})
 
 
 def _merges(size: float, maps: float, memory: float) -> float:
@@ -562,4 +555,4 @@ def _studies(paper: Paper, kind: str) -> list[str]:
 
 def _only_there(experiment: Mapping[str, Any], kind: str) -> bool:
     """A number of splits is studied by jobs, whose map tasks they are."""
-    return kind != "splits" or experiment["workload"] in SHARED
+    return kind != "splits" or workloads.of(experiment["workload"]).shares_input

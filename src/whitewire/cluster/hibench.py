@@ -23,7 +23,7 @@ from whitewire.cluster.hadoop import LOG4J, whereabouts
 from whitewire.cluster.stack import Stack
 from whitewire.cluster.yarn import VIEW, Yarn
 from whitewire.errors import RunFailed, UserError
-from whitewire.testbed.base import Completed, Host
+from whitewire.testbed.base import Completed, Host, Testbed
 from whitewire.testbed.emulated import software
 from whitewire.text import suggestion
 from whitewire.tools import Unreadable, hibench, testdfsio
@@ -221,13 +221,15 @@ class HiBench:
 
     # -- use -------------------------------------------------------------------------------------------------
 
-    def configure(self, hadoop: Hadoop, job: Job) -> None:
-        """Write hadoop.conf and hibench.conf for one program, and begin an empty report.
+    def configure(self, stack: Stack, options: Mapping[str, object], job: Job) -> None:
+        """Write hadoop.conf and hibench.conf for one program on a stack, and begin an empty report.
+
+        `options` are settings of all jobs.
 
         The tree's own files come first, so that what the user set there counts unless we set it. Those of other
         frameworks are left out. Raises UserError for a value that HiBench's scripts would take apart.
         """
-        report = f"{self.folder}/report"
+        report, hadoop = f"{self.folder}/report", hadoop_of(stack, self, options)
         own = self._text("conf/hadoop.conf")
         try:
             files = {
@@ -333,6 +335,16 @@ class ThisMachine(Host):
         raise NotImplementedError
 
     put = get = drive = start
+
+
+def hibench_of(testbed: Testbed, settings: Mapping, wanted: Iterable[tuple[str, str]], logs: Path) -> HiBench:
+    """The testbed's HiBench (`settings`, its description's `hibench`), checked for the programs and profiles wanted.
+
+    UserError for what would stop a run.
+    """
+    bench = HiBench(testbed.by_role("client")[0], settings["home"], logs, settings.get("path", ()))
+    bench.check(dict.fromkeys(wanted), [host.endpoint for host in testbed.by_role("datanode")])
+    return bench
 
 
 def on_this_machine(settings: Mapping) -> HiBench:

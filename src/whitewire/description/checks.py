@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from whitewire import workloads
 from whitewire.description.files import load_yaml, validate
 from whitewire.description.paper import PLACES, STRUCTURAL, Paper, against, cells_in, cells_of, tests_of
 from whitewire.errors import UserError
@@ -96,16 +97,7 @@ def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fab
         _check_levels(paper, f"{key}.only", experiment, cell, whole=False)
     for cell in experiment.get("smoke_cells", []):
         _check_levels(paper, f"{key}.smoke_cells", experiment, cell, whole=True)
-    if experiment["workload"] == "hibench":
-        _check_hibench(paper, key, experiment)
-        return
-    size = "file_size_bytes" if experiment["workload"] in ("hdfs_put", "rereplicate") else "size_bytes"
-    if size not in parameters:
-        raise _fault(paper, f"{key}.parameters", sorted(parameters), f"{size} among them", parameters)
-    if size == "size_bytes" and "scale" not in experiment and not experiment.get("whole_file"):
-        raise _fault(paper, f"{key}.scale", None, "k, bytes and splits for this workload")
-    if size == "file_size_bytes" and "file_blocks" not in paper.raw.get("scale", {}):
-        raise _fault(paper, "scale.file_blocks", None, f"blocks of a file by effort, for {experiment['id']}")
+    _check_workload(paper, key, experiment)
     if experiment.get("whole_file") and "file_blocks" in experiment:
         raise _fault(paper, f"{key}.file_blocks", experiment["file_blocks"], "nothing beside whole_file")
 
@@ -141,18 +133,37 @@ def _check_bias(paper: Paper, key: str, bias: Mapping[str, Any]) -> None:
         raise _fault(paper, f"{key}.lower", bias["lower"], f"no more than upper, {bias['upper']}")
 
 
-def _check_hibench(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:
-    """What its program is, only the testbed's own tree may know; its profiles are HiBench's."""
-    factors, parameters = experiment["factors"], experiment["parameters"]
-    for name in ("program", "profile", "maps", "reduces", "block_size_bytes"):
+ROLES = ("namenode", "datanode", "client", "mds", "oss")
+"""Roles that hosts can have."""
+
+
+def _check_workload(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:
+    """What its workload needs is there, and nothing that no run reads."""
+    workload, factors, parameters = (
+        workloads.of(experiment["workload"]),
+        experiment["factors"],
+        experiment["parameters"],
+    )
+    for name in experiment["roles"]:
+        if name not in ROLES:
+            raise _fault(paper, f"{key}.roles", name, f"one of {', '.join(ROLES)}", ROLES)
+    known = workload.known()
+    for name in parameters:
+        if name not in known:
+            expected = f"a parameter that {workload.name} reads ({', '.join(sorted(known))})"
+            raise _fault(paper, f"{key}.parameters", name, expected, known)
+    for name in sorted(workload.needs | (set() if workload.of_suite else {workload.size})):
         if name not in parameters and name not in factors:
             raise _fault(paper, f"{key}.parameters", sorted(parameters), f"{name} among them", parameters)
-    for profile in [*factors.get("profile", []), *([parameters["profile"]] if "profile" in parameters else [])]:
-        if profile not in hibench.PROFILES:
-            expected = f"one of {', '.join(hibench.PROFILES)}"
-            raise _fault(paper, f"{key}.parameters.profile", profile, expected, hibench.PROFILES)
-    if "scale" not in experiment:
+    if workload.of_suite:
+        for profile in [*factors.get("profile", []), *([parameters["profile"]] if "profile" in parameters else [])]:
+            if profile not in hibench.PROFILES:
+                expected = f"one of {', '.join(hibench.PROFILES)}"
+                raise _fault(paper, f"{key}.parameters.profile", profile, expected, hibench.PROFILES)
+    if workload.on_yarn and "scale" not in experiment and (workload.of_suite or not experiment.get("whole_file")):
         raise _fault(paper, f"{key}.scale", None, "k, bytes and splits for this workload")
+    if not workload.on_yarn and "file_blocks" not in paper.raw.get("scale", {}):
+        raise _fault(paper, "scale.file_blocks", None, f"blocks of a file by effort, for {experiment['id']}")
 
 
 def _check_levels(

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from whitewire.description.files import load_yaml, validate
 from whitewire.description.project import testbed_path
-from whitewire.paths import HOME
-
-HIBENCH = Path(os.environ.get("WHITEWIRE_HIBENCH") or HOME / ".cache" / "hibench")
-"""The prepared copy of HiBench (`make hibench`): its tree, and prepared.json, which describes it."""
+from whitewire.paths import HIBENCH
 
 
 def is_emulated(testbed: Mapping) -> bool:

@@ -9,18 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from whitewire import workloads
 from whitewire.description.paper import Paper, hardware_of
 from whitewire.design.rows import levels_of
 from whitewire.design.scale import Scale, scale_of
 from whitewire.errors import UserError
 from whitewire.models import maxmin
 from whitewire.text import canonical
-from whitewire.tools import hibench
 
 OVERHEAD_S = 0.8
 """Seconds that a run takes beside moving its data (clients start, fsck)."""
-REREPLICATE_S = 3.0
-"""Seconds to copy lost replicas again, mostly the NameNode's own pace."""
 
 
 def model_cell(paper: Paper, experiment: str, levels: Mapping[str, Any], link: float, file_bytes: float,
@@ -66,21 +64,15 @@ def expected_seconds(paper: Paper, row: Mapping[str, Any], testbed: Mapping[str,
     levels, effort = levels_of(paper, row), str(row["block"]).rsplit("-", 1)[0]
     scale = scale_of(paper, row["experiment"], effort, levels, testbed)
     parameters = paper.parameters(row["experiment"], levels)
-    if row["workload"] in FLOORS_S:
+    workload = workloads.of(row["workload"])
+    if workload.on_yarn:
         return _job_seconds(paper, row, levels, scale, parameters, testbed)
     size = scale.file_bytes * scale.k
     link = gbit_per_s(parameters.get("load_fabric", parameters["fabric"]))
     put = _seconds(model_cell(paper, row["experiment"], levels, link, size, scale.block_bytes * scale.k))
-    if row["workload"] != "rereplicate":
-        return put + OVERHEAD_S
-    return put + OVERHEAD_S + REREPLICATE_S
+    return put + OVERHEAD_S + workload.floor_s
 
 
-FLOORS_S = {"teragen": 4, "terasort": 6, "testdfsio": 9, "sort": 9, "wordcount": 6, "copy": 2, "read_loop": 3,
-            "sleep": 4, "hibench": 12}  # fmt: skip
-"""Seconds that a run of a workload takes beside moving its data: jobs on almost no data, and what is around them."""
-PASSES = {"teragen": 0, "terasort": 5, "testdfsio": 1, "sort": 5, "wordcount": 1, "copy": 0, "read_loop": 2}
-"""How often a job's bytes go from or to drives beside being written as output: input, spills, merges, reads."""
 OSTS_PER_OSS = 4
 """Object targets, a drive each, of each object server of CephFS in Lustre's place."""
 
@@ -94,35 +86,27 @@ def _job_seconds(paper: Paper, row: Mapping[str, Any], levels: Mapping[str, Any]
     experiment = paper.experiments[row["experiment"]]
     workers = paper.roles(row["experiment"], levels).get("datanode", 1)
     copies, outputs = parameters.get("replication", 1), parameters.get("output_replication", 1)
-    size = scale.file_bytes * _files(row["workload"], parameters)
-    remote = 1 - 1 / workers
-    workload = hibench.NATIVE.get(parameters.get("program"), row["workload"])
-    crossings = {
-        "teragen": copies - 1,
-        "terasort": remote + outputs - 1,
-        "testdfsio": copies - 1,
-        "sort": remote + copies - 1,
-        "wordcount": 0,
-        "copy": 2 * workers,
-        "read_loop": workers,
-    }.get(workload, 0)
+    own = workloads.of(row["workload"])
+    workload = own.stands_for(parameters)
+    size = scale.file_bytes * own.files(parameters)
+    crossings = workload.crossings(1 - 1 / workers, copies, outputs, workers)
     drives = workers
     if paper.store(row["experiment"], levels)["kind"] == "cephfs":
-        workers, crossings = experiment["roles"].get("oss", 1), 2 + (workload == "sort")
+        workers, crossings = experiment["roles"].get("oss", 1), workload.crossings_of_mount
         drives = workers * OSTS_PER_OSS
     link = gbit_per_s(parameters["fabric"]) * 1e9 / 8 / scale.k
     shared = (testbed or {}).get("fabrics", {}).get(parameters["fabric"], {}).get("shared", False)
     seconds = size * crossings / (1 if shared else workers) / link
     if drive := experiment.get("hardware", {}).get("drive"):
         rate = drive["count"] * drive["rate_mb_per_s"] * 1e6 / scale.k
-        passes = PASSES.get(workload, 0) + {"terasort": outputs, "copy": 2 * drives}.get(workload, copies)
+        passes = workload.passes + workload.outputs(copies, outputs, drives)
         seconds = max(seconds, size * passes / drives / rate)
-    return FLOORS_S[row["workload"]] + OVERHEAD_S + seconds
+    return own.floor_s + OVERHEAD_S + seconds
 
 
 def floor_seconds(row: Mapping[str, Any]) -> float:
     """Seconds that a run's jobs take on almost no data."""
-    return FLOORS_S[row["workload"]] + OVERHEAD_S
+    return workloads.of(row["workload"]).floor_s + OVERHEAD_S
 
 
 def all_floors_seconds(
@@ -135,18 +119,12 @@ def all_floors_seconds(
     kinds: dict[str, float] = {}
     apart = {"nodes", "store", "splits"} | ({"fabric"} if testbed["kind"] != "emulated" else set())
     for row in rows:
-        if row["workload"] in FLOORS_S and row["workload"] not in ("copy", "read_loop", "sleep"):
+        if workloads.of(row["workload"]).has_floor:
             levels = levels_of(paper, row)
             own = {name: level for name, level in levels.items() if name in apart}
             times = 1 if str(row["block"]).startswith("smoke") else count
             kinds[canonical([row["block"], row["experiment"], own])] = times * floor_seconds(row)
     return sum(kinds.values())
-
-
-def _files(workload: str, parameters: Mapping[str, Any]) -> int:
-    if parameters.get("program") == "dfsioe":
-        return hibench.files(parameters["profile"])
-    return parameters.get("maps", 1) if workload == "testdfsio" else 1
 
 
 def total_seconds(paper: Paper, rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from whitewire.description import hibench
+from whitewire import workloads
 from whitewire.description.paper import Paper, cells_in, cells_of, ratio_of, tests_of
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
@@ -140,9 +140,8 @@ def _row(
     }
     if "control" in experiment:
         defines["really"] = experiment["control"]["really"]
-    if experiment["workload"] == "hibench" and "hibench" in testbed:
-        # A run of Hadoop's own jars is another run, and so is one of another tree.
-        defines["made_by"] = ["HiBench", *hibench.identity(testbed["hibench"]["home"])]
+    if made_by := workloads.of(experiment["workload"]).identity(testbed):
+        defines["made_by"] = made_by
     digest = hashlib.sha256(canonical(defines).encode()).hexdigest()
     text = "-".join(re.sub(r"[^A-Za-z0-9.]+", "_", str(level)) for level in levels.values())
     stem = f"{experiment['id']}-{text}" if text else experiment["id"]

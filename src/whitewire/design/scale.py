@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from whitewire import workloads
 from whitewire.description.paper import Paper
-from whitewire.tools import hibench
 
 PACKET = 65536
 """Bytes in a packet of HDFS's write pipeline (dfs.client-write-packet-size, Hadoop's default)."""
@@ -54,7 +54,7 @@ def scale_of(paper: Paper, experiment: str, effort: str, levels: Mapping[str, An
     scale, spec = paper.raw["scale"], paper.experiments[experiment]
     parameters = paper.parameters(experiment, levels)
     own = spec.get("scale", scale)
-    whole = _whole_bytes(spec["workload"], parameters)
+    whole = workloads.of(spec["workload"]).whole_bytes(parameters)
     k = slowed or (levels.get("k", own["k"]) if testbed["kind"] == "emulated" else 1)
     if not whole:  # a workload that moves no data
         return Scale(k, 1.0, int(parameters["block_size_bytes"]), 0)
@@ -73,11 +73,3 @@ def scale_of(paper: Paper, experiment: str, effort: str, levels: Mapping[str, An
     blocks = parameters.get("file_blocks") or spec.get("file_blocks", scale["file_blocks"])[effort]
     size = int(blocks) * block
     return Scale(k, size / full, block, size, packet)
-
-
-def _whole_bytes(workload: str, parameters: Mapping[str, Any]) -> float:
-    """Bytes of a run's file at full scale; of a program of HiBench those of its profile."""
-    if workload == "hibench" and "size_bytes" not in parameters:
-        program, profile = parameters["program"], parameters["profile"]
-        return hibench.file_bytes(program, profile) if program in hibench.MICRO else 1
-    return parameters.get("size_bytes") or parameters["file_size_bytes"]

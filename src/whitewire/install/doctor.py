@@ -15,7 +15,6 @@ from typing import Any
 from whitewire.cluster import cephfs
 from whitewire.cluster.hibench import on_this_machine
 from whitewire.description.files import load_yaml
-from whitewire.description.hibench import prepared
 from whitewire.description.project import load_config
 from whitewire.description.testbed import load_testbed
 from whitewire.errors import UserError
@@ -24,6 +23,7 @@ from whitewire.paths import HOME, root
 from whitewire.testbed.emulated import segment
 from whitewire.testbed.emulated.software import HADOOP
 from whitewire.tools.hibench import MICRO
+from whitewire.tools.hibench_copy import prepared
 
 GIB = 2**30
 DISK_GIB = 3.0  # free space that a full run and its reports may take

@@ -8,22 +8,23 @@ import itertools
 import json
 import math
 import time
-from collections import ChainMap, Counter, deque
+from collections import Counter, deque
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import psutil
 
-from whitewire import paths
+from whitewire import paths, workloads
 from whitewire.cluster import cephfs, hdfs, yarn
 from whitewire.cluster.cephfs import CephFs
 from whitewire.cluster.existing import Existing
 from whitewire.cluster.hdfs import Hdfs
+from whitewire.cluster.hibench import HiBench, hibench_of
 from whitewire.cluster.posix import Posix
 from whitewire.cluster.stack import Stack
 from whitewire.cluster.yarn import Yarn
-from whitewire.description import hibench, project
+from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, experiments_asked, hardware_of, without_servers
 from whitewire.description.testbed import fabric_names, is_emulated, load_testbed
@@ -34,20 +35,21 @@ from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
 from whitewire.install.doctor import preflight
 from whitewire.measure import drives as storage
-from whitewire.measure import environment, execution, hibench_runs, jobs, links, rdma
-from whitewire.measure.execution import FAILURES, Result, Run, warm_up
+from whitewire.measure import environment, links, rdma
+from whitewire.measure.bench import Bench, warm_up
 from whitewire.measure.floors import FLOOR_RUNS, UNJUDGED, Floors, too_wide
+from whitewire.measure.run import FAILURES, Run, floor_key, tiny
 from whitewire.measure.shortage import Shortage
 from whitewire.progress import Progress
-from whitewire.records import job_metrics, metrics
 from whitewire.records.floor import name_of, typical
+from whitewire.records.jobs import NET, losses
 from whitewire.records.journal import Journal, read_runs, valid_floors
+from whitewire.records.result import Result
 from whitewire.testbed import kinds as testbeds
 from whitewire.testbed.base import Testbed
 from whitewire.testbed.emulated import segment, software
+from whitewire.tools import hibench_copy
 
-JOBS = ChainMap(jobs.WORKLOADS, hibench_runs.WORKLOADS)
-"""Workloads that need YARN."""
 OF_A_RUN = ("run_id", "order", "experiment", "replicate", "seed", "factors", "floors", "floor_wire")
 """What a floor's record does not take from the run that it is the floor of, among others."""
 SMOKE_ATTEMPTS = 2
@@ -92,7 +94,7 @@ class Block:
         self.effort = name.rsplit("-", 1)[0]
         self.source = "testbed"
         """What messages call the testbed's description."""
-        self.net_experiments = experiments_asked(paper, job_metrics.NET)
+        self.net_experiments = experiments_asked(paper, NET)
         self.journal = Journal(folder)
         self.given_up: list[str] = []
         self.shortage = Shortage()
@@ -154,7 +156,7 @@ class Block:
 
         Jobs whose data lie in a parallel file system may share one; in HDFS the data must lie on just as many hosts.
         """
-        if self.config["kind"] != "emulated" or store["kind"] != "cephfs" or row["workload"] not in jobs.WORKLOADS:
+        if self.config["kind"] != "emulated" or store["kind"] != "cephfs" or not workloads.of(row["workload"]).native:
             return None
         nodes, roles = levels.get("nodes", 0), self.paper.experiments[row["experiment"]]["roles"]
         return nodes if 0 < nodes < roles.get("datanode", 0) else None
@@ -186,21 +188,19 @@ class Block:
         first: dict[Hashable, int] = {}
         for place, run in enumerate(runs):
             if self._floored(run):
-                first.setdefault(jobs.floor_key(run), place)
+                first.setdefault(floor_key(run), place)
         names = {key: name_of(key, shared) for key in first}
         floored = [run for run in runs if self._floored(run)]
-        judged = {jobs.floor_key(r) for r in floored if self.paper.origin(r.row["experiment"]) in self.net_experiments}
+        judged = {floor_key(r) for r in floored if self.paper.origin(r.row["experiment"]) in self.net_experiments}
         counts = {key: 1 if self.effort == "smoke" else FLOOR_RUNS if key in judged else UNJUDGED for key in first}
         return Floors(first, names, len(runs), counts, valid_floors(self.journal.folder))
 
     def _floored(self, run: Run) -> bool:
-        if run.row["workload"] == "hibench":
-            return hibench_runs.floored(run, bool(self.config.get("hibench")))
-        return run.row["workload"] in jobs.FLOORED
+        return run.workload.floored(run.parameters, bool(self.config.get("hibench")))
 
     def _expected(self, shared: str, runs: Sequence[Run]) -> list[float]:
         """Seconds of each run of a cluster and of the floors after it; those before the first are part of the start."""
-        floors, kinds = self._floors(shared, runs), {jobs.floor_key(run): run for run in runs if self._floored(run)}
+        floors, kinds = self._floors(shared, runs), {floor_key(run): run for run in runs if self._floored(run)}
         return [
             run.expected_seconds + sum(durations.floor_seconds(kinds[key].row) for key in floors.ahead(place))
             for place, run in enumerate(runs, start=1)
@@ -230,8 +230,7 @@ class Block:
                 self._probe_site(testbed, progress, place[0])
             testbed.warm_memory(WARM_UP_GIB)
             stack = self._stack(testbed, drive, runs, slots)
-            wanted = [run for run in runs if run.row["workload"] == "hibench"]
-            stack.hibench = hibench_runs.bench_of(testbed, self.config.get("hibench"), wanted, stack.logs)
+            stack.hibench = self._suite(testbed, runs, stack.logs)
             try:
                 self._start(stack)
                 times = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in stack.start_seconds.items())
@@ -246,6 +245,16 @@ class Block:
             finally:
                 stack.stop()
         return number
+
+    def _suite(self, testbed: Testbed, runs: Sequence[Run], logs: Path) -> HiBench | None:
+        """The testbed's HiBench, checked for all that the runs want of it; None where it has none or none is wanted.
+
+        UserError for what would stop a run; see also workflow/plan.py.
+        """
+        wanted = [(r.parameters["program"], r.parameters["profile"]) for r in runs if r.workload.of_suite]
+        if not wanted or not self.config.get("hibench"):
+            return None
+        return hibench_of(testbed, self.config["hibench"], wanted, logs)
 
     def _without_the_unavailable(self, runs: Sequence[Run], progress: Progress) -> Sequence[Run]:
         """Runs less those on a file system or a network that the testbed cannot have; block.json says which and why."""
@@ -270,7 +279,7 @@ class Block:
         scale = first.scale
         packet = max(run.scale.packet_bytes for run in runs)  # for what is no run: puts say their own
         values = hdfs.settings(testbed, scale.block_bytes, first.parameters.get("replication", 1), packet)
-        jobs_wanted = any(run.row["workload"] in JOBS for run in runs)
+        jobs_wanted = any(run.workload.on_yarn for run in runs)
         installation = testbeds.installation(testbed)
         mounts = any(run.store["kind"] == "cephfs" for run in runs)
         above = self._mounted(testbed, drive, logs) if mounts else None
@@ -302,7 +311,7 @@ class Block:
         rows = links.probe_drives(testbed, drive, limits["drive_error"], folder) if drive.limits else []
         rows += links.probe_links(testbed, grid, streams=probes["streams"], every_pair=thorough, **common)
         others = [name for name in used if name not in grid]
-        ring = any(run.row["workload"] in JOBS for run in runs)
+        ring = any(run.workload.on_yarn for run in runs)
         first = probes["streams"][:1]
         rows += links.probe_links(testbed, others, streams=first, every_pair=False, ring=ring, **common)
         links.write(folder, rows)
@@ -356,7 +365,7 @@ class Block:
             },
             "limits": self.config["limits"],
             "switch": self.config.get("switch", {}),
-            **({"hibench": hibench.described(self.config["hibench"]["home"])} if stack.hibench else {}),
+            **({"hibench": hibench_copy.described(self.config["hibench"]["home"])} if stack.hibench else {}),
         }
         self._fresh("environment", ".json").write_text(json.dumps(record, indent=1, default=str) + "\n")
 
@@ -367,7 +376,7 @@ class Block:
         """
         try:
             stack.testbed.fabric(stack.testbed.fastest())
-            self._warm_up_puts(stack, [run for run in runs if run.row["workload"] in execution.WORKLOADS])
+            self._warm_up_puts(stack, [run for run in runs if not run.workload.on_yarn])
             floored = [run for run in runs if self._floored(run)] if stack.reuses_jvms else []
             warm = self._warm_up_jobs(stack, floored)
             stack.settle()
@@ -378,7 +387,7 @@ class Block:
     def _warm_up_puts(self, stack: Stack, puts: Sequence[Run]) -> None:
         if not puts:
             return
-        puts = [run for run in puts if run.row["workload"] == "hdfs_put"] or puts
+        puts = [run for run in puts if run.workload.modelled] or puts
 
         def load(run: Run) -> tuple[int, float]:
             rate = self.config["fabrics"][run.parameters["fabric"]]["rate_mbit_per_s"]
@@ -394,13 +403,13 @@ class Block:
     def _warm_up_jobs(self, stack: Stack, runs: Sequence[Run]) -> dict[Hashable, Result]:
         # By workload and kind of store, each on as many hosts as it ever has; what times itself comes last.
         wide = sorted(runs, key=lambda run: (run.workers is None, run.parameters.get("maps", 1)))
-        kinds = sorted({jobs.floor_key(run)[:2]: run for run in wide}.values(), key=_times_itself)
+        kinds = sorted({floor_key(run)[:2]: run for run in wide}.values(), key=lambda run: run.workload.times_itself)
         if self.effort == "smoke":  # each kind's last one is its floor; TestDFSIO's two jobs, first, warm up the others
             kinds.reverse()
-            again = [] if any(map(_times_itself, kinds)) else kinds
+            again = [] if any(run.workload.times_itself for run in kinds) else kinds
         else:
             again = list(itertools.islice(itertools.cycle(kinds), max(1, WARM_UP_JOBS - len(kinds))))
-        warm = {jobs.floor_key(run): _tiny(stack, run) for run in [*again, *kinds]}
+        warm = {floor_key(run): _tiny(stack, run) for run in [*again, *kinds]}
         return warm if self.effort == "smoke" else {}
 
     def _take_over(self, stack: Stack, floors: Floors, warm: Mapping[Hashable, Result]) -> None:
@@ -413,7 +422,7 @@ class Block:
 
     def _keep_floor(self, floors: Floors, key: Hashable, result: Result, attempt: int, why: str = "") -> str:
         """Write one floor to the journal; returns why it is not valid (empty: it is). `why` is for one that failed."""
-        why = why or "; ".join(job_metrics.losses(result.record, self.config["limits"]))
+        why = why or "; ".join(losses(result.record, self.config["limits"]))
         record = {name: value for name, value in result.record.items() if name not in OF_A_RUN}
         record |= {"floor": floors.name(key), "attempt": attempt, "valid": not why, "why_invalid": why}
         self.journal.write_floor(record | environment.commit(), result.files)
@@ -427,7 +436,7 @@ class Block:
         It does not shrink with the data, so it is measured beside the runs and told apart from them. One that is not
         valid is made again as often as a run is. Raises UserError when none of its kind is valid.
         """
-        run = next(run for run in runs if self._floored(run) and jobs.floor_key(run) == key)
+        run = next(run for run in runs if self._floored(run) and floor_key(run) == key)
         what = " ".join(map(str, key))
         for attempt in range(1, self.attempts + 1):
             number, again = len(floors.known[key]) + 1, f", attempt {attempt}" if attempt > 1 else ""
@@ -543,13 +552,13 @@ class Block:
         try:
             result = _made(stack, run)
             files = result.files
-            values = metrics.of(result.record, files)
-            record, why = result.record, "; ".join(metrics.faults(result.record, values, self.config["limits"]))
+            values = workloads.metrics(result.record, files)
+            record, why = result.record, "; ".join(workloads.faults(result.record, values, self.config["limits"]))
         except FAILURES as failure:
             record = {**run.row, "factors": dict(run.levels), "scale": run.scale.__dict__}
             why, failed = _line(failure) + _full(stack), True
             files = _last_words(stack)
-        floor = floors.name(jobs.floor_key(run)) if self._floored(run) else ""
+        floor = floors.name(floor_key(run)) if self._floored(run) else ""
         record = record | {"floor": floor, "attempt": attempt, "valid": not why, "why_invalid": why}
         self.journal.write(run_id, record | environment.commit(), files, valid=not why)
         return why, failed
@@ -569,15 +578,10 @@ def _slots(run: Run, roles: Mapping[str, int]) -> int | None:
     The papers' jobs had hundreds of tasks a node, which spread evenly by their number. The few that stand for them here
     do not: a worker with two of five maps takes twice as long as the others, and all wait for it.
     """
-    if run.row["workload"] not in jobs.WORKLOADS:
+    if not run.workload.native:
         return None
     tasks = max(run.parameters.get("maps", 1), run.parameters.get("reduces", 1))
     return math.ceil(tasks / max(1, roles.get("datanode", 0)))
-
-
-def _times_itself(run: Run) -> bool:
-    """TestDFSIO's tasks do."""
-    return run.row["workload"] == "testdfsio"
 
 
 def _last_words(stack: Stack) -> dict[str, str]:
@@ -588,7 +592,7 @@ def _last_words(stack: Stack) -> dict[str, str]:
 def _tiny(stack: Stack, run: Run) -> Result:
     """The run's jobs on almost no data, on the fastest fabric."""
     parameters = {**run.parameters, "fabric": stack.testbed.fastest()}
-    return _made(stack, replace(jobs.tiny(run), parameters=parameters, levels={}))
+    return _made(stack, replace(tiny(run), parameters=parameters, levels={}))
 
 
 def _made(stack: Stack, run: Run) -> Result:
@@ -596,7 +600,7 @@ def _made(stack: Stack, run: Run) -> Result:
     stack.scale(run.scale.k, run.drive)
     at_work = (run.workers, _slots(run, {"datanode": run.workers})) if run.workers else None
     stack.work_on(at_work)
-    return (execution.WORKLOADS | JOBS)[run.row["workload"]](stack, run)
+    return run.workload.run(Bench(stack, run))
 
 
 def _memory_mib(stack: Stack) -> float:

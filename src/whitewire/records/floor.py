@@ -8,7 +8,7 @@ import statistics
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
-from whitewire.records.job_metrics import worker_wire
+from whitewire.records.jobs import worker_wire
 from whitewire.statistics import MEDIAN_EFFICIENCY
 
 

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from whitewire import workloads
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
@@ -16,8 +17,11 @@ from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.rows import levels_of, read_csv
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
-from whitewire.records import floor, job_metrics, metrics
+from whitewire.records import floor
+from whitewire.records.jobs import worker_wire
 from whitewire.records.journal import read_floors, read_runs, valid_floors
+from whitewire.records.metrics import full_scale
+from whitewire.records.samples import Samples, idle_shares, read_host_cpu, read_samples
 
 RUN = ("run_id", "attempt", "block", "order", "experiment", "replicate", "made_by", "floor")
 MEASURED = ("metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid", "why_invalid")
@@ -165,7 +169,7 @@ def _floors(block: Path) -> Iterable[dict]:
         if "start" not in record:
             yield base
             continue
-        base |= {"time": f"{record['start'] - first:.3f}", "wire_bytes": _number(job_metrics.worker_wire(record))}
+        base |= {"time": f"{record['start'] - first:.3f}", "wire_bytes": _number(worker_wire(record))}
         for job, seconds in floor.seconds_of(record).items():
             yield base | {"job": job, "seconds": _number(seconds)}
 
@@ -179,10 +183,10 @@ def metric_rows(folder: Path, record: Mapping, factors: Sequence[str]) -> Iterab
         yield base | {"metric": "", "value": "", "unit": "", "full_scale_value": "", "full_scale_unit": ""}
         return
     files = {path.name: path.read_text() for path in (samples, folder / "host-cpu.csv") if path.exists()}
-    found = metrics.of(record, files)
-    scale = record["scale"]
+    found = workloads.metrics(record, files)
+    scale, of_jobs = record["scale"], workloads.of(record["workload"]).on_yarn
     for metric, (value, unit) in found.items():
-        full = metrics.full_scale(metric, value, unit, record["workload"], scale["k"], scale["data_fraction"])
+        full = full_scale(metric, value, unit, of_jobs, scale["k"], scale["data_fraction"])
         yield base | {
             "metric": metric, "value": _number(value), "unit": unit,
             "full_scale_value": _number(full[0]) if full else "", "full_scale_unit": full[1] if full else "",
@@ -190,7 +194,7 @@ def metric_rows(folder: Path, record: Mapping, factors: Sequence[str]) -> Iterab
 
 
 def _series(folder: Path, record: Mapping) -> Iterable[dict]:
-    samples = metrics.read_samples((folder / "samples.csv").read_text())
+    samples = read_samples((folder / "samples.csv").read_text())
     start, end = record["start"], record["end"]
     if "workers" in record:
         yield from _worker_series(folder, record, samples)
@@ -205,12 +209,12 @@ def _series(folder: Path, record: Mapping) -> Iterable[dict]:
             rate = (totals[i] - totals[i - 1]) / (samples.time[i] - samples.time[i - 1]) / 1e6
             yield {"run_id": record["run_id"], "time": f"{samples.time[i] - start:.3f}", "host": host,
                    "series": "egress", "value": _number(rate), "unit": "MB/s"}  # fmt: skip
-    for moment, share in metrics.idle_shares(samples, start, end):
+    for moment, share in idle_shares(samples, start, end):
         yield {"run_id": record["run_id"], "time": f"{moment:.3f}", "host": "machine", "series": "cpu_idle",
                "value": _number(share), "unit": "1"}  # fmt: skip
 
 
-def _worker_series(folder: Path, record: Mapping, samples: metrics.Samples) -> Iterable[dict]:
+def _worker_series(folder: Path, record: Mapping, samples: Samples) -> Iterable[dict]:
     """Of a run of jobs: each worker's link in both directions and its CPU, and the machine's idle share."""
     start, end = record["start"], record["end"]
     for host in record["workers"]:
@@ -218,10 +222,10 @@ def _worker_series(folder: Path, record: Mapping, samples: metrics.Samples) -> I
             totals = samples.links[f"{host}.{way}"]
             # Every fifth sample: jobs are long, and half a second shows their phases.
             yield from _rates(record["run_id"], host, way, samples.time[::5], totals[::5], start, end, 1e6, "MB/s")
-    times, by_host = job_metrics.read_host_cpu((folder / "host-cpu.csv").read_text())
+    times, by_host = read_host_cpu((folder / "host-cpu.csv").read_text())
     for host in record["workers"]:
         yield from _rates(record["run_id"], host, "cpu", times, by_host[host], start, end, 1.0, "cores")
-    for moment, share in metrics.idle_shares(samples, start, end):
+    for moment, share in idle_shares(samples, start, end):
         yield {"run_id": record["run_id"], "time": f"{moment:.3f}", "host": "machine", "series": "cpu_idle",
                "value": _number(share), "unit": "1"}  # fmt: skip
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from whitewire import workloads
 from whitewire.description.project import load_config, paper_path
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.errors import UserError
@@ -121,7 +122,7 @@ class Plan:
             _show_containers([HOME, *(_conda() if "conda" in deployment else [])])
         return cls(
             config["papers"], config["testbed"], config["effort"], config["seed"], designs, deployment,
-            hibench="hibench" in testbed and any(row["workload"] == "hibench" for d in designs.values() for row in d),
+            hibench="hibench" in testbed and _of_suite(designs),
             needs=needs, tether=held,
         )  # fmt: skip
 
@@ -192,6 +193,11 @@ class Plan:
         return sorted(str(path.relative_to(HOME)) for p in patterns for path in HOME.glob(p) if path.is_file())
 
 
+def _of_suite(designs: Mapping[str, Sequence[Mapping[str, Any]]]) -> bool:
+    """Whether any run is a program of HiBench."""
+    return any(workloads.of(row["workload"]).of_suite for rows in designs.values() for row in rows)
+
+
 def _conda() -> list[Path]:
     """The folder of the `conda` on the PATH: with both deployments it makes environments inside the containers."""
     found = shutil.which("conda")
@@ -227,7 +233,7 @@ def check_programs(paper: Paper, rows: Iterable[Mapping[str, Any]], testbed: Map
 
     wanted: dict[tuple[str, str], None] = {}
     for row in rows:
-        if row["workload"] != "hibench":
+        if not workloads.of(row["workload"]).of_suite:
             continue
         name, levels, effort = row["experiment"], levels_of(paper, row), row["block"].rsplit("-", 1)[0]
         parameters, scale = paper.parameters(name, levels), scale_of(paper, name, effort, levels, testbed)

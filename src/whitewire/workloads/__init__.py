@@ -1,8 +1,54 @@
-"""Command lines of the measured programs: nothing else."""
+"""The table of workloads: one line each, and what the stages ask of whichever a run has."""
+
+from __future__ import annotations
 
 from collections.abc import Mapping
 
+from whitewire.records.metrics import Found
+from whitewire.records.samples import read_host_cpu, read_samples
+from whitewire.workloads.base import Workload
+from whitewire.workloads.copy import Copy
+from whitewire.workloads.hdfs_put import HdfsPut
+from whitewire.workloads.hibench import HiBench
+from whitewire.workloads.read_loop import ReadLoop
+from whitewire.workloads.rereplicate import Rereplicate
+from whitewire.workloads.sleep import Sleep
+from whitewire.workloads.sort import Sort
+from whitewire.workloads.teragen import TeraGen
+from whitewire.workloads.terasort import TeraSort
+from whitewire.workloads.testdfsio import TestDfsio
+from whitewire.workloads.wordcount import WordCount
 
-def generic_options(settings: Mapping[str, object]) -> list[str]:
-    """Settings of one call as Hadoop's generic options (-D name=value)."""
-    return [f"-D{name}={value}" for name, value in settings.items()]
+TABLE: dict[str, Workload] = {
+    workload.name: workload
+    for workload in (
+        HdfsPut(),
+        Rereplicate(),
+        TeraGen(),
+        TeraSort(),
+        TestDfsio(),
+        Sort(),
+        WordCount(),
+        Sleep(),
+        Copy(),
+        ReadLoop(),
+        HiBench(),
+    )
+}
+
+
+def of(name: str) -> Workload:
+    """The workload of that name. KeyError for a name that the table lacks, which the schema refuses beforehand."""
+    return TABLE[name]
+
+
+def metrics(record: Mapping, files: Mapping[str, str]) -> Found:
+    """Metric → (value as measured, unit) of any run, from its record and its files by name."""
+    workload = of(record["workload"])
+    cpu = read_host_cpu(files["host-cpu.csv"]) if workload.on_yarn else ([], {})
+    return workload.metrics(record, read_samples(files["samples.csv"]), cpu)
+
+
+def faults(record: Mapping, found: Found, limits: Mapping) -> list[str]:
+    """Why a run may not count (empty: it is valid). The bounds are the testbed's `limits`."""
+    return of(record["workload"]).faults(record, found, limits)

@@ -1,10 +1,18 @@
-"""Command lines of the stock `hdfs dfs -put` and `-get` of one file, from and to a local disk."""
+"""`copy`: one file into the store and out of it, with the stock `hdfs dfs -put` and `-get`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from whitewire.workloads import generic_options
+from whitewire.errors import RunFailed
+from whitewire.records.metrics import Found
+from whitewire.records.samples import Samples
+from whitewire.workloads.base import Workload, generic_options
+
+if TYPE_CHECKING:
+    from whitewire.measure.bench import Bench
+    from whitewire.records.result import Result
 
 
 def copy_in(local: str, target: str, settings: Mapping[str, object] | None = None) -> list[str]:
@@ -15,3 +23,56 @@ def copy_in(local: str, target: str, settings: Mapping[str, object] | None = Non
 def copy_out(source: str, local: str, settings: Mapping[str, object] | None = None) -> list[str]:
     """Arguments of `hdfs dfs` that copy a file out of the store."""
     return [*generic_options(settings or {}), "-get", "-f", source, local]
+
+
+class Copy(Workload):
+    name: ClassVar[str] = "copy"
+    has_floor: ClassVar[bool] = False
+    computes: ClassVar[bool] = False
+    floor_s: ClassVar[float] = 2
+    heartbeats: ClassVar[frozenset[str]] = frozenset({"datanode"})
+
+    def crossings(self, remote: float, copies: int, outputs: int, workers: int) -> float:
+        return 2 * workers
+
+    def outputs(self, copies: int, outputs: int, drives: int) -> float:
+        return 2 * drives
+
+    def written(self, parameters: Mapping[str, Any]) -> float:
+        return parameters.get("replication", 1)
+
+    def run(self, bench: Bench) -> Result:
+        """One file from the client's local drive into the store and out of it. Raises RunFailed when a copy failed."""
+        bench.begin()
+        client = bench.client
+        local = f"{client.drive(1)}/source"
+        client.run(["mkdir", "-p", client.drive(1)]).check()
+        client.run(["cp", bench.source_files(bench.scale.file_bytes, 1)[0], local]).check()
+        options, target = bench.options(), bench.output("copy")
+        bench.make_output()
+
+        def act(kept: dict[str, str]) -> list[dict[str, Any]]:
+            done = []
+            for name, arguments in (
+                ("copy_in", copy_in(f"file://{local}", target, options)),
+                ("copy_out", copy_out(target, f"file://{local}.back", options)),
+            ):
+                if name == "copy_out" and bench.mounted:
+                    bench.stack.mounted.remount()
+                done.append(bench.timed(name, bench.shell(arguments, name)))
+            return done
+
+        result = bench.record(act, bench.scale.file_bytes)
+        same = client.run(["cmp", local, f"{local}.back"])
+        client.run(["rm", "-f", f"{local}.back"]).check()
+        if same.status != 0:
+            raise RunFailed("copy: the file that came back is not the one that went in")
+        return result
+
+    def own_metrics(self, record: Mapping, samples: Samples) -> Found:
+        found: Found = {}
+        for job in record["jobs"]:
+            seconds = job["end"] - job["submit"]
+            found[f"{job['name']}_time"] = (seconds, "s")
+            found[f"{job['name']}_rate"] = (record["user_bytes"] / seconds / 1e6, "MB/s")
+        return found

@@ -1,10 +1,19 @@
-"""Command lines of the stock `hdfs dfs -put`."""
+"""`hdfs_put`: clients copy files into HDFS at one signal, with the stock `hdfs dfs -put`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from whitewire.workloads import generic_options
+from whitewire.errors import RunFailed
+from whitewire.records.metrics import Found, of_clients
+from whitewire.records.samples import HostCpu, Samples, peak_rate
+from whitewire.workloads.base import generic_options
+from whitewire.workloads.clients import OfClients
+
+if TYPE_CHECKING:
+    from whitewire.measure.bench import Bench
+    from whitewire.records.result import Result
 
 MOST_THREADS = 16
 
@@ -16,3 +25,79 @@ def put(files: Sequence[str], target: str, settings: Mapping[str, object]) -> li
     """
     threads = ["-t", str(min(len(files), MOST_THREADS))] if len(files) > 1 else []
     return [*generic_options(settings), "-put", *threads, *files, target]
+
+
+class HdfsPut(OfClients):
+    name: ClassVar[str] = "hdfs_put"
+    modelled: ClassVar[bool] = True
+
+    def written(self, parameters: Mapping[str, Any]) -> float:
+        files = parameters.get("clients", 1) * parameters.get("puts_per_client", 1)
+        return files * parameters.get("replication", 1)
+
+    def run(self, bench: Bench) -> Result:
+        """Clients × puts, started together. Raises RunFailed when a put failed, ProcessDied when a daemon died."""
+        clients, puts = bench.parameters["clients"], bench.parameters["puts_per_client"]
+        size, files = bench.scale.file_bytes, bench.files_to_put()
+        bench.empty(clients)
+        outcomes: list = []
+
+        def act() -> dict[str, Any]:
+            outcomes.extend(bench.put_all(files, bench.run.settings))
+            return {"busy_clients": [client.host.name for client in bench.stack.clients[:clients]]}
+
+        result = bench.observed(act)
+        kept = result.files | {f"client{n}.txt": o.output + "\n" for n, o in enumerate(outcomes, start=1)}
+        placement, fsck = bench.placement()
+        kept["fsck.txt"] = fsck + "\n"
+        operations = bench.stack.hdfs.operations(kept["namenode-audit.txt"], bench.folders(clients))
+        # With several threads the shell ends with status 0 even when a copy failed: count what the NameNode completed.
+        failed = next((outcome for outcome in outcomes if outcome.status != 0), None)
+        if failed or len(operations) != clients * puts:
+            said = next((line for o in outcomes for line in o.output.splitlines() if line.strip()), "no message")
+            raise RunFailed(f"{len(operations)} of {clients * puts} puts completed: {said[:200]}")
+        written = sum(block["bytes"] for block in placement)
+        if written != clients * puts * size:
+            raise RunFailed(f"HDFS holds {written} bytes, expected {clients * puts * size}")
+        record = {
+            "start": min(operation.start for operation in operations),
+            "end": max(operation.end for operation in operations),
+            "commands": [{"begin": o.begin, "end": o.end, "status": o.status} for o in outcomes],
+            "operations": [
+                {"client": o.path.split("/")[2], "operation": o.path.split("/")[3], "bytes": size,
+                 "start": o.start, "end": o.end}
+                for o in operations
+            ],
+            "placement": placement,
+        }  # fmt: skip
+        return result.plus(record, kept)
+
+    def metrics(self, record: Mapping, samples: Samples, cpu: HostCpu) -> Found:
+        operations = record["operations"]
+        found = of_clients(record, samples, sum(operation["bytes"] for operation in operations))
+        totals = [bytes_ / 1e6 for bytes_ in samples.total(record["client_hosts"], "egress")]
+        lines = 1 if record["fabric"].get("shared") else record["clients"]
+        line_rate = record["fabric"]["rate"] / 8 * lines
+        seconds = record["end"] - record["start"]
+        busiest = max(record["cpu_seconds"][host] for host in record["busy_clients"])
+        proportional = max(0.1, record["scale"]["data_fraction"])
+        return found | {
+            "throughput_sum": (sum(o["bytes"] / (o["end"] - o["start"]) for o in operations) / 1e6, "MB/s"),
+            "throughput_peak": (peak_rate(samples.time, totals, proportional), "MB/s"),
+            "throughput_peak_100ms": (peak_rate(samples.time, totals, 0.1), "MB/s"),
+            "throughput_peak_1s": (peak_rate(samples.time, totals, 1.0), "MB/s"),
+            "link_share": (found["throughput"][0] / line_rate, "1"),
+            "client_cpu_cores": (busiest / seconds, "cores"),
+            "replicas_distinct_min": (min(len(set(b["datanodes"])) for b in record["placement"]), "1"),
+            "datanodes_used": (_datanodes_of_first_file(record["placement"]), "1"),
+        }
+
+    def written_to(self, record: Mapping, found: Found) -> Iterable[tuple[str, float, float]]:
+        user = found["user_bytes"][0]
+        yield "client links", found["client_wire_bytes"][0], user
+        yield "DataNode links", found["datanode_wire_bytes"][0], user * record["replication"]
+
+
+def _datanodes_of_first_file(placement: Sequence[Mapping]) -> int:
+    first = placement[0]["file"]
+    return len({name for block in placement if block["file"] == first for name in block["datanodes"]})

@@ -1,10 +1,19 @@
-"""Command lines of our reader with TestDFSIO's loops, present and of Hadoop 0.20 (ReadLoop.java)."""
+"""`read_loop`: one file read by TestDFSIO's loops, present and of Hadoop 0.20, by a reader of ours (ReadLoop.java)."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from whitewire.workloads import generic_options
+from whitewire.records.metrics import Found
+from whitewire.records.samples import Samples
+from whitewire.workloads.base import OUTPUT, Workload, generic_options
+from whitewire.workloads.copy import copy_in
+
+if TYPE_CHECKING:
+    from whitewire.measure.bench import Bench
+    from whitewire.records.result import Result
 
 TOOL = "whitewire.ReadLoop"
 LOOPS = ("old", "old-on-new-client", "present")
@@ -13,3 +22,53 @@ LOOPS = ("old", "old-on-new-client", "present")
 def read(path: str, loop: str, buffer: int, settings: Mapping[str, object] | None = None) -> list[str]:
     """Arguments that read one file with one of LOOPS and a buffer of `buffer` bytes."""
     return [*generic_options(settings or {}), path, loop, str(buffer)]
+
+
+class ReadLoop(Workload):
+    name: ClassVar[str] = "read_loop"
+    has_floor: ClassVar[bool] = False
+    computes: ClassVar[bool] = False
+    floor_s: ClassVar[float] = 3
+    passes: ClassVar[float] = 2
+    asks_again: ClassVar[bool] = False
+    heartbeats: ClassVar[frozenset[str]] = frozenset()
+    io_buffer: ClassVar[str] = "reader"
+
+    def crossings(self, remote: float, copies: int, outputs: int, workers: int) -> float:
+        return workers
+
+    def run(self, bench: Bench) -> Result:
+        """One file of HDFS read by each loop. Raises RunFailed when a read failed."""
+        bench.begin()
+        bench.make_output()
+        bench.at_ease()
+        path = f"{OUTPUT}/file"
+        (local,) = bench.source_files(bench.scale.file_bytes, 1)
+        options = {"dfs.blocksize": bench.scale.block_bytes, "dfs.replication": bench.parameters.get("replication", 1)}
+        bench.shell(copy_in(f"file://{local}", path, options), "read_loop input")
+        buffer = bench.read_buffer()
+
+        def act(kept: dict[str, str]) -> list[dict[str, Any]]:
+            done = []
+            for loop in LOOPS:
+                outcome = bench.tool(TOOL, read(path, loop, buffer), loop)
+                kept[f"{loop}.txt"] = outcome.output + "\n"
+                found = dict(re.findall(r"(\w+)=([\d.]+)", outcome.output))
+                values = {name: float(found[name]) for name in ("bytes_read", "bytes_credited", "seconds")}
+                done.append(bench.timed(loop, outcome) | values)
+            return done
+
+        return bench.record(act, bench.scale.file_bytes)
+
+    def own_metrics(self, record: Mapping, samples: Samples) -> Found:
+        loops = {job["name"]: job for job in record["jobs"]}
+        old, new, present = loops["old"], loops["old-on-new-client"], loops["present"]
+        return {
+            "old_bytes_read": (old["bytes_read"], "B"),
+            "old_bytes_credited": (old["bytes_credited"], "B"),
+            "old_rate_credited": (old["bytes_credited"] / old["seconds"] / 1e6, "MB/s"),
+            "old_rate_read": (old["bytes_read"] / old["seconds"] / 1e6, "MB/s"),
+            "present_rate": (present["bytes_read"] / present["seconds"] / 1e6, "MB/s"),
+            "credit_ratio": (old["bytes_credited"] / max(1, old["bytes_read"]), "1"),
+            "credit_ratio_present_client": (new["bytes_credited"] / max(1, new["bytes_read"]), "1"),
+        }

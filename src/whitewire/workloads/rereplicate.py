@@ -1,8 +1,72 @@
-"""Command line that makes HDFS copy blocks that have too few replicas."""
+"""`rereplicate`: files that lost replicas get them back, block by block, from DataNode to DataNode."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from whitewire.errors import RunFailed
+from whitewire.records.metrics import Found, of_clients
+from whitewire.records.samples import HostCpu, Samples
+from whitewire.workloads.clients import OfClients
+
+if TYPE_CHECKING:
+    from whitewire.measure.bench import Bench
+    from whitewire.records.result import Result
 
 
 def raise_replication(path: str, replication: int) -> list[str]:
     """Arguments of `hdfs dfs` that ask for more replicas and return at once; the NameNode then has them copied."""
     return ["-setrep", "-R", str(replication), path]
+
+
+class Rereplicate(OfClients):
+    name: ClassVar[str] = "rereplicate"
+    needs: ClassVar[frozenset[str]] = OfClients.needs | {"lost_replicas", "load_fabric"}
+    floor_s: ClassVar[float] = 3.0
+
+    def written(self, parameters: Mapping[str, Any]) -> float:
+        files = parameters.get("clients", 1) * parameters.get("puts_per_client", 1)
+        return files * parameters.get("lost_replicas", 0)
+
+    def run(self, bench: Bench) -> Result:
+        """Files with one replica get the full number: how long until every block has it?
+
+        What HDFS does after losing replicas, without the minutes in which it only waits for a lost node to come back.
+        """
+        stack, parameters = bench.stack, bench.parameters
+        clients, replication, lost = parameters["clients"], parameters["replication"], parameters["lost_replicas"]
+        bench.empty(clients)
+        if not stack.testbed.fabrics_move:
+            stack.testbed.fabric(parameters["load_fabric"])
+        stack.ease(True)  # replicas get lost long after they were written
+        bench.put_all(bench.files_to_put(), {"dfs.replication": replication - lost})
+        placement, fsck = bench.placement()
+        expected = clients * parameters["puts_per_client"] * bench.scale.file_bytes
+        if sum(block["bytes"] for block in placement) != expected:
+            raise RunFailed("the files to copy were not written whole")
+
+        def act() -> dict[str, Any]:
+            outcome = stack.hdfs.shell(*raise_replication(bench.data, replication))
+            if outcome.status != 0:
+                raise RunFailed(f"hdfs dfs -setrep: status {outcome.status}: {outcome.output[:200]}")
+            # Asked again and again; the NameNode's count of blocks in want leaves out those that are being copied.
+            bench.watch(lambda: _all_have(bench.placement()[0], replication))
+            return {"start": outcome.begin, "end": stack.testbed.now(), "busy_clients": []}
+
+        result = bench.observed(act)
+        placement, after = bench.placement()
+        copied = {"bytes_copied": expected * lost, "blocks_copied": len(placement) * lost, "placement": placement}
+        return result.plus(copied, {"fsck-before.txt": fsck + "\n", "fsck.txt": after + "\n"})
+
+    def metrics(self, record: Mapping, samples: Samples, cpu: HostCpu) -> Found:
+        """User bytes are those copied."""
+        copied = of_clients(record, samples, record["bytes_copied"])
+        return copied | {"blocks_copied": (record["blocks_copied"], "1")}
+
+    def written_to(self, record: Mapping, found: Found) -> Iterable[tuple[str, float, float]]:
+        yield "DataNode links", found["datanode_wire_bytes"][0], found["user_bytes"][0]
+
+
+def _all_have(placement: list[dict[str, Any]], replication: int) -> bool:
+    return bool(placement) and all(len(set(block["datanodes"])) >= replication for block in placement)

@@ -1,10 +1,15 @@
-"""Command line of SleepJob (Hadoop's tests): tasks that only wait, to see what starting and ending them takes."""
+"""`sleep`: SleepJob (Hadoop's tests), whose tasks only wait: what starting and ending them takes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from whitewire.workloads import generic_options
+from whitewire.workloads.base import Workload, generic_options
+
+if TYPE_CHECKING:
+    from whitewire.measure.bench import Bench
+    from whitewire.records.result import Result
 
 TOOL = "org.apache.hadoop.mapreduce.SleepJob"
 
@@ -18,3 +23,20 @@ def sleep(
     """
     tasks = ["-m", str(maps), "-r", str(reduces), "-mt", str(map_ms)]
     return [*generic_options(settings or {}), *tasks, *(["-rt", str(reduce_ms)] if reduce_ms is not None else [])]
+
+
+class Sleep(Workload):
+    name: ClassVar[str] = "sleep"
+    needs: ClassVar[frozenset[str]] = frozenset({"maps", "reduces", "map_ms"})
+    has_floor: ClassVar[bool] = False
+    floor_s: ClassVar[float] = 4
+
+    def run(self, bench: Bench) -> Result:
+        """Tasks that only wait. Raises RunFailed when the job failed."""
+        options, parameters = bench.options(), bench.parameters
+
+        def act(kept: dict[str, str]) -> list[dict[str, Any]]:
+            arguments = sleep(parameters["maps"], parameters["reduces"], parameters["map_ms"], settings=options)
+            return [bench.job(TOOL, arguments, "sleep", kept)]
+
+        return bench.record(act, 0)

@@ -1,10 +1,16 @@
-"""Command lines of RandomWriter and Sort (Hadoop's examples)."""
+"""`sort`: Sort of what RandomWriter wrote (Hadoop's examples)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from whitewire.workloads import generic_options
+from whitewire.workloads.base import generic_options
+from whitewire.workloads.written import OfWritten
+
+if TYPE_CHECKING:
+    from whitewire.measure.bench import Bench
+    from whitewire.records.result import Result
 
 WRITE, SORT = "org.apache.hadoop.examples.RandomWriter", "org.apache.hadoop.examples.Sort"
 
@@ -19,3 +25,25 @@ def write(target: str, total: int, maps: int, settings: Mapping[str, object] | N
 def sort(source: str, target: str, reduces: int, settings: Mapping[str, object] | None = None) -> list[str]:
     """Arguments of Sort; a map task for each block of the source."""
     return [*generic_options(settings or {}), "-r", str(reduces), source, target]
+
+
+class Sort(OfWritten):
+    name: ClassVar[str] = "sort"
+    needs: ClassVar[frozenset[str]] = frozenset({"reduces"})
+    reads: ClassVar[frozenset[str]] = frozenset({"maps"})
+    floor_s: ClassVar[float] = 9
+    passes: ClassVar[float] = 5
+    crossings_of_mount: ClassVar[float] = 3
+    sorts: ClassVar[bool] = True
+
+    def crossings(self, remote: float, copies: int, outputs: int, workers: int) -> float:
+        return remote + copies - 1
+
+    def written(self, parameters: Mapping[str, Any]) -> float:
+        return 1 + parameters.get("replication", 1)
+
+    def run(self, bench: Bench) -> Result:
+        """Sort of RandomWriter's data. Raises RunFailed when a job failed or records are missing."""
+        reduces = bench.parameters["reduces"]
+        return self.two_steps(bench, "random", WRITE, write, lambda source, target, options: (
+            SORT, sort(source, target, reduces, options)))  # fmt: skip

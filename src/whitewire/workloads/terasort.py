@@ -1,10 +1,17 @@
-"""Command lines of TeraGen, TeraSort and TeraValidate (Hadoop's examples)."""
+"""`terasort`: TeraSort of rows that TeraGen made, checked by TeraValidate (Hadoop's examples)."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from whitewire.workloads import generic_options
+from whitewire.errors import RunFailed
+from whitewire.workloads.base import Workload, generic_options
+
+if TYPE_CHECKING:
+    from whitewire.measure.bench import Bench
+    from whitewire.records.result import Result
 
 PACKAGE = "org.apache.hadoop.examples.terasort"
 GENERATE, SORT, VALIDATE = f"{PACKAGE}.TeraGen", f"{PACKAGE}.TeraSort", f"{PACKAGE}.TeraValidate"
@@ -35,3 +42,56 @@ def sort(source: str, target: str, reduces: int, settings: Mapping[str, object] 
 def validate(source: str, report: str, settings: Mapping[str, object] | None = None) -> list[str]:
     """Arguments of TeraValidate: whether the rows below `source` are in order."""
     return [*generic_options(settings or {}), source, report]
+
+
+class TeraSort(Workload):
+    name: ClassVar[str] = "terasort"
+    needs: ClassVar[frozenset[str]] = frozenset({"reduces"})
+    reads: ClassVar[frozenset[str]] = frozenset({"maps", "output_replication"})
+    floor_s: ClassVar[float] = 6
+    passes: ClassVar[float] = 5
+    shares_input: ClassVar[bool] = True
+    sorts: ClassVar[bool] = True
+    sampled: ClassVar[bool] = True
+
+    def crossings(self, remote: float, copies: int, outputs: int, workers: int) -> float:
+        return remote + outputs - 1
+
+    def outputs(self, copies: int, outputs: int, drives: int) -> float:
+        return outputs
+
+    def written(self, parameters: Mapping[str, Any]) -> float:
+        return 1 + parameters.get("output_replication", 1)
+
+    def run(self, bench: Bench) -> Result:
+        """TeraSort, then TeraValidate of its output. Raises RunFailed when a job failed or a row is out of order."""
+        bench.begin()
+        rows, options = bench.scale.file_bytes // ROW_BYTES, bench.options()
+        source = bench.input("rows", lambda path: (GENERATE, generate(rows, path, _generators(bench), options)))
+        target = bench.output("sorted")
+
+        def act(kept: dict[str, str]) -> list[dict[str, Any]]:
+            own = options | {"mapreduce.terasort.output.replication": bench.parameters.get("output_replication", 1)}
+            return [bench.job(SORT, sort(source, target, bench.parameters["reduces"], own), "terasort", kept)]
+
+        result = bench.record(act, rows * ROW_BYTES)
+        bench.at_ease()
+        _validate(bench, target)
+        return result
+
+
+def _generators(bench: Bench) -> int:
+    """Map tasks of TeraGen: one, so that every block is whole, or as many as divide the blocks evenly."""
+    blocks = math.ceil(bench.scale.file_bytes / bench.scale.block_bytes)
+    return next(count for count in range(min(blocks, 5), 0, -1) if blocks % count == 0)
+
+
+def _validate(bench: Bench, sorted_rows: str) -> None:
+    """TeraValidate in the client's own JVM: it is a check and not measured."""
+    report = bench.output("report")
+    options = bench.options() | bench.in_one_jvm()
+    bench.tool(VALIDATE, validate(sorted_rows, report, options), "teravalidate")
+    found = [line for line in bench.cat(f"{report}/part-r-00000").splitlines()
+             if line.split("\t")[0] in ("error", "checksum")]  # fmt: skip
+    if not found or any(line.startswith("error") for line in found):
+        raise RunFailed(f"teravalidate: {(found or ['no report'])[0][:200]}")

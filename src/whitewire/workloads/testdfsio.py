@@ -1,14 +1,27 @@
-"""Command lines of TestDFSIO (Hadoop's tests): every map task writes, or reads, one file."""
+"""`testdfsio`: TestDFSIO (Hadoop's tests), every map task of which writes, or reads, one file."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from whitewire.workloads import generic_options
+from whitewire.errors import RunFailed
+from whitewire.records.jobs import SHORT, beyond_floor
+from whitewire.records.metrics import Found
+from whitewire.records.samples import SEGMENT, Samples, idle_shares, nearest
+from whitewire.tools import testdfsio
+from whitewire.workloads.base import Workload, generic_options
+
+if TYPE_CHECKING:
+    from whitewire.measure.bench import Bench
+    from whitewire.records.result import Result
 
 TOOL = "org.apache.hadoop.fs.TestDFSIO"
 FOLDER = "/io"
 """Where its files are, in the file system of the job."""
+MIDDLE = (0.1, 0.9)
+"""Part of an operation's bytes over which its use of the links is taken: without start and end."""
 
 
 def write(files: int, size: int, settings: Mapping[str, object] | None = None) -> list[str]:
@@ -27,3 +40,145 @@ def _arguments(operation: str, files: int, size: int, settings: Mapping[str, obj
         *generic_options(own), operation, "-nrFiles", str(files), "-size", f"{size}B",
         "-resFile", "/dev/null",  # it prints the same
     ]  # fmt: skip
+
+
+class TestDfsio(Workload):
+    __test__ = False
+    """No test, whatever pytest thinks of its name."""
+
+    name: ClassVar[str] = "testdfsio"
+    needs: ClassVar[frozenset[str]] = frozenset({"maps"})
+    reads: ClassVar[frozenset[str]] = frozenset({"reduces", "keep_caches"})
+    floor_s: ClassVar[float] = 9
+    passes: ClassVar[float] = 1
+    times_itself: ClassVar[bool] = True
+    io_buffer: ClassVar[str] = "task"
+
+    def files(self, parameters: Mapping[str, Any]) -> int:
+        return parameters.get("maps", 1)
+
+    def crossings(self, remote: float, copies: int, outputs: int, workers: int) -> float:
+        return copies - 1
+
+    def written(self, parameters: Mapping[str, Any]) -> float:
+        return parameters.get("maps", 1) * parameters.get("replication", 1)
+
+    def run(self, bench: Bench) -> Result:
+        """TestDFSIO write, then read of the same files, with cold clients unless they keep their caches.
+
+        Raises RunFailed when a job failed.
+        """
+        bench.begin(FOLDER)
+        files, size = bench.parameters["maps"], bench.scale.file_bytes
+        options = bench.options() | {"test.build.data": bench.path(FOLDER)}
+
+        def one(operation: str, kept: dict[str, str]) -> dict[str, Any]:
+            command = {"write": write, "read": read}[operation]
+            job = bench.job(TOOL, command(files, size, options), operation, kept)
+            said = testdfsio.parse(kept[f"{operation}.txt"])
+            shown = bench.cat(bench.path(f"{FOLDER}/io_{operation}/part-00000"))
+            kept[f"{operation}-result.txt"] = shown + "\n"
+            kept[f"{operation}-tasks.txt"] = bench.stack.yarn.task_lines(job["id"], testdfsio.TASK_LINE)
+            return job | {
+                "testdfsio": testdfsio.task_values(shown),
+                "spans": testdfsio.task_spans(kept[f"{operation}-tasks.txt"]),
+                "seconds": said.seconds,
+            }
+
+        def act(kept: dict[str, str]) -> list[dict[str, Any]]:
+            first = one("write", kept)
+            if bench.mounted and not bench.parameters.get("keep_caches"):
+                bench.stack.mounted.remount()
+            return [first, one("read", kept)]
+
+        result = bench.record(act, files * size)
+        for job in result.record["jobs"]:
+            if int(job["testdfsio"]["size"]) != files * size:
+                raise RunFailed(f"{job['name']}: {job['testdfsio']['size']:.0f} bytes, expected {files * size}")
+        return result
+
+    def own_metrics(self, record: Mapping, samples: Samples) -> Found:
+        found: Found = {}
+        for job in record["jobs"]:
+            name, values, seconds = job["name"], job["testdfsio"], job["end"] - job["submit"]
+            files, spans = int(values["tasks"]), job.get("spans", ())
+            span = job["submit"], job["end"]
+            if not math.isfinite(values["rate"]):
+                raise ValueError(f"{name}: a task took less than a millisecond, which is no rate")
+            throughput = values["size"] / (values["time"] / 1000) / 1e6
+            aggregate = throughput * files
+            found |= {
+                f"{name}_throughput": (throughput, "MB/s"),
+                f"{name}_rate_mean": (values["rate"] / 1000 / files * 2**20 / 1e6, "MB/s"),
+                f"{name}_aggregate": (aggregate, "MB/s"),
+                f"{name}_node_bandwidth": (aggregate / len(record["workers"]), "MB/s"),
+                f"{name}_link_share": (_link_share(record, samples, *span), "1"),
+                f"{name}_wire_per_user_byte": (
+                    _ingress(record, samples, job["submit"], job["end"]) / values["size"],
+                    "1",
+                ),
+                f"{name}_tasks_at_once": (_at_once(spans, files), "1"),
+                f"{name}_rate_while_busy": (values["size"] / _busy(spans, files) / 1e6, "MB/s"),
+                f"{name}_short_while_busy": (_short_while_busy(spans, files, samples), "1"),
+                f"{name}_time": (seconds, "s"),
+                f"{name}_time_net": (beyond_floor(seconds, record["floors"].get(name, 0.0)), "s"),
+            }
+        return found
+
+
+def _at_once(spans: Sequence[Sequence[float]], tasks: int) -> float:
+    """How many tasks read or write while one does, itself counted: mean over the tasks' time; NaN if one is missing."""
+    spent = sum(end - begin for begin, end in spans)
+    if len(spans) != tasks or spent <= 0:
+        return math.nan
+    shared = sum(max(0.0, min(a[1], b[1]) - max(a[0], b[0])) for a in spans for b in spans)
+    return shared / spent
+
+
+def _busy(spans: Sequence[Sequence[float]], tasks: int) -> float:
+    """Seconds in which any task reads or writes; NaN if one is missing."""
+    seconds, until = 0.0, -math.inf
+    for begin, end in sorted(map(tuple, spans)):
+        seconds += max(0.0, end - max(begin, until))
+        until = max(until, end)
+    return seconds if len(spans) == tasks and seconds > 0 else math.nan
+
+
+def _short_while_busy(spans: Sequence[Sequence[float]], tasks: int, samples: Samples) -> float:
+    """Share of the time from the first task's begin to the last one's end in which the processors were short.
+
+    NaN if a task is missing.
+    """
+    if len(spans) != tasks or not spans:
+        return math.nan
+    shares = idle_shares(samples, min(begin for begin, _ in spans), max(end for _, end in spans))
+    return sum(share < SHORT for _, share in shares) / len(shares) if shares else math.nan
+
+
+def _ingress(record: Mapping, samples: Samples, start: float, end: float) -> int:
+    """Bytes into all workers between two moments."""
+    first, last = nearest(samples.time, start), nearest(samples.time, end)
+    return sum(samples.links[f"{h}.ingress"][last] - samples.links[f"{h}.ingress"][first] for h in record["workers"])
+
+
+def _link_share(record: Mapping, samples: Samples, start: float, end: float) -> float:
+    """Use of the busiest direction of any worker's link, or of the one segment that all hosts share, over its line
+    rate, over the middle of its bytes."""
+    first, last = nearest(samples.time, start), nearest(samples.time, end)
+    times, best = samples.time[first : last + 1], 0.0
+    rate = record["fabric"]["rate"] * 1e6 / 8
+    for line in _lines(record, samples):
+        totals = line[first : last + 1]
+        moved = totals[-1] - totals[0]
+        inside = [i for i, total in enumerate(totals) if MIDDLE[0] <= (total - totals[0]) / max(1, moved) <= MIDDLE[1]]
+        if len(inside) > 1 and moved > 20 * SEGMENT:
+            seconds = times[inside[-1]] - times[inside[0]]
+            best = max(best, (totals[inside[-1]] - totals[inside[0]]) / max(seconds, 0.1) / rate)
+    return best
+
+
+def _lines(record: Mapping, samples: Samples) -> list[list[int]]:
+    """Bytes so far at each sample: of each direction of each worker's link, or of all that crossed a shared segment."""
+    if record["fabric"].get("shared"):
+        return [samples.total(record["links_before"], "egress")]
+    return [samples.links[f"{host}.{way}"] for host in record["workers"] for way in ("egress", "ingress")]

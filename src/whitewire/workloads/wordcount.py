@@ -1,10 +1,16 @@
-"""Command lines of RandomTextWriter and WordCount (Hadoop's examples, the latter by WordCount.java)."""
+"""`wordcount`: WordCount of what RandomTextWriter wrote (Hadoop's examples, the former by WordCount.java)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
 
-from whitewire.workloads import generic_options
+from whitewire.workloads.base import generic_options
+from whitewire.workloads.written import OfWritten
+
+if TYPE_CHECKING:
+    from whitewire.measure.bench import Bench
+    from whitewire.records.result import Result
 
 WRITE, COUNT = "org.apache.hadoop.examples.RandomTextWriter", "whitewire.WordCount"
 
@@ -20,3 +26,16 @@ def write(target: str, total: int, maps: int, settings: Mapping[str, object] | N
 def count(source: str, target: str, settings: Mapping[str, object] | None = None) -> list[str]:
     """Arguments of WordCount; a map task for each block of the source."""
     return [*generic_options(settings or {}), source, target]
+
+
+class WordCount(OfWritten):
+    name: ClassVar[str] = "wordcount"
+    reads: ClassVar[frozenset[str]] = frozenset({"maps", "reduces"})
+    floor_s: ClassVar[float] = 6
+    passes: ClassVar[float] = 1
+    asks_again: ClassVar[bool] = False
+
+    def run(self, bench: Bench) -> Result:
+        """WordCount of RandomTextWriter's text. Raises RunFailed when a job failed."""
+        return self.two_steps(bench, "text", WRITE, write, lambda source, target, options: (
+            COUNT, count(source, target, options)))  # fmt: skip

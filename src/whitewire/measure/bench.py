@@ -1,0 +1,364 @@
+"""What a workload's run has to work with: the stack that is up, the run, and what all workloads do alike."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from whitewire.cluster import hdfs, yarn
+from whitewire.cluster.hadoop import Outcome
+from whitewire.cluster.stack import Stack
+from whitewire.design import scaling
+from whitewire.design.scale import PACKET, Scale
+from whitewire.errors import RunFailed
+from whitewire.measure.run import Run, floor_key
+from whitewire.records.result import Result
+from whitewire.testbed.base import Host, Testbed
+from whitewire.testbed.samples import cpu_seconds, host_cpu_to_csv, to_csv
+from whitewire.tools import history, namenode
+from whitewire.workloads import hdfs_put
+from whitewire.workloads.base import DATA, OUTPUT
+
+ROW = ("run_id", "block", "order", "experiment", "workload", "replicate", "seed")
+"""What a run's record takes from its row of the design."""
+
+
+def source_files(testbed: Testbed, size: int, count: int) -> list[str]:
+    """`count` files of `size` random bytes on every client, as paths; made once and warm in memory from then on.
+
+    They are names of one file: what a client reads is not what is measured.
+    """
+    clients = testbed.by_role("client")
+    folder = f"{clients[0].scratch}/source/{size}"
+    paths = [f"{folder}/put{number}" for number in range(1, count + 1)]
+
+    def make(host: Host) -> None:
+        if host.run(["test", "-e", paths[-1]]).status == 0:
+            return
+        host.run(["mkdir", "-p", folder]).check()
+        if host.run(["test", "-e", paths[0]]).status != 0:
+            host.run(["dd", "if=/dev/urandom", f"of={paths[0]}", "bs=1M", f"count={size}",
+                      "iflag=fullblock,count_bytes", "status=none"]).check()  # fmt: skip
+        for path in paths[1:]:
+            host.run(["ln", "-f", paths[0], path]).check()
+
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        list(pool.map(make, clients))
+    return paths
+
+
+def watch(stack: Stack, finished: Callable[[], bool], timeout: float) -> None:
+    """Wait until `finished`; a daemon that ends meanwhile ends the run with its name."""
+    deadline = time.monotonic() + timeout
+    while not finished():
+        stack.check()
+        if time.monotonic() > deadline:
+            raise RunFailed(f"no end after {timeout:.0f} s")
+        time.sleep(0.02)
+    stack.check()
+
+
+def put_together(stack: Stack, clients: int, files: list[str], options: Mapping[str, Any], timeout: float
+                 ) -> list[Outcome]:  # fmt: skip
+    """The first `clients` clients put all files at one signal; returns the outcomes of their commands."""
+    residents = stack.clients[:clients]
+    for number, client in enumerate(residents, start=1):
+        client.begin(hdfs.FS_SHELL, hdfs_put.put(files, f"{DATA}/client{number}", options))
+    watch(stack, lambda: all(client.done() for client in residents), timeout)
+    return [client.result(timeout=1) for client in residents]
+
+
+def empty(stack: Stack, clients: int) -> None:
+    """A folder for each client, with nothing in it."""
+    stack.hdfs.remove(DATA)
+    if stack.hdfs.shell("-mkdir", "-p", *folders(clients)).status != 0:
+        raise RunFailed("the folders of the run could not be made in HDFS")
+
+
+def folders(clients: int) -> list[str]:
+    """The clients' folders in HDFS."""
+    return [f"{DATA}/client{number}" for number in range(1, clients + 1)]
+
+
+def warm_up(stack: Stack, files: int = 60, size: int = 131072) -> None:
+    """Every client puts many one-block files: a JVM compiles what it has done some hundred times."""
+    paths = source_files(stack.testbed, size, files)
+    empty(stack, len(stack.clients))
+    put_together(stack, len(stack.clients), paths, {"dfs.blocksize": size}, timeout=120)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A run on a stack."""
+
+    stack: Stack
+    run: Run
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return self.run.parameters
+
+    @property
+    def scale(self) -> Scale:
+        return self.run.scale
+
+    @property
+    def scaled(self) -> bool:
+        """Whether the run is smaller than at full scale."""
+        return self.scale.k != 1 or self.scale.data_fraction != 1
+
+    @property
+    def client(self) -> Host:
+        return self.stack.testbed.by_role("client")[0]
+
+    @property
+    def mounted(self) -> bool:
+        """Whether the run's file system is a mounted one."""
+        return self.run.store["kind"] == "cephfs"
+
+    def of(self, workload: str, parameters: Mapping[str, Any]) -> Bench:
+        """The same run as one of another workload, with further parameters."""
+        row = {**self.run.row, "workload": workload}
+        return replace(self, run=replace(self.run, row=row, parameters={**self.parameters, **parameters}))
+
+    # --- what any run does ---
+
+    def watch(self, finished: Callable[[], bool]) -> None:
+        """Wait until `finished`; a daemon that ends meanwhile ends the run with its name."""
+        watch(self.stack, finished, self.run.timeout)
+
+    def at_ease(self) -> None:
+        """For everything that is not measured: the fastest fabric, and drives that hold nothing up."""
+        self.stack.testbed.fabric(self.stack.testbed.fastest())
+        self.stack.ease(True)
+
+    def source_files(self, size: int, count: int) -> list[str]:
+        """`count` files of `size` random bytes on every client."""
+        return source_files(self.stack.testbed, size, count)
+
+    def observed(self, act: Callable[[], dict[str, Any]], by_host: bool = False) -> Result:
+        """Do `act` between two readings of all counters, sampled; the record holds what they say."""
+        run, testbed, stack = self.run, self.stack.testbed, self.stack
+        stack.ease(False)
+        fabric = testbed.fabric(run.parameters["fabric"], _port_buffer(run))
+        testbed.offloads(run.levels.get("offloads", "on") == "on")
+        position = stack.hdfs.log_position()
+        again, drops = testbed.tcp_retransmits(), testbed.queue_drops()
+        used, before = cpu_seconds(stack.processes()), testbed.counters()
+        with testbed.sampler(by_host) as sampler:
+            done = act()
+        after, used_after = testbed.counters(), cpu_seconds(stack.processes())
+        log = stack.hdfs.log_since(position)
+        record = {
+            **{name: run.row[name] for name in ROW},
+            "factors": dict(run.levels),
+            "fabric": asdict(fabric),
+            "scale": {"k": run.scale.k, "data_fraction": run.scale.data_fraction,
+                      "block_bytes": run.scale.block_bytes, "file_bytes": run.scale.file_bytes,
+                      "packet_bytes": run.scale.packet_bytes},
+            "clients": run.parameters.get("clients", 0),
+            "replication": run.parameters.get("replication", 0),
+            "client_hosts": [host.name for host in testbed.by_role("client")],
+            "datanode_hosts": [host.name for host in testbed.by_role("datanode")],
+            "links_before": before,
+            "links_after": after,
+            "cpu_seconds": {name: used_after[name] - used[name] for name in used},
+            "tcp_retransmits": sum(testbed.tcp_retransmits().values()) - sum(again.values()),
+            "queue_drops": testbed.queue_drops() - drops,
+            **done,
+        }  # fmt: skip
+        audit = "\n".join(line for line in log.splitlines() if "FSNamesystem.audit" in line)
+        files = {"samples.csv": to_csv(sampler.samples), "namenode-audit.txt": audit + "\n"}
+        if by_host:
+            files["host-cpu.csv"] = host_cpu_to_csv(sampler.host_cpu)
+        return Result(record, files)
+
+    # --- clients that put files ---
+
+    data = DATA
+
+    def folders(self, clients: int) -> list[str]:
+        """The clients' folders in HDFS."""
+        return folders(clients)
+
+    def empty(self, clients: int) -> None:
+        """A folder for each client, with nothing in it."""
+        empty(self.stack, clients)
+
+    def files_to_put(self) -> list[str]:
+        """The files that each client puts."""
+        return self.source_files(self.scale.file_bytes, self.parameters["puts_per_client"])
+
+    def put_all(self, files: list[str], settings: Mapping[str, Any]) -> list[Outcome]:
+        """The puts of a run, with its block size, its packets and the settings of its own."""
+        options = {"dfs.blocksize": self.scale.block_bytes} | scaling.retry_settings(self.scale.data_fraction)
+        if self.scale.packet_bytes != PACKET:
+            options["dfs.client-write-packet-size"] = self.scale.packet_bytes
+        options |= {"dfs.replication": self.parameters.get("replication", 3)} | dict(settings)
+        return put_together(self.stack, self.parameters["clients"], files, options, self.run.timeout)
+
+    def placement(self) -> tuple[list[dict[str, Any]], str]:
+        """Which DataNodes hold each block of the clients' files, and what fsck said."""
+        names = {host.address: host.name for host in self.stack.testbed.hosts}
+        text = self.stack.hdfs.blocks(DATA)
+        found = [
+            {"file": block.path, "block_index": block.index, "bytes": block.length,
+             "datanodes": [names.get(address, address) for address in block.addresses]}
+            for block in namenode.blocks(text)
+        ]  # fmt: skip
+        return found, text
+
+    # --- jobs ---
+
+    def options(self) -> dict[str, object]:
+        """Settings of every job of a run: the job's file system, blocks, replicas, memory."""
+        reduces = self.parameters.get("reduces", 1)
+        own: dict[str, object] = {
+            "dfs.blocksize": self.scale.block_bytes,
+            "dfs.replication": self.parameters.get("replication", 1),
+            "mapreduce.job.reduces": reduces,
+            "mapreduce.reduce.memory.totalbytes": scaling.reduce_memory(self.scale.file_bytes, reduces),
+            "fs.local.block.size": self.scale.block_bytes,
+        }
+        if self.scale.data_fraction < 1:  # as of puts: a fixed wait, which a short file must shorten likewise
+            own |= scaling.retry_settings(self.scale.data_fraction)
+        return own | {"fs.defaultFS": yarn.VIEW} | dict(self.run.settings)
+
+    def in_one_jvm(self) -> dict[str, object]:
+        """Settings of a job that runs in the client's own JVM."""
+        return {"mapreduce.framework.name": "local", "mapreduce.cluster.local.dir": f"{self.client.scratch}/local"}
+
+    def read_buffer(self) -> int:
+        """Bytes of a reader's buffer: scaled as blocks are."""
+        return scaling.read_buffer(self.scale.block_bytes / self.parameters["block_size_bytes"])
+
+    def path(self, path: str) -> str:
+        """A path in the run's file system."""
+        return f"{yarn.MOUNTED}{path}" if self.mounted else path
+
+    def output(self, name: str) -> str:
+        """A path for a result."""
+        return self.path(f"{OUTPUT}/{name}")
+
+    def make_output(self) -> None:
+        """Make the folder of results, which jobs make themselves and other commands do not."""
+        if not self.mounted:
+            self.stack.hdfs.shell("-mkdir", "-p", OUTPUT)
+
+    def begin(self, folder: str = OUTPUT) -> None:
+        """An empty folder for the run's files; on CephFS with its store's layout and clients' caches, scaled."""
+        if self.mounted:
+            # First: the metadata server asks whoever has a file open or cached before it is removed.
+            self._remount()
+        self._remove(folder)
+        if self.mounted:
+            for name in ("/input", folder):
+                unit = scaling.stripe_unit(self.run.store["stripe_size_bytes"], self.scale.k)
+                self.stack.mounted.layout(name.lstrip("/"), self.run.store["stripe_count"], unit)
+
+    def _remount(self) -> None:
+        store, k, fraction = self.run.store, self.scale.k, self.scale.data_fraction
+        self.stack.mounted.remount(
+            max_dirty=scaling.client_cache(store["max_dirty_bytes"], k, fraction),
+            readahead=scaling.client_cache(store["readahead_bytes"], k, fraction),
+        )
+
+    def _remove(self, path: str) -> None:
+        if self.mounted:
+            self.stack.mounted.remove(path.lstrip("/"))
+        else:
+            self.stack.hdfs.remove(path)
+
+    def tool(self, tool: str, arguments: list[str], what: str) -> Outcome:
+        """A tool of Hadoop in the client's JVM. Raises RunFailed when it does not end well, naming why."""
+        client = self.stack.clients[0]
+        client.begin(tool, arguments)
+        try:
+            self.watch(client.done)
+        except RunFailed as failure:
+            raise RunFailed(f"{what}: {failure}") from None
+        outcome = client.result(timeout=1)
+        if outcome.status != 0:
+            lines = [line for line in outcome.output.splitlines() if re.search(r"Exception|Error|FAILED|failed", line)]
+            raise RunFailed(f"{what}: status {outcome.status}: {(lines or ['no message'])[-1].strip()[:200]}")
+        return outcome
+
+    def shell(self, arguments: list[str], what: str) -> Outcome:
+        """A command of `hdfs dfs` in the client's JVM. Raises RunFailed like tool()."""
+        return self.tool(hdfs.FS_SHELL, arguments, what)
+
+    def cat(self, path: str) -> str:
+        """The text of a file in the run's file system; of one that is not there, what the shell says."""
+        return self.stack.clients[0].run(hdfs.FS_SHELL, ["-cat", f"{yarn.VIEW}{path.lstrip('/')}"]).output
+
+    def timed(self, name: str, outcome: Outcome) -> dict[str, Any]:
+        """A command as a job's record, without tasks."""
+        return {"name": name, "submit": outcome.begin, "end": outcome.end, "tasks": [], "counters": {}}
+
+    def job(self, tool: str, arguments: list[str], what: str, kept: dict[str, str]) -> dict[str, Any]:
+        """A tool that submits one job: what the history server says of it. Raises RunFailed for a job that failed."""
+        outcome = self.tool(tool, arguments, what)
+        kept[f"{what}.txt"] = outcome.output + "\n"
+        ids = yarn.job_ids(outcome.output)
+        if not ids:
+            raise RunFailed(f"{what}: it submitted no job")
+        return self.finished(ids[-1], what, kept)
+
+    def finished(self, number: str, what: str, kept: dict[str, str]) -> dict[str, Any]:
+        """What the history server says of a job that has ended. Raises RunFailed for a job that failed."""
+        answers = self.stack.yarn.history(number)
+        kept[f"{what}-history.json"] = json.dumps(answers) + "\n"
+        job = history.job(answers)
+        failed = [task for task in job["tasks"] if task["state"] != "SUCCEEDED"]
+        if job["state"] != "SUCCEEDED" or failed:
+            raise RunFailed(f"{what}: job {job['state']}, {len(failed)} tasks failed; {job['diagnostics'][:150]}")
+        return {"name": what, **job}
+
+    def record(self, act: Callable[[dict[str, str]], list[dict[str, Any]]], user_bytes: int) -> Result:
+        """Do the jobs of a run between two readings of all counters."""
+        kept: dict[str, str] = {}
+
+        def jobs() -> dict[str, Any]:
+            done = act(kept)
+            return {"jobs": done, "start": min(job["submit"] for job in done), "end": max(job["end"] for job in done)}
+
+        result = self.observed(jobs, by_host=True)
+        workers = [host.name for host in self.stack.testbed.by_role("datanode")][: self.run.workers]
+        floors = self.stack.floors.get(floor_key(self.run), {})
+        outputs = self.parameters.get("output_replication", self.parameters.get("replication", 1))
+        record = {
+            "user_bytes": user_bytes,
+            "mounted": self.mounted,
+            "output_replication": 1 if self.mounted else outputs,
+            "workers": workers,
+            "busy_clients": [],
+            "made_by": f"Hadoop {self.stack.hdfs.installation.version}",
+            "cpu": self.run.cpu,
+            "floors": {name: value for name, value in floors.items() if name != "wire"},
+            "floor_wire": floors.get("wire", 0.0),
+        }
+        return result.plus(record, kept)
+
+    def input(self, kind: str, make: Callable[[str], tuple[str, list[str]]]) -> str:
+        """The path of an input that runs of the same size share, made at ease where it is not there yet."""
+        copies = self.parameters.get("replication", 1)
+        place = f"/input/{kind}-{self.scale.file_bytes}-{self.scale.block_bytes}-{copies}"
+        path = self.path(place)
+        key = (self.run.store["kind"], json.dumps(self.run.store, sort_keys=True) if self.mounted else "", path)
+        if key not in self.stack.made:
+            self.at_ease()
+            self._remove(place)
+            tool, arguments = make(path)
+            self.tool(tool, arguments, f"input of {kind}")
+            self.stack.made.add(key)
+        return path
+
+
+def _port_buffer(run: Run) -> int | None:
+    kib = run.levels.get("switch_buffer_kib")
+    return int(kib * 1024) if kib else None

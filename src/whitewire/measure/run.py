@@ -1,0 +1,77 @@
+"""One run as the runner sees it: its row, levels, parameters, scale; and the floor that jobs of its kind have."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from subprocess import TimeoutExpired
+from typing import Any
+
+from whitewire import workloads
+from whitewire.design.drive import Drive
+from whitewire.design.scale import Scale
+from whitewire.errors import RunFailed
+from whitewire.testbed.base import CommandFailed, ProcessDied
+from whitewire.workloads.base import Workload
+from whitewire.workloads.terasort import ROW_BYTES
+
+TINY_ROWS = 50
+"""Rows a map task of a job that is run for its floor."""
+
+FAILURES = (RunFailed, ProcessDied, CommandFailed, TimeoutExpired, RuntimeError, ValueError, OSError)
+"""What makes a run invalid and not the block (TimeoutError is an OSError, Unreadable a ValueError)."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run is made of: its design row, the levels with their types, parameters at full scale, its scale."""
+
+    row: Mapping[str, Any]
+    levels: Mapping[str, Any]
+    parameters: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    scale: Scale
+    expected_seconds: float
+    store: Mapping[str, Any] = field(default_factory=lambda: {"kind": "hdfs"})
+    cpu: str = "limit"
+    """Whether the processors may not limit the run ("limit"), or only a report says so ("report")."""
+    drive: Drive = field(default_factory=Drive.none)
+    workers: int | None = None
+    """How many of the cluster's workers run its tasks; None: all."""
+
+    @property
+    def workload(self) -> Workload:
+        return workloads.of(self.row["workload"])
+
+    @property
+    def timeout(self) -> float:
+        return 60 + 8 * self.expected_seconds
+
+    def on_almost_nothing(self, block_bytes: int, file_bytes: int) -> Run:
+        """The same run with other bytes."""
+        return replace(self, scale=replace(self.scale, block_bytes=block_bytes, file_bytes=file_bytes))
+
+    @property
+    def title(self) -> str:
+        levels = " ".join(f"{name}={level}" for name, level in self.levels.items())
+        return f"{self.row['experiment']} {levels} (replicate {self.row['replicate']})"
+
+
+def floor_key(run: Run) -> tuple[Any, ...]:
+    """What jobs must have in common to have the same floor: kind, file system, number of tasks, k, workers if not all.
+
+    By k links are slowed down, which little more than calls cross in a floor.
+    """
+    blocks, parameters = math.ceil(run.scale.file_bytes / run.scale.block_bytes), run.parameters
+    tasks = parameters.get("maps", 1), blocks, parameters.get("reduces", 1)
+    workers = () if run.workers is None else (run.workers,)
+    k = f"k={run.scale.k:g}"
+    return run.workload.kind(parameters), run.store["kind"], *tasks, k, *workers
+
+
+def tiny(run: Run) -> Run:
+    """The same run on almost no data and without a link worth the name: what is left is its floor."""
+    blocks = math.ceil(run.scale.file_bytes / run.scale.block_bytes)
+    block = ROW_BYTES * TINY_ROWS // 512 * 512 + 512
+    return run.on_almost_nothing(block_bytes=block, file_bytes=block * blocks)

@@ -1,0 +1,223 @@
+"""What is told of a run of jobs: its times, its floor, its phases, what its links carried, and why it may not count.
+
+Pure; docs/inside/tables.md lists the metrics.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from whitewire.records.metrics import SHORT_OF_PROCESSORS, Found, moved
+from whitewire.records.samples import SEGMENT, TICKS, HostCpu, Samples, idle_shares, nearest
+
+SHORT = 0.35
+"""The processors are short in a second with a smaller idle share (Mininet-HiFi's bound)."""
+
+WHOLE = ("completion_time_net", "job_floor")
+WRITE, READ = ("write_time_net", "write_time"), ("read_time_net", "read_time")
+NET = {
+    "completion_time_net": WHOLE, "throughput_net": WHOLE, "compute_share": WHOLE, "shuffle_share": WHOLE,
+    "write_time_net": WRITE, "read_time_net": READ,
+}  # fmt: skip
+"""Metrics that rest on a time less the floor of its jobs: that time, and the floor or the time with the floor."""
+
+BESIDE_FLOOR = ("job_floor", "completion_time_net", "throughput_net")
+"""Metrics that need a floor."""
+
+
+def beyond_floor(seconds: float, floor: float) -> float:
+    """Seconds of a job less those of the same job on almost no data; NaN where nothing is left, which is no time."""
+    return seconds - floor if seconds > floor else math.nan
+
+
+def share_of_net(seconds: float, net: float) -> float:
+    """Share of a job's net time, from 0 to 1; NaN where there is none."""
+    return max(0.0, min(1.0, seconds / net)) if net > 0 else math.nan
+
+
+def metrics(record: Mapping, samples: Samples, cpu: HostCpu, own: Found) -> Found:
+    """Metric → (value as measured, unit): what is told of every run of jobs, and its workload's `own` metrics."""
+    found = _common(record, samples, cpu) | own | _per_node(record)
+    if "program" in record and not record["floors"]:
+        # No floor was measured (HiBench's dfsioe and sleep have none): the time with it is no net time.
+        found = {name: value for name, value in found.items() if name not in BESIDE_FLOOR}
+    return found
+
+
+def _common(record: Mapping, samples: Samples, cpu: HostCpu) -> Found:
+    start, end, user = record["start"], record["end"], record["user_bytes"]
+    seconds = end - start
+    shares = idle_shares(samples, start, end) or [(0.0, math.nan)]
+    floor = sum(record["floors"].values())
+    net = beyond_floor(seconds, floor)
+    short = sum(share < SHORT for _, share in shares)
+    first, last = nearest(samples.time, start), nearest(samples.time, end)
+    ticks = max(1, samples.ticks[last] - samples.ticks[first])
+    busy = ticks - (samples.idle_ticks[last] - samples.idle_ticks[first])
+    workers = record["workers"]
+    used = [_between(cpu[0], cpu[1][host], start, end) for host in workers]
+    wire = worker_wire(record)
+    return {
+        "completion_time": (seconds, "s"),
+        "throughput": (user / seconds / 1e6, "MB/s"),
+        "job_floor": (floor, "s"),
+        "completion_time_net": (net, "s"),
+        "throughput_net": (user / net / 1e6, "MB/s"),
+        "compute_share": (share_of_net(short - floor, net), "1"),
+        "cpu_idle_min": (min(share for _, share in shares), "1"),
+        "cpu_idle_mean": (1 - busy / ticks, "1"),
+        "worker_cpu_cores": (sum(used) / len(used) / seconds, "cores"),
+        "user_bytes": (user, "B"),
+        "worker_wire_bytes": (wire, "B"),
+        "tcp_retransmits": (record["tcp_retransmits"], "1"),
+        "queue_drops": (record["queue_drops"], "1"),
+        **_per_byte(user, busy / TICKS, sum(used), wire),
+    }
+
+
+def _per_byte(user: float, cpu: float, worker_cpu: float, wire: float) -> Found:
+    """What is told per user byte; nothing for a job that moves none."""
+    if not user:
+        return {}
+    return {
+        "cpu_seconds_per_gb": (cpu / (user / 1e9), "s/GB"),
+        "worker_cpu_seconds_per_gb": (worker_cpu / (user / 1e9), "s/GB"),
+        "wire_per_user_byte": (wire / user, "1"),
+    }
+
+
+def _per_node(record: Mapping) -> Found:
+    """Of a program of HiBench's, whoever made it: its rate over the number of workers, as HiBench divides it."""
+    if "program" not in record or not record["user_bytes"]:
+        return {}
+    seconds = record["end"] - record["start"]
+    return {"node_throughput": (record["user_bytes"] / seconds / len(record["workers"]) / 1e6, "MB/s")}
+
+
+def worker_wire(record: Mapping) -> int:
+    """Bytes that came into all workers over their links."""
+    return moved(record, record["workers"], "ingress")
+
+
+def _between(times: Sequence[float], totals: Sequence[float], start: float, end: float) -> float:
+    """Growth of a running total between two moments, read off linearly between its samples."""
+
+    def value(moment: float) -> float:
+        after = next((i for i, time in enumerate(times) if time >= moment), len(times) - 1)
+        before = max(0, after - 1)
+        if times[after] == times[before]:
+            return totals[after]
+        part = min(1.0, max(0.0, (moment - times[before]) / (times[after] - times[before])))
+        return totals[before] + part * (totals[after] - totals[before])
+
+    return value(end) - value(start)
+
+
+def _tasks(job: Mapping, kind: str) -> list[Mapping]:
+    return [task for task in job["tasks"] if task["type"] == kind]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+def one_job(record: Mapping, samples: Samples) -> Found:
+    """Phases and counters of a run's one job."""
+    (job,) = record["jobs"]
+    maps, reduces, counters = _tasks(job, "MAP"), _tasks(job, "REDUCE"), job["counters"]
+    maps_end = max((task["end"] for task in maps), default=job["start"])
+    shuffle_end = max((task["shuffle_end"] for task in reduces), default=maps_end)
+    net = beyond_floor(job["end"] - job["submit"], sum(record["floors"].values()))
+    crossing, least, most = crossing_bytes(record, job)
+    # What the job costs on almost no data is control traffic, whose amount does not grow with the data.
+    wire = worker_wire(record) - record.get("floor_wire", 0.0)
+    found = {
+        "maps": (len(maps), "1"),
+        "reduces": (len(reduces), "1"),
+        "local_maps_share": (counters.get("DATA_LOCAL_MAPS", 0) / max(1, len(maps)), "1"),
+        "map_time": (_mean([task["end"] - task["start"] for task in maps]), "s"),
+        "map_phase": (maps_end - job["submit"], "s"),
+        "reduce_phase": (job["end"] - maps_end, "s"),
+        "map_phase_share": ((maps_end - job["submit"]) / (job["end"] - job["submit"]), "1"),
+        "shuffle_share": (max(0.0, shuffle_end - maps_end) / net, "1"),
+        "shuffle_bytes": (counters.get("REDUCE_SHUFFLE_BYTES", 0), "B"),
+        "shuffle_wire_bytes": (crossing, "B"),
+        "wire_excess": (_excess(wire, least, most, record), "1"),
+    }
+    if reduces:
+        found |= {
+            "shuffle_time": (_mean([task["shuffle_end"] - task["start"] for task in reduces]), "s"),
+            "merge_time": (_mean([task["merge_end"] - task["shuffle_end"] for task in reduces]), "s"),
+            "reduce_time": (_mean([task["end"] - task["merge_end"] for task in reduces]), "s"),
+        }
+    return found
+
+
+def _excess(wire: float, least: float, most: float, record: Mapping) -> float:
+    """Share by which the workers' links carried less or more than a job must move.
+
+    NaN for one that moves no more than it does on almost no data: control traffic scatters by as much.
+    """
+    if not record["user_bytes"] or least <= record.get("floor_wire", 0.0):
+        return math.nan
+    return min(wire / least - 1, 0.0) + max(wire / most - 1, 0.0)
+
+
+def crossing_bytes(record: Mapping, job: Mapping) -> tuple[float, float, float]:
+    """(shuffled bytes that cross links, least and most bytes that the job moves into workers over links).
+
+    A reduce task fetches over its host's link what maps on other hosts made, taken as an equal part of each map's
+    output; each replica beyond the writer's own crosses one link. A map that the scheduler did not call local may have
+    a replica beside it all the same, so what such maps read counts in the most only. From a mounted file system all
+    input crosses.
+    """
+    counters = job["counters"]
+    maps, reduces = _tasks(job, "MAP"), _tasks(job, "REDUCE")
+    pairs = len(maps) * len(reduces)
+    apart = sum(m["host"] != r["host"] for m in maps for r in reduces)
+    crossing = counters.get("REDUCE_SHUFFLE_BYTES", 0) * apart / pairs if pairs else 0.0
+    if record.get("mounted"):
+        return crossing, crossing, crossing + record["user_bytes"]
+    away = 1 - counters.get("DATA_LOCAL_MAPS", len(maps)) / max(1, len(maps))
+    copied = counters.get("HDFS_BYTES_WRITTEN", 0) * max(0, record["output_replication"] - 1)
+    return crossing, crossing + copied, crossing + copied + counters.get("HDFS_BYTES_READ", 0) * away
+
+
+def faults(record: Mapping, found: Found, limits: Mapping, computes: bool = True) -> list[str]:
+    """Why a run of jobs may not count (empty: it is valid). The bounds are the testbed's `limits`.
+
+    `computes`: its tasks compute, so that lack of processors may have set its time.
+    """
+    why = []
+    # What moves no data has no time beyond its floor.
+    if record.get("cpu") == "limit" and computes and record["user_bytes"]:
+        share = found["compute_share"][0]
+        if share > limits["compute_share"]:
+            why.append(
+                f"{SHORT_OF_PROCESSORS} short in {share:.0%} of the time beyond the floor, "
+                f"bound {limits['compute_share']:.0%}"
+            )
+    excess = found.get("wire_excess", (math.nan, ""))[0]
+    if math.isfinite(excess) and not limits["job_wire_low"] <= excess <= limits["job_wire_high"]:
+        why.append(f"workers' links carried {excess:+.0%} against what shuffle, reads and replicas must move")
+    return why + losses(record, limits, bulk=not math.isnan(excess) or "wire_excess" not in found)
+
+
+def losses(record: Mapping, limits: Mapping, bulk: bool = True) -> list[str]:
+    """Why what was lost on the links makes a run or a floor invalid (empty: it does not).
+
+    Without bulk data, segments are small, and most that are sent again are probes for an answer that was late and not
+    lost: only drops count.
+    """
+    found = []
+    # Of all links, since these are counted on all: what goes to a parallel file system passes no worker.
+    segments = max(1.0, moved(record, record["links_after"], "ingress") / SEGMENT)
+    counted = {"queue_drops": ("queue_drop_share", "packets dropped in queues")}
+    if bulk:
+        counted = {"tcp_retransmits": ("retransmit_share", "TCP segments sent again")} | counted
+    for name, (limit, what) in counted.items():
+        bound = limits[limit]
+        if record[name] / segments > bound:
+            found.append(f"{record[name] / segments:.1%} of all {what}, bound {bound:.1%}")
+    return found

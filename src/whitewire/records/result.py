@@ -1,0 +1,19 @@
+"""What a run leaves: its record and verbatim files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run left: its record (run.json) and verbatim files by name."""
+
+    record: dict[str, Any]
+    files: dict[str, str]
+
+    def plus(self, record: Mapping[str, Any], files: Mapping[str, str] | None = None) -> Result:
+        """With more of each."""
+        return Result(self.record | dict(record), self.files | dict(files or {}))

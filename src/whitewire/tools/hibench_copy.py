@@ -1,0 +1,85 @@
+"""The prepared copy of HiBench as its description says it is, and what tells one tree from another."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+from whitewire.errors import UserError
+from whitewire.paths import HIBENCH
+
+TREE, DESCRIPTION = "tree", "prepared.json"
+LEFT_OUT = re.compile(r"(.*/)?(\.git|target|__pycache__|report)(/.*)?|sparkbench/.*|(flink|storm|gearpump)bench/.*")
+"""What is not copied: other frameworks' programs, what builds left."""
+PARTS = ("bin", "conf", "autogen/src", "pom.xml")
+"""What runs use of a tree, and so what its digest is of."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A prepared copy. `tree` is the digest of its parts before anything was changed."""
+
+    commit: str
+    tree: str
+    release: str
+    source: str
+    python: str
+    converter: str
+    values: str
+    built: list[str] = field(default_factory=list)
+    not_built: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def identity(self) -> list[str]:
+        """What makes its runs other runs than those of another copy."""
+        return [self.commit or self.tree, self.python.rsplit(".", 1)[0], *self.built]
+
+
+def prepared(folder: Path = HIBENCH) -> Prepared | None:
+    """The copy that is there; None without one. Raises UserError for one that cannot be read."""
+    path = folder / DESCRIPTION
+    try:
+        return Prepared(**json.loads(path.read_text()))
+    except FileNotFoundError:
+        return None
+    except (ValueError, TypeError):
+        raise UserError(f"{path}: found no description of a HiBench copy; make it again with `make hibench`") from None
+
+
+# --- bringing a tree here -------------------------------------------------------------------------------
+
+
+@lru_cache
+def identity(home: str) -> tuple[str, ...]:
+    """What tells the tree at `home` from others, for runs' ids.
+
+    Of a prepared copy its commit, Python and what was built, of another tree on this machine the digest of what runs
+    use, and of one on a site's host where it is.
+    """
+    tree = Path(home)
+    if tree.name == TREE and (found := prepared(tree.parent)):
+        return tuple(found.identity)
+    return (digest_of(tree),) if (tree / "bin" / "workloads").is_dir() else (home,)
+
+
+def described(home: str) -> dict[str, object]:
+    """The tree at `home` for the environment's record: the description of a prepared copy, of another what tells it."""
+    tree = Path(home)
+    found = prepared(tree.parent) if tree.name == TREE else None
+    return {"home": home, **(asdict(found) if found else {"tree": identity(home)[0]})}
+
+
+def digest_of(tree: Path) -> str:
+    """SHA-256 of the parts of a tree that runs use: of each file's path and content, in the order of paths."""
+    found = hashlib.sha256()
+    for part in PARTS:
+        paths = [tree / part] if (tree / part).is_file() else sorted((tree / part).rglob("*"))
+        for path in paths:
+            if path.is_file() and not LEFT_OUT.fullmatch(str(path.relative_to(tree))):
+                name = path.relative_to(tree).as_posix()
+                found.update(f"{name}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return found.hexdigest()

@@ -1,0 +1,148 @@
+"""What a workload is to the rest of the house: the parameters that it reads, its run, its metrics, what it costs.
+
+Adding a workload is one module with a subclass and its line in the table (workloads/__init__.py). A run gets a `Bench`,
+through which it reaches the cluster; the module itself starts nothing and imports neither testbed nor cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from whitewire.records import jobs, metrics
+from whitewire.records.metrics import Found
+from whitewire.records.samples import HostCpu, Samples
+
+if TYPE_CHECKING:
+    from whitewire.measure.bench import Bench
+    from whitewire.records.result import Result
+
+DATA, OUTPUT = "/data", "/output"
+"""Folders that runs use: of puts in HDFS, and of jobs in their file system. They are emptied before each run."""
+EVERY_RUN = frozenset({"fabric", "replication", "block_size_bytes"})
+"""Parameters that each run reads, whatever its workload."""
+
+
+def generic_options(settings: Mapping[str, object]) -> list[str]:
+    """Settings of one call as Hadoop's generic options (-D name=value)."""
+    return [f"-D{name}={value}" for name, value in settings.items()]
+
+
+class Workload:
+    """A kind of run. Class attributes say what is alike in all its runs; a subclass overrides what is its own."""
+
+    name: ClassVar[str]
+
+    # --- what a paper may write ---
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    """Parameters (or factors) that an experiment must have."""
+    reads: ClassVar[frozenset[str]] = frozenset()
+    """Further parameters that its runs read."""
+    size: ClassVar[str] = "size_bytes"
+    """The parameter that says how many bytes its file has at full scale."""
+
+    def known(self) -> frozenset[str]:
+        """All parameters that its runs read."""
+        return EVERY_RUN | self.needs | self.reads | {self.size}
+
+    def whole_bytes(self, parameters: Mapping[str, Any]) -> float:
+        """Bytes of a run's file at full scale; 0 for one that moves none."""
+        return parameters.get("size_bytes") or parameters["file_size_bytes"]
+
+    # --- what it takes ---
+
+    on_yarn: ClassVar[bool] = True
+    """Whether its cluster has YARN."""
+    native: ClassVar[bool] = True
+    """Whether its jobs are Hadoop's own, whose tasks the runner spreads over the workers it wants."""
+    of_suite: ClassVar[bool] = False
+    """Whether it is a program of a suite (`program`, `profile`) that the testbed may have."""
+    has_floor: ClassVar[bool] = True
+    """Whether its jobs take a time on almost no data, which is measured."""
+    times_itself: ClassVar[bool] = False
+    """Whether its tasks measure their own times, so that it comes last in a warm-up."""
+    computes: ClassVar[bool] = True
+    """Whether lack of processors beyond the floor makes a run invalid."""
+    modelled: ClassVar[bool] = False
+    """Whether the max-min model predicts its runs."""
+
+    floor_s: ClassVar[float] = 0.0
+    """Seconds that a run takes beside moving its data: jobs on almost no data, and what is around them."""
+    passes: ClassVar[float] = 0.0
+    """How often its bytes go from or to drives beside being written as output: input, spills, merges, reads."""
+    crossings_of_mount: ClassVar[float] = 2.0
+    """How often its bytes cross links where they lie in a parallel file system."""
+
+    def stands_for(self, parameters: Mapping[str, Any]) -> Workload:
+        """The workload whose traffic a run has: itself, or the one that a suite's program is."""
+        return self
+
+    def kind(self, parameters: Mapping[str, Any]) -> str:
+        """What its floors are told by: its name, or a suite's program."""
+        return parameters.get("program", self.name)
+
+    def floored(self, parameters: Mapping[str, Any], suite: bool) -> bool:
+        """Whether a run's floor can be measured; `suite`: the testbed has the suite that the workload is of."""
+        return self.has_floor
+
+    def identity(self, testbed: Mapping[str, Any]) -> list[str]:
+        """What else of a testbed's description makes a run another run."""
+        return []
+
+    def files(self, parameters: Mapping[str, Any]) -> int:
+        """How many files of the run's size it moves."""
+        return 1
+
+    def crossings(self, remote: float, copies: int, outputs: int, workers: int) -> float:
+        """How often its bytes cross links: `remote` is the share of workers that any one is not."""
+        return 0.0
+
+    def outputs(self, copies: int, outputs: int, drives: int) -> float:
+        """How often its bytes are written as output, over all `drives`."""
+        return copies
+
+    # --- similitude (docs/scale-model.md) ---
+
+    shares_input: ClassVar[bool] = False
+    """Whether its tasks share one input, of which each worker has a part."""
+    asks_again: ClassVar[bool] = True
+    """Whether its clients wait until the NameNode says that a block is complete."""
+    heartbeats: ClassVar[frozenset[str]] = frozenset({"datanode", "nodemanager"})
+    """Whose heartbeats it waits for."""
+    sorts: ClassVar[bool] = False
+    """Whether its tasks sort and merge."""
+    sampled: ClassVar[bool] = False
+    """Whether it reads a sample of its input first."""
+    io_buffer: ClassVar[str] = ""
+    """Whose buffer its files are moved through: `task` (Hadoop's), `reader` (ours, scaled) or none."""
+
+    def part(self, size: float, parameters: Mapping[str, Any], workers: int) -> float:
+        """Bytes of a file; of jobs that share an input, a worker's part of it."""
+        return size / workers if self.shares_input else size
+
+    def written(self, parameters: Mapping[str, Any]) -> float:
+        """How often a run's file is written to drives; 0 where it is not known beforehand."""
+        return 0.0
+
+    # --- a run, and what it tells ---
+
+    def run(self, bench: Bench) -> Result:
+        """Make one run. Raises RunFailed when it did not do what it should."""
+        raise NotImplementedError
+
+    def own_metrics(self, record: Mapping, samples: Samples) -> Found:
+        """Metric → (value as measured, unit) beside what is told of every run of jobs."""
+        return jobs.one_job(record, samples)
+
+    def metrics(self, record: Mapping, samples: Samples, cpu: HostCpu) -> Found:
+        """Metric → (value as measured, unit) of a run."""
+        return jobs.metrics(record, samples, cpu, self.own_metrics(record, samples))
+
+    def faults(self, record: Mapping, found: Found, limits: Mapping) -> list[str]:
+        """Why a run may not count (empty: it is valid). The bounds are the testbed's `limits`."""
+        return jobs.faults(record, found, limits, self.computes)
+
+    def scales(self, metric: str) -> bool:
+        """Whether a metric has an equivalent at full scale."""
+        return metric not in metrics.WITH_FLOOR

@@ -1,0 +1,46 @@
+"""What runs without jobs have in common: clients or DataNodes move the files themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import ClassVar
+
+from whitewire.records.metrics import SHORT_OF_PROCESSORS, Found
+from whitewire.records.samples import SEGMENT
+from whitewire.workloads.base import Workload
+
+
+class OfClients(Workload):
+    """A workload of clients and DataNodes alone."""
+
+    size: ClassVar[str] = "file_size_bytes"
+    needs: ClassVar[frozenset[str]] = frozenset({"clients", "puts_per_client", "replication"})
+    reads: ClassVar[frozenset[str]] = frozenset({"file_blocks"})
+    on_yarn: ClassVar[bool] = False
+    native: ClassVar[bool] = False
+    has_floor: ClassVar[bool] = False
+    heartbeats: ClassVar[frozenset[str]] = frozenset({"datanode"})
+
+    def written_to(self, record: Mapping, found: Found) -> Iterable[tuple[str, float, float]]:
+        """(which links, bytes that they carried, bytes that were written over them)."""
+        raise NotImplementedError
+
+    def faults(self, record: Mapping, found: Found, limits: Mapping) -> list[str]:
+        why = []
+        idle = found["cpu_idle_min"][0]
+        if not idle >= limits["cpu_idle_floor"]:
+            why.append(
+                f"{SHORT_OF_PROCESSORS} idle only {idle:.0%} in one second, floor {limits['cpu_idle_floor']:.0%}"
+            )
+        for what, wire, expected in self.written_to(record, found):
+            excess = wire / expected - 1
+            if not limits["wire_excess_low"] <= excess <= limits["wire_excess_high"]:
+                why.append(f"{what} carried {excess:+.1%} against the {expected / 1e6:.1f} MB written there")
+        segments = (found["client_wire_bytes"][0] + found["datanode_wire_bytes"][0]) / SEGMENT
+        again = found["tcp_retransmits"][0] / segments
+        if again > limits["retransmit_share"]:
+            why.append(f"{again:.1%} of all TCP segments sent again, bound {limits['retransmit_share']:.1%}")
+        dropped = found["queue_drops"][0] / segments
+        if dropped > limits["queue_drop_share"]:
+            why.append(f"{dropped:.1%} of all packets dropped in queues, bound {limits['queue_drop_share']:.1%}")
+        return why

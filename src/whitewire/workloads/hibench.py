@@ -1,0 +1,150 @@
+"""`hibench`: a program of HiBench at a scale profile, made by HiBench or, without it, by Hadoop's own jars."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from whitewire.errors import RunFailed, UserError
+from whitewire.records import jobs
+from whitewire.records.metrics import Found
+from whitewire.records.samples import Samples
+from whitewire.tools import hibench, hibench_copy, hibench_report
+from whitewire.workloads.base import Workload
+from whitewire.workloads.sleep import Sleep
+from whitewire.workloads.sort import Sort
+from whitewire.workloads.terasort import SAMPLED_ROWS, TeraSort
+from whitewire.workloads.testdfsio import TestDfsio
+from whitewire.workloads.wordcount import WordCount
+
+if TYPE_CHECKING:
+    from whitewire.measure.bench import Bench
+    from whitewire.records.result import Result
+
+NATIVE: dict[str, Workload] = {
+    "sort": Sort(), "terasort": TeraSort(), "wordcount": WordCount(), "dfsioe": TestDfsio(), "sleep": Sleep()
+}  # fmt: skip
+"""Our workload that runs each micro program without HiBench."""
+
+
+class HiBench(Workload):
+    name: ClassVar[str] = "hibench"
+    needs: ClassVar[frozenset[str]] = frozenset({"program", "profile", "maps", "reduces"})
+    reads: ClassVar[frozenset[str]] = frozenset({"output_replication"})
+    native: ClassVar[bool] = False
+    of_suite: ClassVar[bool] = True
+    floor_s: ClassVar[float] = 12
+    asks_again: ClassVar[bool] = False
+
+    def whole_bytes(self, parameters: Mapping[str, Any]) -> float:
+        """Those of the program's profile."""
+        if "size_bytes" in parameters:
+            return parameters["size_bytes"]
+        program, profile = parameters["program"], parameters["profile"]
+        return hibench.file_bytes(program, profile) if program in hibench.MICRO else 1
+
+    def stands_for(self, parameters: Mapping[str, Any]) -> Workload:
+        return NATIVE.get(parameters["program"], self)
+
+    def files(self, parameters: Mapping[str, Any]) -> int:
+        return hibench.files(parameters["profile"]) if parameters["program"] == "dfsioe" else 1
+
+    def floored(self, parameters: Mapping[str, Any], suite: bool) -> bool:
+        """`dfsioe` of HiBench has no file below 1 MiB, `sleep` is a floor."""
+        program = parameters["program"]
+        return program in hibench.SIZES or (program == "dfsioe" and not suite)
+
+    def identity(self, testbed: Mapping[str, Any]) -> list[str]:
+        """A run of Hadoop's own jars is another run, and so is one of another tree."""
+        if "hibench" not in testbed:
+            return []
+        return ["HiBench", *hibench_copy.identity(testbed["hibench"]["home"])]
+
+    def own_metrics(self, record: Mapping, samples: Samples) -> Found:
+        """HiBench's own report, and of a program with one job what is told of any job."""
+        report = hibench_report.metrics(record["reports"])
+        return report | (jobs.one_job(record, samples) if len(record["jobs"]) == 1 else {})
+
+    def run(self, bench: Bench) -> Result:
+        """One program. Raises RunFailed when a script or a job failed."""
+        own = {"program": bench.parameters["program"], "profile": bench.parameters["profile"]}
+        return (_native(bench) if bench.stack.hibench is None else _by_hibench(bench)).plus(own)
+
+
+def _native(bench: Bench) -> Result:
+    """The same program of Hadoop's jars."""
+    parameters = bench.parameters
+    program, profile = parameters["program"], parameters["profile"]
+    own: dict[str, Any] = {
+        "maps": parameters.get("maps", 1),
+        "output_replication": parameters.get("output_replication", _outputs(parameters)),
+    }
+    if program == "dfsioe":
+        own["maps"] = hibench.files(profile)
+    if program == "sleep":
+        own["map_ms"] = hibench.sleep_ms(profile)
+    workload = NATIVE[program]
+    return workload.run(bench.of(workload.name, own))
+
+
+def _outputs(parameters: Mapping[str, Any]) -> int:
+    """Replicas of what the program writes: TeraSort's own default is one."""
+    return 1 if parameters["program"] == "terasort" else parameters.get("replication", 1)
+
+
+def _sizes(bench: Bench) -> dict[str, object]:
+    if not bench.scaled:
+        return {}
+    try:
+        return hibench.sizes(bench.parameters["program"], bench.parameters["profile"], bench.scale.file_bytes)
+    except ValueError as error:
+        raise UserError(f"experiment {bench.run.row['experiment']}: {error}") from None
+
+
+def _by_hibench(bench: Bench) -> Result:
+    suite, parameters, testbed = bench.stack.hibench, bench.parameters, bench.stack.testbed
+    program, outputs = parameters["program"], parameters.get("output_replication", _outputs(parameters))
+    options = bench.options() | {"mapreduce.terasort.output.replication": outputs}
+    if bench.scaled:
+        options["mapreduce.terasort.partitions.sample"] = SAMPLED_ROWS
+    masters, workers = ([host.endpoint for host in testbed.by_role(role)] for role in ("namenode", "datanode"))
+    suite.configure(bench.stack, options, hibench.Job(
+        program, parameters["profile"], parameters["maps"], parameters["reduces"], masters, workers, _sizes(bench)
+    ))  # fmt: skip
+    _prepare(bench)
+    reports: list[dict[str, Any]] = []
+
+    def act(kept: dict[str, str]) -> list[dict[str, Any]]:
+        done = []
+        for reported in suite.measure(bench.run.timeout, bench.stack.check):
+            reports.append(reported.record())
+            kept[f"{reported.name}.txt"] = reported.output
+            names = _names(reported.name, reported.jobs)
+            done += [bench.finished(number, name, kept) for name, number in names.items()]
+        if not done:
+            raise RunFailed(f"hibench {program}: it submitted no job")
+        return done
+
+    result = bench.record(act, 0)
+    size, dfsioe = bench.scale.file_bytes, program == "dfsioe"
+    user = size * hibench.files(parameters["profile"]) if dfsioe else sum(report["bytes"] for report in reports)
+    own = {"user_bytes": user, "output_replication": outputs, "reports": reports, "made_by": suite.made_by}
+    return result.plus(own, suite.files())
+
+
+def _prepare(bench: Bench) -> None:
+    """Have HiBench make the program's input where it is not there yet."""
+    program, profile, scale = bench.parameters["program"], bench.parameters["profile"], bench.scale
+    copies = bench.parameters.get("replication", 1)
+    made = ("hibench", program, profile, scale.file_bytes, scale.block_bytes, copies)
+    if made in bench.stack.made:
+        return
+    bench.at_ease()
+    bench.stack.hibench.prepare(bench.run.timeout, bench.stack.check)
+    # Its inputs have one place a program: the last one made is the one that is there.
+    bench.stack.made = {key for key in bench.stack.made if key[:2] != made[:2]} | {made}
+
+
+def _names(name: str, numbers: Sequence[str]) -> dict[str, str]:
+    """Names of the jobs of one run: its own, and with a number from the second on."""
+    return {name if place == 1 else f"{name}-{place}": number for place, number in enumerate(numbers, start=1)}

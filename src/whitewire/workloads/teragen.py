@@ -1,0 +1,39 @@
+"""`teragen`: rows of 100 bytes, written by map tasks (Hadoop's examples)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from whitewire.workloads import terasort
+from whitewire.workloads.base import Workload
+
+if TYPE_CHECKING:
+    from whitewire.measure.bench import Bench
+    from whitewire.records.result import Result
+
+
+class TeraGen(Workload):
+    name: ClassVar[str] = "teragen"
+    needs: ClassVar[frozenset[str]] = frozenset({"maps"})
+    floor_s: ClassVar[float] = 4
+
+    def crossings(self, remote: float, copies: int, outputs: int, workers: int) -> float:
+        return copies - 1
+
+    def part(self, size: float, parameters: Mapping[str, Any], workers: int) -> float:
+        return size / parameters.get("maps", 1)
+
+    def written(self, parameters: Mapping[str, Any]) -> float:
+        return parameters.get("replication", 1)
+
+    def run(self, bench: Bench) -> Result:
+        """TeraGen alone. Raises RunFailed when the job failed."""
+        bench.begin()
+        rows = bench.scale.file_bytes // terasort.ROW_BYTES
+
+        def act(kept: dict[str, str]) -> list[dict[str, Any]]:
+            arguments = terasort.generate(rows, bench.output("rows"), bench.parameters["maps"], bench.options())
+            return [bench.job(terasort.GENERATE, arguments, "teragen", kept)]
+
+        return bench.record(act, rows * terasort.ROW_BYTES)

@@ -1,0 +1,38 @@
+"""What `sort` and `wordcount` have in common: one job makes an input of random length, the measured one reads it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from whitewire.workloads.base import Workload
+
+if TYPE_CHECKING:
+    from whitewire.measure.bench import Bench
+    from whitewire.records.result import Result
+
+Writer = Callable[[str, int, int, Mapping[str, object]], list[str]]
+Measured = Callable[[str, str, Mapping[str, object]], tuple[str, list[str]]]
+
+
+class OfWritten(Workload):
+    """A workload whose input another job of Hadoop's examples writes."""
+
+    shares_input: ClassVar[bool] = True
+
+    def two_steps(self, bench: Bench, kind: str, tool: str, write: Writer, measured: Measured) -> Result:
+        """An input of random length a file, one file a map task, then the job on it."""
+        bench.begin()
+        # The writers end a file with the record that passes its size: room for one more keeps a file one block.
+        block = math.ceil((bench.scale.block_bytes * 1.1 + 65536) / 512) * 512
+        options = bench.options() | {"dfs.blocksize": block, "fs.local.block.size": block}
+        size = bench.scale.file_bytes
+        files = math.ceil(size / bench.scale.block_bytes)
+        source = bench.input(kind, lambda path: (tool, write(path, size, files, options)))
+
+        def act(kept: dict[str, str]) -> list[dict[str, Any]]:
+            program, arguments = measured(source, bench.output("result"), options)
+            return [bench.job(program, arguments, self.name, kept)]
+
+        return bench.record(act, size)

@@ -1,0 +1,48 @@
+"""The commands that documentation, and messages of the code, tell the reader to run."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+HOME = Path(__file__).resolve().parents[2]
+DOCUMENTS = [HOME / "README.md", HOME / "CONTRIBUTING.md", *sorted((HOME / "docs").rglob("*.md"))]
+CODE = [
+    HOME / "Makefile", HOME / "Snakefile", *sorted((HOME / "scripts").iterdir()),
+    *sorted((HOME / "workflow" / "rules").iterdir()), *sorted((HOME / "src" / "whitewire").rglob("*.py")),
+]  # fmt: skip
+SPAN = re.compile(r"`([^`]+)`")
+PLACEHOLDER = re.compile(r"[…{}<>]")
+"""What stands for something else, so the line is no command as it is."""
+
+
+def blocks(text: str) -> tuple[list[str], str]:
+    """The lines of a document's code blocks, continued ones joined, and the text between the blocks."""
+    code, prose, fenced = [], [], False
+    for line in text.splitlines():
+        if line.startswith("```"):
+            fenced = not fenced
+        elif fenced or line.startswith("    "):
+            code.append(line.strip())
+        else:
+            prose.append(line)
+    return "\n".join(code).replace("\\\n", "").splitlines(), "\n".join(prose)
+
+
+def commands(program: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Every command of a program with the name of its file: in code blocks, and between backticks in a text.
+
+    The program's name alone between backticks is a name and no command.
+    """
+    for path in (*DOCUMENTS, *CODE):
+        text = path.read_text(encoding="utf-8")
+        lines, prose = blocks(text) if path in DOCUMENTS else ([], text)
+        spans = [" ".join(span.split()) for span in SPAN.findall(prose)]
+        for line in (*lines, *(span for span in spans if " " in span)):
+            if re.match(rf"(\.venv/bin/)?{program}( |$)", line) and not PLACEHOLDER.search(line):
+                yield path.relative_to(HOME).as_posix(), tuple(shlex.split(line, comments=True)[1:])
+
+
+def distinct(program: str) -> list[tuple[str, ...]]:
+    """The arguments of each distinct command of a program."""
+    return list(dict.fromkeys(arguments for _, arguments in commands(program)))

@@ -1,0 +1,380 @@
+"""The analysis of whole tables: every claim judged, with runs and without."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.support.papers import TESTBED, paper, runs
+from whitewire.analysis import analyse, claims
+from whitewire.analysis.estimands import (
+    Runs,
+    Sample,
+    _maximum_ratio,
+    aic_difference,
+    describe,
+    evaluate,
+    text,
+)
+from whitewire.description.checks import load_paper
+from whitewire.description.project import paper_path
+from whitewire.description.testbed import load_testbed
+from whitewire.design.scale import scale_of
+from whitewire.errors import UserError
+
+LOADED = paper()
+
+
+@pytest.fixture(scope="module")
+def modelled():
+    return analyse.model_runs(
+        LOADED, {"1gbe": {}, "10gbe": {}}, lambda name, levels: scale_of(LOADED, name, "quick", levels)
+    )
+
+
+@pytest.fixture(scope="module")
+def complete():
+    return runs(LOADED)
+
+
+@pytest.fixture(scope="module")
+def judged(complete, modelled):
+    return analyse.verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "emulated")
+
+
+def _claim(table: pd.DataFrame, claim: str) -> pd.Series:
+    return table.set_index("claim").loc[claim]
+
+
+def test_a_complete_table_gives_every_claim_a_verdict(judged):
+    verdicts, _ = judged
+    assert list(verdicts.columns) == analyse.VERDICT_COLUMNS
+    assert list(verdicts["claim"]) == [c["id"] for c in LOADED.claims]
+    assert set(verdicts["verdict"]) <= set(claims.VERDICTS)
+    assert verdicts["reason"].str.len().min() > 10
+    open_ = verdicts[verdicts["verdict"] == claims.INCONCLUSIVE]
+    assert list(open_["claim"]) == []
+
+
+def test_verdicts_on_a_cluster_that_behaves_as_printed(judged):
+    verdicts, _ = judged
+    expected = {
+        "E-C01": claims.REPRODUCED,
+        "E-C03": claims.CONSISTENT,
+        "E-C06": claims.REPRODUCED,
+        "E-C08": claims.REPRODUCED,
+        "E-C09": claims.INCONSISTENT,
+        "E-C11": claims.REPRODUCED,
+        "E-C12": claims.REPRODUCED,
+        "E-C13": claims.REPRODUCED,
+        "E-C14": claims.REPRODUCED,
+        "E-C16": claims.REPRODUCED,
+        "E-C17": claims.REPRODUCED,
+        "E-C19": claims.REPRODUCED,
+        "E-C20": claims.REPRODUCED,
+        "E-C22": claims.DIRECTION,
+        "E-C24": claims.NOT_REPRODUCED,
+        "E-C27": claims.CONSISTENT,
+        "E-C28": claims.REPRODUCED,
+        "E-C29": claims.NOT_TESTABLE,
+        "E-C30": claims.REPRODUCED,
+        "E-C31": claims.REPRODUCED,
+        "E-C35": claims.INCONSISTENT,
+        "E-C36": claims.NOT_TESTABLE,
+        "E-C40": claims.REPRODUCED,
+        "E-C42": claims.REPRODUCED,
+    }
+    found = verdicts.set_index("claim")["verdict"]
+    assert {claim: found[claim] for claim in expected} == expected
+    assert _claim(verdicts, "E-C06")["estimate"] == pytest.approx((350 + 82 * 6) / 216, rel=0.01)
+    assert _claim(verdicts, "E-C06")["n"] == 6
+    assert _claim(verdicts, "E-C06")["p_value"] == pytest.approx(2 / 924)
+    assert _claim(verdicts, "E-C06")["p_holm"] >= _claim(verdicts, "E-C06")["p_value"]
+
+
+def test_further_readings_stand_beside_the_verdict(judged):
+    verdicts, readings = judged
+    assert list(readings.columns) == analyse.READING_COLUMNS
+    of = readings[readings["claim"] == "E-C06"].set_index("reading")
+    assert set(of.index) == {"throughput_sum", analyse.MODEL}
+    assert of.loc["throughput_sum", "estimate"] == pytest.approx(_claim(verdicts, "E-C06")["estimate"])
+    assert of.loc[analyse.MODEL, "verdict"] in (claims.CONSISTENT, claims.INCONSISTENT)
+    assert "throughput_sum" in _claim(verdicts, "E-C06")["reason"]
+    assert (readings["claim"] == "E-C27").sum() == 1
+    assert (readings["claim"] == "E-C29").sum() == 1  # a claim that is not testable may still have a reading
+
+
+def test_a_verdict_that_rests_on_a_sign_needs_significance_after_correction():
+    args = {"reason": "1.2 (1.1 to 1.3)", "target": {"relation": "above", "expected": 1, "no_effect": 1}}
+    assert claims.corrected(claims.REPRODUCED, p_holm=0.01, **args)[0] == claims.REPRODUCED
+    verdict, reason = claims.corrected(claims.REPRODUCED, p_holm=0.2, **args)
+    assert verdict == claims.INCONCLUSIVE
+    assert "p = 0.2" in reason
+    assert claims.corrected(claims.DIRECTION, p_holm=0.2, **args)[0] == claims.INCONCLUSIVE
+    assert claims.corrected(claims.REPRODUCED, p_holm=None, **args)[0] == claims.INCONCLUSIVE
+    for other in ({"relation": "within"}, {"expected": 3}):
+        more = args | {"target": args["target"] | other}
+        assert claims.corrected(claims.REPRODUCED, p_holm=0.2, **more)[0] == claims.REPRODUCED
+    sizeless = args | {"target": {"relation": "below", "expected": 1, "no_effect": None}}
+    assert claims.corrected(claims.REPRODUCED, p_holm=None, **sizeless)[0] == claims.REPRODUCED
+
+
+def test_an_empty_table_gives_every_claim_a_verdict(complete, modelled):
+    table, _ = analyse.verdicts(LOADED, Runs(complete[:0], LOADED), Runs(modelled, LOADED), "emulated")
+    assert len(table) == 42
+    by_route = table.groupby("route")["verdict"].agg(set).to_dict()
+    assert by_route["emulated"] == {claims.INCONCLUSIVE}
+    assert by_route["arithmetic"] == {claims.CONSISTENT, claims.INCONSISTENT}
+    assert by_route[claims.NOT_TESTABLE] == {claims.NOT_TESTABLE}
+    needed = table[table["verdict"] == claims.INCONCLUSIVE]["runs_needed"]
+    assert needed.isin([1, 6]).all()
+
+
+def test_smoke_is_inconclusive_but_shows_estimates(modelled):
+    smoke = Runs(runs(LOADED, "smoke"), LOADED)
+    table, _ = analyse.verdicts(LOADED, smoke, Runs(modelled, LOADED), "emulated")
+    row = _claim(table, "E-C06")
+    assert row["verdict"] == claims.INCONCLUSIVE
+    assert row["estimate"] == pytest.approx(3.9, rel=0.02)
+    assert row["n"] == 1 and row["runs_needed"] == 5
+
+
+def test_invalid_runs_never_count_and_are_told(complete):
+    table = complete.copy()
+    cell = (table["experiment"] == "put-grid") & (table["fabric"] == "1gbe")
+    cell &= (table["clients"] == 3) & (table["puts_per_client"] == 6) & (table["replicate"] == 1)
+    table.loc[cell, "valid"] = False
+    table.loc[cell, "value"] = 1e9
+    table.loc[cell, "full_scale_value"] = 1e9
+    found = Runs(table, LOADED)
+    test = next(c["test"] for c in LOADED.claims if c["id"] == "E-C06")
+    evidence = evaluate(test, found, LOADED)
+    assert (evidence.n, evidence.n_invalid) == (5, 1)
+    assert evidence.estimate == pytest.approx(3.9, rel=0.02)
+    # With five runs the cell has no interval of its own: its scatter is that of all cells.
+    assert evidence.low < 3.9 < evidence.high and evidence.freedom > 5
+    estimates = analyse.estimates(LOADED, found, "emulated")
+    row = estimates[(estimates["n_invalid"] == 1) & (estimates["metric"] == "throughput")].iloc[0]
+    assert row["n"] == 5 and row["full_scale_median"] < 1000 and np.isnan(row["low"])
+
+
+def test_three_runs_a_cell_are_judged_by_the_scatter_of_all_cells(complete, modelled):
+    few = complete[complete["replicate"] <= 3]
+    row = _claim(analyse.verdicts(LOADED, Runs(few, LOADED), Runs(modelled, LOADED), "emulated")[0], "E-C06")
+    assert row["verdict"] == claims.REPRODUCED and row["n"] == 3
+    assert row["low"] < row["estimate"] < row["high"]
+    assert "3 runs a cell, scatter pooled over the experiment" in row["reason"]
+    two = complete[complete["replicate"] <= 2]
+    row = _claim(analyse.verdicts(LOADED, Runs(two, LOADED), Runs(modelled, LOADED), "emulated")[0], "E-C06")
+    assert row["verdict"] == claims.INCONCLUSIVE and np.isnan(row["low"])
+
+
+def test_the_order_of_the_rows_does_not_matter(complete, modelled, judged):
+    mixed = complete.sample(frac=1, random_state=3)
+    table, _ = analyse.verdicts(LOADED, Runs(mixed, LOADED), Runs(modelled, LOADED), "emulated")
+    assert list(table["verdict"]) == list(judged[0]["verdict"])
+    assert table["estimate"].to_numpy(dtype=float) == pytest.approx(
+        judged[0]["estimate"].to_numpy(dtype=float), nan_ok=True
+    )
+
+
+def test_on_real_hardware_the_route_is_measured(complete, modelled):
+    table, _ = analyse.verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "measured")
+    assert set(table["route"]) == {"measured", "modelled", "arithmetic", claims.NOT_TESTABLE}
+
+
+def test_estimates_by_hand(complete):
+    table = analyse.estimates(LOADED, Runs(complete, LOADED), "emulated")
+    one = table[(table["experiment"] == "put-tuned") & (table["settings"] == "default")]
+    row = one[one["metric"] == "throughput"].iloc[0]
+    raw = complete[(complete["settings"] == "default") & (complete["metric"] == "throughput")]["value"]
+    assert row["n"] == 6
+    assert (row["low"], row["high"]) == (raw.min(), raw.max())
+    assert row["median"] == pytest.approx(raw.median())
+    assert row["full_scale_median"] == pytest.approx(20 * raw.median())
+    assert row["mean"] == pytest.approx(6 / (1 / raw).sum())
+    times = one[one["metric"] == "completion_time"].iloc[0]
+    assert times["mean"] >= times["low"]
+    other = table[(table["metric"] == "throughput") & (table["clients"] == "2")]
+    assert other["low"].isna().all() and other["median"].notna().all()
+
+
+def test_audit_recomputes_every_entry():
+    table = analyse.audit(LOADED)
+    assert list(table.columns) == analyse.AUDIT_COLUMNS
+    assert set(table["audit"]) == {a["id"] for a in LOADED.audit}
+    first = table[table["audit"] == "E-A1"]
+    assert list(first["recomputed"][:2]) == pytest.approx([97848, 95565])
+    assert list(first["relative_difference"][:4]) == pytest.approx([0.0872, 0.0618, 0.0125, -0.0111], abs=1e-4)
+    assert list(first["holds"][:4]) == [False, False, True, True]
+    assert table[table["audit"] == "E-A11"]["holds"].all()
+    assert not table[table["audit"] == "E-A9"]["holds"].any()
+    model = table[table["expression"].astype(str).str.startswith("maxmin")].iloc[0]
+    assert model["recomputed"] == pytest.approx(308, rel=0.08) and not model["holds"]
+
+
+def test_cpu_is_compared_at_the_full_rate(complete):
+    test = next(c["test"] for c in LOADED.claims if c["id"] == "E-C40")
+    assert evaluate(test, Runs(complete, LOADED), LOADED).estimate == pytest.approx(0.2, rel=0.02)
+    scaled = evaluate(test, Runs(complete, LOADED, k=20), LOADED)
+    assert scaled.estimate == pytest.approx(4, rel=0.02) and scaled.unit == "cores"
+
+
+def test_curve_fit_tells_a_line_from_an_exponential():
+    x = np.repeat([2.0, 4, 6, 8], 6)
+    noise = np.random.default_rng(1).normal(0, 0.01, len(x))
+    line, growth = 1 + 3 * x + noise, 2 * np.exp(0.4 * x) + noise
+    assert aic_difference(x, line)[0] < -2
+    assert aic_difference(x, growth)[0] > 2
+    assert aic_difference(x, np.stack([line, growth])).shape == (2,)
+
+
+def test_levels_read_from_csv_match_those_of_the_paper():
+    assert [text(v) for v in (3, 3.0, "3", "3.0", "0.5gbe", None, float("nan"))] == [
+        "3", "3", "3", "3", "0.5gbe", "", "",
+    ]  # fmt: skip
+
+
+def test_every_estimand_is_described():
+    for claim in LOADED.claims:
+        if claim["test"]["estimand"] != "none":
+            assert describe(claim["test"])
+
+
+def test_the_stage_writes_every_table_of_the_contract(tmp_path, complete, monkeypatch):
+    monkeypatch.setattr(analyse, "CURVE", np.array([1.0, 10.0]))
+    monkeypatch.setattr(analyse, "DRAWS", 1)
+    with pytest.raises(UserError, match="no such file"):
+        analyse.write(LOADED, TESTBED, tmp_path, 1)
+    (tmp_path / "tidy").mkdir()
+    complete.to_csv(tmp_path / "tidy" / "runs.csv", index=False)
+    scale = pd.DataFrame({"experiment": list(LOADED.experiments), "testbed": "emulated", "kind": "emulated"})
+    scale.assign(k=20, data_fraction=0.0268).to_csv(tmp_path / "tidy" / "scale.csv", index=False)
+    emulated = load_testbed("emulated")
+    analyse.write(LOADED, TESTBED | {name: emulated[name] for name in ("switch", "tcp")}, tmp_path, 1)
+    folder = tmp_path / "analysis"
+    read = {p.stem: pd.read_csv(p) for p in folder.glob("*.csv")}
+    tables = {"estimates", "verdicts", "readings", "model", "model_as_run", "audit", "inverse", "sweeps", "similitude"}
+    assert set(read) == tables | {"controls"}
+    assert len(read["verdicts"]) == 42
+    assert set(read["estimates"]["status"]) == {"emulated"}
+    model = read["model"]
+    assert set(model["model"]) == {"max-min flow"}
+    grid = model[(model["experiment"] == "put-grid") & (model["metric"] == "throughput")]
+    assert len(grid) == 30
+    curve = model[(model["experiment"] == "response-curve") & model["fabric"].isna()]
+    assert set(curve["link_gbit_per_s"]) == {1.0, 10.0}
+
+
+def test_what_a_correction_says_precedes_the_further_readings(judged, complete, modelled):
+    # A report tells a reason up to its further readings: what changed the verdict must come before them.
+    tables = []
+    for seed in range(1, 6):  # which claims a correction changes is chance
+        shake = np.random.default_rng(seed).lognormal(0, 0.6, len(complete))
+        noisy = complete.copy()
+        noisy["value"] = pd.to_numeric(noisy["value"]) * shake
+        noisy["full_scale_value"] = pd.to_numeric(noisy["full_scale_value"]) * shake
+        tables.append(analyse.verdicts(LOADED, Runs(noisy, LOADED), Runs(modelled, LOADED), "emulated")[0])
+    verdicts = pd.concat(tables)
+    corrected = verdicts[verdicts["reason"].str.contains("Holm's correction")]
+    both = corrected[corrected["reason"].str.contains("Further readings")]
+    assert len(both) > 0
+    for reason in both["reason"]:
+        assert reason.index("Holm's correction") < reason.index("Further readings")
+
+
+def pairs(best, count, seed=1, scatter=0.05, n=6):
+    """Samples of `count` pairs of cells, by turns; each pair's true ratio is `best`."""
+    rng = np.random.default_rng(seed)
+
+    def sample(centre):
+        return Sample(centre * np.exp(scatter * rng.standard_normal(n)), 0, "1", "cell")
+
+    return [sample(centre) for _ in range(count) for centre in (best, 1.0)]
+
+
+def test_the_luckiest_of_several_pairs_is_no_evidence():
+    # Five cells whose ratio is exactly 3.5 do not show that the largest is above 3.5.
+    target, told = claims.Target("above", 3.5, 3.5, None), []
+    runs_of = Runs(pd.DataFrame(columns=["experiment", "metric", "value", "full_scale_value", "full_scale_unit", "unit",
+                                         "valid", "run_id"]), LOADED)  # fmt: skip
+    for seed in range(40):
+        found = _maximum_ratio({"cells": [{}] * 5}, pairs(3.5, 5, seed), 6, 0, runs_of)
+        assert found.low <= found.estimate <= found.high
+        told.append(claims.decide(target, found).verdict)
+    assert told.count(claims.REPRODUCED) <= 2
+    clear = _maximum_ratio({"cells": [{}] * 5}, pairs(4.5, 5), 6, 0, runs_of)
+    assert claims.decide(target, clear).verdict == claims.REPRODUCED
+
+
+def net_times(cells, sd=0.6, n=4):
+    rng = np.random.default_rng(3)
+    rows = [
+        {"run_id": f"{fabric}{i}", "attempt": 1, "experiment": "e", "fabric": fabric, "metric": metric, "value": value,
+         "unit": "s", "full_scale_value": None, "full_scale_unit": "", "valid": True}
+        for fabric, seconds in cells.items()
+        for i in range(n)
+        for metric, value in (("completion_time_net", seconds + sd * rng.standard_normal()), ("job_floor", 10.0))
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+class OneFactor:
+    factors = ("fabric",)
+
+    @staticmethod
+    def parameters(experiment, levels):
+        return {"maps": 1}
+
+    @staticmethod
+    def family(experiment):
+        return [experiment]
+
+
+def test_what_is_left_of_a_floor_scatters_by_the_seconds_of_the_whole_time():
+    found = Runs(net_times({"a": 60.0, "b": 40.0, "c": 25.0, "d": 5.0}), OneFactor())
+    long, short = (found.sample("e", {"fabric": fabric}, "completion_time_net") for fabric in "ad")
+    assert short.spread > 0.08 > long.spread > 0.005  # 0.6 s is 12 % of 5 s, and 1 % of 60 s
+    assert short.freedom == 12
+
+
+def test_a_run_that_failed_outright_is_counted_as_left_out():
+    table = net_times({"a": 60.0, "b": 40.0})
+    failed = {"run_id": "a9", "experiment": "e", "fabric": "a", "metric": np.nan, "valid": False, "unit": ""}
+    table = pd.concat([table, pd.DataFrame([failed | {"attempt": 1}, failed | {"attempt": 2}])])
+    found = Runs(table, OneFactor())
+    assert found.sample("e", {"fabric": "a"}, "completion_time_net").n_invalid == 2
+    assert found.sample("e", {"fabric": "b"}, "completion_time_net").n_invalid == 0
+
+
+def test_a_census_needs_every_cell_that_it_names(complete):
+    claim = next(claim for claim in LOADED.claims if claim["id"] == "E-C31")
+    part = complete[complete["experiment"] == claim["test"]["cells"][0]["experiment"]]
+    whole, lacking = (evaluate(claim["test"], Runs(rows, LOADED), LOADED) for rows in (complete, part))
+    assert whole.estimate == 3
+    assert lacking.estimate is None and "no valid run of" in lacking.missing
+
+
+def test_an_experiment_of_another_effort_is_told_from_runs_that_failed(complete):
+    other = load_paper(paper_path("xyratex-lustre-2011"), load_testbed("emulated")["fabrics"])
+    tests = {claim["id"]: claim["test"] for claim in other.claims}
+    none = Runs(complete, other)  # another paper's runs, at effort quick
+    assert evaluate(tests["X-C07"], none, other).missing.endswith("that experiment is made at effort full only")
+    assert evaluate(tests["X-C20"], none, other).missing.startswith("no valid run of testdfsio ")
+
+
+def test_the_largest_of_several_ratios_has_an_interval_where_a_cell_has_few_runs():
+    rng = np.random.default_rng(2)
+    runs_of = Runs(pd.DataFrame(columns=["experiment", "metric", "value", "full_scale_value", "full_scale_unit", "unit",
+                                         "valid", "run_id"]), LOADED)  # fmt: skip
+
+    def cell(median, n):
+        return Sample(median * np.exp(rng.normal(0, 0.02, n)), 0, "MB/s", "c", spread=0.02, freedom=20)
+
+    few = [cell(4, 3), cell(1, 6), cell(7, 6), cell(1, 6)]
+    found = _maximum_ratio({"cells": [{}] * 2}, few, 3, 0, runs_of)
+    assert found.low < 7 < found.high
+    assert found.high / found.low < 1.2
+    none = _maximum_ratio({"cells": [{}] * 2}, [cell(4, 2), *few[1:]], 2, 0, runs_of)
+    assert none.low is None

@@ -1,0 +1,77 @@
+"""Known errors of the emulation widen the intervals that rest on their cells, and no others."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.papers import PAPER, TESTBED
+from whitewire.analysis import biases
+from whitewire.analysis.claims import Evidence
+from whitewire.description.checks import _cross_check, load_paper
+from whitewire.description.paper import Paper
+from whitewire.errors import UserError
+
+LOADED = load_paper(PAPER, TESTBED["fabrics"])
+EXPERIMENT = next(e for e in LOADED.raw["experiments"] if "fabric" in e["factors"])
+CELL, OTHER = (
+    {
+        "experiment": EXPERIMENT["id"],
+        "where": {f: levels[n % len(levels)] for f, levels in EXPERIMENT["factors"].items()},
+    }
+    for n in (0, 1)
+)
+RATIO = {"estimand": "ratio", "metric": "throughput", "numerator": OTHER, "denominator": CELL}
+SHARE = {"estimand": "share", "metric": "throughput", "cell": CELL}
+
+
+def paper(**change) -> Paper:
+    raw = copy.deepcopy(dict(LOADED.raw))
+    raw["biases"] = [{"cell": CELL, "metrics": ["throughput"], "lower": 1, "upper": 1.08, "source": "a study"} | change]
+    return Paper(raw, LOADED.path)
+
+
+def test_a_cell_below_the_line_divides():
+    assert biases.factors(paper(), SHARE) == (1, 1.08, "a study")
+    assert biases.factors(paper(), RATIO) == (1 / 1.08, 1, "a study")
+    assert biases.factors(paper(), RATIO | {"numerator": CELL, "denominator": OTHER}) == (1, 1.08, "a study")
+    # Both sides: the errors need not be the same.
+    assert biases.factors(paper(), RATIO | {"numerator": CELL})[:2] == (1 / 1.08, 1.08)
+
+
+@pytest.mark.parametrize("test", [
+    RATIO | {"denominator": OTHER}, RATIO | {"metric": "completion_time"},
+    {"estimand": "expression", "expression": "1"},
+])  # fmt: skip
+def test_nothing_else_is_touched(test):
+    evidence = Evidence("runs", 1.1, 1.0, 1.2)
+    assert biases.widened(paper(), test, evidence) == (evidence, "")
+
+
+def test_the_interval_and_what_is_said():
+    found, said = biases.widened(paper(), RATIO, Evidence("runs", 1.13, 1.12, 1.14, direction=(1.1, 1.2)))
+    assert (found.estimate, found.high, found.direction[1]) == (1.13, 1.14, 1.2)
+    assert found.low == pytest.approx(1.12 / 1.08) and found.direction[0] == pytest.approx(1.1 / 1.08)
+    assert said == "the interval holds the emulation's own error, 0.926 to 1 times (a study)"
+    without = Evidence("runs", 1.13)
+    assert biases.widened(paper(), RATIO, without) == (without, "")
+
+
+@given(st.floats(0.5, 1), st.floats(1, 2), st.floats(0, 10), st.floats(0, 10))
+def test_an_interval_never_gets_narrower(lower, upper, one, other):
+    low, high = sorted((one, other))
+    found, _ = biases.widened(paper(lower=lower, upper=upper), RATIO, Evidence("runs", low, low, high))
+    assert found.low <= low and found.high >= high
+
+
+@pytest.mark.parametrize(("change", "said"), [
+    ({"cell": CELL | {"experiment": "put-grit"}}, r"biases\[0\]\.cell\.experiment"),
+    ({"cell": CELL | {"where": {"fabric": "9gbe"}}}, r"biases\[0\]\.cell\.where"),
+    ({"lower": 1.2}, r"biases\[0\]\.lower: found 1.2, expected no more than upper, 1.08"),
+])  # fmt: skip
+def test_a_bias_of_no_cell_is_refused(change, said):
+    with pytest.raises(UserError, match=said):
+        _cross_check(paper(**change), list(TESTBED["fabrics"]))

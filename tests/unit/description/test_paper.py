@@ -1,0 +1,107 @@
+"""The paper's file: complete, and every fault of it is one telling line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.support.papers import PAPER, ROOT, TESTBED, edited, paper
+from whitewire.description.checks import load_paper
+from whitewire.errors import UserError
+from whitewire.models import MODELS
+
+
+def test_nothing_of_the_paper_is_missing():
+    loaded = paper()
+    assert len(loaded.raw["exhibits"]) == 17
+    assert len(loaded.raw["values"]) == 59
+    assert len(loaded.claims) == 42
+    assert len({c["id"] for c in loaded.claims}) == 42
+    assert [a["id"] for a in loaded.audit] == [f"E-A{n}" for n in range(1, 13)]
+
+
+def test_every_audit_id_of_a_claim_is_an_entry_and_every_route_is_known():
+    loaded = paper()
+    ids = {a["id"] for a in loaded.audit}
+    assert {c["audit"] for c in loaded.claims if "audit" in c} <= ids
+    routes = {r for c in loaded.claims for r in c["routes"]}
+    assert routes == {"emulated", "measured", "modelled", "arithmetic", "not_testable"}
+
+
+def test_schema_lists_every_model_and_describes_every_key():
+    schema = json.loads((ROOT / "workflow" / "schemas" / "paper.schema.json").read_text(encoding="utf-8"))
+    assert sorted(schema["$defs"]["model"]["enum"]) == sorted(MODELS)
+    assert schema["additionalProperties"] is False
+    for name, part in schema["properties"].items():
+        assert "$ref" in part or part["description"], name
+
+
+def test_values_are_named_with_an_underscore():
+    loaded = paper()
+    assert loaded.evaluate("E_V10 / E_V07") == pytest.approx(831 / 216)
+    assert loaded.evaluate("E_V27[3]") == 6
+    assert loaded.evaluate(3) == 3.0
+
+
+def _claim(data: dict, claim: str) -> dict:
+    return next(c for c in data["claims"] if c["id"] == claim)
+
+
+FAULTS = {
+    "unknown key": (lambda d: _claim(d, "E-C06").update(rutes=[]), 'did you mean "routes"'),
+    "unknown metric": (
+        lambda d: _claim(d, "E-C06")["test"].update(metric="througput"),
+        'did you mean "throughput"',
+    ),
+    "unknown relation": (lambda d: _claim(d, "E-C06")["test"].update(relation="over"), "relation"),
+    "missing exhibit": (lambda d: _claim(d, "E-C06").update(exhibits=["tabel1"]), 'did you mean "table1"'),
+    "missing experiment": (
+        lambda d: _claim(d, "E-C28")["test"]["numerator"].update(experiment="put-tune"),
+        'did you mean "put-tuned"',
+    ),
+    "missing level": (
+        lambda d: _claim(d, "E-C06")["test"]["numerator"]["where"].update(fabric="11gbe"),
+        'did you mean "1gbe"',
+    ),
+    "missing factor": (
+        lambda d: _claim(d, "E-C06")["test"]["numerator"]["where"].pop("clients"),
+        "a level of clients too",
+    ),
+    "missing value": (lambda d: _claim(d, "E-C03")["test"].update(expression="E_V010 / 2"), "E_V10"),
+    "missing audit": (lambda d: _claim(d, "E-C03").update(audit="E-A77"), 'did you mean "E-A7"'),
+    "fabric of no testbed": (
+        lambda d: d["experiments"][0]["factors"].update(fabric=["1gbe", "10gb"]),
+        'did you mean "10gbe"',
+    ),
+    "factor of nothing": (
+        lambda d: d["experiments"][0]["factors"].update(block_size_byte=[1]),
+        'did you mean "block_size_bytes"',
+    ),
+    "claim id twice": (lambda d: d["claims"][1].update(id="E-C01"), "every id only once"),
+    "value id twice": (lambda d: d["values"][1].update(id="E-V01"), "every id only once"),
+    "value of no exhibit": (lambda d: d["values"][0].update(exhibit="fig55"), 'did you mean "fig5"'),
+    "route that cannot be": (lambda d: _claim(d, "E-C03").update(routes=["emulated"]), "arithmetic"),
+    "no tolerance": (lambda d: _claim(d, "E-C06")["test"].pop("relative"), "relative, absolute"),
+    "argument of no model": (
+        lambda d: _claim(d, "E-C27")["test"]["arguments"].update(drive=6),
+        'did you mean "drives"',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_one_line_that_names_the_file_and_the_way_out(name, tmp_path):
+    change, hint = FAULTS[name]
+    with pytest.raises(UserError) as caught:
+        load_paper(edited(tmp_path, change), TESTBED["fabrics"])
+    message = str(caught.value)
+    assert "\n" not in message
+    assert "emulex-2012.yaml" in message
+    assert hint in message
+
+
+def test_a_fabric_may_be_missing_where_the_experiment_says_so():
+    with pytest.raises(UserError, match="fabric"):
+        load_paper(PAPER, ["1gbe"])
+    assert load_paper(PAPER, ["1gbe", "10gbe"]).id == "emulex-2012"

@@ -1,0 +1,251 @@
+"""The design: balanced, unique, recorded by its seed, and as long as it says."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.papers import TESTBED, edited, paper
+from whitewire.description.checks import load_paper
+from whitewire.description.project import paper_path, papers
+from whitewire.description.testbed import load_testbed
+from whitewire.design import durations
+from whitewire.design.rows import blocks, levels_of, make_design, read_csv, write_csv
+from whitewire.design.scale import Scale, scale_of
+from whitewire.errors import UserError
+from whitewire.workflow import plan
+
+LOADED = paper()
+EFFORTS = st.sampled_from(["smoke", "quick", "full"])
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def _cell(row):
+    return (row["experiment"], *(row[f] for f in LOADED.factors))
+
+
+@given(EFFORTS, SEEDS)
+@settings(max_examples=25, deadline=None)
+def test_run_ids_are_unique_and_keep_the_contract(effort, seed):
+    rows = make_design(LOADED, TESTBED, effort, seed)
+    ids = [row["run_id"] for row in rows]
+    assert len(set(ids)) == len(ids)
+    for row in rows:
+        assert re.fullmatch(rf"{row['experiment']}[A-Za-z0-9._-]*-r{row['replicate']}-[0-9a-f]{{6}}", row["run_id"])
+
+
+@given(EFFORTS, SEEDS)
+@settings(max_examples=25, deadline=None)
+def test_the_seed_changes_the_order_and_nothing_else(effort, seed):
+    one, two = (make_design(LOADED, TESTBED, effort, s) for s in (seed, seed + 1))
+    assert sorted(r["run_id"] for r in one) == sorted(r["run_id"] for r in two)
+    assert one == make_design(LOADED, TESTBED, effort, seed)
+    assert {r["run_id"]: r["block"] for r in one} == {r["run_id"]: r["block"] for r in two}
+
+
+@given(st.sampled_from(["quick", "full"]), SEEDS)
+@settings(max_examples=10, deadline=None)
+def test_every_block_has_an_equal_share_of_each_cell(effort, seed):
+    rows = make_design(LOADED, TESTBED, effort, seed)
+    names = blocks(LOADED, effort)
+    assert {r["block"] for r in rows} == set(names)
+    shares = Counter((_cell(r), r["block"]) for r in rows)
+    for cell in {_cell(r) for r in rows}:
+        share = [shares[cell, name] for name in names]
+        assert max(share) - min(share) <= 1
+    claimed = LOADED.raw["replicates"][effort]["claimed"]
+    total = Counter(_cell(r) for r in rows)
+    grid = {c: n for c, n in total.items() if c[0] == "put-grid"}
+    assert set(grid.values()) == {claimed, LOADED.raw["replicates"][effort]["other"]}
+    sizes = Counter(r["block"] for r in rows).values()
+    assert max(sizes) - min(sizes) <= 1
+
+
+def test_order_counts_from_one_in_each_block_and_fabrics_are_mixed():
+    rows = make_design(LOADED, TESTBED, "quick", 1)
+    for name in blocks(LOADED, "quick"):
+        block = [r for r in rows if r["block"] == name]
+        assert [r["order"] for r in block] == list(range(1, len(block) + 1))
+        fabrics = [r["fabric"] for r in block if r["experiment"] == "put-grid"]
+        changes = sum(a != b for a, b in zip(fabrics, fabrics[1:], strict=False))
+        assert changes > len(fabrics) / 4
+
+
+def test_claimed_cells_have_enough_runs_for_an_interval():
+    rows = make_design(LOADED, TESTBED, "quick", 1)
+    total = Counter(_cell(r) for r in rows)
+
+    def runs(experiment, **levels):
+        return total[(experiment, *(levels.get(factor, "") for factor in LOADED.factors))]
+
+    assert runs("put-grid", fabric="1gbe", clients=3, puts_per_client=6) == 6
+    assert runs("put-grid", fabric="1gbe", clients=2, puts_per_client=6) == 2
+    assert runs("put-tuned", settings="tuned") == 6
+
+
+@pytest.mark.parametrize("effort", ["smoke", "quick", "full"])
+def test_measuring_stays_within_the_paper_s_time_limit(effort):
+    rows = make_design(LOADED, TESTBED, effort, 1)
+    assert sum(durations.total_seconds(LOADED, rows).values()) <= LOADED.raw["time_limit_s"][effort]
+
+
+def test_smoke_runs_the_listed_cells_only():
+    rows = make_design(LOADED, TESTBED, "smoke", 1)
+    listed = LOADED.experiments["put-grid"]["smoke_cells"]
+    assert len(rows) == len(listed)
+    assert {r["experiment"] for r in rows} == {"put-grid"}
+
+
+def test_scale_is_whole_blocks_of_whole_sectors():
+    scale = scale_of(LOADED, "put-grid", "quick", {"fabric": "1gbe", "clients": 1, "puts_per_client": 1})
+    assert scale.k == 128
+    assert scale.block_bytes == 67108864 // 128
+    assert scale.file_bytes == 2 * scale.block_bytes
+    assert scale.data_fraction == pytest.approx(2 * scale.block_bytes / (5e9 / 128))
+    assert scale_of(LOADED, "put-whole-file", "quick", {}).data_fraction == 1
+    longest = scale_of(LOADED, "data-fraction", "full", {"fabric": "1gbe", "file_blocks": 16})
+    assert longest.file_bytes == 16 * scale.block_bytes
+    assert -(-scale_of(LOADED, "put-whole-file", "quick", {}).file_bytes // scale.block_bytes) == 75
+    assert scale_of(LOADED, "put-grid", "quick", {}, {"kind": "ssh"}) == Scale(1, 1.0, 67108864, 5000000000)
+
+
+def test_packets_shrink_on_emulated_hosts_only_and_settings_of_them_alike():
+    wanted = {"dfs.client-write-packet-size": 262144, "io.file.buffer.size": 131072}
+    scale = scale_of(LOADED, "put-tuned", "quick", {})
+    assert scale.packet_bytes == 16384
+    assert scale.settings(wanted) == {"dfs.client-write-packet-size": 65536, "io.file.buffer.size": 131072}
+    real = scale_of(LOADED, "put-tuned", "quick", {}, {"kind": "ssh"})
+    assert (real.packet_bytes, real.settings(wanted)) == (65536, wanted)
+
+
+def test_a_changed_parameter_changes_every_run_id_of_its_experiment(tmp_path):
+    def change(data):
+        data["experiments"][0]["parameters"]["replication"] = 2
+
+    changed = load_paper(edited(tmp_path, change), TESTBED["fabrics"])
+    one = {r["run_id"] for r in make_design(LOADED, TESTBED, "quick", 1)}
+    two = {r["run_id"] for r in make_design(changed, TESTBED, "quick", 1)}
+    assert any(i.startswith("put-grid") for i in one - two)
+    assert all(i.startswith(("put-grid", "E-K")) for i in one - two)  # its controls change with it
+    assert not any(i.startswith(("put-grid", "E-K")) for i in one & two)
+
+
+def test_a_testbed_without_a_fabric_leaves_its_levels_out():
+    small = {"kind": "ssh", "fabrics": {"1gbe": {}, "10gbe": {}}}
+    loaded = load_paper(LOADED.path, small["fabrics"])
+    rows = make_design(loaded, small, "quick", 1)
+    assert {r["fabric"] for r in rows if r["experiment"] == "response-curve"} == {"1gbe", "10gbe"}
+    assert not {r["run_id"] for r in rows} & {r["run_id"] for r in make_design(LOADED, TESTBED, "quick", 1)}
+
+
+@pytest.mark.parametrize("workload", ["terasort", "testdfsio", "sort"])
+def test_a_curve_that_an_inverse_question_reads_has_six_link_rates_at_quick_effort(workload):
+    testbed, curves = load_testbed("emulated"), []
+    for name in papers():
+        loaded = load_paper(paper_path(name), testbed["fabrics"])
+        rows = make_design(loaded, testbed, "quick", 1)
+        for inverse in [claim["inverse"] for claim in loaded.claims if "inverse" in claim]:
+            where = {"experiment": inverse["experiment"]} | {k: str(v) for k, v in inverse.get("where", {}).items()}
+            cells = [row for row in rows if all(str(row[key]) == value for key, value in where.items())]
+            if cells and cells[0]["workload"] == workload:
+                curves.append(len({row["fabric"] for row in cells}))
+    assert curves
+    assert max(curves) >= 6
+
+
+def test_an_experiment_may_have_its_own_runs_of_claimed_and_other_cells(tmp_path):
+    def its_own(raw):
+        grid = next(e for e in raw["experiments"] if e["id"] == "put-grid")
+        grid["replicates"] = {"smoke": 1, "quick": {"claimed": 3, "other": 1}, "full": 4}
+
+    def cells(loaded, effort):
+        rows = make_design(loaded, TESTBED, effort, 1)
+        return Counter(_cell(row) for row in rows if row["experiment"] == "put-grid")
+
+    own, usual = load_paper(edited(tmp_path, its_own), TESTBED["fabrics"]), cells(LOADED, "quick")
+    claimed = {cell for cell, count in usual.items() if count == LOADED.raw["replicates"]["quick"]["claimed"]}
+    assert 0 < len(claimed) < len(usual)
+    assert cells(own, "quick") == {cell: 3 if cell in claimed else 1 for cell in usual}
+    assert set(cells(own, "full").values()) == {4}
+    bad = edited(tmp_path, lambda raw: raw["experiments"][0].update(replicates={"smoke": 1, "quick": "x", "full": 1}))
+    with pytest.raises(UserError, match=r"replicates\.quick"):
+        load_paper(bad, TESTBED["fabrics"])
+
+
+def test_csv_keeps_every_row_and_levels_get_their_types_back(tmp_path):
+    rows = make_design(LOADED, TESTBED, "full", 3)
+    write_csv(rows, LOADED, tmp_path / "a" / "design.csv")
+    back = read_csv(tmp_path / "a" / "design.csv")
+    assert [r["run_id"] for r in back] == [r["run_id"] for r in rows]
+    for read, row in zip(back, rows, strict=True):
+        assert levels_of(LOADED, read) == {f: row[f] for f in LOADED.experiments[row["experiment"]]["factors"]}
+    with pytest.raises(UserError, match="no such file"):
+        read_csv(tmp_path / "none.csv")
+    with pytest.raises(UserError, match="effort"):
+        make_design(LOADED, TESTBED, "fast", 1)
+
+
+def test_a_slurm_job_has_the_nodes_of_its_largest_experiment_and_twice_the_time():
+    site = {"kind": "slurm", "fabrics": TESTBED["fabrics"], "data_fraction": {"smoke": 0.01}}
+    rows = make_design(LOADED, site, "smoke", 1)
+    (need,) = {plan.job_needs(LOADED, rows, site)[block] for block in {row["block"] for row in rows}}
+    nodes, minutes = need
+    assert nodes == 15  # a NameNode, 11 DataNodes, 3 clients
+    seconds = sum(durations.expected_seconds(LOADED, row, site) for row in rows)
+    assert minutes * 60 > 2 * seconds
+
+
+def test_a_run_has_the_same_shape_on_every_network_and_store():
+    shapes = {scale_of(LOADED, "put-grid", "quick", {"fabric": fabric}) for fabric in ("1gbe", "10gbe")}
+    assert len(shapes | {scale_of(LOADED, "response-curve", "quick", {"fabric": "20gbe"})}) == 1
+    loaded = load_paper(paper_path("xyratex-lustre-2011"), load_testbed("emulated")["fabrics"])
+    assert len({scale_of(loaded, "testdfsio", "quick", {"store": store}) for store in ("hdfs-3x", "cephfs")}) == 1
+
+
+def test_a_study_moves_one_choice_of_the_emulation():
+    light = {"fabric": "1gbe", "clients": 1, "puts_per_client": 1}
+    plain = scale_of(LOADED, "put-grid", "full", light)
+    block = scale_of(LOADED, "block-size", "full", light | {"block_size_bytes": 134217728})
+    packet = scale_of(LOADED, "packet-size", "full", light | {"packet_bytes": 32768})
+    factor = scale_of(LOADED, "scale-factor", "full", light | {"k": 256})
+    assert (block.block_bytes, block.packet_bytes, block.k) == (2 * plain.block_bytes, 16384, 128)
+    assert (packet.block_bytes, packet.packet_bytes, packet.k) == (plain.block_bytes, 32768, 128)
+    assert (factor.block_bytes, factor.packet_bytes, factor.k) == (plain.block_bytes // 2, 16384, 256)
+
+
+def quick_run_of_xyratex(testbed, experiment, store, *fabrics):
+    """The paper, and a run of the experiment on the store with its scale."""
+    loaded = load_paper(paper_path("xyratex-lustre-2011"), testbed["fabrics"])
+    rows = make_design(loaded, testbed, "quick", 1)
+    row = next(
+        row for row in rows if (row["experiment"], row["store"]) == (experiment, store) and row["fabric"] in fabrics
+    )
+    return loaded, row, scale_of(loaded, experiment, "quick", levels_of(loaded, row), testbed)
+
+
+def test_a_shared_segment_takes_the_time_of_all_hosts_bytes():
+    testbed = load_testbed("emulated")
+    loaded, row, scale = quick_run_of_xyratex(testbed, "shared-segment", "hdfs-3x", "1gbe-shared")
+    seconds = 8 * 2 * scale.file_bytes / (1e9 / 8 / scale.k)  # eight writers, two copies of each file, one medium
+    assert durations.expected_seconds(loaded, row, testbed) == pytest.approx(
+        durations.FLOORS_S["testdfsio"] + durations.OVERHEAD_S + seconds
+    )
+    switched = testbed | {"fabrics": testbed["fabrics"] | {"1gbe-shared": {"rate_mbit_per_s": 1000}}}
+    assert (
+        durations.expected_seconds(loaded, row, switched)
+        < durations.expected_seconds(loaded, row, testbed) - seconds / 2
+    )
+
+
+def test_the_drives_of_a_parallel_file_system_are_those_of_all_its_targets():
+    testbed = load_testbed("emulated")
+    loaded, row, scale = quick_run_of_xyratex(testbed, "testdfsio", "cephfs", "32g-qdr")
+    moved = 2 * 8 * scale.file_bytes  # eight maps, written and read
+    seconds = moved / (8 * 80e6 / scale.k)  # two servers with four drives of 80 MB/s each
+    assert durations.expected_seconds(loaded, row, testbed) == pytest.approx(
+        durations.FLOORS_S["testdfsio"] + durations.OVERHEAD_S + seconds
+    )

@@ -1,0 +1,29 @@
+"""What a run asks of its clients."""
+
+from __future__ import annotations
+
+import pytest
+from whitewire.measure.execution import Run
+
+from whitewire.design.scale import PACKET, Scale
+from whitewire.measure import execution
+
+SIZE = "dfs.client-write-packet-size"
+
+
+@pytest.mark.parametrize(
+    ("packet", "settings", "expected"),
+    [(16384, {}, 16384), (16384, {SIZE: 131072}, 131072), (PACKET, {}, None), (PACKET, {SIZE: 131072}, 131072)],
+)
+def test_puts_write_in_the_packets_of_their_run(monkeypatch, packet, settings, expected):
+    asked = {}
+
+    def together(stack, clients, files, options, timeout):
+        asked.update(options, clients=clients, files=files)
+        return []
+
+    monkeypatch.setattr(execution, "_put_together", together)
+    run = Run({}, {}, {"clients": 3}, {}, Scale(128, 0.02, 524288, 1048576, packet), 5.0)
+    execution._put_all(None, run, ["put1"], settings)
+    assert (asked["dfs.blocksize"], asked["clients"], asked["files"]) == (524288, 3, ["put1"])
+    assert asked.get(SIZE) == expected

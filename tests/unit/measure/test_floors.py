@@ -1,0 +1,430 @@
+"""Floors of jobs: when they are measured, what is kept of them, and that their scatter is in every interval."""
+
+from __future__ import annotations
+
+import json
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from whitewire.measure.execution import Result, Run
+
+from bench import coverage
+from whitewire.analysis import analyse, claims, estimands, net, propagation
+from whitewire.analysis.estimands import Runs, evaluate
+from whitewire.analysis.inverse import answer
+from whitewire.description import project
+from whitewire.description.checks import load_paper
+from whitewire.description.paper import experiments_asked
+from whitewire.description.testbed import load_testbed
+from whitewire.design import durations
+from whitewire.design.drive import Drive
+from whitewire.design.scale import Scale
+from whitewire.errors import RunFailed, UserError
+from whitewire.measure import block, floors
+from whitewire.progress import Progress
+from whitewire.records import job_metrics, journal
+from whitewire.records.floor import name_of, typical
+
+CLUSTER = json.dumps([{"namenode": 1, "datanode": 4}, [], 1, 1])
+LIMITS = {"attempts": 2, "retransmit_share": 0.05, "queue_drop_share": 0.05}
+
+
+@given(st.integers(0, 30), st.integers(1, 30), st.integers(0, 6), st.sampled_from([1, 4]))
+def test_floors_are_spread_from_the_first_run_of_their_kind_to_the_end(first, more, have, count):
+    runs = first + more
+    places = floors.positions(first, runs, have, count)
+    assert len(places) == max(0, count - have)
+    assert places == sorted(places)
+    assert all(first <= place <= runs for place in places)
+    if not have:
+        assert places[0] == first
+    if count > 1 and places:
+        assert places[-1] == runs
+        steps = np.diff(places if not have else [first, *places])
+        assert max(steps) - min(steps) <= 1  # evenly
+
+
+def test_a_key_is_another_on_another_cluster():
+    key = ("terasort", "hdfs", 4, 4, 4)
+    larger = json.dumps([{"namenode": 1, "datanode": 8}, [], 1, 1])
+    site = json.dumps([{"namenode": 1, "datanode": 4}, ["10gbe", 1], 1, None])
+    assert name_of(key, CLUSTER) == "terasort hdfs 4 4 4 | datanode=4 namenode=1 | drives=1 slots=1"
+    assert len({name_of(key, cluster) for cluster in (CLUSTER, larger, site)}) == 3
+
+
+def record(seconds, wire=1000, start=100.0, lost=0):
+    """What a run or floor of one job leaves."""
+    links = {"a": {"ingress": 0, "egress": 0}}
+    return {
+        "start": start, "end": start + seconds, "workers": ["a"], "links_before": links,
+        "links_after": {"a": {"ingress": wire, "egress": 0}}, "tcp_retransmits": lost, "queue_drops": 0,
+        "jobs": [{"name": "terasort", "submit": start, "end": start + seconds}], "workload": "terasort",
+    }  # fmt: skip
+
+
+def test_a_floor_far_off_moves_no_median_and_asks_for_more():
+    seen = [record(seconds) for seconds in (2.0, 2.1, 15.1, 1.9)]
+    assert typical(seen) == {"terasort": pytest.approx(2.05), "wire": 1000}
+    runs = [record(22.0) | {"experiment": "e", "factors": {"fabric": "a"}}]
+    assert floors.too_wide(seen, runs)  # 4.1 s beside 20 s
+    assert not floors.too_wide([record(seconds) for seconds in (2.0, 2.1, 1.9)], runs)
+    assert floors.too_wide([record(22.0)] * 2 + [record(22.1)], runs)  # nothing is left of the runs
+
+
+class Site:
+    """A stack whose jobs take what `seconds` says; a floor that it calls None fails."""
+
+    def __init__(self, seconds):
+        self.seconds, self.made, self.restarts = iter(seconds), [], 0
+        self.floors, self.testbed, self.logs = {}, SimpleNamespace(fastest=lambda: "40gbe"), "logs"
+
+    def made_of(self, stack, run):
+        self.made.append("floor" if run.scale.file_bytes < 1_000_000 else run.row["run_id"])
+        seconds = next(self.seconds) if self.made[-1] == "floor" else 20.0
+        if seconds is None:
+            raise RunFailed("job FAILED, 1 tasks failed")
+        kept = record(seconds, lost=10**6 if seconds < 0 else 0)
+        known = self.floors.get(block.jobs.floor_key(run), {})
+        own = {name: value for name, value in known.items() if name != "wire"}
+        row = {"run_id": run.row["run_id"], "experiment": "e", "factors": {}, "block": "quick-1", "order": 1}
+        return Result(kept | row | {"floors": own, "floor_wire": known.get("wire", 0.0)}, {"samples.csv": "time\n"})
+
+    def dead(self):
+        return []
+
+    def processes(self):
+        return {}
+
+
+def run(name):
+    row = {"run_id": name, "workload": "terasort", "experiment": "e", "replicate": 1, "block": "quick-1"}
+    scale = Scale(100, 0.01, 4_000_000, 16_000_000)
+    return Run(row, {}, {"maps": 4, "reduces": 4, "fabric": "10gbe"}, {}, scale, 10.0, drive=Drive.none())
+
+
+def block_of(tmp_path, site, monkeypatch, effort="quick"):
+    monkeypatch.setattr(block, "_made", site.made_of)
+    monkeypatch.setattr(block.metrics, "of", lambda record, files: {})
+    monkeypatch.setattr(block.metrics, "faults", lambda record, values, limits: [])
+    paper = SimpleNamespace(
+        claims=[{"test": RATIO}], controls=[], origin=str, really=lambda experiment, levels: dict(levels)
+    )
+    made = block.Block(paper, {"kind": "ssh", "limits": LIMITS}, f"{effort}-1", [], tmp_path / f"{effort}-1")
+    monkeypatch.setattr(made, "_restart", lambda stack, runs: setattr(site, "restarts", site.restarts + 1))
+    return made
+
+
+def measured(tmp_path, site, monkeypatch, names, effort="quick", warm=None):
+    made, runs = block_of(tmp_path, site, monkeypatch, effort), [run(name) for name in names]
+    kept = made._floors(CLUSTER, runs)
+    made._take_over(site, kept, warm or {})
+    made._all(site, runs, Progress("quick-1", [10.0] * len(runs)), 0, kept)
+    return made
+
+
+def test_floors_are_measured_among_the_runs_and_kept(tmp_path, monkeypatch):
+    site = Site([2.0, 2.2, 2.1, 2.1])
+    made = measured(tmp_path, site, monkeypatch, "abcdef")
+    assert site.made == ["floor", "a", "b", "floor", "c", "d", "floor", "e", "f", "floor"]
+    kept = journal.read_floors(made.journal.folder)
+    assert [(each["number"], each["valid"], each["attempt"]) for each in kept] == [(n, True, 1) for n in (1, 2, 3, 4)]
+    name = name_of(block.jobs.floor_key(run("a")), CLUSTER)
+    assert {each["floor"] for each in kept} == {name}
+    assert not {"run_id", "experiment", "floors"} & set(kept[0])
+    runs = {each["run_id"]: each for _, each in journal.read_runs(tmp_path, ["quick-1"])}
+    assert {each["floor"] for each in runs.values()} == {name}
+    # At the time of a run only those before it are known.
+    assert [runs[name]["floors"]["terasort"] for name in "acf"] == pytest.approx([2.0, 2.1, 2.1])
+
+
+def test_floors_that_scatter_get_more_at_the_end_and_then_no_more(tmp_path, monkeypatch):
+    site = Site([2.0, 15.1, 2.1, 2.2] + [2.0, 2.1, 2.0, 2.1, 2.0])
+    measured(tmp_path, site, monkeypatch, "ab")
+    # One of 15.1 s among eight is a standard error of 2.0 s: still above a tenth of 18 s, but no more are made.
+    assert site.made.count("floor") == 8
+    assert site.made[-4:] == ["floor"] * 4
+
+
+def test_a_floor_that_is_not_valid_is_kept_and_made_again(tmp_path, monkeypatch):
+    site = Site([None, 2.0, -1.0, 2.1, 2.0, 2.0])
+    made = measured(tmp_path, site, monkeypatch, "ab")
+    kept = journal.read_floors(made.journal.folder)
+    assert [each["valid"] for each in kept] == [False, True, False, True, True, True]
+    assert "tasks failed" in kept[0]["why_invalid"]
+    assert "TCP segments sent again" in kept[2]["why_invalid"]
+    assert site.restarts == 1
+    assert len(journal.valid_floors(made.journal.folder)[kept[0]["floor"]]) == 4
+
+
+def test_without_any_valid_floor_a_block_ends_with_one_line(tmp_path, monkeypatch):
+    with pytest.raises(UserError, match=r"^floor of terasort: job FAILED, 1 tasks failed; logs: logs$"):
+        measured(tmp_path, Site([None, None]), monkeypatch, "ab")
+
+
+def test_a_resumed_block_counts_the_floors_that_are_there(tmp_path, monkeypatch):
+    measured(tmp_path, Site([2.0] * 4), monkeypatch, "ab")
+    kept = tmp_path / "quick-1" / "floors"
+    (kept / "004").rename(kept / f"{journal.PART}004")  # cut off
+    site = Site([2.1])
+    made = measured(tmp_path, site, monkeypatch, "cd")
+    assert site.made == ["c", "d", "floor"]
+    assert len(journal.read_floors(made.journal.folder)) == 4
+
+
+def test_at_smoke_the_last_of_the_warm_up_is_the_floor(tmp_path, monkeypatch):
+    site = Site([])
+    warm = {block.jobs.floor_key(run("a")): Result(record(3.0), {})}
+    made = measured(tmp_path, site, monkeypatch, "ab", "smoke", warm)
+    assert site.made == ["a", "b"]
+    assert [each["valid"] for each in journal.read_floors(made.journal.folder)] == [True]
+    alone = Site([2.0])
+    measured(tmp_path / "other", alone, monkeypatch, "ab", "smoke")
+    assert alone.made == ["floor", "a", "b"]
+
+
+def test_time_left_counts_the_floors(tmp_path, monkeypatch):
+    made = block_of(tmp_path, Site([]), monkeypatch)
+    each = block.design.floor_seconds(run("a").row)
+    # Before the first run it is part of the start; the last one follows the last run.
+    assert made._expected(CLUSTER, [run(name) for name in "abc"]) == [10.0 + each] * 3
+
+
+def test_a_plan_counts_the_floors_of_each_kind():
+    paper = load_paper(project.paper_path("mellanox-mapr"), load_testbed("emulated")["fabrics"])
+    testbed = load_testbed("emulated")
+    rows = [
+        {"workload": "terasort", "block": "quick-1", "experiment": "terasort-curve", **dict.fromkeys(paper.factors, "")}
+        | {"fabric": fabric}
+        for fabric in ("10gbe", "40gbe")
+    ]
+    each = durations.floor_seconds(rows[0])
+    assert durations.all_floors_seconds(paper, rows, testbed, 4) == pytest.approx(4 * each)
+    assert durations.all_floors_seconds(paper, rows, testbed | {"kind": "ssh"}, 4) == pytest.approx(8 * each)
+    smoke = [row | {"block": "smoke-1"} for row in rows]
+    assert durations.all_floors_seconds(paper, smoke, testbed, 4) == pytest.approx(each)
+
+
+def test_the_number_of_a_floor_is_never_given_twice(tmp_path):
+    kept = journal.Journal(tmp_path)
+    for _ in range(3):
+        kept.write_floor({"valid": True, "floor": "a"}, {})
+    (tmp_path / "floors" / "002" / "run.json").unlink()
+    (tmp_path / "floors" / "002").rmdir()
+    assert kept.write_floor({"valid": False, "floor": "a"}, {}).name == "004"
+    assert [each["number"] for each in journal.valid_floors(tmp_path)["a"]] == [1, 3]
+
+
+# Intervals
+
+PAPER = SimpleNamespace(
+    factors=["fabric"],
+    experiments={"e": {"factors": {"fabric": ["1gbe", "10gbe", "40gbe"]}}},
+    parameters=lambda experiment, levels: {"maps": 1},
+    family=lambda experiment: [experiment],
+    evaluate=float,
+)
+RATIO = {"estimand": "ratio", "metric": "completion_time_net", "no_effect": 1.0, "relation": "above", "expected": 1.0,
+         "numerator": {"experiment": "e", "where": {"fabric": "1gbe"}},
+         "denominator": {"experiment": "e", "where": {"fabric": "10gbe"}}}  # fmt: skip
+NETS = {"1gbe": 8.0, "10gbe": 4.0, "40gbe": 3.0}
+
+
+def runs_of(floor, seen, nets=NETS, n=4, key="k", sd=0.05, k=1.0):
+    """Runs of three cells with one floor (or one a fabric, where `key` says), and floors `seen` of each."""
+    rng = np.random.default_rng(5)
+    rows = []
+    for fabric, seconds in nets.items():
+        name = key if isinstance(key, str) else key[fabric]
+        for i, off in enumerate(sd * rng.standard_normal(n)):
+            left = seconds + off
+            values = {"completion_time_net": left, "throughput_net": 100 / left, "completion_time": left + floor,
+                      "job_floor": floor, "shuffle_share": 1.0 / left}  # fmt: skip
+            base = {"run_id": f"{fabric}{i}", "attempt": 1, "block": "quick-1", "experiment": "e", "fabric": fabric,
+                    "valid": "true", "why_invalid": "", "floor": name, "full_scale_unit": ""}  # fmt: skip
+            rows += [base | {"metric": metric, "value": value, "unit": "s", "full_scale_value": ""}
+                     for metric, value in values.items()]  # fmt: skip
+    names = [key] if isinstance(key, str) else list(dict.fromkeys(key.values()))
+    kept = [{"block": "quick-1", "floor": name, "workload": "terasort", "job": "terasort", "number": i,
+             "seconds": each, "valid": "true"} for name in names for i, each in enumerate(seen)]  # fmt: skip
+    return Runs(pd.DataFrame(rows), PAPER, 1, k, floors=pd.DataFrame(kept) if kept else None)
+
+
+STEADY, SCATTERED = [1.99, 2.0, 2.01, 2.0], [1.5, 2.0, 2.5, 2.0]
+
+
+def widths(test, seen, **options):
+    found = evaluate(test, runs_of(2.0, seen, **options), PAPER)
+    return found, math.log(found.high / found.low)
+
+
+def test_without_a_table_of_floors_they_count_as_exact():
+    found, _ = widths(RATIO, [])
+    assert not found.floors
+    assert found.note == ""
+
+
+@pytest.mark.parametrize("metric", ["completion_time_net", "throughput_net", "shuffle_share"])
+def test_the_scatter_of_floors_widens_an_interval(metric):
+    test = RATIO | {"metric": metric}
+    (exact, without), (steady, narrow), (loose, wide) = (widths(test, each) for each in ([], STEADY, SCATTERED))
+    assert narrow == pytest.approx(without, rel=0.15)
+    assert wide > 1.5 * narrow
+    assert exact.estimate == steady.estimate == loose.estimate
+    assert loose.low < loose.estimate < loose.high
+
+
+def test_one_floor_far_off_widens_the_interval_but_does_not_rule_it():
+    _, narrow = widths(RATIO, [1.9, 2.0, 2.1, 2.0])
+    _, outlier = widths(RATIO, [1.9, 2.0, 2.1, 15.1])
+    assert 1.2 * narrow < outlier < 5 * narrow
+
+
+def test_errors_of_a_shared_floor_cancel_in_part():
+    _, shared = widths(RATIO, SCATTERED, nets=NETS | {"1gbe": 4.2})
+    _, apart = widths(RATIO, SCATTERED, nets=NETS | {"1gbe": 4.2}, key={"1gbe": "a", "10gbe": "b", "40gbe": "b"})
+    assert apart > 2 * shared
+
+
+def test_p_values_come_from_the_same_draws():
+    sure, _ = widths(RATIO, STEADY)
+    unsure, _ = widths(RATIO, [1.0, 2.0, 3.0, 2.0], nets=NETS | {"1gbe": 4.3}, sd=0.2)
+    assert sure.p_value < 0.01 < unsure.p_value
+
+
+def test_a_floor_of_more_than_half_the_time_is_told_and_narrows_nothing():
+    exact = evaluate(RATIO, runs_of(6.0, []), PAPER)
+    found = evaluate(RATIO, runs_of(6.0, [6.0, 6.01, 5.99, 6.0]), PAPER)
+    assert found.low <= exact.low <= exact.high <= found.high
+    assert found.note == "the floor is 60% of the time in e 10gbe"
+    assert found.p_value >= exact.p_value
+
+
+def test_no_interval_where_floors_leave_no_net_time():
+    found = evaluate(RATIO, runs_of(6.0, [2.0, 6.0, 10.0, 6.0]), PAPER)
+    assert (found.low, found.high, found.p_value) == (None, None, None)
+    verdict = claims.decide(claims.resolve(PAPER, RATIO), found)
+    assert verdict.verdict == claims.INCONCLUSIVE
+    assert "of the draws of e 10gbe have no net time" in verdict.reason
+
+
+def test_a_single_floor_gives_no_interval():
+    found = evaluate(RATIO, runs_of(2.0, [2.0]), PAPER)
+    assert "a single floor" in claims.decide(claims.resolve(PAPER, RATIO), found).reason
+
+
+CELL = {"experiment": "e", "where": {}}
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        {"estimand": "share", "cell": {"experiment": "e", "where": {"fabric": "10gbe"}}, "over": {"constant": 2.0}},
+        {"estimand": "ratio_of_ratios", "numerator": {k: RATIO[k] for k in ("numerator", "denominator")},
+         "denominator": {"numerator": {"experiment": "e", "where": {"fabric": "10gbe"}},
+                         "denominator": {"experiment": "e", "where": {"fabric": "40gbe"}}}},
+        {"estimand": "maximum_ratio", "numerator": CELL, "denominator": {"experiment": "e", "where": {}},
+         "cells": [{"fabric": "1gbe"}, {"fabric": "10gbe"}]},
+        {"estimand": "trend", "cell": CELL, "factor": "fabric", "levels": ["40gbe", "10gbe", "1gbe"]},
+    ],
+)  # fmt: skip
+def test_other_estimands_hold_it_too(test):
+    wanted = test | {"metric": "completion_time_net", "no_effect": 1.0}
+    loose, steady = (evaluate(wanted, runs_of(2.0, seen), PAPER) for seen in (SCATTERED, STEADY))
+    assert loose.floors and loose.low <= loose.estimate <= loose.high
+    if test["estimand"] != "maximum_ratio":  # there each cell is over itself, and every error cancels
+        assert loose.high - loose.low > 1.2 * (steady.high - steady.low)
+    assert loose.p_value is not None
+
+
+def test_estimates_and_the_inverse_question_hold_it():
+    def low_high(seen):
+        table = analyse.estimates(PAPER, runs_of(2.0, seen, n=6), "emulated").set_index(["fabric", "metric"])
+        return table.loc[("10gbe", "completion_time_net")], table.loc[("10gbe", "job_floor")]
+
+    (exact, _), (loose, floor) = low_high([]), low_high(SCATTERED)
+    assert loose["high"] - loose["low"] > 2 * (exact["high"] - exact["low"])
+    assert loose["median"] == exact["median"]
+    assert floor["low"] < 2.0 < floor["high"]
+    asked = {"experiment": "e", "factor": "fabric", "metric": "completion_time_net", "from": "1gbe", "effect": 0.6,
+             "plausible": [1, 100], "plausible_basis": ""}  # fmt: skip
+    fabrics = {name: {"rate_mbit_per_s": float(name[:-3]) * 1000} for name in NETS}
+    narrow, wide = (answer(PAPER, runs_of(2.0, seen), asked, fabrics) for seen in ([], SCATTERED))
+    assert wide["link_ratio"] == narrow["link_ratio"]
+    assert wide["link_ratio_high"] - wide["link_ratio_low"] > 1.5 * (
+        narrow["link_ratio_high"] - narrow["link_ratio_low"]
+    )
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_the_stage_reads_the_table_of_floors_where_there_is_one(tmp_path, kept):
+    """A claim of a paper, with a floor of 60 % of the time, from files to its verdict."""
+    testbed = load_testbed("emulated")
+    paper = load_paper(project.paper_path("mellanox-mapr"), testbed["fabrics"])
+    made = runs_of(6.0, [5.5, 6.0, 6.5, 6.1], nets={"10gbe": 5.0, "40gbe": 4.0, "56gbe": 4.0}, n=6)
+    table = made.table.drop(columns=["best", "best_unit"]).assign(experiment="terasort-curve")
+    (tmp_path / "tidy").mkdir()
+    table.assign(**{name: "" for name in paper.factors if name not in table}).to_csv(
+        tmp_path / "tidy" / "runs.csv", index=False
+    )
+    if kept:
+        rows = [("quick-1", "k", "terasort", "terasort", i, t, "true") for i, t in enumerate([5.5, 6.0, 6.5, 6.1])]
+        names = ["block", "floor", "workload", "job", "number", "seconds", "valid"]
+        pd.DataFrame(rows, columns=names).to_csv(tmp_path / "tidy" / "floors.csv", index=False)
+    analyse.write(paper, testbed, tmp_path, 1)
+    reason = pd.read_csv(tmp_path / "analysis" / "verdicts.csv").set_index("claim")["reason"]["M-C02"]
+    assert ("the floor is 60% of the time in terasort-curve 40gbe, 55% of the time in" in reason) == kept
+    assert ("and that of floors" in reason) == kept
+
+
+@given(st.lists(st.floats(1, 100), min_size=3, max_size=9), st.floats(0.5, 20))
+def test_the_scatter_of_floors_goes_with_their_unit_and_not_with_their_size(values, factor):
+    sd, freedom = propagation.robust_sd([values])
+    assert freedom == len(values) - 1
+    assert propagation.robust_sd([[factor * v for v in values]])[0] == pytest.approx(factor * sd, rel=1e-6, abs=1e-9)
+    assert propagation.robust_sd([[v + 5 for v in values]])[0] == pytest.approx(sd, rel=1e-6, abs=1e-6)
+
+
+def test_few_floors_of_a_kind_scatter_at_least_as_all_of_them():
+    pooled = propagation.robust_sd([[2.0, 2.2, 1.8, 2.1]] * 3)
+    assert propagation.floor_scatter([2.0, 2.0, 2.0, 2.0], pooled, 5) == pooled
+    assert propagation.floor_scatter([1.0, 4.0, 2.0, 3.0], pooled, 5)[0] > pooled[0]
+    many = [1.0, 4.0, 2.0, 3.0, 2.5, 2.0]
+    assert propagation.floor_scatter(many, pooled, 5) == propagation.robust_sd([many])
+
+
+def test_every_metric_that_rests_on_a_floor_has_its_way_of_going_with_it():
+    assert set(net.KINDS) | set(net.JOBS) | {"completion_time_net"} == set(estimands.NET)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize(
+    ("runs", "floors_", "share", "ratio"),
+    [(3, 4, 0.3, 2.0), (3, 4, 0.8, 1.0), (4, 4, 0.5, 1.0), (6, 8, 0.8, 2.0), (6, 4, 0.3, 1.0)],
+)
+def test_intervals_hold_the_truth_as_often_as_they_say(runs, floors_, share, ratio, shared):
+    case, count = coverage.Case(runs, floors_, share, ratio, shared), 80
+    found = [coverage.interval_of(case, seed, draws=1000) for seed in range(count)]
+    told = [each for each in found if each]
+    held = sum(low <= ratio <= high for low, high in told)
+    assert len(told) > 0.8 * count
+    allowed = 0.95 - 2.6 * math.sqrt(0.95 * 0.05 / len(told))
+    assert held / len(told) >= allowed
+
+
+@pytest.mark.parametrize(("name", "judged", "left"), [("xyratex-lustre-2011", "sort", "testdfsio"),
+                                                      ("emulex-2012", None, "put-grid")])  # fmt: skip
+def test_kinds_on_which_no_verdict_rests_get_fewer_floors(name, judged, left):
+    loaded = load_paper(project.paper_path(name), load_testbed("emulated")["fabrics"])
+    found = experiments_asked(loaded, job_metrics.NET)
+    assert judged is None or judged in found
+    assert left not in found
+
+
+def test_only_kinds_that_are_judged_get_further_floors():
+    made = floors.Floors({"a": 0, "b": 0}, {"a": "a", "b": "b"}, 10, {"a": floors.FLOOR_RUNS, "b": floors.UNJUDGED}, {})
+    assert (made.further("a"), made.further("b")) == (floors.FLOOR_RUNS + floors.FURTHER, 0)

@@ -1,0 +1,413 @@
+"""Parsers and metrics of Map/Reduce runs on what the tools really said."""
+
+import copy
+import json
+import math
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from whitewire.measure import jobs
+from whitewire.records import job_metrics
+from whitewire.records.metrics import Samples
+from whitewire.tools import Unreadable, history, testdfsio
+
+SAID = """2026-11-21 12:19:23,581 INFO fs.TestDFSIO: ----- TestDFSIO ----- : write
+2026-11-21 12:19:23,581 INFO fs.TestDFSIO:             Date & time: Sat Nov 21 12:19:23 UTC 2026
+2026-11-21 12:19:23,581 INFO fs.TestDFSIO:         Number of files: 5
+2026-11-21 12:19:23,581 INFO fs.TestDFSIO:  Total MBytes processed: 30.52
+2026-11-21 12:19:23,581 INFO fs.TestDFSIO:       Throughput mb/sec: 1.69
+2026-11-21 12:19:23,581 INFO fs.TestDFSIO:  Average IO rate mb/sec: 1.93
+2026-11-21 12:19:23,581 INFO fs.TestDFSIO:   IO rate std deviation: 0.8
+2026-11-21 12:19:23,581 INFO fs.TestDFSIO:      Test exec time sec: 12
+"""
+RESULT = "f:rate\t9651.3\nf:sqrate\t21839.7\nl:size\t32000000\nl:tasks\t5\nl:time\t18066\n"
+ATTEMPT = {
+    "startTime": 1795264712624, "finishTime": 1795264714553, "elapsedTime": 1929, "progress": 100,
+    "id": "attempt_1795264706080_0001_m_000000_0", "rack": "/default-rack", "state": "SUCCEEDED", "status": "map",
+    "nodeHttpAddress": "datanode2:8042", "diagnostics": "", "type": "MAP",
+}  # fmt: skip
+ANSWERS = {
+    "job": {"job": {"id": "job_1795264706080_0001", "state": "SUCCEEDED", "submitTime": 1795264710542,
+                    "startTime": 1795264711113, "finishTime": 1795264715567, "mapsTotal": 1, "reducesTotal": 0}},
+    "counters": {"jobCounters": {"id": "job_1795264706080_0001", "counterGroup": [
+        {"counterGroupName": "org.apache.hadoop.mapreduce.FileSystemCounter",
+         "counter": [{"name": "FILE_BYTES_READ", "totalCounterValue": 98}]},
+        {"counterGroupName": "org.apache.hadoop.mapreduce.JobCounter",
+         "counter": {"name": "DATA_LOCAL_MAPS", "totalCounterValue": 1}},
+    ]}},
+    "attempts": [{"taskAttempts": {"taskAttempt": ATTEMPT}}],
+}  # fmt: skip
+
+
+def test_testdfsio_closing_lines():
+    found = testdfsio.parse(SAID)
+    assert (found.files, found.seconds) == (5, 12.0)
+    assert found.throughput == pytest.approx(1.69 * 2**20)
+    assert found.rate_mean == pytest.approx(1.93 * 2**20)
+
+
+@pytest.mark.parametrize("line", ["Throughput", "Number of files", "Test exec time"])
+def test_testdfsio_without_a_line_is_unreadable(line):
+    kept = "\n".join(text for text in SAID.splitlines() if line not in text)
+    with pytest.raises(Unreadable, match="did not say"):
+        testdfsio.parse(kept)
+
+
+@pytest.mark.parametrize(("mean", "deviation"), [("∞", "NaN"), ("?", "?"), ("Infinity", "NaN"), ("\ufffd", "\ufffd")])
+def test_testdfsio_says_of_a_task_without_time_that_its_rate_is_infinite(mean, deviation):
+    said = re.sub(r"(Average IO rate mb/sec:\s*)[\d.]+", rf"\g<1>{mean}", SAID)
+    said = re.sub(r"(IO rate std deviation:\s*)[\d.]+", rf"\g<1>{deviation}", said)
+    assert said != SAID
+    found = testdfsio.parse(said)
+    assert (found.rate_mean, found.rate_deviation, found.seconds) == (math.inf, math.inf, 12.0)
+    sums = re.sub(r"(?m)^(f:rate\s+)\S+$", r"\g<1>Infinity", RESULT)
+    assert testdfsio.task_values(sums)["rate"] == math.inf
+
+
+CASES = Path(__file__).parents[2] / "data" / "cases"
+
+
+@pytest.mark.parametrize(("name", "rates", "seconds"), [
+    ("exponent-small", (5.1234250618132e-4, 5.35442842713e-4, 6.09e-5), 197.818),
+    ("exponent-large", (1.2345678e7, 6.5, 0.6), 197.818),
+    ("total-throughput-2.8.0", (81.1, 85.44, 22.68), 28.29),
+])  # fmt: skip
+def test_testdfsio_numbers_are_read_whole(name, rates, seconds):
+    found = testdfsio.parse((CASES / "testdfsio" / f"{name}.txt").read_text())
+    assert (found.throughput, found.rate_mean, found.rate_deviation) == tuple(rate * 2**20 for rate in rates)
+    assert (found.files, found.seconds) == (10, seconds)
+
+
+def test_testdfsio_of_another_locale_is_unreadable():
+    with pytest.raises(Unreadable, match="found '85,44', expected a number with a decimal point"):
+        testdfsio.parse((CASES / "testdfsio" / "decimal-comma.txt").read_text())
+
+
+@pytest.mark.parametrize(("old", "new", "says"), [
+    ("1.69", "NaN", "throughput: found 'NaN'"),
+    ("1.93", "NaN", "rate_mean: found 'NaN'"),
+    ("0.8", "NaN", "rate_deviation: found 'NaN'"),
+    ("sec: 12", "sec: 12 s", "seconds: found '12 s'"),
+    ("files: 5", "files: 5.5", "files: found '5.5', expected a whole number"),
+    ("Total MBytes processed", "Throughput mb/sec", "throughput: found 2 values in one result"),
+])  # fmt: skip
+def test_testdfsio_that_says_no_number_is_unreadable(old, new, says):
+    with pytest.raises(Unreadable, match=says):
+        testdfsio.parse(SAID.replace(old, new))
+
+
+def test_testdfsio_gives_its_last_result_or_none():
+    again = SAID.replace("1.69", "2.5")
+    assert testdfsio.parse(SAID + again) == testdfsio.parse(again)
+    assert testdfsio.parse(re.sub("(?m)^(.*\n)", r"\1\1", again)) == testdfsio.parse(again)
+    with pytest.raises(Unreadable, match="did not say seconds"):
+        testdfsio.parse(SAID + again[: again.index("     Test exec time")])
+
+
+@pytest.mark.parametrize(("old", "new"), [("9651.3", "9651,3"), ("9651.3", "9.6.3"), ("18066", "1.8"),
+                                          ("l:time\t18066\n", "l:time\t18066\nl:time\t18067\n")])  # fmt: skip
+def test_testdfsio_sums_that_are_no_numbers_are_unreadable(old, new):
+    with pytest.raises(Unreadable, match="TestDFSIO: (rate|time): found"):
+        testdfsio.task_values(RESULT.replace(old, new))
+    assert testdfsio.task_values(RESULT.replace("9651.3", "9.6E-4"))["rate"] == 9.6e-4
+
+
+def test_testdfsio_sums():
+    found = testdfsio.task_values(RESULT)
+    assert found["size"] == 32000000 and found["time"] == 18066 and found["tasks"] == 5
+    with pytest.raises(Unreadable):
+        testdfsio.task_values("cat: no such file")
+
+
+LOGGED = """2026-11-22 08:20:40,250 INFO [main] org.apache.hadoop.fs.TestDFSIO: Exec time = 1250
+2026-11-22 08:20:41,000 INFO [main] org.apache.hadoop.fs.TestDFSIO: Exec time = 1000
+"""
+
+
+def test_spans_of_tasks_from_their_logs():
+    (a, b), (c, d) = testdfsio.task_spans(LOGGED)
+    assert (b - a, d - c, c - a, d - b) == pytest.approx((1.25, 1.0, 1.0, 0.75))
+    assert testdfsio.task_spans("2026-11-22 08:20:40,250 INFO [main] x: IO rate = 12.5\n") == []
+
+
+def dfsio_run(spans, files=2):
+    values = {"tasks": float(files), "size": 4e6, "time": 1000.0 * sum(e - b for b, e in spans), "rate": 1e3}
+    job = {"name": "write", "submit": 100.0, "start": 101.0, "end": 120.0, "testdfsio": values, "spans": spans,
+           "counters": {}, "tasks": []}  # fmt: skip
+    return sorted_run() | {"workload": "testdfsio", "jobs": [job], "fabric": {"rate": 100.0}}
+
+
+@pytest.mark.parametrize(("spans", "expected", "busy"), [
+    ([(102, 106), (102, 106)], 2.0, 4),
+    ([(102, 104), (106, 108)], 1.0, 4),
+    ([(104, 108), (102, 106)], 1.5, 6),
+    ([(102, 108), (103, 104)], 9 / 7, 6),
+])  # fmt: skip
+def test_tasks_at_once(spans, expected, busy):
+    counted = samples()
+    counted.links.update({f"{host}.{way}": [0] * 201 for host in "ab" for way in ("egress", "ingress")})
+    found = job_metrics.of(dfsio_run(spans), counted, CPU)
+    assert found["write_tasks_at_once"] == (pytest.approx(expected), "1")
+    assert found["write_rate_while_busy"] == (pytest.approx(4 / busy), "MB/s")
+    # A task whose log has no line leaves both unknown.
+    unknown = job_metrics.of(dfsio_run(spans, files=3), counted, CPU)
+    assert all(math.isnan(unknown[name][0]) for name in ("write_tasks_at_once", "write_rate_while_busy"))
+
+
+def test_processors_are_short_while_tasks_write():
+    counted = samples()
+    counted.links.update({f"{host}.{way}": [0] * 201 for host in "ab" for way in ("egress", "ingress")})
+    # Between the seconds 104 and 106 a tenth is idle, before and after four fifths.
+    counted.idle_ticks[:] = [round(16 * i - 14 * min(max(i - 40, 0), 20)) for i in range(201)]
+    spans = [(102, 106), (104, 108)]
+    assert job_metrics.of(dfsio_run(spans), counted, CPU)["write_short_while_busy"] == (pytest.approx(2 / 6), "1")
+    assert math.isnan(job_metrics.of(dfsio_run(spans, files=3), counted, CPU)["write_short_while_busy"][0])
+
+
+def test_the_share_of_a_segment_is_of_all_that_all_hosts_send():
+    spans = [(102, 106), (102, 106)]
+    run = dfsio_run(spans)
+    counted = samples()
+    # Each sends 200 kB a second, to the other one; a link of 100 Mbit/s carries 12.5 MB/s.
+    lines = [f"{host}.{way}" for host in "ab" for way in ("egress", "ingress")]
+    counted.links.update({line: [20_000 * i for i in range(201)] for line in lines})
+    alone = job_metrics.of(run, counted, CPU)["write_link_share"][0]
+    shared = job_metrics.of(run | {"fabric": {"rate": 100.0, "shared": True}}, counted, CPU)["write_link_share"][0]
+    assert alone == pytest.approx(0.016, rel=0.02)
+    assert shared == pytest.approx(2 * alone)
+
+
+def test_history_gives_one_element_where_there_is_one():
+    job = history.job(ANSWERS)
+    assert job["counters"] == {"FILE_BYTES_READ": 98, "DATA_LOCAL_MAPS": 1}
+    (task,) = job["tasks"]
+    assert task["host"] == "datanode2" and task["type"] == "MAP"
+    assert job["end"] - job["submit"] == pytest.approx(5.025)
+
+
+def test_history_that_is_cut_off_is_unreadable():
+    cut = copy.deepcopy(ANSWERS)
+    del cut["job"]["job"]["finishTime"]
+    with pytest.raises(Unreadable, match="finishTime"):
+        history.job(cut)
+
+
+def test_history_of_an_attempt_that_never_got_a_host():
+    job = history.job(json.loads((CASES / "history" / "null-host.json").read_text()))
+    assert [(task["host"], task["state"]) for task in job["tasks"]] == [("", "KILLED")]
+
+
+@pytest.mark.parametrize(("changed", "says"), [
+    ({"job": {"RemoteException": {"message": "job, job_1_1, is not found"}}}, "job, job_1_1, is not found"),
+    ({"job": None}, "another form"),
+    ({"counters": {"jobCounters": None}}, "another form"),
+    ({"attempts": [{"taskAttempts": None}]}, "another form"),
+    ({"attempts": [{}]}, "lacks 'taskAttempts'"),
+])  # fmt: skip
+def test_history_of_another_form_is_unreadable(changed, says):
+    with pytest.raises(Unreadable, match=f"history server: .*{says}"):
+        history.job(ANSWERS | changed)
+
+
+def task(kind, host, start, end):
+    return {"task": "t", "type": kind, "state": "SUCCEEDED", "host": host, "start": start, "end": end,
+            "shuffle_end": end - 2, "merge_end": end - 1}  # fmt: skip
+
+
+def sorted_run(wire=60_000_000):
+    job = {
+        "name": "terasort", "submit": 100.0, "start": 101.0, "end": 120.0,
+        "counters": {"REDUCE_SHUFFLE_BYTES": 40_000_000, "HDFS_BYTES_WRITTEN": 20_000_000, "DATA_LOCAL_MAPS": 2,
+                     "HDFS_BYTES_READ": 40_000_000},
+        "tasks": [task("MAP", "a", 102, 108), task("MAP", "b", 102, 109), task("REDUCE", "a", 105, 120)],
+    }  # fmt: skip
+    links = {host: {"egress": 0, "ingress": 0} for host in ("a", "b")}
+    after = {host: {"egress": wire // 2, "ingress": wire // 2} for host in ("a", "b")}
+    return {
+        "workload": "terasort", "start": 100.0, "end": 120.0, "user_bytes": 40_000_000, "workers": ["a", "b"],
+        "floors": {"terasort": 8.0}, "jobs": [job], "output_replication": 3, "mounted": False, "cpu": "limit",
+        "links_before": links, "links_after": after, "tcp_retransmits": 0, "queue_drops": 0,
+    }  # fmt: skip
+
+
+def samples(idle=0.8):
+    times = [100 + i / 10 for i in range(201)]
+    return Samples(times, [i * 20 for i in range(201)], [int(i * 20 * idle) for i in range(201)], {})
+
+
+CPU = ([100.0, 120.0], {"a": [0.0, 10.0], "b": [0.0, 5.0]})
+LIMITS = {"compute_share": 0.5, "job_wire_low": -0.1, "job_wire_high": 0.35, "retransmit_share": 0.05,
+          "queue_drop_share": 0.05}  # fmt: skip
+
+
+def test_time_beyond_the_floor_and_bytes_that_must_cross():
+    found = job_metrics.of(sorted_run(), samples(), CPU)
+    assert found["completion_time_net"] == (12.0, "s")
+    assert found["throughput_net"][0] == pytest.approx(40 / 12)
+    # Half of what is shuffled comes from the other host; two replicas of the output beyond the writer's own.
+    assert found["shuffle_wire_bytes"][0] == 20_000_000
+    assert found["wire_excess"][0] == pytest.approx(0)
+    assert found["worker_cpu_cores"][0] == pytest.approx(15 / 2 / 20)
+    assert found["compute_share"] == (0.0, "1")
+    assert job_metrics.faults(sorted_run(), found, LIMITS) == []
+
+
+def test_short_processors_make_a_run_invalid_unless_they_may():
+    record = sorted_run()
+    found = job_metrics.of(record, samples(idle=0.1), CPU)
+    assert found["compute_share"][0] == 1.0
+    assert "processors short in 100%" in job_metrics.faults(record, found, LIMITS)[0]
+    assert job_metrics.faults(record | {"cpu": "report"}, found, LIMITS) == []
+
+
+@pytest.mark.parametrize("wire", [20_000_000, 120_000_000])
+def test_bytes_on_the_links_that_do_not_fit_the_job_make_it_invalid(wire):
+    record = sorted_run(wire)
+    found = job_metrics.of(record, samples(), CPU)
+    assert "workers' links carried" in job_metrics.faults(record, found, LIMITS)[0]
+
+
+def test_a_job_that_moves_as_little_as_its_floor_is_judged_by_drops_alone():
+    """WordCount's shuffle: its own bytes say nothing beside control traffic, nor do probes for late answers."""
+    record = sorted_run(wire=200_000_000) | {"floor_wire": 70_000_000, "tcp_retransmits": 100_000}
+    found = job_metrics.of(record, samples(), CPU)
+    assert math.isnan(found["wire_excess"][0])
+    assert job_metrics.faults(record, found, LIMITS) == []
+    (fault,) = job_metrics.faults(record | {"queue_drops": 100_000}, found, LIMITS)
+    assert "packets dropped in queues" in fault
+    record["floor_wire"] = 10_000_000
+    first, second = job_metrics.faults(record, job_metrics.of(record, samples(), CPU), LIMITS)
+    assert "workers' links carried" in first and "TCP segments sent again" in second
+
+
+def test_a_job_without_data_is_short_of_no_processors():
+    record = sorted_run() | {"workload": "sleep", "user_bytes": 0, "floors": {}, "program": "sleep"}
+    found = job_metrics.of(record, samples(idle=0.1), CPU)
+    assert job_metrics.faults(record, found, LIMITS) == [] and "node_throughput" not in found
+    assert "completion_time_net" not in found and "job_floor" not in found, "no floor was measured"
+
+
+def test_throughput_of_a_node_is_told_of_hibenchs_programs():
+    assert "node_throughput" not in job_metrics.of(sorted_run(), samples(), CPU)
+    found = job_metrics.of(sorted_run() | {"program": "terasort"}, samples(), CPU)
+    assert found["node_throughput"] == (40 / 20 / 2, "MB/s")
+
+
+@pytest.mark.parametrize("floor", [20.0, 25.0])
+def test_a_job_no_longer_than_its_floor_has_no_net_time(floor):
+    record = sorted_run() | {"floors": {"terasort": floor}}
+    found = job_metrics.of(record, samples(), CPU)
+    for metric in ("completion_time_net", "throughput_net", "compute_share", "shuffle_share"):
+        assert math.isnan(found[metric][0]), metric
+    assert found["completion_time"] == (20.0, "s")
+    # Slower runs would be kept and faster ones dropped: the estimand says so instead, for a cell at a time.
+    assert not any("floor" in fault for fault in job_metrics.faults(record, found, LIMITS))
+
+
+def test_a_cell_that_hardly_exceeds_its_floor_is_inconclusive():
+    import pandas as pd
+
+    from whitewire.analysis.claims import INCONCLUSIVE, decide, resolve
+    from whitewire.analysis.estimands import Runs, evaluate
+    from whitewire.description import project, testbed
+    from whitewire.description.checks import load_paper
+
+    paper = load_paper(project.paper_path("mellanox-mapr"), testbed.load_testbed("emulated")["fabrics"])
+    claim = next(claim for claim in paper.claims if claim["id"] == "M-C02")
+
+    def table(net_of_40: float) -> pd.DataFrame:
+        rows = []
+        for fabric, net in (("10gbe", 20.0), ("40gbe", net_of_40)):
+            for number in range(6):
+                base = {"run_id": f"{fabric}{number}", "experiment": "terasort-curve", "fabric": fabric, "valid": True}
+                for metric, value in (("completion_time_net", net + number / 100), ("job_floor", 10.0)):
+                    scaled = value * 10 if metric == "completion_time_net" else None
+                    unit = {"unit": "s", "full_scale_unit": "s", "full_scale_value": scaled}
+                    rows.append(base | {"metric": metric, "value": value, **unit})
+        return pd.DataFrame(rows)
+
+    told = evaluate(claim["test"], Runs(table(8.0), paper), paper)
+    assert told.estimate == pytest.approx(0.4, abs=0.01)
+    hidden = evaluate(claim["test"], Runs(table(0.5), paper), paper)
+    assert "beyond the floor of 10.0 s" in hidden.missing
+    lost = table(8.0)
+    one = (lost["run_id"] == "40gbe3") & (lost["metric"] == "completion_time_net")
+    lost.loc[one, ["value", "full_scale_value"]] = math.nan
+    found = evaluate(claim["test"], Runs(lost, paper), paper)
+    assert "1 of 6 runs took no longer than their floor, so they have no net time" in found.missing
+    assert decide(resolve(paper, claim["test"]), hidden).verdict == INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    ("met", "short", "why"),
+    [
+        (7.5, 0.4, ""),
+        (float("nan"), float("nan"), ""),
+        (1.2, 0.0, "of 8 tasks only 1.2 write at once"),
+        (7.5, 0.6, "the processors were short in 60% of the time in which tasks wrote; a larger k is needed"),
+    ],
+)
+def test_a_rate_of_tasks_that_hardly_met_or_lacked_processors_is_inconclusive(met, short, why):
+    import pandas as pd
+
+    from whitewire.analysis.claims import INCONCLUSIVE, decide, resolve
+    from whitewire.analysis.estimands import Runs, evaluate
+    from whitewire.description import project, testbed
+    from whitewire.description.checks import load_paper
+
+    paper = load_paper(project.paper_path("xyratex-lustre-2011"), testbed.load_testbed("emulated")["fabrics"])
+    claim = next(claim for claim in paper.claims if claim["id"] == "X-C20")
+    rows = []
+    for store, fabric, rate in (("cephfs", "32g-qdr", 9.0), ("hdfs-3x", "10g-ipoib", 1.0)):
+        for number in range(6):
+            base = {"run_id": f"{store}{number}", "experiment": "testdfsio", "store": store, "fabric": fabric}
+            lost = float("nan") if number == 0 else met  # one run whose log lacks a task says nothing of the others
+            values = {"throughput": rate + number / 100, "tasks_at_once": lost, "short_while_busy": short}
+            for metric, value in ((f"write_{name}", value) for name, value in values.items()):
+                rows.append(base | {"valid": True, "metric": metric, "value": value, "unit": "MB/s",
+                                    "full_scale_unit": "", "full_scale_value": None})  # fmt: skip
+    found = evaluate(claim["test"], Runs(pd.DataFrame(rows), paper), paper)
+    if why:
+        assert why in found.missing
+        assert decide(resolve(paper, claim["test"]), found).verdict == INCONCLUSIVE
+    else:
+        assert not found.missing and found.estimate == pytest.approx(9.0, rel=0.05)
+
+
+def test_rates_may_lack_processors_where_that_is_the_point():
+    import pandas as pd
+
+    from whitewire.analysis.estimands import Runs, untold
+    from whitewire.description import project, testbed
+    from whitewire.description.checks import load_paper
+
+    paper = load_paper(project.paper_path("mellanox-mapr"), testbed.load_testbed("emulated")["fabrics"])
+    rows = [
+        {"run_id": name, "experiment": name, "valid": True, "metric": "write_short_while_busy", "value": 1.0,
+         "unit": "1", "full_scale_unit": "", "full_scale_value": None}
+        for name in ("offloads", "testdfsio-curve")
+    ]  # fmt: skip
+    runs = Runs(pd.DataFrame(rows), paper)
+    assert not untold(runs, "offloads", {}, "write_aggregate")
+    assert "in 100% of the time in which tasks wrote" in untold(runs, "testdfsio-curve", {}, "write_aggregate")
+
+
+def test_a_run_on_a_mounted_store_removes_files_when_their_clients_mounts_have_gone():
+    did = []
+    store = SimpleNamespace(
+        remount=lambda **sizes: did.append(("remount", sizes)),
+        remove=lambda path: did.append(("remove", path)),
+        layout=lambda *words: did.append(("layout", *words)),
+    )
+    sizes = {"stripe_count": 8, "stripe_size_bytes": 2**20, "max_dirty_bytes": 2**28, "readahead_bytes": 2**20}
+    run = SimpleNamespace(store={"kind": "cephfs", **sizes}, scale=SimpleNamespace(k=4, data_fraction=0.5))
+    jobs._begin(SimpleNamespace(mounted=store), run, "/out")
+    assert did == [
+        ("remount", {"max_dirty": 2**25, "readahead": 2**17}),
+        ("remove", "out"),
+        ("layout", "input", 8, 2**18),
+        ("layout", "out", 8, 2**18),
+    ]

@@ -1,0 +1,377 @@
+"""Two result folders side by side: what agrees, what differs and what cannot be told."""
+
+import copy
+import json
+import math
+import random
+import statistics as plain
+
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.support.compared import ENVIRONMENT, SCALE, cell, claim, run, write
+from whitewire.cli import main
+from whitewire.report import compare
+
+PAPER = "made-up-2026"
+
+
+@pytest.fixture
+def both(tmp_path):
+    """Two sites loaded, from the arguments of `write` for each."""
+
+    def made(one, two):
+        return compare.load(write(tmp_path / "a", **one)), compare.load(write(tmp_path / "b", **two))
+
+    return made
+
+
+def only(table, **wanted):
+    """The one row of a table with these values."""
+    for column, value in wanted.items():
+        table = table[table[column] == value]
+    assert len(table) == 1, table
+    return table.iloc[0]
+
+
+# -- B against A
+
+
+def test_the_interval_of_a_ratio_is_that_of_the_method():
+    found = compare.against((2.0, 1.0, 4.0), (8.0, 4.0, 16.0))
+    half = math.hypot(math.log(2), math.log(2))
+    assert found["ratio"] == pytest.approx(4)
+    assert (found["ratio_low"], found["ratio_high"]) == (pytest.approx(4 / math.exp(half)),
+                                                         pytest.approx(4 * math.exp(half)))  # fmt: skip
+    assert found["differs"] == "yes"
+    assert found["difference"] == 6.0
+    assert found["difference_low"] == pytest.approx(6 - math.hypot(4, 2))
+    assert found["difference_high"] == pytest.approx(6 + math.hypot(8, 1))
+
+
+def test_its_coverage_is_that_of_an_interval_of_95_percent():
+    """Of two samples of one population, with normal intervals each, about one comparison in twenty differs."""
+    draw = random.Random(3)
+
+    def side():
+        values = [draw.gauss(10, 1) for _ in range(30)]
+        centre, half = plain.fmean(values), 2.045 * plain.stdev(values) / math.sqrt(30)
+        return centre, centre - half, centre + half
+
+    differ = sum(compare.against(side(), side())["differs"] == "yes" for _ in range(2000))
+    assert 0.03 < differ / 2000 < 0.07
+
+
+@pytest.mark.parametrize(
+    "a, b, differs",
+    [
+        ((2.0, 1.9, 2.1), (2.05, 1.95, 2.15), "no"),
+        ((2.0, 1.9, 2.1), (3.0, 2.9, 3.1), "yes"),
+        ((2.0, None, None), (3.0, 2.9, 3.1), "cannot tell"),
+        ((2.0, None, None), (2.0, None, None), "no"),
+        ((-2.0, -2.1, -1.9), (-2.0, -2.2, -1.8), "no"),
+        ((-2.0, -2.1, -1.9), (3.0, 2.9, 3.1), "yes"),
+        ((0.0, 0.0, 0.0), (5.0, 4.0, 6.0), "yes"),
+        ((0.0, None, None), (0.0, None, None), "no"),
+        ((1.0, -0.5, 2.5), (9.0, 8.5, 9.5), "yes"),
+        ((None, None, None), (3.0, 2.9, 3.1), ""),
+        ((math.nan, None, None), (3.0, 2.9, 3.1), ""),
+    ],
+)
+def test_what_differs(a, b, differs):
+    found = compare.against(a, b)
+    assert found["differs"] == differs
+    if a[0] is None or not a[0] > 0:
+        assert found["ratio"] is None and found["ratio_low"] is None
+
+
+ESTIMATES = st.floats(1e-6, 1e6)
+PARTS = st.floats(0, 0.9)
+
+
+@given(ESTIMATES, PARTS, PARTS, ESTIMATES, PARTS, PARTS)
+def test_exchanged_sides_give_the_inverse_ratio_and_the_same_answer(x, xl, xh, y, yl, yh):
+    a, b = (x, x * (1 - xl), x * (1 + xh)), (y, y * (1 - yl), y * (1 + yh))
+    one, two = compare.against(a, b), compare.against(b, a)
+    assert one["ratio"] * two["ratio"] == pytest.approx(1)
+    assert one["ratio_low"] * two["ratio_high"] == pytest.approx(1)
+    assert one["ratio_low"] <= one["ratio"] * (1 + 1e-9) and one["ratio"] <= one["ratio_high"] * (1 + 1e-9)
+    near = any(abs(math.log(one[name])) < 1e-9 for name in ("ratio_low", "ratio_high"))
+    assert one["differs"] == two["differs"] or near
+    # Never wider than one interval's end over the other's.
+    assert one["ratio_high"] <= b[2] / a[1] * (1 + 1e-9)
+
+
+# -- verdicts
+
+
+def test_verdicts_and_estimates_of_claims(both):
+    a, b = both(
+        {"claims": [claim("C1", 4.0, 3.8, 4.2), claim("C2", 4.0, 3.9, 4.1), claim("C3", 2.0, n=3), claim("C4", 1.0)]},
+        {"claims": [claim("C1", 4.1, 3.9, 4.3), claim("C2", 2.0, 1.9, 2.1, verdict="not reproduced"),
+                    claim("C3", 3.0, n=3, verdict="inconclusive"), claim("C5", 1.0)]},
+    )  # fmt: skip
+    table = compare.verdicts(a, b)
+    assert tuple(table.columns) == compare.VERDICTS
+    same, other, few = (only(table, claim=name) for name in ("C1", "C2", "C3"))
+    assert (same["agree"], same["differs"]) == ("yes", "no")
+    assert (other["agree"], other["verdict_b"], other["differs"]) == ("no", "not reproduced", "yes")
+    assert other["ratio"] == pytest.approx(0.5) and 0.45 < other["ratio_low"] < other["ratio_high"] < 0.55
+    assert (few["differs"], few["note"], few["n_a"]) == ("cannot tell", "no interval: too few runs", 3)
+    assert few["ratio"] == pytest.approx(1.5) and pd.isna(few["ratio_low"])
+    assert [only(table, claim=name)["agree"] for name in ("C4", "C5")] == ["only in A", "only in B"]
+    assert only(table, claim="C5")["differs"] == ""
+
+
+def test_units_and_routes_that_differ(both):
+    arithmetic = {"route": "arithmetic", "n": None}
+    a, b = both(
+        {"claims": [claim("C1", 1.0, 0.9, 1.1), claim("C2", 1.0, 0.9, 1.1), claim("C3", 1.0, **arithmetic),
+                    claim("C4", -2.0, **arithmetic)]},
+        {"claims": [claim("C1", 5.0, 4.9, 5.1, unit="MB/s"), claim("C2", 1.0, 0.9, 1.1, route="emulated"),
+                    claim("C3", 1.1, **arithmetic), claim("C4", -2.0, **arithmetic)]},
+    )  # fmt: skip
+    table = compare.verdicts(a, b)
+    units, routes, changed, same = (only(table, claim=f"C{n}") for n in range(1, 5))
+    assert (units["differs"], units["unit"]) == ("cannot tell", "1 or MB/s")
+    assert units["note"] == "units differ: 1 and MB/s" and pd.isna(units["ratio"])
+    assert routes["note"] == "routes differ: measured and emulated"
+    assert (changed["differs"], same["differs"]) == ("yes", "no")  # arithmetic is what it is
+
+
+# -- estimates
+
+
+def test_cells_are_matched_by_their_levels(both):
+    a, b = both(
+        {"claims": [claim("C1")], "cells": [cell("throughput", 100, 90, 110), cell("throughput", 10, 9, 11, "1gbe"),
+                                            cell("time", 5, unit="s"), cell("throughput", 1, fabric="only-a")]},
+        {"claims": [claim("C1")], "cells": [cell("throughput", 11, 10, 12, "1gbe"), cell("time", 5, unit="s"),
+                                            cell("throughput", 200, 190, 210)]},
+    )  # fmt: skip
+    table = compare.estimates(a, b)
+    assert tuple(table.columns) == compare.ESTIMATES
+    assert len(table) == 3
+    fast = only(table, cell="fabric=10gbe clients=3", metric="throughput")
+    assert fast["ratio"] == pytest.approx(2) and fast["differs"] == "yes"
+    assert only(table, cell="fabric=1gbe clients=3")["differs"] == "no"
+
+
+def test_full_scale_is_compared_where_both_have_it(both):
+    scaled = {"full_scale_median": 2000.0, "full_scale_low": 1900.0, "full_scale_high": 2100.0,
+              "full_scale_unit": "MB/s"}  # fmt: skip
+    a, b = both(
+        {"claims": [claim("C1")], "cells": [cell("throughput", 50, 48, 52, **scaled), cell("x", 50, **scaled)]},
+        {"claims": [claim("C1")], "cells": [cell("throughput", 2000, 1900, 2100, **scaled), cell("x", 25)]},
+    )
+    table = compare.estimates(a, b)
+    assert only(table, metric="throughput")["ratio"] == pytest.approx(1)
+    assert only(table, metric="x")["ratio"] == pytest.approx(0.5)
+
+
+def test_a_factor_that_one_table_lacks_is_empty_there(both):
+    a, b = both(
+        {"claims": [claim("C1")], "cells": [cell("throughput", 50)]},
+        {"claims": [claim("C1")], "cells": [{"experiment": "put-grid", "fabric": "10gbe", "clients": 3, "offloads": "",
+                                             "metric": "throughput", "unit": "MB/s", "n": 1, "median": 50}]},
+    )  # fmt: skip
+    assert only(compare.estimates(a, b), metric="throughput")["differs"] == "no"
+
+
+# -- environment
+
+
+def changed(**more):
+    return copy.deepcopy(ENVIRONMENT) | more
+
+
+def test_facts_are_flat_and_without_host_names():
+    found = compare.facts([ENVIRONMENT])
+    assert found == {
+        "machine / kernel": "6.1.0",
+        "machine / processors": "2",
+        "tools / java": "17.0.15",
+        "tools / fio": "fio-3.33",
+        "hosts / namenode": "1",
+        "hosts / datanode": "2",
+        "tcp / each host / tcp_rmem": "4096 131072",
+        "offloads / rx-checksumming": "on",
+        "offloads / tcp-segmentation-offload": "on",
+    }
+
+
+def test_facts_of_several_blocks_and_hosts_hold_every_value():
+    other = changed(machine={"kernel": "6.6.0"})
+    other["tcp"]["w2"]["tcp_rmem"] = "1 2"
+    found = compare.facts([ENVIRONMENT, other])
+    assert found["machine / kernel"] == "6.1.0; 6.6.0"
+    assert found["tcp / each host / tcp_rmem"] == "1 2; 4096 131072"
+
+
+def test_environment_facts_side_by_side(both):
+    other = changed(machine={"kernel": "6.6.0", "processors": 2}, tools={"java": "17.0.15", "hadoop": "3.5.0"})
+    a, b = both({"claims": [claim("C1")]}, {"claims": [claim("C1")], "environment": other})
+    table = compare.environment(a, b)
+    assert tuple(table.columns) == compare.ENVIRONMENT
+    kernel = only(table, entry="machine / kernel")
+    assert (kernel["a"], kernel["b"], kernel["agree"]) == ("6.1.0", "6.6.0", "no")
+    assert only(table, entry="machine / processors")["agree"] == "yes"
+    assert only(table, entry="tools / fio")["agree"] == "only in A"
+    assert only(table, entry="tools / hadoop")["agree"] == "only in B"
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["machine", "hosts", "tcp", "x"]), json_values, max_size=4))
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+def test_facts_of_any_record_are_lines_of_text(record):
+    found = compare.facts([json.loads(json.dumps(record))])
+    assert all("\n" not in value and value for value in found.values())
+    assert found == compare.facts([record, record])
+
+
+# -- messages
+
+
+def told(a, b):
+    return [line["message"] for line in compare.messages(a, b)]
+
+
+def test_alike_designs_have_no_messages(both):
+    assert told(*both({"claims": [claim("C1")]}, {"claims": [claim("C1", 9.0)]})) == []
+
+
+def test_different_efforts_cells_and_runs(both):
+    a, b = both(
+        {"claims": [claim("C1")], "design": [run(block="smoke-1"), run("1gbe", block="smoke-1")]},
+        {"claims": [claim("C1")], "design": [run(replicate=n) for n in range(10)] + [run(clients=1)]},
+    )
+    assert told(a, b) == [
+        "the effort is smoke in A, quick in B: runs differ in number, and may in bytes",
+        "1 cell of the design only in A: put-grid 1gbe 3",
+        "1 cell of the design only in B: put-grid 10gbe 1",
+        "runs a cell: 1 in A, 10 in B",
+    ]
+
+
+def test_different_scales(both):
+    a, b = both(
+        {"claims": [claim("C1")]},
+        {"claims": [claim("C1")], "scale": [SCALE | {"kind": "emulated", "k": 40, "data_fraction": 0.0134}]},
+    )
+    assert told(a, b) == [
+        "put-grid: kind of testbed ssh in A, emulated in B",
+        "put-grid: k 1 in A, 40 in B",
+        "put-grid: data fraction 1 in A, 0.0134 in B",
+    ]
+
+
+def test_claims_that_changed_and_records_that_lack(both):
+    a, b = both(
+        {"claims": [claim("C1"), claim("C2")], "environment": None},
+        {"claims": [claim("C1", expected_low=3.0), claim("C3")], "design": ()},
+    )
+    assert told(a, b) == [
+        "no design in B, so efforts and cells cannot be compared",
+        "1 claim only in A: C2",
+        "1 claim only in B: C3",
+        "claims that ask for something else in A than in B: C1",
+        "no environment was recorded in A",
+    ]
+    assert compare.environment(a, b).empty
+
+
+def test_a_paper_in_only_one(tmp_path, both):
+    a, b = both({"claims": [claim("C1")]}, {"claims": [claim("C1")]})
+    write(tmp_path / "b", "another-2026", [claim("C9")])
+    b = compare.load(tmp_path / "b")
+    assert compare.messages(a, b) == [{"paper": "another-2026", "message": "only in B, so not compared"}]
+    assert set(compare.verdicts(a, b)["paper"]) == {PAPER}
+
+
+# -- the command
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A folder with two results in it, as the current one; nothing is rendered."""
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "config.yaml").write_text("{}\n")
+    write(tmp_path / "results" / "emulated", claims=[claim("C1", 4.0, 3.8, 4.2)])
+    write(tmp_path / "results" / "site", claims=[claim("C1", 2.0, 1.9, 2.1, verdict="not reproduced")],
+          design=[run(block="smoke-1")])  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(
+        "whitewire.report.render.render", lambda qmd, results, output, formats: [output / f"{qmd.stem}.html"]
+    )
+    return tmp_path
+
+
+@pytest.mark.parametrize("a", ["emulated", "results/emulated", "./results/emulated/"])
+def test_the_command_writes_three_tables(project, capsys, a):
+    assert main(["compare", a, str(project / "results" / "site")]) == 0
+    target = project / "results" / "compare" / "emulated-site"
+    assert sorted(path.name for path in target.iterdir()) == [
+        "comparison.json", "environment.csv", "estimates.csv", "verdicts.csv"]  # fmt: skip
+    table = pd.read_csv(target / "verdicts.csv")
+    assert list(table["verdict_b"]) == ["not reproduced"]
+    record = json.loads((target / "comparison.json").read_text())
+    assert record["a"] == {"name": "emulated", "folder": "results/emulated"}
+    assert record["papers"] == [PAPER]
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == f"{PAPER}: the effort is quick in A, smoke in B: runs differ in number, and may in bytes"
+    assert said[-1] == str(target / "compare.html")
+
+
+def refused(capsys, *argv):
+    assert main(["compare", *argv]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1
+    return lines[0].removeprefix("whitewire: error: ")
+
+
+def test_what_the_user_can_put_right_is_one_line(project, capsys):
+    assert refused(capsys, "emulted", "site") == (
+        "A: found 'emulted', expected a path or a folder of results (emulated, site); did you mean \"emulated\"?"
+    )
+    assert refused(capsys, "emulated", "/no/such").startswith("B: found '/no/such', expected a path")
+    assert refused(capsys, "emulated", "") == "B: found nothing, expected a folder of results, or a path"
+    assert refused(capsys, "emulated", "config").startswith("B: found no <paper>/analysis/verdicts.csv in config")
+    assert refused(capsys, "emulated", "results/emulated").startswith("A and B: found the same folder twice")
+    write(project / "elsewhere", "another-2026", [claim("C1")])
+    assert refused(capsys, "emulated", "elsewhere").endswith(
+        "no paper in common, expected one or more (emulated has made-up-2026; elsewhere has another-2026)"
+    )
+    assert not (project / "results" / "compare").exists()
+
+
+def test_folders_of_one_name_are_told_apart(project, capsys):
+    write(project / "other" / "emulated", claims=[claim("C1", 4.0)])
+    assert main(["compare", "emulated", "other/emulated"]) == 0
+    assert (project / "results" / "compare" / "results_emulated-other_emulated" / "verdicts.csv").is_file()
+
+
+@pytest.mark.parametrize(
+    "name, content, says",
+    [
+        ("analysis/verdicts.csv", "claim,verdict\nC1,reproduced\n", "column statement: found claim, verdict"),
+        ("analysis/estimates.csv", "", "cannot be read"),
+        ("analysis/estimates.csv", None, "cannot be read"),
+        ("raw/quick-1/environment.json", "{", "not whole JSON"),
+        ("raw/quick-1/environment.json", "[]", "found no mapping"),
+    ],
+)
+def test_a_file_that_is_not_whole_is_named(project, capsys, name, content, says):
+    path = project / "results" / "site" / PAPER / name
+    path.unlink()
+    if content is not None:
+        path.write_text(content)
+    line = refused(capsys, "emulated", "site")
+    assert line.startswith(f"results/site/{PAPER}/{name}: ") and says in line

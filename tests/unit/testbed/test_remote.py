@@ -1,0 +1,757 @@
+"""The parts of remote testbeds that need no host: inventories, scripts, command lines, parsing and merging."""
+
+import copy
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import tarfile
+import time
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from whitewire import paths
+from whitewire.cluster import yarn
+from whitewire.description.files import load_yaml, validate
+from whitewire.errors import UserError
+from whitewire.testbed.base import last_line
+from whitewire.testbed.emulated import sandbox
+from whitewire.testbed.site import (
+    deployment,
+    inventory,
+    preflight,
+    remote_samples,
+    shell,
+    slurm,
+    ssh,
+)
+from whitewire.testbed.site.remote import reading
+from whitewire.testbed.site.remote_host import Layout
+from whitewire.testbed.site.remote_samples import Row
+
+ROLES = {"namenode": 1, "datanode": 2, "client": 1}
+TEXT = st.text(st.characters(blacklist_characters="\0", blacklist_categories=["Cs"]), max_size=40)
+SHELLS = [name for name in ("sh", "bash", "zsh", "ksh", "tcsh", "fish", "busybox") if shutil.which(name)]
+
+
+@pytest.fixture
+def described():
+    """The shipped example of an inventory, changed in place by tests."""
+    return copy.deepcopy(example("ssh"))
+
+
+def example(kind):
+    found = load_yaml(paths.HOME / "config/testbeds" / f"{kind}.example.yaml")
+    validate(found, "testbed", f"{kind}.example.yaml")
+    return found
+
+
+def sh(argv, **options):
+    return subprocess.run(argv, capture_output=True, timeout=20, **options)
+
+
+# -- schema --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["ssh", "slurm"])
+def test_shipped_examples_are_valid(kind):
+    assert example(kind)["kind"] == kind
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda d: d.pop("work"), "work: found nothing, expected text"),
+        (lambda d: d.update(work="scratch"), 'work: found "scratch", expected text like ^/[^\\s:,]*$'),
+        (lambda d: d.update(data=[]), "data: found [], expected at least 1 items"),
+        (lambda d: d.update(data=["/d", "/d"]), 'data: found ["/d", "/d"], expected every item only once'),
+        (lambda d: d["hosts"][0].update(role="name"), 'hosts[0].role: found "name", expected one of namenode, '),
+        (lambda d: d["hosts"][1].pop("ssh"), "hosts[1].ssh: found nothing, expected text"),
+        (lambda d: d["hosts"][0].update(ssh="-oProxyCommand=x"), 'hosts[0].ssh: found "-oProxyCommand=x", expected '),
+        (lambda d: d["hosts"][0].update(fabric={}), 'hosts[0].fabric: found an unknown key, expected one of fabrics'),
+        (lambda d: d.update(switch={}), "switch: found an unknown key, expected one of "),
+        (lambda d: d.update(kind="slurm"), "found an unknown key, expected one of "),
+        (lambda d: d.update(kind="shh"), 'kind: found "shh", expected one of emulated, ssh, slurm; did you mean "ssh"'),
+        (lambda d: d.pop("kind"), "kind: found nothing, expected one of emulated, ssh, slurm"),
+    ],
+)  # fmt: skip
+def test_faults_of_a_description(described, change, said):
+    change(described)
+    with pytest.raises(UserError) as error:
+        validate(described, "testbed", "x.yaml")
+    assert said in str(error.value)
+    assert str(error.value).startswith("x.yaml: ")
+
+
+# -- inventory -----------------------------------------------------------------------------------------------
+
+
+def test_the_first_hosts_of_a_role_are_used(described):
+    places = inventory.of_inventory(described, ROLES, "x.yaml")
+    assert [(place.name, place.role) for place in places] == [
+        ("namenode", "namenode"), ("datanode1", "datanode"), ("datanode2", "datanode"), ("client", "client"),
+    ]  # fmt: skip
+    targets = [host["ssh"] for host in described["hosts"] if host["role"] == "datanode"]
+    assert [place.target for place in places if place.role == "datanode"] == targets[:2]
+    assert places[0].links["1gbe"] == {"interface": described["fabrics"]["1gbe"]["interface"]}
+
+
+def test_too_few_hosts_are_named_with_role_and_numbers(described):
+    with pytest.raises(UserError, match=r"^x.yaml: hosts: found \d+ with role datanode, expected 99$"):
+        inventory.of_inventory(described, {"datanode": 99}, "x.yaml")
+    with pytest.raises(UserError, match=r"^x.yaml: hosts: found 0 with role mds, expected 1$"):
+        inventory.of_inventory(described, {"mds": 1}, "x.yaml")
+
+
+def test_what_a_host_says_of_a_fabric_goes_before_what_the_fabric_says(described):
+    described["hosts"][0]["fabrics"] = {"1gbe": {"address": "10.9.9.9"}}
+    assert inventory.of_inventory(described, ROLES, "x")[0].links["1gbe"] == {"address": "10.9.9.9"}
+
+
+def test_a_host_that_is_on_no_fabric_and_hosts_that_are_the_same(described):
+    del described["fabrics"]["10gbe"]["interface"]
+    for host in described["hosts"]:
+        host.pop("fabrics", None)
+    with pytest.raises(
+        UserError, match=r"x.yaml: hosts\[0\].fabrics.10gbe: found nothing, expected an interface or an"
+    ):
+        inventory.of_inventory(described, ROLES, "x.yaml")
+    described["fabrics"]["10gbe"]["interface"] = "eth1"
+    second = [number for number, host in enumerate(described["hosts"]) if host["role"] == "datanode"][1]
+    described["hosts"][second]["ssh"] = described["hosts"][0]["ssh"]
+    with pytest.raises(UserError, match=rf"x.yaml: hosts\[{second}\].ssh: found \S+ of hosts\[0\] again"):
+        inventory.of_inventory(described, ROLES, "x.yaml")
+
+
+def test_one_address_twice(described):
+    for host in described["hosts"][:2]:
+        host["fabrics"] = {"10gbe": {"address": "10.0.0.7"}}
+    with pytest.raises(UserError, match=r"hosts\[1\].fabrics.10gbe.address: found 10.0.0.7 of hosts\[0\] again"):
+        inventory.of_inventory(described, {"namenode": 1, "datanode": 1}, "x.yaml")
+
+
+def test_nodes_of_an_allocation_are_dealt_out_in_order():
+    found = inventory.of_nodes(example("slurm"), ROLES, ["n1", "n2", "n3", "n4", "n5"], "x.yaml")
+    assert [(place.name, place.target) for place in found] == [
+        ("namenode", "n1"), ("datanode1", "n2"), ("datanode2", "n3"), ("client", "n4")]  # fmt: skip
+    with pytest.raises(UserError, match=r"found 3 nodes, expected 4 \(1 namenode, 2 datanode, 1 client\)"):
+        inventory.of_nodes(example("slurm"), ROLES, ["n1", "n2", "n3"], "x.yaml")
+
+
+@given(st.dictionaries(st.sampled_from(["namenode", "datanode", "client", "mds"]), st.integers(1, 30), min_size=1))
+def test_names_of_hosts_are_distinct_and_begin_with_their_role(roles):
+    found = inventory.host_names(roles)
+    assert len({name for name, _ in found}) == len(found) == sum(roles.values())
+    assert all(name.startswith(role) for name, role in found)
+
+
+ADDRESSES = [
+    {"ifname": "lo", "flags": ["LOOPBACK", "UP", "LOWER_UP"], "mtu": 65536,
+     "addr_info": [{"family": "inet", "local": "127.0.0.1"}]},
+    {"ifname": "eno1", "flags": ["BROADCAST", "UP", "LOWER_UP"], "mtu": 1500,
+     "addr_info": [{"family": "inet6", "local": "fe80::1"}, {"family": "inet", "local": "10.0.0.1"}]},
+    {"ifname": "ens1", "flags": ["BROADCAST", "UP", "NO-CARRIER"], "mtu": 9000, "addr_info": []},
+    {},
+]  # fmt: skip
+
+
+def place(**links):
+    return inventory.Place("datanode1", "datanode", "node4", "hosts[3]", links)
+
+
+def test_interfaces_and_how_a_host_is_on_a_fabric():
+    found = inventory.interfaces(ADDRESSES)
+    assert [(i.name, i.addresses, i.mtu, i.up) for i in found] == [
+        ("lo", ("127.0.0.1",), 65536, True), ("eno1", ("10.0.0.1",), 1500, True), ("ens1", (), 9000, False),
+    ]  # fmt: skip
+    assert inventory.resolve(place(f={"interface": "eno1"}), "f", found) == (found[1], "10.0.0.1")
+    assert inventory.resolve(place(f={"address": "10.0.0.1"}), "f", found) == (found[1], "10.0.0.1")
+    with pytest.raises(ValueError, match="no interface eth7 for f, found lo, eno1, ens1"):
+        inventory.resolve(place(f={"interface": "eth7"}), "f", found)
+    with pytest.raises(ValueError, match="interface ens1 for f has no IPv4 address"):
+        inventory.resolve(place(f={"interface": "ens1"}), "f", found)
+    with pytest.raises(ValueError, match=r"no address 10.0.0.2 for f, found 127.0.0.1, 10.0.0.1"):
+        inventory.resolve(place(f={"address": "10.0.0.2"}), "f", found)
+
+
+# -- command lines -------------------------------------------------------------------------------------------
+
+
+def test_every_command_and_container_has_the_same_locale():
+    words = shlex.split(shell.environment(["java", "-version"], {"JAVA_HOME": "/java"}, "/bin"))
+    assert words[:2] == ["/usr/bin/env", "-i"] and "LC_ALL=C.UTF-8" in words
+    assert sandbox.ENVIRONMENT["LC_ALL"] == "C.UTF-8"
+    assert "LC_ALL" in yarn.INHERITED
+
+
+@pytest.mark.parametrize("name", SHELLS)
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(word=TEXT, value=TEXT)
+def test_words_reach_a_command_whole_through_any_login_shell(name, word, value):
+    command = shell.environment(
+        ["sh", "-c", 'printf "%s\\036%s" "$1" "$WORD"', "sh", word], {"WORD": value}, "/usr/bin:/bin"
+    )
+    login = [name, "sh", "-c"] if name == "busybox" else [name, "-c"]
+    done = sh([*login, ssh.for_any_login_shell(command)])
+    assert done.stdout.decode() == f"{word}\x1e{value}", done.stderr
+
+
+@pytest.mark.parametrize("login", ["sh", "bash"])
+def test_every_script_reaches_sh_as_it_is(login):
+    for name in ("WATCH", "END", "SAMPLE", "READINGS", "JARS", "UNPACK", "BEST_SHELL"):
+        text = getattr(shell, name)
+        done = sh([login, "-c", ssh.for_any_login_shell(f"printf %s {shlex.quote(text)}")])
+        assert done.stdout.decode() == text
+
+
+def test_scripts_are_sh():
+    """No shell accepts them only because it is bash: dash, where sh is dash, reads them without running anything."""
+    scripts = [getattr(shell, name) for name in ("WATCH", "END", "SAMPLE", "READINGS", "JARS", "UNPACK", "BEST_SHELL")]
+    scripts += [shell.STAT, shell.PUT, preflight.LINGER]
+    scripts += [shell.asking(parts) for parts in (shell.ABOUT, shell.ABOUT_INTERFACE, shell.HOST, shell.LINK)]
+    for text in scripts:
+        assert sh(["sh", "-n", "-c", text]).stderr == b""
+    if shutil.which("shellcheck"):
+        # SC3028: a variable that only bash has, which SAMPLE does without elsewhere.
+        lint = ["shellcheck", "--shell=dash", "--severity=warning", "--exclude=SC3028", "-"]
+        for text in scripts:
+            done = sh(lint, input=text.encode())
+            assert done.returncode == 0, done.stdout.decode()
+
+
+def test_ssh_checks_keys_asks_nothing_and_uses_the_users_configuration():
+    argv = ssh.command_line("me@node", "true")
+    assert argv[0] == "ssh"
+    assert "-F" not in argv
+    assert argv[argv.index("--") + 1] == "me@node"
+    options = dict(word.split("=", 1) for flag, word in zip(argv, argv[1:], strict=False) if flag == "-o")
+    assert options["BatchMode"] == options["StrictHostKeyChecking"] == "yes"
+    assert (options["ControlMaster"], options["ControlPath"]) == ("no", "none")
+    shared = ssh.command_line("n", "true", "/c", "/s", master=True)
+    assert shared[1:3] == ["-F", "/c"]
+    assert {"ControlMaster=yes", "ControlPath=/s"} <= set(shared)
+
+
+TROUBLE = """Host *
+    HostName 127.0.0.1
+    BatchMode no
+    StrictHostKeyChecking no
+    LogLevel DEBUG3
+    RequestTTY force
+    RemoteCommand top
+    PermitLocalCommand yes
+    LocalCommand echo local
+    EscapeChar x
+    VisualHostKey yes
+    ControlMaster auto
+    ControlPath /tmp/theirs
+    ControlPersist yes
+    ClearAllForwardings no
+    ExitOnForwardFailure yes
+    Tunnel yes
+    ForwardX11 yes
+    ForwardAgent yes
+    IgnoreUnknown SessionType,StdinNull,ForkAfterAuthentication,OfAnotherSystem
+    SessionType none
+    StdinNull yes
+    ForkAfterAuthentication yes
+    OfAnotherSystem yes
+"""
+
+
+def test_what_a_users_configuration_says_of_sessions_does_not_count(tmp_path):
+    """As ssh itself understands both; IgnoreUnknown of the user counts."""
+    (tmp_path / "config").write_text(TROUBLE)
+    argv = ssh.command_line("node", "true", str(tmp_path / "config"))
+    done = sh([argv[0], "-G", *argv[1 : argv.index("--") + 2]])
+    assert done.returncode == 0, done.stderr
+    found = dict(line.split(" ", 1) for line in done.stdout.decode().splitlines())
+    assert found["hostname"] == "127.0.0.1"
+    wanted = ssh.OPTIONS | ssh.known_options() | {"ControlMaster": "no"}
+    said = {name: {"true": "yes", "false": "no"}.get(word, word) for name, word in found.items()}
+    # What is not set is not shown.
+    got = {name: said.get(name.lower(), "none").upper() for name in wanted}
+    assert got == {name: value.upper() for name, value in wanted.items()}
+    assert "controlpath" not in found
+
+
+def test_an_older_ssh_is_told_nothing_that_it_does_not_know(tmp_path, monkeypatch):
+    (tmp_path / "ssh").write_text(
+        '#!/bin/sh\ncase "$*" in *SessionType* | *StdinNull* | *Fork* | *Channel*) exit 255 ;; esac\n'
+    )
+    (tmp_path / "ssh").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    ssh.known_options.cache_clear()
+    try:
+        assert not any(name in word for word in ssh.command_line("n", "true") for name in ssh.NEWER_OPTIONS)
+    finally:
+        ssh.known_options.cache_clear()
+
+
+def test_a_command_says_its_status_apart_from_what_it_says(tmp_path):
+    def status_of(command):
+        return shell.status(sh(["sh", "-c", shell.to_its_end(command, str(tmp_path))]).stderr)
+
+    assert status_of("sh -c 'printf no >&2; exit 7'") == (7, b"no")
+    assert status_of("true") == (0, b"")
+    assert status_of("sh -c 'kill -9 $$'")[0] == 137
+    assert status_of("sh -c 'printf \"\\n@@status 3\\n\" >&2'") == (0, b"\n@@status 3\n")
+    assert shell.status(b"ssh: no route to host\n") == (None, b"ssh: no route to host\n")
+    assert shell.status(b"@@begin\nhalf a word") == (None, b"@@begin\nhalf a word")
+    nowhere = sh(["sh", "-c", shell.to_its_end("true", "/not/there")])
+    assert shell.status(nowhere.stderr)[0] is None
+
+
+@given(st.binary(max_size=60), st.integers(0, 255), st.sampled_from([b"", b"srun: error: words of its own\n"]))
+def test_status_and_words_are_found_between_those_of_the_carrier(said, number, carrier):
+    assert shell.status(carrier + b"@@begin\n" + said + b"\n@@status %d\n" % number + carrier) == (number, said)
+
+
+def test_questions_are_answered_under_their_names():
+    parts = {"one": "echo a; echo b", "none": "false", "noise": "echo hidden >&2", "last": "printf 'no line end'"}
+    said = sh(["sh", "-c", shell.asking(parts)]).stdout.decode()
+    assert shell.answers("before\n" + said) == {
+        "": "before", "one": "a\nb", "none": "", "noise": "", "last": "no line end"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("said", "line"), [(b"a\nb \n\n", "b"), (b"", "no message"), (b"x" * 400, "x" * 300), (b"\xff\n", "�")]
+)
+def test_last_line(said, line):
+    assert last_line(said) == line
+
+
+def test_folders_of_a_run_are_below_those_that_the_description_names():
+    layout = Layout.of({"work": "/scratch/", "data": ["/d1", "/d2/"], "path": ["/opt/bin"]})
+    assert layout.folder == f"/scratch/whitewire-{layout.run}"
+    assert layout.drives == [f"/d1/whitewire-{layout.run}-drive1", f"/d2/whitewire-{layout.run}-drive2"]
+    assert layout.path.startswith("/opt/bin:/usr/local/sbin:")
+    assert layout.run != Layout.of({"work": "/scratch", "data": ["/d1"]}).run
+
+
+# -- scripts, run here ---------------------------------------------------------------------------------------
+
+
+class Watched:
+    """A watcher of this machine, as a remote host's, in a folder of the test."""
+
+    def __init__(self, folder: Path, patience: float, name: str) -> None:
+        self.text = f"{shell.MARKER}={name}."
+        self.folder, self.data = folder / "work" / "run", folder / "data" / "run"
+        argv = shell.script(
+            shell.WATCH, str(patience), self.text, str(self.folder), f"{self.folder}/drives", str(self.data)
+        )
+        self.popen = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.said = self.popen.stdout.readline()
+
+    def daemon(self):
+        """A process with the marker, its child, and one of another run."""
+        program = "sleep 88.8 & sleep 88.8"
+        own = {"PATH": os.environ["PATH"], shell.MARKER: self.text.partition("=")[2] + "1."}
+        return [
+            subprocess.Popen(["sh", "-c", program], env=own, start_new_session=True),
+            subprocess.Popen(["sleep", "88.8"], env=own | {shell.MARKER: "other.host.1."}, start_new_session=True),
+        ]
+
+
+@pytest.fixture
+def watched(tmp_path):
+    (tmp_path / "data").mkdir()
+    made = []
+
+    def make(patience=30.0, name=""):
+        name = name or f"test{os.getpid()}.host"
+        made.append(Watched(tmp_path, patience, name))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.popen.stdin.close()
+        one.popen.wait(timeout=10)
+        one.popen.stdout.close()
+        one.popen.stderr.close()
+
+
+def gone(popen, seconds=5.0):
+    try:
+        return popen.wait(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        return None
+
+
+@pytest.mark.parametrize("end", ["closed", "silent"])
+def test_a_watcher_ends_the_run_and_nothing_else(watched, end):
+    watcher = watched(patience=1.0 if end == "silent" else 30.0)
+    assert watcher.said == b"ready\n"
+    assert {path.name for path in watcher.folder.iterdir()} == {"tmp", "pids", "conf", "drives"}
+    assert (watcher.folder / "drives/1").resolve() == watcher.data
+    (watcher.data / "block").write_text("x")
+    own, other = watcher.daemon()
+    try:
+        if end == "closed":
+            watcher.popen.stdin.close()
+        else:
+            for _ in range(4):
+                watcher.popen.stdin.write(b".")
+                watcher.popen.stdin.flush()
+                time.sleep(0.4)
+            assert own.poll() is None  # heard of
+        assert gone(own) == -signal.SIGKILL
+        assert gone(watcher.popen) == 0
+        assert not watcher.folder.exists()
+        assert not watcher.data.exists()
+        assert other.poll() is None
+    finally:
+        for popen in (own, other):
+            if popen.poll() is None:
+                os.killpg(popen.pid, signal.SIGKILL)
+                popen.wait()
+
+
+def test_a_second_watcher_does_not_take_the_folders_of_the_first(watched):
+    first, second = watched(), watched(name="another.host")
+    assert first.said == b"ready\n"
+    assert second.said == b""
+    assert second.popen.wait(timeout=5) == 1
+    assert b"File exists" in second.popen.stderr.read()
+    assert first.folder.is_dir()
+    assert first.data.is_dir()
+
+
+def test_a_watcher_that_cannot_make_a_data_folder_leaves_what_is_there(tmp_path):
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    (tmp_path / "two/run").mkdir()
+    (tmp_path / "two/run/of another").touch()
+    folder = tmp_path / "work/run"
+    argv = shell.script(
+        shell.WATCH, "30", "X=y.", str(folder), f"{folder}/drives", f"{tmp_path}/one/run", f"{tmp_path}/two/run"
+    )
+    done = sh(argv, stdin=subprocess.DEVNULL)
+    assert done.returncode == 1
+    assert b"File exists" in done.stderr
+    assert not folder.exists()
+    assert not (tmp_path / "one/run").exists()
+    assert (tmp_path / "two/run/of another").exists()
+
+
+def test_unpacking_is_whole_or_not_at_all(tmp_path):
+    source = tmp_path / "a.jar"
+    source.write_bytes(b"content")
+    content = deployment.archive({"hadoop/a.jar": source, "whitewire.jar": source})
+    target = tmp_path / "work/software"
+    for length in (0, 100, 512, 600, 1024, 1100, 1536):  # within a file and between two
+        assert sh(shell.script(shell.UNPACK, str(target), "2"), input=content[:length]).returncode != 0
+        assert list((tmp_path / "work").iterdir()) == []
+    for _ in range(2):  # a second time, as when two hosts share the folder
+        assert sh(shell.script(shell.UNPACK, str(target), "2"), input=content).returncode == 0
+        assert (target / "hadoop/a.jar").read_bytes() == b"content"
+        assert [path.name for path in (tmp_path / "work").iterdir()] == ["software"]
+    with tarfile.open(fileobj=BytesIO(content)) as tar:
+        assert {(member.name, member.mode) for member in tar} == {("hadoop/a.jar", 0o644), ("whitewire.jar", 0o644)}
+
+
+def test_samples_and_readings_of_this_machine():
+    popen = subprocess.Popen(["sh", "-c", shell.BEST_SHELL, "x", shell.SAMPLE, "y", "lo"], stdout=subprocess.PIPE)
+    lines = [popen.stdout.readline().decode() for _ in range(4)]
+    popen.kill()
+    popen.wait()
+    popen.stdout.close()
+    rows = remote_samples.rows_of("".join(lines), 0.0)
+    assert len(rows) == 3
+    assert all(abs(row.time - time.time()) < 10 for row in rows)
+    assert 0.08 < rows[1].time - rows[0].time < 2
+    assert rows[0].idle_ticks < rows[0].ticks
+    found = reading(sh(shell.script(shell.READINGS, "lo")).stdout.decode())
+    assert found.egress == found.ingress > 0  # what loops back is sent and received
+    assert found.ticks >= rows[0].ticks
+    assert found.retransmits >= 0
+
+
+def test_samples_by_the_seconds_since_boot_have_the_time_of_day():
+    """Where the shell does not know the time (dash)."""
+    done = subprocess.Popen(
+        ["dash" if shutil.which("dash") else "sh", "-c", shell.SAMPLE, "y", "lo"], stdout=subprocess.PIPE
+    )
+    said = b"".join(done.stdout.readline() for _ in range(3)).decode()
+    done.kill()
+    done.wait()
+    done.stdout.close()
+    assert abs(remote_samples.rows_of(said, 0.0)[-1].time - time.time()) < 10
+
+
+# -- samples -------------------------------------------------------------------------------------------------
+
+
+def rows(times, rate, phase=0.0, cpus=2):
+    return [
+        Row(t, int(100 * cpus * t), int(50 * cpus * t), int(rate * (t + phase)), int(2 * rate * (t + phase)))
+        for t in times
+    ]
+
+
+def test_rows_are_brought_to_the_reference_clock_and_a_cut_line_is_left_out():
+    said = "srun: a word\nbase 1700000100.5 100.25\n100.25 10 5 1 2\n1700000100.75 20 6 3 4\n1700000100.8 2"
+    found = remote_samples.rows_of(said, offset=0.5)
+    assert found == [Row(1700000100.0, 10, 5, 1, 2), Row(1700000100.25, 20, 6, 3, 4)]
+    for bad in ("", "sh: bash: not found\n", "base 1 2\n1 2 3\n"):
+        with pytest.raises((ValueError, TypeError)):
+            remote_samples.rows_of(bad, 0.0)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(st.floats(0, 3), st.floats(0.05, 0.4), st.integers(5, 40)), min_size=1, max_size=6),
+    st.integers(1, 10**9),
+)
+def test_merged_samples_keep_what_is_linear_and_never_go_back(hosts, rate):
+    given_rows = {
+        f"h{n}": rows([start + i * step for i in range(count)], rate) for n, (start, step, count) in enumerate(hosts)
+    }
+    begin = max(r[0].time for r in given_rows.values())
+    end = min(r[-1].time for r in given_rows.values())
+    machines = {name: name for name in given_rows}
+    if end < begin:
+        with pytest.raises(ValueError, match="not sampled at the same time"):
+            remote_samples.merged(given_rows, machines)
+        return
+    samples = remote_samples.merged(given_rows, machines)
+    assert samples[0].time == pytest.approx(begin)
+    assert end - 0.1 - 1e-6 <= samples[-1].time <= end + 1e-6
+    for name in given_rows:
+        assert all(abs(s.links[name]["egress"] - rate * s.time) <= 2 for s in samples)
+        assert all(abs(s.links[name]["ingress"] - 2 * rate * s.time) <= 2 for s in samples)
+    for a, b in zip(samples, samples[1:], strict=False):
+        assert b.time - a.time == pytest.approx(0.1)
+        assert b.ticks >= a.ticks
+        assert b.idle_ticks >= a.idle_ticks
+        assert all(b.links[n][way] >= a.links[n][way] for n in given_rows for way in ("egress", "ingress"))
+
+
+def test_hosts_of_one_machine_count_its_ticks_once():
+    times = [i / 10 for i in range(11)]
+    found = {"a": rows(times, 10), "b": rows(times, 10), "c": rows(times, 10, cpus=4)}
+    apart = remote_samples.merged(found, {"a": "m1", "b": "m2", "c": "m3"})
+    together = remote_samples.merged(found, {"a": "m1", "b": "m1", "c": "m3"})
+    assert apart[-1].ticks == 200 + 200 + 400
+    assert together[-1].ticks == 200 + 400
+    with pytest.raises(ValueError, match="no sample of b"):
+        remote_samples.merged(found | {"b": []}, {"a": "m1", "b": "m1", "c": "m3"})
+
+
+def test_busy_seconds_are_ticks_that_were_not_idle():
+    times = [i / 10 for i in range(11)]
+    found = remote_samples.busy_seconds({"a": rows(times, 1)}, [0.0, 1.0])
+    assert [moment for moment, _ in found] == [0.0, 1.0]
+    assert found[1][1]["a"] - found[0][1]["a"] == pytest.approx(1.0)
+
+
+def test_readings_without_a_counter_are_refused():
+    with pytest.raises(KeyError):
+        reading("tx_bytes 1\n")
+
+
+# -- pre-flight ----------------------------------------------------------------------------------------------
+
+NEEDS = preflight.Needs(
+    memory_gib=8, free_gib=10, rates={"10gbe": 10000}, ports=preflight.PORTS, java_home="/usr/lib/jvm/java-17"
+)
+
+
+def said(**changes):
+    told = {
+        "user": "me", "java": 'openjdk version "17.0.9" 2023-10-17', "java_home": "/usr/lib/jvm/java-17",
+        "memory": "MemTotal:       65536000 kB",
+        "processors": "16", "governors": "     16 performance", "addresses": json.dumps(ADDRESSES[:2]),
+        "speeds": "eno1 10000\nlo -1", "offloads": "eno1 tso gso gro\nlo", "missing": "",
+        "listening": "0100007F:2328\n00000000:0016\n00000000000000000000000001000000:1F90",
+        "folders": "99999999 yes no /work\n99999999 yes yes /data1",
+    } | changes  # fmt: skip
+    return "noise\n" + "\n".join(f"{shell.SECTION}{name}\n{text}" for name, text in told.items())
+
+
+def seen(skew=0.0, role="datanode", **changes):
+    where = inventory.Place("datanode1", role, "node4", "hosts[3]", {"10gbe": {"interface": "eno1"}})
+    return preflight.report(where, skew, said(**changes))
+
+
+def test_a_good_host_has_no_problem():
+    found = seen()
+    assert (found.java, found.processors, round(found.memory_gib, 1)) == (17, 16, 62.5)
+    assert found.speeds == {"eno1": 10000}
+    assert found.offloads == {"eno1": "tso gso gro", "lo": ""}
+    assert found.listening == {22}  # what only the host itself reaches is in nobody's way
+    assert preflight.problems(found, NEEDS) == []
+
+
+@pytest.mark.parametrize(
+    ("report", "problem"),
+    [
+        (lambda: seen(skew=-0.7), "clock -0.7 s off this machine's (at most 0.5 s)"),
+        (lambda: seen(java="sh: 1: java: not found"), "no Java"),
+        (lambda: seen(java='java version "1.8.0_392"'), "Java 8, 17 is needed"),
+        (lambda: seen(memory="MemTotal:       2097152 kB"), "2.0 GiB of memory, 8 needed"),
+        (lambda: seen(missing="iperf3\ntimeout"), "no iperf3, timeout"),
+        (lambda: seen(missing="curl\nfio"), "no fio"),
+        (lambda: seen(missing="curl\nfio", role="namenode"), "no curl"),
+        (lambda: seen(java_home="/opt/jdk"), "Java in /opt/jdk, on other hosts in /usr/lib/jvm/java-17"),
+        (lambda: seen(java_home=""), "Java in no folder, on other hosts in /usr/lib/jvm/java-17"),
+        (lambda: seen(folders="99 yes no /work\n99999999 yes yes /d"), "0.0 GiB free in /work, 0.5 needed"),
+        (lambda: seen(folders="99999999 no no /work\n99999999 yes yes /d"), "/work may not be written"),
+        (lambda: seen(folders="99999999 yes yes /work\n99999999 yes no /d"), "/d is not there"),
+        (lambda: seen(folders="99999999 yes yes /work\n1048576 yes yes /d"), "1.0 GiB free in /d, 10 needed"),
+        (lambda: seen(speeds="eno1 1000"), "eno1 (10gbe) at 1000 Mbit/s, expected 10000"),
+        (lambda: seen(addresses=json.dumps([ADDRESSES[0]])), "no interface eno1 for 10gbe, found lo"),
+        (lambda: seen(addresses=json.dumps([ADDRESSES[1] | {"flags": ["UP"]}])), "eno1 (10gbe) is down"),
+        (lambda: seen(listening="00000000:268A\n00000000:0016"), "something listens on port 9866"),
+        (lambda: preflight.Report(place(), silent="Connection refused"), "Connection refused"),
+    ],
+)
+def test_problems_are_named_with_what_is_found_and_needed(report, problem):
+    assert preflight.problems(report(), NEEDS) == [problem]
+
+
+def test_only_some_roles_need_curl_and_fio_and_hosts_agree_on_javas_folder():
+    assert preflight.problems(seen(missing="curl\nfio", role="client"), NEEDS) == []
+    assert preflight.most_common(["", "/b", "/a", "/a"]) == "/a"
+    assert preflight.most_common(["", ""]) == ""
+
+
+def test_ports_are_those_of_the_role_and_of_our_own_cluster():
+    busy = "00000000:268A"  # a DataNode's
+    assert preflight.problems(seen(role="client", listening=busy), NEEDS) == []
+    described = example("ssh") | {"cluster": {"kind": "existing", "configuration": "/etc/hadoop", "folder": "/b"}}
+    needs = replace(NEEDS, only=preflight.Needs.of(described, 1).only)
+    assert preflight.problems(seen(missing="curl", role="client"), needs) == ["no curl"]
+    assert preflight.Needs.of(described, 1).ports == {"namenode": [], "datanode": [5201]}
+    assert preflight.Needs.of(example("ssh"), 20).rates["10gbe"] == 500
+
+
+@pytest.mark.parametrize("cut", ["folders", "addresses"])
+def test_a_host_that_does_not_answer_everything_is_not_taken_for_good(cut):
+    text = said()[: said().index(f"{shell.SECTION}{cut}")]
+    with pytest.raises(ValueError, match=f"no answer about .*{cut}"):
+        preflight.report(place(), 0.0, text)
+    with pytest.raises(ValueError, match="iproute2 4.13"):
+        seen(addresses="2: eth0 inet")
+
+
+def test_the_table_has_a_line_a_host_and_what_differs():
+    other = inventory.Place("client", "client", "node9", "hosts[4]", {"10gbe": {"interface": "eno1"}})
+    slow = preflight.report(other, 0.001, said(
+        addresses=json.dumps([ADDRESSES[1] | {"mtu": 9000}]), governors="4 powersave\n12 performance"))  # fmt: skip
+    silent = preflight.Report(place(f={}), silent="no answer in 10 s")
+    lines = preflight.table([seen(), slow, silent], NEEDS).splitlines()
+    assert [line.split()[0] for line in lines[1:4]] == ["datanode1", "client", "datanode1"]
+    assert "10gbe=eno1:10000/1500" in lines[1]
+    assert lines[3].endswith("no answer in 10 s")
+    assert "note: CPU governor other than performance: powersave, performance on client" in lines
+    assert "note: MTU on 10gbe differs: 1500 on datanode1; 9000 on client" in lines
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [('openjdk version "21" 2023-09-19', 21), ('java version "1.8.0_392"', 8), ("not found", 0),
+     ('Picked up X\nopenjdk version "17.0.15" 2025', 17)],
+)  # fmt: skip
+def test_java_versions(text, version):
+    assert preflight.java_version(text) == version
+
+
+# -- software ------------------------------------------------------------------------------------------------
+
+
+def test_the_class_path_of_a_distribution():
+    listing = "\n".join([
+        "/opt/tools/hadoop/share/hadoop", "./common/hadoop-common-3.3.6.jar", "./common/lib/guava-27.jar",
+        "./hdfs/lib/guava-27.jar", "./hdfs/hadoop-hdfs-client-3.3.6.jar", "./hdfs/hadoop-hdfs-3.3.6-tests.jar",
+        "./mapreduce/hadoop-mapreduce-examples-3.3.6.jar", "./tools/lib/aws-sdk.jar", "./yarn/timelineservice/x.jar",
+    ])  # fmt: skip
+    base = "/opt/tools/hadoop/share/hadoop"
+    assert deployment.class_path(listing) == [
+        f"{base}/common/hadoop-common-3.3.6.jar", f"{base}/common/lib/guava-27.jar",
+        f"{base}/hdfs/hadoop-hdfs-client-3.3.6.jar"]  # fmt: skip
+    assert deployment.class_path("") == []
+
+
+def test_a_digest_changes_with_names_sizes_and_small_contents(tmp_path):
+    one, two = tmp_path / "one", tmp_path / "two"
+    one.write_bytes(b"abc")
+    two.write_bytes(b"abd")
+    digests = {deployment.digest(files) for files in ({"a": one}, {"b": one}, {"a": two}, {"a": one, "b": two})}
+    assert len(digests) == 4
+    assert deployment.digest({"a": one}) == deployment.digest({"a": one})
+
+
+# -- Slurm ---------------------------------------------------------------------------------------------------
+
+JOB = ("JobId=17 JobName=x UserId=me(1000) JobState=RUNNING Reason=None Dependency=(null) ReqNodeList=(null) "
+       "ExcNodeList=(null) NodeList=node[01-03,07] BatchHost=node01 NumNodes=4 NumCPUs=64")  # fmt: skip
+
+
+def test_state_and_nodes_of_a_job():
+    assert slurm.job_of(JOB, "17") == ("RUNNING", "node[01-03,07]")
+    with pytest.raises(UserError, match="job 17: found 'nothing', expected its nodes"):
+        slurm.job_of("", "17")
+    with pytest.raises(UserError, match="expected its nodes"):
+        slurm.job_of(JOB.replace("=node[01-03,07]", "=(null)"), "17")
+
+
+@pytest.mark.parametrize(
+    "case, job, nodes",
+    [
+        ("array-of-leader", "100", "n16"),
+        ("array-of-leader", "112", "n15"),
+        ("heterogeneous", "200", "a[1-4]"),
+        ("heterogeneous", "201", "b8"),
+    ],
+)
+def test_of_several_jobs_in_one_answer_the_one_asked_for_counts(case, job, nodes):
+    said = (Path(__file__).parents[2] / "data" / "cases" / "scontrol" / f"{case}.txt").read_text()
+    assert slurm.job_of(said, job) == ("RUNNING", nodes)
+    with pytest.raises(UserError, match="job 20: found .*, expected its nodes"):
+        slurm.job_of(said, "20")
+
+
+def test_a_jobs_name_and_comment_are_not_its_state_and_nodes():
+    misleading = (
+        JOB.replace("JobName=x", "JobName=x JobState=FAILED NodeList=a") + " Comment=NodeList=b JobState=FAILED"
+    )
+    assert slurm.job_of(misleading, "17") == slurm.job_of(JOB, "17")
+    more = misleading.replace(" BatchHost", " SchedNodeList=node[01-09] BatchFeatures=x BatchHost")
+    assert slurm.job_of(more, "17") == slurm.job_of(JOB, "17")
+    waiting = JOB.replace("=node[01-03,07]", "=(null)")
+    for said in (JOB + " Comment=x NodeList=b BatchHost=b", waiting + " Comment=x JobState=FAILED Reason=None"):
+        with pytest.raises(UserError, match="job 17: found .*, expected its nodes and its state, once"):
+            slurm.job_of(said, "17")
+
+
+def test_steps_run_on_one_node_beside_others_with_all_that_the_job_has_there():
+    argv = slurm.command_line("17", "node02", "echo $$")
+    assert argv[0] == "srun"
+    assert {"--jobid=17", "--nodelist=node02", "--overlap", "--nodes=1", "--ntasks=1", "--mem=0"} <= set(argv)
+    assert not [word for word in argv if word.startswith(("--exact", "--cpus-per-task"))]
+    assert argv[-3:] == ["sh", "-c", "echo $$"]
+
+
+def test_wishes_of_the_job_are_none_of_its_steps():
+    environ = {"SLURM_JOB_ID": "17", "SLURM_MEM_PER_CPU": "100", "SLURM_CONF": "/c", "SRUN_DEBUG": "3", "HOME": "/h"}
+    assert slurm.carrier_environment(environ) == {"SLURM_CONF": "/c", "HOME": "/h"}
+
+
+def test_outside_of_a_job_what_to_do_is_said(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UserError, match="found no srun"):
+        slurm.job_id({})
+    (tmp_path / "srun").write_text("")
+    (tmp_path / "srun").chmod(0o755)
+    with pytest.raises(UserError, match=r"SLURM_JOB_ID: found nothing.*profiles/slurm.*salloc"):
+        slurm.job_id({})
+    assert slurm.job_id({"SLURM_JOB_ID": "17"}) == "17"

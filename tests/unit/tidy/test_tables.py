@@ -1,0 +1,148 @@
+"""The tidy tables of a run that was really made, and the data package that describes them."""
+
+import csv
+import gzip
+import json
+import shutil
+from pathlib import Path
+
+import frictionless
+import pytest
+
+from whitewire.description import project, testbed
+from whitewire.description.checks import load_paper
+from whitewire.design.rows import columns, write_csv
+from whitewire.errors import UserError
+from whitewire.tidy.tables import _with_all_floors, tidy
+
+RUN = Path(__file__).parents[2] / "data" / "run"
+RECORD = json.loads((RUN / "run.json").read_text())
+
+
+@pytest.fixture
+def results(tmp_path):
+    """A results folder with one valid run, one invalid attempt at it, and one run that is not in the design."""
+    folder = tmp_path / "emulated" / "emulex-2012"
+    fabrics = testbed.load_testbed("emulated")["fabrics"]
+    paper = load_paper(project.paper_path("emulex-2012"), fabrics)
+    row = dict.fromkeys(columns(paper), "")
+    row |= {name: RECORD[name] for name in ("run_id", "block", "order", "experiment", "workload", "replicate", "seed")}
+    row |= RECORD["factors"]
+    write_csv([row], paper, folder / "design.csv")
+    block = folder / "raw" / RECORD["block"]
+    shutil.copytree(RUN, block / "runs" / RECORD["run_id"])
+    other = block / "runs" / "put-grid-of-an-earlier-design"
+    shutil.copytree(RUN, other)
+    (other / "run.json").write_text(json.dumps(RECORD | {"run_id": other.name}))
+    failed = block / "invalid" / f"{RECORD['run_id']}.1"
+    failed.mkdir(parents=True)
+    lost = {name: RECORD[name] for name in ("run_id", "block", "order", "experiment", "replicate", "factors")}
+    (failed / "run.json").write_text(
+        json.dumps(lost | {"attempt": 1, "valid": False, "why_invalid": "DataNode datanode2 ended"})
+    )
+    return folder
+
+
+def table(path):
+    text = gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_text()
+    return list(csv.DictReader(text.splitlines()))
+
+
+def test_runs_are_long_with_full_scale_values(results):
+    tidy("emulex-2012", results)
+    rows = table(results / "tidy" / "runs.csv")
+    assert {row["run_id"] for row in rows} == {RECORD["run_id"]}
+    valid = {row["metric"]: row for row in rows if row["valid"] == "true"}
+    k, fraction = RECORD["scale"]["k"], RECORD["scale"]["data_fraction"]
+    rate, time = valid["throughput"], valid["completion_time"]
+    assert float(rate["full_scale_value"]) == pytest.approx(k * float(rate["value"]))
+    assert float(time["full_scale_value"]) == pytest.approx(float(time["value"]) / fraction)
+    assert valid["link_share"]["full_scale_value"] == ""
+    assert (rate["fabric"], rate["clients"], rate["puts_per_client"]) == ("10gbe", "1", "8")
+    (invalid,) = [row for row in rows if row["valid"] == "false"]
+    assert invalid["why_invalid"] == "DataNode datanode2 ended"
+
+
+def test_series_operations_and_placement(results):
+    tidy("emulex-2012", results)
+    operations = table(results / "tidy" / "operations.csv")
+    assert len(operations) == 8
+    assert min(float(row["start"]) for row in operations) == 0
+    series = table(results / "tidy" / "series.csv.gz")
+    assert {row["series"] for row in series} == {"egress", "cpu_idle"}
+    moved = [row for row in series if row["host"] == "all clients" and float(row["value"]) > 0]
+    # The area under the egress is what was written, and the framing of it.
+    assert sum(float(row["value"]) * 0.1 for row in moved) == pytest.approx(8 * 3.355136, rel=0.1)
+    placement = table(results / "tidy" / "placement.csv")
+    assert len(placement) == 8 * 3
+
+
+def test_the_same_raw_results_make_the_same_bytes(results):
+    tidy("emulex-2012", results)
+    first = {path.name: path.read_bytes() for path in (results / "tidy").iterdir()}
+    tidy("emulex-2012", results)
+    assert {path.name: path.read_bytes() for path in (results / "tidy").iterdir()} == first
+
+
+def test_the_data_package_describes_every_table(results):
+    tidy("emulex-2012", results)
+    report = frictionless.validate(str(results / "tidy" / "datapackage.json"))
+    assert report.valid, report.flatten(["name", "rowNumber", "fieldName", "message"])
+    described = {task.place for task in report.tasks}
+    assert described == {path.name for path in (results / "tidy").iterdir()} - {"datapackage.json"}
+
+
+def test_a_record_that_is_cut_off_is_named(results):
+    record = next(results.glob("raw/*/runs/*/run.json"))
+    record.write_text(record.read_text()[:100])
+    with pytest.raises(UserError, match=r"run\.json is not whole JSON"):
+        tidy("emulex-2012", results)
+
+
+def a_floor(seconds, number, valid=True, wire=2000):
+    links = {"a": {"ingress": 0}}
+    record = {
+        "block": RECORD["block"], "floor": "sort hdfs 4", "workload": "sort", "number": number, "attempt": 1,
+        "valid": valid, "why_invalid": "" if valid else "job FAILED",
+    }  # fmt: skip
+    if seconds is None:
+        return record
+    jobs = [{"name": "sort", "submit": 50.0 + number, "end": 50.0 + number + seconds}]
+    return record | {"start": 50.0 + number, "end": 50.0 + number + seconds, "jobs": jobs, "workers": ["a"],
+                     "links_before": links, "links_after": {"a": {"ingress": wire}}}  # fmt: skip
+
+
+def keep_floors(block, floors):
+    for record in floors:
+        folder = block / "floors" / f"{record['number']:03d}"
+        folder.mkdir(parents=True)
+        (folder / "run.json").write_text(json.dumps(record))
+
+
+def test_floors_are_a_table_of_their_own(results):
+    tidy("emulex-2012", results)
+    assert table(results / "tidy" / "floors.csv") == []  # old results have none
+    keep_floors(results / "raw" / RECORD["block"], [a_floor(2.5, 1), a_floor(None, 2, valid=False), a_floor(3.0, 3)])
+    tidy("emulex-2012", results)
+    first, failed, third = table(results / "tidy" / "floors.csv")
+    assert first == {
+        "block": RECORD["block"], "floor": "sort hdfs 4", "workload": "sort", "job": "sort", "number": "1",
+        "attempt": "1", "time": "0.000", "seconds": "2.5", "wire_bytes": "2000", "valid": "true", "why_invalid": "",
+    }  # fmt: skip
+    assert (third["time"], third["seconds"]) == ("2.000", "3")
+    assert (failed["seconds"], failed["valid"], failed["why_invalid"]) == ("", "false", "job FAILED")
+    assert frictionless.validate(str(results / "tidy" / "datapackage.json")).valid
+
+
+def test_runs_get_the_median_of_all_valid_floors_and_old_ones_keep_their_own(tmp_path):
+    keep_floors(
+        tmp_path / RECORD["block"],
+        [a_floor(2.0, 1), a_floor(15.1, 2, wire=9000), a_floor(2.2, 3, wire=2500), a_floor(99.0, 4, valid=False)],
+    )
+    own = {"block": RECORD["block"], "floors": {"sort": 2.0}, "floor_wire": 1.0}
+    named, unknown, old = (own | more for more in ({"floor": "sort hdfs 4"}, {"floor": "sort hdfs 8"}, {}))
+    given = [(tmp_path, record) for record in (named, unknown, old)]
+    first, *others = [record for _, record in _with_all_floors(tmp_path, [RECORD["block"]], given)]
+    assert first["floors"] == {"sort": pytest.approx(2.2)}
+    assert first["floor_wire"] == 2500
+    assert others == [unknown, old]

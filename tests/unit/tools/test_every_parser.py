@@ -1,0 +1,201 @@
+"""Every parser on what its tool printed, damaged: the right value or the project's own error, never anything else."""
+
+import copy
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_jobs import ANSWERS, LOGGED, RESULT, SAID
+from test_remote import JOB
+
+from whitewire.errors import UserError
+from whitewire.testbed.site import slurm
+from whitewire.tools import (
+    Unreadable,
+    documents,
+    fio,
+    hibench_report,
+    history,
+    ibv_devinfo,
+    iperf3,
+    namenode,
+    perftest,
+    testdfsio,
+)
+
+DATA = Path(__file__).parents[2] / "data"
+REFUSALS = (Unreadable, UserError)
+REPORT = """Type         Date       Time     Input_data_size      Duration(s)          Throughput(bytes/s)  Throughput
+HadoopSort   2026-11-21 12:19:23 328489               33.125               9916                 4958
+HadoopSort   2026-11-21 12:21:23 3284890              43.25                75951                37975
+"""
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a tool printed, and its parser. `counted`: the parser gives a list whose length its caller knows."""
+
+    name: str
+    text: str
+    parse: Callable[[str], Any]
+    counted: bool = False
+
+
+def output(name: str, parse: Callable, counted: bool = False) -> Output:
+    return Output(name, (DATA / name).read_text(), parse, counted)
+
+
+def of_bytes(parse: Callable, *arguments: str) -> Callable[[str], Any]:
+    return lambda text: parse(text.encode(), *arguments)
+
+
+def measured(operation: str) -> Callable[[str], Any]:
+    return of_bytes(fio.measurement, operation)
+
+
+def of_stat(text: str) -> Any:
+    return namenode.stamped(text, "/data/client1")
+
+
+def of_history(text: str) -> Any:
+    """As the history server's client reads it: what is not JSON never reaches the parser."""
+    answers = documents(text)
+    if len(answers) != 1:
+        raise Unreadable("not one answer")
+    return history.job(answers[0])
+
+
+OUTPUTS = [
+    output("iperf3-1-stream.json", of_bytes(iperf3.parse)),
+    output("iperf3-4-streams.json", of_bytes(iperf3.parse)),
+    output("fio-write-direct.json", of_bytes(fio.parse, "write")),
+    output("fio-read-buffered.json", of_bytes(fio.parse, "read")),
+    output("fio-layout.json", measured("write")),
+    output("fio-note-before.json", measured("randread")),
+    output("fio-randread-4096-16.json", measured("randread")),
+    output("fio-randwrite-65536-8-buffered.json", measured("randwrite")),
+    output("fio-write-1048576-4.json", measured("write")),
+    output("fsck-8-files.txt", namenode.blocks),
+    output("cases/fsck-hadoop-2/fsck.txt", namenode.blocks),
+    output("namenode-audit-8-puts.txt", namenode.operations, counted=True),
+    output("perftest/write_bw.client.txt", of_bytes(perftest.bandwidth, "ib_write_bw")),
+    output("perftest/new_write_bw.client.txt", of_bytes(perftest.bandwidth, "ib_write_bw")),
+    output("perftest/write_lat.client.txt", of_bytes(perftest.latency, "ib_write_lat")),
+    output("perftest/new_send_lat.client.txt", of_bytes(perftest.latency, "ib_send_lat")),
+    output("perftest/ibv_devinfo.txt", of_bytes(ibv_devinfo.parse), counted=True),
+    output("perftest/ibv_devinfo_v.txt", of_bytes(ibv_devinfo.parse)),
+    output("cases/testdfsio/exponent-small.txt", testdfsio.parse),
+    output("cases/testdfsio/total-throughput-2.8.0.txt", testdfsio.parse),
+    Output("testdfsio", SAID, testdfsio.parse),
+    Output("testdfsio result", RESULT, testdfsio.task_values),
+    Output("testdfsio tasks", LOGGED, testdfsio.task_spans, counted=True),
+    Output("stat", "1795232224031 1795232225531 put1\n1795232224032 1795232226032 put2\n", of_stat, counted=True),
+    Output("hibench.report", REPORT, hibench_report.parse, counted=True),
+    Output("history", json.dumps(ANSWERS, indent=1), of_history),
+    Output("job", JOB + "\n", partial(slurm.job_of, job="17")),
+    output("cases/scontrol/array-of-leader.txt", partial(slurm.job_of, job="112")),
+    output("cases/scontrol/heterogeneous.txt", partial(slurm.job_of, job="200")),
+]
+
+
+def cut_off(text: str):
+    lines = text.splitlines(keepends=True)
+    yield from ("".join(lines[:number]) for number in range(len(lines)))
+
+
+def among_others(text: str):
+    lines = text.splitlines(keepends=True)
+    for foreign in ("WARN: something 17\n", "17 something\n", "log4j:WARN No appenders (x).\n", "{\n", "\n"):
+        for number in range(len(lines) + 1):
+            yield "".join([*lines[:number], foreign, *lines[number:]])
+
+
+def twice(text: str):
+    yield text + text
+    yield text.rstrip() + "\n" + text
+    yield text + text[: len(text) // 2]
+
+
+NUMBERS = re.compile(r"(?<![\w.:-])[0-9]+(?:\.[0-9]+)?(?![\w:-]|\.[0-9])")
+
+
+def other_locale(text: str):
+    def comma(match: re.Match) -> str:
+        return match[0].replace(".", ",")
+
+    def grouped(match: re.Match, mark: str) -> str:
+        whole, dot, rest = match[0].partition(".")
+        return re.sub(r"(?<=[0-9])(?=([0-9]{3})+$)", mark, whole) + dot + rest
+
+    for change in (comma, *(partial(grouped, mark=mark) for mark in (",", " ", "'", "\u202f"))):
+        yield NUMBERS.sub(change, text)
+        for match in NUMBERS.finditer(text):
+            yield text[: match.start()] + change(match) + text[match.end() :]
+
+
+def nothing(text: str):
+    yield from ("", "\n", "null", "[]", "{}", '"x"', "17", "\0\ufffd", "Permission denied\n", "{" * 5000)
+
+
+def right(one: Output, value: Any, whole: Any, damage: Callable) -> bool:
+    if one.counted and damage is not among_others:
+        return all(each in whole for each in value)
+    return repr(value) == repr(whole)
+
+
+def test_no_parser_is_left_out():
+    used = Path(__file__).read_text()
+    for path in Path(hibench_report.__file__).parent.glob("[a-z]*.py"):
+        assert f"{path.stem}." in used
+
+
+@pytest.mark.parametrize("damage", [cut_off, among_others, twice, other_locale, nothing])
+@pytest.mark.parametrize("one", OUTPUTS, ids=lambda one: one.name)
+def test_damaged_output_gives_the_right_value_or_the_projects_error(one, damage):
+    whole = one.parse(one.text)
+    for text in damage(one.text):
+        try:
+            value = one.parse(text)
+        except REFUSALS as refusal:
+            assert "\n" not in str(refusal) and len(str(refusal)) < 600
+        else:
+            assert right(one, value, whole, damage), text
+
+
+def places(document: Any, path: tuple = ()):
+    yield path
+    if isinstance(document, dict | list):
+        for key, value in document.items() if isinstance(document, dict) else enumerate(document):
+            yield from places(value, (*path, key))
+
+
+def with_value(document: Any, path: tuple, value: Any) -> Any:
+    if not path:
+        return value
+    changed = copy.copy(document)
+    changed[path[0]] = with_value(document[path[0]], path[1:], value)
+    return changed
+
+
+JSON_OUTPUTS = [
+    ("iperf3", iperf3.parse, json.loads((DATA / "iperf3-1-stream.json").read_bytes())),
+    ("fio", partial(fio.measurement, operation="write"), json.loads((DATA / "fio-write-direct.json").read_bytes())),
+    ("history", lambda raw: history.job(json.loads(raw)), ANSWERS),
+]
+
+
+@pytest.mark.parametrize("parse, document", [row[1:] for row in JSON_OUTPUTS], ids=[row[0] for row in JSON_OUTPUTS])
+@pytest.mark.parametrize(
+    "value", [None, "1,5", [], {}, [None], float("nan"), -1, 10**400], ids=lambda value: repr(value)[:9]
+)
+def test_a_value_of_another_kind_never_gives_another_kind_of_exception(parse, document, value):
+    for path in places(document):
+        try:
+            parse(json.dumps(with_value(document, path, value)).encode())
+        except Unreadable as refusal:
+            assert "\n" not in str(refusal)

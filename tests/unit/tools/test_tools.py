@@ -1,0 +1,181 @@
+"""The parsers, on output that the tools really printed, whole and cut off."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from whitewire.tools import Unreadable, fio, iperf3, namenode
+
+DATA = Path(__file__).parents[2] / "data"
+CASES = DATA / "cases"
+FOUR = (DATA / "iperf3-4-streams.json").read_bytes()
+AUDIT = (DATA / "namenode-audit-8-puts.txt").read_text()
+FSCK = (DATA / "fsck-8-files.txt").read_text()
+
+
+def test_iperf3_four_streams():
+    report = json.loads(FOUR)
+    result = iperf3.parse(FOUR)
+    assert result.streams == 4
+    assert result.goodput == report["end"]["sum_received"]["bits_per_second"] / 1e6
+    assert 47 < result.goodput < 48.5  # a link of 50 Mbit/s
+    assert result.retransmits == 0
+    assert result.rtt > 100
+
+
+def test_iperf3_another_machine_and_version_of_the_report():
+    result = iperf3.parse((DATA / "iperf3-1-stream.json").read_bytes())
+    assert result.streams == 1
+    assert result.goodput > 0
+
+
+def test_iperf3_without_retransmits_is_none_seen():
+    report = json.loads(FOUR)
+    del report["end"]["sum_sent"]["retransmits"]
+    assert iperf3.parse(json.dumps(report).encode()).retransmits == 0
+
+
+@given(st.integers(min_value=0, max_value=len(FOUR.rstrip()) - 1))
+def test_iperf3_cut_off_anywhere_is_an_error(length):
+    with pytest.raises(Unreadable, match="iperf3"):
+        iperf3.parse(FOUR[:length])
+
+
+@pytest.mark.parametrize(
+    "raw, says",
+    [
+        (b'{"error": "unable to connect to server: Connection refused"}', "Connection refused"),
+        (b"{}", "lacks 'end'"),
+        (
+            b'{"end": {"sum_received": {"bits_per_second": 0, "seconds": 1}, "sum_sent": {}, "streams": []}}',
+            "goodput 0",
+        ),
+    ],
+)
+def test_iperf3_errors_are_named(raw, says):
+    with pytest.raises(Unreadable, match=says):
+        iperf3.parse(raw)
+
+
+ONE_STREAM = (CASES / "iperf3" / "warning-before.json").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "raw", [ONE_STREAM, ONE_STREAM + ONE_STREAM, ONE_STREAM.rstrip() + ONE_STREAM[ONE_STREAM.index(b"{") :]]
+)
+def test_iperf3_with_a_warning_or_its_report_twice(raw):
+    assert iperf3.parse(raw) == iperf3.LinkResult(goodput=1000, retransmits=0, rtt=76, seconds=1, streams=1)
+
+
+@pytest.mark.parametrize("name, says", [("bidir", r"both directions \(--bidir\)"), ("null", "found 'null'"),
+                                        ("empty", "found 'nothing'")])  # fmt: skip
+def test_iperf3_that_is_no_one_way_test_is_an_error(name, says):
+    with pytest.raises(Unreadable, match=says):
+        iperf3.parse((CASES / "iperf3" / f"{name}.json").read_bytes())
+
+
+def test_iperf3_reports_that_differ_are_an_error():
+    with pytest.raises(Unreadable, match="2 reports that differ"):
+        iperf3.parse(ONE_STREAM + ONE_STREAM.replace(b"bytes", b"octets"))
+
+
+@pytest.mark.parametrize("name, operation", [("fio-write-direct", "write"), ("fio-read-buffered", "read")])
+def test_fio(name, operation):
+    raw = (DATA / f"{name}.json").read_bytes()
+    expected = json.loads(raw[raw.index(b"{") :])["jobs"][0][operation]["bw_bytes"] / 1e6
+    assert fio.parse(raw, operation) == expected
+    assert 5.2 < expected < 5.7  # a drive of 5.5 MB/s
+    assert fio.parse(b"fio: a warning before the report\n" + raw, operation) == expected
+
+
+def test_fio_that_did_not_do_the_operation_is_an_error():
+    with pytest.raises(Unreadable, match="bandwidth 0"):
+        fio.parse((DATA / "fio-write-direct.json").read_bytes(), "read")
+
+
+def test_fio_cut_off_or_failed_is_an_error():
+    raw = (DATA / "fio-write-direct.json").read_bytes()
+    for length in range(0, len(raw) - 5, 97):
+        with pytest.raises(Unreadable):
+            fio.parse(raw[:length], "write")
+    failed = json.loads(raw[raw.index(b"{") :])
+    failed["jobs"][0]["error"] = 28
+    with pytest.raises(Unreadable, match="error 28"):
+        fio.parse(json.dumps(failed).encode(), "write")
+
+
+def test_fio_of_another_release_or_another_number_of_jobs():
+    old = (CASES / "fio" / "fio-3.1.json").read_bytes()
+    assert fio.parse(old, "read") == pytest.approx(11155 * 1024 / 1e6)
+    assert fio.measurement(old, "read").bandwidth == fio.parse(old, "read")
+    with pytest.raises(Unreadable, match="found fio-2.16, expected fio 3 or newer"):
+        fio.parse(old.replace(b"fio-3.1", b"fio-2.16"), "read")
+    with pytest.raises(Unreadable, match="2 jobs in the report, expected one"):
+        fio.parse((CASES / "fio" / "two-jobs.json").read_bytes(), "read")
+    with pytest.raises(Unreadable, match="2 reports that differ"):
+        fio.parse(old + old.replace(b"11155", b"11156"), "read")
+
+
+def test_operations_of_eight_puts():
+    found = namenode.operations(AUDIT)
+    assert sorted(operation.path for operation in found) == [f"/data/client1/put{n}" for n in range(1, 9)]
+    assert all(0.3 < operation.end - operation.start < 5 for operation in found)
+    assert max(o.start for o in found) - min(o.start for o in found) < 0.5  # started together
+
+
+def test_an_unfinished_put_is_no_operation():
+    without = "\n".join(
+        line for line in AUDIT.splitlines() if not ("cmd=rename" in line and "src=/data/client1/put3._COPYING_" in line)
+    )
+    assert len(namenode.operations(without)) == 7
+
+
+def test_blocks_of_eight_files():
+    found = namenode.blocks(FSCK)
+    assert len(found) == 8
+    assert {block.length for block in found} == {3355136}
+    assert all(len(set(block.addresses)) == 3 for block in found)
+
+
+def test_blocks_of_hadoop_2():
+    found = namenode.blocks((CASES / "fsck-hadoop-2" / "fsck.txt").read_text())
+    assert [(block.path, block.index, block.length) for block in found] == [
+        ("/data/client1/put1", 0, 711),
+        ("/data/client1/put1", 1, 711),
+    ]
+    assert [block.addresses for block in found] == [("10.0.0.3", "10.0.0.4", "10.0.0.7"), ("10.0.0.3", "10.0.0.4")]
+
+
+def test_a_file_that_lacks_replicas_has_its_blocks():
+    wanting = (
+        "1 block(s):  Under replicated BP-1-10.77.0.2-1:blk_1_2. Target Replicas is 3 but found 1 live replica(s)."
+    )
+    assert namenode.blocks(FSCK.replace("1 block(s):  OK", wanting)) == namenode.blocks(FSCK)
+
+
+def test_an_erasure_coded_file_is_refused_with_its_policy():
+    with pytest.raises(Unreadable, match="/data/client2/put1: found erasure coding with RS-3-2-1024k, expected repl"):
+        namenode.blocks((CASES / "fsck-erasure-coded" / "fsck.txt").read_text())
+
+
+@pytest.mark.parametrize("old, new, says", [
+    ("1 block(s):", "1 block(s), OPENFORWRITE:", "put1: found ', OPENFORWRITE', expected a closed file"),
+    ("1 block(s):", "2 block(s):", "put1: found 1 blocks with 3355136 bytes, expected 2 with 3355136"),
+    (" Live_repl=3 ", " MISSING! ", "put1: found block .*, expected its length and places"),
+    ("replicated: replication=3", "striped: width=3", "put1: found 'striped: width=3,', expected 'replicated"),
+    ("The filesystem under", "fsck encountered internal errors!", "internal errors.* at its end"),
+])  # fmt: skip
+def test_fsck_that_says_no_whole_blocks_is_an_error(old, new, says):
+    with pytest.raises(Unreadable, match=says):
+        namenode.blocks(FSCK.replace(old, new, 1))
+
+
+def test_puts_by_the_time_stamps_of_their_files():
+    said = "1795232224031 1795232225531 put1\n26/11/21 WARN: something 17\n1795232224032 1795232226032 put2\n"
+    assert namenode.stamped(said, "/data/client1") == [
+        namenode.Operation("/data/client1/put1", 1795232224.031, 1795232225.531),
+        namenode.Operation("/data/client1/put2", 1795232224.032, 1795232226.032),
+    ]
