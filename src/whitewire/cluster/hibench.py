@@ -221,15 +221,17 @@ class HiBench:
 
     # -- use -------------------------------------------------------------------------------------------------
 
-    def configure(self, stack: Stack, options: Mapping[str, object], job: Job) -> None:
-        """Write hadoop.conf and hibench.conf for one program on a stack, and begin an empty report.
+    def hadoop(self, stack: Stack, options: Mapping[str, object]) -> Hadoop:
+        """The stack's own Hadoop as HiBench uses it; `options` are settings of all jobs."""
+        return hadoop_of(stack, self, options)
 
-        `options` are settings of all jobs.
+    def configure(self, hadoop: Hadoop, job: Job) -> None:
+        """Write hadoop.conf and hibench.conf for one program, and begin an empty report.
 
         The tree's own files come first, so that what the user set there counts unless we set it. Those of other
         frameworks are left out. Raises UserError for a value that HiBench's scripts would take apart.
         """
-        report, hadoop = f"{self.folder}/report", hadoop_of(stack, self, options)
+        report = f"{self.folder}/report"
         own = self._text("conf/hadoop.conf")
         try:
             files = {

@@ -108,7 +108,7 @@ def _by_hibench(bench: Bench) -> Result:
     if bench.scaled:
         options["mapreduce.terasort.partitions.sample"] = SAMPLED_ROWS
     masters, workers = ([host.endpoint for host in testbed.by_role(role)] for role in ("namenode", "datanode"))
-    suite.configure(bench.stack, options, hibench.Job(
+    suite.configure(suite.hadoop(bench.stack, options), hibench.Job(
         program, parameters["profile"], parameters["maps"], parameters["reduces"], masters, workers, _sizes(bench)
     ))  # fmt: skip
     _prepare(bench)

@@ -205,7 +205,7 @@ def test_the_pinned_commit_comes_whole_or_not_at_all(simple, tmp_path, monkeypat
 
 def test_another_tree_makes_other_runs(simple, tmp_path):
     testbed = config.load_testbed("emulated")
-    from test_hibench_runs import paper_with
+    from tests.unit.measure.test_hibench_runs import paper_with
 
     def ids(home: Path | str | None) -> set[str]:
         own = {name: value for name, value in testbed.items() if name != "hibench"}

@@ -349,8 +349,8 @@ def test_an_interrupt_leaves_no_file(place, tmp_path):
 KILLED = """
 import sys, time
 sys.path[:0] = sys.argv[1:3]
-from test_storage import Local, TINY, fake_fio
-from whitewire import storage
+from tests.unit.measure.test_drives import Local, TINY, fake_fio
+from whitewire.measure import drives as storage
 def slow(argv):
     if "--time_based" in argv:
         print("measuring", flush=True)
@@ -365,7 +365,7 @@ storage.measure([storage.Place(Local("h1", slow), sys.argv[3])], "smoke", storag
 def test_a_killed_measurement_leaves_no_file(tmp_path, way):
     drive = tmp_path / "drive1"
     drive.mkdir()
-    sources = [str(Path(storage.__file__).parents[1]), str(Path(__file__).parent)]
+    sources = [str(Path(storage.__file__).parents[2]), str(Path(__file__).parents[3])]
     argv = [sys.executable, "-c", KILLED, *sources, str(drive), str(tmp_path / "raw")]
     with subprocess.Popen(argv, stdout=subprocess.PIPE) as running:
         assert running.stdout.readline() == b"measuring\n"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from whitewire.measure.execution import Run
 
 from whitewire.design.scale import PACKET, Scale
-from whitewire.measure import execution
+from whitewire.measure import bench
+from whitewire.measure.run import Run
 
 SIZE = "dfs.client-write-packet-size"
 
@@ -22,8 +22,8 @@ def test_puts_write_in_the_packets_of_their_run(monkeypatch, packet, settings, e
         asked.update(options, clients=clients, files=files)
         return []
 
-    monkeypatch.setattr(execution, "_put_together", together)
+    monkeypatch.setattr(bench, "put_together", together)
     run = Run({}, {}, {"clients": 3}, {}, Scale(128, 0.02, 524288, 1048576, packet), 5.0)
-    execution._put_all(None, run, ["put1"], settings)
+    bench.Bench(None, run).put_all(["put1"], settings)
     assert (asked["dfs.blocksize"], asked["clients"], asked["files"]) == (524288, 3, ["put1"])
     assert asked.get(SIZE) == expected

@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from whitewire.measure.execution import Result, Run
 
 from bench import coverage
 from whitewire.analysis import analyse, claims, estimands, net, propagation
@@ -26,9 +25,12 @@ from whitewire.design.drive import Drive
 from whitewire.design.scale import Scale
 from whitewire.errors import RunFailed, UserError
 from whitewire.measure import block, floors
+from whitewire.measure.run import Run, floor_key
 from whitewire.progress import Progress
-from whitewire.records import job_metrics, journal
+from whitewire.records import journal
 from whitewire.records.floor import name_of, typical
+from whitewire.records.jobs import NET
+from whitewire.records.result import Result
 
 CLUSTER = json.dumps([{"namenode": 1, "datanode": 4}, [], 1, 1])
 LIMITS = {"attempts": 2, "retransmit_share": 0.05, "queue_drop_share": 0.05}
@@ -89,7 +91,7 @@ class Site:
         if seconds is None:
             raise RunFailed("job FAILED, 1 tasks failed")
         kept = record(seconds, lost=10**6 if seconds < 0 else 0)
-        known = self.floors.get(block.jobs.floor_key(run), {})
+        known = self.floors.get(floor_key(run), {})
         own = {name: value for name, value in known.items() if name != "wire"}
         row = {"run_id": run.row["run_id"], "experiment": "e", "factors": {}, "block": "quick-1", "order": 1}
         return Result(kept | row | {"floors": own, "floor_wire": known.get("wire", 0.0)}, {"samples.csv": "time\n"})
@@ -109,8 +111,8 @@ def run(name):
 
 def block_of(tmp_path, site, monkeypatch, effort="quick"):
     monkeypatch.setattr(block, "_made", site.made_of)
-    monkeypatch.setattr(block.metrics, "of", lambda record, files: {})
-    monkeypatch.setattr(block.metrics, "faults", lambda record, values, limits: [])
+    monkeypatch.setattr(block.workloads, "metrics", lambda record, files: {})
+    monkeypatch.setattr(block.workloads, "faults", lambda record, values, limits: [])
     paper = SimpleNamespace(
         claims=[{"test": RATIO}], controls=[], origin=str, really=lambda experiment, levels: dict(levels)
     )
@@ -133,7 +135,7 @@ def test_floors_are_measured_among_the_runs_and_kept(tmp_path, monkeypatch):
     assert site.made == ["floor", "a", "b", "floor", "c", "d", "floor", "e", "f", "floor"]
     kept = journal.read_floors(made.journal.folder)
     assert [(each["number"], each["valid"], each["attempt"]) for each in kept] == [(n, True, 1) for n in (1, 2, 3, 4)]
-    name = name_of(block.jobs.floor_key(run("a")), CLUSTER)
+    name = name_of(floor_key(run("a")), CLUSTER)
     assert {each["floor"] for each in kept} == {name}
     assert not {"run_id", "experiment", "floors"} & set(kept[0])
     runs = {each["run_id"]: each for _, each in journal.read_runs(tmp_path, ["quick-1"])}
@@ -178,7 +180,7 @@ def test_a_resumed_block_counts_the_floors_that_are_there(tmp_path, monkeypatch)
 
 def test_at_smoke_the_last_of_the_warm_up_is_the_floor(tmp_path, monkeypatch):
     site = Site([])
-    warm = {block.jobs.floor_key(run("a")): Result(record(3.0), {})}
+    warm = {floor_key(run("a")): Result(record(3.0), {})}
     made = measured(tmp_path, site, monkeypatch, "ab", "smoke", warm)
     assert site.made == ["a", "b"]
     assert [each["valid"] for each in journal.read_floors(made.journal.folder)] == [True]
@@ -189,7 +191,7 @@ def test_at_smoke_the_last_of_the_warm_up_is_the_floor(tmp_path, monkeypatch):
 
 def test_time_left_counts_the_floors(tmp_path, monkeypatch):
     made = block_of(tmp_path, Site([]), monkeypatch)
-    each = block.design.floor_seconds(run("a").row)
+    each = durations.floor_seconds(run("a").row)
     # Before the first run it is part of the start; the last one follows the last run.
     assert made._expected(CLUSTER, [run(name) for name in "abc"]) == [10.0 + each] * 3
 
@@ -420,7 +422,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(runs, floors_, share, rat
                                                       ("emulex-2012", None, "put-grid")])  # fmt: skip
 def test_kinds_on_which_no_verdict_rests_get_fewer_floors(name, judged, left):
     loaded = load_paper(project.paper_path(name), load_testbed("emulated")["fabrics"])
-    found = experiments_asked(loaded, job_metrics.NET)
+    found = experiments_asked(loaded, NET)
     assert judged is None or judged in found
     assert left not in found
 

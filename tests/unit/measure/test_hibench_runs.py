@@ -1,13 +1,11 @@
 """The workload `hibench` in a paper, in the design and in the metrics."""
 
 import copy
-from types import SimpleNamespace
 
 import pytest
-from test_jobs import CPU, LIMITS, samples, sorted_run
-from whitewire.measure.execution import Run
 
 from tests.support.papers import PAPER, TESTBED
+from tests.unit.measure.test_jobs import CPU, LIMITS, samples, sorted_run
 from whitewire.description.checks import _check_experiment, load_paper
 from whitewire.description.files import validate
 from whitewire.description.paper import Paper
@@ -16,8 +14,6 @@ from whitewire.design import durations
 from whitewire.design.rows import make_design
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
-from whitewire.measure import hibench_runs
-from whitewire.records import job_metrics
 from whitewire.workflow import plan
 
 EXPERIMENT = {
@@ -72,14 +68,6 @@ def test_testbeds_may_name_a_home():
         validate(testbed | {"hibench": {"home": "/opt/Hi Bench"}}, "testbed", "x.yaml")
 
 
-def test_without_hibench_only_its_micro_workloads(tmp_path):
-    def run(program):
-        row, parameters = {"experiment": "hib"}, {"program": program, "profile": "tiny"}
-        return Run(row, {}, parameters, {}, SimpleNamespace(k=1, data_fraction=1), 1.0)
-
-    assert hibench_runs.bench_of(None, None, [run("sort"), run("sleep")], tmp_path) is None
-
-
 @pytest.mark.parametrize(
     ("change", "testbed", "said"),
     [
@@ -130,14 +118,14 @@ def test_what_a_tree_lacks_is_told_before_hosts_are_up(change, said):
 def test_metrics_of_its_report_beside_those_of_its_job():
     report = {"name": "terasort", "seconds": 24.0, "bytes": 40_000_000, "rate": 1_666_666, "node_rate": 833_333}
     record = sorted_run() | {"workload": "hibench", "reports": [report]}
-    found = job_metrics.of(record, samples(), CPU)
+    found = of(record, samples(), CPU)
     assert found["report_time"] == (24.0, "s") and found["shuffle_bytes"][0] == 40_000_000
     two = record | {"jobs": record["jobs"] * 2, "reports": [report | {"name": "read"}, report | {"name": "write"}]}
-    assert "shuffle_bytes" not in job_metrics.of(two, samples(), CPU)
+    assert "shuffle_bytes" not in of(two, samples(), CPU)
 
 
 def test_a_job_without_data_has_nothing_per_byte_and_no_fault():
     record = sorted_run() | {"workload": "sleep", "user_bytes": 0}
-    found = job_metrics.of(record, samples(), CPU)
+    found = of(record, samples(), CPU)
     assert "cpu_seconds_per_gb" not in found and found["completion_time"] == (20.0, "s")
-    assert job_metrics.faults(record, found, LIMITS) == []
+    assert workloads.faults(record, found, LIMITS) == []

@@ -9,10 +9,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from whitewire.measure import jobs
-from whitewire.records import job_metrics
-from whitewire.records.metrics import Samples
+from whitewire import workloads
+from whitewire.measure.bench import Bench
+from whitewire.records.samples import Samples
 from whitewire.tools import Unreadable, history, testdfsio
+
+
+def of(record, samples, cpu):
+    return workloads.of(record["workload"]).metrics(record, samples, cpu)
+
 
 SAID = """2026-11-21 12:19:23,581 INFO fs.TestDFSIO: ----- TestDFSIO ----- : write
 2026-11-21 12:19:23,581 INFO fs.TestDFSIO:             Date & time: Sat Nov 21 12:19:23 UTC 2026
@@ -149,11 +154,11 @@ def dfsio_run(spans, files=2):
 def test_tasks_at_once(spans, expected, busy):
     counted = samples()
     counted.links.update({f"{host}.{way}": [0] * 201 for host in "ab" for way in ("egress", "ingress")})
-    found = job_metrics.of(dfsio_run(spans), counted, CPU)
+    found = of(dfsio_run(spans), counted, CPU)
     assert found["write_tasks_at_once"] == (pytest.approx(expected), "1")
     assert found["write_rate_while_busy"] == (pytest.approx(4 / busy), "MB/s")
     # A task whose log has no line leaves both unknown.
-    unknown = job_metrics.of(dfsio_run(spans, files=3), counted, CPU)
+    unknown = of(dfsio_run(spans, files=3), counted, CPU)
     assert all(math.isnan(unknown[name][0]) for name in ("write_tasks_at_once", "write_rate_while_busy"))
 
 
@@ -163,8 +168,8 @@ def test_processors_are_short_while_tasks_write():
     # Between the seconds 104 and 106 a tenth is idle, before and after four fifths.
     counted.idle_ticks[:] = [round(16 * i - 14 * min(max(i - 40, 0), 20)) for i in range(201)]
     spans = [(102, 106), (104, 108)]
-    assert job_metrics.of(dfsio_run(spans), counted, CPU)["write_short_while_busy"] == (pytest.approx(2 / 6), "1")
-    assert math.isnan(job_metrics.of(dfsio_run(spans, files=3), counted, CPU)["write_short_while_busy"][0])
+    assert of(dfsio_run(spans), counted, CPU)["write_short_while_busy"] == (pytest.approx(2 / 6), "1")
+    assert math.isnan(of(dfsio_run(spans, files=3), counted, CPU)["write_short_while_busy"][0])
 
 
 def test_the_share_of_a_segment_is_of_all_that_all_hosts_send():
@@ -174,8 +179,8 @@ def test_the_share_of_a_segment_is_of_all_that_all_hosts_send():
     # Each sends 200 kB a second, to the other one; a link of 100 Mbit/s carries 12.5 MB/s.
     lines = [f"{host}.{way}" for host in "ab" for way in ("egress", "ingress")]
     counted.links.update({line: [20_000 * i for i in range(201)] for line in lines})
-    alone = job_metrics.of(run, counted, CPU)["write_link_share"][0]
-    shared = job_metrics.of(run | {"fabric": {"rate": 100.0, "shared": True}}, counted, CPU)["write_link_share"][0]
+    alone = of(run, counted, CPU)["write_link_share"][0]
+    shared = of(run | {"fabric": {"rate": 100.0, "shared": True}}, counted, CPU)["write_link_share"][0]
     assert alone == pytest.approx(0.016, rel=0.02)
     assert shared == pytest.approx(2 * alone)
 
@@ -244,7 +249,7 @@ LIMITS = {"compute_share": 0.5, "job_wire_low": -0.1, "job_wire_high": 0.35, "re
 
 
 def test_time_beyond_the_floor_and_bytes_that_must_cross():
-    found = job_metrics.of(sorted_run(), samples(), CPU)
+    found = of(sorted_run(), samples(), CPU)
     assert found["completion_time_net"] == (12.0, "s")
     assert found["throughput_net"][0] == pytest.approx(40 / 12)
     # Half of what is shuffled comes from the other host; two replicas of the output beyond the writer's own.
@@ -252,59 +257,59 @@ def test_time_beyond_the_floor_and_bytes_that_must_cross():
     assert found["wire_excess"][0] == pytest.approx(0)
     assert found["worker_cpu_cores"][0] == pytest.approx(15 / 2 / 20)
     assert found["compute_share"] == (0.0, "1")
-    assert job_metrics.faults(sorted_run(), found, LIMITS) == []
+    assert workloads.faults(sorted_run(), found, LIMITS) == []
 
 
 def test_short_processors_make_a_run_invalid_unless_they_may():
     record = sorted_run()
-    found = job_metrics.of(record, samples(idle=0.1), CPU)
+    found = of(record, samples(idle=0.1), CPU)
     assert found["compute_share"][0] == 1.0
-    assert "processors short in 100%" in job_metrics.faults(record, found, LIMITS)[0]
-    assert job_metrics.faults(record | {"cpu": "report"}, found, LIMITS) == []
+    assert "processors short in 100%" in workloads.faults(record, found, LIMITS)[0]
+    assert workloads.faults(record | {"cpu": "report"}, found, LIMITS) == []
 
 
 @pytest.mark.parametrize("wire", [20_000_000, 120_000_000])
 def test_bytes_on_the_links_that_do_not_fit_the_job_make_it_invalid(wire):
     record = sorted_run(wire)
-    found = job_metrics.of(record, samples(), CPU)
-    assert "workers' links carried" in job_metrics.faults(record, found, LIMITS)[0]
+    found = of(record, samples(), CPU)
+    assert "workers' links carried" in workloads.faults(record, found, LIMITS)[0]
 
 
 def test_a_job_that_moves_as_little_as_its_floor_is_judged_by_drops_alone():
     """WordCount's shuffle: its own bytes say nothing beside control traffic, nor do probes for late answers."""
     record = sorted_run(wire=200_000_000) | {"floor_wire": 70_000_000, "tcp_retransmits": 100_000}
-    found = job_metrics.of(record, samples(), CPU)
+    found = of(record, samples(), CPU)
     assert math.isnan(found["wire_excess"][0])
-    assert job_metrics.faults(record, found, LIMITS) == []
-    (fault,) = job_metrics.faults(record | {"queue_drops": 100_000}, found, LIMITS)
+    assert workloads.faults(record, found, LIMITS) == []
+    (fault,) = workloads.faults(record | {"queue_drops": 100_000}, found, LIMITS)
     assert "packets dropped in queues" in fault
     record["floor_wire"] = 10_000_000
-    first, second = job_metrics.faults(record, job_metrics.of(record, samples(), CPU), LIMITS)
+    first, second = workloads.faults(record, of(record, samples(), CPU), LIMITS)
     assert "workers' links carried" in first and "TCP segments sent again" in second
 
 
 def test_a_job_without_data_is_short_of_no_processors():
     record = sorted_run() | {"workload": "sleep", "user_bytes": 0, "floors": {}, "program": "sleep"}
-    found = job_metrics.of(record, samples(idle=0.1), CPU)
-    assert job_metrics.faults(record, found, LIMITS) == [] and "node_throughput" not in found
+    found = of(record, samples(idle=0.1), CPU)
+    assert workloads.faults(record, found, LIMITS) == [] and "node_throughput" not in found
     assert "completion_time_net" not in found and "job_floor" not in found, "no floor was measured"
 
 
 def test_throughput_of_a_node_is_told_of_hibenchs_programs():
-    assert "node_throughput" not in job_metrics.of(sorted_run(), samples(), CPU)
-    found = job_metrics.of(sorted_run() | {"program": "terasort"}, samples(), CPU)
+    assert "node_throughput" not in of(sorted_run(), samples(), CPU)
+    found = of(sorted_run() | {"program": "terasort"}, samples(), CPU)
     assert found["node_throughput"] == (40 / 20 / 2, "MB/s")
 
 
 @pytest.mark.parametrize("floor", [20.0, 25.0])
 def test_a_job_no_longer_than_its_floor_has_no_net_time(floor):
     record = sorted_run() | {"floors": {"terasort": floor}}
-    found = job_metrics.of(record, samples(), CPU)
+    found = of(record, samples(), CPU)
     for metric in ("completion_time_net", "throughput_net", "compute_share", "shuffle_share"):
         assert math.isnan(found[metric][0]), metric
     assert found["completion_time"] == (20.0, "s")
     # Slower runs would be kept and faster ones dropped: the estimand says so instead, for a cell at a time.
-    assert not any("floor" in fault for fault in job_metrics.faults(record, found, LIMITS))
+    assert not any("floor" in fault for fault in workloads.faults(record, found, LIMITS))
 
 
 def test_a_cell_that_hardly_exceeds_its_floor_is_inconclusive():
@@ -404,7 +409,7 @@ def test_a_run_on_a_mounted_store_removes_files_when_their_clients_mounts_have_g
     )
     sizes = {"stripe_count": 8, "stripe_size_bytes": 2**20, "max_dirty_bytes": 2**28, "readahead_bytes": 2**20}
     run = SimpleNamespace(store={"kind": "cephfs", **sizes}, scale=SimpleNamespace(k=4, data_fraction=0.5))
-    jobs._begin(SimpleNamespace(mounted=store), run, "/out")
+    Bench(SimpleNamespace(mounted=store), run).begin("/out")
     assert did == [
         ("remount", {"max_dirty": 2**25, "readahead": 2**17}),
         ("remove", "out"),

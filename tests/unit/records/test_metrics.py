@@ -9,17 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from whitewire import workloads
 from whitewire.description.testbed import load_testbed
 from whitewire.records import metrics
+from whitewire.records.samples import Samples, idle_shares, peak_rate, read_samples
 
 RUN = Path(__file__).parents[2] / "data" / "run"
 RECORD = json.loads((RUN / "run.json").read_text())
-SAMPLES = metrics.read_samples((RUN / "samples.csv").read_text())
+SAMPLES = read_samples((RUN / "samples.csv").read_text())
 LIMITS = load_testbed("emulated")["limits"]
 
 
+def of_put(record):
+    return workloads.of("hdfs_put").metrics(record, SAMPLES, ([], {}))
+
+
 def test_metrics_of_a_real_run():
-    found = metrics.of_put(RECORD, SAMPLES)
+    found = of_put(RECORD)
     operations = RECORD["operations"]
     user = sum(operation["bytes"] for operation in operations)
     wall = max(o["end"] for o in operations) - min(o["start"] for o in operations)
@@ -39,7 +45,7 @@ def test_metrics_of_a_real_run():
 def test_peak_lies_between_a_fair_share_and_the_largest_step(steps, window):
     times = [0.1 * number for number in range(len(steps) + 1)]
     totals = [sum(steps[:number]) for number in range(len(steps) + 1)]
-    peak = metrics.peak_rate(times, totals, window)
+    peak = peak_rate(times, totals, window)
     assert peak <= max(steps) / 0.1 * (1 + 1e-6)
     # So many windows (a sample longer than asked at most) cover the series: one of them carries its share.
     windows = math.ceil(times[-1] / window)
@@ -48,45 +54,45 @@ def test_peak_lies_between_a_fair_share_and_the_largest_step(steps, window):
 
 def test_peak_of_a_known_series():
     times = [0.0, 0.5, 1.0, 1.5, 2.0]
-    assert metrics.peak_rate(times, [0, 1, 4, 5, 5], 1.0) == 4.0
-    assert metrics.peak_rate(times, [0, 1, 4, 5, 5], 0.5) == 6.0
-    assert metrics.peak_rate([0.0, 0.5], [0, 3], 1.0) == 3.0  # shorter than the window: not blown up
+    assert peak_rate(times, [0, 1, 4, 5, 5], 1.0) == 4.0
+    assert peak_rate(times, [0, 1, 4, 5, 5], 0.5) == 6.0
+    assert peak_rate([0.0, 0.5], [0, 3], 1.0) == 3.0  # shorter than the window: not blown up
 
 
 def test_idle_shares_by_whole_seconds():
-    samples = metrics.Samples([0, 1, 1.5, 2, 2.5], [0, 200, 300, 400, 500], [0, 200, 225, 250, 250], {})
-    assert metrics.idle_shares(samples, 0, 2) == [(0, 1.0), (1.0, 0.25)]
+    samples = Samples([0, 1, 1.5, 2, 2.5], [0, 200, 300, 400, 500], [0, 200, 225, 250, 250], {})
+    assert idle_shares(samples, 0, 2) == [(0, 1.0), (1.0, 0.25)]
     # The rest after the last whole second is in a window that ends with the run.
-    assert metrics.idle_shares(samples, 0, 2.5) == [(0, 1.0), (1.0, 0.25), (1.5, 0.125)]
-    short = metrics.Samples([0, 0.4], [0, 80], [0, 20], {})
-    assert metrics.idle_shares(short, 0, 0.4) == [(0, 0.25)]
+    assert idle_shares(samples, 0, 2.5) == [(0, 1.0), (1.0, 0.25), (1.5, 0.125)]
+    short = Samples([0, 0.4], [0, 80], [0, 20], {})
+    assert idle_shares(short, 0, 0.4) == [(0, 0.25)]
 
 
 def test_full_scale():
-    assert metrics.full_scale("throughput", 5.0, "MB/s", "hdfs_put", 20, 0.1) == (100.0, "MB/s")
-    assert metrics.full_scale("completion_time", 5.0, "s", "hdfs_put", 20, 0.1) == (50.0, "s")
-    assert metrics.full_scale("user_bytes", 5.0, "B", "hdfs_put", 20, 0.1) == (1000.0, "B")
-    assert metrics.full_scale("link_share", 0.5, "1", "hdfs_put", 20, 0.1) is None
+    assert metrics.full_scale("throughput", 5.0, "MB/s", False, 20, 0.1) == (100.0, "MB/s")
+    assert metrics.full_scale("completion_time", 5.0, "s", False, 20, 0.1) == (50.0, "s")
+    assert metrics.full_scale("user_bytes", 5.0, "B", False, 20, 0.1) == (1000.0, "B")
+    assert metrics.full_scale("link_share", 0.5, "1", False, 20, 0.1) is None
 
 
 def test_what_holds_a_job_floor_has_no_full_scale_equivalent():
-    assert metrics.full_scale("completion_time", 5.0, "s", "terasort", 20, 0.1) is None
-    assert metrics.full_scale("map_time", 5.0, "s", "terasort", 20, 0.1) is None
-    assert metrics.full_scale("completion_time_net", 5.0, "s", "terasort", 20, 0.1) == (50.0, "s")
+    assert metrics.full_scale("completion_time", 5.0, "s", True, 20, 0.1) is None
+    assert metrics.full_scale("map_time", 5.0, "s", True, 20, 0.1) is None
+    assert metrics.full_scale("completion_time_net", 5.0, "s", True, 20, 0.1) == (50.0, "s")
     for metric in ("throughput", "node_throughput", "report_throughput", "report_node_throughput",
                    "read_report_node_throughput"):  # fmt: skip
-        assert metrics.full_scale(metric, 5.0, "MB/s", "hibench", 20, 0.1) is None
+        assert metrics.full_scale(metric, 5.0, "MB/s", True, 20, 0.1) is None
 
 
 def valid():
     record = copy.deepcopy(RECORD)
-    found = dict(metrics.of_put(record, SAMPLES))
+    found = dict(of_put(record))
     found["cpu_idle_min"] = (0.8, "1")
     return record, found
 
 
 def test_a_run_within_all_bounds_is_valid():
-    assert metrics.faults(*valid(), LIMITS) == []
+    assert workloads.faults(*valid(), LIMITS) == []
 
 
 @pytest.mark.parametrize(
@@ -103,5 +109,5 @@ def test_a_run_within_all_bounds_is_valid():
 def test_each_bound_makes_a_run_invalid(metric, value, says):
     record, found = valid()
     found[metric] = (value, "1")
-    (fault,) = metrics.faults(record, found, LIMITS)
+    (fault,) = workloads.faults(record, found, LIMITS)
     assert says in fault

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_jobs import ANSWERS, LOGGED, RESULT, SAID
-from test_remote import JOB
 
+from tests.unit.measure.test_jobs import ANSWERS, LOGGED, RESULT, SAID
+from tests.unit.testbed.test_remote import JOB
 from whitewire.errors import UserError
 from whitewire.testbed.site import slurm
 from whitewire.tools import (

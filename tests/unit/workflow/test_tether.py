@@ -22,13 +22,13 @@ GUARD = HOME / "workflow" / "scripts" / "guard"
 WORKFLOW = """
 import sys, time
 from pathlib import Path
-from whitewire import tether
+from whitewire.workflow import tether
 print(tether.hold(Path(sys.argv[1])), flush=True)
 time.sleep(60)
 """
 COMMAND = """
 import time
-from whitewire import tether
+from whitewire.workflow import tether
 tether.follow()
 print("begun", flush=True)
 time.sleep(60)
