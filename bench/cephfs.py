@@ -16,9 +16,9 @@ from pathlib import Path
 
 import psutil
 
+from whitewire import paths
 from whitewire.cluster.cephfs import CephFs
 from whitewire.description.testbed import load_testbed
-from whitewire.testbed.emulated import software
 from whitewire.testbed.emulated.sandbox import EmulatedTestbed
 
 MIB = 2**20
@@ -78,7 +78,7 @@ def main() -> int:
     print(f"{os.cpu_count()} processors, load average {os.getloadavg()[0]:.1f}")
     with (
         EmulatedTestbed(config, ROLES, 20, {}) as testbed,
-        tempfile.TemporaryDirectory(dir=software.temporary()) as logs,
+        tempfile.TemporaryDirectory(dir=paths.temporary()) as logs,
     ):
         testbed.fabric("10gbe")
         store = CephFs(testbed, given.rate, Path(logs), readahead=32 * MIB)

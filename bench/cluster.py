@@ -15,6 +15,7 @@ from pathlib import Path
 
 import psutil
 
+from whitewire import paths, workloads
 from whitewire.cluster import hdfs
 from whitewire.cluster.stack import Stack
 from whitewire.description.checks import load_paper
@@ -22,8 +23,8 @@ from whitewire.description.project import load_config, paper_path
 from whitewire.description.testbed import load_testbed
 from whitewire.design.drive import Drive
 from whitewire.design.scale import scale_of
-from whitewire.measure import execution
-from whitewire.records.metrics import of_put, read_samples
+from whitewire.measure.bench import Bench
+from whitewire.measure.run import Run
 from whitewire.testbed.emulated import software
 from whitewire.testbed.emulated.sandbox import EmulatedTestbed
 
@@ -49,7 +50,7 @@ def main() -> int:
         for _ in range(given.replicates):
             with (
                 EmulatedTestbed(config, experiment["roles"], scale.k, software.binds()) as testbed,
-                tempfile.TemporaryDirectory(dir=software.temporary()) as logs,
+                tempfile.TemporaryDirectory(dir=paths.temporary()) as logs,
             ):
                 testbed.fabric(LEVELS["fabric"])
                 values = hdfs.settings(testbed, scale.block_bytes, 3, scale.packet_bytes)
@@ -72,9 +73,9 @@ def main() -> int:
 def _cost(cluster: hdfs.Hdfs, paper, scale) -> float:
     row = {"run_id": "bench", "block": "bench-1", "order": 1, "experiment": "put-grid", "workload": "hdfs_put",
            "replicate": 1, "seed": 0}  # fmt: skip
-    run = execution.Run(row, LEVELS, paper.parameters("put-grid", LEVELS), {}, scale, 5.0)
-    result = execution.run_hdfs_put(Stack(cluster), run)
-    return of_put(result.record, read_samples(result.files["samples.csv"]))["cpu_seconds_per_gb"][0]
+    run = Run(row, LEVELS, paper.parameters("put-grid", LEVELS), {}, scale, 5.0)
+    result = run.workload.run(Bench(Stack(cluster), run))
+    return workloads.metrics(result.record, result.files)["cpu_seconds_per_gb"][0]
 
 
 if __name__ == "__main__":

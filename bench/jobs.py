@@ -15,6 +15,7 @@ from pathlib import Path
 
 from cluster import busy_seconds
 
+from whitewire import paths
 from whitewire.cluster import hdfs, yarn
 from whitewire.cluster.hadoop import Resident
 from whitewire.description.testbed import load_testbed
@@ -50,7 +51,7 @@ def _measure(stay: bool, replicates: int) -> dict[str, list[tuple[float, float]]
     """Seconds and CPU seconds of each job, by kind."""
     with (
         EmulatedTestbed(load_testbed("emulated"), ROLES, 100, software.binds()) as testbed,
-        tempfile.TemporaryDirectory(dir=software.temporary()) as logs,
+        tempfile.TemporaryDirectory(dir=paths.temporary()) as logs,
     ):
         testbed.fabric("10gbe")
         installation, drive = software.installation(), Drive.none()

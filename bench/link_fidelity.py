@@ -13,6 +13,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from whitewire import paths
 from whitewire.description.testbed import load_testbed
 from whitewire.testbed.base import FRAME_SHARE
 from whitewire.testbed.emulated import software
@@ -33,7 +34,7 @@ def main() -> int:
     print("rate Mbit/s  pairs  median error  largest error  retransmits")
     with (
         EmulatedTestbed(config, {"server": 3, "client": 3}, 1, software.binds()) as testbed,
-        tempfile.TemporaryDirectory(dir=software.temporary()) as logs,
+        tempfile.TemporaryDirectory(dir=paths.temporary()) as logs,
     ):
         servers, clients = testbed.by_role("server"), testbed.by_role("client")
         for host in servers:

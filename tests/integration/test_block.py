@@ -13,11 +13,11 @@ import pytest
 
 from tests.conftest import descendants, still_alive
 from tests.support.small import small_block
+from whitewire import workloads
 from whitewire.errors import UserError
-from whitewire.measure import execution
 from whitewire.measure.shortage import LAST, TOO_MANY
-from whitewire.records import metrics
 from whitewire.records.journal import Journal
+from whitewire.workloads.hdfs_put import HdfsPut
 
 pytestmark = pytest.mark.cluster
 
@@ -26,14 +26,14 @@ pytestmark = pytest.mark.cluster
 def finished(can_emulate, tmp_path_factory):
     """A block whose first put on 1 GbE, of those that are kept, loses a DataNode a moment after the puts began."""
     folder = tmp_path_factory.mktemp("block") / "smoke-1"
-    block, real, killed = small_block(folder), execution.run_hdfs_put, []
+    block, real, killed = small_block(folder), HdfsPut.run, []
 
-    def with_a_crash(stack, run):
-        if block.warm and not killed and run.levels["fabric"] == "1gbe":
-            victim = stack.hdfs.daemons["datanode2"]
+    def with_a_crash(workload, bench):
+        if block.warm and not killed and bench.run.levels["fabric"] == "1gbe":
+            victim = bench.stack.hdfs.daemons["datanode2"]
             killed.append(victim.name)
             threading.Timer(0.4, victim.kill).start()
-        return real(stack, run)
+        return real(workload, bench)
 
     warm_up = block._warm_up
     block.warm = False
@@ -43,7 +43,7 @@ def finished(can_emulate, tmp_path_factory):
         block.warm = True
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(execution.WORKLOADS, "hdfs_put", with_a_crash)
+        patch.setattr(HdfsPut, "run", with_a_crash)
         patch.setattr(block, "_warm_up", then_warm)
         block.measure()
     return folder
@@ -83,7 +83,7 @@ def test_the_wire_carried_it_and_the_fabric_limited_it(finished):
         if record["workload"] != "hdfs_put":
             continue
         path = finished / "runs" / record["run_id"] / "samples.csv"
-        found = metrics.of_put(record, metrics.read_samples(path.read_text()))
+        found = workloads.metrics(record, {path.name: path.read_text()})
         user = found["user_bytes"][0]
         assert user <= found["client_wire_bytes"][0] <= 1.1 * user
         assert 3 * user <= found["datanode_wire_bytes"][0] <= 3.3 * user

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from whitewire.measure.execution import Run
 
 from tests.support.small import BLOCK, small_stack
+from whitewire import workloads
 from whitewire.cluster.existing import Existing
 from whitewire.cluster.stack import Stack
 from whitewire.design.scale import Scale
 from whitewire.errors import UserError
-from whitewire.measure import execution, jobs
-from whitewire.records.metrics import of
+from whitewire.measure.bench import Bench
+from whitewire.measure.run import Run
 from whitewire.testbed.emulated import software
+from whitewire.workloads import metrics
 
 
 @pytest.fixture(scope="module")
@@ -52,10 +53,10 @@ def listing(site: Stack) -> list[str]:
 
 
 def test_puts_run_in_a_folder_of_their_own(site, guest):
-    result = execution.run_hdfs_put(guest, run_of("hdfs_put", 3 * BLOCK, clients=2, puts_per_client=2))
+    result = workloads.of("hdfs_put").run(Bench(guest, run_of("hdfs_put", 3 * BLOCK, clients=2, puts_per_client=2)))
     assert sorted(o["operation"] for o in result.record["operations"]) == ["put1", "put1", "put2", "put2"]
     assert all(o["end"] >= o["start"] > 1e9 for o in result.record["operations"])
-    values = of(result.record, result.files)
+    values = metrics(result.record, result.files)
     assert values["user_bytes"][0] == 4 * 3 * BLOCK
     assert values["replicas_distinct_min"][0] == 2
     assert values["client_wire_bytes"][0] > 4 * 3 * BLOCK
@@ -66,7 +67,7 @@ def test_puts_run_in_a_folder_of_their_own(site, guest):
 
 def test_jobs_run_on_the_sites_own_yarn(site, guest):
     run = run_of("teragen", 1_000_000, maps=2)
-    result = jobs.run_teragen(guest, run)
+    result = workloads.of("teragen").run(Bench(guest, run))
     (job,) = result.record["jobs"]
     assert job["state"] == "SUCCEEDED"
     assert len([task for task in job["tasks"] if task["type"] == "MAP"]) == 2
@@ -87,7 +88,8 @@ def test_jobs_are_known_whatever_the_site_logs(site, tmp_path, says):
     stack = Stack(there, there)
     try:
         stack.start()
-        (job,) = jobs.run_teragen(stack, run_of("teragen", 1_000_000, maps=2)).record["jobs"]
+        made = workloads.of("teragen").run(Bench(stack, run_of("teragen", 1_000_000, maps=2)))
+        (job,) = made.record["jobs"]
     finally:
         stack.stop()
     assert job["state"] == "SUCCEEDED"

@@ -17,9 +17,10 @@ from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
 from whitewire.description.testbed import load_testbed
 from whitewire.design.rows import make_design
-from whitewire.measure import jobs
 from whitewire.measure.block import Block
 from whitewire.testbed.emulated.sandbox import ROOT
+from whitewire.workloads.copy import Copy
+from whitewire.workloads.testdfsio import TestDfsio
 
 OPEN = {"cpu_idle_floor": 0.0, "link_error": 0.2, "drive_error": 0.3, "compute_share": 1.0, "job_wire_low": -1.0,
         "job_wire_high": 5.0, "retransmit_share": 0.5, "queue_drop_share": 0.5}  # fmt: skip
@@ -42,15 +43,15 @@ def copy_block(folder: Path) -> Block:
 
 
 def once(action):
-    """A workload's function that calls `action(stack)` before the first run that counts."""
+    """A workload's `run` that calls `action(stack)` before the first run that counts."""
     done = []
 
     def around(real):
-        def with_a_fault(stack, run):
-            if (stack.floors or run.row["workload"] not in jobs.FLOORED) and not done:
+        def with_a_fault(workload, bench):
+            if (bench.stack.floors or not workload.has_floor) and not done:
                 done.append(True)
-                action(stack)
-            return real(stack, run)
+                action(bench.stack)
+            return real(workload, bench)
 
         return with_a_fault
 
@@ -71,7 +72,7 @@ def test_a_silent_history_server(can_emulate, tmp_path, monkeypatch):
     ask = Yarn.history
     monkeypatch.setattr(Yarn, "history", lambda self, job: ask(self, job, timeout=6.0))
     silence = once(lambda stack: stack.yarn.daemons["historyserver"].main_process().send_signal(signal.SIGSTOP))
-    monkeypatch.setitem(jobs.WORKLOADS, "testdfsio", silence(jobs.run_testdfsio))
+    monkeypatch.setattr(TestDfsio, "run", silence(TestDfsio.run))
     block.measure()
     assert any(cause.startswith("history server: no answer about job_") for cause in causes(block))
     assert recovered(block)
@@ -90,7 +91,7 @@ def test_full_drives(can_emulate, tmp_path, monkeypatch):
         assert b"No space left" in done.stderr
         threading.Timer(15.0, lambda: stack.testbed.inside(["rm", "-f", f"{ROOT}/fill"])).start()
 
-    monkeypatch.setitem(jobs.WORKLOADS, "testdfsio", once(fill)(jobs.run_testdfsio))
+    monkeypatch.setattr(TestDfsio, "run", once(fill)(TestDfsio.run))
     block.measure()
     assert filled
     assert any("space" in cause.lower() or "replication" in cause for cause in causes(block)), causes(block)
@@ -102,7 +103,7 @@ def test_a_dead_osd(can_emulate, tmp_path, monkeypatch):
     block = copy_block(tmp_path / "smoke-1")
     assert len(block.rows) == 1
     crash = once(lambda stack: threading.Timer(0.3, stack.mounted.daemons["ost3"].kill).start())
-    monkeypatch.setitem(jobs.WORKLOADS, "copy", crash(jobs.run_copy))
+    monkeypatch.setattr(Copy, "run", crash(Copy.run))
     block.measure()
     assert any("ost3" in cause for cause in causes(block)), causes(block)
     assert recovered(block)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import comes_to
 from whitewire.measure import links
-from whitewire.records.metrics import peak_rate
+from whitewire.records.samples import peak_rate
 from whitewire.testbed.base import FRAME_SHARE
 from whitewire.testbed.emulated import segment
 from whitewire.tools import iperf3

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from whitewire import workloads
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
 from whitewire.description.testbed import load_testbed
 from whitewire.design.rows import make_design
-from whitewire.measure import jobs
 from whitewire.measure.block import Block
-from whitewire.records import metrics
 from whitewire.workloads import terasort
+from whitewire.workloads.terasort import TeraSort
 
 
 def small_block(folder: Path, workloads: tuple[str, ...]) -> Block:
@@ -57,17 +57,17 @@ def records(block: Block, kind: str = "runs") -> list[tuple[Path, dict]]:
 def block(can_emulate, tmp_path_factory) -> Block:
     """A block whose first TeraSort, of those that are kept, loses a NodeManager."""
     block = small_block(tmp_path_factory.mktemp("jobs") / "smoke-1", ("terasort", "testdfsio"))
-    real, killed = jobs.run_terasort, []
+    real, killed = TeraSort.run, []
 
-    def with_a_crash(stack, run):
-        if stack.floors and not killed:
-            victim = stack.yarn.daemons["nodemanager-datanode2"]
+    def with_a_crash(workload, bench):
+        if bench.stack.floors and not killed:
+            victim = bench.stack.yarn.daemons["nodemanager-datanode2"]
             killed.append(victim)
             threading.Timer(4.0, victim.kill).start()
-        return real(stack, run)
+        return real(workload, bench)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(jobs.WORKLOADS, "terasort", with_a_crash)
+        patch.setattr(TeraSort, "run", with_a_crash)
         block.measure()
     return block
 
@@ -77,7 +77,7 @@ def measured(block) -> dict[str, tuple[dict, dict]]:
     found = {}
     for folder, record in records(block):
         files = {path.name: path.read_text() for path in folder.iterdir()}
-        found[record["workload"]] = record, {"metrics": metrics.of(record, files), "files": files}
+        found[record["workload"]] = record, {"metrics": workloads.metrics(record, files), "files": files}
     return found
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from whitewire.measure.execution import Result, Run
 
 from tests.support.small import BLOCK, small_stack
 from whitewire.cluster.stack import Stack
 from whitewire.design.scale import Scale
-from whitewire.measure import execution
-from whitewire.measure.block import JOBS
+from whitewire.measure.bench import Bench
+from whitewire.measure.run import Run
+from whitewire.records.result import Result
 
 PARAMETERS = {
     "hdfs_put": {"clients": 1, "puts_per_client": 2, "replication": 2},
@@ -51,7 +51,7 @@ def made(stack: Stack, name: str, size: int = 2 * BLOCK) -> Result:
     row = {"run_id": "r", "block": "b", "order": 1, "experiment": "e", "workload": workload, "replicate": 1, "seed": 0}
     parameters = {"fabric": "10gbe", "replication": 1, **PARAMETERS[name], **own}
     run = Run(row, {}, parameters, {}, Scale(100, 1.0, BLOCK, size), 10.0)
-    return (execution.WORKLOADS | JOBS)[workload](stack, run)
+    return run.workload.run(Bench(stack, run))
 
 
 @pytest.mark.parametrize("name", [

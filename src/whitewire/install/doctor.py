@@ -23,7 +23,7 @@ from whitewire.paths import HOME, root
 from whitewire.testbed.emulated import segment
 from whitewire.testbed.emulated.software import HADOOP
 from whitewire.tools.hibench import MICRO
-from whitewire.tools.hibench_copy import prepared
+from whitewire.workloads.hibench_copy import prepared
 
 GIB = 2**30
 DISK_GIB = 3.0  # free space that a full run and its reports may take

@@ -27,7 +27,7 @@ from whitewire.errors import UserError
 from whitewire.paths import temporary
 from whitewire.tools import hibench
 from whitewire.tools import hibench_report as parser
-from whitewire.tools.hibench_copy import DESCRIPTION, LEFT_OUT, TREE, Prepared, digest_of
+from whitewire.workloads.hibench_copy import DESCRIPTION, LEFT_OUT, TREE, Prepared, digest_of
 
 COMMIT = "53ac935f7a6f995176119835435cd58770cd6fec"
 """The last commit of HiBench's master, which is archived: the only state whose `dfsioe` builds for Hadoop 3."""

@@ -48,7 +48,7 @@ from whitewire.records.result import Result
 from whitewire.testbed import kinds as testbeds
 from whitewire.testbed.base import Testbed
 from whitewire.testbed.emulated import segment, software
-from whitewire.tools import hibench_copy
+from whitewire.workloads import hibench_copy
 
 OF_A_RUN = ("run_id", "order", "experiment", "replicate", "seed", "factors", "floors", "floor_wire")
 """What a floor's record does not take from the run that it is the floor of, among others."""

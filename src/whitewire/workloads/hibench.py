@@ -9,7 +9,8 @@ from whitewire.errors import RunFailed, UserError
 from whitewire.records import jobs
 from whitewire.records.metrics import Found
 from whitewire.records.samples import Samples
-from whitewire.tools import hibench, hibench_copy, hibench_report
+from whitewire.tools import hibench, hibench_report
+from whitewire.workloads import hibench_copy
 from whitewire.workloads.base import Workload
 from whitewire.workloads.sleep import Sleep
 from whitewire.workloads.sort import Sort

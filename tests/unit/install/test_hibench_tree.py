@@ -19,7 +19,7 @@ from whitewire.design import rows
 from whitewire.errors import UserError
 from whitewire.install import hibench_tree
 from whitewire.testbed.emulated import software
-from whitewire.tools import hibench_copy
+from whitewire.workloads import hibench_copy
 
 OLD = """#!/usr/bin/env python2
 import os, sys

@@ -5,7 +5,8 @@ import copy
 import pytest
 
 from tests.support.papers import PAPER, TESTBED
-from tests.unit.measure.test_jobs import CPU, LIMITS, samples, sorted_run
+from tests.unit.measure.test_jobs import CPU, LIMITS, of, samples, sorted_run
+from whitewire import workloads
 from whitewire.description.checks import _check_experiment, load_paper
 from whitewire.description.files import validate
 from whitewire.description.paper import Paper
