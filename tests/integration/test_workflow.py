@@ -57,7 +57,8 @@ def finished(project: Path) -> Path:
     missing += [f"tidy/{name}" for name in ("runs.csv", *TABLES, "datapackage.json")]
     missing += [
         f"analysis/{name}.csv"
-        for name in ("estimates", "verdicts", "model", "audit", "inverse", "sweeps", "similitude", "controls")
+        for name in ("estimates", "verdicts", "readings", "model", "model_as_run", "audit", "inverse", "sweeps",
+                     "similitude", "controls")  # fmt: skip
     ]
     for name in missing:
         path = results / "emulex-2012" / name
@@ -135,6 +136,29 @@ def test_changed_claim_does_not_measure(project):
     found = jobs(snakemake(project, "--dry-run"))
     assert "measure" not in found
     assert found["analysis"] == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "rules"),
+    [
+        ("records/jobs", {"tidy", "analysis", "paper", "index"}),
+        ("workloads/terasort", {"tidy", "analysis", "paper", "index"}),
+        ("tools/history", set()),
+        ("design/shapes", set()),
+        ("description/paper", {"tidy", "analysis", "paper", "index"}),
+        ("analysis/claims", {"analysis", "paper", "index"}),
+        ("models/raid", {"tidy", "analysis", "paper", "index"}),
+        ("report/render", {"paper", "index"}),
+        ("measure/block", set()),
+        ("cluster/hdfs", set()),
+    ],
+)
+def test_a_changed_module_makes_what_runs_it_again(project, module, rules):
+    (project / "src").unlink()
+    shutil.copytree(HOME / "src" / "whitewire", project / "src" / "whitewire")
+    finished(project)
+    os.utime(project / "src" / "whitewire" / f"{module}.py")
+    assert set(jobs(snakemake(project, "--dry-run"))) - {"all"} == rules
 
 
 def test_newer_design_with_the_same_rows_does_not_measure(project):

@@ -22,13 +22,16 @@ from whitewire.analysis import (
     sweeps,
 )
 from whitewire.analysis.estimands import MB_PER_GBIT, Runs, describe, evaluate, text
+from whitewire.description import project
+from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, cells_of
-from whitewire.description.testbed import is_emulated
+from whitewire.description.testbed import fabric_names, is_emulated, load_testbed
 from whitewire.design.drive import Drive
 from whitewire.design.durations import gbit_per_s, model_cell
 from whitewire.design.scale import Scale, scale_of
 from whitewire.errors import UserError
 from whitewire.models import MODELS, maxmin
+from whitewire.paths import shown
 
 Scaling = Callable[[str, Mapping[str, Any]], Scale]
 """From an experiment and the levels of its factors to how a run of them is scaled."""
@@ -381,10 +384,6 @@ def _checked(paper: Paper, check: Mapping[str, Any], models: dict[str, float]) -
 
 def analyse(paper: str, testbed: str, results: Path | str) -> None:
     """The analysis stage: read `results`/tidy, write `results`/analysis."""
-    from whitewire.description import project
-    from whitewire.description.checks import load_paper
-    from whitewire.description.testbed import fabric_names, load_testbed
-
     description = load_testbed(testbed)
     loaded = load_paper(project.paper_path(paper), fabric_names(description))
     write(loaded, description, Path(results), project.load_config()["seed"])
@@ -436,6 +435,4 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
 
 def config_shown(path: Path) -> str:
     """A path as the user would type it."""
-    from whitewire.paths import shown
-
     return shown(path)

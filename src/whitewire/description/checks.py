@@ -11,6 +11,7 @@ from whitewire import workloads
 from whitewire.description.files import load_yaml, validate
 from whitewire.description.paper import PLACES, STRUCTURAL, Paper, against, cells_in, cells_of, tests_of
 from whitewire.errors import UserError
+from whitewire.models import MODELS
 from whitewire.paths import shown
 from whitewire.text import suggestion
 from whitewire.tools import hibench
@@ -232,8 +233,6 @@ def _check_inverse(paper: Paper, key: str, inverse: Mapping[str, Any]) -> None:
 
 def _check_argument(paper: Paper, key: str, model: str, name: str) -> None:
     import inspect
-
-    from whitewire.models import MODELS
 
     names = list(inspect.signature(MODELS[model]).parameters)
     if name not in names:

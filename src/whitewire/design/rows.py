@@ -16,7 +16,10 @@ from typing import Any
 import numpy as np
 
 from whitewire import workloads
+from whitewire.description import project
+from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, cells_in, cells_of, ratio_of, tests_of
+from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
 from whitewire.text import canonical
@@ -194,10 +197,6 @@ def read_csv(path: Path | str) -> list[dict[str, str]]:
 
 def design(paper: str, testbed: str, effort: str, output: Path | str) -> None:
     """The design stage: read the configuration by name, write design.csv to `output`."""
-    from whitewire.description import project
-    from whitewire.description.checks import load_paper
-    from whitewire.description.testbed import fabric_names, load_testbed
-
     description = load_testbed(testbed)
     loaded = load_paper(project.paper_path(paper), fabric_names(description))
     write_csv(make_design(loaded, description, effort, project.load_config()["seed"]), loaded, output)

@@ -19,6 +19,7 @@ import pandas as pd
 from whitewire import paths
 from whitewire.analysis.estimands import text
 from whitewire.errors import UserError
+from whitewire.report.render import document, render
 from whitewire.text import suggestion
 
 YES, NO, UNKNOWN = "yes", "no", "cannot tell"
@@ -391,8 +392,6 @@ def compare(a: str, b: str) -> Path:
 
     Raises UserError when a folder is missing or they have no paper in common.
     """
-    from whitewire.report.render import document, render
-
     folders = folder_of(a, "A"), folder_of(b, "B")
     names = names_of(*folders)
     one, two = load(folders[0]), load(folders[1])

@@ -8,6 +8,8 @@ from whitewire.testbed.base import Testbed
 from whitewire.testbed.emulated import software
 from whitewire.testbed.emulated.sandbox import EmulatedTestbed
 from whitewire.testbed.installation import Installation
+from whitewire.testbed.site.slurm import SlurmTestbed
+from whitewire.testbed.site.ssh import SshTestbed
 
 
 def open_testbed(config: Mapping, roles: Mapping[str, int], k: float, source: str = "testbed") -> Testbed:
@@ -15,17 +17,11 @@ def open_testbed(config: Mapping, roles: Mapping[str, int], k: float, source: st
     kind = config["kind"]
     if kind == "emulated":
         return EmulatedTestbed(config, roles, k, software.binds())
-    from whitewire.testbed.site.slurm import SlurmTestbed
-    from whitewire.testbed.site.ssh import SshTestbed
-
     return {"ssh": SshTestbed, "slurm": SlurmTestbed}[kind](config, roles, config.get("scale", 1), source)
 
 
 def look_at(config: Mapping, source: str) -> int:
     """Print a table of all hosts of a site. Raises UserError, naming them, when some cannot be used."""
-    from whitewire.testbed.site.slurm import SlurmTestbed
-    from whitewire.testbed.site.ssh import SshTestbed
-
     {"ssh": SshTestbed, "slurm": SlurmTestbed}[config["kind"]].whole(config, source).preflight()
     return 0
 

@@ -16,9 +16,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whitewire import workloads
+from whitewire.analysis import sweeps
+from whitewire.cluster.hibench import on_this_machine
+from whitewire.description.checks import load_paper
+from whitewire.description.paper import without_servers
 from whitewire.description.project import load_config, paper_path
 from whitewire.description.testbed import fabric_names, load_testbed
+from whitewire.design import shapes
+from whitewire.design.durations import all_floors_seconds, expected_seconds
+from whitewire.design.rows import levels_of, make_design
+from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
+from whitewire.measure.floors import FLOOR_RUNS, FURTHER
 from whitewire.paths import HOME, root, settle_environment, shown
 from whitewire.text import suggestion
 from whitewire.tools import hibench
@@ -38,11 +47,6 @@ NO_NEEDS = (1, 60)
 
 def job_needs(paper: Paper, rows: Sequence[Mapping], testbed: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
     """Of each block: the most hosts that any of its experiments asks for, and minutes, twice what is expected."""
-    from whitewire.description.paper import without_servers
-    from whitewire.design.durations import all_floors_seconds, expected_seconds
-    from whitewire.design.rows import levels_of
-    from whitewire.measure.floors import FLOOR_RUNS, FURTHER
-
     hosts: dict[str, int] = {}
     seconds: dict[str, float] = {}
     starts: dict[str, set] = {}
@@ -82,11 +86,6 @@ class Plan:
 
         `deployment` is how rules get their software: `conda`, `apptainer`, both or, empty, what `make setup` made.
         """
-        from whitewire.analysis import sweeps
-        from whitewire.description.checks import load_paper
-        from whitewire.design import shapes
-        from whitewire.design.rows import make_design
-
         deployment = frozenset(deployment)
         for name, value in (given or {}).items():
             if name not in OVERRIDES:
@@ -228,9 +227,6 @@ def check_unique(rows: Sequence[Mapping[str, Any]], source: str) -> None:
 
 def check_programs(paper: Paper, rows: Iterable[Mapping[str, Any]], testbed: Mapping[str, Any]) -> None:
     """Raise a UserError for a program of HiBench that the testbed cannot run; what a site has, only its hosts tell."""
-    from whitewire.design.rows import levels_of
-    from whitewire.design.scale import scale_of
-
     wanted: dict[tuple[str, str], None] = {}
     for row in rows:
         if not workloads.of(row["workload"]).of_suite:
@@ -245,8 +241,6 @@ def check_programs(paper: Paper, rows: Iterable[Mapping[str, Any]], testbed: Map
             raise UserError(f"{shown(paper.path)}: experiments[{index}].{place}.program: {why}")
         wanted[parameters["program"], parameters["profile"]] = None
     if wanted and "hibench" in testbed and testbed["kind"] == "emulated":
-        from whitewire.cluster.hibench import on_this_machine
-
         on_this_machine(testbed["hibench"]).check(wanted, ["worker"])
 
 
@@ -277,9 +271,6 @@ def _fault_of_program(
 
 def _hosts(paper: Paper, rows: Sequence[Mapping[str, Any]], testbed: Mapping[str, Any]) -> str:
     """How many hosts of each role the runs need at most: `1 namenode, 5 datanode, 1 client`."""
-    from whitewire.description.paper import without_servers
-    from whitewire.design.rows import levels_of
-
     most: Counter[str] = Counter()
     for row in rows:
         roles = paper.roles(row["experiment"], levels_of(paper, row))
@@ -290,10 +281,6 @@ def _hosts(paper: Paper, rows: Sequence[Mapping[str, Any]], testbed: Mapping[str
 
 def print_plan() -> None:
     """What would be measured, what of it is done, and about how long the rest takes."""
-    from whitewire.description.checks import load_paper
-    from whitewire.design.durations import all_floors_seconds, expected_seconds
-    from whitewire.measure.floors import FLOOR_RUNS
-
     plan = Plan.load()
     testbed = load_testbed(plan.testbed)
     print(f"testbed {plan.testbed}, effort {plan.effort}, seed {plan.seed}")

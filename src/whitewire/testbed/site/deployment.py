@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 
 from whitewire.errors import UserError
 from whitewire.progress import Progress
+from whitewire.testbed.emulated import software
+from whitewire.testbed.installation import JVM_FLAGS, Installation
 from whitewire.testbed.site import shell
 
 if TYPE_CHECKING:
@@ -73,8 +75,6 @@ def archive(files: Mapping[str, Path]) -> bytes:
 
 def our_files(with_hadoop: bool) -> dict[str, Path]:
     """What is copied: the resident client and the workloads' classes, and Hadoop with its bare defaults."""
-    from whitewire.testbed.emulated import software
-
     software.binds()  # says what set-up has not made yet
     files = {"whitewire.jar": software.LIBRARIES / "whitewire.jar"}
     workloads = software.LIBRARIES / "workloads"
@@ -88,8 +88,6 @@ def our_files(with_hadoop: bool) -> dict[str, Path]:
 
 def installation(testbed: RemoteTestbed) -> Installation:
     """Make sure that every host has Java and Hadoop; where they are. Raises UserError that names the hosts without."""
-    from whitewire.testbed.installation import JVM_FLAGS, Installation
-
     own = testbed.config.get("hadoop")
     files = our_files(with_hadoop=own is None)
     folder = f"{testbed.layout.work}/software-{digest(files)}"

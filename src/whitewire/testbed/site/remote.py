@@ -24,8 +24,11 @@ from typing import TYPE_CHECKING, Any
 from whitewire.errors import UserError
 from whitewire.testbed.base import CommandFailed, Fabric, Testbed
 from whitewire.testbed.site import shell
+from whitewire.testbed.site.deployment import installation
 from whitewire.testbed.site.inventory import Interface, interfaces, resolve
+from whitewire.testbed.site.preflight import preflight
 from whitewire.testbed.site.remote_host import ASK_S, TICKS, Layout, RemoteHost
+from whitewire.testbed.site.remote_samples import RemoteSampler
 
 if TYPE_CHECKING:
     from whitewire.testbed.installation import Installation
@@ -57,8 +60,6 @@ class RemoteTestbed(Testbed):
 
     def preflight(self) -> None:
         """Print a table of all hosts; UserError, naming them, when one cannot be used. Nothing is started."""
-        from whitewire.testbed.site.preflight import preflight
-
         preflight(self, sys.stderr)
 
     def __enter__(self) -> RemoteTestbed:
@@ -194,8 +195,6 @@ class RemoteTestbed(Testbed):
         return sum(now.drops for now in self._readings().values())
 
     def sampler(self, by_host: bool = False) -> RemoteSampler:
-        from whitewire.testbed.site.remote_samples import RemoteSampler
-
         return RemoteSampler(self, by_host)
 
     @property
@@ -217,8 +216,6 @@ class RemoteTestbed(Testbed):
     def installation(self) -> Installation:
         """Where the hosts find Java and Hadoop; copied there first, if the site has none."""
         if self._installation is None:
-            from whitewire.testbed.site.deployment import installation
-
             self._installation = installation(self)
         return self._installation
 
