@@ -9,7 +9,7 @@ from typing import Any
 
 from whitewire import workloads
 from whitewire.description.files import load_yaml, validate
-from whitewire.description.paper import PLACES, STRUCTURAL, Paper, against, cells_in, cells_of, tests_of
+from whitewire.description.paper import PLACES, Paper, against, cells_in, cells_of, tests_of
 from whitewire.errors import UserError
 from whitewire.models import MODELS
 from whitewire.paths import shown
@@ -84,10 +84,12 @@ def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fab
         if name in parameters and parameters[name] not in fabrics:
             where = f"{key}.parameters.{name}"
             raise _fault(paper, where, parameters[name], "a fabric of the testbed", fabrics)
-    known = STRUCTURAL | set(parameters) | set(experiment.get("hardware", {}).get("drive", {}))
+    workload = workloads.of(experiment["workload"])
+    known = workload.known() | workload.factors | set(experiment.get("hardware", {}).get("drive", {}))
     for factor in factors:
         if factor not in known:
-            raise _fault(paper, f"{key}.factors", factor, "a parameter or a hardware entry", known)
+            expected = f"what runs of {workload.name} can vary ({', '.join(sorted(known))})"
+            raise _fault(paper, f"{key}.factors", factor, expected, known)
     for level in factors.get("settings", []):
         if level not in experiment.get("settings", {}):
             raise _fault(paper, f"{key}.factors.settings", level, "a key of settings", experiment.get("settings", {}))

@@ -16,9 +16,6 @@ from whitewire.paths import shown
 from whitewire.text import suggestion
 
 FUNCTIONS = {"max": max, "min": min, "abs": abs, "round": round}
-STRUCTURAL = {"fabric", "clients", "puts_per_client", "settings", "switch_buffer_kib", "file_blocks", "store", "nodes",
-              "offloads", "splits", "program", "profile", "k", "packet_bytes"}  # fmt: skip
-"""Factors that need no parameter or hardware entry of their name."""
 
 
 @dataclass(frozen=True)

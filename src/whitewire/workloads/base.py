@@ -22,6 +22,9 @@ DATA, OUTPUT = "/data", "/output"
 EVERY_RUN = frozenset({"fabric", "replication", "block_size_bytes"})
 """Parameters that each run reads, whatever its workload."""
 
+COMMON_FACTORS = frozenset({"settings", "switch_buffer_kib", "nodes", "offloads", "k"})
+"""Factors that no parameter names and that change any run: settings of Hadoop, ports, workers, offloads, the scale."""
+
 
 def generic_options(settings: Mapping[str, object]) -> list[str]:
     """Settings of one call as Hadoop's generic options (-D name=value)."""
@@ -39,6 +42,8 @@ class Workload:
     """Parameters (or factors) that an experiment must have."""
     reads: ClassVar[frozenset[str]] = frozenset()
     """Further parameters that its runs read."""
+    factors: ClassVar[frozenset[str]] = COMMON_FACTORS | {"store", "splits"}
+    """What its runs may vary beside their parameters and the drives of `hardware`."""
     size: ClassVar[str] = "size_bytes"
     """The parameter that says how many bytes its file has at full scale."""
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from whitewire.records.metrics import SHORT_OF_PROCESSORS, Found
 from whitewire.records.samples import SEGMENT
-from whitewire.workloads.base import Workload
+from whitewire.workloads.base import COMMON_FACTORS, Workload
 
 
 class OfClients(Workload):
@@ -16,6 +16,7 @@ class OfClients(Workload):
     size: ClassVar[str] = "file_size_bytes"
     needs: ClassVar[frozenset[str]] = frozenset({"clients", "puts_per_client", "replication"})
     reads: ClassVar[frozenset[str]] = frozenset({"file_blocks"})
+    factors: ClassVar[frozenset[str]] = COMMON_FACTORS | {"packet_bytes"}
     on_yarn: ClassVar[bool] = False
     native: ClassVar[bool] = False
     has_floor: ClassVar[bool] = False

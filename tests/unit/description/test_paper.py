@@ -78,6 +78,25 @@ FAULTS = {
         lambda d: d["experiments"][0]["factors"].update(block_size_byte=[1]),
         'did you mean "block_size_bytes"',
     ),
+    "parameter that nothing reads": (
+        lambda d: d["experiments"][0]["parameters"].update(mtu=9000),
+        "experiments[0].parameters: found \"mtu\", expected a parameter that hdfs_put reads",
+    ),
+    "parameter misspelt": (
+        lambda d: d["experiments"][0]["parameters"].update(client=3),
+        'did you mean "clients"',
+    ),
+    "parameter of jobs": (
+        lambda d: d["experiments"][0]["parameters"].update(reduces=3),
+        "found \"reduces\", expected a parameter that hdfs_put reads",
+    ),
+    "factor of jobs": (
+        lambda d: d["experiments"][0]["factors"].update(store=["a"]),
+        "factors: found \"store\", expected what runs of hdfs_put can vary",
+    ),
+    "unknown factor": (lambda d: d["experiments"][0]["factors"].update(mtu=[1500, 9000]), 'factors: found "mtu"'),
+    "unknown role": (lambda d: d["experiments"][0]["roles"].update(datanodes=3), 'did you mean "datanode"'),
+    "missing parameter": (lambda d: d["experiments"][0]["parameters"].pop("replication"), "replication among them"),
     "claim id twice": (lambda d: d["claims"][1].update(id="E-C01"), "every id only once"),
     "value id twice": (lambda d: d["values"][1].update(id="E-V01"), "every id only once"),
     "value of no exhibit": (lambda d: d["values"][0].update(exhibit="fig55"), 'did you mean "fig5"'),
