@@ -8,11 +8,10 @@ from tests.integration.test_experiments import PAPERS
 from tests.integration.test_workloads import PARAMETERS
 from tests.support.documented import HOME
 from tests.support.small import one_of_each
+from whitewire import workloads
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import fabric_names, load_testbed
-from whitewire.measure import execution
-from whitewire.measure.block import JOBS
 from whitewire.tools import hibench
 
 RUN = {name.partition(" ")[0] for name in PARAMETERS}
@@ -25,12 +24,12 @@ def documented(page: str, line: str) -> set[str]:
 
 
 def test_every_documented_workload_is_run_for_real():
-    assert documented("add-a-paper.md", r"^\| `workload` \| (.*) \|$") <= RUN
-    assert set(execution.WORKLOADS | JOBS) == RUN
+    assert documented("use/add-a-paper.md", r"^\| `workload` \| (.*) \|$") <= RUN
+    assert set(workloads.TABLE) == RUN
 
 
 def test_every_program_that_needs_no_hibench_is_run_for_real():
-    assert documented("hibench.md", r"^`program` is (.*);") == PROGRAMS == set(hibench.MICRO)
+    assert documented("use/hibench.md", r"^`program` is (.*);") == PROGRAMS == set(hibench.MICRO)
 
 
 @pytest.mark.parametrize("name", PAPERS)
