@@ -1,89 +1,12 @@
-# Completion time against load, with a straight line and an exponential fitted to each network.
+# The functions of a document: those of the families `data` (reads and picks), `text` (words and tables) and `figures`,
+# and those in `papers/<document>`, which serve that document alone.
 
-load_samples <- function(clients = 3) grid_samples(c("1GbE", "10GbE"), clients, metric = "completion_time")
+# The document that is knit: a paper's is named like the paper. While its parts are knit, knitr names those.
+document <- paste(sub("[.].*$", "", basename(as.character(knitr::current_input()))), collapse = "")
 
-gaussian_aic <- function(residuals, parameters) {
-  n <- length(residuals)
-  n * log(sum(residuals^2) / n) + 2 * (parameters + 1)
-}
-
-# Both curves have two parameters and are fitted by least squares in seconds, so their AIC can be compared.
-fit_load <- function(table) {
-  if (length(unique(table$total_puts)) < 3) {
-    return(NULL)
-  }
-  line <- stats::lm(shown ~ total_puts, data = table)
-  start <- stats::coef(stats::lm(log(shown) ~ total_puts, data = table))
-  exponential <- tryCatch(
-    stats::nls(shown ~ a * exp(b * total_puts), data = table,
-               start = list(a = exp(start[[1]]), b = start[[2]]),
-               control = stats::nls.control(warnOnly = TRUE)),
-    error = function(e) NULL
-  )
-  if (is.null(exponential)) {
-    return(NULL)
-  }
-  x <- seq(min(table$total_puts), max(table$total_puts), length.out = 80)
-  at <- data.frame(total_puts = x)
-  list(
-    curves = rbind(
-      data.frame(total_puts = x, shown = stats::predict(line, at), fit = "linear"),
-      data.frame(total_puts = x, shown = stats::predict(exponential, at), fit = "exponential")
-    ),
-    aic_linear = gaussian_aic(stats::residuals(line), 2),
-    aic_exponential = gaussian_aic(stats::residuals(exponential), 2)
-  )
-}
-
-load_fits <- function(clients = 3) {
-  samples <- load_samples(clients)
-  fits <- lapply(split(samples, samples$fabric), fit_load)
-  Filter(Negate(is.null), fits)
-}
-
-figure_load <- function(title) {
-  samples <- load_samples()
-  if (nrow(samples) == 0) {
-    return(figure_without_data())
-  }
-  fits <- load_fits()
-  curves <- do.call(rbind, lapply(names(fits), function(name) cbind(fits[[name]]$curves, fabric = name)))
-  if (!is.null(curves)) curves$fabric <- factor(curves$fabric, levels(samples$fabric))
-  medians <- grid_medians(c("1GbE", "10GbE"), 3, metric = "completion_time")
-  points <- published_cells("completion_time", c("1GbE", "10GbE"), 3)
-  plot <- ggplot(medians, aes(total_puts, shown, colour = fabric, shape = fabric))
-  if (!is.null(curves)) {
-    plot <- plot + geom_line(data = curves, aes(linetype = fit, shape = NULL), linewidth = 0.7) +
-      scale_linetype_manual("fit", values = c(linear = "solid", exponential = "22"))
-  }
-  plot +
-    geom_point(data = samples, position = jitter_points(0.2), alpha = 0.55, size = 1.8) +
-    interval_bars(medians, 0.6) +
-    geom_point(size = 2.7) +
-    geom_published(points, aes(total_puts, published)) +
-    scale_fabric() +
-    scale_x_continuous("put operations in all, three clients", breaks = c(3, 6, 12, 18, 24),
-                       limits = c(2, 25)) +
-    time_axis() +
-    labs(title = title, subtitle = time_note())
-}
-
-load_sentence <- function() {
-  fits <- load_fits()
-  if (length(fits) == 0) {
-    return("The curves are not fitted at this effort: they need three or more loads.")
-  }
-  told <- vapply(names(fits), function(name) {
-    difference <- fits[[name]]$aic_linear - fits[[name]]$aic_exponential # as in E-C24's verdict
-    better <- if (difference < -2) {
-      "the straight line fits better"
-    } else if (difference > 2) {
-      "the exponential fits better"
-    } else {
-      "the two fit alike"
-    }
-    sprintf("on %s %s (AIC of the line minus that of the exponential: %s)", name, better,
-            with_minus(formatC(difference, format = "f", digits = 1)))
-  }, character(1))
-  paste0("Three clients: ", listed(told), ".")
+# The theme comes first: other files use its palette while they are read.
+load_functions <- function(of = document, folder = "R", into = globalenv()) {
+  folders <- file.path(folder, c("data", "text", "figures", file.path("papers", of)))
+  files <- list.files(folders, pattern = "[.]R$", full.names = TRUE)
+  for (file in union(file.path(folder, "figures", "theme.R"), files)) sys.source(file, into)
 }

@@ -5,11 +5,8 @@ suppressPackageStartupMessages({
   library(grid)
 })
 
-# The palette first, which other files use while they are read; then every file beside this one.
-source(file.path("R", "theme.R"))
-for (file in setdiff(list.files("R", pattern = "[.]R$"), c("setup.R", "theme.R"))) {
-  source(file.path("R", file))
-}
+source(file.path("R", "load.R"))
+load_functions()
 
 # A part of several documents, for `child`. knitr looks up relative paths beside the part that names it, and beside the
 # document under Quarto.

@@ -1,8 +1,5 @@
-root <- normalizePath(file.path("..", ".."))
 suppressPackageStartupMessages(library(ggplot2))
-for (file in c("read.R", "format.R", "theme.R", "verdicts.R", "controls.R")) {
-  source(file.path(root, "paper", "R", file), local = TRUE)
-}
+functions_of("index")
 
 seen <- data.frame(
   control = c("X-K1", "X-K2", "X-K3"), title = c("A put that is *slow*", "A put that is fast", "Half a link"),

@@ -1,7 +1,4 @@
-root <- normalizePath(file.path("..", ".."))
-for (file in c("format.R", "read.R", "cells.R", "floors.R")) {
-  source(file.path(root, "paper", "R", file), local = TRUE)
-}
+functions_of()
 
 name <- "terasort hdfs 4 4 4 | datanode=4 | drives=1 slots=1"
 other <- "terasort hdfs 4 4 4 | datanode=8 | drives=1 slots=1"
@@ -43,7 +40,6 @@ test_that("a floor of more than half of the time is told", {
 })
 
 test_that("an interval over another cell's median holds that cell's own, and of itself there is none", {
-  source(file.path(root, "paper", "R", "bars.R"), local = TRUE)
   medians <- data.frame(metric = "m", shown = c(10, 20), shown_low = c(8, 16), shown_high = c(12.5, 25))
   medians_at <- function(...) medians[1, ]
   environment(over_cell) <- environment()

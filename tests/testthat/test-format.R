@@ -1,9 +1,6 @@
 # Run from the repository's root: Rscript -e 'testthat::test_dir("tests/testthat")'
 
-root <- normalizePath(file.path("..", ".."))
-source(file.path(root, "paper", "R", "read.R"))
-source(file.path(root, "paper", "R", "format.R"))
-source(file.path(root, "paper", "R", "verdicts.R"))
+functions_of()
 
 test_that("numbers keep three digits and an interval only where there is one", {
   expect_equal(trimmed(1234.5), "1,230")

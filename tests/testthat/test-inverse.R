@@ -1,6 +1,5 @@
-root <- normalizePath(file.path("..", ".."))
 library(ggplot2)
-for (file in c("theme.R", "inverse.R")) source(file.path(root, "paper", "R", file))
+functions_of()
 
 runs <- data.frame(rate = c(1, 10, 100), shown = c(40, 20, 10))
 points <- data.frame(

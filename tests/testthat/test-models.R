@@ -1,9 +1,6 @@
 # Run from the repository's root: Rscript -e 'testthat::test_dir("tests/testthat")'
 
-root <- normalizePath(file.path("..", ".."))
-for (file in c("theme", "read", "format", "verdicts", "cells", "models", "levels", "settings", "costs")) {
-  source(file.path(root, "paper", "R", paste0(file, ".R")))
-}
+functions_of("xyratex-lustre-2011")
 
 with_results <- function(tables, code) {
   folder <- file.path(tempfile(), "one", "analysis")

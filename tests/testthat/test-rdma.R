@@ -1,7 +1,5 @@
 library(ggplot2)
-
-root <- normalizePath(file.path("..", ".."))
-for (file in c("theme.R", "read.R", "format.R", "cells.R", "rdma.R")) source(file.path(root, "paper", "R", file))
+functions_of()
 
 # Evaluates `code` on a results folder whose tidy/rdma.csv has these rows (none: there is no such table).
 with_rdma <- function(rows, code) {

@@ -1,5 +1,4 @@
-root <- normalizePath(file.path("..", ".."))
-for (file in c("format.R", "read.R", "sensitivity.R")) source(file.path(root, "paper", "R", file), local = TRUE)
+functions_of("emulex-2012")
 
 moved <- expand.grid(fabric = c("1GbE", "10GbE"), clients = c(1, 3), block_size_bytes = c(32, 64) * 2^20,
                      stringsAsFactors = FALSE)

@@ -1,5 +1,4 @@
-root <- normalizePath(file.path("..", ".."))
-for (file in c("format.R", "read.R", "similitude.R")) source(file.path(root, "paper", "R", file))
+functions_of()
 
 row <- function(experiment, quantity, full, emulated, bias, unit = "s", follows = "") {
   quotient <- if (is.na(full) || full == 0) NA else emulated / full

@@ -1,5 +1,4 @@
-root <- normalizePath(file.path("..", ".."))
-for (file in c("format.R", "validity.R")) source(file.path(root, "paper", "R", file), local = TRUE)
+functions_of()
 
 trimmed <- function(x, digits = 3) as.character(signif(x, digits))
 read_paper <- function() {

@@ -18,10 +18,10 @@ def test_snakemake_appears_nowhere_in_the_package(path):
 
 
 def test_functions_of_documents_have_a_name_each():
-    """All of paper/R is read into one environment: a second function of a name would replace the first."""
+    """A document reads its functions into one environment: a second one of a name would replace the first."""
     defined = Counter(
         name
-        for path in sorted((PACKAGE.parents[1] / "paper" / "R").glob("*.R"))
+        for path in sorted((PACKAGE.parents[1] / "paper" / "R").rglob("*.R"))
         for name in re.findall(r"^([\w.]+) <- function", path.read_text(encoding="utf-8"), re.MULTILINE)
     )
     assert len(defined) > 50

@@ -1,11 +1,13 @@
-"""Commands of the documentation: make and `whitewire` take them as they stand. Snakemake's: tests/containers."""
+"""Documentation: make and `whitewire` take its commands as they stand, and its links hold. Snakemake's commands:
+tests/containers.
+"""
 
 import re
 import subprocess
 
 import pytest
 
-from tests.support.documented import HOME, blocks, distinct
+from tests.support.documented import CODE, DOCUMENTS, HOME, blocks, distinct
 from whitewire.cli import parser
 from whitewire.description.files import load_yaml
 
@@ -63,3 +65,30 @@ def test_the_figures_of_the_readme_are_at_the_papers_present_scale():
     """`docs/images` are figures `response` and `both` of a run: make them anew when k changes."""
     (k,) = re.findall(r"divided by k = (\d+)", (HOME / "README.md").read_text())
     assert int(k) == load_yaml(HOME / "config" / "papers" / "emulex-2012.yaml")["scale"]["k"]
+
+
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def anchors(path) -> set[str]:
+    """Anchors of a page's headings, as GitHub makes them."""
+    heads = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head).strip().lower().replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("page", [*DOCUMENTS, HOME / "CHANGELOG.md"], ids=lambda page: str(page.relative_to(HOME)))
+def test_links_lead_somewhere(page):
+    text = page.read_text(encoding="utf-8")
+    for target in LINK.findall(text):
+        path, _, anchor = target.partition("#")
+        if "://" in target:
+            continue
+        found = page.parent / path if path else page
+        assert found.exists(), f"{target}: no such file"
+        assert not anchor or anchor in anchors(found), f"{target}: no such heading"
+
+
+@pytest.mark.parametrize("path", [*DOCUMENTS, *CODE], ids=lambda path: str(path.relative_to(HOME)))
+def test_pages_that_are_named_are_there(path):
+    named = re.findall(r"\bdocs/[\w/-]+\.md\b", path.read_text(encoding="utf-8"))
+    assert [name for name in named if not (HOME / name).exists()] == []

@@ -3,6 +3,9 @@
 STYLE = plan.files(
     "paper/*.R",
     "paper/R/*.R",
+    "paper/R/data/*.R",
+    "paper/R/text/*.R",
+    "paper/R/figures/*.R",
     "paper/parts/*.qmd",
     "paper/filters/*",
     "paper/templates/*",
@@ -20,6 +23,7 @@ rule paper:
         document="paper/{paper}.qmd",
         paper="config/papers/{paper}.yaml",
         style=STYLE,
+        functions=lambda wildcards: plan.files(f"paper/R/papers/{wildcards.paper}/*.R"),
         program=program("report.render"),
     output:
         html=f"{REPORTS}/{{paper}}.html",
@@ -62,6 +66,7 @@ rule index:
         expand("config/papers/{paper}.yaml", paper=plan.papers),
         document="paper/index.qmd",
         style=STYLE,
+        functions=plan.files("paper/R/papers/index/*.R"),
         program=program("report.render"),
     output:
         html=f"{REPORTS}/index.html",

@@ -1,4 +1,4 @@
-"""Net times and what is made of them, with the scatter of the floors that were taken off (docs/verdict-rules.md)."""
+"""Net times and what is made of them, with the scatter of the floors taken off (docs/use/verdict-rules.md)."""
 
 from __future__ import annotations
 

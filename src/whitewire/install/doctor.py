@@ -344,7 +344,7 @@ def findings(testbed: Mapping[str, Any]) -> list[Finding]:
         shared_segment(),
         ceph(),
         program("conda", ["micromamba", "mamba", "conda"], "set-up without Debian packages", "install Miniforge"),
-        program("Apptainer", ["apptainer", "singularity"], "containers of rules", "see docs/software.md"),
+        program("Apptainer", ["apptainer", "singularity"], "containers of rules", "see docs/use/software.md"),
         hibench(testbed),
         slurm(),
         rdma(),

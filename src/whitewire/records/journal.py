@@ -11,7 +11,7 @@ PART = ".part-"
 
 
 class Journal:
-    """`folder` is raw/<block>; see docs/architecture.md for what is in it."""
+    """`folder` is raw/<block>; see docs/inside/tables.md for what is in it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.runs, self.invalid = folder, folder / "runs", folder / "invalid"

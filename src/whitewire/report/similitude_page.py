@@ -1,4 +1,4 @@
-"""docs/similitude.md: the table of similitude of all papers at quick effort. Run as a module, it writes the page."""
+"""docs/inside/similitude.md: the table of similitude of all papers at quick effort. As a module, it writes the page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ An emulated run divides every rate and size by k, so that times and ratios stay 
 everything can be divided. This page says, for each experiment of the six papers at `EFFORT=quick`, what must be alike
 and whether it is. The code makes it from the numbers and functions that set up a run:
 
-    PYTHONPATH=src .venv/bin/python -m whitewire.similitude_page > docs/similitude.md
+    PYTHONPATH=src .venv/bin/python -m whitewire.report.similitude_page > docs/inside/similitude.md
 
 - **Quotient**: emulated ÷ full scale. 1 is alike; up to 5 % off counts as alike. It is – where one side has none of a
   thing.

@@ -73,7 +73,7 @@ INTEGERS = {
 }
 BOOLEANS = {"valid", "ok"}
 DESCRIPTIONS = {
-    "run_id": "the run; unique for what it measures, see docs/architecture.md",
+    "run_id": "the run; unique for what it measures, see docs/inside/tables.md",
     "attempt": "number of the attempt; only a run's last can be valid",
     "floor": "the floor of a run's jobs: kind, store, tasks and cluster; one in its block, empty where there is none",
     "job": "one job of the run or of the floor",

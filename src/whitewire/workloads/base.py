@@ -107,7 +107,7 @@ class Workload:
         """How often its bytes are written as output, over all `drives`."""
         return copies
 
-    # --- similitude (docs/scale-model.md) ---
+    # --- similitude (docs/inside/scale-model.md) ---
 
     shares_input: ClassVar[bool] = False
     """Whether its tasks share one input, of which each worker has a part."""

@@ -183,7 +183,7 @@ def test_numbers_for_the_eye():
 
 
 def test_the_page_is_what_the_code_gives():
-    written = (HOME / "docs" / "similitude.md").read_text(encoding="utf-8")
+    written = (HOME / "docs" / "inside" / "similitude.md").read_text(encoding="utf-8")
     assert written == similitude_page.page(), "make it anew: its introduction says how"
 
 

@@ -24,12 +24,12 @@ def documented(page: str, line: str) -> set[str]:
 
 
 def test_every_documented_workload_is_run_for_real():
-    assert documented("add-a-paper.md", r"^\| `workload` \| (.*) \|$") <= RUN
+    assert documented("use/add-a-paper.md", r"^\| `workload` \| (.*) \|$") <= RUN
     assert set(workloads.TABLE) == RUN
 
 
 def test_every_program_that_needs_no_hibench_is_run_for_real():
-    assert documented("hibench.md", r"^`program` is (.*);") == PROGRAMS == set(hibench.MICRO)
+    assert documented("use/hibench.md", r"^`program` is (.*);") == PROGRAMS == set(hibench.MICRO)
 
 
 @pytest.mark.parametrize("name", PAPERS)

@@ -247,7 +247,8 @@ def test_every_debian_package_has_an_equivalent_or_is_told_to_lack_one(package):
     if " " not in wanted:
         assert any(wanted in dependencies(name) for name in ENVIRONMENTS), wanted
         return
-    assert f"`{package}`" in (HOME / "docs" / "software.md").read_text(), "a lack that the documentation does not name"
+    told = (HOME / "docs" / "use" / "software.md").read_text()
+    assert f"`{package}`" in told, "a lack that the documentation does not name"
 
 
 def test_what_post_deploy_builds_is_pinned_as_debian_has_it():

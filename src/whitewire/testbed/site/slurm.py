@@ -71,12 +71,12 @@ class SlurmTestbed(RemoteTestbed):
 def job_id(environ: Mapping[str, str]) -> str:
     """The job that we are in. Raises UserError outside of one."""
     if shutil.which("srun") is None:
-        raise UserError("Slurm: found no srun, expected Slurm's commands; see docs/slurm.md")
+        raise UserError("Slurm: found no srun, expected Slurm's commands; see docs/sites/slurm.md")
     job = environ.get("SLURM_JOB_ID", "")
     if not job:
         raise UserError(
             "Slurm: SLURM_JOB_ID: found nothing, expected the number of the job that we run in: "
-            "use the profile (make papers ARGS='--profile profiles/slurm') or salloc; see docs/slurm.md"
+            "use the profile (make papers ARGS='--profile profiles/slurm') or salloc; see docs/sites/slurm.md"
         )
     return job
 

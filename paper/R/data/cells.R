@@ -1,0 +1,75 @@
+# Runs and medians of any experiment, picked by the levels of its factors and labelled for reading.
+#
+# runs_at(experiment, metric, where, by)     valid runs, one row a run and metric
+# medians_at(experiment, metric, where, by)  rows of estimates.csv: shown, shown_low, shown_high, n
+#   experiment, metric  one or several names
+#   where               list(factor = levels): rows that have one of these levels; fabrics as in the YAML ("10gbe")
+#   by                  factor names; the column `level` tells these apart in words, in a fixed order
+# Both are empty tables where nothing was measured. Values are in `shown`: full-scale equivalents where they scale.
+
+same_level <- function(column, wanted) {
+  number <- as_value(wanted)
+  tolower(as.character(column)) %in% tolower(as.character(wanted)) | (!is.na(as_value(column)) &
+    as_value(column) %in% number[!is.na(number)])
+}
+
+at_levels <- function(table, where = list()) {
+  for (factor in names(where)) {
+    if (nrow(table) > 0) table <- table[same_level(table[[factor]], where[[factor]]), ]
+  }
+  table
+}
+
+level_order <- function(factor, x) {
+  if (factor == "fabric") {
+    return(fabric_rate(x))
+  }
+  number <- as_value(x)
+  if (all(is.na(number))) match(x, unique(x)) else number
+}
+
+with_level <- function(table, by) {
+  if (nrow(table) == 0) {
+    return(cbind(table, level = character(), stringsAsFactors = FALSE))
+  }
+  words <- lapply(by, function(factor) level_name(factor, table[[factor]]))
+  label <- do.call(paste, c(words, sep = "\n"))
+  places <- do.call(order, lapply(by, function(factor) level_order(factor, table[[factor]])))
+  table$level <- factor(label, unique(label[places]))
+  table
+}
+
+runs_at <- function(experiment, metric, where = list(), by = "fabric") {
+  with_level(at_levels(valid_runs(experiment, metric), where), by)
+}
+
+medians_at <- function(experiment, metric, where = list(), by = "fabric") {
+  with_level(at_levels(estimates_of(experiment, metric), where), by)
+}
+
+# One median, for sentences; NA where it was not measured.
+median_at <- function(experiment, metric, where = list()) {
+  found <- medians_at(experiment, metric, where)
+  if (nrow(found) == 0) NA_real_ else found$shown[[1]]
+}
+
+shown_unit <- function(table) {
+  if (nrow(table) == 0) {
+    return("")
+  }
+  full <- as.character(table$full_scale_unit)
+  plain <- as.character(table$unit)
+  if (length(full) == 0) plain[[1]] else ifelse(is.na(full) | full == "", plain, full)[[1]]
+}
+
+# The runs of a figure as a file.
+data_at <- function(experiment, metric, where = list()) {
+  runs <- at_levels(valid_runs(experiment, metric), where)
+  factors <- setdiff(names(runs), c(
+    "attempt", "block", "order", "metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid",
+    "why_invalid", "shown", "puts", "total_puts", "experiment", "run_id", "replicate"
+  ))
+  keep <- c("run_id", "experiment", factors, "replicate", "metric", "value", "unit", "full_scale_value",
+            "full_scale_unit")
+  runs[intersect(keep, names(runs))]
+}

@@ -1,0 +1,32 @@
+# RDMA between two hosts, measured by perftest.
+
+rdma_columns <- c("block", "fabric", "source", "destination", "source_port", "destination_port", "transport", "test",
+                  "message_bytes", "iterations", "attempt", "metric", "value", "unit", "limit", "why")
+
+# One row a measured value; one with an empty metric and a reason for what gave none.
+read_rdma <- function(paper = paper_id()) {
+  table <- read_stage("tidy", "rdma.csv", rdma_columns, paper)
+  for (column in c("message_bytes", "iterations", "value", "limit")) table[[column]] <- as_value(table[[column]])
+  for (column in c("test", "metric", "why")) table[[column]] <- as.character(table[[column]])
+  table$operation <- factor(sub("^ib_([a-z]+)_.*$", "\\1", table$test), names(rdma_colours))
+  table$pair <- sprintf("%s to %s, %s over %s", table$source, table$destination, fabric_name(table$fabric),
+                        table$transport)
+  table
+}
+
+rdma_values <- function(metrics = unique(read_rdma()$metric)) {
+  table <- read_rdma()
+  table[!is.na(table$value) & table$metric %in% metrics, ]
+}
+
+rdma_measured <- function() nrow(rdma_values()) > 0
+
+# Medians over blocks: one row a pair, operation, message size and metric.
+rdma_medians <- function(metrics) {
+  values <- rdma_values(metrics)
+  if (nrow(values) == 0) {
+    return(values)
+  }
+  by <- values[c("message_bytes", "metric", "operation", "pair")]
+  stats::aggregate(values[c("value", "limit")], by, stats::median, na.rm = TRUE)
+}

@@ -1,0 +1,132 @@
+# Where results are, the paper's YAML, runs and estimates. A missing table reads as an empty one, so that a run at small
+# effort still makes a whole report.
+
+results_dir <- function() Sys.getenv("WHITEWIRE_RESULTS", file.path("..", "results", "emulated"))
+reports_dir <- function() Sys.getenv("WHITEWIRE_REPORTS", file.path(results_dir(), "reports"))
+config_dir <- function() Sys.getenv("WHITEWIRE_CONFIG", file.path("..", "config"))
+paper_id <- function() Sys.getenv("WHITEWIRE_PAPER", document)
+testbed_name <- function() basename(normalizePath(results_dir(), mustWork = FALSE))
+
+cache <- new.env(parent = emptyenv())
+
+remember <- function(key, value) {
+  if (is.null(cache[[key]])) assign(key, value, envir = cache)
+  cache[[key]]
+}
+
+# R's integers end at 2^31 - 1, sizes in bytes don't.
+whole_number <- function(text) {
+  number <- as.numeric(text)
+  if (abs(number) <= .Machine$integer.max) as.integer(number) else number
+}
+
+read_paper <- function(paper = paper_id()) {
+  remember(
+    paste0("paper:", paper),
+    yaml::read_yaml(file.path(config_dir(), "papers", paste0(paper, ".yaml")), eval.expr = FALSE,
+                    handlers = list(int = whole_number))
+  )
+}
+
+read_stage <- function(stage, name, columns, paper = paper_id()) {
+  path <- file.path(results_dir(), paper, stage, name)
+  remember(path, with_columns(read_csv_or_none(path), columns))
+}
+
+read_csv_or_none <- function(path) {
+  if (!file.exists(path) || file.size(path) == 0) {
+    return(data.frame())
+  }
+  as.data.frame(readr::read_csv(
+    path,
+    show_col_types = FALSE, progress = FALSE, lazy = FALSE, guess_max = 200000, name_repair = "minimal"
+  ))
+}
+
+with_columns <- function(table, columns) {
+  for (column in setdiff(columns, names(table))) table[[column]] <- rep(NA, nrow(table))
+  table
+}
+
+as_flag <- function(x) tolower(as.character(x)) %in% c("true", "1", "yes", "t")
+as_value <- function(x) suppressWarnings(as.numeric(as.character(x)))
+
+factor_columns <- c("fabric", "clients", "puts_per_client", "settings", "file_blocks", "switch_buffer_kib",
+                    "rate_mb_per_s", "offloads", "nodes", "store", "splits", "block_size_bytes", "packet_bytes", "k")
+
+fabric_label <- function(x) sub("gbe$", "GbE", tolower(as.character(x)))
+
+# Gbit/s at full scale, from the fabric's name: "0.5gbe", "10g-ipoib", "32g-qdr".
+fabric_rate <- function(x) as_value(sub("^([0-9.]+)g.*$", "\\1", tolower(as.character(x))))
+
+with_factors <- function(table) {
+  table <- with_columns(table, c("experiment", factor_columns))
+  table$fabric <- fabric_label(table$fabric)
+  table$clients <- as_value(table$clients)
+  table$puts <- as_value(table$puts_per_client)
+  table$total_puts <- table$clients * table$puts
+  table
+}
+
+# One row a run and metric; `shown` is the full-scale equivalent where the metric scales, the value elsewhere.
+read_runs <- function(paper = paper_id()) {
+  columns <- c("run_id", "metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid",
+    "why_invalid")
+  remember(paste0("runs:", paper), {
+    runs <- with_factors(read_stage("tidy", "runs.csv", columns, paper))
+    runs$value <- as_value(runs$value)
+    runs$full_scale_value <- as_value(runs$full_scale_value)
+    runs$shown <- ifelse(is.na(runs$full_scale_value), runs$value, runs$full_scale_value)
+    runs$valid <- as_flag(runs$valid)
+    runs
+  })
+}
+
+valid_runs <- function(experiment, metric) {
+  runs <- read_runs()
+  runs[runs$experiment %in% experiment & runs$metric %in% metric & runs$valid & !is.na(runs$shown), ]
+}
+
+read_estimates <- function(paper = paper_id()) {
+  columns <- c("metric", "unit", "n", "n_invalid", "median", "low", "high", "full_scale_median",
+               "full_scale_low",
+               "full_scale_high", "status")
+  remember(paste0("estimates:", paper), {
+    table <- with_factors(read_stage("analysis", "estimates.csv", columns, paper))
+    for (column in setdiff(columns, c("metric", "unit",
+      "status"))) table[[column]] <- as_value(table[[column]])
+    full <- !is.na(table$full_scale_median)
+    table$shown <- ifelse(full, table$full_scale_median, table$median)
+    table$shown_low <- ifelse(full, table$full_scale_low, table$low)
+    table$shown_high <- ifelse(full, table$full_scale_high, table$high)
+    table
+  })
+}
+
+estimates_of <- function(experiment, metric) {
+  table <- read_estimates()
+  table[table$experiment %in% experiment & table$metric %in% metric & !is.na(table$shown), ]
+}
+
+# k and the data fraction of an experiment; both are 1 on real hardware.
+scale_of <- function(experiment = "put-grid", paper = paper_id()) {
+  table <- read_stage("tidy", "scale.csv", c("experiment", "testbed", "kind", "k", "data_fraction"), paper)
+  row <- table[table$experiment %in% experiment, ]
+  if (nrow(row) == 0) row <- table
+  first <- function(x, otherwise) if (length(x) > 0 && !is.na(x[[1]])) x[[1]] else otherwise
+  list(
+    kind = first(as.character(row$kind), testbed_name()), k = first(as_value(row$k), NA),
+    ks = sort(unique(as_value(row$k))),
+    fraction = first(as_value(row$data_fraction), NA), fractions = sort(unique(as_value(row$data_fraction)))
+  )
+}
+
+is_emulated <- function(experiment = "put-grid") {
+  scale <- scale_of(experiment)
+  identical(scale$kind, "emulated") || (!is.na(scale$k) && scale$k != 1)
+}
+
+experiment_of <- function(id) {
+  found <- Filter(function(x) identical(x$id, id), read_paper()$experiments)
+  if (length(found) == 0) NULL else found[[1]]
+}

@@ -1,0 +1,146 @@
+# Readers of the tidy and analysis tables, one each, and of the records of blocks. Of RDMA, drives and sweeps: in the
+# files named so.
+
+read_series <- function(paper = paper_id()) {
+  columns <- c("run_id", "time", "host", "series", "value", "unit")
+  read_stage("tidy", "series.csv.gz", columns, paper)
+}
+
+read_model <- function(paper = paper_id()) {
+  columns <- c("model", "metric", "value", "link_gbit_per_s")
+  table <- with_factors(read_stage("analysis", "model.csv", columns, paper))
+  table$value <- as_value(table$value)
+  table$link_gbit_per_s <- as_value(table$link_gbit_per_s)
+  table
+}
+
+verdict_columns <- c("paper", "claim", "statement", "kind", "basis", "exhibits", "route", "estimand",
+                     "estimate",
+                     "low", "high", "unit", "n", "relation", "expected", "expected_low", "expected_high",
+                     "p_value",
+                     "p_holm", "verdict", "reason", "runs_needed", "audit", "control")
+
+read_verdicts <- function(paper = paper_id()) {
+  table <- read_stage("analysis", "verdicts.csv", verdict_columns, paper)
+  for (column in c("estimate", "low", "high", "n", "expected_low", "expected_high", "p_holm",
+    "runs_needed")) {
+    table[[column]] <- as_value(table[[column]])
+  }
+  table
+}
+
+# A verdict's or a reading's number for a sentence.
+verdict_row <- function(claim) {
+  table <- read_verdicts()
+  table[table$claim %in% claim, ][1, ]
+}
+
+# Second readings of a claim: another definition of the metric, or another route, judged by the same rule.
+read_readings <- function(paper = paper_id()) {
+  read_stage("analysis", "readings.csv", c("reading", "metric", verdict_columns), paper)
+}
+
+reading_row <- function(claim, reading) {
+  table <- read_readings()
+  for (column in c("estimate", "low", "high", "n")) table[[column]] <- as_value(table[[column]])
+  table[table$claim %in% claim & startsWith(as.character(table$reading), reading), ][1, ]
+}
+
+read_audit <- function(paper = paper_id()) {
+  columns <- c("audit", "finding_kind", "expression", "printed", "recomputed", "unit",
+               "relative_difference", "holds",
+               "note")
+  read_stage("analysis", "audit.csv", columns, paper)
+}
+
+read_probes <- function(paper = paper_id()) {
+  columns <- c("block", "probe", "fabric", "source", "destination", "streams", "operation", "mode",
+               "metric", "value",
+               "unit", "expected", "error", "ok")
+  table <- read_stage("tidy", "probes.csv", columns, paper)
+  table$fabric <- fabric_label(table$fabric)
+  for (column in c("value", "expected", "error")) table[[column]] <- as_value(table[[column]])
+  table$ok <- as_flag(table$ok)
+  table
+}
+
+read_link_probes <- function() {
+  probes <- read_probes()
+  probes[probes$probe %in% "iperf3", ]
+}
+
+read_drive_probes <- function() {
+  probes <- read_probes()
+  probes[probes$probe %in% "fio" & probes$metric %in% "bandwidth", ]
+}
+
+# A probe too far from its link's rate is made again after a pause; a block starts only when one is near enough.
+made_again <- function(probes) !is.na(probes$error) & !probes$ok
+
+read_topology <- function(paper = paper_id()) {
+  read_stage("tidy", "topology.csv", c("host", "role", "address"), paper)
+}
+
+read_placement <- function(paper = paper_id()) {
+  read_stage("tidy", "placement.csv", c("run_id", "file", "block_index", "datanode"), paper)
+}
+
+read_environments <- function(paper = paper_id()) {
+  # The first is in environment.json, later ones in environment-2.json and so on.
+  paths <- Sys.glob(file.path(results_dir(), paper, "raw", "*", "environment*.json"))
+  paths <- paths[order(dirname(paths), nchar(basename(paths)), basename(paths))]
+  records <- lapply(paths, function(path) {
+    tryCatch(jsonlite::fromJSON(path, simplifyVector = FALSE), error = function(e) NULL)
+  })
+  names(records) <- basename(dirname(paths))
+  Filter(Negate(is.null), records)
+}
+
+control_columns <- c("paper", "control", "title", "kind", "metric", "cell", "really", "against", "n", "n_against",
+                     "estimate", "low", "high", "expected", "t", "outcome", "reason", "claims")
+
+read_controls <- function(paper = paper_id()) {
+  table <- read_stage("analysis", "controls.csv", control_columns, paper)
+  for (column in c("n", "n_against", "estimate", "low", "high", "expected", "t")) {
+    table[[column]] <- as_value(table[[column]])
+  }
+  table
+}
+
+read_floors <- function(paper = paper_id()) {
+  columns <- c("block", "floor", "workload", "job", "number", "seconds", "valid")
+  table <- read_stage("tidy", "floors.csv", columns, paper)
+  table$seconds <- as_value(table$seconds)
+  table$valid <- as_flag(table$valid)
+  table
+}
+
+read_phases <- function(paper = paper_id()) {
+  columns <- c("run_id", "job", "task", "type", "host", "start", "shuffle_end", "merge_end", "end")
+  table <- read_stage("tidy", "phases.csv", columns, paper)
+  for (column in c("start", "shuffle_end", "merge_end", "end")) table[[column]] <- as_value(table[[column]])
+  table
+}
+
+read_similitude <- function(paper = paper_id()) {
+  columns <- c("paper", "experiment", "fabric", "levels", "quantity", "unit", "full_scale", "emulated", "quotient",
+               "alike", "follows", "bias")
+  table <- read_stage("analysis", "similitude.csv", columns, paper)
+  for (column in c("full_scale", "emulated", "quotient")) table[[column]] <- as_value(table[[column]])
+  table$alike <- as_flag(table$alike)
+  table$follows <- ifelse(is.na(table$follows), "", table$follows)
+  table
+}
+
+read_inverse <- function(paper = paper_id()) {
+  columns <- c("claim", "experiment", "metric", "from", "effect", "link_ratio", "link_ratio_low", "link_ratio_high",
+               "reached", "largest_effect", "plausible_low", "plausible_high", "plausible", "plausible_basis", "n",
+               "left_out")
+  table <- read_stage("analysis", "inverse.csv", columns, paper)
+  for (column in c("effect", "link_ratio", "link_ratio_low", "link_ratio_high", "largest_effect", "plausible_low",
+                   "plausible_high", "n")) {
+    table[[column]] <- as_value(table[[column]])
+  }
+  table$reached <- as_flag(table$reached)
+  table
+}

@@ -1,0 +1,46 @@
+# What figures share: places, axes, intervals.
+
+# Two plots side by side in one figure.
+side_by_side <- function(left, right, widths = c(3, 2)) {
+  grid.newpage()
+  pushViewport(viewport(layout = grid.layout(1, 2, widths = unit(widths, "null"))))
+  print(left, vp = viewport(layout.pos.row = 1, layout.pos.col = 1))
+  print(right, vp = viewport(layout.pos.row = 1, layout.pos.col = 2))
+  popViewport()
+  invisible(NULL)
+}
+
+jitter_points <- function(width = 0.12) position_jitter(width = width, height = 0, seed = 1)
+
+# A y axis in the unit of the data; where all values scale by one factor, a second axis has them as measured.
+measured_axis <- function(table, name = NULL, zero = TRUE, log = FALSE, ...) {
+  unit <- shown_unit(table)
+  limits <- if (zero && !log) c(0, NA) else NULL
+  factor <- unique(signif(table$shown / table$value, 4))
+  factor <- factor[is.finite(factor)]
+  # Where some values are as measured, the panels say which.
+  scaled <- length(factor) > 0 && all(abs(factor - 1) > 1e-6)
+  if (is.null(name)) name <- if (unit %in% c("", "1")) "" else unit
+  if (scaled) name <- paste0(name, ", full-scale equivalent")
+  second <- if (scaled && length(factor) == 1) sec_axis(~ . / factor, name = paste(unit, "as measured")) else waiver()
+  if (log) {
+    return(scale_y_log10(name, labels = scales::comma, expand = expansion(c(0.05, 0.08)), sec.axis = second, ...))
+  }
+  scale_y_continuous(name, limits = limits, expand = expansion(c(0, 0.08)), sec.axis = second, ...)
+}
+
+interval_bars <- function(medians, width) {
+  bars <- medians[!is.na(medians$shown_low) & !is.na(medians$shown_high), ]
+  geom_errorbar(data = bars, aes(ymin = shown_low, ymax = shown_high), width = width, linewidth = 0.6)
+}
+
+nothing_measured <- function(...) all(vapply(list(...), function(table) nrow(table) == 0, logical(1)))
+
+# The height of a figure: that asked for where there are runs, a strip for the line that says there are none.
+height_of <- function(height, experiment, metric, where = list()) {
+  if (nrow(at_levels(valid_runs(experiment, metric), where)) == 0) 1.1 else height
+}
+
+in_panels <- function(plot, ...) {
+  if ("panel" %in% names(plot$data)) plot + facet_wrap(~panel, ...) else plot
+}

@@ -1,0 +1,137 @@
+# The response curve: any metric against the rate of the links, with what bounds it and what the claims ask for.
+#
+# figure_curve: experiment, metric, title, where, series, published, model, bounds, inverse, name, note
+#   experiment  name(s); all its fabrics are drawn, however many were run
+#   metric      one metric, e.g. "completion_time_net" or "write_aggregate"
+#   where       list(factor = levels) for the factors beside the fabric
+#   series      a factor that makes several curves (e.g. "store"), or NULL
+#   published   NULL or data.frame(rate = Gbit/s, published = value at full scale)
+#   model       TRUE draws the rows of model.csv for the experiment and metric, if there are any; a data.frame(rate,
+#               value, model) draws that
+#   bounds      TRUE draws what the slowest link gives in proportion to the rate, and the level of the fastest link
+#   inverse     TRUE marks the claims of inverse.csv on this curve; or a vector of claim ids; FALSE for none
+#   name, note  title of the y axis; a further line below the title
+# curve_knee(experiment, metric, where)            first rate from which the metric is within 10 % of its last level
+
+curve_runs <- function(experiment, metric, where = list(), series = NULL) {
+  runs <- runs_at(experiment, metric, where, if (is.null(series)) "fabric" else series)
+  runs$rate <- fabric_rate(runs$fabric)
+  runs[!is.na(runs$rate), ]
+}
+
+curve_medians <- function(experiment, metric, where = list(), series = NULL) {
+  medians <- medians_at(experiment, metric, where, if (is.null(series)) "fabric" else series)
+  medians$rate <- fabric_rate(medians$fabric)
+  medians <- medians[!is.na(medians$rate), ]
+  medians[order(medians$rate), ]
+}
+
+curve_knee <- function(experiment, metric, where = list()) {
+  medians <- curve_medians(experiment, metric, where)
+  if (nrow(medians) < 3) {
+    return(NA_real_)
+  }
+  last <- medians$shown[[nrow(medians)]]
+  near <- abs(medians$shown / last - 1) <= 0.1
+  medians$rate[[which(rev(cumprod(rev(near)) == 1))[[1]]]]
+}
+
+curve_model <- function(experiment, metric, model) {
+  if (is.data.frame(model)) {
+    return(model)
+  }
+  table <- read_model()
+  table <- table[table$experiment %in% experiment & table$metric %in% metric & !is.na(table$value), ]
+  if (!isTRUE(model) || nrow(table) == 0) {
+    return(data.frame(rate = numeric(), value = numeric(), model = character()))
+  }
+  table$rate <- ifelse(is.na(table$link_gbit_per_s), fabric_rate(table$fabric), table$link_gbit_per_s)
+  table[order(table$rate), ]
+}
+
+# What the slowest link gives in proportion to the rate, up to the level that the fastest link reaches.
+curve_bounds <- function(medians) {
+  if (length(unique(medians$rate)) < 2 || anyDuplicated(medians$rate) > 0) {
+    return(data.frame(rate = numeric(), value = numeric(), bound = character()))
+  }
+  first <- medians[1, ]
+  last <- medians[nrow(medians), ]
+  is_time <- identical(shown_unit(medians), "s")
+  rates <- exp(seq(log(first$rate), log(last$rate), length.out = 60))
+  line <- if (is_time) first$shown * first$rate / rates else first$shown * rates / first$rate
+  range <- range(medians$shown)
+  keep <- if (is_time) line >= 0.4 * range[[1]] else line <= 1.15 * range[[2]]
+  rbind(
+    data.frame(rate = rates[keep], value = line[keep], bound = "in proportion to the link"),
+    data.frame(rate = c(first$rate, last$rate), value = last$shown, bound = "level of the fastest link")
+  )
+}
+
+rate_breaks <- c(0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 40, 100, 400)
+
+figure_curve <- function(experiment, metric, title, where = list(), series = NULL, published = NULL, model = TRUE,
+                         bounds = is.null(series), inverse = TRUE, name = NULL, note = NULL) {
+  runs <- curve_runs(experiment, metric, where, series)
+  medians <- curve_medians(experiment, metric, where, series)
+  modelled <- curve_model(experiment, metric, model)
+  if (nothing_measured(runs, modelled)) {
+    return(figure_without_data(paste0(title, ":\nnot measured at this effort.")))
+  }
+  claims <- if (is.character(inverse)) inverse else NULL
+  points <- if (isFALSE(inverse)) data.frame() else inverse_points(experiment, metric, where, claims)
+  last <- last_rate(points, c(runs$rate, modelled$rate))
+  grouped <- if (is.null(series)) NULL else runs$level
+  plot <- ggplot(runs, aes(rate, shown))
+  limits <- if (bounds) curve_bounds(medians) else data.frame()
+  if (nrow(limits) > 0) {
+    plot <- plot + geom_line(data = limits, aes(y = value, linetype = bound), colour = soft, linewidth = 0.5)
+  }
+  if (nrow(modelled) > 0) {
+    modelled$told <- paste0("model: ", modelled$model)
+    plot <- plot + geom_line(data = modelled, aes(y = value, linetype = told), colour = okabe_ito[["green"]],
+                             linewidth = 0.8)
+  }
+  plot <- if (is.null(grouped)) {
+    plot + inverse_marks(points, last) +
+      geom_line(data = medians, aes(linetype = "median of runs"), colour = okabe_ito[["blue"]], linewidth = 0.8) +
+      geom_point(size = 1.9, alpha = 0.6, colour = okabe_ito[["blue"]]) +
+      curve_intervals(medians)
+  } else {
+    plot + inverse_marks(points, last) +
+      geom_line(data = medians, aes(colour = level, linetype = "median of runs"), linewidth = 0.8) +
+      geom_point(aes(colour = level, shape = level), size = 1.9, alpha = 0.65) +
+      curve_intervals(medians, aes(ymin = shown_low, ymax = shown_high, colour = level)) +
+      scale_colour_manual(NULL, values = unname(okabe_ito[c("blue", "vermillion", "green", "purple", "orange")])) +
+      scale_shape_discrete(NULL)
+  }
+  if (!is.null(published)) plot <- plot + geom_published(published, aes(rate, published))
+  plot +
+    curve_lines(nrow(medians) > 0, nrow(limits) > 0, unique(modelled$told), is.null(grouped)) +
+    scale_x_log10("link rate, Gbit/s (full scale)", breaks = rate_breaks, labels = function(x) trimmed(x),
+                  expand = expansion(c(0.05, label_room(points)))) +
+    measured_axis(runs, name) +
+    labs(title = title, subtitle = figure_note(experiment, if (nrow(points) > 0) {
+      "star: link rate that a claim would need; yellow: link rates that its hardware gives"
+    }, note))
+}
+
+# The legend of those lines that are drawn, each in its own colour: every layer draws into every key.
+curve_lines <- function(measured, limited, told, single) {
+  lines <- c(
+    if (measured) c("median of runs" = "solid"),
+    if (limited) c("in proportion to the link" = "13", "level of the fastest link" = "42"),
+    stats::setNames(c("longdash", "13", "dotdash")[seq_along(told)], told)
+  )
+  colours <- c(
+    if (measured) if (single) okabe_ito[["blue"]] else soft,
+    if (limited) c(soft, soft), rep(okabe_ito[["green"]], length(told))
+  )
+  scale_linetype_manual(NULL, values = lines, breaks = names(lines), guide = guide_legend(
+    order = 1, override.aes = list(colour = colours, linewidth = 0.7)
+  ))
+}
+
+curve_intervals <- function(medians, mapping = aes(ymin = shown_low, ymax = shown_high)) {
+  bars <- medians[!is.na(medians$shown_low) & !is.na(medians$shown_high), ]
+  geom_errorbar(data = bars, mapping = mapping, width = 0.03, linewidth = 0.6)
+}

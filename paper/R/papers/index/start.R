@@ -1,0 +1,199 @@
+# The start page: all papers of one testbed.
+
+papers_with_results <- function() {
+  paths <- sort(Sys.glob(file.path(results_dir(), "*", "analysis", "verdicts.csv")))
+  basename(dirname(dirname(paths)))
+}
+
+paper_title <- function(paper) {
+  tryCatch(read_paper(paper)$title, error = function(e) paper)
+}
+
+paper_year <- function(paper) {
+  year <- tryCatch(read_paper(paper)$year, error = function(e) NULL)
+  if (is.null(year)) "" else paste0(" (", year, ")")
+}
+
+all_verdicts <- function() {
+  tables <- lapply(papers_with_results(), function(paper) {
+    table <- read_verdicts(paper)
+    table$paper <- rep(paper, nrow(table))
+    table
+  })
+  do.call(rbind, tables)
+}
+
+# Every paper that is described; those without results are told as such.
+papers_described <- function() {
+  files <- list.files(file.path(config_dir(), "papers"), pattern = "[.]yaml$")
+  union(papers_with_results(), sub("[.]yaml$", "", files))
+}
+
+# "Emulex 2012": the first word of the publisher, and the year where it is known.
+paper_short <- function(paper) {
+  publisher <- tryCatch(read_paper(paper)$publisher, error = function(e) NULL)
+  year <- tryCatch(read_paper(paper)$year, error = function(e) NULL)
+  trimws(paste(if (is.null(publisher)) paper else sub("[ ,].*$", "", publisher), year))
+}
+
+figure_papers <- function(papers) {
+  figure_verdicts(papers) + scale_y_discrete(labels = function(x) vapply(x, paper_short, character(1)))
+}
+
+# How far an estimate lies from what the claim asks for: as a factor, nought where either is missing.
+distance_of <- function(table) {
+  distance <- abs(log(table$estimate / as_value(table$expected)))
+  ifelse(is.finite(distance), distance, 0)
+}
+
+# The claim that says most about a paper: the one its YAML names under `finding`, once it is decided; else, of the
+# claims that do not hold, one decided by runs, furthest from what is claimed; else the strongest that is left; else
+# the named one as it stands.
+strongest_finding <- function(paper) {
+  table <- read_verdicts(paper)
+  named <- tryCatch(read_paper(paper)$finding, error = function(e) NULL)
+  undecided <- table$claim[table$verdict %in% c("inconclusive", "not testable here")]
+  if (!is.null(named) && named %in% setdiff(table$claim, undecided)) {
+    return(table[match(named, table$claim), ])
+  }
+  against <- table[table$verdict %in% c("not reproduced", "inconsistent"), ]
+  if (nrow(against) == 0) {
+    left <- strongest(paper, 1)
+    return(if (nrow(left) > 0 || is.null(named)) left else table[table$claim == named, ])
+  }
+  from_runs <- against$route %in% c("measured", "emulated")
+  against[order(!from_runs, -distance_of(against))[[1]], ]
+}
+
+finding_sentence <- function(paper) {
+  lines <- finding_text(strongest_finding(paper))
+  if (length(lines) == 0) "No claim has a firm verdict at this effort." else lines[[1]]
+}
+
+# The verdicts of one paper as a bar that also reads well on a phone.
+verdict_strip <- function(paper) {
+  counts <- vapply(verdict_levels, verdict_count, numeric(1), paper = paper)
+  counts <- counts[counts > 0]
+  pieces <- sprintf("<span style=\"flex:%d;background:%s\" title=\"%d %s\">%d</span>", counts,
+                    verdict_colours[names(counts)], counts, names(counts), counts)
+  told <- paste(counts, names(counts), collapse = ", ")
+  paste0("```{=html}\n<div class=\"strip\" role=\"img\" aria-label=\"", told, "\">", paste(pieces, collapse = ""),
+         "</div>\n```\n\n")
+}
+
+# Why the last run of a paper ended early, as its logs say; NULL where it did not, or where results are newer.
+why_stopped <- function(paper) {
+  verdicts <- file.path(results_dir(), paper, "analysis", "verdicts.csv")
+  logs <- Sys.glob(file.path(results_dir(), paper, "logs", c("measure/*.log", "tidy.log", "analysis.log")))
+  if (file.exists(verdicts)) logs <- logs[file.mtime(logs) > file.mtime(verdicts)]
+  logs <- logs[order(file.mtime(logs), decreasing = TRUE)]
+  said <- unlist(lapply(logs, function(path) {
+    rev(grep("^whitewire: error: ", readLines(path, warn = FALSE), value = TRUE))
+  }))
+  if (length(said) > 0) safe(sub("^whitewire: error: ", "", said[[1]]))
+}
+
+paper_card <- function(paper) {
+  heading <- paste0("## ", safe(paper_short(paper)), " {.unnumbered #paper-", paper, "}\n\n", "*",
+                    safe(paper_title(paper)),
+                    "*", paper_year(paper), "\n\n")
+  why <- why_stopped(paper)
+  if (!paper %in% papers_with_results()) {
+    state <- if (is.null(why)) "Not run yet" else paste0("Its last run stopped (", why, ")")
+    return(paste0("::: {.card}\n\n", heading, state, ": `make papers PAPERS=", paper,
+                  "` measures and judges it.\n\n:::\n"))
+  }
+  links <- sprintf("[Read the report](%s.html) \u00b7 [PDF](%s.pdf)", paper, paper)
+  if (!file.exists(paste0(paper, ".qmd"))) links <- "This paper has no report yet."
+  paste0("::: {.card}\n\n", heading, "**Strongest finding.** ", finding_sentence(paper), "\n\n",
+         verdict_strip(paper), verdict_sentence(paper), "\n\n", controls_line(paper), "\n\n",
+         if (!is.null(why)) paste0("Its last run stopped (", why, "). What stands here is from before.\n\n"),
+         links, "\n\n:::\n")
+}
+
+paper_cards <- function() {
+  papers <- papers_described()
+  if (length(papers) == 0) {
+    return(knitr::asis_output("No paper is described yet.\n"))
+  }
+  knitr::asis_output(paste0("\n:::: {.cards}\n\n", paste(vapply(papers, paper_card, character(1)), collapse = "\n"),
+                            "\n::::\n"))
+}
+
+html_escape <- function(x) {
+  x <- ifelse(is.na(x), "", as.character(x))
+  x <- gsub("&", "&amp;", x, fixed = TRUE)
+  x <- gsub("<", "&lt;", x, fixed = TRUE)
+  x <- gsub(">", "&gt;", x, fixed = TRUE)
+  gsub("\"", "&quot;", x, fixed = TRUE)
+}
+
+unescaped <- function(x) gsub("\\\\([\\\\`*_{}\\[\\]#+!|<>~^$@])", "\\1", x, perl = TRUE)
+
+route_word <- function(route) ifelse(grepl("^not.testable", route), "none here", gsub("_", " ", route))
+
+# Raw HTML, because each row carries what the filter looks at.
+verdict_rows <- function() {
+  table <- all_verdicts()
+  if (is.null(table) || nrow(table) == 0) {
+    return("")
+  }
+  short <- vapply(table$paper, paper_short, character(1))
+  cells <- sprintf(
+    paste0(
+      "<tr data-verdict=\"%s\" data-paper=\"%s\" data-route=\"%s\"><td>%s</td>",
+      "<td><a href=\"%s.html#sec-verdicts\">%s</a></td><td>%s</td>",
+      "<td><span class=\"badge %s\">%s</span></td><td>%s</td><td>%s</td><td>%s</td></tr>"
+    ),
+    html_escape(table$verdict), html_escape(table$paper), html_escape(route_word(table$route)), html_escape(short),
+    html_escape(table$paper), html_escape(table$claim), html_escape(table$statement),
+    gsub(" ", "-", html_escape(table$verdict)), html_escape(table$verdict), html_escape(estimate_text(table)),
+    html_escape(unescaped(expected_text(table))), html_escape(route_word(table$route))
+  )
+  paste(cells, collapse = "\n")
+}
+
+# A choice of one level; `names` are what a reader sees where that differs from the value.
+choice <- function(id, label, every, values, names = values) {
+  options <- sprintf("<option value=\"%s\">%s</option>", html_escape(values), html_escape(names))
+  paste0("<label for=\"", id, "\">", label, " <select id=\"", id, "\"><option value=\"\">", every, "</option>",
+         paste(options, collapse = ""), "</select></label>\n")
+}
+
+raw_html <- function(...) {
+  fence <- strrep("`", 3)
+  knitr::asis_output(paste0("\n\n", fence, "{=html}\n", ..., "\n", fence, "\n\n"))
+}
+
+# The table of all verdicts under its filters. They stay hidden until the page's script has taken them over.
+verdict_filter <- function() {
+  table <- all_verdicts()
+  papers <- papers_with_results()
+  heads <- c("Paper", "Claim", "Statement", "Verdict", "Estimate", "Expected", "Route")
+  raw_html(
+    "<form class=\"filters\" role=\"search\" aria-label=\"Verdicts\" aria-controls=\"verdicts\" hidden>\n",
+    "<label for=\"find\" class=\"wide\">Words <input id=\"find\" type=\"search\" autocomplete=\"off\" ",
+    "placeholder=\"for example TestDFSIO write\"></label>\n",
+    choice("by-paper", "Paper", "every paper", papers, vapply(papers, paper_short, character(1))),
+    choice("by-verdict", "Verdict", "every verdict", intersect(verdict_levels, table$verdict)),
+    choice("by-route", "Route", "every route", sort(unique(route_word(table$route)))),
+    "<button type=\"reset\">Show all</button>\n</form>\n",
+    "<p><output id=\"shown\" for=\"find by-paper by-verdict by-route\" aria-live=\"polite\"></output></p>\n",
+    "<div class=\"table-scroll\" role=\"region\" aria-label=\"All verdicts\" tabindex=\"0\">",
+    "<table id=\"verdicts\">\n<thead><tr>",
+    paste0("<th scope=\"col\">", heads, "</th>", collapse = ""), "</tr></thead>\n<tbody>\n", verdict_rows(),
+    "\n</tbody>\n</table></div>"
+  )
+}
+
+# The controls of one paper, or of several together, on the start page.
+controls_line <- function(papers) {
+  table <- do.call(rbind, lapply(papers, function(paper) by_control(read_controls(paper)[control_columns])))
+  if (is.null(table) || nrow(table) == 0) {
+    return("Controls: none")
+  }
+  counts <- outcome_counts(table)
+  failed <- if (counts[["failed"]] > 0) sprintf(", [%d failed]{.badge .failed}", counts[["failed"]])
+  open <- if (counts[["open"]] > 0) sprintf(", %d open", counts[["open"]])
+  paste0("Controls: ", counts[["held"]], " of ", nrow(table), " held", failed, open)
+}

@@ -1,0 +1,89 @@
+# Controls: runs whose right answer is known. Their outcomes in words and as a table.
+
+outcome_levels <- c("held", "failed", "open")
+
+has_controls <- function(paper = paper_id()) nrow(read_controls(paper)) > 0
+
+# Results may be older than controls.
+controls_sought <- function(paper = paper_id()) {
+  file.exists(file.path(results_dir(), paper, "analysis", "controls.csv"))
+}
+
+# One row a control, which may tell several metrics: it failed if any failed, and held if any held.
+by_control <- function(table) {
+  worst <- table[order(match(table$outcome, c("failed", "held", "open"))), ]
+  worst <- worst[!duplicated(worst$control), ]
+  worst[order(match(worst$control, table$control)), ]
+}
+
+outcome_counts <- function(table) {
+  vapply(outcome_levels, function(outcome) sum(table$outcome %in% outcome), numeric(1))
+}
+
+small_number <- function(n) {
+  words <- c("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+  if (n %in% seq_along(words)) words[[n]] else as.character(n)
+}
+
+# "E-K02 (0.91 where 1 is right)"
+what_failed <- function(table) {
+  failed <- table[table$outcome %in% "failed", ]
+  against <- sprintf(" (%s where %s is right)", trimmed(failed$estimate), trimmed(failed$expected))
+  paste0(failed$control, ifelse(is.na(failed$estimate) | is.na(failed$expected), "", against))
+}
+
+# How the controls of one paper turned out; `link` leads to their section.
+controls_sentence <- function(paper = paper_id(), link = FALSE) {
+  table <- read_controls(paper)
+  link <- if (link) " (@sec-controls)" else ""
+  if (nrow(table) == 0) {
+    if (controls_sought(paper)) {
+      return(paste0("This paper has no controls", link, ", so nothing shows what its runs say where nothing differs."))
+    }
+    return(paste0("No controls were made", link, ", so nothing shows what the runs say where nothing differs."))
+  }
+  table <- by_control(table)
+  counts <- outcome_counts(table)
+  failed <- if (counts[["failed"]] > 0) {
+    sprintf("; %s failed: %s", small_number(counts[["failed"]]), listed(what_failed(table)))
+  }
+  open <- if (counts[["open"]] > 0) {
+    sprintf("; %s %s open: %s", small_number(counts[["open"]]), if (counts[["open"]] == 1) "is" else "are",
+            listed(table$control[table$outcome %in% "open"]))
+  }
+  paste0(counts[["held"]], " of ", count_of(nrow(table), "control"), " held", link, failed, open, ".")
+}
+
+each_id <- function(text) strsplit(ifelse(is.na(text), "", trimws(as.character(text))), "[ ,;]+")
+
+# Which controls of each claim held: "Control E-K01 held." A failed one is told by the claim's reason.
+held_text <- function(verdicts, paper = paper_id()) {
+  table <- by_control(read_controls(paper))
+  held <- table$control[table$outcome %in% "held"]
+  vapply(each_id(verdicts$control), function(ids) {
+    ids <- intersect(ids, held)
+    if (length(ids) == 0) "" else sprintf("%s %s held.", if (length(ids) == 1) "Control" else "Controls", listed(ids))
+  }, character(1))
+}
+
+control_metric <- function(table) gsub("_", " ", safe(table$metric))
+
+# Ids that no line ends within.
+unbroken <- function(ids) paste(sprintf("[%s]{.nobreak}", ids), collapse = ", ")
+
+controls_table <- function(paper = paper_id()) {
+  table <- read_controls(paper)
+  runs <- ifelse(is.na(table$estimate) | is.na(table$n) | is.na(table$n_against), "",
+                 paste0(" (n\u00a0=\u00a0", table$n, "\u00a0+\u00a0", table$n_against, ")"))
+  claims <- vapply(each_id(table$claims), function(ids) if (length(ids) == 0) "\u2013" else unbroken(ids), character(1))
+  md_table(data.frame(
+    Control = paste0("**", table$control, "** ", safe(table$title), " (", safe(table$kind), ")"),
+    Runs = paste0(control_metric(table), " of ", code(table$cell), ", really ", code(table$really), ", against ",
+                  code(table$against)),
+    Ratio = paste0(with_interval(table$estimate, table$low, table$high), runs),
+    Expected = trimmed(table$expected),
+    Outcome = badge(table$outcome),
+    Reason = sub("([^.])$", "\\1.", safe(with_minus(table$reason))),
+    Claims = claims
+  ), widths = c(19, 22, 15, 10, 10, 16, 13), align = rep("l", 7))
+}

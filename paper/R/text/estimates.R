@@ -1,0 +1,35 @@
+# Estimates in words, for sentences.
+
+# One estimate as text with its interval and unit: "412 (405 to 420) s"; says so where nothing was measured.
+median_text <- function(experiment, metric, where = list(), digits = 3) {
+  found <- medians_at(experiment, metric, where)
+  if (nrow(found) == 0) {
+    return("not measured at this effort")
+  }
+  found <- found[1, ]
+  trimws(paste0(with_interval(found$shown, found$shown_low, found$shown_high, digits), unit_text(shown_unit(found))))
+}
+
+# "1.64× (1.5 to 1.8)", or that it is not known at this effort.
+told_estimate <- function(row, unit = NULL) {
+  if (nrow(row) == 0 || is.na(row$estimate[[1]])) {
+    return("not measured at this effort")
+  }
+  row <- row[1, ]
+  told <- if (is.null(unit)) unit_text(row$unit) else unit
+  paste0(with_interval(row$estimate, as_value(row$low), as_value(row$high)), told)
+}
+
+claim_told <- function(claim, unit = NULL) told_estimate(verdict_row(claim), unit)
+reading_told <- function(claim, reading, unit = NULL) told_estimate(reading_row(claim, reading), unit)
+
+# The verdict on a claim as a badge with its id, for sentences.
+claim_badge <- function(claim) {
+  row <- verdict_row(claim)
+  paste0(claim, " ", badge(row$verdict))
+}
+
+# A number that may be missing, for sentences.
+known <- function(x, digits = 3, unit = "") {
+  if (length(x) == 0 || is.na(x[[1]])) "not computed" else paste0(trimmed(x[[1]], digits), unit)
+}

@@ -1,0 +1,78 @@
+# Numbers and tables as text.
+
+plain <- function(x, digits = 3) {
+  ifelse(is.na(x), "\u2013", with_minus(formatC(signif(x, digits), format = "fg", digits = digits, big.mark = ",")))
+}
+
+# Hyphens before numbers as minus signs, but not those of ranges and names.
+with_minus <- function(text) gsub("(?<![0-9A-Za-z.])-(?=[0-9.])", "\u2212", text, perl = TRUE)
+
+trimmed <- function(x, digits = 3) trimws(plain(as_value(x), digits))
+
+# A number with its interval: "2.53 (2.49 to 2.58)".
+with_interval <- function(value, low, high, digits = 3) {
+  text <- trimmed(value, digits)
+  ranged <- !is.na(low) & !is.na(high)
+  ifelse(is.na(value), "\u2013", ifelse(ranged, paste0(text, " (", trimmed(low, digits), " to ",
+                                                     trimmed(high, digits), ")"), text))
+}
+
+percent <- function(x, digits = 2) {
+  ifelse(is.na(x), "\u2013", paste0(with_minus(formatC(100 * x, format = "f", digits = digits)), " %"))
+}
+
+# A difference that is already in percent; what rounds to nothing has no minus sign.
+signed_percent <- function(x, digits = 2) {
+  ifelse(is.na(x), "\u2013", with_minus(sprintf("%+.*f\u00a0%%", digits, round(x, digits) + 0)))
+}
+
+count_of <- function(n, one, many = paste0(one, "s")) paste(n, if (n == 1) one else many)
+
+# "a, b and c"; nothing where there is none.
+listed <- function(items) paste(knitr::combine_words(as.character(items), oxford_comma = FALSE), collapse = "")
+
+# Text from a table or a YAML file inside markdown: nothing in it may act as markup.
+safe <- function(x) {
+  x <- ifelse(is.na(x), "", gsub("[\r\n]+", " ", as.character(x)))
+  gsub("([\\\\`*_{}\\[\\]#+!|<>~^$@])", "\\\\\\1", x, perl = TRUE)
+}
+
+code <- function(x) ifelse(is.na(x) | x == "", "", paste0("`", gsub("[`|]", " ", x), "`"))
+
+# A pipe table; `widths` (shares of the line) keep its columns readable in HTML and PDF.
+md_table <- function(table, widths = NULL, align = NULL) {
+  if (nrow(table) == 0) {
+    return(knitr::asis_output("\nNot measured at this effort.\n"))
+  }
+  if (is.null(widths)) widths <- rep(1, ncol(table))
+  if (is.null(align)) align <- ifelse(vapply(table, is.numeric, logical(1)), "r", "l")
+  dashes <- pmax(3, round(400 * widths / sum(widths)))
+  rule <- mapply(function(n, side) {
+    line <- strrep("-", n)
+    if (side == "r") paste0(line, ":") else paste0(":", line)
+  }, dashes, align)
+  cells <- vapply(table, function(column) ifelse(is.na(column), "", as.character(column)),
+    character(nrow(table)))
+  cells <- matrix(cells, nrow = nrow(table))
+  row <- function(x) paste0("| ", paste(x, collapse = " | "), " |")
+  knitr::asis_output(paste0(
+    "\n", paste(c(row(names(table)), row(rule), apply(cells, 1, row)), collapse = "\n"), "\n"
+  ))
+}
+
+# The data of a figure, as a file beside the report and as a link that carries the same bytes.
+data_link <- function(name, table, of = "figure") {
+  if (is.null(table) || nrow(table) == 0) {
+    return("")
+  }
+  file <- paste0(name, ".csv")
+  keep <- vapply(table, function(column) is.atomic(column) && !all(is.na(column)), logical(1))
+  folder <- file.path(reports_dir(), "data", paper_id())
+  dir.create(folder, recursive = TRUE, showWarnings = FALSE)
+  path <- file.path(folder, file)
+  readr::write_csv(table[keep], path, na = "")
+  bytes <- readBin(path, "raw", file.size(path))
+  uri <- paste0("data:text/csv;base64,", gsub("\\s", "", jsonlite::base64_enc(bytes)))
+  sprintf("[Data of this %s (CSV, %s)](%s){.data-link download=\"%s-%s\" data-file=\"data/%s/%s\"}",
+          of, count_of(nrow(table), "row"), uri, paper_id(), file, paper_id(), file)
+}

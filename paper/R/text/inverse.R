@@ -1,0 +1,75 @@
+# Which link rate would have the printed effect: rows of inverse.csv, as a table and as a sentence.
+#
+# inverse_table()          all inverse questions of the paper
+# inverse_sentence(claim)  one of them in words
+
+metric_words <- function(metric) {
+  known <- c(completion_time_net = "net time", throughput_net = "net throughput")[metric]
+  unname(ifelse(is.na(known), gsub("_", " ", metric), known))
+}
+
+needed_text <- function(table) {
+  ratio <- with_interval(table$link_ratio, table$link_ratio_low, table$link_ratio_high)
+  none <- ifelse(is.na(table$largest_effect), "not measured far enough", "none measured gives it")
+  ifelse(is.na(table$link_ratio), none, paste0(ratio, "\u00d7"))
+}
+
+# Link rates whose runs hardly differ from starting jobs, so that they are no point of the curve.
+left_out_words <- function(table, before) {
+  out <- table$left_out
+  ifelse(is.na(out) | out == "", "", paste0(before, "not told at ", gsub(" ", ", ", safe(out), fixed = TRUE)))
+}
+
+rate_range <- function(from, low, high) {
+  ifelse(is.na(low), "\u2013", paste0(trimmed(from * low), " to ", trimmed(from * high), "\u00a0Gbit/s"))
+}
+
+inverse_table <- function(paper = paper_id()) {
+  table <- read_inverse(paper)
+  if (nrow(table) == 0) {
+    return(knitr::asis_output("\nNo inverse question was computed at this effort.\n"))
+  }
+  verdicts <- read_verdicts(paper)
+  statement <- verdicts$statement[match(table$claim, verdicts$claim)]
+  rate <- fabric_rate(table$from)
+  md_table(data.frame(
+    Claim = paste0("**", table$claim, "** ", safe(statement)),
+    "Effect asked for" = paste0(trimmed(table$effect), "\u00d7 ", safe(metric_words(table$metric))),
+    "Largest measured" = ifelse(is.na(table$largest_effect), "\u2013", paste0(trimmed(table$largest_effect), "\u00d7")),
+    "Link needed" = paste0(needed_text(table), left_out_words(table, "; ")),
+    "Link that the hardware gives" = paste0(
+      ifelse(is.na(table$plausible_low), "", paste0(trimmed(table$plausible_low), " to ",
+                                                   trimmed(table$plausible_high), "\u00d7 (")),
+      rate_range(rate, table$plausible_low, table$plausible_high),
+      ifelse(is.na(table$plausible_low), "", ")")
+    ),
+    Plausible = ifelse(is.na(table$plausible), "\u2013", safe(table$plausible)),
+    Basis = safe(table$plausible_basis), check.names = FALSE
+  ), widths = c(18, 12, 10, 14, 13, 9, 24))
+}
+
+inverse_sentence <- function(claim, paper = paper_id()) {
+  table <- read_inverse(paper)
+  row <- table[table$claim %in% claim, ]
+  if (nrow(row) == 0 || is.na(row$effect[[1]])) {
+    return(paste0("What link rate would do what ", claim, " says was not computed at this effort."))
+  }
+  row <- row[1, ]
+  metric <- metric_words(row$metric)
+  from <- fabric_rate(row$from)
+  wanted <- sprintf("%s asks for %s\u00d7 the %s at %s Gbit/s.", claim, trimmed(row$effect), metric, trimmed(from))
+  if (is.na(row$link_ratio)) {
+    told <- if (is.na(row$largest_effect)) {
+      "The curve was not measured far enough to say which link would give it."
+    } else {
+      sprintf("No link rate measured gives it: the most that the curve gives is %s\u00d7.", trimmed(row$largest_effect))
+    }
+    return(paste0(wanted, " ", told, left_out_words(row, " It is "), if (nzchar(left_out_words(row, ""))) "."))
+  }
+  paste(wanted, sprintf(
+    paste("On the measured curve that takes a link of %s Gbit/s (%s times the rate); the hardware named gives %s.",
+          "Plausible: %s."),
+    with_interval(from * row$link_ratio, from * row$link_ratio_low, from * row$link_ratio_high),
+    trimmed(row$link_ratio), rate_range(from, row$plausible_low, row$plausible_high), safe(row$plausible)
+  ))
+}

@@ -1,0 +1,78 @@
+# Was each run valid, and by how much.
+
+validity_counts <- function() {
+  runs <- run_table()
+  if (nrow(runs) == 0) {
+    return(data.frame())
+  }
+  attempts <- attempt_table()
+  experiments <- unique(runs$experiment)
+  count <- function(rows, keep) vapply(experiments, function(x) sum(rows$experiment == x & keep), numeric(1))
+  data.frame(
+    Experiment = experiments, Runs = count(runs, TRUE), Valid = count(runs, runs$valid),
+    "Stayed invalid" = count(runs, !runs$valid), "Invalid attempts" = count(attempts, !attempts$valid),
+    row.names = NULL, check.names = FALSE
+  )
+}
+
+invalid_attempts <- function() {
+  attempts <- attempt_table()
+  bad <- attempts[!attempts$valid, ]
+  if (nrow(bad) == 0) {
+    return(data.frame(Run = "none", Attempt = "\u2013", Why = "\u2013", "In the end" = "\u2013", check.names = FALSE))
+  }
+  runs <- run_table()
+  repaired <- runs$valid[match(bad$run_id, runs$run_id)]
+  data.frame(
+    Run = code(bad$run_id), Attempt = trimmed(bad$attempt), Why = safe(bad$why_invalid),
+    "In the end" = ifelse(repaired, "valid when repeated", "stayed invalid"), check.names = FALSE
+  )
+}
+
+# How far TestDFSIO's tasks met each other, experiment by experiment; nothing where no task's log was read.
+at_once_sentence <- function() {
+  runs <- read_runs()
+  runs <- runs[runs$valid & runs$metric %in% c("write_tasks_at_once", "read_tasks_at_once") & !is.na(runs$value), ]
+  with_maps <- Filter(function(x) !is.null(x$parameters$maps), read_paper()$experiments)
+  tasks <- unlist(lapply(with_maps, function(x) stats::setNames(x$parameters$maps, x$id)))
+  several <- intersect(unique(runs$experiment), names(tasks)[tasks > 1])
+  if (length(several) == 0) {
+    return("")
+  }
+  met <- vapply(several, function(name) {
+    seen <- trimmed(range(runs$value[runs$experiment == name]), 2)
+    sprintf("%s to %s of %d in %s", seen[[1]], seen[[2]], as.integer(tasks[[name]]), code(name))
+  }, character(1))
+  paste0("TestDFSIO's tasks start seconds apart. How many read or wrote while one did, by their own logs: ",
+         listed(met), ". A rate that is said of all tasks together counts only where three quarters of them met ",
+         "and the processors were not short for more than half of that time.")
+}
+
+validity_sentence <- function() {
+  runs <- run_table()
+  if (nrow(runs) == 0) {
+    return("No run was made.")
+  }
+  bad <- sum(!runs$valid)
+  sprintf("%s %s made; %s.", count_of(nrow(runs), "run"), if (nrow(runs) == 1) "was" else "were", if (bad == 0) {
+    "all are valid"
+  } else {
+    paste(bad, if (bad == 1) "stayed invalid and is" else "stayed invalid and are", "left out of every estimate")
+  })
+}
+
+# What a run must have had of the processors, by the bounds in the record of the first block.
+cpu_rule <- function() {
+  runs <- cpu_headroom()
+  limits <- c(read_environments(), list(list()))[[1]]$limits
+  bound <- function(name) if (is.null(limits[[name]])) "its bound" else percent(limits[[name]], 0)
+  listed(c(
+    if ("cpu_idle_min" %in% runs$metric || nrow(runs) == 0) {
+      paste("at least", bound("cpu_idle_floor"), "of the processors' time was idle in every second of it")
+    },
+    if ("compute_share" %in% runs$metric) {
+      paste("the processors were short in at most", bound("compute_share"),
+            "of a job's time beyond its floor (the compute share)")
+    }
+  ))
+}

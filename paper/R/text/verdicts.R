@@ -1,0 +1,139 @@
+# Verdicts: counts, badges, the table, the summary in words.
+
+verdict_count <- function(verdict, paper = paper_id()) sum(read_verdicts(paper)$verdict %in% verdict)
+claim_count <- function(paper = paper_id()) nrow(read_verdicts(paper))
+
+badge <- function(verdict) {
+  verdict <- ifelse(is.na(verdict) | verdict == "", "not judged", verdict)
+  sprintf("[%s]{.badge .%s}", verdict, gsub(" ", "-", verdict))
+}
+
+relation_words <- c(
+  above = "above", below = "below", at_least = "at least", at_most = "at most", equal = "equal to",
+  within = ""
+)
+
+expected_text <- function(table) {
+  word <- relation_words[as.character(table$relation)]
+  word <- ifelse(is.na(word), gsub("_", " ", ifelse(is.na(table$relation), "", table$relation)), word)
+  number <- as_value(table$expected)
+  value <- ifelse(is.na(number), safe(table$expected), trimmed(number))
+  ranged <- !is.na(table$expected_low) & !is.na(table$expected_high) &
+    table$expected_low != table$expected_high
+  range <- ifelse(ranged, paste0("(", trimmed(table$expected_low), " to ", trimmed(table$expected_high),
+    ")"), "")
+  rising <- table$relation %in% "increasing"
+  value[rising] <- ""
+  range[rising] <- "from step to step"
+  text <- trimws(gsub("\\s+", " ", paste(word, value, range)))
+  ifelse(text == "", "\u2013", text)
+}
+
+# After a number; what is counted is singular after a one (1 server, but 1 s and 1 MB/s).
+unit_text <- function(unit, value = NA) {
+  unit <- ifelse(!is.na(value) & value == 1 & grepl("^[a-z]{3,}s$", unit), sub("s$", "", unit), unit)
+  ifelse(is.na(unit) | unit %in% c("1", ""), "", paste0("\u00a0", unit))
+}
+
+estimate_text <- function(table) {
+  text <- with_interval(table$estimate, table$low, table$high)
+  ifelse(is.na(table$estimate), text, paste0(text, unit_text(table$unit, table$estimate)))
+}
+
+reason_text <- function(table) {
+  more <- ifelse(is.na(table$runs_needed), "", paste0(" About ", trimmed(table$runs_needed),
+                                                     " more runs of each cell would decide."))
+  said <- grepl("further run|more run", table$reason)
+  audit <- ifelse(is.na(table$audit) | table$audit == "", "", paste0(" Audit: ", table$audit, "."))
+  reason <- sub("[.;]?\\s*$", ".", safe(with_minus(sub("[.;]? *Further readings:.*$", "", table$reason))))
+  paste0(ifelse(reason == ".", "", reason), ifelse(said, "", more), audit)
+}
+
+route_text <- function(table) {
+  paste0(safe(table$route), ifelse(is.na(table$n), "", paste0(" (n\u00a0=\u00a0", table$n, ")")))
+}
+
+verdict_table <- function(paper = paper_id()) {
+  table <- read_verdicts(paper)
+  if (nrow(table) == 0) {
+    return(knitr::asis_output("\nNo claim has been judged yet.\n"))
+  }
+  md_table(data.frame(
+    Claim = paste0("**", table$claim, "** ", safe(table$statement)),
+    Verdict = badge(table$verdict),
+    Estimate = estimate_text(table),
+    Expected = expected_text(table),
+    Route = route_text(table),
+    Reason = trimws(paste(reason_text(table), held_text(table, paper)))
+  ), widths = c(22, 17, 14, 13, 11, 23))
+}
+
+readings_table <- function(paper = paper_id()) {
+  table <- read_readings(paper)
+  if (nrow(table) == 0) {
+    return(knitr::asis_output("\nNo second readings were computed at this effort.\n"))
+  }
+  for (column in c("estimate", "low", "high", "n")) table[[column]] <- as_value(table[[column]])
+  md_table(data.frame(
+    Claim = table$claim, Reading = safe(gsub("_", " ", table$reading)), Verdict = badge(table$verdict),
+    Estimate = estimate_text(table), Route = route_text(table), Reason = safe(with_minus(table$reason))
+  ), widths = c(8, 21, 17, 14, 11, 29))
+}
+
+verdict_sentence <- function(paper = paper_id()) {
+  counts <- vapply(verdict_levels, verdict_count, numeric(1), paper = paper)
+  counts <- counts[counts > 0]
+  if (length(counts) == 0) {
+    return("No claim has been judged yet.")
+  }
+  sprintf("Of the paper's %s claims: %s.", claim_count(paper),
+    listed(sprintf("**%d** %s", counts, names(counts))))
+}
+
+# The findings that say most: firm verdicts, those furthest from the paper's number first.
+strongest <- function(paper = paper_id(), limit = 5) {
+  table <- read_verdicts(paper)
+  expected <- as_value(table$expected)
+  distance <- abs(log(pmax(table$estimate, 1e-9) / pmax(expected, 1e-9)))
+  distance[!is.finite(distance)] <- 0
+  firm <- table$verdict %in% c("not reproduced", "direction only", "reproduced", "inconsistent")
+  from_runs <- table$route %in% c("measured", "emulated")
+  rank <- match(table$verdict, c("not reproduced", "direction only", "inconsistent", "reproduced"))
+  chosen <- order(!firm, !from_runs, rank, -distance)
+  chosen <- chosen[firm[chosen]]
+  refuting <- chosen[table$verdict[chosen] != "reproduced"]
+  confirming <- chosen[table$verdict[chosen] == "reproduced"]
+  confirming <- confirming[order(table$relation[confirming] != "within", table$kind[confirming] != "ratio")]
+  confirming <- head(confirming, max(2, limit - length(refuting)))
+  table[c(head(refuting, limit - min(length(confirming), 2)), confirming)[seq_len(
+    min(limit, length(refuting) + length(confirming))
+  )], ]
+}
+
+finding_text <- function(table) {
+  if (nrow(table) == 0) {
+    return(character())
+  }
+  against <- ifelse(is.na(table$estimate), "", paste0(
+    ": ", estimate_text(table), ifelse(expected_text(table) == "\u2013", "", paste0(
+      ", where the claim asks for ", expected_text(table)
+    ))
+  ))
+  sprintf("%s %s (%s)%s.", badge(table$verdict), sub("\\.$", "", safe(table$statement)), table$claim, against)
+}
+
+strongest_list <- function(paper = paper_id(), limit = 5) {
+  lines <- finding_text(strongest(paper, limit))
+  if (length(lines) == 0) lines <- "No claim has a firm verdict at this effort."
+  knitr::asis_output(paste0("\n", paste0("- ", lines, collapse = "\n"), "\n"))
+}
+
+# The reason of one verdict with its badge, for the running text.
+reason_of <- function(claim, paper = paper_id()) {
+  table <- read_verdicts(paper)
+  table <- table[table$claim %in% claim, ]
+  if (nrow(table) == 0) {
+    return(paste0(claim, " has not been judged yet."))
+  }
+  paste0(badge(table$verdict), " ", reason_text(table))
+}
