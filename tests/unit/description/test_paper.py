@@ -80,7 +80,7 @@ FAULTS = {
     ),
     "parameter that nothing reads": (
         lambda d: d["experiments"][0]["parameters"].update(mtu=9000),
-        "experiments[0].parameters: found \"mtu\", expected a parameter that hdfs_put reads",
+        'experiments[0].parameters: found "mtu", expected a parameter that hdfs_put reads',
     ),
     "parameter misspelt": (
         lambda d: d["experiments"][0]["parameters"].update(client=3),
@@ -88,11 +88,11 @@ FAULTS = {
     ),
     "parameter of jobs": (
         lambda d: d["experiments"][0]["parameters"].update(reduces=3),
-        "found \"reduces\", expected a parameter that hdfs_put reads",
+        'found "reduces", expected a parameter that hdfs_put reads',
     ),
     "factor of jobs": (
         lambda d: d["experiments"][0]["factors"].update(store=["a"]),
-        "factors: found \"store\", expected what runs of hdfs_put can vary",
+        'factors: found "store", expected what runs of hdfs_put can vary',
     ),
     "unknown factor": (lambda d: d["experiments"][0]["factors"].update(mtu=[1500, 9000]), 'factors: found "mtu"'),
     "unknown role": (lambda d: d["experiments"][0]["roles"].update(datanodes=3), 'did you mean "datanode"'),
