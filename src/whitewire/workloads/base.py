@@ -35,6 +35,10 @@ class Workload:
 
     # --- what a paper may write ---
 
+    in_papers: ClassVar[bool] = True
+    """Whether an experiment may be of it."""
+    tells: ClassVar[tuple[str, ...]] = (*jobs.OF_RUN, *jobs.OF_JOB)
+    """Metrics of its runs that a claim or a control may be on."""
     needs: ClassVar[frozenset[str]] = frozenset()
     """Parameters (or factors) that an experiment must have."""
     reads: ClassVar[frozenset[str]] = frozenset()
