@@ -54,7 +54,7 @@ TARGET = {
     "no_effect": _number("value that means no effect; gives the claim its direction"),
     "unit": text_key("unit of the estimand, when the metric does not give it"),
 }
-"""Keys of every test that can be judged, beside the relation."""
+"""Keys that say, beside the relation, what a test asks for."""
 COMPARES = list_of(
     {"type": "string", "minLength": 1},
     "what the cells differ in beside the levels that they name, because that is the point; any other difference is "
@@ -80,6 +80,8 @@ class Estimand:
     """Relations that it can have to what is expected; without any it cannot be judged."""
     expects: ClassVar[bool] = True
     """Whether a test must say what is expected."""
+    target: ClassVar[tuple[str, ...]] = tuple(TARGET)
+    """Which keys of TARGET a test may have."""
     routes: ClassVar[tuple[str, ...]] = ("emulated", "measured", "modelled")
     """Routes that a claim on it may take."""
 
@@ -89,7 +91,8 @@ class Estimand:
     @classmethod
     def schema(cls) -> dict[str, Any]:
         """The JSON Schema of its tests."""
-        judged = {"relation": {"enum": list(cls.relations), "description": "relation"}, **TARGET}
+        relation = {"enum": list(cls.relations), "description": "relation"}
+        judged = {"relation": relation, **{key: TARGET[key] for key in cls.target}}
         own = {"estimand": {"const": cls.name, "description": cls.meaning}, **cls.keys, **cls.optional}
         needed = [*(["expected"] if cls.expects else []), "relation"]
         return {

@@ -96,16 +96,16 @@ class OfCells(Estimand):
 
     def few_runs(self, point: float, samples: Sequence[Sample], unit: str, values: Sequence[np.ndarray]) -> Evidence:
         """Evidence from products and quotients of medians with too few runs of their own; `values` in `unit`."""
-        scatter = _scatter(samples)
-        found = statistics.pooled_interval(point, *scatter)
+        counts, spreads, freedom = _scatter(samples)
+        found = statistics.pooled_interval(point, counts, spreads, freedom)
         if found is None:
             return Evidence("runs", point, unit=unit, samples=values)
-        p = None if self.no_effect is None else statistics.pooled_p(point, *scatter, self.no_effect)
-        return Evidence("runs", point, *found, unit=unit, p_value=p, samples=values, freedom=scatter[-1])
+        p = self.pooled_p(point, samples)
+        return Evidence("runs", point, *found, unit=unit, p_value=p, samples=values, freedom=freedom)
 
-    def pooled_p(self, point: float, samples: Sequence[Sample]) -> float:
-        """p-value of a product or quotient of medians against no effect, by the pooled scatter."""
-        return statistics.pooled_p(point, *_scatter(samples), self.no_effect)
+    def pooled_p(self, point: float, samples: Sequence[Sample]) -> float | None:
+        """p-value of a product or quotient of medians by the pooled scatter; None without a value of no effect."""
+        return None if self.no_effect is None else statistics.pooled_p(point, *_scatter(samples), self.no_effect)
 
 
 def bootstrapped(

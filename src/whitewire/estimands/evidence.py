@@ -48,7 +48,7 @@ class Evidence:
     unit: str = ""
     p_value: float | None = None
     direction: tuple[float, float] | None = None
-    samples: Sequence[Sequence[float]] = field(default=())
+    samples: Sequence[Sequence[float] | np.ndarray] = field(default=())
     missing: str = ""
     freedom: int = 0
     floors: bool = False

@@ -44,12 +44,13 @@ class MaximumRatio(OfPairs):
 
     def exact(self, samples: Sequence[Sample], runs: Runs) -> Evidence:
         pairs = list(zip(samples[::2], samples[1::2], strict=True))
-        best = max(pairs, key=lambda pair: np.median(pair[0].values) / np.median(pair[1].values))
-        values, p = [each.values for each in best], None
+        a, b = max(pairs, key=lambda pair: np.median(pair[0].values) / np.median(pair[1].values))
+        p = None
         if self.no_effect is not None:
-            p = statistics.permutation_p(*values, self.no_effect, runs.seed)
+            p = statistics.permutation_p(a.values, b.values, self.no_effect, runs.seed)
             p = None if p is None else min(1.0, p * len(self.test["cells"]))
-        return Evidence("runs", *extremes.of_runs(pairs, max, runs.seed), unit="1", p_value=p, samples=values)
+        found = extremes.of_runs(pairs, max, runs.seed)
+        return Evidence("runs", *found, unit="1", p_value=p, samples=[a.values, b.values])
 
     def limits(self, drawn: Sequence[Drawn], runs: Runs) -> Limits:
         pairs = list(zip(drawn[::2], drawn[1::2], strict=True))

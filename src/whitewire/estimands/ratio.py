@@ -47,10 +47,10 @@ class Ratio(OfPairs):
 
     def exact(self, samples: Sequence[Sample], runs: Runs) -> Evidence:
         point, low, high = bootstrapped(samples, statistics.ratio_of_medians, runs.seed)
-        values = [s.values for s in samples]
+        a, b = values = [s.values for s in samples]
         if low is None:
             return self.few_runs(point, samples, "1", values)
-        p = None if self.no_effect is None else statistics.permutation_p(*values, self.no_effect, runs.seed)
+        p = None if self.no_effect is None else statistics.permutation_p(a, b, self.no_effect, runs.seed)
         return Evidence("runs", point, low, high, unit="1", p_value=p, samples=values)
 
     def of_medians(self, medians: Sequence[np.ndarray], runs: Runs) -> np.ndarray:

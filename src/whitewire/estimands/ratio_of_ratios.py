@@ -42,7 +42,7 @@ class RatioOfRatios(OfPairs):
         values = [s.values for s in samples]
         if low is None:
             return self.few_runs(point, samples, "1", values)
-        p = None if self.no_effect is None else self.pooled_p(point, samples)
+        p = self.pooled_p(point, samples)
         return Evidence("runs", point, low, high, unit="1", p_value=p, samples=values)
 
     def of_medians(self, medians: Sequence[np.ndarray], runs: Runs) -> np.ndarray:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from whitewire.records import jobs, metrics
+from whitewire.records import jobs
 from whitewire.records.metrics import Found
 from whitewire.records.samples import HostCpu, Samples
 
@@ -148,5 +148,5 @@ class Workload:
         return jobs.faults(record, found, limits, self.computes)
 
     def scales(self, metric: str) -> bool:
-        """Whether a metric has an equivalent at full scale."""
-        return metric not in metrics.WITH_FLOOR
+        """Whether a metric, if its unit scales, has an equivalent at full scale: not what holds a floor."""
+        return True
