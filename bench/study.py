@@ -20,11 +20,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from whitewire import estimands
 from whitewire.analysis import controls
-from whitewire.analysis.estimands import Runs
+from whitewire.analysis.runs import Runs
 from whitewire.description import project
 from whitewire.description.checks import load_paper
-from whitewire.description.paper import PLACES, Paper, against, pairs_in, tests_of
+from whitewire.description.paper import PLACES, Paper, against, tests_of
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.rows import levels_of, make_design
 from whitewire.measure.block import Block
@@ -41,7 +42,7 @@ def pairs(paper: Paper, effort: str) -> list[dict]:
         for test in tests_of(claim):
             if "metric" not in test:
                 continue
-            for one, other in pairs_in(test):
+            for one, other in estimands.of(test).pairs():
                 for (name, levels), (name_2, levels_2) in ((one, other), (other, one)):
                     differ = {f for f in levels if levels.get(f) != levels_2.get(f)}
                     efforts = paper.experiments[name].get("efforts", [effort])

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from whitewire.analysis import analyse, claims
-from whitewire.analysis.estimands import Runs
+from whitewire.analysis.runs import Runs
 from whitewire.description import project, testbed
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper

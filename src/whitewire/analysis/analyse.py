@@ -10,28 +10,31 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from whitewire import statistics, workloads
+from whitewire import estimands, propagation, statistics, workloads
 from whitewire.analysis import (
     biases,
     claims,
     controls,
     inverse,
     net,
-    propagation,
     similitude,
     sweeps,
 )
-from whitewire.analysis.estimands import MB_PER_GBIT, Runs, describe, evaluate, text
+from whitewire.analysis.estimands import MB_PER_GBIT, Runs, text
+from whitewire.analysis.runs import Runs
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, cells_of
 from whitewire.description.testbed import fabric_names, is_emulated, load_testbed
 from whitewire.design.drive import Drive
-from whitewire.design.durations import gbit_per_s, model_cell
+from whitewire.design.durations import model_cell
 from whitewire.design.scale import Scale, scale_of
 from whitewire.errors import UserError
+from whitewire.estimands.evidence import Evidence
+from whitewire.levels import text
 from whitewire.models import MODELS, maxmin
 from whitewire.paths import shown
+from whitewire.units import MB_PER_GBIT, gbit_per_s
 
 Scaling = Callable[[str, Mapping[str, Any]], Scale]
 """From an experiment and the levels of its factors to how a run of them is scaled."""
@@ -147,7 +150,7 @@ def _with_floor(runs: Runs, row: Mapping[str, Any], median: float, exact: tuple[
     if not drawn.cell.median > 0:  # a share of 0 stays one, whatever the floor
         return exact
     low, high = propagation.interval(drawn.values / drawn.cell.median * median) or (None, None)
-    if low is not None and drawn.cell.share > net.MOSTLY_FLOOR:
+    if low is not None and drawn.mostly_floor:
         return min(low, exact[0]), max(high, exact[1])
     return low, high
 
@@ -249,7 +252,7 @@ def verdicts(
         route = next((r for r in claim["routes"] if r in (status, "modelled", "arithmetic")), None)
         row = {key: claim.get(key, "") for key in ("statement", "kind", "basis", "audit")}
         row |= {"paper": paper.id, "claim": claim["id"], "exhibits": " ".join(claim["exhibits"])}
-        row |= {"estimand": describe(claim["test"]), "control": ""}
+        row |= {"estimand": estimands.of(claim["test"]).describe(), "control": ""}
         if route is None:
             row |= _not_testable(claim)
             readings += list(_readings(paper, claim, claims.NOT_TESTABLE, runs, modelled, as_run, judged))
@@ -273,9 +276,9 @@ def verdicts(
 def _judged(
     paper: Paper, test: Mapping[str, Any], route: str, runs: Runs, judged: Sequence[controls.Control]
 ) -> dict[str, Any]:
-    target, evidence = claims.resolve(paper, test), evaluate(test, runs, paper)
+    target, evidence = claims.resolve(paper, test), estimands.of(test).evaluate(runs, paper)
     if route == "modelled" and evidence.source in ("runs", "census"):
-        evidence = claims.Evidence("model", evidence.estimate, None, None, 0, 0, evidence.unit)
+        evidence = Evidence("model", evidence.estimate, None, None, 0, 0, evidence.unit)
     exact = claims.decide(target, evidence)
     evidence, said = biases.widened(paper, test, evidence) if route == "emulated" else (evidence, "")
     verdict = claims.decide(target, evidence) if said else exact
@@ -315,11 +318,8 @@ def _judged(
 
 
 def _not_testable(claim: Mapping[str, Any]) -> dict[str, Any]:
-    test = claim["test"]
-    if test["estimand"] == "none":
-        reason = f"missing: {test['missing']}; testbed that would do: {test['testbed']}"
-    else:
-        reason = f"this testbed offers none of the routes: {', '.join(claim['routes'])}"
+    reason = estimands.of(claim["test"]).untestable()
+    reason = reason or f"this testbed offers none of the routes: {', '.join(claim['routes'])}"
     return {"route": claims.NOT_TESTABLE, "verdict": claims.NOT_TESTABLE, "reason": reason}
 
 

@@ -9,18 +9,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from whitewire.analysis.claims import Evidence
-from whitewire.description.paper import Paper, cells_in
-
-SIGNS = {"share": (1,), "ratio": (1, -1), "ratio_of_ratios": (1, -1, -1, 1)}
-"""How an estimand's cells enter it, in the order of paper.cells_in(): multiplied or divided."""
+from whitewire import estimands
+from whitewire.description.paper import Paper
+from whitewire.estimands.evidence import Evidence
 
 
 def factors(paper: Paper, test: Mapping[str, Any]) -> tuple[float, float, str]:
     """(least, most) factor from what was measured to what is right, and how that is known; (1, 1, "") without any."""
     low = high = 1.0
     sources = {}
-    for (experiment, levels), sign in zip(cells_in(test), SIGNS.get(test["estimand"], ()), strict=False):
+    estimand = estimands.of(test)
+    for (experiment, levels), sign in zip(estimand.cells(), estimand.signs, strict=False):
         for bias in paper.raw.get("biases", []):
             cell = bias["cell"]
             if (cell["experiment"], cell["where"]) != (experiment, levels) or test.get("metric") not in bias["metrics"]:

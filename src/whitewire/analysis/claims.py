@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from whitewire.description.paper import Paper
+from whitewire.estimands.evidence import Evidence
 from whitewire.statistics import MINIMUM, runs_to_decide
 
 REPRODUCED = "reproduced"
@@ -66,35 +67,6 @@ class Target:
         if self.relation == "below":
             return -1
         return (self.expected > self.no_effect) - (self.expected < self.no_effect)
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """What speaks for or against a claim.
-
-    `source` is `runs` (estimate with interval), `census` (a count over all runs), `paper` (arithmetic) or
-    `model`. `n` is the number of valid runs of the cell that has fewest. `direction` is the interval that
-    tells the sign, when it is not low..high. `samples` are the runs' values, to say how many more decide.
-    `freedom`, where it is not 0, is that of a scatter pooled over cells, from which the interval comes; `floors` says
-    that it holds the scatter of the jobs' floors, too. `unbounded` is why there is no interval, `note` what else a
-    reader of the reason must know.
-    """
-
-    source: str
-    estimate: float | None = None
-    low: float | None = None
-    high: float | None = None
-    n: int = 0
-    n_invalid: int = 0
-    unit: str = ""
-    p_value: float | None = None
-    direction: tuple[float, float] | None = None
-    samples: Sequence[Sequence[float]] = field(default=())
-    missing: str = ""
-    freedom: int = 0
-    floors: bool = False
-    unbounded: str = ""
-    note: str = ""
 
 
 @dataclass(frozen=True)

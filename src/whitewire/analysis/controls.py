@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from whitewire import statistics
-from whitewire.analysis.claims import SIGNIFICANT, Evidence
-from whitewire.analysis.estimands import Runs, cell_name, evaluate, text
-from whitewire.description.paper import Paper, cells_in, pairs_in, ratio_of
+from whitewire import estimands, statistics
+from whitewire.analysis.claims import SIGNIFICANT
+from whitewire.analysis.runs import Runs
+from whitewire.description.paper import Paper, ratio_of
+from whitewire.estimands.evidence import Evidence
+from whitewire.levels import cell_name, text
 
 HELD, FAILED, OPEN = "held", "failed", "open"
 TELLS = 0.25
@@ -88,14 +90,14 @@ def covers(paper: Paper, control: Mapping[str, Any], metric: str, test: Mapping[
         return False
     cell, really = control["cell"], control["really"]
     if "expected" in control:
-        return any(name == cell["experiment"] for name, _ in cells_in(test))
+        return any(name == cell["experiment"] for name, _ in estimands.of(test).cells())
     workload = paper.experiments[cell["experiment"]]["workload"]
     of_cell = [{**cell["where"], **levels} for levels in ({}, really)]
     named, other = (_places(paper, (cell["experiment"], levels), really) for levels in of_cell)
     return any(
         paper.experiments[one[0]]["workload"] == workload
         and {_places(paper, side, really) for side in (one, two)} == {named, other}
-        for one, two in pairs_in(test)
+        for one, two in estimands.of(test).pairs()
     )
 
 
@@ -108,8 +110,8 @@ def _places(paper: Paper, cell: tuple[str, Mapping[str, Any]], changed: Mapping[
 
 def _measured(control: Mapping[str, Any], metric: str, runs: Runs, paper: Paper) -> dict[str, Any]:
     test = ratio_of(control) | {"metric": metric}
-    evidence = evaluate(test, runs, paper)
-    cells = cells_in(test)
+    ratio = estimands.of(test)
+    evidence, cells = ratio.evaluate(runs, paper), ratio.cells()
     counts = [len(runs.sample(*cell, metric).values) for cell in cells]
     where, expected = control["cell"]["where"], test["expected"]
     return {
@@ -149,7 +151,8 @@ def _p(control: Mapping[str, Any], test: Mapping[str, Any], evidence: Evidence, 
     low, high = test["expected"] * (1 - relative), test["expected"] * (1 + relative)
     if low <= evidence.estimate <= high:
         return 1.0
-    return evaluate({**test, "no_effect": low if evidence.estimate < low else high}, runs, paper).p_value
+    nearer = {**test, "no_effect": low if evidence.estimate < low else high}
+    return estimands.of(nearer).evaluate(runs, paper).p_value
 
 
 def _outcome(row: dict[str, Any], p: float | None) -> tuple[str, str]:

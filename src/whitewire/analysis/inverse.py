@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from whitewire.analysis.estimands import Runs, Sample, untold
-from whitewire.analysis.propagation import LOST
+from whitewire.analysis.runs import Runs
 from whitewire.description.paper import Paper
+from whitewire.estimands.evidence import Sample
+from whitewire.propagation import LOST
 from whitewire.statistics import LEAST_FREEDOM, MEDIAN_EFFICIENCY
 
 COLUMNS = [
@@ -56,7 +57,7 @@ def answer(paper: Paper, runs: Runs, inverse: Mapping[str, Any], fabrics: Mappin
         found = runs.sample(experiment, levels, metric)
         if not len(found.values) or name not in fabrics:
             continue
-        if untold(runs, experiment, levels, metric):
+        if runs.untold(experiment, levels, metric):
             left_out.append(name)
         else:
             rate = fabrics[name]["rate_mbit_per_s"]

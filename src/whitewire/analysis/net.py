@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from whitewire.analysis import propagation
+from whitewire import propagation
 from whitewire.statistics import FEWEST_POOLED, LEAST_FREEDOM
 
 KINDS = {"throughput_net": "rate", "compute_share": "share", "shuffle_share": "share"}
@@ -85,7 +85,7 @@ class Cell:
 
     `median` is that of the metric; `net` and `share` are its net time in seconds and the share of the floor in the
     whole time, `weights` the shares of its runs by (block, floor). NaN and empty for a metric without a floor. `spread`
-    and `freedom` are those of estimands.Sample.
+    and `freedom` are those of evidence.Sample.
     """
 
     name: str
@@ -109,6 +109,11 @@ class Drawn:
     values: np.ndarray
     lost: float = 0.0
     problem: str = ""
+
+    @property
+    def mostly_floor(self) -> bool:
+        """Whether the floor is so large a part of the time that it must not narrow an interval."""
+        return self.cell.share > MOSTLY_FLOOR
 
 
 def draw(cell: Cell, floors: FloorErrors, fewest: int = FEWEST_POOLED) -> Drawn:

@@ -5,17 +5,16 @@ A paper's YAML lists them under `sweeps`; nothing here is measured and no claim 
 
 from __future__ import annotations
 
-import inspect
 import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pandas as pd
 
-from whitewire.analysis.estimands import text
+from whitewire import models
 from whitewire.description.paper import Paper
 from whitewire.errors import UserError
-from whitewire.models import MODELS
+from whitewire.levels import text
 from whitewire.paths import shown
 from whitewire.text import suggestion
 
@@ -49,7 +48,7 @@ def _rows(paper: Paper, sweep: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     base = {"paper": paper.id, "sweep": sweep["id"], "title": sweep["title"], "model": sweep["model"]}
     for point in itertools.product(*levels.values()):
         chosen = dict(zip(levels, point, strict=True))
-        value = float(MODELS[sweep["model"]](**fixed, **chosen))
+        value = float(models.MODELS[sweep["model"]](**fixed, **chosen))
         yield base | {"arguments": listed, "value": value, "unit": sweep["unit"]} | chosen
 
 
@@ -68,9 +67,11 @@ def _own_names(paper: Paper, sweep: Mapping[str, Any]) -> dict[str, Any]:
 
 def _check_names(paper: Paper, sweep: Mapping[str, Any]) -> None:
     where = f"{shown(paper.path)}: sweep {sweep['id']}"
-    if sweep["model"] not in MODELS:
-        raise UserError(f"{where}: found {sweep['model']!r}, expected a model{suggestion(sweep['model'], MODELS)}")
-    names = list(inspect.signature(MODELS[sweep["model"]]).parameters)
+    if sweep["model"] not in models.MODELS:
+        raise UserError(
+            f"{where}: found {sweep['model']!r}, expected a model{suggestion(sweep['model'], models.MODELS)}"
+        )
+    names = models.arguments(sweep["model"])
     for name in [*sweep.get("arguments", {}), *sweep["vary"]]:
         if name not in names:
             expected = f"an argument of {sweep['model']}{suggestion(name, names)}"

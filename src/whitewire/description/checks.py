@@ -7,11 +7,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from whitewire import workloads
+from whitewire import estimands, models, workloads
 from whitewire.description.files import load_yaml, validate
-from whitewire.description.paper import PLACES, Paper, against, cells_in, cells_of, tests_of
+from whitewire.description.paper import PLACES, Paper, against, cells_of, tests_of
 from whitewire.errors import UserError
-from whitewire.models import MODELS
 from whitewire.paths import shown
 from whitewire.text import suggestion
 from whitewire.tools import hibench
@@ -184,43 +183,28 @@ def _check_levels(
 
 
 def _check_routes(paper: Paper, key: str, claim: Mapping[str, Any]) -> None:
-    kind, routes = claim["test"]["estimand"], claim["routes"]
-    allowed = {
-        "none": ["not_testable"],
-        "expression": ["arithmetic"],
-        "model": ["modelled"],
-        "count": ["emulated", "measured"],
-    }.get(kind, ["emulated", "measured", "modelled"])
-    for route in routes:
+    estimand = estimands.of(claim["test"])
+    allowed = estimand.routes
+    for route in claim["routes"]:
         if route not in allowed:
-            raise _fault(paper, f"{key}.routes", route, f"one of {', '.join(allowed)} for estimand {kind}", allowed)
+            expected = f"one of {', '.join(allowed)} for estimand {estimand.name}"
+            raise _fault(paper, f"{key}.routes", route, expected, allowed)
 
 
 def _check_test(paper: Paper, key: str, test: Mapping[str, Any], fabrics: list[str]) -> None:
+    estimand = estimands.of(test)
     if "expected" in test:
         paper.evaluate(test["expected"])
-    if test["estimand"] == "expression":
-        paper.evaluate(test["expression"])
     if test.get("relation") == "within" and not (
         {"relative", "absolute"} & set(test) or {"lower", "upper"} <= set(test)
     ):
         raise _fault(paper, key, "within", "relative, absolute, or lower and upper beside it")
-    for name, value in test.get("arguments", {}).items():
-        paper.evaluate(value)
-        _check_argument(paper, key, test["model"], name)
-    over = test.get("over", {})
-    if over and ("constant" in over) == ("link_of" in over):
-        raise _fault(paper, f"{key}.over", over, "either constant or link_of")
-    if "link_of" in over and over["link_of"] not in fabrics:
-        raise _fault(paper, f"{key}.over.link_of", over["link_of"], "a fabric of the testbed", fabrics)
-    needed = cells_in(test)
-    if test["estimand"] == "count":
-        needed = [(c["experiment"], c["where"]) for c in test["cells"]]
-    for name, levels in needed:
+    for below, found, expected, names in estimand.problems(paper, fabrics):
+        raise _fault(paper, f"{key}{below}", found, expected, names)
+    for name, levels in estimand.needed():
         if name not in paper.experiments:
             raise _fault(paper, f"{key}.experiment", name, "the id of an experiment", paper.experiments)
-        whole = test["estimand"] != "count"
-        _check_levels(paper, f"{key}.where", paper.experiments[name], levels, whole)
+        _check_levels(paper, f"{key}.where", paper.experiments[name], levels, estimand.whole)
 
 
 def _check_inverse(paper: Paper, key: str, inverse: Mapping[str, Any]) -> None:
@@ -234,24 +218,22 @@ def _check_inverse(paper: Paper, key: str, inverse: Mapping[str, Any]) -> None:
 
 
 def _check_argument(paper: Paper, key: str, model: str, name: str) -> None:
-    import inspect
-
-    names = list(inspect.signature(MODELS[model]).parameters)
+    names = models.arguments(model)
     if name not in names:
         raise _fault(paper, f"{key}.arguments", name, f"an argument of {model}", names)
 
 
 def _check_audit(paper: Paper, key: str, entry: Mapping[str, Any]) -> None:
-    models = 0
+    modelled = 0
     for check in entry.get("checks", []):
         if ("expression" in check) == ("model" in check):
             raise _fault(paper, f"{key}.checks", check, "either expression or model")
         if "model" in check:
-            models += 1
+            modelled += 1
             for name, value in check.get("arguments", {}).items():
                 paper.evaluate(value)
                 _check_argument(paper, key, check["model"], name)
         else:
-            paper.evaluate(check["expression"], {f"model_{n + 1}": 0.5 for n in range(models)})
+            paper.evaluate(check["expression"], {f"model_{n + 1}": 0.5 for n in range(modelled)})
         if "printed" in check:
             paper.evaluate(check["printed"])

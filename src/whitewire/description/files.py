@@ -1,6 +1,7 @@
 """Reads YAML files and says in one line what is wrong with one.
 
-Every file is YAML and is checked against a closed JSON Schema in `workflow/schemas/`.
+Every file is YAML and is checked against a closed JSON Schema in `workflow/schemas/`. What a table of the package lists
+(estimands, workloads and their metrics, models) is filled in from there.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 import jsonschema
 import yaml
 
+from whitewire import estimands, models, workloads
 from whitewire.errors import UserError
 from whitewire.paths import HOME, shown
 from whitewire.text import one_of, quoted, suggestion
@@ -86,10 +88,33 @@ def load_yaml(path: Path | str) -> dict[str, Any]:
 # --- schemas ----------------------------------------------------------------------------------------
 
 
-@cache
 def schema(name: str) -> dict[str, Any]:
-    """A JSON Schema of `workflow/schemas/`."""
+    """A JSON Schema of `workflow/schemas/`, with the estimands, workloads, metrics and models that there are."""
+    stored = _stored(name)
+    return _with_names(stored) if name == "paper" else stored
+
+
+@cache
+def _stored(name: str) -> dict[str, Any]:
     return json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
+
+
+def _with_names(stored: Mapping[str, Any]) -> dict[str, Any]:
+    parts = stored["$defs"]
+    keys = parts["experiment"]["properties"]
+    workload = _one_of(keys["workload"], workloads.in_papers())
+    filled = {
+        "test": {**parts["test"], "oneOf": [estimand.schema() for estimand in estimands.TABLE.values()]},
+        "metric": _one_of(parts["metric"], workloads.told()),
+        "model": _one_of(parts["model"], models.MODELS),
+        "experiment": {**parts["experiment"], "properties": {**keys, "workload": workload}},
+    }
+    return {**stored, "$defs": {**parts, **filled}}
+
+
+def _one_of(part: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """The schema of a key that holds one of some names."""
+    return {"enum": list(names), "description": part["description"]}
 
 
 def validate(data: Any, schema_name: str, path: Path | str) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import simpleeval
 
+from whitewire import estimands
 from whitewire.errors import UserError
 from whitewire.paths import shown
 from whitewire.text import suggestion
@@ -154,38 +155,6 @@ def cells_of(experiment: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [cell for cell in cells if any(wanted.items() <= cell.items() for wanted in only)]
 
 
-def cells_in(test: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """(experiment, levels) of every cell that a test needs; a `count` needs no cell in particular."""
-    kind = test["estimand"]
-    if kind in ("expression", "model", "none", "count"):
-        return []
-    if kind == "ratio":
-        found = [test["numerator"], test["denominator"]]
-    elif kind == "share":
-        found = [test["cell"]]
-    elif kind == "ratio_of_ratios":
-        found = [test[a][b] for a in ("numerator", "denominator") for b in ("numerator", "denominator")]
-    elif kind == "maximum_ratio":
-        found = [
-            {**test[side], "where": {**test[side]["where"], **levels}}
-            for levels in test["cells"]
-            for side in ("numerator", "denominator")
-        ]
-    else:
-        found = [
-            {**test["cell"], "where": {**test["cell"]["where"], test["factor"]: level}} for level in test["levels"]
-        ]
-    return [(cell["experiment"], cell["where"]) for cell in found]
-
-
-def pairs_in(test: Mapping[str, Any]) -> list[tuple[tuple[str, dict[str, Any]], tuple[str, dict[str, Any]]]]:
-    """Pairs of (experiment, levels) that a test sets side by side; of a curve, each of its cells with the first."""
-    cells = cells_in(test)
-    if test["estimand"] in ("ratio", "ratio_of_ratios", "maximum_ratio"):
-        return list(zip(cells[::2], cells[1::2], strict=True))
-    return [(cell, cells[0]) for cell in cells[1:]]
-
-
 def tests_of(claim: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """The judging test of a claim, then those of its further readings."""
     yield claim["test"]
@@ -195,15 +164,17 @@ def tests_of(claim: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 def experiments_asked(paper: Paper, wanted: Collection[str]) -> set[str]:
     """Experiments on one of whose `wanted` metrics a verdict, a control or an inverse question rests."""
-    asked = [(test, cells_in(test)) for claim in paper.claims for test in tests_of(claim)]
-    asked += [(control, [(control["cell"]["experiment"], {})]) for control in paper.controls]
-    asked += [(c["inverse"], [(c["inverse"]["experiment"], {})]) for c in paper.claims if "inverse" in c]
+    asked = []
+    for claim in paper.claims:
+        for estimand in map(estimands.of, tests_of(claim)):
+            asked.append((estimand.test, estimand.metrics(), {name for name, _ in estimand.cells()}))
+        if "inverse" in claim:
+            asked.append((claim["inverse"], [], {claim["inverse"]["experiment"]}))
+    asked += [(control, [], {control["cell"]["experiment"]}) for control in paper.controls]
     found = set()
-    for asking, cells in asked:
-        sides = [asking[side] for side in ("numerator", "denominator") if side in asking]
-        metrics = {asking.get("metric"), *asking.get("also", ()), *(side.get("metric") for side in sides)}
-        if metrics & set(wanted):
-            found |= {name for name, _ in cells}
+    for asking, metrics, experiments in asked:
+        if {asking.get("metric"), *asking.get("also", ()), *metrics} & set(wanted):
+            found |= experiments
     return found
 
 

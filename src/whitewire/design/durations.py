@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -13,9 +12,9 @@ from whitewire import workloads
 from whitewire.description.paper import Paper, hardware_of
 from whitewire.design.rows import levels_of
 from whitewire.design.scale import Scale, scale_of
-from whitewire.errors import UserError
 from whitewire.models import maxmin
 from whitewire.text import canonical
+from whitewire.units import gbit_per_s
 
 OVERHEAD_S = 0.8
 """Seconds that a run takes beside moving its data (clients start, fsck)."""
@@ -44,14 +43,6 @@ def model_cell(paper: Paper, experiment: str, levels: Mapping[str, Any], link: f
         float(drive.get("writeback_chunk_bytes", 1)),
         float(drive.get("cache_bytes", 0)),
     )
-
-
-def gbit_per_s(fabric: str) -> float:
-    """Rate in the name of a fabric: `10gbe` is 10, `0.5gbe` is 0.5."""
-    match = re.match(r"(\d+(?:\.\d+)?)g", str(fabric))
-    if not match:
-        raise UserError(f"fabric: found {fabric!r}, expected a name that starts with its rate, such as 10gbe")
-    return float(match[1])
 
 
 @lru_cache(maxsize=1024)

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from whitewire import workloads
+from whitewire import estimands, workloads
 from whitewire.description import project
 from whitewire.description.checks import load_paper
-from whitewire.description.paper import Paper, cells_in, cells_of, ratio_of, tests_of
+from whitewire.description.paper import Paper, cells_of, ratio_of, tests_of
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
@@ -40,13 +40,17 @@ def claimed_cells(paper: Paper) -> set[tuple[str, str]]:
         (name, canonical(levels))
         for claim in paper.claims
         for test in tests_of(claim)
-        for name, levels in cells_in(test)
+        for name, levels in estimands.of(test).cells()
     }
 
 
 def compared_cells(paper: Paper) -> set[tuple[str, str]]:
     """(experiment, cell as JSON) of every control, and of every cell that one is compared with."""
-    return {(name, canonical(levels)) for control in paper.controls for name, levels in cells_in(ratio_of(control))}
+    return {
+        (name, canonical(levels))
+        for control in paper.controls
+        for name, levels in estimands.of(ratio_of(control)).cells()
+    }
 
 
 def make_design(paper: Paper, testbed: Mapping[str, Any], effort: str, seed: int) -> list[dict[str, Any]]:

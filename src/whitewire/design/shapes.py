@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from whitewire.description.paper import PLACES, Paper, hardware_of, pairs_in, tests_of
+from whitewire import estimands
+from whitewire.description.paper import PLACES, Paper, hardware_of, tests_of
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
+from whitewire.levels import Cell
 from whitewire.paths import shown
-
-Cell = tuple[str, Mapping[str, Any]]
 
 FOLLOWS: Mapping[str, frozenset[str]] = {
     "block_size_bytes": frozenset({"block bytes", "file bytes"}),
@@ -72,7 +72,7 @@ def compared_in(paper: Paper) -> Iterator[tuple[str, Cell, Cell, frozenset[str]]
     """(claim's id, cell, cell, what else is compared) of every pair that a test of a claim sets side by side."""
     for claim in paper.claims:
         for test in tests_of(claim):
-            for one, other in pairs_in(test):
+            for one, other in estimands.of(test).pairs():
                 yield claim["id"], one, other, frozenset(test.get("compares", ()))
 
 

@@ -5,6 +5,7 @@ Every function takes numbers (units in its docstring) and returns one number; no
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 
 from whitewire.models import amdahl, cost, disks, fabric_ports, maxmin, namenode, raid, striping
@@ -45,3 +46,8 @@ MODELS: dict[str, Callable[..., float]] = {
     "striping.undisturbed_share": striping.undisturbed_share,
 }
 """The closed list of models by the name that a paper's YAML uses."""
+
+
+def arguments(name: str) -> list[str]:
+    """Names of a model's arguments, in their order. KeyError for no model."""
+    return list(inspect.signature(MODELS[name]).parameters)

@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from whitewire.models.disks import shared_rate
+from whitewire.units import MB_PER_GBIT
 
 GOODPUT = 1448 / 1514
 """TCP payload over Ethernet frame, as iperf3 sees it on a link of 1500-byte packets."""
-MB_PER_GBIT = 125.0
 UNLIMITED = 1e9
 
 

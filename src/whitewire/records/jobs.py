@@ -26,6 +26,19 @@ BESIDE_FLOOR = ("job_floor", "completion_time_net", "throughput_net")
 """Metrics that need a floor."""
 
 
+OF_RUN = (
+    "completion_time", "throughput", "job_floor", "completion_time_net", "throughput_net", "compute_share",
+    "cpu_idle_min", "cpu_idle_mean", "worker_cpu_cores", "user_bytes", "worker_wire_bytes", "tcp_retransmits",
+    "queue_drops", "cpu_seconds_per_gb", "worker_cpu_seconds_per_gb", "wire_per_user_byte",
+)  # fmt: skip
+"""What is told of every run of jobs."""
+OF_JOB = (
+    "maps", "reduces", "local_maps_share", "map_time", "map_phase", "reduce_phase", "map_phase_share", "shuffle_share",
+    "shuffle_bytes", "shuffle_wire_bytes", "wire_excess", "shuffle_time", "merge_time", "reduce_time",
+)  # fmt: skip
+"""What one_job() tells."""
+
+
 def beyond_floor(seconds: float, floor: float) -> float:
     """Seconds of a job less those of the same job on almost no data; NaN where nothing is left, which is no time."""
     return seconds - floor if seconds > floor else math.nan

@@ -17,6 +17,13 @@ def moved(record: Mapping, hosts: Iterable[str], way: str) -> int:
     return sum(record["links_after"][h][way] - record["links_before"][h][way] for h in hosts)
 
 
+OF_CLIENTS = (
+    "completion_time", "throughput", "cpu_idle_min", "cpu_idle_mean", "cpu_seconds_per_gb", "user_bytes",
+    "client_wire_bytes", "datanode_wire_bytes", "tcp_retransmits", "queue_drops",
+)  # fmt: skip
+"""What of_clients() tells."""
+
+
 def of_clients(record: Mapping, samples: Samples, user_bytes: int) -> Found:
     """What is told of runs whose clients or DataNodes move files themselves, without jobs."""
     start, end = record["start"], record["end"]

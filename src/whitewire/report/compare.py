@@ -17,8 +17,8 @@ from typing import Any
 import pandas as pd
 
 from whitewire import paths
-from whitewire.analysis.estimands import text
 from whitewire.errors import UserError
+from whitewire.levels import text
 from whitewire.report.render import document, render
 from whitewire.text import suggestion
 

@@ -184,9 +184,10 @@ def metric_rows(folder: Path, record: Mapping, factors: Sequence[str]) -> Iterab
         return
     files = {path.name: path.read_text() for path in (samples, folder / "host-cpu.csv") if path.exists()}
     found = workloads.metrics(record, files)
-    scale, of_jobs = record["scale"], workloads.of(record["workload"]).on_yarn
+    scale, workload = record["scale"], workloads.of(record["workload"])
     for metric, (value, unit) in found.items():
-        full = full_scale(metric, value, unit, of_jobs, scale["k"], scale["data_fraction"])
+        full = full_scale(metric, value, unit, workload.on_yarn, scale["k"], scale["data_fraction"])
+        full = full if workload.scales(metric) else None
         yield base | {
             "metric": metric, "value": _number(value), "unit": unit,
             "full_scale_value": _number(full[0]) if full else "", "full_scale_unit": full[1] if full else "",

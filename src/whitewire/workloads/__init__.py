@@ -37,6 +37,16 @@ TABLE: dict[str, Workload] = {
 }
 
 
+def in_papers() -> list[str]:
+    """Names of the workloads that a paper may ask for."""
+    return [workload.name for workload in TABLE.values() if workload.in_papers]
+
+
+def told() -> list[str]:
+    """Names of all metrics that some workload tells."""
+    return list(dict.fromkeys(metric for workload in TABLE.values() for metric in workload.tells))
+
+
 def of(name: str) -> Workload:
     """The workload of that name. KeyError for a name that the table lacks, which the schema refuses beforehand."""
     return TABLE[name]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from whitewire.records import jobs, metrics
+from whitewire.records import jobs
 from whitewire.records.metrics import Found
 from whitewire.records.samples import HostCpu, Samples
 
@@ -38,6 +38,10 @@ class Workload:
 
     # --- what a paper may write ---
 
+    in_papers: ClassVar[bool] = True
+    """Whether an experiment may be of it."""
+    tells: ClassVar[tuple[str, ...]] = (*jobs.OF_RUN, *jobs.OF_JOB)
+    """Metrics of its runs that a claim or a control may be on."""
     needs: ClassVar[frozenset[str]] = frozenset()
     """Parameters (or factors) that an experiment must have."""
     reads: ClassVar[frozenset[str]] = frozenset()
@@ -149,5 +153,5 @@ class Workload:
         return jobs.faults(record, found, limits, self.computes)
 
     def scales(self, metric: str) -> bool:
-        """Whether a metric has an equivalent at full scale."""
-        return metric not in metrics.WITH_FLOOR
+        """Whether a metric, if its unit scales, has an equivalent at full scale: not what holds a floor."""
+        return True

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from whitewire.errors import RunFailed
+from whitewire.records import jobs
 from whitewire.records.metrics import Found
 from whitewire.records.samples import Samples
 from whitewire.workloads.base import Workload, generic_options
@@ -31,6 +32,7 @@ class Copy(Workload):
     computes: ClassVar[bool] = False
     floor_s: ClassVar[float] = 2
     heartbeats: ClassVar[frozenset[str]] = frozenset({"datanode"})
+    tells: ClassVar[tuple[str, ...]] = (*jobs.OF_RUN, "copy_in_time", "copy_out_time", "copy_in_rate", "copy_out_rate")
 
     def crossings(self, remote: float, copies: int, outputs: int, workers: int) -> float:
         return 2 * workers

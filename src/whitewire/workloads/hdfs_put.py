@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from whitewire.errors import RunFailed
-from whitewire.records.metrics import Found, of_clients
+from whitewire.records.metrics import OF_CLIENTS, Found, of_clients
 from whitewire.records.samples import HostCpu, Samples, peak_rate
 from whitewire.workloads.base import generic_options
 from whitewire.workloads.clients import OfClients
@@ -30,6 +30,11 @@ def put(files: Sequence[str], target: str, settings: Mapping[str, object]) -> li
 class HdfsPut(OfClients):
     name: ClassVar[str] = "hdfs_put"
     modelled: ClassVar[bool] = True
+    tells: ClassVar[tuple[str, ...]] = (
+        "throughput", "throughput_sum", "throughput_peak", "throughput_peak_100ms", "throughput_peak_1s",
+        "completion_time", "link_share", "cpu_idle_min", "cpu_idle_mean", "client_cpu_cores", "cpu_seconds_per_gb",
+        *OF_CLIENTS, "datanodes_used", "replicas_distinct_min",
+    )  # fmt: skip
 
     def written(self, parameters: Mapping[str, Any]) -> float:
         files = parameters.get("clients", 1) * parameters.get("puts_per_client", 1)

@@ -36,6 +36,11 @@ class HiBench(Workload):
     of_suite: ClassVar[bool] = True
     floor_s: ClassVar[float] = 12
     asks_again: ClassVar[bool] = False
+    tells: ClassVar[tuple[str, ...]] = (
+        *Workload.tells, *TestDfsio.tells, "node_throughput", "report_nodes",
+        *(f"{of}report_{metric}" for of in ("", "write_", "read_")
+          for metric in ("time", "throughput", "node_throughput")),
+    )  # fmt: skip
 
     def whole_bytes(self, parameters: Mapping[str, Any]) -> float:
         """Those of the program's profile."""

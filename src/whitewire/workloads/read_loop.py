@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from whitewire.records import jobs
 from whitewire.records.metrics import Found
 from whitewire.records.samples import Samples
 from whitewire.workloads.base import OUTPUT, Workload, generic_options
@@ -33,6 +34,10 @@ class ReadLoop(Workload):
     asks_again: ClassVar[bool] = False
     heartbeats: ClassVar[frozenset[str]] = frozenset()
     io_buffer: ClassVar[str] = "reader"
+    tells: ClassVar[tuple[str, ...]] = (
+        *jobs.OF_RUN, "old_bytes_read", "old_bytes_credited", "old_rate_credited", "old_rate_read", "present_rate",
+        "credit_ratio", "credit_ratio_present_client",
+    )  # fmt: skip
 
     def crossings(self, remote: float, copies: int, outputs: int, workers: int) -> float:
         return workers

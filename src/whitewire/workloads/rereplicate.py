@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from whitewire.errors import RunFailed
-from whitewire.records.metrics import Found, of_clients
+from whitewire.records.metrics import OF_CLIENTS, Found, of_clients
 from whitewire.records.samples import HostCpu, Samples
 from whitewire.workloads.clients import OfClients
 
@@ -24,6 +24,7 @@ class Rereplicate(OfClients):
     name: ClassVar[str] = "rereplicate"
     needs: ClassVar[frozenset[str]] = OfClients.needs | {"lost_replicas", "load_fabric"}
     floor_s: ClassVar[float] = 3.0
+    tells: ClassVar[tuple[str, ...]] = (*OF_CLIENTS, "blocks_copied")
 
     def written(self, parameters: Mapping[str, Any]) -> float:
         files = parameters.get("clients", 1) * parameters.get("puts_per_client", 1)

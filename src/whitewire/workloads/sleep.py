@@ -30,6 +30,7 @@ class Sleep(Workload):
     needs: ClassVar[frozenset[str]] = frozenset({"maps", "reduces", "map_ms"})
     has_floor: ClassVar[bool] = False
     floor_s: ClassVar[float] = 4
+    in_papers: ClassVar[bool] = False
 
     def run(self, bench: Bench) -> Result:
         """Tasks that only wait. Raises RunFailed when the job failed."""

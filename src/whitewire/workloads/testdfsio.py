@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from whitewire.errors import RunFailed
-from whitewire.records.jobs import SHORT, beyond_floor
+from whitewire.records.jobs import OF_RUN, SHORT, beyond_floor
 from whitewire.records.metrics import Found
 from whitewire.records.samples import SEGMENT, Samples, idle_shares, nearest
 from whitewire.tools import testdfsio
@@ -42,6 +42,13 @@ def _arguments(operation: str, files: int, size: int, settings: Mapping[str, obj
     ]  # fmt: skip
 
 
+OF_OPERATION = (
+    "throughput", "rate_mean", "aggregate", "node_bandwidth", "link_share", "wire_per_user_byte", "tasks_at_once",
+    "rate_while_busy", "time", "time_net",
+)  # fmt: skip
+"""What is told of the writing and of the reading, and a claim may be on."""
+
+
 class TestDfsio(Workload):
     __test__ = False
     """No test, whatever pytest thinks of its name."""
@@ -53,6 +60,10 @@ class TestDfsio(Workload):
     passes: ClassVar[float] = 1
     times_itself: ClassVar[bool] = True
     io_buffer: ClassVar[str] = "task"
+    tells: ClassVar[tuple[str, ...]] = (
+        *OF_RUN,
+        *(f"{operation}_{metric}" for operation in ("write", "read") for metric in OF_OPERATION),
+    )
 
     def files(self, parameters: Mapping[str, Any]) -> int:
         return parameters.get("maps", 1)

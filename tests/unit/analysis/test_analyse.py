@@ -8,20 +8,17 @@ import pytest
 
 from tests.support.papers import TESTBED, paper, runs
 from whitewire.analysis import analyse, claims
-from whitewire.analysis.estimands import (
-    Runs,
-    Sample,
-    _maximum_ratio,
-    aic_difference,
-    describe,
-    evaluate,
-    text,
-)
+from whitewire.analysis.runs import Runs
 from whitewire.description.checks import load_paper
 from whitewire.description.project import paper_path
 from whitewire.description.testbed import load_testbed
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
+from whitewire.estimands import of
+from whitewire.estimands.curve_fit import aic_difference
+from whitewire.estimands.evidence import Sample
+from whitewire.estimands.maximum_ratio import MaximumRatio
+from whitewire.levels import text
 
 LOADED = paper()
 
@@ -149,7 +146,7 @@ def test_invalid_runs_never_count_and_are_told(complete):
     table.loc[cell, "full_scale_value"] = 1e9
     found = Runs(table, LOADED)
     test = next(c["test"] for c in LOADED.claims if c["id"] == "E-C06")
-    evidence = evaluate(test, found, LOADED)
+    evidence = of(test).evaluate(found, LOADED)
     assert (evidence.n, evidence.n_invalid) == (5, 1)
     assert evidence.estimate == pytest.approx(3.9, rel=0.02)
     # With five runs the cell has no interval of its own: its scatter is that of all cells.
@@ -216,8 +213,8 @@ def test_audit_recomputes_every_entry():
 
 def test_cpu_is_compared_at_the_full_rate(complete):
     test = next(c["test"] for c in LOADED.claims if c["id"] == "E-C40")
-    assert evaluate(test, Runs(complete, LOADED), LOADED).estimate == pytest.approx(0.2, rel=0.02)
-    scaled = evaluate(test, Runs(complete, LOADED, k=20), LOADED)
+    assert of(test).evaluate(Runs(complete, LOADED), LOADED).estimate == pytest.approx(0.2, rel=0.02)
+    scaled = of(test).evaluate(Runs(complete, LOADED, k=20), LOADED)
     assert scaled.estimate == pytest.approx(4, rel=0.02) and scaled.unit == "cores"
 
 
@@ -239,7 +236,7 @@ def test_levels_read_from_csv_match_those_of_the_paper():
 def test_every_estimand_is_described():
     for claim in LOADED.claims:
         if claim["test"]["estimand"] != "none":
-            assert describe(claim["test"])
+            assert of(claim["test"]).describe()
 
 
 def test_the_stage_writes_every_table_of_the_contract(tmp_path, complete, monkeypatch):
@@ -300,11 +297,11 @@ def test_the_luckiest_of_several_pairs_is_no_evidence():
     runs_of = Runs(pd.DataFrame(columns=["experiment", "metric", "value", "full_scale_value", "full_scale_unit", "unit",
                                          "valid", "run_id"]), LOADED)  # fmt: skip
     for seed in range(40):
-        found = _maximum_ratio({"cells": [{}] * 5}, pairs(3.5, 5, seed), 6, 0, runs_of)
+        found = MaximumRatio({"cells": [{}] * 5}).exact(pairs(3.5, 5, seed), runs_of)
         assert found.low <= found.estimate <= found.high
         told.append(claims.decide(target, found).verdict)
     assert told.count(claims.REPRODUCED) <= 2
-    clear = _maximum_ratio({"cells": [{}] * 5}, pairs(4.5, 5), 6, 0, runs_of)
+    clear = MaximumRatio({"cells": [{}] * 5}).exact(pairs(4.5, 5), runs_of)
     assert claims.decide(target, clear).verdict == claims.REPRODUCED
 
 
@@ -351,7 +348,7 @@ def test_a_run_that_failed_outright_is_counted_as_left_out():
 def test_a_census_needs_every_cell_that_it_names(complete):
     claim = next(claim for claim in LOADED.claims if claim["id"] == "E-C31")
     part = complete[complete["experiment"] == claim["test"]["cells"][0]["experiment"]]
-    whole, lacking = (evaluate(claim["test"], Runs(rows, LOADED), LOADED) for rows in (complete, part))
+    whole, lacking = (of(claim["test"]).evaluate(Runs(rows, LOADED), LOADED) for rows in (complete, part))
     assert whole.estimate == 3
     assert lacking.estimate is None and "no valid run of" in lacking.missing
 
@@ -360,8 +357,8 @@ def test_an_experiment_of_another_effort_is_told_from_runs_that_failed(complete)
     other = load_paper(paper_path("xyratex-lustre-2011"), load_testbed("emulated")["fabrics"])
     tests = {claim["id"]: claim["test"] for claim in other.claims}
     none = Runs(complete, other)  # another paper's runs, at effort quick
-    assert evaluate(tests["X-C07"], none, other).missing.endswith("that experiment is made at effort full only")
-    assert evaluate(tests["X-C20"], none, other).missing.startswith("no valid run of testdfsio ")
+    assert of(tests["X-C07"]).evaluate(none, other).missing.endswith("that experiment is made at effort full only")
+    assert of(tests["X-C20"]).evaluate(none, other).missing.startswith("no valid run of testdfsio ")
 
 
 def test_the_largest_of_several_ratios_has_an_interval_where_a_cell_has_few_runs():
@@ -373,8 +370,8 @@ def test_the_largest_of_several_ratios_has_an_interval_where_a_cell_has_few_runs
         return Sample(median * np.exp(rng.normal(0, 0.02, n)), 0, "MB/s", "c", spread=0.02, freedom=20)
 
     few = [cell(4, 3), cell(1, 6), cell(7, 6), cell(1, 6)]
-    found = _maximum_ratio({"cells": [{}] * 2}, few, 3, 0, runs_of)
+    found = MaximumRatio({"cells": [{}] * 2}).exact(few, runs_of)
     assert found.low < 7 < found.high
     assert found.high / found.low < 1.2
-    none = _maximum_ratio({"cells": [{}] * 2}, [cell(4, 2), *few[1:]], 2, 0, runs_of)
+    none = MaximumRatio({"cells": [{}] * 2}).exact([cell(4, 2), *few[1:]], runs_of)
     assert none.low is None

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from tests.support.papers import PAPER, TESTBED
 from whitewire.analysis import biases
-from whitewire.analysis.claims import Evidence
 from whitewire.description.checks import _cross_check, load_paper
 from whitewire.description.paper import Paper
 from whitewire.errors import UserError
+from whitewire.estimands.evidence import Evidence
 
 LOADED = load_paper(PAPER, TESTBED["fabrics"])
 EXPERIMENT = next(e for e in LOADED.raw["experiments"] if "fabric" in e["factors"])

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from tests.support.papers import paper
 from whitewire.analysis import claims as c
-from whitewire.analysis.claims import Evidence, Target, decide, resolve
+from whitewire.analysis.claims import Target, decide, resolve
+from whitewire.estimands.evidence import Evidence
 
 WITHIN = Target("within", 3.85, 3.27, 4.43, 1)
 ABOVE = Target("above", 1.5, 1.5, None, 1)

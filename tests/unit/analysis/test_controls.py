@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whitewire.analysis import analyse, claims, controls
-from whitewire.analysis.estimands import Runs
+from whitewire.analysis.runs import Runs
 from whitewire.description import project, testbed
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, ratio_of

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whitewire.analysis.estimands import Runs
 from whitewire.analysis.inverse import answer, needed
+from whitewire.analysis.runs import Runs
 
 RATES = np.array([5.0, 10.0, 20.0, 40.0])
 

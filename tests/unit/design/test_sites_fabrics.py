@@ -5,13 +5,14 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from whitewire.analysis.estimands import Runs
+from whitewire.analysis.runs import Runs
 from whitewire.description import checks, paper
 from whitewire.description.files import load_yaml
 from whitewire.description.project import paper_path
 from whitewire.description.testbed import fabric_names
 from whitewire.design.rows import levels_of, make_design
 from whitewire.errors import UserError
+from whitewire.estimands import of
 from whitewire.paths import HOME
 
 PAPERS = ("emulex-2012", "mellanox-mapr", "chelsio-iwarp", "xyratex-lustre-2011", "qubole-2015", "hibench")
@@ -37,7 +38,7 @@ def test_a_claim_on_a_network_that_the_site_lacks_is_not_testable_there():
                                       "full_scale_unit"]), loaded, fabrics=SITE["fabrics"])  # fmt: skip
     test = next(
         test for claim in loaded.claims for test in paper.tests_of(claim)
-        if any(levels.get("fabric") == "40gbe" for _, levels in paper.cells_in(test))
+        if any(levels.get("fabric") == "40gbe" for _, levels in of(test).cells())
     )  # fmt: skip
     assert runs.why_missing(test) == "this testbed has no network 40gbe"
 

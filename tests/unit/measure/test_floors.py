@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench import coverage
-from whitewire.analysis import analyse, claims, estimands, net, propagation
-from whitewire.analysis.estimands import Runs, evaluate
+from whitewire import propagation
+from whitewire.analysis import analyse, claims, net
 from whitewire.analysis.inverse import answer
+from whitewire.analysis.runs import Runs
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import experiments_asked
@@ -24,6 +25,7 @@ from whitewire.design import durations
 from whitewire.design.drive import Drive
 from whitewire.design.scale import Scale
 from whitewire.errors import RunFailed, UserError
+from whitewire.estimands import of
 from whitewire.measure import block, floors
 from whitewire.measure.run import Run, floor_key
 from whitewire.progress import Progress
@@ -260,7 +262,7 @@ STEADY, SCATTERED = [1.99, 2.0, 2.01, 2.0], [1.5, 2.0, 2.5, 2.0]
 
 
 def widths(test, seen, **options):
-    found = evaluate(test, runs_of(2.0, seen, **options), PAPER)
+    found = of(test).evaluate(runs_of(2.0, seen, **options), PAPER)
     return found, math.log(found.high / found.low)
 
 
@@ -299,15 +301,15 @@ def test_p_values_come_from_the_same_draws():
 
 
 def test_a_floor_of_more_than_half_the_time_is_told_and_narrows_nothing():
-    exact = evaluate(RATIO, runs_of(6.0, []), PAPER)
-    found = evaluate(RATIO, runs_of(6.0, [6.0, 6.01, 5.99, 6.0]), PAPER)
+    exact = of(RATIO).evaluate(runs_of(6.0, []), PAPER)
+    found = of(RATIO).evaluate(runs_of(6.0, [6.0, 6.01, 5.99, 6.0]), PAPER)
     assert found.low <= exact.low <= exact.high <= found.high
     assert found.note == "the floor is 60% of the time in e 10gbe"
     assert found.p_value >= exact.p_value
 
 
 def test_no_interval_where_floors_leave_no_net_time():
-    found = evaluate(RATIO, runs_of(6.0, [2.0, 6.0, 10.0, 6.0]), PAPER)
+    found = of(RATIO).evaluate(runs_of(6.0, [2.0, 6.0, 10.0, 6.0]), PAPER)
     assert (found.low, found.high, found.p_value) == (None, None, None)
     verdict = claims.decide(claims.resolve(PAPER, RATIO), found)
     assert verdict.verdict == claims.INCONCLUSIVE
@@ -315,7 +317,7 @@ def test_no_interval_where_floors_leave_no_net_time():
 
 
 def test_a_single_floor_gives_no_interval():
-    found = evaluate(RATIO, runs_of(2.0, [2.0]), PAPER)
+    found = of(RATIO).evaluate(runs_of(2.0, [2.0]), PAPER)
     assert "a single floor" in claims.decide(claims.resolve(PAPER, RATIO), found).reason
 
 
@@ -336,7 +338,7 @@ CELL = {"experiment": "e", "where": {}}
 )  # fmt: skip
 def test_other_estimands_hold_it_too(test):
     wanted = test | {"metric": "completion_time_net", "no_effect": 1.0}
-    loose, steady = (evaluate(wanted, runs_of(2.0, seen), PAPER) for seen in (SCATTERED, STEADY))
+    loose, steady = (of(wanted).evaluate(runs_of(2.0, seen), PAPER) for seen in (SCATTERED, STEADY))
     assert loose.floors and loose.low <= loose.estimate <= loose.high
     if test["estimand"] != "maximum_ratio":  # there each cell is over itself, and every error cancels
         assert loose.high - loose.low > 1.2 * (steady.high - steady.low)
@@ -400,7 +402,7 @@ def test_few_floors_of_a_kind_scatter_at_least_as_all_of_them():
 
 
 def test_every_metric_that_rests_on_a_floor_has_its_way_of_going_with_it():
-    assert set(net.KINDS) | set(net.JOBS) | {"completion_time_net"} == set(estimands.NET)
+    assert set(net.KINDS) | set(net.JOBS) | {"completion_time_net"} == set(NET)
 
 
 @pytest.mark.parametrize("shared", [True, False])

@@ -316,9 +316,10 @@ def test_a_cell_that_hardly_exceeds_its_floor_is_inconclusive():
     import pandas as pd
 
     from whitewire.analysis.claims import INCONCLUSIVE, decide, resolve
-    from whitewire.analysis.estimands import Runs, evaluate
+    from whitewire.analysis.runs import Runs
     from whitewire.description import project, testbed
     from whitewire.description.checks import load_paper
+    from whitewire.estimands import of
 
     paper = load_paper(project.paper_path("mellanox-mapr"), testbed.load_testbed("emulated")["fabrics"])
     claim = next(claim for claim in paper.claims if claim["id"] == "M-C02")
@@ -334,14 +335,14 @@ def test_a_cell_that_hardly_exceeds_its_floor_is_inconclusive():
                     rows.append(base | {"metric": metric, "value": value, **unit})
         return pd.DataFrame(rows)
 
-    told = evaluate(claim["test"], Runs(table(8.0), paper), paper)
+    told = of(claim["test"]).evaluate(Runs(table(8.0), paper), paper)
     assert told.estimate == pytest.approx(0.4, abs=0.01)
-    hidden = evaluate(claim["test"], Runs(table(0.5), paper), paper)
+    hidden = of(claim["test"]).evaluate(Runs(table(0.5), paper), paper)
     assert "beyond the floor of 10.0 s" in hidden.missing
     lost = table(8.0)
     one = (lost["run_id"] == "40gbe3") & (lost["metric"] == "completion_time_net")
     lost.loc[one, ["value", "full_scale_value"]] = math.nan
-    found = evaluate(claim["test"], Runs(lost, paper), paper)
+    found = of(claim["test"]).evaluate(Runs(lost, paper), paper)
     assert "1 of 6 runs took no longer than their floor, so they have no net time" in found.missing
     assert decide(resolve(paper, claim["test"]), hidden).verdict == INCONCLUSIVE
 
@@ -359,9 +360,10 @@ def test_a_rate_of_tasks_that_hardly_met_or_lacked_processors_is_inconclusive(me
     import pandas as pd
 
     from whitewire.analysis.claims import INCONCLUSIVE, decide, resolve
-    from whitewire.analysis.estimands import Runs, evaluate
+    from whitewire.analysis.runs import Runs
     from whitewire.description import project, testbed
     from whitewire.description.checks import load_paper
+    from whitewire.estimands import of
 
     paper = load_paper(project.paper_path("xyratex-lustre-2011"), testbed.load_testbed("emulated")["fabrics"])
     claim = next(claim for claim in paper.claims if claim["id"] == "X-C20")
@@ -374,7 +376,7 @@ def test_a_rate_of_tasks_that_hardly_met_or_lacked_processors_is_inconclusive(me
             for metric, value in ((f"write_{name}", value) for name, value in values.items()):
                 rows.append(base | {"valid": True, "metric": metric, "value": value, "unit": "MB/s",
                                     "full_scale_unit": "", "full_scale_value": None})  # fmt: skip
-    found = evaluate(claim["test"], Runs(pd.DataFrame(rows), paper), paper)
+    found = of(claim["test"]).evaluate(Runs(pd.DataFrame(rows), paper), paper)
     if why:
         assert why in found.missing
         assert decide(resolve(paper, claim["test"]), found).verdict == INCONCLUSIVE
@@ -385,7 +387,8 @@ def test_a_rate_of_tasks_that_hardly_met_or_lacked_processors_is_inconclusive(me
 def test_rates_may_lack_processors_where_that_is_the_point():
     import pandas as pd
 
-    from whitewire.analysis.estimands import Runs, untold
+    from whitewire.analysis.guards import untold
+    from whitewire.analysis.runs import Runs
     from whitewire.description import project, testbed
     from whitewire.description.checks import load_paper
 

@@ -1,0 +1,191 @@
+"""The table of runs, as what estimands ask of it: samples of cells, their scatter, their draws."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from whitewire import estimands, statistics
+from whitewire.analysis import guards, net
+from whitewire.description.paper import Paper
+from whitewire.estimands.evidence import Sample
+from whitewire.levels import Cell, cell_name, text
+from whitewire.records.jobs import NET, WHOLE
+
+
+class Runs:
+    """The table tidy/runs.csv, indexed by cell.
+
+    `seed` starts resampling; `k` is the testbed's scale, `fabrics` its networks (None: every paper's). `floors` is the
+    table tidy/floors.csv; without it floors count as exact.
+    """
+
+    def __init__(self, table: pd.DataFrame, paper: Paper, seed: int = 1, k: float = 1.0,
+                 unavailable: Mapping[str, str] | None = None,
+                 fabrics: Collection[str] | None = None,
+                 floors: pd.DataFrame | None = None) -> None:  # fmt: skip
+        self.floors = net.FloorErrors(floors, seed)
+        self.paper, self.seed, self.k = paper, seed, k
+        self.unavailable = dict(unavailable or {})
+        self.fabrics = fabrics
+        table = table.copy()
+        for factor in paper.factors:
+            if factor not in table:
+                table[factor] = ""
+            table[factor] = [text(v) for v in table[factor]]
+        table["valid"] = net.flags(table["valid"])
+        value = pd.to_numeric(table["value"], errors="coerce")
+        full = pd.to_numeric(table["full_scale_value"], errors="coerce")
+        table["best"] = full.where(full.notna(), value)
+        units = table["full_scale_unit"].where(full.notna(), table["unit"])
+        table["best_unit"] = units.fillna("").astype(str)
+        self.table = table
+        self.efforts = {str(block).rsplit("-", 1)[0] for block in table["block"]} if "block" in table else set()
+        self._scatter: dict[tuple[str, str], tuple[float, int]] = {}
+        self.groups = dict(tuple(table.groupby(["experiment", "metric"], sort=False))) if len(table) else {}
+        attempts = [name for name in ("run_id", "attempt") if name in table]
+        # A run that failed has a row without a metric: it counts for every metric that it would have had.
+        self.invalid = table[~table["valid"]].drop_duplicates(attempts)
+
+    def as_measured(self, experiment: str, levels: Mapping[str, Any], metric: str) -> np.ndarray:
+        """Values of a cell's valid runs as they were measured, not at full scale."""
+        rows = self.groups.get((experiment, metric))
+        if rows is None:
+            return np.array([])
+        return pd.to_numeric(rows.loc[rows["valid"] & at(rows, levels), "value"]).to_numpy(dtype=float)
+
+    def n_invalid(self, experiment: str, levels: Mapping[str, Any]) -> int:
+        """Attempts in a cell that do not count, whether they left values or failed."""
+        if self.invalid.empty:
+            return 0
+        return int(((self.invalid["experiment"] == experiment) & at(self.invalid, levels)).sum())
+
+    def scatter(self, experiment: str, metric: str) -> tuple[float, int]:
+        """statistics.pooled_log_sd over all cells of an experiment; (NaN, 0) when a value is not above 0."""
+        key = (experiment, metric)
+        if key not in self._scatter:
+            self._scatter[key] = self._scatter_of(self._family(experiment, metric))
+        return self._scatter[key]
+
+    def _family(self, experiment: str, metric: str) -> pd.DataFrame | None:
+        """Rows of an experiment and of its controls, which are runs like its own."""
+        keys = [(name, metric) for name in self.paper.family(experiment) if (name, metric) in self.groups]
+        return pd.concat([self.groups[key] for key in keys]) if keys else None
+
+    def _scatter_of(self, rows: pd.DataFrame | None) -> tuple[float, int]:
+        if rows is None:
+            return float("nan"), 0
+        good = rows[rows["valid"] & rows["best"].notna()]
+        if not len(good) or good["best"].min() <= 0:
+            return float("nan"), 0
+        cells = good.groupby(["experiment", *self.paper.factors], sort=False)["best"]
+        return statistics.pooled_log_sd([values.to_numpy(dtype=float) for _, values in cells])
+
+    def why_missing(self, test: Mapping[str, Any]) -> str:
+        """Why this machine cannot make the runs of a test at all; empty when it can."""
+        for experiment, levels in estimands.of(test).needed():
+            fabric = self.paper.parameters(experiment, levels).get("fabric")
+            if fabric and self.fabrics is not None and fabric not in self.fabrics:
+                return f"this testbed has no network {fabric}"
+            if self.unavailable and self.paper.store(experiment, levels)["kind"] != "hdfs":
+                return next(iter(self.unavailable.values()))
+        return ""
+
+    def untold(self, experiment: str, levels: Mapping[str, Any], metric: str) -> str:
+        """Why the runs of a cell do not tell a metric, though they have values for it; empty if they do."""
+        return guards.untold(self, experiment, levels, metric)
+
+    def without(self, cells: Sequence[Cell], samples: Sequence[Sample]) -> list[str]:
+        """Of each cell without a value, why: it was tried in vain, or its experiment belongs to other efforts."""
+        told = []
+        for (experiment, _), sample in zip(cells, samples, strict=True):
+            if len(sample.values):
+                continue
+            efforts = self.paper.experiments[experiment].get("efforts", ())
+            if efforts and self.efforts and not self.efforts & set(efforts):
+                what = (
+                    f"no run of {sample.name.strip()}: that experiment is made at effort {' and '.join(efforts)} only"
+                )
+            else:
+                what = f"no valid run of {sample.name.strip()}"
+            told.append(what)
+        return told
+
+    def sample(self, experiment: str, levels: Mapping[str, Any], metric: str) -> Sample:
+        """All runs of a cell; levels left out match every level."""
+        name = cell_name(experiment, levels)
+        invalid, rows = self.n_invalid(experiment, levels), self.groups.get((experiment, metric))
+        if rows is None:
+            return Sample(np.array([]), invalid, "", name)
+        good = rows[rows["valid"] & rows["best"].notna() & at(rows, levels)]
+        unit = good["best_unit"].iloc[0] if len(good) else ""
+        spread, freedom = self.scatter(experiment, metric)
+        if metric in NET and len(good):
+            spread = max(spread, self._scatter_of_net(experiment, NET[metric][0], levels))
+        return Sample(good["best"].to_numpy(dtype=float), invalid, unit, name, spread, freedom)
+
+    def drawn(
+        self, experiment: str, levels: Mapping[str, Any], metric: str, fewest: int = statistics.FEWEST_POOLED
+    ) -> net.Drawn:
+        """The median of a cell as a distribution, with the scatter of its floors where those are known."""
+        sample = self.sample(experiment, levels, metric)
+        base = metric if net.KINDS.get(metric) == "share" else NET.get(metric, (metric,))[0]
+        median = float(np.median(sample.values)) if len(sample.values) else math.nan
+        spread, freedom = sample.spread, sample.freedom
+        if not math.isfinite(spread) and median > 0:  # a share may be 0, which has no logarithm
+            sd, freedom = self._absolute(experiment, metric)
+            spread = sd / median
+        cell = net.Cell(sample.name, experiment, metric, base, median, len(sample.values), spread, freedom)
+        weights = self.floor_weights(experiment, levels, metric)
+        if not weights:
+            return net.draw(cell, self.floors, fewest)
+        seconds, share = self._net_and_share(experiment, levels, metric)
+        return net.draw(replace(cell, net=seconds, share=share, weights=weights), self.floors, fewest)
+
+    def _absolute(self, experiment: str, metric: str) -> tuple[float, int]:
+        rows = self._family(experiment, metric)
+        good = rows[rows["valid"] & rows["best"].notna()]
+        cells = good.groupby(["experiment", *self.paper.factors], sort=False)["best"]
+        return statistics.pooled_sd([values.to_numpy(dtype=float) for _, values in cells])
+
+    def floor_weights(self, experiment: str, levels: Mapping[str, Any], metric: str) -> dict[tuple[str, str], float]:
+        """Shares of a cell's runs by the block and name of their floor; empty for what rests on no known floor."""
+        rows = self.groups.get((experiment, metric))
+        if rows is None or metric not in (*NET, "job_floor") or not {"block", "floor"} <= set(rows):
+            return {}
+        good = rows[rows["valid"] & rows["best"].notna() & at(rows, levels)]
+        keys = [(str(block), text(floor)) for block, floor in zip(good["block"], good["floor"], strict=True)]
+        known = [key for key in keys if self.floors.knows(*key)]
+        return {key: known.count(key) / len(keys) for key in dict.fromkeys(known)}
+
+    def _net_and_share(self, experiment: str, levels: Mapping[str, Any], metric: str) -> tuple[float, float]:
+        """Median net time in seconds, and the share of the floor in the time, of a cell's runs."""
+        beyond, other = (self.as_measured(experiment, levels, name) for name in NET[metric])
+        beyond = float(np.nanmedian(beyond)) if np.isfinite(beyond).any() else math.nan
+        other = float(np.nanmedian(other)) if np.isfinite(other).any() else math.nan
+        whole = beyond + other if NET[metric] is WHOLE else other
+        return beyond, 1 - beyond / whole if whole else math.nan
+
+    def _scatter_of_net(self, experiment: str, metric: str, levels: Mapping[str, Any]) -> float:
+        """Pooled scatter in seconds of an experiment's times less their floors, over the median of a cell's."""
+        rows = self._family(experiment, metric)
+        seconds = self.as_measured(experiment, levels, metric)
+        if rows is None or not len(seconds):
+            return 0.0
+        good = rows[rows["valid"] & rows["best"].notna()]
+        cells = good.groupby(["experiment", *self.paper.factors], sort=False)["value"]
+        sd, _ = statistics.pooled_sd([pd.to_numeric(values).to_numpy(dtype=float) for _, values in cells])
+        return sd / float(np.median(seconds)) if math.isfinite(sd) else 0.0
+
+
+def at(rows: pd.DataFrame, levels: Mapping[str, Any]) -> pd.Series:
+    """Which rows are of a cell; levels left out match every level."""
+    found = pd.Series(True, index=rows.index)
+    for factor, level in levels.items():
+        found &= rows[factor] == text(level)
+    return found

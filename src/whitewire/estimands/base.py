@@ -1,0 +1,157 @@
+"""What an estimand is to the rest of the house: the keys of its test, the cells that it needs, its words, its evidence.
+
+Adding an estimand is one module with a subclass and its line in the table (estimands/__init__.py). It gets the table of
+runs as an object, `Runs`, and imports no analysis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from whitewire.estimands.evidence import Evidence
+from whitewire.levels import Cell, cell_name
+
+if TYPE_CHECKING:
+    from whitewire.analysis.runs import Runs
+    from whitewire.description.paper import Paper
+
+Problem = tuple[str, Any, str, Collection[str]]
+"""(key below the test's or empty, what it holds, what was expected, valid names): a fault of a paper."""
+
+METRIC = {"$ref": "#/$defs/metric"}
+CELL = {"$ref": "#/$defs/cell"}
+LEVEL = {"type": ["string", "number", "integer", "boolean"]}
+COMPARABLE = ("within", "above", "below", "equal")
+"""Relations of a number to what is expected of it."""
+
+
+def _number(description: str, **more: Any) -> dict[str, Any]:
+    return {"type": "number", "description": description, **more}
+
+
+def text_key(description: str) -> dict[str, Any]:
+    """The schema of a key that holds text."""
+    return {"type": "string", "minLength": 1, "description": description}
+
+
+def list_of(items: Mapping[str, Any], description: str, **more: Any) -> dict[str, Any]:
+    """The schema of a key that holds a list."""
+    return {"type": "array", "description": description, "items": dict(items), **more}
+
+
+TARGET = {
+    "expected": {
+        "type": ["number", "string"],
+        "description": "number, or an expression over value ids (E_V07) and constants",
+    },
+    "relative": _number(
+        "half-width of the range, as a share of expected (increasing: the fall of one step that is let pass)", minimum=0
+    ),
+    "absolute": _number("half-width of the range, in the estimand's unit", minimum=0),
+    "lower": _number("lower end of the range"),
+    "upper": _number("upper end of the range"),
+    "no_effect": _number("value that means no effect; gives the claim its direction"),
+    "unit": text_key("unit of the estimand, when the metric does not give it"),
+}
+"""Keys that say, beside the relation, what a test asks for."""
+COMPARES = list_of(
+    {"type": "string", "minLength": 1},
+    "what the cells differ in beside the levels that they name, because that is the point; any other difference is "
+    "refused",
+    uniqueItems=True,
+)
+
+
+class Estimand:
+    """What one typed test asks for. Class attributes say what is alike in all tests of the kind."""
+
+    name: ClassVar[str]
+    meaning: ClassVar[str]
+    """What it is, in the words of the schema."""
+
+    # --- what a paper may write ---
+
+    keys: ClassVar[Mapping[str, Any]] = {}
+    """The keys of its own, each with its JSON Schema. A test must have them all."""
+    optional: ClassVar[Mapping[str, Any]] = {}
+    """Further keys of its own, which a test may have."""
+    relations: ClassVar[tuple[str, ...]] = COMPARABLE
+    """Relations that it can have to what is expected; without any it cannot be judged."""
+    expects: ClassVar[bool] = True
+    """Whether a test must say what is expected."""
+    target: ClassVar[tuple[str, ...]] = tuple(TARGET)
+    """Which keys of TARGET a test may have."""
+    routes: ClassVar[tuple[str, ...]] = ("emulated", "measured", "modelled")
+    """Routes that a claim on it may take."""
+
+    def __init__(self, test: Mapping[str, Any]) -> None:
+        self.test = test
+
+    @classmethod
+    def schema(cls) -> dict[str, Any]:
+        """The JSON Schema of its tests."""
+        relation = {"enum": list(cls.relations), "description": "relation"}
+        judged = {"relation": relation, **{key: TARGET[key] for key in cls.target}}
+        own = {"estimand": {"const": cls.name, "description": cls.meaning}, **cls.keys, **cls.optional}
+        needed = [*(["expected"] if cls.expects else []), "relation"]
+        return {
+            "type": "object",
+            "description": cls.meaning,
+            "additionalProperties": False,
+            "properties": own | (judged if cls.relations else {}),
+            "required": ["estimand", *cls.keys, *(needed if cls.relations else [])],
+        }
+
+    def problems(self, paper: Paper, fabrics: Collection[str]) -> Iterator[Problem]:
+        """What is wrong with its own keys; UserError for an expression without a value."""
+        return iter(())
+
+    # --- the cells that it rests on ---
+
+    def cells(self) -> list[Cell]:
+        """The cells that its estimate is made of, in a fixed order, each with a level of every factor."""
+        return []
+
+    def needed(self) -> list[Cell]:
+        """All cells whose runs it needs; levels left out match every level."""
+        return self.cells()
+
+    def pairs(self) -> list[tuple[Cell, Cell]]:
+        """Pairs of cells that it sets side by side: each of its cells with the first."""
+        cells = self.cells()
+        return [(cell, cells[0]) for cell in cells[1:]]
+
+    def metrics(self) -> list[str]:
+        """The metric of each of its cells."""
+        return [self.test["metric"]] * len(self.cells())
+
+    whole: ClassVar[bool] = True
+    """Whether a cell in `needed` must have a level of every factor."""
+    signs: ClassVar[tuple[int, ...]] = ()
+    """How its cells enter it: multiplied (1) or divided by (-1). Empty where it is no product of them."""
+
+    # --- what it says, and from what ---
+
+    def describe(self) -> str:
+        """The estimand in words, for the verdict table."""
+        raise NotImplementedError
+
+    def untestable(self) -> str:
+        """Why no testbed here can test it; empty when one can."""
+        return ""
+
+    def evaluate(self, runs: Runs, paper: Paper) -> Evidence:
+        """Its estimate, with an interval where it rests on runs."""
+        raise NotImplementedError
+
+
+def of_test(cell: Mapping[str, Any], **levels: Any) -> Cell:
+    """A cell of a test, with further levels."""
+    return cell["experiment"], {**cell["where"], **levels}
+
+
+def in_words(cell: Mapping[str, Any]) -> str:
+    """A cell of a test in words, with the metric that it has of its own."""
+    own = f"{cell['metric']} " if "metric" in cell else ""
+    return own + cell_name(cell["experiment"], cell["where"])

@@ -1,0 +1,132 @@
+"""Estimands of the medians of cells: their evidence is runs, and holds the scatter of the jobs' floors."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from whitewire import propagation, statistics
+from whitewire.estimands.base import METRIC, Estimand, list_of
+from whitewire.estimands.evidence import MORE_BYTES, Evidence, Sample
+
+if TYPE_CHECKING:
+    from whitewire.analysis.net import Drawn
+    from whitewire.analysis.runs import Runs
+    from whitewire.description.paper import Paper
+
+Limits = tuple[float | None, float | None, float | None, tuple[float, float] | None]
+"""(low, high, p-value, interval of the direction)."""
+ALSO = list_of(METRIC, "metrics reported beside the judged one", uniqueItems=True)
+
+
+class OfCells(Estimand):
+    """An estimand of one metric in some cells."""
+
+    with_floors: ClassVar[bool] = True
+    """Whether its interval holds the scatter of floors, where its metric rests on them."""
+
+    @property
+    def no_effect(self) -> float | None:
+        return self.test.get("no_effect")
+
+    @abstractmethod
+    def exact(self, samples: Sequence[Sample], runs: Runs) -> Evidence:
+        """Estimate, interval and p-value from at least one run of each cell, with floors taken for exact."""
+
+    def of_medians(self, medians: Sequence[np.ndarray], runs: Runs) -> np.ndarray:
+        """The estimand from draws of its cells' medians."""
+        raise NotImplementedError
+
+    def limits(self, drawn: Sequence[Drawn], runs: Runs) -> Limits:
+        """Its interval and p-value from draws of its cells."""
+        found = self.of_medians([each.values for each in drawn], runs)
+        p = None if self.no_effect is None else propagation.p_value(found, self.no_effect)
+        return (*(propagation.interval(found) or (None, None)), p, None)
+
+    def evaluate(self, runs: Runs, paper: Paper) -> Evidence:
+        cells, metrics = self.cells(), self.metrics()
+        samples = [runs.sample(*cell, metric) for cell, metric in zip(cells, metrics, strict=True)]
+        n, invalid = min(len(s.values) for s in samples), sum(s.n_invalid for s in samples)
+        for cell, metric in zip(cells, metrics, strict=True):
+            if why := runs.untold(*cell, metric):
+                return Evidence("runs", n_invalid=invalid, missing=why)
+        if n == 0:
+            return Evidence("runs", n_invalid=invalid, missing=runs.without(cells, samples)[0])
+        exact = replace(self.exact(samples, runs), n=n, n_invalid=invalid)
+        return self._with_floors(runs, exact) if self.with_floors else exact
+
+    def _with_floors(self, runs: Runs, exact: Evidence) -> Evidence:
+        """The same evidence with the floors' scatter in its interval and p-value; `exact` takes floors for exact.
+
+        Where the floor is more than half of the time in some cell, the interval is no narrower than that of `exact`.
+        """
+        cells = [(*cell, metric) for cell, metric in zip(self.cells(), self.metrics(), strict=True)]
+        if not any(runs.floor_weights(*cell) for cell in cells):
+            return exact
+        drawn = [runs.drawn(*cell) for cell in cells]
+        high = {each.cell.name: each.cell.share for each in drawn if each.mostly_floor}
+        note = "the floor is " + ", ".join(f"{share:.0%} of the time in {name}" for name, share in high.items())
+        found = replace(
+            exact, low=None, high=None, p_value=None, direction=None, floors=True, note=note if high else ""
+        )
+        if problem := next((each.problem for each in drawn if each.problem), ""):
+            return replace(found, unbounded="" if problem.startswith("too few") else problem)
+        worst = max(drawn, key=lambda each: each.lost)
+        if worst.lost > propagation.LOST:
+            lost = (
+                f"with the scatter of runs and floors {worst.lost:.0%} of the draws of {worst.cell.name} have no net "
+                "time"
+            )
+            return replace(found, unbounded=f"{lost}; {MORE_BYTES}")
+        with np.errstate(divide="ignore", invalid="ignore"):
+            low, high_, p, direction = self.limits(drawn, runs)
+        if low is None:
+            return replace(found, unbounded="the interval is not finite")
+        if high and exact.low is not None and exact.high is not None:
+            low, high_ = min(low, exact.low), max(high_, exact.high)
+            p = max((each for each in (p, exact.p_value) if each is not None), default=None)
+            if direction and exact.direction:
+                direction = min(direction[0], exact.direction[0]), max(direction[1], exact.direction[1])
+        freedom = min(each.cell.freedom for each in drawn)
+        return replace(found, low=low, high=high_, p_value=p, direction=direction, freedom=freedom)
+
+    def few_runs(self, point: float, samples: Sequence[Sample], unit: str, values: Sequence[np.ndarray]) -> Evidence:
+        """Evidence from products and quotients of medians with too few runs of their own; `values` in `unit`."""
+        counts, spreads, freedom = _scatter(samples)
+        found = statistics.pooled_interval(point, counts, spreads, freedom)
+        if found is None:
+            return Evidence("runs", point, unit=unit, samples=values)
+        p = self.pooled_p(point, samples)
+        return Evidence("runs", point, *found, unit=unit, p_value=p, samples=values, freedom=freedom)
+
+    def pooled_p(self, point: float, samples: Sequence[Sample]) -> float | None:
+        """p-value of a product or quotient of medians by the pooled scatter; None without a value of no effect."""
+        return None if self.no_effect is None else statistics.pooled_p(point, *_scatter(samples), self.no_effect)
+
+
+def bootstrapped(
+    samples: Sequence[Sample], statistic: Callable[..., np.ndarray], seed: int
+) -> tuple[float, float | None, float | None]:
+    """Point estimate of a vectorised statistic, and its bootstrap interval where one exists."""
+    arrays = [s.values for s in samples]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        point = float(np.ravel(statistic(*(a[None, :] for a in arrays), axis=-1))[0])
+        found = statistics.bootstrap_interval(arrays, statistic, seed)
+    return (point, *(found or (None, None)))
+
+
+def ratio_limits(a: Sample, b: Sample, seed: int, confidence: float) -> tuple[float, float] | None:
+    """Interval of a ratio of medians: from the cells' own runs, or with few of them from the pooled scatter."""
+    if found := statistics.ratio_interval(a.values, b.values, seed, confidence):
+        return found
+    point = float(np.median(a.values) / np.median(b.values))
+    return statistics.pooled_interval(point, *_scatter([a, b]), confidence)
+
+
+def _scatter(samples: Sequence[Sample]) -> tuple[list[int], list[float], int]:
+    """Runs of each cell, their pooled scatter, and the least degrees of freedom."""
+    return [len(s.values) for s in samples], [s.spread for s in samples], min(s.freedom for s in samples)

@@ -1,0 +1,62 @@
+"""`curve_fit`: whether an exponential or a straight line goes better through the runs of some levels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from whitewire.estimands.base import CELL, METRIC, list_of, text_key
+from whitewire.estimands.cells import bootstrapped
+from whitewire.estimands.evidence import Evidence, Sample
+from whitewire.estimands.trend import OfLevels
+
+if TYPE_CHECKING:
+    from whitewire.analysis.runs import Runs
+
+CURVATURES = np.linspace(-4.0, 10.0, 1401)
+"""Candidate exponents of the exponential fit, over the range of the horizontal axis."""
+
+
+class CurveFit(OfLevels):
+    name: ClassVar[str] = "curve_fit"
+    meaning: ClassVar[str] = (
+        "AIC of the straight line less AIC of the exponential, both with two parameters, through all runs of the levels"
+    )
+    says: ClassVar[str] = "AIC linear - AIC exponential"
+    keys: ClassVar[Mapping[str, Any]] = {
+        "metric": METRIC,
+        "cell": CELL,
+        "factor": text_key("factor on the horizontal axis (numbers)"),
+        "levels": list_of({"type": "number"}, "levels", minItems=4, uniqueItems=True),
+    }
+    relations: ClassVar[tuple[str, ...]] = ("above", "below")
+    with_floors: ClassVar[bool] = False
+
+    def exact(self, samples: Sequence[Sample], runs: Runs) -> Evidence:
+        levels = np.array(self.test["levels"], dtype=float)
+        x = np.repeat(levels, [len(s.values) for s in samples])
+
+        def statistic(*arrays, axis=-1):
+            return aic_difference(x, np.concatenate(arrays, axis=axis))
+
+        return Evidence("runs", *bootstrapped(samples, statistic, runs.seed), unit="AIC difference")
+
+
+def aic_difference(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """AIC of y = a + b x less AIC of y = a exp(b x), least squares, for each row of `y` (rows, points).
+
+    Above 0 the exponential fits better. Unit 1; both curves have two parameters, so only the residuals count.
+    """
+    y = np.atleast_2d(y)
+    centred = x - x.mean()
+    slope = (y @ centred) / (centred @ centred)
+    residual = y - y.mean(axis=1, keepdims=True) - slope[:, None] * centred
+    linear = (residual**2).sum(axis=1)
+    curves = np.exp(CURVATURES[:, None] * ((x - x.min()) / np.ptp(x) - 1)[None, :])
+    squares = (y**2).sum(axis=1)
+    explained = (y @ curves.T) ** 2 / (curves**2).sum(axis=1)[None, :]
+    exponential = squares - explained.max(axis=1)
+    floor = 1e-12 * squares
+    return len(x) * np.log(np.maximum(linear, floor) / np.maximum(exponential, floor))

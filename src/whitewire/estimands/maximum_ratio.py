@@ -1,0 +1,59 @@
+"""`maximum_ratio`: the largest of several ratios of medians."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from whitewire import statistics
+from whitewire.estimands import extremes
+from whitewire.estimands.base import CELL, LEVEL, METRIC, in_words, list_of, of_test
+from whitewire.estimands.cells import Limits
+from whitewire.estimands.evidence import Evidence, Sample
+from whitewire.estimands.ratio import OfPairs
+from whitewire.levels import Cell
+
+if TYPE_CHECKING:
+    from whitewire.analysis.net import Drawn
+    from whitewire.analysis.runs import Runs
+
+
+class MaximumRatio(OfPairs):
+    name: ClassVar[str] = "maximum_ratio"
+    meaning: ClassVar[str] = (
+        "Largest ratio over the listed cells; levels of `cells` complete those of numerator and denominator"
+    )
+    keys: ClassVar[Mapping[str, Any]] = {
+        "metric": METRIC,
+        "numerator": CELL,
+        "denominator": CELL,
+        "cells": list_of(
+            {"type": "object", "additionalProperties": LEVEL, "minProperties": 1}, "levels of each pair", minItems=1
+        ),
+    }
+
+    def cells(self) -> list[Cell]:
+        sides = self.test["numerator"], self.test["denominator"]
+        return [of_test(side, **levels) for levels in self.test["cells"] for side in sides]
+
+    def describe(self) -> str:
+        pair = f"{in_words(self.test['numerator'])} / {in_words(self.test['denominator'])}"
+        return f"{self.test['metric']}: largest of {pair} over {len(self.test['cells'])} cells"
+
+    def exact(self, samples: Sequence[Sample], runs: Runs) -> Evidence:
+        pairs = list(zip(samples[::2], samples[1::2], strict=True))
+        a, b = max(pairs, key=lambda pair: np.median(pair[0].values) / np.median(pair[1].values))
+        p = None
+        if self.no_effect is not None:
+            p = statistics.permutation_p(a.values, b.values, self.no_effect, runs.seed)
+            p = None if p is None else min(1.0, p * len(self.test["cells"]))
+        found = extremes.of_runs(pairs, max, runs.seed)
+        return Evidence("runs", *found, unit="1", p_value=p, samples=[a.values, b.values])
+
+    def limits(self, drawn: Sequence[Drawn], runs: Runs) -> Limits:
+        pairs = list(zip(drawn[::2], drawn[1::2], strict=True))
+        ratios = [a.values / b.values for a, b in pairs]
+        best = int(np.argmax([a.cell.median / b.cell.median for a, b in pairs]))
+        return extremes.of_draws(ratios, max, ratios[best], self.no_effect, times=len(ratios))

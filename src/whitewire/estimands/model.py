@@ -1,0 +1,40 @@
+"""`model`: what a function of whitewire.models gives."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from whitewire import models
+from whitewire.estimands.base import Estimand, Problem
+from whitewire.estimands.evidence import Evidence
+
+if TYPE_CHECKING:
+    from whitewire.analysis.runs import Runs
+    from whitewire.description.paper import Paper
+
+
+class Model(Estimand):
+    name: ClassVar[str] = "model"
+    meaning: ClassVar[str] = "A function of whitewire.models"
+    keys: ClassVar[Mapping[str, Any]] = {
+        "model": {"$ref": "#/$defs/model"},
+        "arguments": {"$ref": "#/$defs/arguments"},
+    }
+    routes: ClassVar[tuple[str, ...]] = ("modelled",)
+
+    def problems(self, paper: Paper, fabrics: Collection[str]) -> Iterator[Problem]:
+        model = self.test["model"]
+        names = models.arguments(model)
+        for name, value in self.test["arguments"].items():
+            paper.evaluate(value)
+            if name not in names:
+                yield ".arguments", name, f"an argument of {model}", names
+
+    def describe(self) -> str:
+        return f"model {self.test['model']}"
+
+    def evaluate(self, runs: Runs, paper: Paper) -> Evidence:
+        arguments = {name: paper.evaluate(value) for name, value in self.test["arguments"].items()}
+        found = float(models.MODELS[self.test["model"]](**arguments))
+        return Evidence("model", found, unit=self.test.get("unit", "1"))

@@ -1,0 +1,57 @@
+"""`ratio`: the median of a metric in one cell over its median in another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from whitewire import statistics
+from whitewire.estimands.base import CELL, COMPARES, METRIC, in_words, of_test
+from whitewire.estimands.cells import ALSO, OfCells, bootstrapped
+from whitewire.estimands.evidence import Evidence, Sample
+from whitewire.levels import Cell
+
+if TYPE_CHECKING:
+    from whitewire.analysis.runs import Runs
+
+
+class OfPairs(OfCells):
+    """An estimand of ratios: each two cells are one over the other."""
+
+    optional: ClassVar[Mapping[str, Any]] = {"also": ALSO, "compares": COMPARES}
+
+    def pairs(self) -> list[tuple[Cell, Cell]]:
+        cells = self.cells()
+        return list(zip(cells[::2], cells[1::2], strict=True))
+
+
+class Ratio(OfPairs):
+    name: ClassVar[str] = "ratio"
+    meaning: ClassVar[str] = "Median of a metric in one cell over its median in another"
+    keys: ClassVar[Mapping[str, Any]] = {"metric": METRIC, "numerator": CELL, "denominator": CELL}
+    signs: ClassVar[tuple[int, ...]] = (1, -1)
+
+    def sides(self) -> list[Mapping[str, Any]]:
+        return [self.test["numerator"], self.test["denominator"]]
+
+    def cells(self) -> list[Cell]:
+        return [of_test(side) for side in self.sides()]
+
+    def metrics(self) -> list[str]:
+        return [side.get("metric", self.test["metric"]) for side in self.sides()]
+
+    def describe(self) -> str:
+        return f"{self.test['metric']}: {' / '.join(map(in_words, self.sides()))}"
+
+    def exact(self, samples: Sequence[Sample], runs: Runs) -> Evidence:
+        point, low, high = bootstrapped(samples, statistics.ratio_of_medians, runs.seed)
+        a, b = values = [s.values for s in samples]
+        if low is None:
+            return self.few_runs(point, samples, "1", values)
+        p = None if self.no_effect is None else statistics.permutation_p(a, b, self.no_effect, runs.seed)
+        return Evidence("runs", point, low, high, unit="1", p_value=p, samples=values)
+
+    def of_medians(self, medians: Sequence[np.ndarray], runs: Runs) -> np.ndarray:
+        return medians[0] / medians[1]

@@ -1,0 +1,80 @@
+"""`share`: the median of a metric in a cell over a constant or the rate of links."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from whitewire import statistics
+from whitewire.estimands.base import CELL, METRIC, Problem, in_words, of_test, text_key
+from whitewire.estimands.cells import ALSO, OfCells
+from whitewire.estimands.evidence import Evidence, Sample
+from whitewire.levels import Cell, text
+from whitewire.units import MB_PER_GBIT, gbit_per_s
+
+if TYPE_CHECKING:
+    from whitewire.analysis.runs import Runs
+    from whitewire.description.paper import Paper
+
+OVER = {
+    "type": "object",
+    "description": "the divisor: a constant or links of a fabric",
+    "additionalProperties": False,
+    "properties": {
+        "constant": {"type": "number", "description": "constant", "exclusiveMinimum": 0},
+        "unit": text_key("its unit"),
+        "times_k": {
+            "type": "boolean",
+            "description": "compare k times the value on an emulated testbed: CPU time a byte is not scaled, rates are",
+        },
+        "link_of": text_key("fabric whose link rate (MB/s) divides"),
+        "links": {"type": "integer", "description": "number of such links", "minimum": 1},
+    },
+    "required": [],
+    "minProperties": 1,
+}
+
+
+class Share(OfCells):
+    name: ClassVar[str] = "share"
+    meaning: ClassVar[str] = "Median of a metric in a cell over a constant or the rate of links"
+    keys: ClassVar[Mapping[str, Any]] = {"metric": METRIC, "cell": CELL, "over": OVER}
+    optional: ClassVar[Mapping[str, Any]] = {"also": ALSO}
+    signs: ClassVar[tuple[int, ...]] = (1,)
+
+    def problems(self, paper: Paper, fabrics: Collection[str]) -> Iterator[Problem]:
+        over = self.test["over"]
+        if ("constant" in over) == ("link_of" in over):
+            yield ".over", over, "either constant or link_of", ()
+        if "link_of" in over and over["link_of"] not in fabrics:
+            yield ".over.link_of", over["link_of"], "a fabric of the testbed", fabrics
+
+    def cells(self) -> list[Cell]:
+        return [of_test(self.test["cell"])]
+
+    def describe(self) -> str:
+        over = self.test["over"]
+        links = f"{over.get('links', 1)} x {over['link_of']} link" if "link_of" in over else ""
+        return f"{self.test['metric']}: {in_words(self.test['cell'])} / {links or text(over['constant'])}"
+
+    def exact(self, samples: Sequence[Sample], runs: Runs) -> Evidence:
+        over = self.test["over"]
+        values = self._shares(samples[0].values, runs)
+        low, high = statistics.median_interval(values) or (None, None)
+        unit = "1" if "link_of" in over else over.get("unit", "1")
+        point = float(np.median(values))
+        if low is None:
+            return self.few_runs(point, samples, unit, [values])
+        p = None if self.no_effect is None else statistics.sign_flip_p(values, self.no_effect)
+        return Evidence("runs", point, low, high, unit=unit, p_value=p, samples=[values])
+
+    def of_medians(self, medians: Sequence[np.ndarray], runs: Runs) -> np.ndarray:
+        return self._shares(medians[0], runs)
+
+    def _shares(self, values: np.ndarray, runs: Runs) -> np.ndarray:
+        """Values as shares of what the test says."""
+        over = self.test["over"]
+        divisor = over.get("constant", 0) or gbit_per_s(over["link_of"]) * MB_PER_GBIT * over.get("links", 1)
+        return values / divisor * (runs.k if over.get("times_k") else 1)

@@ -1,0 +1,59 @@
+"""`trend`: the smallest ratio of a level's median to that of the level before it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from whitewire import statistics
+from whitewire.estimands import extremes
+from whitewire.estimands.base import CELL, LEVEL, METRIC, in_words, list_of, of_test, text_key
+from whitewire.estimands.cells import ALSO, Limits, OfCells, ratio_limits
+from whitewire.estimands.evidence import Evidence, Sample
+from whitewire.levels import Cell
+
+if TYPE_CHECKING:
+    from whitewire.analysis.net import Drawn
+    from whitewire.analysis.runs import Runs
+
+
+class OfLevels(OfCells):
+    """An estimand of the cells that levels of one factor make."""
+
+    optional: ClassVar[Mapping[str, Any]] = {"also": ALSO}
+    says: ClassVar[str]
+    """What it is over the factor, in the words of the verdict table."""
+
+    def cells(self) -> list[Cell]:
+        return [of_test(self.test["cell"], **{self.test["factor"]: level}) for level in self.test["levels"]]
+
+    def describe(self) -> str:
+        return f"{self.test['metric']}: {self.says} over {self.test['factor']}, {in_words(self.test['cell'])}"
+
+
+class Trend(OfLevels):
+    name: ClassVar[str] = "trend"
+    meaning: ClassVar[str] = "Smallest ratio of a level's median to that of the level before it"
+    says: ClassVar[str] = "smallest step"
+    keys: ClassVar[Mapping[str, Any]] = {
+        "metric": METRIC,
+        "cell": CELL,
+        "factor": text_key("factor whose levels are ordered"),
+        "levels": list_of(LEVEL, "levels in order", minItems=2, uniqueItems=True),
+    }
+    relations: ClassVar[tuple[str, ...]] = ("increasing",)
+    expects: ClassVar[bool] = False
+
+    def exact(self, samples: Sequence[Sample], runs: Runs) -> Evidence:
+        first, last, p = samples[0], samples[-1], None
+        if self.no_effect is not None:
+            p = statistics.permutation_p(last.values, first.values, self.no_effect, runs.seed)
+        found = extremes.of_runs(list(zip(samples[1:], samples, strict=False)), min, runs.seed)
+        overall = ratio_limits(last, first, runs.seed, 0.95)
+        values = [s.values for s in samples]
+        return Evidence("runs", *found, unit="1", p_value=p, direction=overall, samples=values)
+
+    def limits(self, drawn: Sequence[Drawn], runs: Runs) -> Limits:
+        values = [each.values for each in drawn]
+        steps = [after / before for after, before in zip(values[1:], values, strict=False)]
+        return extremes.of_draws(steps, min, values[-1] / values[0], self.no_effect, direction=True)

@@ -1,0 +1,17 @@
+"""Rates of links: what the name of a fabric says, and its bytes."""
+
+from __future__ import annotations
+
+import re
+
+from whitewire.errors import UserError
+
+MB_PER_GBIT = 125.0
+
+
+def gbit_per_s(fabric: str) -> float:
+    """Rate in the name of a fabric: `10gbe` is 10, `0.5gbe` is 0.5."""
+    match = re.match(r"(\d+(?:\.\d+)?)g", str(fabric))
+    if not match:
+        raise UserError(f"fabric: found {fabric!r}, expected a name that starts with its rate, such as 10gbe")
+    return float(match[1])
