@@ -20,7 +20,6 @@ from whitewire.analysis import (
     similitude,
     sweeps,
 )
-from whitewire.analysis.estimands import MB_PER_GBIT, Runs, text
 from whitewire.analysis.runs import Runs
 from whitewire.description import project
 from whitewire.description.checks import load_paper
