@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from whitewire.records import jobs, metrics
+from whitewire.records import jobs
 from whitewire.records.metrics import Found
 from whitewire.records.samples import HostCpu, Samples
 
@@ -142,7 +142,3 @@ class Workload:
     def faults(self, record: Mapping, found: Found, limits: Mapping) -> list[str]:
         """Why a run may not count (empty: it is valid). The bounds are the testbed's `limits`."""
         return jobs.faults(record, found, limits, self.computes)
-
-    def scales(self, metric: str) -> bool:
-        """Whether a metric has an equivalent at full scale."""
-        return metric not in metrics.WITH_FLOOR
