@@ -13,7 +13,6 @@ from pathlib import Path
 from whitewire import __version__
 from whitewire.errors import UserError
 
-KILLED_WITH_THIS = ("setpriv", "--pdeathsig", "KILL", "--")
 NO_ENVIRONMENT = 3
 """Status of `scripts/software --folder` outside of a rule's environment and image."""
 
@@ -44,7 +43,7 @@ def measure(args: argparse.Namespace) -> None:
 
 def make_software() -> None:
     """In a rule's environment or image, make there what a measurement runs; elsewhere the set-up has done so."""
-    from whitewire.paths import HOME
+    from whitewire.paths import HOME, KILLED_WITH_THIS
 
     script = [*KILLED_WITH_THIS, "sh", str(HOME / "scripts" / "software")]
     asked = subprocess.run([*script, "--folder"], stdout=subprocess.PIPE, text=True)

@@ -10,6 +10,8 @@ HIBENCH = Path(os.environ.get("WHITEWIRE_HIBENCH") or HOME / ".cache" / "hibench
 """The prepared copy of HiBench (`make hibench`): its tree, and prepared.json, which describes it."""
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """Where a machine's own programs are. Debian's ordinary users have only half of it on their PATH, without tc."""
+KILLED_WITH_THIS = ("setpriv", "--pdeathsig", "KILL", "--")
+"""Before a command: it ends with the process that starts it, however that ends."""
 
 
 def root() -> Path:

@@ -155,10 +155,12 @@ def _with_floor(runs: Runs, row: Mapping[str, Any], median: float, exact: tuple[
 
 
 def _mean(values: np.ndarray, unit: str) -> float | None:
+    """Of rates the harmonic mean, which is that over equal volumes; of times, bytes and the like the arithmetic one."""
     if not len(values):
         return None
-    rate = unit.endswith("/s") and values.min() > 0
-    return (statistics.harmonic_mean if rate else statistics.arithmetic_mean)(values)
+    if unit.endswith("/s") and values.min() > 0:
+        return float(len(values) / np.sum(1 / values))  # rounded otherwise than stats.hmean
+    return float(np.mean(values))
 
 
 def model_runs(paper: Paper, fabrics: Mapping[str, Any], scale: Scaling | None = None) -> pd.DataFrame:

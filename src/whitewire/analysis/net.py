@@ -144,9 +144,9 @@ def draw(cell: Cell, floors: FloorErrors, fewest: int = FEWEST_POOLED) -> Drawn:
     return Drawn(cell, propagation.of_net(cell.median, cell.spread, cell.net, error, off, kind), gone)
 
 
-def floor_error(weights: Mapping[tuple[str, str], float], floors: FloorErrors, job: str = "") -> np.ndarray | None:
+def floor_error(weights: Mapping[tuple[str, str], float], floors: FloorErrors) -> np.ndarray | None:
     """Draws of how far the floor of a cell is off, in seconds."""
-    parts = [(weight, floors.error(*key, job)) for key, weight in weights.items()]
+    parts = [(weight, floors.error(*key)) for key, weight in weights.items()]
     if not parts or any(drawn is None for _, drawn in parts):
         return None
     return sum(weight * drawn for weight, drawn in parts)

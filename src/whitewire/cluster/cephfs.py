@@ -272,21 +272,17 @@ class CephFs(Service):
 
     kind = "cephfs"
 
-    def __init__(self, testbed: Testbed, ost_rate: float, logs: Path, osts_per_oss: int = OSTS_PER_OSS,
-                 stripe_count: int = 1, stripe_size: int = 2**20, max_dirty: int = 32 * 2**20,
-                 readahead: int = 8 * 2**20, clients: Sequence[Host] | None = None) -> None:  # fmt: skip
+    def __init__(self, testbed: Testbed, ost_rate: float, logs: Path, readahead: int = 8 * 2**20) -> None:
         self.testbed, self.ost_rate, self.logs, self.mount = testbed, ost_rate, logs, MOUNT
-        self.stripes = (stripe_count, stripe_size)
-        self.options = MountOptions(max_dirty, readahead)
+        self.options = MountOptions(32 * 2**20, readahead)
         self.mds_host, self.oss_hosts = testbed.by_role("mds")[0], testbed.by_role("oss")
         servers = [self.mds_host, *self.oss_hosts]
-        self.clients = [host for host in testbed.hosts if host not in servers] if clients is None else list(clients)
+        self.clients = [host for host in testbed.hosts if host not in servers]
         self.osts = [
-            Ost(server * osts_per_oss + place, host, f"10.78.{server + 1}.{place + 1}")
+            Ost(server * OSTS_PER_OSS + place, host, f"10.78.{server + 1}.{place + 1}")
             for server, host in enumerate(self.oss_hosts)
-            for place in range(osts_per_oss)
+            for place in range(OSTS_PER_OSS)
         ]
-        layout_text(stripe_count, stripe_size, len(self.osts))  # refuse now what CephFS would refuse later
         if ost_rate <= 0 or not self.clients:
             raise UserError(f"cephfs: {len(self.clients)} clients at {ost_rate} bytes/s an OST, expected more than 0")
         self.daemons: dict[str, Process] = {}
@@ -355,7 +351,7 @@ class CephFs(Service):
         commands.popen.wait(timeout=10)
         self._mount(self.clients)
         self._prove()
-        self.layout("", *self.stripes)
+        self.layout("", stripe_count=1, stripe_size=2**20)
 
     def _start_monitor(self, folder: str, plan: Mapping) -> Process:
         self.mds_host.run(["mkdir", "-p", folder, f"{self.mds_host.folder}/ceph/mds"]).check()

@@ -167,6 +167,6 @@ class Existing(HdfsClients):
         """The logs of tasks are the site's."""
         return ""
 
-    def history(self, job: str, timeout: float = 60.0) -> dict:
+    def history(self, job: str) -> dict:
         """What the site's history server says of a finished job; see Yarn.history."""
-        return history.of(self.testbed.by_role("client")[0], self.history_address, job, timeout, self.check)
+        return history.of(self.testbed.by_role("client")[0], self.history_address, job, 60, self.check)

@@ -61,13 +61,16 @@ def whereabouts(host: Host) -> dict[str, str]:
     return {"whitewire.address": host.address, "whitewire.endpoint": host.endpoint}
 
 
+CLIENT_HEAP_MIB = 384
+
+
 class Resident:
     """A JVM on a host that runs Hadoop's command-line tools one after another (src/java/whitewire/Resident.java)."""
 
-    def __init__(self, host: Host, installation: Installation, log: Path, heap_mib: int = 384,
+    def __init__(self, host: Host, installation: Installation, log: Path,
                  environment: Mapping[str, str] | None = None) -> None:  # fmt: skip
         self.host = host
-        argv = installation.argv("whitewire.Resident", heap_mib, whereabouts(host), kind="client")
+        argv = installation.argv("whitewire.Resident", CLIENT_HEAP_MIB, whereabouts(host), kind="client")
         self.process: Process = host.start(argv, log, environment, f"client JVM on {host.name}", stdin=subprocess.PIPE)
         self.read_from = 0
 

@@ -87,9 +87,9 @@ class HdfsClients(Service):
 
     clients: list[Resident]
 
-    def shell(self, *arguments: str, timeout: float = 60.0) -> Outcome:
+    def shell(self, *arguments: str) -> Outcome:
         """Run a file system command (hdfs dfs …) in the first client's JVM."""
-        return self.clients[0].run(FS_SHELL, arguments, timeout)
+        return self.clients[0].run(FS_SHELL, arguments)
 
     def remove(self, path: str) -> None:
         """Delete a path for good. Raises ProcessDied or RuntimeError."""

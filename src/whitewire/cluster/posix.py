@@ -5,25 +5,24 @@ from __future__ import annotations
 import os
 import time
 import uuid
-from collections.abc import Sequence
 
 from whitewire.cluster.service import Service
 from whitewire.errors import UserError
-from whitewire.testbed.base import Host, Process, Testbed, last_line
+from whitewire.testbed.base import Process, Testbed, last_line
 
 
 class Posix(Service):
     """A folder of our own below `path`, made at the start and removed at the end; nothing else is touched.
 
-    `hosts` are those that use it (default: all of the testbed). After the start `kind` is the file system's type as
-    the first host's `stat` names it, `layouts` what was set for each folder (empty where there are no stripes).
+    After the start `kind` is the file system's type as the first host's `stat` names it, `layouts` what was set for
+    each folder (empty where there are no stripes).
     """
 
-    def __init__(self, testbed: Testbed, path: str, hosts: Sequence[Host] | None = None) -> None:
+    def __init__(self, testbed: Testbed, path: str) -> None:
         if not os.path.isabs(path):
             raise UserError(f"posix: {path} is not an absolute path")
         self.testbed, self.base = testbed, os.path.normpath(path)
-        self.hosts = list(testbed.hosts if hosts is None else hosts)
+        self.hosts = list(testbed.hosts)
         self.mount = f"{self.base}/whitewire-{uuid.uuid4().hex[:12]}"
         self.kind, self.layouts = "", {}
         self.cold: bool | None = None

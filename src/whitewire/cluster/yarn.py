@@ -256,9 +256,9 @@ class Yarn(Service):
             arguments = ["-updateNodeResource", f"{host.endpoint}:{ports[host.endpoint]}", str(offered), "8"]
             self.hdfs.clients[0].run(ADMIN, arguments).check(f"yarn rmadmin {' '.join(arguments)}")
 
-    def history(self, job: str, timeout: float = 20.0) -> dict[str, Any]:
+    def history(self, job: str) -> dict[str, Any]:
         """What the history server says of a finished job; see history.of()."""
-        return history.of(self.master, f"{self.master.endpoint}:{HISTORY_PORT}", job, timeout, self.check)
+        return history.of(self.master, f"{self.master.endpoint}:{HISTORY_PORT}", job, 20, self.check)
 
     def task_lines(self, job: str, text: str) -> str:
         """Lines of the tasks' logs of a job that hold a text, from all workers."""

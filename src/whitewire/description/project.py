@@ -12,9 +12,6 @@ from whitewire.errors import UserError
 from whitewire.paths import root, shown
 from whitewire.text import one_of, quoted, suggestion
 
-EFFORTS = ("smoke", "quick", "full")
-
-
 # --- the files --------------------------------------------------------------------------------------
 
 

@@ -116,11 +116,3 @@ def all_floors_seconds(
             times = 1 if str(row["block"]).startswith("smoke") else count
             kinds[canonical([row["block"], row["experiment"], own])] = times * floor_seconds(row)
     return sum(kinds.values())
-
-
-def total_seconds(paper: Paper, rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:
-    """Expected seconds of measuring by experiment, without starting the cluster."""
-    total: dict[str, float] = {}
-    for row in rows:
-        total[row["experiment"]] = total.get(row["experiment"], 0.0) + expected_seconds(paper, row)
-    return total

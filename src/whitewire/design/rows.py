@@ -10,6 +10,7 @@ import csv
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,17 @@ import numpy as np
 from whitewire import estimands, workloads
 from whitewire.description import project
 from whitewire.description.checks import load_paper
-from whitewire.description.paper import Paper, cells_of, ratio_of, tests_of
+from whitewire.description.paper import Paper, cells_of, hardware_of, ratio_of, tests_of, without_servers
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
 from whitewire.text import canonical
+from whitewire.workloads.base import Workload
 
-DEFINING = ("kind", "fabrics", "switch", "tcp", "scale", "data_fraction")
-"""What of a testbed's description makes a run another run."""
+EVERY_TESTBED = ("kind", "switch", "tcp", "scale", "data", "cluster", "hadoop", "java")
+"""What of a testbed's description, where it has it, makes every run another run."""
+FABRICS = ("fabric", "load_fabric")
+"""Parameters that name a fabric that a run is made on."""
 FIRST = ("run_id", "block", "order", "experiment", "workload", "replicate")
 
 
@@ -112,7 +116,7 @@ def _possible(paper: Paper, experiment: Mapping[str, Any], levels: Mapping[str, 
               kind: str) -> bool:  # fmt: skip
     """Whether a testbed has a cell's networks and can set its factors: switches, offloads and drives of a site stay."""
     parameters = paper.parameters(experiment["id"], levels)
-    named = {parameters[name] for name in ("fabric", "load_fabric") if name in parameters}
+    named = {parameters[name] for name in FABRICS if name in parameters}
     if "fabric" in levels:
         named.add(levels["fabric"])  # of a control: the network whose name it bears
     if not named <= fabrics:
@@ -130,25 +134,7 @@ def _row(
     seed: int,
     testbed: Mapping[str, Any],
 ) -> dict[str, Any]:
-    scale = scale_of(paper, experiment["id"], effort, levels, testbed)
-    hardware = {k: v for k, v in experiment.get("hardware", {}).items() if k != "sources"}
-    defines = {
-        "workload": experiment["workload"],
-        "roles": experiment["roles"],
-        "parameters": experiment["parameters"],
-        "settings": experiment.get("settings", {}).get(levels.get("settings"), {}),
-        "hardware": hardware,
-        "store": paper.store(experiment["id"], levels),
-        "scale": scale.identity,
-        "factors": levels,
-        "replicate": replicate,
-        # What the testbed's file sets on hosts and links; the bounds of validity may change without new runs.
-        "testbed": {name: testbed[name] for name in DEFINING if name in testbed},
-    }
-    if "control" in experiment:
-        defines["really"] = experiment["control"]["really"]
-    if made_by := workloads.of(experiment["workload"]).identity(testbed):
-        defines["made_by"] = made_by
+    defines = _defining(paper, experiment["id"], effort, levels, testbed) | {"replicate": replicate}
     digest = hashlib.sha256(canonical(defines).encode()).hexdigest()
     text = "-".join(re.sub(r"[^A-Za-z0-9.]+", "_", str(level)) for level in levels.values())
     stem = f"{experiment['id']}-{text}" if text else experiment["id"]
@@ -159,6 +145,46 @@ def _row(
         "replicate": replicate,
         **{factor: levels.get(factor, "") for factor in paper.factors},
         "seed": int(np.random.SeedSequence([seed, int(digest[:8], 16)]).generate_state(1)[0] >> 1),
+    }
+
+
+def _defining(paper: Paper, experiment: str, effort: str, levels: Mapping[str, Any],
+              testbed: Mapping[str, Any]) -> dict[str, Any]:  # fmt: skip
+    """What the configuration says of a run and affects it: another run is one for which any of this differs.
+
+    Levels are there as a run bears them and, in the parameters, as it really has them. Titles, sources, other levels,
+    numbers of replicates, what decides whether a run is valid (`limits`, `cpu`) and probes do not affect it; nor does
+    which of like machines a host is. The scale has what `data_fraction` gives the effort.
+    """
+    spec, hosts = paper.experiments[experiment], paper.roles(experiment, levels)
+    workload, store = workloads.of(spec["workload"]), paper.store(experiment, levels)
+    parameters = paper.parameters(experiment, levels)
+    emulated, mounted = testbed["kind"] == "emulated", store["kind"] == "cephfs"
+    return {
+        "workload": workload.name,
+        "hosts": hosts if mounted and emulated else without_servers(hosts),
+        "parameters": parameters,
+        "settings": spec.get("settings", {}).get(levels.get("settings"), {}),
+        "drive": hardware_of(spec, levels) if emulated else {},
+        "store": store,
+        "scale": asdict(scale_of(paper, experiment, effort, levels, testbed)),
+        "factors": levels,
+        "testbed": _of_testbed(testbed, workload, parameters, mounted),
+        "made_by": workload.identity(testbed),
+    }
+
+
+def _of_testbed(testbed: Mapping[str, Any], workload: Workload, parameters: Mapping[str, Any],
+                mounted: bool) -> dict[str, Any]:  # fmt: skip
+    """What of a testbed's description affects a run; of its fabrics those that the run is made on.
+
+    Not the fastest one, where inputs are prepared and floors measured: neither is part of the time of moving the data,
+    and on any fast link next to no data takes the same time. So a fabric may be added without new runs.
+    """
+    own = (*EVERY_TESTBED, *(["yarn"] if workload.on_yarn else []), *(["mount"] if mounted else []))
+    used = {parameters[name] for name in FABRICS if name in parameters}
+    return {name: testbed[name] for name in own if name in testbed} | {
+        "fabrics": {name: testbed["fabrics"][name] for name in used}
     }
 
 

@@ -27,12 +27,6 @@ class Scale:
     file_bytes: int
     packet_bytes: int = PACKET
 
-    @property
-    def identity(self) -> list[float]:
-        """What of it makes a run another run."""
-        unusual = [self.packet_bytes] if self.packet_bytes != PACKET else []
-        return [self.k, self.block_bytes, self.file_bytes, *unusual]
-
     def settings(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
         """An experiment's settings of services, for this scale: packets shrink as the default does."""
         return {

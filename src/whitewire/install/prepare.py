@@ -58,7 +58,7 @@ def prepare() -> None:
         with hdfs.Hdfs(testbed, listing, values, drive, logs) as cluster:
             jobs = yarn.Yarn(testbed, listing, cluster, drive, logs)
             jobs.start()
-            _exercise(testbed, cluster.clients[0])
+            _exercise(cluster.clients[0])
             _exercise_jobs(cluster.clients[0], jobs)
             for daemon in (*jobs.processes().values(), *cluster.processes().values()):
                 daemon.stop()
@@ -67,7 +67,7 @@ def prepare() -> None:
         _format(testbed, bare)
 
 
-def _exercise(testbed: Testbed, client: Resident) -> None:
+def _exercise(client: Resident) -> None:
     """Use what a measurement uses, so that its classes are in the list."""
     host = client.host
     host.run(["dd", "if=/dev/zero", "of=/tmp/a", "bs=1M", "count=3", "status=none"]).check()

@@ -23,9 +23,6 @@ from whitewire.testbed.base import CommandFailed, Completed, Host
 from whitewire.tools import Unreadable, fio
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
-COLUMNS = ("host", "folder", "kind", "mode", "operation", "block_bytes", "queue_depth", "metric", "value", "unit",
-           "problem")  # fmt: skip
-"""Of the table tidy/drives.csv, which adds the block before them."""
 PREFIX = "whitewire-fio."
 BEYOND = 10
 """Calls that must have taken longer than a percentile for it to be given: of fewer it is chance."""
@@ -163,18 +160,6 @@ def measure(targets: Sequence[Place], effort: str, folder: Path, at_once: int = 
     measured = Measured([row for site in found for row in site.rows], [site.described() for site in found])
     write(folder, measured)
     return measured
-
-
-def expected_seconds(targets: Sequence[Place], effort: str, at_once: int = 1) -> float:
-    """About how long `measure` takes at most: points, layout, and a third of a second for each start of fio."""
-    plan = EFFORTS[effort]
-    one = len(_points(plan)) * (plan.seconds + 0.3) + plan.layout_seconds
-    hosts: dict[str, int] = {}
-    for place in targets:
-        if place.kind == "drive":
-            hosts[place.host.name] = hosts.get(place.host.name, 0) + 1
-    turns = sorted(hosts.values(), reverse=True)[:: max(1, at_once)]
-    return one * (sum(turns) + sum(place.kind == "mount" for place in targets))
 
 
 def write(folder: Path, measured: Measured) -> None:

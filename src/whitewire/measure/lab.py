@@ -79,7 +79,7 @@ def _shell(testbed: EmulatedTestbed, installation, folder: Path) -> int:
     lines += [f'fabric() {{ echo "$1" > {shlex.quote(str(request))}; cat {shlex.quote(str(answer))}; }}']
     start = folder / "bashrc"
     start.write_text("\n".join(lines) + "\n")
-    shell = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", "--", "bash", "--rcfile", str(start), "-i"])
+    shell = subprocess.Popen([*paths.KILLED_WITH_THIS, "bash", "--rcfile", str(start), "-i"])
     pipe = os.open(request, os.O_RDWR | os.O_NONBLOCK)
     try:
         while shell.poll() is None:

@@ -24,6 +24,8 @@ MOST_RATE = 1200.0
 """Mbit/s of an emulated link; above it this machine's processors, not the shaper, would be measured."""
 LEAST_BYTES = 10**6
 """Of one test: a shaper lets a burst of some frames pass at once, which must stay a small share."""
+DRIVE_NODES = 3
+"""DataNodes whose drives are probed: all have the same model."""
 
 
 def probe_links(testbed: Testbed, fabrics: Sequence[str], seconds: float, streams: Sequence[int], every_pair: bool,
@@ -157,8 +159,8 @@ def _one_way(before: Mapping, after: Mapping, client: Host, server: Host) -> flo
     return sent / (sent + back)
 
 
-def probe_drives(testbed: Testbed, drive: Drive, bound: float, folder: Path, nodes: int = 3) -> list[dict]:
-    """fio on the drive model of `nodes` DataNodes: sequential write and read, buffered and direct.
+def probe_drives(testbed: Testbed, drive: Drive, bound: float, folder: Path) -> list[dict]:
+    """fio on the drive model of the first DRIVE_NODES DataNodes: sequential write and read, buffered and direct.
 
     Returns rows of tidy/probes.csv (MB/s). Raises UserError when a drive stays beyond the relative `bound`.
     """
@@ -166,10 +168,10 @@ def probe_drives(testbed: Testbed, drive: Drive, bound: float, folder: Path, nod
     # Long against what the drive's cache hides, short enough to be run before every block.
     size = int(max(8 * drive.cache, drive.rate * 0.7) // fio.BLOCK + 1) * fio.BLOCK
     rows: list[dict] = []
-    for host in testbed.by_role("datanode")[:nodes]:
+    for host in testbed.by_role("datanode")[:DRIVE_NODES]:
         drive.put(host)
     for operation in ("write", "read"):
-        tests = [(host, mode, number) for host in testbed.by_role("datanode")[:nodes]
+        tests = [(host, mode, number) for host in testbed.by_role("datanode")[:DRIVE_NODES]
                  for number, mode in enumerate(("buffered", "direct"), start=1)]  # fmt: skip
 
         def one(test: tuple[Host, str, int], operation=operation) -> list[dict]:
@@ -177,7 +179,7 @@ def probe_drives(testbed: Testbed, drive: Drive, bound: float, folder: Path, nod
 
         with ThreadPoolExecutor(len(tests)) as pool:
             rows += [row for found in pool.map(one, tests) for row in found]
-    for host in testbed.by_role("datanode")[:nodes]:
+    for host in testbed.by_role("datanode")[:DRIVE_NODES]:
         host.clear_drives()
     return rows
 

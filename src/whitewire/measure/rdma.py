@@ -149,7 +149,7 @@ def default_pairs(testbed: Testbed) -> list[tuple[Host, Host]]:
     return [(hosts[0], hosts[1])] if len(hosts) > 1 else []
 
 
-def probe(testbed: Testbed, fabrics: Sequence[str], folder: Path, pairs: Sequence[tuple[Host, Host]] | None = None,
+def probe(testbed: Testbed, fabrics: Sequence[str], folder: Path,
           tests: Sequence[str] = perftest.TESTS, sizes: Sequence[int] = perftest.SIZES,
           iterations: Callable[[str, int], int] = perftest.iterations) -> list[dict]:  # fmt: skip
     """Every test at every message size, one after the other, between each pair of hosts on each fabric.
@@ -160,7 +160,7 @@ def probe(testbed: Testbed, fabrics: Sequence[str], folder: Path, pairs: Sequenc
     rows: list[dict] = []
     for name in fabrics:
         testbed.fabric(name)
-        for source, destination in default_pairs(testbed) if pairs is None else pairs:
+        for source, destination in default_pairs(testbed):
             base = {"fabric": name, "source": source.name, "destination": destination.name}
             try:
                 ends = find(source), find(destination)

@@ -135,7 +135,7 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else 0.0
 
 
-def one_job(record: Mapping, samples: Samples) -> Found:
+def one_job(record: Mapping) -> Found:
     """Phases and counters of a run's one job."""
     (job,) = record["jobs"]
     maps, reduces, counters = _tasks(job, "MAP"), _tasks(job, "REDUCE"), job["counters"]

@@ -52,16 +52,16 @@ def peak_rate(times: Sequence[float], totals: Sequence[float], window: float) ->
     return best
 
 
-def idle_shares(samples: Samples, start: float, end: float, step: float = 1.0) -> list[tuple[float, float]]:
-    """(seconds since start, idle share of all processors) for each `step` of the run, or for the run if shorter.
+def idle_shares(samples: Samples, start: float, end: float) -> list[tuple[float, float]]:
+    """(seconds since start, idle share of all processors) for each second of the run, or for the run if shorter.
 
-    The shares are between the samples next to the step's ends.
+    The shares are between the samples next to the second's ends.
     """
-    whole = int((end - start) / step)
-    windows = [(start + number * step, start + (number + 1) * step) for number in range(whole)]
+    whole = int(end - start)
+    windows = [(start + number, start + number + 1) for number in range(whole)]
     # The rest of the run is in a last window of full length, which overlaps the one before.
-    if end - start > whole * step:
-        windows.append((max(start, end - step), end))
+    if end - start > whole:
+        windows.append((max(start, end - 1), end))
     found = []
     for left, right in windows:
         first, last = (nearest(samples.time, left), nearest(samples.time, right))

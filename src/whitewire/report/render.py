@@ -277,8 +277,7 @@ def _typst_version() -> str:
 
 
 def _run(argv: list[str], folder: Path, environment: dict[str, str], what: str, keep_log: bool = False) -> str:
-    tied = ["setpriv", "--pdeathsig", "KILL", "--", *argv]  # ends with the command, however that ends
-    done = subprocess.run(tied, cwd=folder, env=environment, capture_output=True, text=True)
+    done = subprocess.run([*paths.KILLED_WITH_THIS, *argv], cwd=folder, env=environment, capture_output=True, text=True)
     log = ESCAPES.sub("", done.stdout + done.stderr).replace(f"{folder}{os.sep}", "")
     if done.returncode != 0:
         raise UserError(f"{what}: {_reason(log)}")

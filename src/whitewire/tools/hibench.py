@@ -28,8 +28,6 @@ SLEEP = ((3, 3), (30, 30), (90, 45), (90, 45), (90, 45), (10, 10))
 tasks by a name (-mr) that SleepJob does not know."""
 MICRO = (*SIZES, "dfsioe", "sleep")
 """The micro workloads that Hadoop's own jars have too."""
-NATIVE = {"sort": "sort", "terasort": "terasort", "wordcount": "wordcount", "dfsioe": "testdfsio", "sleep": "sleep"}
-"""Our workload that runs each micro workload without HiBench."""
 NEEDS_NO_JARS = ("sort", "terasort", "wordcount", "sleep")
 """Those that HiBench runs from Hadoop's jars alone; all others need jars that its build makes."""
 _MAHOUT = ("hibench.mahout.release", "hadoopbench/mahout/target/{}.tar.gz")

@@ -142,7 +142,7 @@ class Workload:
 
     def own_metrics(self, record: Mapping, samples: Samples) -> Found:
         """Metric → (value as measured, unit) beside what is told of every run of jobs."""
-        return jobs.one_job(record, samples)
+        return jobs.one_job(record)
 
     def metrics(self, record: Mapping, samples: Samples, cpu: HostCpu) -> Found:
         """Metric → (value as measured, unit) of a run."""

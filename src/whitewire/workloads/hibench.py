@@ -69,7 +69,7 @@ class HiBench(Workload):
     def own_metrics(self, record: Mapping, samples: Samples) -> Found:
         """HiBench's own report, and of a program with one job what is told of any job."""
         report = hibench_report.metrics(record["reports"])
-        return report | (jobs.one_job(record, samples) if len(record["jobs"]) == 1 else {})
+        return report | (jobs.one_job(record) if len(record["jobs"]) == 1 else {})
 
     def run(self, bench: Bench) -> Result:
         """One program. Raises RunFailed when a script or a job failed."""

@@ -48,7 +48,8 @@ def test_a_complete_table_gives_every_claim_a_verdict(judged):
     verdicts, _ = judged
     assert list(verdicts.columns) == analyse.VERDICT_COLUMNS
     assert list(verdicts["claim"]) == [c["id"] for c in LOADED.claims]
-    assert set(verdicts["verdict"]) <= set(claims.VERDICTS)
+    judged_by = {claims.REPRODUCED, claims.DIRECTION, claims.NOT_REPRODUCED, claims.INCONCLUSIVE}
+    assert set(verdicts["verdict"]) <= judged_by | {claims.NOT_TESTABLE, claims.CONSISTENT, claims.INCONSISTENT}
     assert verdicts["reason"].str.len().min() > 10
     open_ = verdicts[verdicts["verdict"] == claims.INCONCLUSIVE]
     assert list(open_["claim"]) == []
@@ -195,6 +196,13 @@ def test_estimates_by_hand(complete):
     assert times["mean"] >= times["low"]
     other = table[(table["metric"] == "throughput") & (table["clients"] == "2")]
     assert other["low"].isna().all() and other["median"].notna().all()
+
+
+def test_the_mean_of_rates_is_that_over_equal_volumes():
+    assert analyse._mean(np.array([1.0, 3.0]), "MB/s") == pytest.approx(1.5)
+    assert analyse._mean(np.array([0.0, 3.0]), "MB/s") == 1.5
+    assert analyse._mean(np.array([1.0, 3.0]), "s") == 2
+    assert analyse._mean(np.array([]), "s") is None
 
 
 def test_audit_recomputes_every_entry():

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whitewire.analysis import similitude
-from whitewire.description import project, testbed
+from whitewire.description import testbed
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
 from whitewire.design import scaling
@@ -139,13 +139,17 @@ def test_a_site_has_rows_only_where_it_is_slowed_down():
 )  # fmt: skip
 def test_at_k_1_everything_is_alike_but_what_a_run_sets_on_purpose(name, blocks, block, fabric):
     raw = copy.deepcopy(dict(load(name).raw))
-    raw["scale"] = {"k": 1, "block_granule_bytes": 512, "file_blocks": dict.fromkeys(project.EFFORTS, blocks)}
+    raw["scale"] = {
+        "k": 1,
+        "block_granule_bytes": 512,
+        "file_blocks": dict.fromkeys(("smoke", "quick", "full"), blocks),
+    }
     size = blocks * block
     for experiment in raw["experiments"]:
         experiment["parameters"] |= {"block_size_bytes": block}
         if "size_bytes" in experiment["parameters"] or experiment["workload"] == "hibench":
             experiment["parameters"]["size_bytes"] = size  # of a program of HiBench in place of its profile's
-            experiment["scale"] = {"k": 1, "bytes": dict.fromkeys(project.EFFORTS, size), "splits": blocks}
+            experiment["scale"] = {"k": 1, "bytes": dict.fromkeys(("smoke", "quick", "full"), size), "splits": blocks}
         else:
             experiment["parameters"]["file_size_bytes"] = size
         # What these vary would make another file of it.

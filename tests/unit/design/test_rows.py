@@ -6,7 +6,7 @@ import re
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.support.papers import TESTBED, edited, paper
@@ -91,7 +91,7 @@ def test_claimed_cells_have_enough_runs_for_an_interval():
 @pytest.mark.parametrize("effort", ["smoke", "quick", "full"])
 def test_measuring_stays_within_the_paper_s_time_limit(effort):
     rows = make_design(LOADED, TESTBED, effort, 1)
-    assert sum(durations.total_seconds(LOADED, rows).values()) <= LOADED.raw["time_limit_s"][effort]
+    assert sum(durations.expected_seconds(LOADED, row) for row in rows) <= LOADED.raw["time_limit_s"][effort]
 
 
 def test_smoke_runs_the_listed_cells_only():
@@ -133,6 +133,97 @@ def test_a_changed_parameter_changes_every_run_id_of_its_experiment(tmp_path):
     assert any(i.startswith("put-grid") for i in one - two)
     assert all(i.startswith(("put-grid", "E-K")) for i in one - two)  # its controls change with it
     assert not any(i.startswith(("put-grid", "E-K")) for i in one & two)
+
+
+def ids(testbed, loaded=LOADED, effort="quick"):
+    """Run id → the fabrics that the run is made on."""
+    found = {}
+    for row in make_design(loaded, testbed, effort, 1):
+        parameters = loaded.parameters(row["experiment"], levels_of(loaded, row))
+        found[row["run_id"]] = {parameters.get(name) for name in ("fabric", "load_fabric")}
+    return found
+
+
+@given(st.text(min_size=1), st.integers(1, 10**6), EFFORTS)
+@settings(max_examples=10, deadline=None)
+def test_a_further_fabric_changes_no_run(name, rate, effort):
+    further = TESTBED["fabrics"] | {f"further {name}": {"rate_mbit_per_s": rate}}
+    assert ids(TESTBED | {"fabrics": further}, effort=effort) == ids(TESTBED, effort=effort)
+
+
+@given(st.sampled_from(sorted(TESTBED["fabrics"])), st.integers(1, 10**6))
+@settings(max_examples=10, deadline=None)
+def test_another_rate_changes_the_runs_on_that_fabric_only(fabric, rate):
+    assume(rate != TESTBED["fabrics"][fabric]["rate_mbit_per_s"])
+    changed = ids(TESTBED | {"fabrics": TESTBED["fabrics"] | {fabric: {"rate_mbit_per_s": rate}}})
+    before = ids(TESTBED)
+    assert set(before) - set(changed) == {run for run, used in before.items() if fabric in used}
+
+
+def test_a_control_is_a_run_on_the_network_that_it_really_has():
+    before = ids(TESTBED)
+    (control,) = {frozenset(used) for run, used in before.items() if run.startswith("E-K01-")}
+    assert "1gbe" in control and "10gbe" not in control
+    loads = {frozenset(used) for run, used in before.items() if run.startswith("rereplicate-1gbe-")}
+    assert loads == {frozenset({"1gbe", "10gbe"})}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "affects"),
+    [
+        ("limits", {"attempts": 1}, False),
+        ("probes", {"seconds": 9}, False),
+        ("memory", {"minimum_gib": 64}, False),
+        ("hosts", [{"ssh": "another", "role": "client"}], False),
+        ("work", "/elsewhere", False),
+        ("data_fraction", {"quick": 0.1, "smoke": 0.5}, False),
+        ("data_fraction", {"quick": 0.5}, True),
+        ("yarn", {"node_mib": 1024}, False),  # none of the paper's runs is a job
+        ("mount", {"path": "/lustre"}, False),  # nor on a mounted file system
+        ("data", ["/data1"], True),
+        ("cluster", {"kind": "existing"}, True),
+        ("hadoop", "/opt/hadoop", True),
+        ("java", "/opt/java", True),
+        ("switch", {"port_buffer_kib": 1}, True),
+        ("tcp", {"congestion_control": "reno"}, True),
+        ("scale", 20, True),
+        ("kind", "slurm", True),
+    ],
+)
+def test_what_of_a_testbed_makes_other_runs(key, value, affects):
+    site = {"kind": "ssh", "fabrics": TESTBED["fabrics"], "data_fraction": {"quick": 0.1}}
+    before, after = set(ids(site)), set(ids(site | {key: value}))
+    assert before
+    assert after.isdisjoint(before) if affects else after == before
+
+
+def test_jobs_hang_on_yarn_and_runs_on_a_mounted_file_system_on_the_mount():
+    fabrics = load_testbed("emulated")["fabrics"]
+    loaded = load_paper(paper_path("xyratex-lustre-2011"), fabrics)
+    site = {"kind": "ssh", "fabrics": fabrics, "mount": {"path": "/lustre"}}
+    rows = make_design(loaded, site, "quick", 1)
+    mounted = {
+        row["run_id"] for row in rows if loaded.store(row["experiment"], levels_of(loaded, row))["kind"] != "hdfs"
+    }
+    before = {row["run_id"] for row in rows}
+    assert before - set(ids(site | {"mount": {"path": "/scratch"}}, loaded)) == mounted
+    assert before.isdisjoint(ids(site | {"yarn": {"node_mib": 1024}}, loaded))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda e: e.update(title="Another"),
+        lambda e: e.update(cpu="report"),
+        lambda e: e["factors"].update(fabric=[*e["factors"]["fabric"], "2gbe"]),
+        lambda e: e["parameters"].update(fabric="5gbe"),  # each run has a level of it
+        lambda e: e["hardware"]["sources"].update(count="another"),
+        lambda e: e["roles"].update(oss=2),  # no run mounts what they serve
+    ],
+)
+def test_what_of_an_experiment_affects_no_run(tmp_path, change):
+    path = edited(tmp_path, lambda raw: change(raw["experiments"][0]))
+    assert set(ids(TESTBED)) <= set(ids(TESTBED, load_paper(path, TESTBED["fabrics"])))
 
 
 def test_a_testbed_without_a_fabric_leaves_its_levels_out():

@@ -19,6 +19,7 @@ from whitewire.errors import UserError
 from whitewire.measure import drives as storage
 from whitewire.measure.drives import KIB, MIB, Effort, Place
 from whitewire.testbed.base import Completed, Host, Process
+from whitewire.tidy import tables
 from whitewire.tools import Unreadable, fio
 
 DATA = Path(__file__).parents[2] / "data"
@@ -282,7 +283,7 @@ def test_the_curve_of_a_real_folder(place, tmp_path, monkeypatch, mode):
     measured = storage.measure([target], "smoke", tmp_path / "raw")
     assert [row["problem"] for row in measured.rows if row["problem"]] == []
     assert {row["mode"] for row in measured.rows} == {mode}
-    assert all(set(row) == set(storage.COLUMNS) for row in measured.rows)
+    assert all({"block", *row} == set(tables.TABLES["drives.csv"]) for row in measured.rows)
     points = {(row["operation"], row["block_bytes"], row["queue_depth"]) for row in measured.rows}
     assert points == {(o, b, d) for o in fio.OPERATIONS for b in REAL.blocks for d in REAL.depths}
     for operation, block, depth in points:
@@ -577,12 +578,3 @@ def test_drives_of_several_hosts_at_once_and_mounts_one_after_another(place, tmp
     assert set(most) == {1}
     assert {(row["host"], row["kind"]) for row in measured.rows} == {
         ("h1", "drive"), ("h2", "drive"), ("h1", "mount"), ("h2", "mount")}  # fmt: skip
-
-
-def test_expected_seconds():
-    one, two = Local("h1"), Local("h2")
-    targets = [Place(one, "/a"), Place(one, "/b"), Place(two, "/a"), Place(two, "/m", kind="mount")]
-    alone = storage.expected_seconds(targets[:1], "quick")
-    assert alone == pytest.approx(80 * 2.3 + 30)
-    assert storage.expected_seconds(targets, "quick") == pytest.approx(4 * alone)
-    assert storage.expected_seconds(targets, "quick", at_once=2) == pytest.approx(3 * alone)

@@ -25,7 +25,7 @@ from pathlib import Path
 from whitewire.design import scaling
 from whitewire.design.scaling import FIRST_RECEIVE_BUFFER, SEND_BUFFER, burst_bytes
 from whitewire.errors import UserError
-from whitewire.paths import SYSTEM_PATH
+from whitewire.paths import KILLED_WITH_THIS, SYSTEM_PATH
 from whitewire.testbed.base import Argv, CommandFailed, Completed, Fabric, Host, Process, Testbed
 from whitewire.testbed.emulated import segment
 
@@ -88,7 +88,7 @@ class EmulatedHost(Host):
         """
         enter = ["nsenter", "--target", str(self.holder), *ALL_NAMESPACES, "--wdns=/tmp", "--"]
         inside = ["env", *(f"{name}={value}" for name, value in env.items())] if env else []
-        return [*enter, "setpriv", "--pdeathsig", "KILL", "--", *inside, *map(str, argv)]
+        return [*enter, *KILLED_WITH_THIS, *inside, *map(str, argv)]
 
     def run(self, argv, env=None, stdin=None, timeout=None) -> Completed:
         done = subprocess.run(
@@ -178,9 +178,8 @@ class EmulatedTestbed(Testbed):
         pairs = [str(part) for pair in self.binds.items() for part in pair]
         size = f"{self.config['memory']['storage_gib']}g"
         self.init = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", "--", "unshare", "--user", "--map-root-user", "--net", "--mount",
-             "--pid", "--uts", "--ipc", "--fork", "--kill-child", "--", "sh", "-c", SANDBOX, "sandbox", size, ROOT,
-             *pairs],
+            [*KILLED_WITH_THIS, "unshare", "--user", "--map-root-user", "--net", "--mount", "--pid", "--uts", "--ipc",
+             "--fork", "--kill-child", "--", "sh", "-c", SANDBOX, "sandbox", size, ROOT, *pairs],
             env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             start_new_session=True,
         )  # fmt: skip
@@ -213,9 +212,9 @@ class EmulatedTestbed(Testbed):
         self.share(hosts_file, table.encode())
         for host in self.hosts:
             host.carrier = subprocess.Popen(
-                ["nsenter", "--target", str(self.init_pid), *ALL_NAMESPACES, "--wdns=/", "--", "setpriv", "--pdeathsig",
-                 "KILL", "--", "unshare", "--net", "--uts", "--mount", "--", "sh", "-c", HOST, "host", host.name,
-                 host.folder, hosts_file],
+                ["nsenter", "--target", str(self.init_pid), *ALL_NAMESPACES, "--wdns=/", "--", *KILLED_WITH_THIS,
+                 "unshare", "--net", "--uts", "--mount", "--", "sh", "-c", HOST, "host", host.name, host.folder,
+                 hosts_file],
                 env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True,
             )  # fmt: skip
         for host in self.hosts:

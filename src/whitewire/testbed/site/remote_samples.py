@@ -61,8 +61,8 @@ def whole_lines(said: str) -> list[str]:
     return lines[first:]
 
 
-def merged(hosts: Mapping[str, Sequence[Row]], machines: Mapping[str, str], period: float = PERIOD) -> list[Sample]:
-    """Samples of all hosts at the same moments, every `period` seconds of the time that all were sampled.
+def merged(hosts: Mapping[str, Sequence[Row]], machines: Mapping[str, str]) -> list[Sample]:
+    """Samples of all hosts at the same moments, every PERIOD seconds of the time that all were sampled.
 
     Between two samples of a host its counters are taken to grow evenly. `machines` says for each host which machine it
     is (boot_id): the ticks of one that is several hosts count once. Raises ValueError when there is no common time.
@@ -73,7 +73,7 @@ def merged(hosts: Mapping[str, Sequence[Row]], machines: Mapping[str, str], peri
     end = min(rows[-1].time for rows in hosts.values())
     if end < begin:
         raise ValueError(f"hosts were not sampled at the same time ({begin - end:.1f} s apart)")
-    grid = begin + period * np.arange(int((end - begin) / period + 1e-9) + 1)
+    grid = begin + PERIOD * np.arange(int((end - begin) / PERIOD + 1e-9) + 1)
 
     def at(name: str, what: str) -> np.ndarray:
         rows = hosts[name]
