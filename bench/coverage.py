@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from whitewire import statistics
-from whitewire.analysis import net, propagation
+from whitewire import propagation, statistics
+from whitewire.analysis import net
 
 RUNS, FLOORS, SHARES, RATIOS = (3, 4, 6), (4, 8), (0.3, 0.5, 0.8), (1.0, 2.0)
 RUN_SD, FLOOR_SD = 0.02, 0.05

@@ -124,7 +124,7 @@ class Estimand:
 
     def metrics(self) -> list[str]:
         """The metric of each of its cells."""
-        return [self.test["metric"]] * len(self.cells())
+        return [self.test["metric"] for _ in self.cells()]
 
     whole: ClassVar[bool] = True
     """Whether a cell in `needed` must have a level of every factor."""
