@@ -1,11 +1,10 @@
 """Reads YAML files and says in one line what is wrong with one.
 
-Every file is YAML and is checked against a closed JSON Schema in `workflow/schemas/`.
+Every file is YAML and is checked against a closed JSON Schema in `workflow/schemas/`, which is YAML too.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -89,7 +88,7 @@ def load_yaml(path: Path | str) -> dict[str, Any]:
 @cache
 def schema(name: str) -> dict[str, Any]:
     """A JSON Schema of `workflow/schemas/`."""
-    return json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
+    return load_yaml(SCHEMAS / f"{name}.schema.yaml")
 
 
 def validate(data: Any, schema_name: str, path: Path | str) -> None:

@@ -1,6 +1,5 @@
 """Reading the configuration: what is accepted, and the one line that says what is wrong."""
 
-import json
 import os
 from pathlib import Path
 
@@ -29,9 +28,9 @@ def testbed():
     return yaml.safe_load((HOME / "config/testbeds/emulated.yaml").read_text())
 
 
-@pytest.mark.parametrize("path", sorted((HOME / "workflow/schemas").glob("*.json")), ids=lambda p: p.name)
+@pytest.mark.parametrize("path", sorted((HOME / "workflow/schemas").glob("*.yaml")), ids=lambda p: p.name)
 def test_schemas_are_schemas_and_closed(path):
-    schema = json.loads(path.read_text())
+    schema = yaml.safe_load(path.read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
 
     def objects(part):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from tests.support.papers import PAPER, ROOT, TESTBED, edited, paper
+from whitewire.description import files
 from whitewire.description.checks import load_paper
 from whitewire.errors import UserError
 from whitewire.models import MODELS
@@ -30,7 +29,7 @@ def test_every_audit_id_of_a_claim_is_an_entry_and_every_route_is_known():
 
 
 def test_schema_lists_every_model_and_describes_every_key():
-    schema = json.loads((ROOT / "workflow" / "schemas" / "paper.schema.json").read_text(encoding="utf-8"))
+    schema = files.schema("paper")
     assert sorted(schema["$defs"]["model"]["enum"]) == sorted(MODELS)
     assert schema["additionalProperties"] is False
     for name, part in schema["properties"].items():
