@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.papers import PAPER, ROOT, TESTBED, edited, paper
+from tests.support.papers import PAPER, TESTBED, edited, paper
 from whitewire.description import files
 from whitewire.description.checks import load_paper
 from whitewire.errors import UserError
