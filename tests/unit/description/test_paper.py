@@ -54,6 +54,7 @@ FAULTS = {
         'did you mean "throughput"',
     ),
     "unknown relation": (lambda d: _claim(d, "E-C06")["test"].update(relation="over"), "relation"),
+    "no scale": (lambda d: d.pop("scale"), "scale: found null, expected one"),
     "missing exhibit": (lambda d: _claim(d, "E-C06").update(exhibits=["tabel1"]), 'did you mean "table1"'),
     "missing experiment": (
         lambda d: _claim(d, "E-C28")["test"]["numerator"].update(experiment="put-tune"),
