@@ -28,12 +28,10 @@ def test_every_audit_id_of_a_claim_is_an_entry_and_every_route_is_known():
     assert routes == {"emulated", "measured", "modelled", "arithmetic", "not_testable"}
 
 
-def test_schema_lists_every_model_and_describes_every_key():
+def test_schema_lists_every_model():
     schema = files.schema("paper")
     assert sorted(schema["$defs"]["model"]["enum"]) == sorted(MODELS)
     assert schema["additionalProperties"] is False
-    for name, part in schema["properties"].items():
-        assert "$ref" in part or part["description"], name
 
 
 def test_values_are_named_with_an_underscore():
