@@ -39,7 +39,6 @@ def project(emulated_config) -> Iterator[Path]:
         paper = template_paper(SCALE, {"smoke": 2, "quick": 2, "full": 2})
         # Enough runs to be interrupted in their midst.
         paper["replicates"]["smoke"] = {"claimed": RUNS // 2, "other": RUNS // 2}
-        paper["time_limit_s"]["smoke"] = 3600
         (top / "config" / "papers" / f"{TEMPLATE}.yaml").write_text(yaml.safe_dump(paper))
         site = description(emulated_config["limits"] | OPEN, "slurm", data=["/tmp/data1"])
         (top / "config" / "testbeds" / "site.yaml").write_text(yaml.safe_dump(site))

@@ -48,6 +48,9 @@ def _cross_check(paper: Paper, fabrics: list[str]) -> None:
         if value["exhibit"] not in exhibits:
             key = f"values[{index}].exhibit"
             raise _fault(paper, key, value["exhibit"], "the id of an exhibit, or text", exhibits)
+    for part in ("scale", "replicates", "blocks"):
+        if raw.get("experiments") and part not in raw:
+            raise _fault(paper, part, None, "one, since there are experiments")
     for index, experiment in enumerate(raw.get("experiments", [])):
         _check_experiment(paper, f"experiments[{index}]", experiment, fabrics)
     for index, control in enumerate(paper.controls):

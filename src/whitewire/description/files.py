@@ -1,12 +1,12 @@
 """Reads YAML files and says in one line what is wrong with one.
 
-Every file is YAML and is checked against a closed JSON Schema in `workflow/schemas/`. What a table of the package lists
+Every file is YAML and is checked against a closed JSON Schema in `workflow/schemas/`, which is YAML too.
+What a table of the package lists
 (estimands, workloads and their metrics, models) is filled in from there.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -96,7 +96,7 @@ def schema(name: str) -> dict[str, Any]:
 
 @cache
 def _stored(name: str) -> dict[str, Any]:
-    return json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
+    return load_yaml(SCHEMAS / f"{name}.schema.yaml")
 
 
 def _with_names(stored: Mapping[str, Any]) -> dict[str, Any]:

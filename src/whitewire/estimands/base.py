@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 Problem = tuple[str, Any, str, Collection[str]]
 """(key below the test's or empty, what it holds, what was expected, valid names): a fault of a paper."""
 
-METRIC = {"$ref": "#/$defs/metric"}
-CELL = {"$ref": "#/$defs/cell"}
+METRIC = {"description": "Metric whose medians are compared.", "$ref": "#/$defs/metric"}
 LEVEL = {"type": ["string", "number", "integer", "boolean"]}
 COMPARABLE = ("within", "above", "below", "equal")
 """Relations of a number to what is expected of it."""
@@ -40,26 +39,43 @@ def list_of(items: Mapping[str, Any], description: str, **more: Any) -> dict[str
     return {"type": "array", "description": description, "items": dict(items), **more}
 
 
-TARGET = {
+def cell_key(description: str) -> dict[str, Any]:
+    """The schema of a key that names a cell."""
+    return {"description": description, "$ref": "#/$defs/cell"}
+
+
+UNIT = {"unit": text_key("Unit of the result, as verdict tables print it; 1 where it is not given.")}
+NO_EFFECT = {
+    "no_effect": _number(
+        "Value that would mean no effect, such as 1 for a ratio. It gives the claim a direction: an interval that "
+        "misses the range on the claimed side of it is `direction only`. A verdict that rests only on there being "
+        "an effect then needs p < 0.05 after correction."
+    )
+}
+EXPECTED = {
     "expected": {
+        "description": "What the paper says, as a number or an expression, in the estimand's unit.",
         "type": ["number", "string"],
-        "description": "number, or an expression over value ids (E_V07) and constants",
-    },
+        "examples": ["E_V07", "4 * E_V01"],
+    }
+}
+RANGE = EXPECTED | {
     "relative": _number(
-        "half-width of the range, as a share of expected (increasing: the fall of one step that is let pass)", minimum=0
+        "Half-width of the range for `within`, as a share of `expected`: 0.1 is ten percent to either side.", minimum=0
     ),
-    "absolute": _number("half-width of the range, in the estimand's unit", minimum=0),
-    "lower": _number("lower end of the range"),
-    "upper": _number("upper end of the range"),
-    "no_effect": _number("value that means no effect; gives the claim its direction"),
-    "unit": text_key("unit of the estimand, when the metric does not give it"),
+    "absolute": _number(
+        "Half-width of the range for `within`, in the estimand's unit. It counts before `relative`.", minimum=0
+    ),
+    "lower": _number("Lower end of the range for `within`, in place of one around `expected`."),
+    "upper": _number("Upper end of the range for `within`, in place of one around `expected`."),
 }
 """Keys that say, beside the relation, what a test asks for."""
 COMPARES = list_of(
     {"type": "string", "minLength": 1},
-    "what the cells differ in beside the levels that they name, because that is the point; any other difference is "
-    "refused",
+    "Parameters or keys of the cells' shape that are to differ because that is the point. Any other difference "
+    "beside the levels that the cells name is refused.",
     uniqueItems=True,
+    examples=[["keep_caches"]],
 )
 
 
@@ -80,8 +96,13 @@ class Estimand:
     """Relations that it can have to what is expected; without any it cannot be judged."""
     expects: ClassVar[bool] = True
     """Whether a test must say what is expected."""
-    target: ClassVar[tuple[str, ...]] = tuple(TARGET)
-    """Which keys of TARGET a test may have."""
+    target: ClassVar[Mapping[str, Any]] = RANGE | NO_EFFECT
+    """Keys that say, beside the relation, what a test asks for, each with its JSON Schema."""
+    holds: ClassVar[str] = (
+        "What makes the claim hold, throughout the interval. within: between the ends of the range. above, below: "
+        "strictly beyond `expected`. equal: exactly `expected`."
+    )
+    """What its relations mean, in the words of the schema."""
     routes: ClassVar[tuple[str, ...]] = ("emulated", "measured", "modelled")
     """Routes that a claim on it may take."""
 
@@ -91,13 +112,11 @@ class Estimand:
     @classmethod
     def schema(cls) -> dict[str, Any]:
         """The JSON Schema of its tests."""
-        relation = {"enum": list(cls.relations), "description": "relation"}
-        judged = {"relation": relation, **{key: TARGET[key] for key in cls.target}}
+        judged = {"relation": {"description": cls.holds, "enum": list(cls.relations)}, **cls.target}
         own = {"estimand": {"const": cls.name, "description": cls.meaning}, **cls.keys, **cls.optional}
         needed = [*(["expected"] if cls.expects else []), "relation"]
         return {
             "type": "object",
-            "description": cls.meaning,
             "additionalProperties": False,
             "properties": own | (judged if cls.relations else {}),
             "required": ["estimand", *cls.keys, *(needed if cls.relations else [])],

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from whitewire import propagation, statistics
-from whitewire.estimands.base import METRIC, Estimand, list_of
+from whitewire.estimands.base import Estimand, list_of
 from whitewire.estimands.evidence import MORE_BYTES, Evidence, Sample
 
 if TYPE_CHECKING:
@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 Limits = tuple[float | None, float | None, float | None, tuple[float, float] | None]
 """(low, high, p-value, interval of the direction)."""
-ALSO = list_of(METRIC, "metrics reported beside the judged one", uniqueItems=True)
+ALSO = list_of(
+    {"$ref": "#/$defs/metric"},
+    "Further metrics: the same test on each is reported in analysis/readings.csv and does not judge.",
+    uniqueItems=True,
+)
 
 
 class OfCells(Estimand):

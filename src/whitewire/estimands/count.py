@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from whitewire.estimands.base import CELL, METRIC, Estimand, in_words, list_of, of_test
+from whitewire.estimands.base import RANGE, Estimand, in_words, list_of, of_test
 from whitewire.estimands.evidence import Evidence
 from whitewire.levels import Cell
 
@@ -22,14 +22,22 @@ class Count(Estimand):
     """It needs no cell in particular: of its cells, levels left out match every level."""
 
     name: ClassVar[str] = "count"
-    meaning: ClassVar[str] = "A statistic over all runs of the listed cells, taken as a census (no interval)"
+    meaning: ClassVar[str] = (
+        "The smallest or largest value over all runs of the cells. It is a census: it holds or not, without an "
+        "interval."
+    )
     keys: ClassVar[Mapping[str, Any]] = {
-        "metric": METRIC,
-        "statistic": {"enum": list(STATISTICS), "description": "which"},
-        "cells": list_of(CELL, "cells; levels left out mean all", minItems=1),
+        "metric": {"description": "Metric of which the extreme is taken.", "$ref": "#/$defs/metric"},
+        "statistic": {"enum": list(STATISTICS), "description": "Which extreme."},
+        "cells": list_of(
+            {"$ref": "#/$defs/cell"},
+            "Cells whose runs are looked at; factors left out mean all their levels.",
+            minItems=1,
+        ),
     }
     routes: ClassVar[tuple[str, ...]] = ("emulated", "measured")
     whole: ClassVar[bool] = False
+    target: ClassVar[Mapping[str, Any]] = RANGE
 
     def needed(self) -> list[Cell]:
         return [of_test(cell) for cell in self.test["cells"]]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from whitewire.estimands.base import CELL, METRIC, list_of, text_key
+from whitewire.estimands.base import METRIC, cell_key, list_of, text_key
 from whitewire.estimands.cells import bootstrapped
 from whitewire.estimands.evidence import Evidence, Sample
 from whitewire.estimands.trend import OfLevels
@@ -22,16 +22,24 @@ CURVATURES = np.linspace(-4.0, 10.0, 1401)
 class CurveFit(OfLevels):
     name: ClassVar[str] = "curve_fit"
     meaning: ClassVar[str] = (
-        "AIC of the straight line less AIC of the exponential, both with two parameters, through all runs of the levels"
+        "AIC of a straight line less AIC of an exponential curve, through all runs: above 0 the exponential fits "
+        "better."
     )
     says: ClassVar[str] = "AIC linear - AIC exponential"
     keys: ClassVar[Mapping[str, Any]] = {
         "metric": METRIC,
-        "cell": CELL,
-        "factor": text_key("factor on the horizontal axis (numbers)"),
-        "levels": list_of({"type": "number"}, "levels", minItems=4, uniqueItems=True),
+        "cell": cell_key("The cell without the level of `factor`."),
+        "factor": text_key("Factor on the horizontal axis; its levels are numbers."),
+        "levels": list_of({"type": "number"}, "Levels that the curves go through.", minItems=4, uniqueItems=True),
     }
     relations: ClassVar[tuple[str, ...]] = ("above", "below")
+    holds: ClassVar[str] = "above: the exponential fits better than by `expected`. below: the line does."
+    target: ClassVar[Mapping[str, Any]] = {
+        "expected": {
+            "description": "Difference of AIC that is asked for; 0 asks only which curve fits better.",
+            "type": ["number", "string"],
+        }
+    }
     with_floors: ClassVar[bool] = False
 
     def exact(self, samples: Sequence[Sample], runs: Runs) -> Evidence:

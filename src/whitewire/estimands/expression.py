@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from whitewire.estimands.base import Estimand, Problem, text_key
+from whitewire.estimands.base import RANGE, UNIT, Estimand, Problem
 from whitewire.estimands.evidence import Evidence
 
 if TYPE_CHECKING:
@@ -15,8 +15,18 @@ if TYPE_CHECKING:
 
 class Expression(Estimand):
     name: ClassVar[str] = "expression"
-    meaning: ClassVar[str] = "Arithmetic over the paper's own values and constants"
-    keys: ClassVar[Mapping[str, Any]] = {"expression": text_key("arithmetic over value ids (E_V07) and constants")}
+    meaning: ClassVar[str] = (
+        "Arithmetic over the paper's own values and constants; the verdict is consistent or inconsistent."
+    )
+    keys: ClassVar[Mapping[str, Any]] = {
+        "expression": {
+            "type": "string",
+            "minLength": 1,
+            "description": "The arithmetic.",
+            "examples": ["E_V10 / E_V07"],
+        }
+    }
+    target: ClassVar[Mapping[str, Any]] = RANGE | UNIT
     routes: ClassVar[tuple[str, ...]] = ("arithmetic",)
 
     def problems(self, paper: Paper, fabrics: Collection[str]) -> Iterator[Problem]:

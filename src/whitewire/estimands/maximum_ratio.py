@@ -9,7 +9,7 @@ import numpy as np
 
 from whitewire import statistics
 from whitewire.estimands import extremes
-from whitewire.estimands.base import CELL, LEVEL, METRIC, in_words, list_of, of_test
+from whitewire.estimands.base import LEVEL, METRIC, cell_key, in_words, list_of, of_test
 from whitewire.estimands.cells import Limits
 from whitewire.estimands.evidence import Evidence, Sample
 from whitewire.estimands.ratio import OfPairs
@@ -22,15 +22,21 @@ if TYPE_CHECKING:
 
 class MaximumRatio(OfPairs):
     name: ClassVar[str] = "maximum_ratio"
-    meaning: ClassVar[str] = (
-        "Largest ratio over the listed cells; levels of `cells` complete those of numerator and denominator"
-    )
+    meaning: ClassVar[str] = "The largest of several ratios of cells: up to how many times?"
     keys: ClassVar[Mapping[str, Any]] = {
         "metric": METRIC,
-        "numerator": CELL,
-        "denominator": CELL,
+        "numerator": cell_key("The cell above, without the levels that `cells` give."),
+        "denominator": cell_key("The cell below, without the levels that `cells` give."),
         "cells": list_of(
-            {"type": "object", "additionalProperties": LEVEL, "minProperties": 1}, "levels of each pair", minItems=1
+            {
+                "description": "Factor to level, for both sides.",
+                "type": "object",
+                "additionalProperties": LEVEL,
+                "minProperties": 1,
+            },
+            "Levels that complete numerator and denominator, one entry for each ratio. Each is tested at a stricter "
+            "level, since the largest is chosen.",
+            minItems=1,
         ),
     }
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from whitewire import models
-from whitewire.estimands.base import Estimand, Problem
+from whitewire.estimands.base import RANGE, UNIT, Estimand, Problem
 from whitewire.estimands.evidence import Evidence
 
 if TYPE_CHECKING:
@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
 class Model(Estimand):
     name: ClassVar[str] = "model"
-    meaning: ClassVar[str] = "A function of whitewire.models"
+    meaning: ClassVar[str] = "What a model computes; the verdict is consistent or inconsistent."
     keys: ClassVar[Mapping[str, Any]] = {
-        "model": {"$ref": "#/$defs/model"},
-        "arguments": {"$ref": "#/$defs/arguments"},
+        "model": {"description": "The model.", "$ref": "#/$defs/model"},
+        "arguments": {"description": "Its arguments.", "$ref": "#/$defs/arguments"},
     }
+    target: ClassVar[Mapping[str, Any]] = RANGE | UNIT
     routes: ClassVar[tuple[str, ...]] = ("modelled",)
 
     def problems(self, paper: Paper, fabrics: Collection[str]) -> Iterator[Problem]:

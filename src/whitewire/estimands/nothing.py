@@ -10,10 +10,10 @@ from whitewire.estimands.base import Estimand, text_key
 
 class Nothing(Estimand):
     name: ClassVar[str] = "none"
-    meaning: ClassVar[str] = "Not testable"
+    meaning: ClassVar[str] = "No test: the claim is not testable."
     keys: ClassVar[Mapping[str, Any]] = {
-        "missing": text_key("what is lacking"),
-        "testbed": text_key("which testbed would do"),
+        "missing": text_key("What every testbed here lacks, as the verdict's reason prints it."),
+        "testbed": text_key("Which testbed would do, as the verdict's reason prints it."),
     }
     relations: ClassVar[tuple[str, ...]] = ()
     routes: ClassVar[tuple[str, ...]] = ("not_testable",)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from whitewire import statistics
-from whitewire.estimands.base import CELL, COMPARES, METRIC, in_words, of_test
+from whitewire.estimands.base import COMPARES, METRIC, cell_key, in_words, of_test
 from whitewire.estimands.cells import ALSO, OfCells, bootstrapped
 from whitewire.estimands.evidence import Evidence, Sample
 from whitewire.levels import Cell
@@ -29,8 +29,12 @@ class OfPairs(OfCells):
 
 class Ratio(OfPairs):
     name: ClassVar[str] = "ratio"
-    meaning: ClassVar[str] = "Median of a metric in one cell over its median in another"
-    keys: ClassVar[Mapping[str, Any]] = {"metric": METRIC, "numerator": CELL, "denominator": CELL}
+    meaning: ClassVar[str] = "Median of a metric in one cell over its median in another."
+    keys: ClassVar[Mapping[str, Any]] = {
+        "metric": METRIC,
+        "numerator": cell_key("The cell above."),
+        "denominator": cell_key("The cell below: what the other is compared with."),
+    }
     signs: ClassVar[tuple[int, ...]] = (1, -1)
 
     def sides(self) -> list[Mapping[str, Any]]:

@@ -17,14 +17,17 @@ from whitewire.statistics import ratio_of_medians
 if TYPE_CHECKING:
     from whitewire.analysis.runs import Runs
 
-PAIR = {"$ref": "#/$defs/pair"}
 SIDES = ("numerator", "denominator")
 
 
 class RatioOfRatios(OfPairs):
     name: ClassVar[str] = "ratio_of_ratios"
-    meaning: ClassVar[str] = "A ratio of two cells over a ratio of two others"
-    keys: ClassVar[Mapping[str, Any]] = {"metric": METRIC, "numerator": PAIR, "denominator": PAIR}
+    meaning: ClassVar[str] = "A ratio of two cells over a ratio of two others: is the gain larger here than there?"
+    keys: ClassVar[Mapping[str, Any]] = {
+        "metric": METRIC,
+        "numerator": {"description": "The pair above.", "$ref": "#/$defs/pair"},
+        "denominator": {"description": "The pair below.", "$ref": "#/$defs/pair"},
+    }
     signs: ClassVar[tuple[int, ...]] = (1, -1, -1, 1)
 
     def cells(self) -> list[Cell]:

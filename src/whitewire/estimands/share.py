@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from whitewire import statistics
-from whitewire.estimands.base import CELL, METRIC, Problem, in_words, of_test, text_key
+from whitewire.estimands.base import METRIC, Problem, cell_key, in_words, of_test, text_key
 from whitewire.estimands.cells import ALSO, OfCells
 from whitewire.estimands.evidence import Evidence, Sample
 from whitewire.levels import Cell, text
@@ -20,17 +20,22 @@ if TYPE_CHECKING:
 
 OVER = {
     "type": "object",
-    "description": "the divisor: a constant or links of a fabric",
+    "description": "The divisor: either `constant` or `link_of`.",
     "additionalProperties": False,
     "properties": {
-        "constant": {"type": "number", "description": "constant", "exclusiveMinimum": 0},
-        "unit": text_key("its unit"),
+        "constant": {
+            "type": "number",
+            "description": "A number, in the metric's unit. 1 leaves the metric as it is.",
+            "exclusiveMinimum": 0,
+        },
+        "unit": text_key("Unit of the quotient by a constant, as verdict tables print it; 1 where it is not given."),
         "times_k": {
             "type": "boolean",
-            "description": "compare k times the value on an emulated testbed: CPU time a byte is not scaled, rates are",
+            "description": "true: the quotient is multiplied by k on an emulated testbed. For what does not shrink "
+            "with k, such as CPU time of a byte, beside rates that do.",
         },
-        "link_of": text_key("fabric whose link rate (MB/s) divides"),
-        "links": {"type": "integer", "description": "number of such links", "minimum": 1},
+        "link_of": {**text_key("Fabric whose rate divides, by its name: 10gbe is 1250 MB/s."), "examples": ["10gbe"]},
+        "links": {"type": "integer", "description": "Number of such links, 1 where it is not given.", "minimum": 1},
     },
     "required": [],
     "minProperties": 1,
@@ -39,8 +44,8 @@ OVER = {
 
 class Share(OfCells):
     name: ClassVar[str] = "share"
-    meaning: ClassVar[str] = "Median of a metric in a cell over a constant or the rate of links"
-    keys: ClassVar[Mapping[str, Any]] = {"metric": METRIC, "cell": CELL, "over": OVER}
+    meaning: ClassVar[str] = "Median of a metric in one cell over a constant, or over the rate of links."
+    keys: ClassVar[Mapping[str, Any]] = {"metric": METRIC, "cell": cell_key("The cell."), "over": OVER}
     optional: ClassVar[Mapping[str, Any]] = {"also": ALSO}
     signs: ClassVar[tuple[int, ...]] = (1,)
 

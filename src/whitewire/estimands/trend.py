@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from whitewire import statistics
 from whitewire.estimands import extremes
-from whitewire.estimands.base import CELL, LEVEL, METRIC, in_words, list_of, of_test, text_key
+from whitewire.estimands.base import LEVEL, METRIC, cell_key, in_words, list_of, of_test, text_key
 from whitewire.estimands.cells import ALSO, Limits, OfCells, ratio_limits
 from whitewire.estimands.evidence import Evidence, Sample
 from whitewire.levels import Cell
@@ -33,16 +33,32 @@ class OfLevels(OfCells):
 
 class Trend(OfLevels):
     name: ClassVar[str] = "trend"
-    meaning: ClassVar[str] = "Smallest ratio of a level's median to that of the level before it"
+    meaning: ClassVar[str] = (
+        "The smallest ratio of a level's median to that of the level before it: does it never fall?"
+    )
     says: ClassVar[str] = "smallest step"
     keys: ClassVar[Mapping[str, Any]] = {
         "metric": METRIC,
-        "cell": CELL,
-        "factor": text_key("factor whose levels are ordered"),
-        "levels": list_of(LEVEL, "levels in order", minItems=2, uniqueItems=True),
+        "cell": cell_key("The cell without the level of `factor`."),
+        "factor": text_key("Factor along which it is to grow."),
+        "levels": list_of(LEVEL, "Levels in the order in which it is to grow.", minItems=2, uniqueItems=True),
     }
     relations: ClassVar[tuple[str, ...]] = ("increasing",)
     expects: ClassVar[bool] = False
+    holds: ClassVar[str] = "increasing: no step falls by more than `relative`."
+    target: ClassVar[Mapping[str, Any]] = {
+        "relative": {
+            "description": "Fall of one step that is let pass, as a share: 0.05 lets each step lose five percent. "
+            "Without it none may fall.",
+            "type": "number",
+            "minimum": 0,
+        },
+        "no_effect": {
+            "description": "Ratio of the last level to the first that would mean no effect, 1: an interval of that "
+            "ratio above it makes a trend that falls somewhere `direction only`.",
+            "type": "number",
+        },
+    }
 
     def exact(self, samples: Sequence[Sample], runs: Runs) -> Evidence:
         first, last, p = samples[0], samples[-1], None

@@ -15,44 +15,65 @@ from whitewire.cluster import hdfs
 from whitewire.cluster.hdfs import Hdfs
 from whitewire.description import project
 from whitewire.description.checks import load_paper
+from whitewire.description.paper import cells_of, hardware_of, without_servers
 from whitewire.description.testbed import load_testbed
 from whitewire.design.drive import Drive
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
 from whitewire.install.doctor import preflight
+from whitewire.paths import shown
 from whitewire.testbed.emulated import software
 from whitewire.testbed.emulated.sandbox import EmulatedTestbed
+from whitewire.text import quoted
 
 WORDS = """\
 The cluster runs until you leave this shell.
-  on HOST COMMAND…     run a command on a host:  on client1 ping -c 1 datanode3
-  hdfs ARGUMENTS…      the hdfs command, on client1:  hdfs dfs -ls /
+  on HOST COMMAND…     run a command on a host:  on {worker} ip -brief address
+  hdfs ARGUMENTS…      the hdfs command, on {client}:  hdfs dfs -ls /
   fabric NAME          put all links on another fabric:  fabric 1gbe
   hosts                the hosts and their addresses
 """
 
 
 def lab(testbed: str | None) -> int:
-    """Bring up the first experiment's cluster of the first configured paper and open a shell; its exit status."""
+    """Bring up HDFS as the first cell of the first configured paper has it and open a shell; its exit status.
+
+    Raises UserError for a site, whose hosts are no part of this machine, and for a paper that runs nothing.
+    """
     settings = project.load_config()
     name = testbed or settings["testbed"]
     description = load_testbed(name)
+    if description["kind"] != "emulated":
+        raise UserError(
+            f"{shown(project.testbed_path(name))}: kind: found {quoted(description['kind'])}, expected "
+            f"{quoted('emulated')}: the shell is for hosts on this machine; `whitewire doctor --testbed {name}` "
+            "looks at those of a site"
+        )
     paper = load_paper(project.paper_path(settings["papers"][0]), description["fabrics"])
+    if not paper.experiments:
+        raise UserError(
+            f"{shown(paper.path)}: experiments: found none, expected one, whose cluster the shell is for; "
+            "name another paper with PAPERS="
+        )
     experiment = next(iter(paper.experiments.values()))
+    levels = cells_of(experiment)[0]
+    scale = scale_of(paper, experiment["id"], settings["effort"], levels, description)
+    hardware = hardware_of(experiment, levels)
+    drive = Drive.scaled(hardware, scale.k, software.DRIVE_LIBRARY) if hardware else Drive.none()
+    replication = paper.parameters(experiment["id"], levels).get("replication", 1)
+    roles = without_servers(paper.roles(experiment["id"], levels))
     preflight(description)
-    scale = scale_of(paper, experiment["id"], settings["effort"], {}, description)
-    drive = Drive.scaled(experiment["hardware"]["drive"], scale.k, software.DRIVE_LIBRARY)
     with (
         tempfile.TemporaryDirectory(prefix="lab-", dir=paths.temporary()) as folder,
-        EmulatedTestbed(description, experiment["roles"], scale.k, software.binds()) as cluster_hosts,
+        EmulatedTestbed(description, roles, scale.k, software.binds()) as cluster_hosts,
     ):
         cluster_hosts.fabric("10gbe" if "10gbe" in description["fabrics"] else next(iter(description["fabrics"])))
-        values = hdfs.settings(
-            cluster_hosts, scale.block_bytes, experiment["parameters"]["replication"], scale.packet_bytes
-        )
+        values = hdfs.settings(cluster_hosts, scale.block_bytes, replication, scale.packet_bytes)
         installation = software.installation()
         with Hdfs(cluster_hosts, installation, values, drive, Path(folder) / "logs", software.IMAGE) as cluster:
-            print(f"HDFS ready in {cluster.hdfs_seconds:.1f} s; logs in {folder}/logs\n{WORDS}", file=sys.stderr)
+            client, worker = (cluster_hosts.by_role(role)[0].name for role in ("client", "datanode"))
+            words = WORDS.format(client=client, worker=worker)
+            print(f"HDFS ready in {cluster.hdfs_seconds:.1f} s; logs in {folder}/logs\n{words}", file=sys.stderr)
             return _shell(cluster_hosts, installation, Path(folder))
 
 

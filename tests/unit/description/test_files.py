@@ -28,7 +28,7 @@ def testbed():
     return yaml.safe_load((HOME / "config/testbeds/emulated.yaml").read_text())
 
 
-@pytest.mark.parametrize("name", sorted(p.name.split(".")[0] for p in (HOME / "workflow/schemas").glob("*.json")))
+@pytest.mark.parametrize("name", sorted(p.name.split(".")[0] for p in (HOME / "workflow/schemas").glob("*.yaml")))
 def test_schemas_are_schemas_and_closed(name):
     schema = files.schema(name)
     jsonschema.Draft202012Validator.check_schema(schema)
@@ -46,6 +46,36 @@ def test_schemas_are_schemas_and_closed(name):
     assert list(objects(schema))
     for part in objects(schema):
         assert "additionalProperties" in part or "unevaluatedProperties" in part, part
+
+
+def parts(node):
+    """Every mapping in a schema."""
+    if isinstance(node, dict):
+        yield node
+        for value in node.values():
+            yield from parts(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from parts(value)
+
+
+@pytest.mark.parametrize("name", ["config", "paper", "testbed"])
+def test_every_key_is_described_and_examples_are_valid(name):
+    schema = files.schema(name)
+    kinds = [part["then"] for part in schema.get("allOf", [])]  # of a testbed: no keys of its own
+    keys = [
+        (key, part) for each in parts({**schema, "allOf": kinds}) for key, part in each.get("properties", {}).items()
+    ]
+    assert len(keys) >= 4
+    for key, part in keys:
+        described = part.get("description", "")
+        assert described.endswith((".", "?")), f"{key}: {described or 'no description'}"
+        assert len(described.split()) > 1, f"{key}: {described}"
+        assert described.rstrip(".").lower() != key.replace("_", " "), key
+        # In the schema of the whole, so that references are known.
+        validator = jsonschema.Draft202012Validator(schema).evolve(schema={**part, "$defs": schema.get("$defs", {})})
+        for example in part.get("examples", []):
+            assert validator.is_valid(example), f"{key}: {example}"
 
 
 def test_shipped_files_are_valid():

@@ -28,12 +28,10 @@ def test_every_audit_id_of_a_claim_is_an_entry_and_every_route_is_known():
     assert routes == {"emulated", "measured", "modelled", "arithmetic", "not_testable"}
 
 
-def test_schema_lists_every_model_and_describes_every_key():
+def test_schema_lists_every_model():
     schema = files.schema("paper")
     assert sorted(schema["$defs"]["model"]["enum"]) == sorted(MODELS)
     assert schema["additionalProperties"] is False
-    for name, part in schema["properties"].items():
-        assert "$ref" in part or part["description"], name
 
 
 def test_values_are_named_with_an_underscore():
@@ -54,6 +52,7 @@ FAULTS = {
         'did you mean "throughput"',
     ),
     "unknown relation": (lambda d: _claim(d, "E-C06")["test"].update(relation="over"), "relation"),
+    "no scale": (lambda d: d.pop("scale"), "scale: found null, expected one"),
     "missing exhibit": (lambda d: _claim(d, "E-C06").update(exhibits=["tabel1"]), 'did you mean "table1"'),
     "missing experiment": (
         lambda d: _claim(d, "E-C28")["test"]["numerator"].update(experiment="put-tune"),

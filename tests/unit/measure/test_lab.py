@@ -1,0 +1,43 @@
+"""`whitewire lab` where it can open no shell: one line says why."""
+
+import shutil
+
+import pytest
+import yaml
+
+from whitewire.cli import main
+from whitewire.paths import HOME
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A folder with its own configuration; nothing is to start in it."""
+    shutil.copytree(HOME / "config", tmp_path / "config")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PAPERS", "emulex-2012")
+    monkeypatch.setattr("whitewire.measure.lab.preflight", lambda description: pytest.fail("it went on"))
+    return tmp_path
+
+
+def refused(capsys, *argv: str) -> str:
+    assert main(["lab", *argv]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    return line.removeprefix("whitewire: error: ")
+
+
+@pytest.mark.parametrize("kind", ["ssh", "slurm"])
+def test_hosts_of_a_site_get_no_shell(project, capsys, kind):
+    folder = project / "config" / "testbeds"
+    shutil.copy(folder / f"{kind}.example.yaml", folder / "mycluster.yaml")
+    expected = f'config/testbeds/mycluster.yaml: kind: found "{kind}", expected "emulated"'
+    assert refused(capsys, "--testbed", "mycluster").startswith(expected)
+
+
+def test_a_paper_without_experiments_has_no_cluster(project, capsys):
+    path = project / "config" / "papers" / "emulex-2012.yaml"
+    paper = yaml.safe_load(path.read_text())
+    kept = ("id", "title", "publisher", "year", "testbed", "exhibits", "values", "constants", "audit")
+    claims = [claim for claim in paper["claims"] if claim["test"]["estimand"] in ("expression", "none")]
+    claims = [{key: value for key, value in claim.items() if key not in ("readings", "inverse")} for claim in claims]
+    path.write_text(yaml.safe_dump({key: paper[key] for key in kept} | {"claims": claims}))
+    assert refused(capsys).startswith("config/papers/emulex-2012.yaml: experiments: found none, expected one")
