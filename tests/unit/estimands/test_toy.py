@@ -13,7 +13,7 @@ from whitewire.description.checks import load_paper
 from whitewire.design import shapes
 from whitewire.design.rows import claimed_cells, make_design
 from whitewire.errors import UserError
-from whitewire.estimands.base import CELL, COMPARES, METRIC, in_words, of_test
+from whitewire.estimands.base import COMPARES, METRIC, cell_key, in_words, of_test
 from whitewire.estimands.cells import OfCells, bootstrapped
 from whitewire.estimands.evidence import Evidence
 
@@ -25,7 +25,7 @@ class Difference(OfCells):
 
     name = "difference"
     meaning = "Median of a metric in one cell less its median in another"
-    keys = {"metric": METRIC, "whole": CELL, "part": CELL}
+    keys = {"metric": METRIC, "whole": cell_key("A cell."), "part": cell_key("A cell.")}
     optional = {"compares": COMPARES}
     routes = ("emulated",)
 
