@@ -309,7 +309,7 @@ def project(tmp_path, monkeypatch):
           design=[run(block="smoke-1")])  # fmt: skip
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
-        "whitewire.report.render.render", lambda qmd, results, output, formats: [output / f"{qmd.stem}.html"]
+        "whitewire.report.compare.render", lambda qmd, results, output, formats: [output / f"{qmd.stem}.html"]
     )
     return tmp_path
 
