@@ -9,11 +9,12 @@ from pathlib import Path
 import frictionless
 import pytest
 
+from whitewire import workloads
 from whitewire.description import project, testbed
 from whitewire.description.checks import load_paper
 from whitewire.design.rows import columns, write_csv
 from whitewire.errors import UserError
-from whitewire.tidy.tables import _with_all_floors, tidy
+from whitewire.tidy.tables import _with_all_floors, metric_rows, tidy
 
 RUN = Path(__file__).parents[2] / "data" / "run"
 RECORD = json.loads((RUN / "run.json").read_text())
@@ -146,3 +147,21 @@ def test_runs_get_the_median_of_all_valid_floors_and_old_ones_keep_their_own(tmp
     assert first["floors"] == {"sort": pytest.approx(2.2)}
     assert first["floor_wire"] == 2500
     assert others == [unknown, old]
+
+
+RUNS = RUN.with_name("runs")
+"""A real run of each workload but puts, and in metrics.csv the rows that were made of them when they were measured."""
+WORKLOADS = sorted(path.name for path in RUNS.iterdir() if path.is_dir())
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_metrics_of_a_run_stay_what_they_were_to_the_last_digit(workload):
+    record = json.loads((RUNS / workload / "run.json").read_text())
+    columns = ("metric", "value", "unit", "full_scale_value", "full_scale_unit")
+    made = [{name: row[name] for name in columns} for row in metric_rows(RUNS / workload, record, [])]
+    kept = [row for row in table(RUNS / "metrics.csv") if row.pop("workload") == workload]
+    assert made == kept
+
+
+def test_every_workload_has_such_a_run():
+    assert {*WORKLOADS, RECORD["workload"]} == {"hibench", *workloads.TABLE} - {"wordcount", "sleep"}
