@@ -23,7 +23,7 @@ MEDIAN_EFFICIENCY = 1.2533
 """Standard error of a normal sample's median over that of its mean, for large samples; smaller for few values."""
 RESAMPLES = 2000
 MOST_RUNS = 1000
-"""More further runs than that are not told."""
+"""A report names no more further runs than that."""
 EXACT_LIMIT = 20000
 
 

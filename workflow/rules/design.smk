@@ -4,7 +4,7 @@
 
 
 rule design:
-    """From a paper's experiments and the effort to one row a run, randomised inside blocks.
+    """From a paper's experiments and the effort to one row per run, randomised inside blocks.
 
     Runs again when the rows change, not when some other part of the paper's file does: a corrected claim must not
     make Snakemake look at the measurements.

@@ -1,4 +1,4 @@
-# Stage 2: the measurements. One job a block: it brings the cluster up, makes the runs that are missing and takes
+# Stage 2: the measurements. One job per block: it brings the cluster up, makes the runs that are missing and takes
 # the cluster down. Its journal (raw/<block>/runs/) is no declared output, so Snakemake never deletes a finished run.
 
 

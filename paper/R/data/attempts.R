@@ -8,7 +8,7 @@ attempt_table <- function() {
   runs[c("run_id", "attempt", "block", "experiment", "valid", "why_invalid")]
 }
 
-# One row a run: valid if one of its attempts was.
+# One row per run: valid if one of its attempts was.
 run_table <- function() {
   attempts <- attempt_table()
   runs <- attempts[!duplicated(attempts$run_id), c("run_id", "block", "experiment")]

@@ -1,6 +1,6 @@
 # Runs and medians of any experiment, picked by the levels of its factors and labelled for reading.
 #
-# runs_at(experiment, metric, where, by)     valid runs, one row a run and metric
+# runs_at(experiment, metric, where, by)     valid runs, one row per run and metric
 # medians_at(experiment, metric, where, by)  rows of estimates.csv: shown, shown_low, shown_high, n
 #   experiment, metric  one or several names
 #   where               list(factor = levels): rows that have one of these levels; fabrics as in the YAML ("10gbe")

@@ -68,7 +68,7 @@ with_factors <- function(table) {
   table
 }
 
-# One row a run and metric; `shown` is the full-scale equivalent where the metric scales, the value elsewhere.
+# One row per run and metric; `shown` is the full-scale equivalent where the metric scales, the value elsewhere.
 read_runs <- function(paper = paper_id()) {
   columns <- c("run_id", "metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid",
     "why_invalid")

@@ -119,7 +119,7 @@ figure_bars <- function(experiment, metrics, by = "fabric", title, where = list(
   }
   if (length(titles) > 1) plot <- plot + facet_wrap(~panel, scales = "free_y")
   counts <- range(medians$n)
-  runs_told <- paste0("n = ", paste(unique(counts), collapse = " to "), " runs a cell",
+  runs_told <- paste0("n = ", paste(unique(counts), collapse = " to "), " runs per cell",
                       if (log) "; logarithmic axis")
   plot + axis + labs(
     title = title, x = NULL, subtitle = figure_note(experiment, runs_told, published_note(published), note)

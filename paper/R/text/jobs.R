@@ -1,6 +1,6 @@
 # What a job did with processors and links, run by run.
 #
-# metric_table(experiment, metrics, by, where)  medians (with intervals) as a table: a row a cell, a column a metric
+# metric_table(experiment, metrics, by, where)  medians (with intervals) as a table: a row per cell, a column per metric
 #   metrics  named vector, names are the column heads: c("CPU cores" = "worker_cpu_cores"); bytes are told in GB
 # compute_table(experiment, by, where)   how long processors were short, and how idle they were
 # compute_sentence(experiment, where)    the same in words, with the part of the time that the job's floor takes

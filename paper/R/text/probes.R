@@ -30,7 +30,7 @@ link_table <- function() {
   do.call(rbind, rows)
 }
 
-# A line an operation, a mode and a modelled rate; all probes by host and block are in the figure's data.
+# A line per operation, mode and modelled rate; all probes by host and block are in the figure's data.
 drive_table <- function() {
   drives <- read_drive_probes()
   keys <- c("operation", "mode", "expected", "unit")

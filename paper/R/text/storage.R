@@ -45,7 +45,7 @@ best_of <- function(table, place, operation, block) {
   if (length(found) == 0) NA_real_ else max(found)
 }
 
-# One row a drive; those far from the median of their kind stand out by the last column.
+# One row per drive; those far from the median of their kind stand out by the last column.
 storage_table <- function() {
   rates <- storage_metric("bandwidth")
   if (nrow(rates) == 0) {

@@ -35,7 +35,7 @@ def untold(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) 
 
 
 def _hidden_by_floor(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> str:
-    """The jobs take hardly more than their floor, so that what is left cannot be told."""
+    """The jobs take hardly more than their floor, so that too little is left to judge."""
     if metric not in NET:
         return ""
     left, floor = (runs.as_measured(experiment, levels, name) for name in NET[metric])

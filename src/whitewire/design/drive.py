@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Drive:
     """The drives of one node as they are set on the testbed (already divided by k).
 
-    count: drives a node; rate: bytes/s of one sequential stream; access_time: seconds to come to another place;
+    count: drives per node; rate: bytes/s of one sequential stream; access_time: seconds to come to another place;
     chunk: bytes a kernel writes back before it turns to another file; cache: bytes that may wait in the drive.
     """
 
@@ -60,7 +60,7 @@ class Drive:
         return told if self.limits else "no model"
 
     def folders(self, host: Host) -> list[str]:
-        """The folders of the host's drives, one a drive."""
+        """The folders of the host's drives, one per drive."""
         return [host.drive(number) for number in range(1, self.count + 1)]
 
     def put(self, host: Host, at_ease: bool = False) -> None:

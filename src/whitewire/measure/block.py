@@ -162,7 +162,7 @@ class Block:
         return nodes if 0 < nodes < roles.get("datanode", 0) else None
 
     def _clusters(self, runs: Sequence[Run]) -> dict[str, list[Run]]:
-        """Runs by the services that they need (hosts, drives a host, slots); runs that share them keep their order.
+        """Runs by the services that they need (hosts, drives per host, slots); runs that share them keep their order.
 
         The scale and the drives' model change between runs of one cluster, and a run without drives may use any.
         """
@@ -303,7 +303,7 @@ class Block:
         probes, limits = self.config["probes"], self.config["limits"]
         folder = self._fresh("probes")
         used = {run.parameters["fabric"]: None for run in sorted(runs, key=lambda run: run.row["run_id"])}
-        # Fabrics that the grid compares are probed over every pair, those of the response curve over one a client.
+        # Fabrics that the grid compares are probed over every pair, those of the response curve over one per client.
         grid = [name for name in used if any("clients" in r.levels and r.parameters["fabric"] == name for r in runs)]
         thorough = self.effort != "smoke" and fresh
         seconds = probes["seconds"] if thorough else PROBE_SECONDS_SMOKE
@@ -575,8 +575,8 @@ def _by_scale(runs: Sequence[Run]) -> dict[tuple[float, Drive], list[Run]]:
 def _slots(run: Run, roles: Mapping[str, int]) -> int | None:
     """Tasks that a worker may run at once: its even share of the job's. None for puts, and jobs that set their number.
 
-    The papers' jobs had hundreds of tasks a node, which spread evenly by their number. The few that stand for them here
-    do not: a worker with two of five maps takes twice as long as the others, and all wait for it.
+    The papers' jobs had hundreds of tasks per node, which spread evenly by their number. The few that stand for them
+    here do not: a worker with two of five maps takes twice as long as the others, and all wait for it.
     """
     if not run.workload.native:
         return None

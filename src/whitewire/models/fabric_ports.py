@@ -28,7 +28,7 @@ def switches(hosts: float, ports: float) -> float:
 
 
 def cables(hosts: float, ports: float) -> float:
-    """Cables of that fabric: one a host, and one uplink a host where there are two levels."""
+    """Cables of that fabric: one per host, and one uplink per host where there are two levels."""
     _check(hosts, ports)
     return float(hosts if hosts <= ports else 2 * hosts)
 

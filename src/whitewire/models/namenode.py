@@ -1,7 +1,7 @@
 """How many files a NameNode's memory holds.
 
 Shvachko (;login: 35(2), 2010, "HDFS scalability: the limits to growth") counts under 200 bytes for each object (a file
-or a block) and 1.5 blocks, so two block objects at most, for an average file: 600 bytes a file.
+or a block) and 1.5 blocks, so two block objects at most, for an average file: 600 bytes per file.
 """
 
 from __future__ import annotations

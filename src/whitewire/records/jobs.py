@@ -31,7 +31,7 @@ OF_RUN = (
     "cpu_idle_min", "cpu_idle_mean", "worker_cpu_cores", "user_bytes", "worker_wire_bytes", "tcp_retransmits",
     "queue_drops", "cpu_seconds_per_gb", "worker_cpu_seconds_per_gb", "wire_per_user_byte",
 )  # fmt: skip
-"""What is told of every run of jobs."""
+"""Metrics of every run of jobs."""
 OF_JOB = (
     "maps", "reduces", "local_maps_share", "map_time", "map_phase", "reduce_phase", "map_phase_share", "shuffle_share",
     "shuffle_bytes", "shuffle_wire_bytes", "wire_excess", "shuffle_time", "merge_time", "reduce_time",
@@ -50,7 +50,7 @@ def share_of_net(seconds: float, net: float) -> float:
 
 
 def metrics(record: Mapping, samples: Samples, cpu: HostCpu, own: Found) -> Found:
-    """Metric → (value as measured, unit): what is told of every run of jobs, and its workload's `own` metrics."""
+    """Metric → (value as measured, unit): metrics of every run of jobs, and its workload's `own` metrics."""
     found = _common(record, samples, cpu) | own | _per_node(record)
     if "program" in record and not record["floors"]:
         # No floor was measured (HiBench's dfsioe and sleep have none): the time with it is no net time.
@@ -90,7 +90,7 @@ def _common(record: Mapping, samples: Samples, cpu: HostCpu) -> Found:
 
 
 def _per_byte(user: float, cpu: float, worker_cpu: float, wire: float) -> Found:
-    """What is told per user byte; nothing for a job that moves none."""
+    """Metrics per user byte; none for a job that moves none."""
     if not user:
         return {}
     return {

@@ -25,7 +25,7 @@ OF_CLIENTS = (
 
 
 def of_clients(record: Mapping, samples: Samples, user_bytes: int) -> Found:
-    """What is told of runs whose clients or DataNodes move files themselves, without jobs."""
+    """Metrics of runs whose clients or DataNodes move files themselves, without jobs."""
     start, end = record["start"], record["end"]
     shares = [share for _, share in idle_shares(samples, start, end)] or [float("nan")]
     first, last = nearest(samples.time, start), nearest(samples.time, end)

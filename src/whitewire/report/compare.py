@@ -96,7 +96,7 @@ def _spread(a: Sequence[float | None], b: Sequence[float | None]) -> tuple[float
 
 
 def verdicts(a: Mapping[str, Results], b: Mapping[str, Results]) -> pd.DataFrame:
-    """One row a claim of the papers that both have: both verdicts, and estimate B against estimate A."""
+    """One row per claim of the papers that both have: both verdicts, and estimate B against estimate A."""
     rows = []
     for paper in _both(a, b):
         tables = {side: _keyed(found[paper].verdicts, ["claim"]) for side, found in zip(SIDES, (a, b), strict=True)}
@@ -111,7 +111,7 @@ def verdicts(a: Mapping[str, Results], b: Mapping[str, Results]) -> pd.DataFrame
 
 
 def estimates(a: Mapping[str, Results], b: Mapping[str, Results]) -> pd.DataFrame:
-    """One row a cell and metric of the papers that both have: medians, at full scale where both have that, B against A.
+    """One row per cell and metric of the papers that both have: medians, at full scale where both have it.
 
     Cells that only one folder has are left out; messages() names them.
     """
@@ -133,7 +133,7 @@ def estimates(a: Mapping[str, Results], b: Mapping[str, Results]) -> pd.DataFram
 
 
 def environment(a: Mapping[str, Results], b: Mapping[str, Results]) -> pd.DataFrame:
-    """One row a paper and fact of its environment that either folder recorded."""
+    """One row per paper and fact of its environment that either folder recorded."""
     rows = []
     for paper in _both(a, b):
         found = [facts(side[paper].environments) for side in (a, b)]
@@ -217,7 +217,7 @@ def _designs(a: Results, b: Results) -> Iterable[str]:
             yield f"{_count(lost, 'cell')} of the design only in {side}: {_listed(lost, most=6)}"
     each = [_listed(sorted({str(runs[side][cell]) for cell in runs[0].keys() & runs[1].keys()})) for side in (0, 1)]
     if each[0] != each[1]:
-        yield f"runs a cell: {each[0]} in A, {each[1]} in B"
+        yield f"runs per cell: {each[0]} in A, {each[1]} in B"
 
 
 def _cells(design: pd.DataFrame) -> Iterable[str]:

@@ -208,7 +208,7 @@ class Host(ABC):
     @property
     @abstractmethod
     def drive_root(self) -> str:
-        """The folder that holds the host's drives, one folder a drive."""
+        """The folder that holds the host's drives, one folder per drive."""
 
     @abstractmethod
     def drive(self, number: int) -> str:

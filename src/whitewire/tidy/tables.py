@@ -160,7 +160,7 @@ def _with_all_floors(raw: Path, blocks: Sequence[str], runs: Sequence[tuple[Path
 
 
 def _floors(block: Path) -> Iterable[dict]:
-    """One row a job of each floor; one of a floor that failed outright."""
+    """One row per job of each floor; one of a floor that failed outright."""
     records = read_floors(block)
     first = min((record["start"] for record in records if "start" in record), default=0.0)
     for record in records:

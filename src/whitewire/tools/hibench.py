@@ -122,7 +122,7 @@ def sizes(program: str, profile: str, size: int) -> dict[str, object]:
         return {f"{key}.mapper.seconds": seconds[0], f"{key}.reducer.seconds": seconds[1]}
     if program == "dfsioe":
         if size < MIB or size % MIB:
-            raise ValueError(f"{size} bytes a file of dfsioe, expected a multiple of 1 MiB (1048576)")
+            raise ValueError(f"{size} bytes per file of dfsioe, expected a multiple of 1 MiB (1048576)")
         values: dict[str, object] = {}
         for operation in ("read", "write"):
             values[f"{key}.{operation}.number_of_files"] = files(profile)

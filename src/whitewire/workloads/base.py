@@ -88,7 +88,7 @@ class Workload:
         return self
 
     def kind(self, parameters: Mapping[str, Any]) -> str:
-        """What its floors are told by: its name, or a suite's program."""
+        """What its floors are known by: its name, or a suite's program."""
         return parameters.get("program", self.name)
 
     def floored(self, parameters: Mapping[str, Any], suite: bool) -> bool:
@@ -141,7 +141,7 @@ class Workload:
         raise NotImplementedError
 
     def own_metrics(self, record: Mapping, samples: Samples) -> Found:
-        """Metric → (value as measured, unit) beside what is told of every run of jobs."""
+        """Metric → (value as measured, unit) beside those of every run of jobs."""
         return jobs.one_job(record)
 
     def metrics(self, record: Mapping, samples: Samples, cpu: HostCpu) -> Found:

@@ -67,7 +67,7 @@ class HiBench(Workload):
         return ["HiBench", *hibench_copy.identity(testbed["hibench"]["home"])]
 
     def own_metrics(self, record: Mapping, samples: Samples) -> Found:
-        """HiBench's own report, and of a program with one job what is told of any job."""
+        """HiBench's own report, and of a program with one job the metrics of any job."""
         report = hibench_report.metrics(record["reports"])
         return report | (jobs.one_job(record) if len(record["jobs"]) == 1 else {})
 

@@ -46,7 +46,7 @@ OF_OPERATION = (
     "throughput", "rate_mean", "aggregate", "node_bandwidth", "link_share", "wire_per_user_byte", "tasks_at_once",
     "rate_while_busy", "time", "time_net",
 )  # fmt: skip
-"""What is told of the writing and of the reading, and a claim may be on."""
+"""Metrics of the writing and of the reading that a claim may be on."""
 
 
 class TestDfsio(Workload):

@@ -22,7 +22,7 @@ class OfWritten(Workload):
     shares_input: ClassVar[bool] = True
 
     def two_steps(self, bench: Bench, kind: str, tool: str, write: Writer, measured: Measured) -> Result:
-        """An input of random length a file, one file a map task, then the job on it."""
+        """An input in files of random length, one per map task, then the job on it."""
         bench.begin()
         # The writers end a file with the record that passes its size: room for one more keeps a file one block.
         block = math.ceil((bench.scale.block_bytes * 1.1 + 65536) / 512) * 512

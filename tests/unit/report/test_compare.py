@@ -257,7 +257,7 @@ def test_different_efforts_cells_and_runs(both):
         "the effort is smoke in A, quick in B: runs differ in number, and may in bytes",
         "1 cell of the design only in A: put-grid 1gbe 3",
         "1 cell of the design only in B: put-grid 10gbe 1",
-        "runs a cell: 1 in A, 10 in B",
+        "runs per cell: 1 in A, 10 in B",
     ]
 
 

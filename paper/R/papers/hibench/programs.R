@@ -7,7 +7,7 @@
 # figure_gains(claims, title)     gain in time of each ratio of whole times among the claims' tests and readings
 # figure_program_times(experiments, title)  time of the whole job by network, with the part that is floor
 # figure_node_rates(experiments, title)     throughput per node: HiBench's report beside our own counters
-# program_table(experiments, metrics, as_measured)  a row a program and network, a column a metric
+# program_table(experiments, metrics, as_measured)  a row per program and network, a column per metric
 
 nobody <- "nobody yet"
 
@@ -112,7 +112,7 @@ figure_gains <- function(claims, title) {
     scale_y_continuous(paste0("time on ", fabric_name(medians$over[[1]]), " over this time"), limits = c(0, NA),
                        expand = expansion(c(0, 0.08)), labels = function(x) paste0(x, "\u00d7")) +
     labs(title = title, x = NULL, subtitle = figure_note(experiments, paste0(
-      "n = ", paste(unique(range(medians$n)), collapse = " to "), " runs a cell; bars: 95 % intervals; line: no gain"
+      "n = ", paste(unique(range(medians$n)), collapse = " to "), " runs per cell; bars: 95 % intervals; line: no gain"
     ), paste0("runs by ", made_by(experiments))))
 }
 
@@ -151,7 +151,7 @@ figure_program_times <- function(experiments, title) {
     )) +
     scale_y_continuous("s as measured", limits = c(0, NA), expand = expansion(c(0, 0.08))) +
     labs(title = title, x = NULL, subtitle = figure_note(experiments, paste0(
-      "n = ", paste(unique(range(medians$n)), collapse = " to "), " runs a cell"
+      "n = ", paste(unique(range(medians$n)), collapse = " to "), " runs per cell"
     ), paste0("runs by ", made_by(experiments))))
 }
 

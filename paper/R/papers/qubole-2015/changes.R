@@ -1,6 +1,6 @@
 # Two printed conditions of a benchmark: the pairs as bars, and the printed changes beside the recomputed ones.
 #
-# change_rows(exhibit)     one row a metric of a printed table: both values, the printed and the recomputed change
+# change_rows(exhibit)     one row per metric of a printed table: both values, the printed and the recomputed change
 # change_table(exhibit)    the same as a table
 # figure_changes(exhibit)  the pairs as bars
 

@@ -1,4 +1,4 @@
-# TestDFSIO against the number of map tasks: a colour a file system and network, a panel an operation.
+# TestDFSIO against the number of map tasks: a colour per file system and network, a panel per operation.
 
 load_series <- function(table) {
   name <- paste(store_name(table$store), fabric_name(table$fabric), sep = ", ")
@@ -54,7 +54,7 @@ figure_loads <- function(experiments, metrics, title, published, note = NULL) {
     scale_x_continuous("map tasks on eight nodes", breaks = seq_along(loads), labels = loads) +
     measured_axis(runs, "MB/s a task", log = TRUE) +
     labs(title = title, subtitle = figure_note(experiments, paste0(
-      "n = ", paste(unique(range(medians$n)), collapse = " to "), " runs a cell; lines: medians; logarithmic axis"
+      "n = ", paste(unique(range(medians$n)), collapse = " to "), " runs per cell; lines: medians; logarithmic axis"
     ), note)) +
     theme(panel.grid.major.x = element_blank(), legend.box = "vertical")
 }

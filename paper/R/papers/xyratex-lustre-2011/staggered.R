@@ -11,7 +11,7 @@ task_schedule <- function() {
   tasks <- published("X-V046")
   shift <- published("X-V044")
   ways <- list(
-    "one local drive a task" = c("X-V039", "X-V040", "X-V041"),
+    "one local drive per task" = c("X-V039", "X-V040", "X-V041"),
     "output striped over the drives of one server" = c("X-V042", "X-V043", "X-V044")
   )
   rows <- lapply(names(ways), function(way) {

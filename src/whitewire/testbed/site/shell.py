@@ -61,7 +61,7 @@ rm -rf -- "$folder" "$@"
 """The watcher of a host: makes its folders, says so, and waits. As long as the measuring machine lives it sends a byte
 every few seconds. When none comes for some seconds, or the connection ends, the watcher ends every process of the run
 and removes its folders. Arguments: those seconds, the marker's text, the run folder, its folder of drives, then one
-data folder a drive.
+data folder per drive.
 
 `mkdir` without -p: a folder that is there already belongs to another host, so the path is not local to each."""
 

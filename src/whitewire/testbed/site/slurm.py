@@ -90,7 +90,7 @@ def nodes_of(job: str) -> list[str]:
 
 
 def job_of(said: str, job: str) -> tuple[str, str]:
-    """(state, list of nodes in Slurm's short form) from `scontrol show job --oneliner`, which has one line a job.
+    """(state, list of nodes in Slurm's short form) from `scontrol show job --oneliner`, which has one line per job.
 
     Of an array and of a heterogeneous job Slurm shows all parts; ours is the one with this number. Raises UserError.
     """
