@@ -66,7 +66,8 @@ class Progress(Pulse):
         super().__init__(block, out)
         self.expected, self.clusters, self.clock = list(expected), clusters, clock
         self.total, self.begun, self.last = len(self.expected), 0, ""
-        self.spent, self.starts = 0.0, []
+        self.spent = 0.0
+        self.starts: list[float] = []
         self._run_began: float | None = None
         self._start_began: float | None = None
 

@@ -19,7 +19,7 @@ SIGNS = {"share": (1,), "ratio": (1, -1), "ratio_of_ratios": (1, -1, -1, 1)}
 def factors(paper: Paper, test: Mapping[str, Any]) -> tuple[float, float, str]:
     """(least, most) factor from what was measured to what is right, and how that is known; (1, 1, "") without any."""
     low = high = 1.0
-    sources = {}
+    sources: dict[str, None] = {}
     for (experiment, levels), sign in zip(cells_in(test), SIGNS.get(test["estimand"], ()), strict=False):
         for bias in paper.raw.get("biases", []):
             cell = bias["cell"]

@@ -11,8 +11,12 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from whitewire.cluster import hdfs, yarn
+from whitewire.cluster.cephfs import CephFs
+from whitewire.cluster.existing import Existing
 from whitewire.cluster.hadoop import Outcome
+from whitewire.cluster.posix import Posix
 from whitewire.cluster.stack import Stack
+from whitewire.cluster.yarn import Yarn
 from whitewire.design import scaling
 from whitewire.design.scale import PACKET, Scale
 from whitewire.errors import RunFailed
@@ -120,6 +124,20 @@ class Bench:
     def mounted(self) -> bool:
         """Whether the run's file system is a mounted one."""
         return self.run.store["kind"] == "cephfs"
+
+    @property
+    def store(self) -> CephFs | Posix:
+        """The mounted file system, of a run that has one."""
+        if self.stack.mounted is None:
+            raise RunFailed("the cluster has no mounted file system")
+        return self.stack.mounted
+
+    @property
+    def yarn(self) -> Yarn | Existing:
+        """What runs the jobs, of a run that has some."""
+        if self.stack.yarn is None:
+            raise RunFailed("the cluster has no YARN")
+        return self.stack.yarn
 
     def of(self, workload: str, parameters: Mapping[str, Any]) -> Bench:
         """The same run as one of another workload, with further parameters."""
@@ -259,18 +277,18 @@ class Bench:
         if self.mounted:
             for name in ("/input", folder):
                 unit = scaling.stripe_unit(self.run.store["stripe_size_bytes"], self.scale.k)
-                self.stack.mounted.layout(name.lstrip("/"), self.run.store["stripe_count"], unit)
+                self.store.layout(name.lstrip("/"), self.run.store["stripe_count"], unit)
 
     def _remount(self) -> None:
         store, k, fraction = self.run.store, self.scale.k, self.scale.data_fraction
-        self.stack.mounted.remount(
+        self.store.remount(
             max_dirty=scaling.client_cache(store["max_dirty_bytes"], k, fraction),
             readahead=scaling.client_cache(store["readahead_bytes"], k, fraction),
         )
 
     def _remove(self, path: str) -> None:
         if self.mounted:
-            self.stack.mounted.remove(path.lstrip("/"))
+            self.store.remove(path.lstrip("/"))
         else:
             self.stack.hdfs.remove(path)
 
@@ -311,7 +329,7 @@ class Bench:
 
     def finished(self, number: str, what: str, kept: dict[str, str]) -> dict[str, Any]:
         """What the history server says of a job that has ended. Raises RunFailed for a job that failed."""
-        answers = self.stack.yarn.history(number)
+        answers = self.yarn.history(number)
         kept[f"{what}-history.json"] = json.dumps(answers) + "\n"
         job = history.job(answers)
         failed = [task for task in job["tasks"] if task["state"] != "SUCCEEDED"]

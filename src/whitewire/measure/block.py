@@ -9,7 +9,7 @@ import json
 import math
 import time
 from collections import Counter, deque
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,7 +38,7 @@ from whitewire.measure import drives as storage
 from whitewire.measure import environment, links, rdma
 from whitewire.measure.bench import Bench, warm_up
 from whitewire.measure.floors import FLOOR_RUNS, UNJUDGED, Floors, too_wide
-from whitewire.measure.run import FAILURES, Run, floor_key, tiny
+from whitewire.measure.run import FAILURES, FloorKey, Run, floor_key, tiny
 from whitewire.measure.shortage import Shortage
 from whitewire.progress import Progress
 from whitewire.records.floor import name_of, typical
@@ -185,7 +185,7 @@ class Block:
 
     def _floors(self, shared: str, runs: Sequence[Run]) -> Floors:
         """The floors that a cluster's runs need, with those that an interrupted measurement left."""
-        first: dict[Hashable, int] = {}
+        first: dict[FloorKey, int] = {}
         for place, run in enumerate(runs):
             if self._floored(run):
                 first.setdefault(floor_key(run), place)
@@ -216,7 +216,7 @@ class Block:
         if not emulated or all(run.store["kind"] != "cephfs" for run in runs):
             roles = without_servers(roles)
         testbed = testbeds.open_testbed(self.config, roles, runs[0].scale.k, self.source)
-        if not testbed.emulated and number == 0:
+        if number == 0:
             testbed.preflight()
         progress.cluster()
         with testbed:
@@ -369,7 +369,7 @@ class Block:
         }
         self._fresh("environment", ".json").write_text(json.dumps(record, indent=1, default=str) + "\n")
 
-    def _warm_up(self, stack: Stack, runs: Sequence[Run]) -> dict[Hashable, Result]:
+    def _warm_up(self, stack: Stack, runs: Sequence[Run]) -> dict[FloorKey, Result]:
         """Runs that are not kept: JVMs compile, files and memory get warm, so that the order of runs doesn't matter.
 
         Returns, at smoke effort, the last job of each kind on almost no data: its floor.
@@ -400,7 +400,7 @@ class Block:
         for _ in range(repeats):
             _made(stack, largest)
 
-    def _warm_up_jobs(self, stack: Stack, runs: Sequence[Run]) -> dict[Hashable, Result]:
+    def _warm_up_jobs(self, stack: Stack, runs: Sequence[Run]) -> dict[FloorKey, Result]:
         # By workload and kind of store, each on as many hosts as it ever has; what times itself comes last.
         wide = sorted(runs, key=lambda run: (run.workers is None, run.parameters.get("maps", 1)))
         kinds = sorted({floor_key(run)[:2]: run for run in wide}.values(), key=lambda run: run.workload.times_itself)
@@ -412,7 +412,7 @@ class Block:
         warm = {floor_key(run): _tiny(stack, run) for run in [*again, *kinds]}
         return warm if self.effort == "smoke" else {}
 
-    def _take_over(self, stack: Stack, floors: Floors, warm: Mapping[Hashable, Result]) -> None:
+    def _take_over(self, stack: Stack, floors: Floors, warm: Mapping[FloorKey, Result]) -> None:
         """Floors that are there before the first run: of an interrupted measurement, and what the warm-up gave."""
         for key in floors.known:
             if not floors.has(key) and key in warm and not self._keep_floor(floors, key, warm[key], attempt=1):
@@ -420,7 +420,7 @@ class Block:
             if floors.has(key):
                 stack.floors[key] = typical(floors.known[key])
 
-    def _keep_floor(self, floors: Floors, key: Hashable, result: Result, attempt: int, why: str = "") -> str:
+    def _keep_floor(self, floors: Floors, key: FloorKey, result: Result, attempt: int, why: str = "") -> str:
         """Write one floor to the journal; returns why it is not valid (empty: it is). `why` is for one that failed."""
         why = why or "; ".join(losses(result.record, self.config["limits"]))
         record = {name: value for name, value in result.record.items() if name not in OF_A_RUN}
@@ -430,7 +430,7 @@ class Block:
             floors.add(key, record)
         return why
 
-    def _floor(self, stack: Stack, floors: Floors, key: Hashable, runs: Sequence[Run], progress: Progress) -> None:
+    def _floor(self, stack: Stack, floors: Floors, key: FloorKey, runs: Sequence[Run], progress: Progress) -> None:
         """What a job of a kind takes on almost no data, on the fastest fabric: starts of JVMs and the like.
 
         It does not shrink with the data, so it is measured beside the runs and told apart from them. One that is not
@@ -479,7 +479,8 @@ class Block:
         Every attempt is kept. Attempts of an earlier, interrupted measurement do not count against the bound. Raises
         UserError when the machine is not up to it.
         """
-        waiting, tried, begun = deque(runs), Counter(), 0
+        waiting, begun = deque(runs), 0
+        tried: Counter[str] = Counter()
         while waiting:
             # Those that are due at the end wait for the runs that are tried again.
             for key in floors.due(min(begun, len(runs) - 1)):
@@ -598,8 +599,8 @@ def _tiny(stack: Stack, run: Run) -> Result:
 def _made(stack: Stack, run: Run) -> Result:
     """The run, at its scale and on as many of the workers as it asks for."""
     stack.scale(run.scale.k, run.drive)
-    at_work = (run.workers, _slots(run, {"datanode": run.workers})) if run.workers else None
-    stack.work_on(at_work)
+    slots = _slots(run, {"datanode": run.workers}) if run.workers else None
+    stack.work_on((run.workers, slots) if run.workers and slots else None)
     return run.workload.run(Bench(stack, run))
 
 
@@ -608,8 +609,9 @@ def _memory_mib(stack: Stack) -> float:
     total = 0.0
     for process in stack.processes().values():
         main = process.main_process()
-        with contextlib.suppress(psutil.Error, AttributeError):
-            total += main.memory_full_info().pss / 2**20
+        if main is not None:
+            with contextlib.suppress(psutil.Error):
+                total += main.memory_full_info().pss / 2**20
     return round(total, 1)
 
 

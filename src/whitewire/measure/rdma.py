@@ -85,7 +85,7 @@ def choose(
     ip = ipaddress.ip_address(address)
     mapped = ip if ip.version == 6 else ipaddress.IPv6Address(f"::ffff:{ip}")
     hardware = bytes.fromhex(link_address.replace(":", ""))
-    found = []
+    found: list[tuple[int, int, tuple[ibv_devinfo.Port, int | None, bool]]] = []
     for port in ports:
         for gid in port.gids:
             if port.transport == "iWARP":
@@ -95,7 +95,7 @@ def choose(
                 if len(hardware) == 20 and gid.address.packed == hardware[4:]:
                     found.append((0, gid.index, (port, None, False)))
             elif gid.address == mapped:
-                found.append((gid.kind != "RoCE v2", gid.index, (port, gid.index, False)))
+                found.append((int(gid.kind != "RoCE v2"), gid.index, (port, gid.index, False)))
     return min(found, key=lambda one: one[:2])[2] if found else None
 
 
@@ -175,7 +175,8 @@ def _pair(source: Endpoint, destination: Endpoint, base: Mapping, folder: Path, 
           sizes: Sequence[int], iterations: Callable[[str, int], int]) -> Iterator[dict]:  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)
     rates = [end.port.rate for end in (source, destination)]
-    limit = min(rates) if None not in rates else None
+    known = [rate for rate in rates if rate is not None]
+    limit = min(known) if len(known) == len(rates) else None
     base = {**base, "source_port": source.port.name, "destination_port": destination.port.name,
             "transport": _transport(source.port), "limit": "" if limit is None else _number(limit)}  # fmt: skip
     tcp_ports = itertools.count(perftest.TCP_PORT)

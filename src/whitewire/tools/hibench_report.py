@@ -52,7 +52,7 @@ def _row(columns: Sequence[str], number: int) -> Row:
                          "bytes, seconds, bytes/s and bytes/s per node")  # fmt: skip
     if not all(NUMBER.fullmatch(column) for column in columns[4:]):
         raise Unreadable(f"hibench.report: line {number}: found {' '.join(columns[4:])[:60]!r}, expected numbers")
-    rates = [int(float(column)) for column in columns[5:]] or [None, None]
+    rates: list[int] | list[None] = [int(float(column)) for column in columns[5:]] or [None, None]
     return Row(columns[0], f"{columns[1]} {columns[2]}", int(columns[3]), float(columns[4]), *rates)
 
 
@@ -134,7 +134,7 @@ class Program:
 
     def part(self, script: str) -> str:
         """What one of its scripts does: `read` of run_read.sh, else the program itself."""
-        return re.fullmatch(r"run[_-]?(.*)\.sh", PurePosixPath(script).name)[1] or self.name
+        return re.sub(r"^run[_-]?|\.sh$", "", PurePosixPath(script).name) or self.name
 
 
 def programs(paths: Iterable[str]) -> tuple[dict[str, Program], set[str]]:

@@ -100,7 +100,8 @@ class Plan:
         settle_environment()
         config = load_config()
         testbed = load_testbed(config["testbed"])
-        designs, needs = {}, {}
+        designs: dict[str, list[DesignRow]] = {}
+        needs = {}
         for name in config["papers"]:
             path = paper_path(name)
             paper = load_paper(path, fabric_names(testbed))

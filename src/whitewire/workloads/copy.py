@@ -58,7 +58,7 @@ class Copy(Workload):
                 ("copy_out", copy_out(target, f"file://{local}.back", options)),
             ):
                 if name == "copy_out" and bench.mounted:
-                    bench.stack.mounted.remount()
+                    bench.store.remount()
                 done.append(bench.timed(name, bench.shell(arguments, name)))
             return done
 

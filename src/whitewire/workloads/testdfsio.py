@@ -78,7 +78,7 @@ class TestDfsio(Workload):
             said = testdfsio.parse(kept[f"{operation}.txt"])
             shown = bench.cat(bench.path(f"{FOLDER}/io_{operation}/part-00000"))
             kept[f"{operation}-result.txt"] = shown + "\n"
-            kept[f"{operation}-tasks.txt"] = bench.stack.yarn.task_lines(job["id"], testdfsio.TASK_LINE)
+            kept[f"{operation}-tasks.txt"] = bench.yarn.task_lines(job["id"], testdfsio.TASK_LINE)
             return job | {
                 "testdfsio": testdfsio.task_values(shown),
                 "spans": testdfsio.task_spans(kept[f"{operation}-tasks.txt"]),
@@ -88,7 +88,7 @@ class TestDfsio(Workload):
         def act(kept: dict[str, str]) -> list[dict[str, Any]]:
             first = one("write", kept)
             if bench.mounted and not bench.parameters.get("keep_caches"):
-                bench.stack.mounted.remount()
+                bench.store.remount()
             return [first, one("read", kept)]
 
         result = bench.record(act, files * size)

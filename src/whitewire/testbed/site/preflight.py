@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TextIO
 
 from whitewire.errors import UserError
-from whitewire.testbed.base import last_line
+from whitewire.testbed.base import last_line, piped
 from whitewire.testbed.site import shell
 from whitewire.testbed.site.inventory import Interface, Place, interfaces, resolve
 from whitewire.testbed.site.remote_host import end_here, offset_of
@@ -293,7 +293,7 @@ def look(host: RemoteHost) -> Report:
         begin = time.monotonic()
         try:
             skew = offset_of(popen, begin + ANSWER_S)
-            said = popen.stdout.read().decode(errors="replace")
+            said = piped(popen.stdout).read().decode(errors="replace")
             return report(host.place, skew, said)
         except (ValueError, OSError) as error:
             why = f"no answer in {ANSWER_S:.0f} s" if time.monotonic() - begin >= ANSWER_S else _why(errors, str(error))
@@ -301,8 +301,8 @@ def look(host: RemoteHost) -> Report:
         finally:
             late.cancel()
             end_here(popen)
-            popen.stdin.close()
-            popen.stdout.close()
+            piped(popen.stdin).close()
+            piped(popen.stdout).close()
 
 
 def _why(errors, otherwise: str) -> str:
