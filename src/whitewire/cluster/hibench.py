@@ -23,13 +23,13 @@ from whitewire.cluster.hadoop import LOG4J, whereabouts
 from whitewire.cluster.stack import Stack
 from whitewire.cluster.yarn import VIEW, Yarn
 from whitewire.errors import RunFailed, UserError
-from whitewire.testbed.base import Completed, Host, Testbed
+from whitewire.testbed.base import Argv, Completed, Host, Testbed
 from whitewire.testbed.emulated import software
 from whitewire.text import suggestion
 from whitewire.tools import Unreadable, hibench, testdfsio
 from whitewire.tools import hibench_report as parser
 from whitewire.tools.hibench import Hadoop, Job, NotPlain
-from whitewire.tools.hibench_report import Program, Row
+from whitewire.tools.hibench_report import Program, Report, Row
 from whitewire.workloads import sleep
 
 CLIENT_MIB = 384
@@ -63,9 +63,13 @@ class Reported:
     output: str
     result: testdfsio.Result | None = None
 
-    def record(self) -> dict[str, object]:
+    def record(self) -> Report:
         """The row for run.json."""
-        return {"name": self.name, **self.row.__dict__, "result": self.result.__dict__ if self.result else None}
+        row = self.row
+        return {
+            "name": self.name, "type": row.type, "finished": row.finished, "bytes": row.bytes, "seconds": row.seconds,
+            "rate": row.rate, "node_rate": row.node_rate, "result": dict(vars(self.result)) if self.result else None,
+        }  # fmt: skip
 
 
 class HiBench:

@@ -12,6 +12,7 @@ from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import psutil
 
@@ -45,6 +46,7 @@ from whitewire.records.floor import name_of, typical
 from whitewire.records.jobs import NET, losses
 from whitewire.records.journal import Journal, read_runs, valid_floors
 from whitewire.records.result import Result
+from whitewire.records.run import DesignRow, RunRecord
 from whitewire.testbed import kinds as testbeds
 from whitewire.testbed.base import Testbed
 from whitewire.testbed.emulated import segment, software
@@ -89,7 +91,9 @@ def measure(paper: str, testbed: str, design_path: Path, block: str, output: Pat
 class Block:
     """One block: its rows in the order of running and the journal that they go to."""
 
-    def __init__(self, paper: Paper, testbed: Mapping, name: str, rows: Sequence[Mapping], folder: Path) -> None:
+    def __init__(
+        self, paper: Paper, testbed: Mapping[str, Any], name: str, rows: Sequence[DesignRow], folder: Path
+    ) -> None:
         self.paper, self.config, self.name, self.rows = paper, testbed, name, rows
         self.effort = name.rsplit("-", 1)[0]
         self.source = "testbed"
@@ -126,7 +130,7 @@ class Block:
             }
         )
 
-    def _run(self, row: Mapping) -> Run:
+    def _run(self, row: DesignRow) -> Run:
         levels = levels_of(self.paper, row)
         experiment = self.paper.experiments[row["experiment"]]
         scale = scale_of(self.paper, row["experiment"], self.effort, levels, self.config)
@@ -144,14 +148,14 @@ class Block:
             workers=self._part(row, levels, store),
         )
 
-    def _drive(self, experiment: Mapping, levels: Mapping, k: float) -> Drive:
+    def _drive(self, experiment: Mapping[str, Any], levels: Mapping[str, Any], k: float) -> Drive:
         """The drive model of a run; none on real hosts, whose drives are a site's own."""
         hardware = hardware_of(experiment, levels)
         if not hardware or self.config["kind"] != "emulated":
             return Drive.none(len(self.config.get("data", [""])))
         return Drive.scaled(hardware, k, software.DRIVE_LIBRARY)
 
-    def _part(self, row: Mapping, levels: Mapping, store: Mapping) -> int | None:
+    def _part(self, row: DesignRow, levels: Mapping[str, Any], store: Mapping[str, Any]) -> int | None:
         """How many of a larger cluster's workers a run's level of `nodes` asks for; None: it has a cluster for itself.
 
         Jobs whose data lie in a parallel file system may share one; in HDFS the data must lie on just as many hosts.
@@ -423,9 +427,9 @@ class Block:
     def _keep_floor(self, floors: Floors, key: FloorKey, result: Result, attempt: int, why: str = "") -> str:
         """Write one floor to the journal; returns why it is not valid (empty: it is). `why` is for one that failed."""
         why = why or "; ".join(losses(result.record, self.config["limits"]))
-        record = {name: value for name, value in result.record.items() if name not in OF_A_RUN}
+        record = cast("RunRecord", {name: of for name, of in result.record.items() if name not in OF_A_RUN})
         record |= {"floor": floors.name(key), "attempt": attempt, "valid": not why, "why_invalid": why}
-        self.journal.write_floor(record | environment.commit(), result.files)
+        self.journal.write_floor({**record, **environment.commit()}, result.files)
         if not why:
             floors.add(key, record)
         return why
@@ -446,7 +450,7 @@ class Block:
                 result = _tiny(stack, run)
             except FAILURES as failure:
                 why, failed = _line(failure) + _full(stack), True
-                result = Result({name: run.row[name] for name in ("block", "workload")}, _last_words(stack))
+                result = Result({"block": run.row["block"], "workload": run.row["workload"]}, _last_words(stack))
             why = self._keep_floor(floors, key, result, attempt, why)
             if not why:
                 stack.floors[key] = typical(floors.known[key])
@@ -548,7 +552,7 @@ class Block:
 
     def _attempt(self, stack: Stack, run: Run, floors: Floors) -> tuple[str, bool]:
         """One attempt; returns why it is not valid (empty: it is) and whether it failed, rather than ran badly."""
-        run_id, files, failed = run.row["run_id"], {}, False
+        run_id, failed = run.row["run_id"], False
         attempt = self.journal.attempts(run_id) + 1
         try:
             result = _made(stack, run)
@@ -556,12 +560,12 @@ class Block:
             values = workloads.metrics(result.record, files)
             record, why = result.record, "; ".join(workloads.faults(result.record, values, self.config["limits"]))
         except FAILURES as failure:
-            record = {**run.row, "factors": dict(run.levels), "scale": run.scale.__dict__}
+            record = {**run.row, "factors": dict(run.levels), "scale": run.scale.record}
             why, failed = _line(failure) + _full(stack), True
             files = _last_words(stack)
         floor = floors.name(floor_key(run)) if self._floored(run) else ""
-        record = record | {"floor": floor, "attempt": attempt, "valid": not why, "why_invalid": why}
-        self.journal.write(run_id, record | environment.commit(), files, valid=not why)
+        record |= {"floor": floor, "attempt": attempt, "valid": not why, "why_invalid": why}
+        self.journal.write(run_id, {**record, **environment.commit()}, files, valid=not why)
         return why, failed
 
 

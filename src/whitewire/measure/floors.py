@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from whitewire.measure.run import FloorKey
 from whitewire.records.floor import seconds_of, standard_error, typical
+from whitewire.records.run import RunRecord
 
 FLOOR_RUNS, FURTHER, UNJUDGED = 4, 4, 2
 """Floors of each kind of job on a cluster, and how many more there may be at its end; so many of a kind on whose net
@@ -33,7 +33,7 @@ def positions(first: int, runs: int, have: int, count: int) -> list[int]:
     return [first + round((runs - first) * step / (lacking if have else lacking - 1)) for step in steps]
 
 
-def too_wide(floors: Sequence[Mapping[str, Any]], runs: Sequence[Mapping[str, Any]]) -> bool:
+def too_wide(floors: Sequence[RunRecord], runs: Sequence[RunRecord]) -> bool:
     """Whether floors scatter too much for what is left of the shortest of their runs, job by job."""
     if not floors:
         return False
@@ -59,9 +59,9 @@ class Floors:
     """
 
     def __init__(self, first: Mapping[FloorKey, int], names: Mapping[FloorKey, str], runs: int,
-                 counts: Mapping[FloorKey, int], known: Mapping[str, Sequence[Mapping]]) -> None:  # fmt: skip
+                 counts: Mapping[FloorKey, int], known: Mapping[str, Sequence[RunRecord]]) -> None:  # fmt: skip
         self.names, self.counts = dict(names), dict(counts)
-        self.known: dict[FloorKey, list[Mapping]] = {key: list(known.get(names[key], ())) for key in first}
+        self.known: dict[FloorKey, list[RunRecord]] = {key: list(known.get(names[key], ())) for key in first}
         self._due = {key: positions(at, runs, len(self.known[key]), counts[key]) for key, at in first.items()}
 
     def further(self, key: FloorKey) -> int:
@@ -69,7 +69,7 @@ class Floors:
         most = FLOOR_RUNS + FURTHER if self.counts[key] == FLOOR_RUNS else 0
         return max(0, most - len(self.known[key]))
 
-    def add(self, key: FloorKey, record: Mapping[str, Any]) -> None:
+    def add(self, key: FloorKey, record: RunRecord) -> None:
         self.known[key].append(record)
 
     def name(self, key: FloorKey) -> str:

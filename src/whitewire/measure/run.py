@@ -12,6 +12,7 @@ from whitewire import workloads
 from whitewire.design.drive import Drive
 from whitewire.design.scale import Scale
 from whitewire.errors import RunFailed
+from whitewire.records.run import DesignRow
 from whitewire.testbed.base import CommandFailed, ProcessDied
 from whitewire.workloads.base import Workload
 from whitewire.workloads.terasort import ROW_BYTES
@@ -30,7 +31,7 @@ FloorKey = tuple[Hashable, ...]
 class Run:
     """What a run is made of: its design row, the levels with their types, parameters at full scale, its scale."""
 
-    row: Mapping[str, Any]
+    row: DesignRow
     levels: Mapping[str, Any]
     parameters: Mapping[str, Any]
     settings: Mapping[str, Any]
