@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -325,7 +325,7 @@ def _not_testable(claim: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _readings(paper: Paper, claim: Mapping[str, Any], route: str, runs: Runs, modelled: Runs, as_run: Runs | None,
-              judged: Sequence[controls.Control]):  # fmt: skip
+              judged: Sequence[controls.Control]) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Further readings: other metrics, the model, and tests that the claim lists."""
     test = claim["test"]
     wanted = [(metric, route, {**test, "metric": metric}, runs) for metric in test.get("also", [])]

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
+from typing import NoReturn
 
 from whitewire.cluster import container_jvms
 from whitewire.cluster.existing import SITE_FILES, around
@@ -350,7 +351,7 @@ class ThisMachine(Host):
         )
         return Completed(tuple(argv), done.returncode, done.stdout, done.stderr)
 
-    def start(self, *_, **__):
+    def start(self, *_: object, **__: object) -> NoReturn:
         raise NotImplementedError
 
     put = get = drive = start

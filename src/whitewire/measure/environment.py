@@ -18,7 +18,7 @@ from typing import Any, TypedDict
 
 from whitewire import __version__
 from whitewire.paths import HOME
-from whitewire.testbed.base import Testbed
+from whitewire.testbed.base import Host, Testbed
 
 SYSCTLS = (
     "net/ipv4/tcp_congestion_control", "net/ipv4/tcp_rmem", "net/ipv4/tcp_wmem", "net/ipv4/tcp_no_metrics_save",
@@ -203,5 +203,5 @@ def capture(testbed: Testbed, hadoop: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _value(host, name: str) -> str:
+def _value(host: Host, name: str) -> str:
     return host.run(["cat", f"/proc/sys/{name}"]).stdout.decode().strip()

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from whitewire.testbed.base import CommandFailed, Host, Process, ProcessDied, Testbed, last_line
 from whitewire.tools import Unreadable, ibv_devinfo, perftest
@@ -257,7 +258,7 @@ def _transport(port: ibv_devinfo.Port) -> str:
     return "RoCE" if port.link_layer == "Ethernet" else port.link_layer
 
 
-def _row(base: Mapping, **cells) -> dict:
+def _row(base: Mapping[str, Any], **cells: Any) -> dict[str, Any]:
     return {**dict.fromkeys(COLUMNS, ""), **base, **cells}
 
 

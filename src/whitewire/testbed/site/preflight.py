@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TextIO
+from typing import IO, TYPE_CHECKING, TextIO
 
 from whitewire.errors import UserError
 from whitewire.testbed.base import last_line, piped
@@ -305,7 +305,7 @@ def look(host: RemoteHost) -> Report:
             piped(popen.stdout).close()
 
 
-def _why(errors, otherwise: str) -> str:
+def _why(errors: IO[bytes], otherwise: str) -> str:
     """Why a connection failed, as its carrier says; a changed host key comes with a page of text around it."""
     errors.seek(0)
     said = errors.read()

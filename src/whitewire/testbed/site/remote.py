@@ -32,7 +32,6 @@ from whitewire.testbed.site.remote_samples import RemoteSampler
 
 if TYPE_CHECKING:
     from whitewire.testbed.installation import Installation
-    from whitewire.testbed.site.remote_samples import RemoteSampler
 
 CLOSE_S = 15.0
 """Longest time for all watchers to clean up."""
