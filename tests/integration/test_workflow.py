@@ -57,18 +57,8 @@ def finished(project: Path) -> Path:
     missing += [f"tidy/{name}" for name in ("runs.csv", *TABLES, "datapackage.json")]
     missing += [
         f"analysis/{name}.csv"
-        for name in (
-            "estimates",
-            "verdicts",
-            "readings",
-            "model",
-            "model_as_run",
-            "audit",
-            "inverse",
-            "sweeps",
-            "similitude",
-            "controls",
-        )  # fmt: skip
+        for name in ("estimates", "verdicts", "readings", "model", "model_as_run", "audit", "inverse", "sweeps",
+                     "similitude", "controls")  # fmt: skip
     ]
     for name in missing:
         path = results / "emulex-2012" / name
