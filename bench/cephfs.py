@@ -19,6 +19,7 @@ import psutil
 from whitewire import paths
 from whitewire.cluster.cephfs import CephFs
 from whitewire.description.testbed import load_testbed
+from whitewire.testbed.base import Argv, Host
 from whitewire.testbed.emulated.sandbox import EmulatedTestbed
 
 MIB = 2**20
@@ -32,9 +33,8 @@ def busy_seconds() -> float:
 
 def proportional_memory(store: CephFs) -> float:
     """MB of all daemons and mounts, shared pages divided among their users."""
-    return sum(
-        process.main_process().memory_full_info().pss for process in store.processes().values()
-    ) / 1e6  # fmt: skip
+    mains = [process.main_process() for process in store.processes().values()]
+    return sum(main.memory_full_info().pss for main in mains if main is not None) / 1e6
 
 
 def own_cpu_seconds(store: CephFs) -> float:
@@ -42,7 +42,7 @@ def own_cpu_seconds(store: CephFs) -> float:
     return sum(process.cpu_seconds() for process in store.processes().values())
 
 
-def timed(host, argv) -> float:
+def timed(host: Host, argv: Argv) -> float:
     begin = time.monotonic()
     host.run(argv).check()
     return time.monotonic() - begin
@@ -50,7 +50,8 @@ def timed(host, argv) -> float:
 
 def rates(store: CephFs, count: int, size: int, number: int) -> dict[str, float]:
     """Errors of the rates, CPU seconds per 100 MB, and bytes on the drives' wires for one of data."""
-    folder, wanted, found = f"stripes{count}", store.ost_rate * count, {}
+    folder, wanted = f"stripes{count}", store.ost_rate * count
+    found: dict[str, float] = {}
     store.layout(folder, count, MIB)
     file = f"{store.mount}/{folder}/{number}"
     ways = {

@@ -19,16 +19,19 @@ from whitewire import paths, workloads
 from whitewire.cluster import hdfs
 from whitewire.cluster.stack import Stack
 from whitewire.description.checks import load_paper
+from whitewire.description.paper import Paper
 from whitewire.description.project import load_config, paper_path
 from whitewire.description.testbed import load_testbed
 from whitewire.design.drive import Drive
-from whitewire.design.scale import scale_of
+from whitewire.design.scale import Scale, scale_of
 from whitewire.measure.bench import Bench
 from whitewire.measure.run import Run
+from whitewire.records.run import DesignRow
 from whitewire.testbed.emulated import software
 from whitewire.testbed.emulated.sandbox import EmulatedTestbed
 
-LEVELS = {"fabric": "10gbe", "clients": 3, "puts_per_client": 6}
+FABRIC = "10gbe"
+LEVELS = {"fabric": FABRIC, "clients": 3, "puts_per_client": 6}
 
 
 def busy_seconds() -> float:
@@ -52,7 +55,7 @@ def main() -> int:
                 EmulatedTestbed(config, experiment["roles"], scale.k, software.binds()) as testbed,
                 tempfile.TemporaryDirectory(dir=paths.temporary()) as logs,
             ):
-                testbed.fabric(LEVELS["fabric"])
+                testbed.fabric(FABRIC)
                 values = hdfs.settings(testbed, scale.block_bytes, 3, scale.packet_bytes)
                 before = busy_seconds()
                 installation = software.installation(use_archive=archive)
@@ -70,9 +73,9 @@ def main() -> int:
     return 0
 
 
-def _cost(cluster: hdfs.Hdfs, paper, scale) -> float:
-    row = {"run_id": "bench", "block": "bench-1", "order": 1, "experiment": "put-grid", "workload": "hdfs_put",
-           "replicate": 1, "seed": 0}  # fmt: skip
+def _cost(cluster: hdfs.Hdfs, paper: Paper, scale: Scale) -> float:
+    row: DesignRow = {"run_id": "bench", "block": "bench-1", "order": 1, "experiment": "put-grid",
+                      "workload": "hdfs_put", "replicate": 1, "seed": 0}  # fmt: skip
     run = Run(row, LEVELS, paper.parameters("put-grid", LEVELS), {}, scale, 5.0)
     result = run.workload.run(Bench(Stack(cluster), run))
     return workloads.metrics(result.record, result.files)["cpu_seconds_per_gb"][0]

@@ -62,7 +62,7 @@ def named(processes: list[psutil.Process], word: str) -> Iterator[psutil.Process
             continue
 
 
-def kill(make: subprocess.Popen, victim: str, number: signal.Signals) -> list[psutil.Process]:
+def kill(make: subprocess.Popen[bytes], victim: str, number: signal.Signals) -> list[psutil.Process]:
     """Send the signal, to all where the victim does not run yet; every process that ran below make at that moment."""
     inside = below(make.pid)
     found = next(named(inside, victim), None)
@@ -79,7 +79,7 @@ def finished(tree: Path) -> dict[str, int]:
     return {path.parent.name: path.stat().st_mtime_ns for path in tree.glob("results/*/*/raw/*/runs/*/run.json")}
 
 
-def ends_within(make: subprocess.Popen, seconds: float, tree: Path, runs: int) -> bool:
+def ends_within(make: subprocess.Popen[bytes], seconds: float, tree: Path, runs: int) -> bool:
     """Whether make ends by itself before `seconds` have passed since more than `runs` runs were finished."""
     until = None
     while make.poll() is None:

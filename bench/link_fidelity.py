@@ -44,7 +44,7 @@ def main() -> int:
             size = int(rate * 1e6 / 8 * given.seconds)
             for pairs in (1, 3):
 
-                def one(number: int, size=size) -> iperf3.LinkResult:
+                def one(number: int, size: int = size) -> iperf3.LinkResult:
                     argv = iperf3.client(servers[number].name, 1, size)
                     return iperf3.parse(clients[number].run(argv).check().stdout)
 

@@ -15,7 +15,9 @@ from __future__ import annotations
 import argparse
 import copy
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -30,6 +32,7 @@ from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.rows import levels_of, make_design
 from whitewire.measure.block import Block
 from whitewire.records.journal import read_runs
+from whitewire.records.run import DesignRow
 from whitewire.tidy import tables
 
 METRICS = ("throughput", "completion_time_net", "write_throughput", "read_rate_while_busy")
@@ -60,7 +63,7 @@ def pairs(paper: Paper, effort: str) -> list[dict]:
     return list(found.values())
 
 
-def wanted_rows(paper: Paper, testbed: dict, args: argparse.Namespace) -> list[dict]:
+def wanted_rows(paper: Paper, testbed: Mapping[str, Any], args: argparse.Namespace) -> list[DesignRow]:
     raw = paper.raw
     raw["replicates"][args.effort], raw["blocks"][args.effort] = {"claimed": args.runs, "other": args.runs}, 1
     for experiment in raw["experiments"]:
@@ -126,7 +129,9 @@ def main() -> None:
     paper = Paper(raw, paper.path)
     folder = Path(args.folder or f"results/study/{args.paper}")
     block = f"{args.effort}-1"
-    rows = [dict(row, order=n) for n, row in enumerate(wanted_rows(paper, testbed, args), start=1)]
+    rows = wanted_rows(paper, testbed, args)
+    for order, row in enumerate(rows, start=1):
+        row["order"] = order
     if not rows:
         parser.error(f"no run of {', '.join(args.experiments) or 'any pair'} at {args.effort} effort")
     (folder / block).mkdir(parents=True, exist_ok=True)

@@ -9,12 +9,21 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
 from whitewire import __version__
 from whitewire.errors import UserError
 
 NO_ENVIRONMENT = 3
 """Status of `scripts/software --folder` outside of a rule's environment and image."""
+
+
+class Subcommand(Protocol):
+    """A function below: its name is the subcommand's, its text the help; it may return an exit status."""
+
+    __name__: str
+
+    def __call__(self, args: argparse.Namespace, /) -> int | None: ...
 
 
 def validate(args: argparse.Namespace) -> None:
@@ -145,9 +154,9 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"whitewire {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    def command(function, *options: str) -> argparse.ArgumentParser:
-        name = function.__name__
-        sub = commands.add_parser(name, help=function.__doc__.rstrip("."), description=function.__doc__)
+    def command(function: Subcommand, *options: str) -> argparse.ArgumentParser:
+        text = function.__doc__ or ""
+        sub = commands.add_parser(function.__name__, help=text.rstrip("."), description=text)
         sub.set_defaults(function=function)
         for option in options:
             kind = Path if option in ("--design", "--output", "--results") else str

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from typing import TextIO
 
 Clock = Callable[[], float]
 
@@ -17,7 +18,7 @@ PULSE_S = 6.0
 class Pulse:
     """Prints lines, and while it is `going` one more whenever `every` seconds pass without any."""
 
-    def __init__(self, name: str, out=None, every: float = PULSE_S) -> None:
+    def __init__(self, name: str, out: TextIO | None = None, every: float = PULSE_S) -> None:
         self.name, self.out, self.every = name, out or sys.stderr, every
         self._said, self._step, self._begin = threading.Event(), "", time.monotonic()
 
@@ -61,12 +62,18 @@ class Progress(Pulse):
     """`expected` are the seconds that each run should take, in the order of running, on so many `clusters`."""
 
     def __init__(
-        self, block: str, expected: Sequence[float], clusters: int = 1, out=None, clock: Clock = time.monotonic
+        self,
+        block: str,
+        expected: Sequence[float],
+        clusters: int = 1,
+        out: TextIO | None = None,
+        clock: Clock = time.monotonic,
     ) -> None:
         super().__init__(block, out)
         self.expected, self.clusters, self.clock = list(expected), clusters, clock
         self.total, self.begun, self.last = len(self.expected), 0, ""
-        self.spent, self.starts = 0.0, []
+        self.spent = 0.0
+        self.starts: list[float] = []
         self._run_began: float | None = None
         self._start_began: float | None = None
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from whitewire.statistics import MEDIAN_EFFICIENCY
+from whitewire.statistics import MEDIAN_EFFICIENCY, Values
 
 DRAWS = 10_000
 CLIP, QUARTER = 4.0, 1.15
@@ -35,7 +35,7 @@ def widths(rng: np.random.Generator, freedom: int, draws: int) -> np.ndarray:
     return np.sqrt(freedom / rng.chisquare(freedom, draws))
 
 
-def robust_sd(cells: Sequence[Sequence[float]]) -> tuple[float, int]:
+def robust_sd(cells: Sequence[Values]) -> tuple[float, int]:
     """Scatter about the medians of cells, pooled, in the values' unit, and its degrees of freedom; (NaN, 0) without.
 
     A single value far off would make all others' scatter its own. So residuals count up to CLIP times a scale that
@@ -53,7 +53,7 @@ def robust_sd(cells: Sequence[Sequence[float]]) -> tuple[float, int]:
     return math.sqrt(float(np.sum(clipped**2)) / freedom), freedom
 
 
-def floor_scatter(own: Sequence[float], pooled: tuple[float, int], enough: int) -> tuple[float, int]:
+def floor_scatter(own: Values, pooled: tuple[float, int], enough: int) -> tuple[float, int]:
     """Scatter of one kind's floors and its freedom: its own from `enough` degrees on, else at least the pooled one."""
     sd, freedom = robust_sd([own])
     if freedom >= enough or not pooled[1]:

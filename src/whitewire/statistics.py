@@ -27,7 +27,11 @@ MOST_RUNS = 1000
 EXACT_LIMIT = 20000
 
 
-def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
+Values = Sequence[float] | np.ndarray
+"""Numbers of one sample."""
+
+
+def median_interval(values: Values) -> tuple[float, float] | None:
     """Exact 95 % order-statistic interval of the median, in the values' unit; None when too few values.
 
     The narrowest symmetric pair of order statistics whose binomial coverage is at least that (Conover, Practical
@@ -39,7 +43,7 @@ def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
 
 
 def bootstrap_interval(
-    samples: Sequence[Sequence[float]],
+    samples: Sequence[Values],
     statistic: Callable[..., np.ndarray],
     seed: int,
     confidence: float = 0.95,
@@ -74,18 +78,18 @@ def ratio_of_medians(numerator: np.ndarray, denominator: np.ndarray, axis: int =
 
 
 def ratio_interval(
-    numerator: Sequence[float], denominator: Sequence[float], seed: int, confidence: float = 0.95
+    numerator: Values, denominator: Values, seed: int, confidence: float = 0.95
 ) -> tuple[float, float] | None:
     """Bootstrap interval (percentile) of median(numerator) / median(denominator)."""
     return bootstrap_interval([numerator, denominator], ratio_of_medians, seed, confidence)
 
 
-def pooled_log_sd(cells: Sequence[Sequence[float]]) -> tuple[float, int]:
+def pooled_log_sd(cells: Sequence[Values]) -> tuple[float, int]:
     """pooled_sd of the values' logarithms (no unit). Values must be above 0; assumes a like scatter in proportion."""
     return pooled_sd([np.log(np.asarray(cell, dtype=float)) for cell in cells])
 
 
-def pooled_sd(cells: Sequence[Sequence[float]]) -> tuple[float, int]:
+def pooled_sd(cells: Sequence[Values]) -> tuple[float, int]:
     """Standard deviation of a value within a cell, in its unit, pooled over cells, and its degrees of freedom.
 
     (NaN, 0) without any freedom. Assumes that all cells scatter alike.
@@ -125,9 +129,7 @@ def _median_error(counts: Sequence[int], spreads: Sequence[float]) -> float:
     return MEDIAN_EFFICIENCY * math.sqrt(sum(sd**2 / n for sd, n in zip(spreads, counts, strict=True)))
 
 
-def permutation_p(
-    numerator: Sequence[float], denominator: Sequence[float], no_effect: float, seed: int
-) -> float | None:
+def permutation_p(numerator: Values, denominator: Values, no_effect: float, seed: int) -> float | None:
     """Two-sided permutation test of ratio = `no_effect`, on the difference of mean logarithms.
 
     Exact when there are few arrangements, else 9999 random ones. None when a value is not above 0 or a
@@ -152,7 +154,7 @@ def permutation_p(
     return float((1 + np.sum(distance(random) >= seen - 1e-12)) / 10000)
 
 
-def sign_flip_p(values: Sequence[float], no_effect: float) -> float | None:
+def sign_flip_p(values: Values, no_effect: float) -> float | None:
     """Two-sided sign-flip test of log(value / no_effect), exact up to 14 values, else Wilcoxon's."""
     array = np.asarray(values, dtype=float)
     if len(array) < 2 or array.min() <= 0 or no_effect <= 0:
@@ -175,14 +177,14 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     return adjusted
 
 
-def log_sd(values: Sequence[float]) -> float:
+def log_sd(values: Values) -> float:
     """Sample standard deviation of the logarithms (no unit); 0 for fewer than two positive values."""
     array = np.asarray(values, dtype=float)
     array = array[array > 0]
     return float(np.std(np.log(array), ddof=1)) if len(array) > 1 else 0.0
 
 
-def runs_to_decide(samples: Sequence[Sequence[float]], estimate: float, bounds: Sequence[float]) -> int | None:
+def runs_to_decide(samples: Sequence[Values], estimate: float, bounds: Sequence[float]) -> int | None:
     """Further runs of each cell until the interval would clear the nearest of `bounds`.
 
     Takes the interval's half-width in logarithms as 1.96 x MEDIAN_EFFICIENCY x sd x sqrt(1/n) summed in quadrature over

@@ -37,9 +37,9 @@ def emulated(can_emulate, emulated_config):
         return mounts + [name for name in os.listdir("/sys/class/net") if name.startswith(("port", "switch"))]
 
     program = f"""
-from whitewire import software
-from whitewire.config import load_testbed
-from whitewire.testbed.emulated import EmulatedTestbed
+from whitewire.testbed.emulated import software
+from whitewire.description.testbed import load_testbed
+from whitewire.testbed.emulated.sandbox import EmulatedTestbed
 testbed = EmulatedTestbed(load_testbed("emulated"), {SMALL!r}, 20, software.binds())
 """
     return Kind(lambda: EmulatedTestbed(emulated_config, SMALL, 20, software.binds()), program, leftovers)

@@ -100,7 +100,7 @@ def test_a_lost_step_cleans_its_node_and_no_other(slurm_site, slurm_config, tmp_
 
 PROGRAM = """
 import json, os
-from whitewire.testbed.slurm import SlurmTestbed
+from whitewire.testbed.site.slurm import SlurmTestbed
 with SlurmTestbed(json.loads({config!r}), {{"namenode": 1, "datanode": 2}}, 20) as testbed:
     print(os.environ["SLURM_JOB_ID"], *(host.run(["hostname"]).stdout.decode().strip() for host in testbed.hosts))
 """

@@ -249,8 +249,8 @@ import time
 from pathlib import Path
 from whitewire.cluster import cephfs
 from whitewire.cluster.cephfs import CephFs
-from whitewire.config import load_testbed
-from whitewire.testbed.emulated import EmulatedTestbed
+from whitewire.description.testbed import load_testbed
+from whitewire.testbed.emulated.sandbox import EmulatedTestbed
 with EmulatedTestbed(load_testbed("emulated"), {ROLES!r}, 20, {{}}) as testbed:
     with CephFs(testbed, 4e6, Path({str(tmp_path)!r})):
         print("up", flush=True)

@@ -10,7 +10,7 @@ import yaml
 
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
-from whitewire.design.rows import make_design
+from whitewire.design.rows import levels_of, make_design
 
 ROOT = Path(__file__).resolve().parents[2]
 PAPER = ROOT / "config" / "papers" / "emulex-2012.yaml"
@@ -44,7 +44,7 @@ def runs(loaded: Paper, effort: str = "quick", rate=as_printed, spread: float = 
     rng = np.random.default_rng(7)
     rows = []
     for row in make_design(loaded, TESTBED, effort, 1):
-        levels = {f: row[f] for f in loaded.factors if row[f] != ""}
+        levels, cells = levels_of(loaded, row), dict[str, object](row)
         parameters = loaded.parameters(row["experiment"], levels)
         gbit = RATES[parameters["fabric"]] / 1000
         clients, puts = parameters["clients"], parameters["puts_per_client"]
@@ -66,7 +66,7 @@ def runs(loaded: Paper, effort: str = "quick", rate=as_printed, spread: float = 
             "datanodes_used": (11, "1", None, None),
             "replicas_distinct_min": (3, "1", None, None),
         }
-        base = {c: row[c] for c in ("run_id", "block", "order", "experiment", "replicate", *loaded.factors)}
+        base = {c: cells[c] for c in ("run_id", "block", "order", "experiment", "replicate", *loaded.factors)}
         for metric, (value, unit, full, full_unit) in found.items():
             rows.append(
                 base

@@ -19,6 +19,7 @@ import psutil
 import pytest
 
 from whitewire.paths import HOME, SYSTEM_PATH
+from whitewire.testbed.base import piped
 from whitewire.testbed.emulated import software
 from whitewire.testbed.emulated.sandbox import ROOT, EmulatedHost, EmulatedTestbed
 
@@ -31,9 +32,9 @@ SCALE = 20
 """What divides the rates of the site's links, unless a test says otherwise."""
 
 
-def installed(name: str) -> str | None:
-    """Where a server is; also for a user whose path lacks the folders of servers."""
-    return shutil.which(name, path=SYSTEM_PATH)
+def installed(name: str) -> str:
+    """Where a server is, empty if it is nowhere; also for a user whose path lacks the folders of servers."""
+    return shutil.which(name, path=SYSTEM_PATH) or ""
 
 
 def description(limits: dict, kind: str, **more) -> dict:
@@ -122,7 +123,7 @@ class Site:
             self.testbed.hosts[0].argv([*unshare, "sh", "-c", "echo $$; exec sleep infinity"]),
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         )  # fmt: skip
-        self.holder = int(self.carrier.stdout.readline())
+        self.holder = int(piped(self.carrier.stdout).readline())
         passwd = f"root:x:0:0:root:/root:/bin/sh\n{USER}:*:{UID}:{UID}::/tmp/home:/bin/bash\n"
         for host in self.testbed.hosts:
             self.hide(host, "/etc/passwd", passwd.encode())
@@ -131,7 +132,7 @@ class Site:
     def close(self) -> None:
         self.carrier.kill()
         self.carrier.wait()
-        self.carrier.stdout.close()
+        piped(self.carrier.stdout).close()
 
 
 class SshSite(Site):
@@ -229,7 +230,8 @@ class SlurmSite(Site):
 
     def __init__(self, testbed: EmulatedTestbed, folder: Path) -> None:
         super().__init__(testbed)
-        self.first, self.servers = testbed.hosts[0], []
+        self.first = testbed.hosts[0]
+        self.servers: list[subprocess.Popen[bytes]] = []
         self.crashed: list[EmulatedHost] = []
         self.commands, self.logs = folder / "bin", folder
         self._network(2, MANAGEMENT)
@@ -335,7 +337,7 @@ class SlurmSite(Site):
 @contextlib.contextmanager
 def open_ssh_site(config: dict, roles: dict, k: int, folder: Path) -> Iterator[SshSite]:
     """Hosts that are reached by ssh, or skip the test."""
-    if installed("sshd") is None:
+    if not installed("sshd"):
         pytest.skip("no sshd: install openssh-server")
     with EmulatedTestbed(config, roles, k, software.binds()) as testbed:
         with contextlib.closing(SshSite(testbed, folder)) as site:
@@ -345,7 +347,7 @@ def open_ssh_site(config: dict, roles: dict, k: int, folder: Path) -> Iterator[S
 @contextlib.contextmanager
 def open_slurm_site(config: dict, roles: dict, k: int, folder: Path) -> Iterator[SlurmSite]:
     """Nodes of a Slurm cluster, all of them in one job, which this process is in as far as it can tell; or skip."""
-    if missing := [name for name in SlurmSite.SERVERS if installed(name) is None]:
+    if missing := [name for name in SlurmSite.SERVERS if not installed(name)]:
         pytest.skip(f"no {', '.join(missing)}: install munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins")
     with EmulatedTestbed(config, roles, k, software.binds()) as testbed, pytest.MonkeyPatch.context() as patch:
         with contextlib.closing(SlurmSite(testbed, folder)) as site:

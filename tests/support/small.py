@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from whitewire.cluster import hdfs, yarn
 from whitewire.cluster.stack import Stack
@@ -18,6 +19,7 @@ from whitewire.design import durations
 from whitewire.design.drive import Drive
 from whitewire.design.rows import make_design
 from whitewire.measure.block import Block
+from whitewire.records.run import DesignRow
 from whitewire.testbed.emulated import software
 from whitewire.testbed.emulated.sandbox import EmulatedTestbed
 
@@ -55,23 +57,24 @@ OPEN_LIMITS = {"cpu_idle_floor": 0.0, "link_error": 0.2, "drive_error": 0.3, "co
 """Bounds that depend on how busy this machine is, where it matters that all of it works and not the numbers."""
 
 
-def one_of_each(paper: Paper, testbed: Mapping) -> dict[str, list[dict]]:
+def one_of_each(paper: Paper, testbed: Mapping[str, Any]) -> dict[str, list[DesignRow]]:
     """Of each experiment its quickest cell, once, at the smallest effort that has the experiment; rows by effort."""
-    found, seen = {}, set()
+    found: dict[str, list[DesignRow]] = {}
+    seen: set[str] = set()
     for effort in paper.raw["replicates"]:
         rows = make_design(paper, testbed, effort, 7)
         rows.sort(key=lambda row: durations.expected_seconds(paper, row, testbed))
         new = {row["experiment"]: row for row in reversed(rows) if row["experiment"] not in seen}
         seen |= set(new)
         if new:
-            found[effort] = [row | {"block": f"{effort}-1", "order": n} for n, row in enumerate(new.values(), start=1)]
+            found[effort] = [{**row, "block": f"{effort}-1", "order": n} for n, row in enumerate(new.values(), start=1)]
     return found
 
 
 def small_paper(effort: str = "smoke", replicates: int = 1) -> Paper:
     fabrics = load_testbed("emulated")["fabrics"]
     paper = load_paper(project.paper_path("emulex-2012"), fabrics)
-    raw = copy.deepcopy(paper.raw)
+    raw = copy.deepcopy(dict(paper.raw))
     wanted = ("put-grid", "rereplicate")
     raw["controls"] = []
     raw["experiments"] = [experiment for experiment in raw["experiments"] if experiment["id"] in wanted]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -117,15 +117,15 @@ def estimates(paper: Paper, runs: Runs, status: str) -> pd.DataFrame:
         row["n_invalid"] = runs.n_invalid(row["experiment"], {factor: row[factor] for factor in paper.factors})
         for column, prefix in (("plain", ""), ("full", "full_scale_")):
             values = good[column].dropna().to_numpy(dtype=float)
-            interval = statistics.median_interval(values) or (None, None)
+            exact = statistics.median_interval(values)
             row[f"{prefix}median"] = float(np.median(values)) if len(values) else None
-            if interval[0] is not None:
-                interval = _with_floor(runs, row, float(np.median(values)), interval)
-            row[f"{prefix}low"], row[f"{prefix}high"] = interval
+            row[f"{prefix}low"], row[f"{prefix}high"] = (
+                _with_floor(runs, row, float(np.median(values)), exact) if exact else (None, None)
+            )
             if column == "plain":
                 row["mean"] = _mean(values, row["unit"])
-        unit = good["full_scale_unit"].dropna() if row["full_scale_median"] is not None else []
-        row["full_scale_unit"] = unit.iloc[0] if len(unit) else ""
+        unit = good["full_scale_unit"].dropna()
+        row["full_scale_unit"] = unit.iloc[0] if len(unit) and row["full_scale_median"] is not None else ""
         row["status"] = status
         rows.append(row)
     columns = [*keys, "n", "n_invalid", "median", "low", "high", "mean"]
@@ -133,7 +133,8 @@ def estimates(paper: Paper, runs: Runs, status: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def _with_floor(runs: Runs, row: Mapping[str, Any], median: float, exact: tuple[float, float]):
+def _with_floor(runs: Runs, row: Mapping[str, Any], median: float, exact: tuple[float, float]
+                ) -> tuple[float, float] | tuple[None, None]:  # fmt: skip
     """The interval of a cell's median with the scatter of its floor, where it rests on one."""
     levels = {factor: row[factor] for factor in runs.paper.factors}
     weights = runs.floor_weights(row["experiment"], levels, row["metric"])
@@ -148,10 +149,10 @@ def _with_floor(runs: Runs, row: Mapping[str, Any], median: float, exact: tuple[
         return None, None
     if not drawn.cell.median > 0:  # a share of 0 stays one, whatever the floor
         return exact
-    low, high = propagation.interval(drawn.values / drawn.cell.median * median) or (None, None)
-    if low is not None and drawn.mostly_floor:
-        return min(low, exact[0]), max(high, exact[1])
-    return low, high
+    found = propagation.interval(drawn.values / drawn.cell.median * median)
+    if found and drawn.mostly_floor:
+        return min(found[0], exact[0]), max(found[1], exact[1])
+    return found or (None, None)
 
 
 def _mean(values: np.ndarray, unit: str) -> float | None:
@@ -181,10 +182,10 @@ def model_runs(paper: Paper, fabrics: Mapping[str, Any], scale: Scaling | None =
             jobs += [_job(paper, experiment["id"], {"fabric": ""}, float(g), None) for g in CURVE]
     rows = []
     for job, prediction in zip(jobs, _simulated(jobs), strict=True):
-        experiment, levels, link, cell = job
-        base = {"experiment": experiment, **{f: levels.get(f, "") for f in paper.factors}}
+        name, levels, link, cell = job
+        base = {"experiment": name, **{f: levels.get(f, "") for f in paper.factors}}
         for draw in range(DRAWS):
-            found = {name: getattr(prediction, name)[draw] for name in UNITS if name != "link_share"}
+            found = {metric: getattr(prediction, metric)[draw] for metric in UNITS if metric != "link_share"}
             found["link_share"] = found["throughput"] / cell.clients / (link * MB_PER_GBIT)
             for metric, value in found.items():
                 row = {"run_id": f"model-{draw}", **base, "metric": metric, "value": value}
@@ -325,7 +326,7 @@ def _not_testable(claim: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _readings(paper: Paper, claim: Mapping[str, Any], route: str, runs: Runs, modelled: Runs, as_run: Runs | None,
-              judged: Sequence[controls.Control]):  # fmt: skip
+              judged: Sequence[controls.Control]) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Further readings: other metrics, the model, and tests that the claim lists."""
     test = claim["test"]
     wanted = [(metric, route, {**test, "metric": metric}, runs) for metric in test.get("also", [])]

@@ -17,7 +17,7 @@ from whitewire.estimands.evidence import Evidence
 def factors(paper: Paper, test: Mapping[str, Any]) -> tuple[float, float, str]:
     """(least, most) factor from what was measured to what is right, and how that is known; (1, 1, "") without any."""
     low = high = 1.0
-    sources = {}
+    sources: dict[str, None] = {}
     estimand = estimands.of(test)
     for (experiment, levels), sign in zip(estimand.cells(), estimand.signs, strict=False):
         for bias in paper.raw.get("biases", []):

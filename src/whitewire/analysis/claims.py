@@ -40,21 +40,31 @@ class Target:
 
     def holds(self, low: float, high: float) -> bool:
         """Whether the relation holds throughout low..high."""
+        least, most, slack = self._bounds
         if self.relation == "above":
-            return low > self.lower
+            return low > least
         if self.relation == "below":
-            return high < self.upper
-        slack = EPSILON * max(1.0, abs(self.lower))
-        return low >= self.lower - slack and (self.upper is None or high <= self.upper + slack)
+            return high < most
+        return low >= least - slack and high <= most + slack
 
     def fails(self, low: float, high: float) -> bool:
         """Whether the relation holds nowhere in low..high."""
+        least, most, slack = self._bounds
         if self.relation == "above":
-            return high <= self.lower
+            return high <= least
         if self.relation == "below":
-            return low >= self.upper
-        slack = EPSILON * max(1.0, abs(self.lower))
-        return high < self.lower - slack or (self.upper is not None and low > self.upper + slack)
+            return low >= most
+        return high < least - slack or low > most + slack
+
+    @property
+    def _bounds(self) -> tuple[float, float, float]:
+        """Lower and upper bound, infinite where open, and what rounding may take from them."""
+        slack = EPSILON * max(1.0, abs(self.lower or 0.0))
+        return (
+            -math.inf if self.lower is None else self.lower,
+            math.inf if self.upper is None else self.upper,
+            slack,
+        )
 
     @property
     def sign(self) -> int:
@@ -65,6 +75,8 @@ class Target:
             return 1
         if self.relation == "below":
             return -1
+        if self.expected is None:
+            return 0
         return (self.expected > self.no_effect) - (self.expected < self.no_effect)
 
 
@@ -90,6 +102,7 @@ def resolve(paper: Paper, test: Mapping[str, Any]) -> Target:
         return Target(relation, expected, None, expected, no_effect)
     if relation == "equal":
         return Target(relation, expected, expected, expected, no_effect)
+    assert expected is not None, "the schema asks for it"
     half = test.get("absolute", abs(expected) * test.get("relative", 0.0))
     lower, upper = test.get("lower", expected - half), test.get("upper", expected + half)
     return Target(relation, expected, lower, upper, no_effect)
@@ -129,8 +142,8 @@ def decide(target: Target, evidence: Evidence) -> Verdict:
         return Verdict(REPRODUCED, f"{interval} lies wholly within the claim: {wanted}")
     if target.fails(evidence.low, evidence.high):
         low, high = evidence.direction or (evidence.low, evidence.high)
-        sign = target.sign
-        if (sign > 0 and low > target.no_effect) or (sign < 0 and high < target.no_effect):
+        sign, none = target.sign, target.no_effect
+        if none is not None and ((sign > 0 and low > none) or (sign < 0 and high < none)):
             return Verdict(DIRECTION, f"{interval} has the claimed sign but not the claimed size: {wanted}")
         return Verdict(NOT_REPRODUCED, f"{interval} excludes the claim: {wanted}")
     bounds = [b for b in (target.lower, target.upper) if b is not None]
@@ -176,7 +189,9 @@ def _wanted(target: Target) -> str:
     return f"{_number(target.lower)} to {_number(target.upper)}"
 
 
-def _number(value: float) -> str:
+def _number(value: float | None) -> str:
+    if value is None:
+        return "open"
     return f"{value:.4g}" if abs(value) < 1e5 else f"{value:.6g}"
 
 

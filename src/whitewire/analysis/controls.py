@@ -92,7 +92,7 @@ def covers(paper: Paper, control: Mapping[str, Any], metric: str, test: Mapping[
     if "expected" in control:
         return any(name == cell["experiment"] for name, _ in estimands.of(test).cells())
     workload = paper.experiments[cell["experiment"]]["workload"]
-    of_cell = [{**cell["where"], **levels} for levels in ({}, really)]
+    of_cell = [dict(cell["where"]), {**cell["where"], **really}]
     named, other = (_places(paper, (cell["experiment"], levels), really) for levels in of_cell)
     return any(
         paper.experiments[one[0]]["workload"] == workload

@@ -146,7 +146,10 @@ def draw(cell: Cell, floors: FloorErrors, fewest: int = FEWEST_POOLED) -> Drawn:
 
 def floor_error(weights: Mapping[tuple[str, str], float], floors: FloorErrors) -> np.ndarray | None:
     """Draws of how far the floor of a cell is off, in seconds."""
-    parts = [(weight, floors.error(*key)) for key, weight in weights.items()]
-    if not parts or any(drawn is None for _, drawn in parts):
-        return None
-    return sum(weight * drawn for weight, drawn in parts)
+    off = np.zeros(floors.draws)
+    for key, weight in weights.items():
+        drawn = floors.error(*key)
+        if drawn is None:
+            return None
+        off += weight * drawn
+    return off if weights else None

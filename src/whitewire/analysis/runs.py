@@ -149,6 +149,8 @@ class Runs:
 
     def _absolute(self, experiment: str, metric: str) -> tuple[float, int]:
         rows = self._family(experiment, metric)
+        if rows is None:
+            return math.nan, 0
         good = rows[rows["valid"] & rows["best"].notna()]
         cells = good.groupby(["experiment", *self.paper.factors], sort=False)["best"]
         return statistics.pooled_sd([values.to_numpy(dtype=float) for _, values in cells])
@@ -165,9 +167,8 @@ class Runs:
 
     def _net_and_share(self, experiment: str, levels: Mapping[str, Any], metric: str) -> tuple[float, float]:
         """Median net time in seconds, and the share of the floor in the time, of a cell's runs."""
-        beyond, other = (self.as_measured(experiment, levels, name) for name in NET[metric])
-        beyond = float(np.nanmedian(beyond)) if np.isfinite(beyond).any() else math.nan
-        other = float(np.nanmedian(other)) if np.isfinite(other).any() else math.nan
+        both = [self.as_measured(experiment, levels, name) for name in NET[metric]]
+        beyond, other = (float(np.nanmedian(v)) if np.isfinite(v).any() else math.nan for v in both)
         whole = beyond + other if NET[metric] is WHOLE else other
         return beyond, 1 - beyond / whole if whole else math.nan
 

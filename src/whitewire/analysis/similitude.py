@@ -21,7 +21,7 @@ from whitewire.description.testbed import is_emulated
 from whitewire.design import scaling
 from whitewire.design.drive import Drive
 from whitewire.design.durations import OSTS_PER_OSS
-from whitewire.design.rows import make_design
+from whitewire.design.rows import levels_of, make_design
 from whitewire.design.scale import PACKET, Scale, scale_of
 from whitewire.workloads import Workload, terasort
 
@@ -459,7 +459,7 @@ def _cells(paper: Paper, testbed: Mapping[str, Any], effort: str) -> dict[str, l
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for row in make_design(paper, testbed, effort, seed=0):
         if "control" not in paper.experiments[row["experiment"]]:
-            levels = {factor: row[factor] for factor in paper.experiments[row["experiment"]]["factors"]}
+            levels = levels_of(paper, row)
             found.setdefault(row["experiment"], {})[json.dumps(levels)] = levels
     in_order = [name for name in paper.experiments if name in found]
     return {name: _heaviest(list(found[name].values())) for name in in_order}
@@ -484,9 +484,9 @@ def _rows(paper: Paper, experiment: Mapping[str, Any], testbed: Mapping[str, Any
     found: dict[tuple[str, str], dict[tuple[str, str], list[Cell]]] = {}
     for cell in ends:
         scale = scale_of(paper, experiment["id"], effort, cell.levels, testbed)
-        full, emulated = values(cell, cell.full_scale(scale), run=False), values(cell, scale, run=True)
-        for name in (name for name in QUANTITIES if name in full):
-            pair = (_digits(full[name]), _digits(emulated[name]))
+        whole, scaled = values(cell, cell.full_scale(scale), run=False), values(cell, scale, run=True)
+        for name in (name for name in QUANTITIES if name in whole):
+            pair = (_digits(whole[name]), _digits(scaled[name]))
             fabric = cell.fabric if QUANTITIES[name].by_link else ""
             found.setdefault((name, fabric), {}).setdefault(pair, []).append(cell)
     order, known = list(QUANTITIES), {name for name, _ in found}

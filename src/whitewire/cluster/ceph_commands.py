@@ -4,16 +4,20 @@ Its text is run by the system's Python, which has Ceph's `rados` module. A plan 
 progress goes to standard output, one word a line: `created` (the OSDs may start), `ready` (the file system serves).
 """
 
+from __future__ import annotations
+
 import json
 import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
 import rados
 
 PATIENCE = 45.0
 
 
-def run(cluster, prefix, **arguments):
+def run(cluster: rados.Rados, prefix: str, **arguments: object) -> Any:
     """A command of the `ceph` tool; its answer, decoded where it is JSON."""
     request = json.dumps({"prefix": prefix, "format": "json", **arguments})
     status, answer, said = cluster.mon_command(request, b"", timeout=30)
@@ -25,7 +29,7 @@ def run(cluster, prefix, **arguments):
         return None
 
 
-def wait(what, done):
+def wait(what: str, done: Callable[[], bool]) -> None:
     deadline = time.monotonic() + PATIENCE
     while not done():
         if time.monotonic() > deadline:
@@ -33,7 +37,7 @@ def wait(what, done):
         time.sleep(0.05)
 
 
-def main():
+def main() -> None:
     plan = json.load(sys.stdin)
     cluster = rados.Rados(name="client.admin", conffile=plan["configuration"])
     cluster.connect(timeout=30)
@@ -57,7 +61,7 @@ def main():
     run(cluster, "fs new", fs_name="whitewire", metadata=plan["metadata"], data=plan["data"])
     print("created", flush=True)
 
-    def active():
+    def active() -> bool:
         (filesystem,) = run(cluster, "fs dump")["filesystems"]
         return any(mds["state"] == "up:active" for mds in filesystem["mdsmap"]["info"].values())
 

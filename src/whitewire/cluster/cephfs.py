@@ -25,7 +25,7 @@ from whitewire.design.durations import OSTS_PER_OSS
 from whitewire.design.scaling import LEAST_STRIPE, burst_bytes
 from whitewire.errors import UserError
 from whitewire.paths import HOME
-from whitewire.testbed.base import FRAME_SHARE, CommandFailed, Host, Process, ProcessDied, Testbed
+from whitewire.testbed.base import FRAME_SHARE, CommandFailed, Host, Process, ProcessDied, Testbed, piped
 from whitewire.testbed.emulated import turns
 from whitewire.testbed.emulated.sandbox import ROOT
 
@@ -361,8 +361,8 @@ class CephFs(Service):
             [PYTHON, "-c", COMMANDS.read_text(encoding="utf-8")],
             self.logs / "ceph-commands.log", name="making of the file system", stdin=subprocess.PIPE,
         )  # fmt: skip
-        commands.popen.stdin.write(json.dumps(plan).encode())
-        commands.popen.stdin.close()
+        with piped(commands.popen.stdin) as stdin:
+            stdin.write(json.dumps(plan).encode())
         return commands
 
     def _shaper(self, command: str) -> str:

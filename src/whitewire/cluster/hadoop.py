@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from whitewire.testbed.base import Host, Process, Testbed
+from whitewire.testbed.base import Host, Process, Testbed, piped
 from whitewire.testbed.installation import Installation
 
 LOG4J = """log4j.rootLogger=INFO,console
@@ -81,8 +81,9 @@ class Resident:
         """Hand the JVM a command; it starts at once."""
         self.process.check()
         self.read_from = self.process.log.stat().st_size
-        self.process.popen.stdin.write(("\t".join([tool, *arguments]) + "\n").encode())
-        self.process.popen.stdin.flush()
+        commands = piped(self.process.popen.stdin)
+        commands.write(("\t".join([tool, *arguments]) + "\n").encode())
+        commands.flush()
 
     def done(self) -> bool:
         return b"\n@end " in self._said()
@@ -112,7 +113,7 @@ class Resident:
         return self.result(timeout)
 
     def stop(self) -> None:
-        self.process.popen.stdin.close()
+        piped(self.process.popen.stdin).close()
         self.process.stop()
 
 

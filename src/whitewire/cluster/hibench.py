@@ -12,10 +12,11 @@ import re
 import subprocess
 import time
 import zipfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
+from typing import NoReturn
 
 from whitewire.cluster import container_jvms
 from whitewire.cluster.existing import SITE_FILES, around
@@ -23,13 +24,13 @@ from whitewire.cluster.hadoop import LOG4J, whereabouts
 from whitewire.cluster.stack import Stack
 from whitewire.cluster.yarn import VIEW, Yarn
 from whitewire.errors import RunFailed, UserError
-from whitewire.testbed.base import Completed, Host, Testbed
+from whitewire.testbed.base import Argv, Completed, Host, Testbed
 from whitewire.testbed.emulated import software
 from whitewire.text import suggestion
 from whitewire.tools import Unreadable, hibench, testdfsio
 from whitewire.tools import hibench_report as parser
 from whitewire.tools.hibench import Hadoop, Job, NotPlain
-from whitewire.tools.hibench_report import Program, Row
+from whitewire.tools.hibench_report import Program, Report, Row
 from whitewire.workloads import sleep
 
 CLIENT_MIB = 384
@@ -63,9 +64,13 @@ class Reported:
     output: str
     result: testdfsio.Result | None = None
 
-    def record(self) -> dict[str, object]:
+    def record(self) -> Report:
         """The row for run.json."""
-        return {"name": self.name, **self.row.__dict__, "result": self.result.__dict__ if self.result else None}
+        row = self.row
+        return {
+            "name": self.name, "type": row.type, "finished": row.finished, "bytes": row.bytes, "seconds": row.seconds,
+            "rate": row.rate, "node_rate": row.node_rate, "result": dict(vars(self.result)) if self.result else None,
+        }  # fmt: skip
 
 
 class HiBench:
@@ -78,7 +83,7 @@ class HiBench:
     def __init__(self, host: Host, home: str, logs: Path, path: Sequence[str] = ()) -> None:
         self.host, self.home, self.logs = host, home.rstrip("/") or "/", logs
         self.folder, self.extra_path = f"{host.scratch}/hibench", list(path)
-        self.job: Job | None = None
+        self._job: Job | None = None
 
     # -- what is there ---------------------------------------------------------------------------------------
 
@@ -137,7 +142,7 @@ class HiBench:
         if fault:
             raise UserError(fault)
 
-    def faults(self, wanted: Iterable[tuple[str, str]], workers: Sequence[str]) -> Iterable[str]:
+    def faults(self, wanted: Iterable[tuple[str, str]], workers: Sequence[str]) -> Iterator[str]:
         """One line a fault, with its remedy. Faults that hide others end the list."""
         where = f"hibench.home: {self.home} on {self.host.name}"
         if not hibench.PLAIN.fullmatch(self.home):
@@ -189,8 +194,8 @@ class HiBench:
             if name in others:
                 yield f"hibench: workload {name}: found for other frameworks only, expected one with a folder hadoop"
             else:
-                known = ", ".join(sorted(programs))
-                yield f"hibench: workload: found {name}, expected one of {known}{suggestion(name, programs)}"
+                names = ", ".join(sorted(programs))
+                yield f"hibench: workload: found {name}, expected one of {names}{suggestion(name, programs)}"
             return
         program = programs[name]
         known = parser.profiles(name, self._text(program.configuration))
@@ -244,7 +249,7 @@ class HiBench:
         self.host.run(["mkdir", "-p", report]).check()
         for name, text in files.items():
             self.host.put(text.encode(), f"{self.folder}/conf/{name}")
-        self.job = job
+        self._job = job
 
     def prepare(self, seconds: float, check: Callable[[], None] = lambda: None) -> str:
         """Make the program's input; what the script said. Raises RunFailed."""
@@ -269,6 +274,13 @@ class HiBench:
             found.append(Reported(name, rows[-1], jobs, output, self._result(name)))
             before = len(rows)
         return found
+
+    @property
+    def job(self) -> Job:
+        """What it was told to do last. Raises RuntimeError before configure()."""
+        if self._job is None:
+            raise RuntimeError("hibench: nothing is configured yet")
+        return self._job
 
     @property
     def _program(self) -> Program:
@@ -327,13 +339,19 @@ class ThisMachine(Host):
     name, role, address, drive_root = "this machine", "client", "127.0.0.1", "/"
     scratch = "/tmp"
 
-    def run(self, argv, env=None, stdin=None, timeout=None) -> Completed:
+    def run(
+        self,
+        argv: Argv,
+        env: Mapping[str, str] | None = None,
+        stdin: bytes | None = None,
+        timeout: float | None = None,
+    ) -> Completed:
         done = subprocess.run(
             argv, input=stdin or b"", capture_output=True, timeout=timeout, env={**os.environ, **(env or {})}
         )
         return Completed(tuple(argv), done.returncode, done.stdout, done.stderr)
 
-    def start(self, *_, **__):
+    def start(self, *_: object, **__: object) -> NoReturn:
         raise NotImplementedError
 
     put = get = drive = start

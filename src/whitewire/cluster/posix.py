@@ -24,7 +24,8 @@ class Posix(Service):
         self.testbed, self.base = testbed, os.path.normpath(path)
         self.hosts = list(testbed.hosts)
         self.mount = f"{self.base}/whitewire-{uuid.uuid4().hex[:12]}"
-        self.kind, self.layouts = "", {}
+        self.kind = ""
+        self.layouts: dict[str, str] = {}
         self.cold: bool | None = None
         """Whether the last remount() could empty the hosts' caches."""
         self.started = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Self
 
 from whitewire.testbed.base import Process
 
@@ -40,7 +41,7 @@ class Service(ABC):
         """Wait until the process has said `pattern` `count` times, and name whichever process dies meanwhile."""
         process.wait_ready(pattern, count, meanwhile=self.check)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         try:
             self.start()
         except BaseException:
@@ -48,5 +49,5 @@ class Service(ABC):
             raise
         return self
 
-    def __exit__(self, *exception) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.stop()

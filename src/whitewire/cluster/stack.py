@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whitewire.cluster.cephfs import CephFs
 from whitewire.cluster.existing import Existing
@@ -15,6 +15,9 @@ from whitewire.cluster.service import Service
 from whitewire.cluster.yarn import Yarn
 from whitewire.design.drive import Drive
 from whitewire.testbed.base import Process, Testbed
+
+if TYPE_CHECKING:
+    from whitewire.cluster.hibench import HiBench
 
 
 class Stack:
@@ -30,8 +33,8 @@ class Stack:
         self.hdfs, self.yarn, self.mounted = hdfs, yarn, mounted
         self.made: set[Any] = set()
         self.floors: dict[Any, dict[str, float]] = {}
-        self.hibench: Any = None
-        """The testbed's HiBench (hibench.HiBench), where runs want it and it has one."""
+        self.hibench: HiBench | None = None
+        """The testbed's HiBench, where runs want it and it has one."""
         self.drive = hdfs.drive
         self.set_on_drives: tuple[Drive, bool] | None = None
         self.at_work: tuple[int, int] | None = None
@@ -95,6 +98,8 @@ class Stack:
     def work_on(self, at_work: tuple[int, int] | None) -> None:
         """Let tasks run on the first workers only: how many, and how many tasks each at once. None: on all again."""
         if at_work != self.at_work:
+            if not isinstance(self.yarn, Yarn):
+                raise RuntimeError("only a YARN of our own can be told which workers run tasks")
             self.yarn.work_on(at_work)
             self.at_work = at_work
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import yaml
@@ -38,7 +38,13 @@ _DISCRIMINATORS = {"kind", "type", "estimand", "relation", "route", "workload"}
 # --- YAML -------------------------------------------------------------------------------------------
 
 
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+if TYPE_CHECKING:
+    _Fastest = yaml.SafeLoader
+else:
+    _Fastest = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Loader(_Fastest):
     """The safe loader, except that a key given twice is an error."""
 
 
@@ -149,16 +155,18 @@ def _branch(error: jsonschema.ValidationError) -> jsonschema.ValidationError:
 def _rank(error: jsonschema.ValidationError) -> tuple:
     """Misspelt keys first, since they explain missing ones; then in the order of the file."""
     first = {"additionalProperties": 0, "unevaluatedProperties": 0, "propertyNames": 0, "required": 2}
-    return (first.get(error.validator, 1), len(error.absolute_path), [str(p) for p in error.absolute_path])
+    return (first.get(str(error.validator), 1), len(error.absolute_path), [str(p) for p in error.absolute_path])
 
 
 def _line(error: jsonschema.ValidationError) -> str:
     """One fault as `key: found …, expected …; did you mean …`."""
     key = dotted(error.absolute_path)
-    value, rule, wanted = error.instance, error.validator, error.validator_value
+    rule, part = str(error.validator), error.schema if isinstance(error.schema, Mapping) else {}
+    value: Any = error.instance
+    wanted: Any = error.validator_value
     if rule in ("additionalProperties", "unevaluatedProperties"):
-        known = sorted(error.schema.get("properties", {}))
-        patterns = error.schema.get("patternProperties", {})
+        known = sorted(part.get("properties", {}))
+        patterns = part.get("patternProperties", {})
         unknown = [k for k in value if k not in known and not _matches(k, patterns)]
         near = [(suggestion(k, known), k) for k in unknown]
         hint, name = max(near, key=lambda pair: bool(pair[0]), default=("", "?"))
@@ -167,7 +175,7 @@ def _line(error: jsonschema.ValidationError) -> str:
     if rule == "required":
         missing = next(k for k in wanted if k not in value)
         full = f"{key}.{missing}" if key else missing
-        what = error.schema.get("properties", {}).get(missing, {})
+        what = part.get("properties", {}).get(missing, {})
         return f"{full}: found nothing, expected {_expected(what)}{suggestion(missing, map(str, value))}"
     prefix = f"{key}: " if key else ""
     if rule == "enum":
@@ -175,7 +183,7 @@ def _line(error: jsonschema.ValidationError) -> str:
     if rule == "const":
         return f"{prefix}found {quoted(value)}, expected {quoted(wanted)}"
     if rule == "type":
-        return f"{prefix}found {quoted(value)} ({_name(value)}), expected {_expected(error.schema)}"
+        return f"{prefix}found {quoted(value)} ({_name(value)}), expected {_expected(part)}"
     if rule in ("oneOf", "anyOf"):
         kinds = " or ".join(dict.fromkeys(_expected(s) for s in wanted))
         return f"{prefix}found {quoted(value)}, expected {kinds}"

@@ -13,6 +13,7 @@ from whitewire.description.paper import Paper, hardware_of
 from whitewire.design.rows import levels_of
 from whitewire.design.scale import Scale, scale_of
 from whitewire.models import maxmin
+from whitewire.records.run import DesignRow
 from whitewire.text import canonical
 from whitewire.units import gbit_per_s
 
@@ -50,7 +51,7 @@ def _seconds(cell: maxmin.Cell) -> float:
     return float(np.median(maxmin.simulate([cell], 3, 1)[0].completion_time))
 
 
-def expected_seconds(paper: Paper, row: Mapping[str, Any], testbed: Mapping[str, Any] | None = None) -> float:
+def expected_seconds(paper: Paper, row: DesignRow, testbed: Mapping[str, Any] | None = None) -> float:
     """Seconds that a run should take, by the max-min model; for progress, time left and time limits."""
     levels, effort = levels_of(paper, row), str(row["block"]).rsplit("-", 1)[0]
     scale = scale_of(paper, row["experiment"], effort, levels, testbed)
@@ -68,8 +69,8 @@ OSTS_PER_OSS = 4
 """Object targets, a drive each, of each object server of CephFS in Lustre's place."""
 
 
-def _job_seconds(paper: Paper, row: Mapping[str, Any], levels: Mapping[str, Any], scale: Scale, parameters,
-                 testbed: Mapping[str, Any] | None) -> float:  # fmt: skip
+def _job_seconds(paper: Paper, row: DesignRow, levels: Mapping[str, Any], scale: Scale,
+                 parameters: Mapping[str, Any], testbed: Mapping[str, Any] | None) -> float:  # fmt: skip
     """The floor, and the time that one worker's link or its drives take for their bytes, whichever is longer.
 
     Of a shared segment it is the time that the segment takes for all bytes.
@@ -95,14 +96,12 @@ def _job_seconds(paper: Paper, row: Mapping[str, Any], levels: Mapping[str, Any]
     return own.floor_s + OVERHEAD_S + seconds
 
 
-def floor_seconds(row: Mapping[str, Any]) -> float:
+def floor_seconds(row: DesignRow) -> float:
     """Seconds that a run's jobs take on almost no data."""
     return workloads.of(row["workload"]).floor_s + OVERHEAD_S
 
 
-def all_floors_seconds(
-    paper: Paper, rows: Iterable[Mapping[str, Any]], testbed: Mapping[str, Any], count: int
-) -> float:
+def all_floors_seconds(paper: Paper, rows: Iterable[DesignRow], testbed: Mapping[str, Any], count: int) -> float:
     """Seconds for about `count` floors (one at smoke effort) of each kind of job in each block.
 
     A site's fabrics have services, and so floors, of their own.

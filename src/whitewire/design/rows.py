@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from whitewire.description.paper import Paper, cells_of, hardware_of, ratio_of, 
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
+from whitewire.records.run import DesignRow
 from whitewire.text import canonical
 from whitewire.workloads.base import Workload
 
@@ -57,7 +58,7 @@ def compared_cells(paper: Paper) -> set[tuple[str, str]]:
     }
 
 
-def make_design(paper: Paper, testbed: Mapping[str, Any], effort: str, seed: int) -> list[dict[str, Any]]:
+def make_design(paper: Paper, testbed: Mapping[str, Any], effort: str, seed: int) -> list[DesignRow]:
     """Rows of design.csv, block by block in the order of running.
 
     `testbed` is its description: `fabrics` by name, and `kind`. Each block has an equal share of the
@@ -87,7 +88,7 @@ def make_design(paper: Paper, testbed: Mapping[str, Any], effort: str, seed: int
     for name, runs in members.items():
         for order, index in enumerate(rng.permutation(len(runs)), start=1):
             rows.append(runs[index] | {"block": name, "order": order})
-    return [{column: row[column] for column in columns(paper)} for row in rows]
+    return [cast("DesignRow", {column: row[column] for column in columns(paper)}) for row in rows]
 
 
 def columns(paper: Paper) -> list[str]:
@@ -188,21 +189,22 @@ def _of_testbed(testbed: Mapping[str, Any], workload: Workload, parameters: Mapp
     }
 
 
-def levels_of(paper: Paper, row: Mapping[str, Any]) -> dict[str, Any]:
+def levels_of(paper: Paper, row: DesignRow) -> dict[str, Any]:
     """Levels of a design row with the types of the paper's YAML (a CSV has text only)."""
     levels = {}
+    cells: Mapping[str, object] = row
     for factor, known in paper.experiments[row["experiment"]]["factors"].items():
-        match = [level for level in known if str(level) == str(row[factor])]
+        match = [level for level in known if str(level) == str(cells[factor])]
         if not match:
             raise UserError(
-                f"design: {row.get('run_id', '?')}: {factor}: found {row[factor]!r}, expected one of "
+                f"design: {row.get('run_id', '?')}: {factor}: found {cells[factor]!r}, expected one of "
                 f"{', '.join(map(str, known))}"
             )
         levels[factor] = match[0]
     return levels
 
 
-def write_csv(rows: Sequence[Mapping[str, Any]], paper: Paper, path: Path | str) -> None:
+def write_csv(rows: Sequence[DesignRow], paper: Paper, path: Path | str) -> None:
     """Write design.csv."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -212,17 +214,17 @@ def write_csv(rows: Sequence[Mapping[str, Any]], paper: Paper, path: Path | str)
         writer.writerows(rows)
 
 
-def read_csv(path: Path | str) -> list[dict[str, str]]:
+def read_csv(path: Path | str) -> list[DesignRow]:
     """Rows of design.csv as text, but `order`, `replicate` and `seed` as whole numbers."""
     try:
         with Path(path).open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
+            rows: list[dict[str, Any]] = list(csv.DictReader(file))
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; make it with `whitewire design`") from None
     for row in rows:
         for column in ("order", "replicate", "seed"):
             row[column] = int(row[column])
-    return rows
+    return cast("list[DesignRow]", rows)
 
 
 def design(paper: str, testbed: str, effort: str, output: Path | str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from whitewire import workloads
 from whitewire.description.paper import Paper
+from whitewire.records import run
 
 PACKET = 65536
 """Bytes in a packet of HDFS's write pipeline (dfs.client-write-packet-size, Hadoop's default)."""
@@ -33,6 +34,12 @@ class Scale:
             name: value * self.packet_bytes // PACKET if name == "dfs.client-write-packet-size" else value
             for name, value in wanted.items()
         }
+
+    @property
+    def record(self) -> run.Scale:
+        """What a run's record tells of it."""
+        return {"k": self.k, "data_fraction": self.data_fraction, "block_bytes": self.block_bytes,
+                "file_bytes": self.file_bytes, "packet_bytes": self.packet_bytes}  # fmt: skip
 
 
 def scale_of(paper: Paper, experiment: str, effort: str, levels: Mapping[str, Any],

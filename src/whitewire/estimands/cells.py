@@ -88,11 +88,12 @@ class OfCells(Estimand):
             return replace(found, unbounded=f"{lost}; {MORE_BYTES}")
         with np.errstate(divide="ignore", invalid="ignore"):
             low, high_, p, direction = self.limits(drawn, runs)
-        if low is None:
+        if low is None or high_ is None:
             return replace(found, unbounded="the interval is not finite")
         if high and exact.low is not None and exact.high is not None:
             low, high_ = min(low, exact.low), max(high_, exact.high)
-            p = max((each for each in (p, exact.p_value) if each is not None), default=None)
+            known = [each for each in (p, exact.p_value) if each is not None]
+            p = max(known) if known else None
             if direction and exact.direction:
                 direction = min(direction[0], exact.direction[0]), max(direction[1], exact.direction[1])
         freedom = min(each.cell.freedom for each in drawn)

@@ -46,7 +46,7 @@ class CurveFit(OfLevels):
         levels = np.array(self.test["levels"], dtype=float)
         x = np.repeat(levels, [len(s.values) for s in samples])
 
-        def statistic(*arrays, axis=-1):
+        def statistic(*arrays: np.ndarray, axis: int = -1) -> np.ndarray:
             return aic_difference(x, np.concatenate(arrays, axis=axis))
 
         return Evidence("runs", *bootstrapped(samples, statistic, runs.seed), unit="AIC difference")

@@ -38,7 +38,7 @@ class RatioOfRatios(OfPairs):
         return f"{self.test['metric']}: ({a}) / ({b})"
 
     def exact(self, samples: Sequence[Sample], runs: Runs) -> Evidence:
-        def statistic(a, b, c, d, axis=-1):
+        def statistic(a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray, axis: int = -1) -> np.ndarray:
             return ratio_of_medians(a, b, axis) / ratio_of_medians(c, d, axis)
 
         point, low, high = bootstrapped(samples, statistic, runs.seed)

@@ -134,8 +134,9 @@ def _members(path: Path, source: str) -> Iterator[Member]:
     if tarfile.is_tarfile(path):
         with tarfile.open(path) as archive:
             for one in archive:
-                if one.isfile() and (name := _below(one.name)):
-                    yield name, archive.extractfile(one).read(), bool(one.mode & 0o100)
+                content = archive.extractfile(one) if one.isfile() else None
+                if content is not None and (name := _below(one.name)):
+                    yield name, content.read(), bool(one.mode & 0o100)
     elif zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             for entry in archive.infolist():
@@ -190,9 +191,11 @@ def to_python_3(tree: Path) -> dict[str, str]:
         if not path.name.startswith("test_") and (PYTHON_2.match(text.partition("\n")[0]) or _is_python_2(text)):
             changed[path.name] = text
             path.write_text(PYTHON_2.sub(NEW_FIRST_LINE, text.rstrip("\n") + "\n", count=1))
+    if not changed:
+        return changed
     paths = [str(tree / "bin" / "functions" / name) for name in changed]
     argv = [sys.executable, "-m", "fissix", "--write", "--nobackups", "--no-diffs", *paths]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=SECONDS) if paths else None
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=SECONDS)
     for path in map(Path, paths):
         if done.returncode != 0 or _is_python_2(path.read_text()):
             said = (done.stderr.strip() or "no reason given").splitlines()[-1]

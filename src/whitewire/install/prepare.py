@@ -25,7 +25,7 @@ from whitewire.testbed.emulated.software import (
     hadoop_jars,
     installation,
 )
-from whitewire.testbed.installation import class_list
+from whitewire.testbed.installation import Installation, class_list
 from whitewire.workloads import terasort, testdfsio
 
 ROLES = {"namenode": 1, "datanode": 3, "client": 1}
@@ -128,7 +128,7 @@ def _classes(testbed: Testbed) -> bytes:
     return b"\n".join(dict.fromkeys(line for line in lines if WHOLE_LINE.fullmatch(line))) + b"\n"
 
 
-def _dump(testbed: Testbed, bare, classes: bytes) -> None:
+def _dump(testbed: Testbed, bare: Installation, classes: bytes) -> None:
     host = testbed.by_role("client")[0]
     host.put(classes, "/tmp/all.classes")
     # With this collector the archive holds objects of the heap too (the module graph), which any collector then loads.
@@ -138,7 +138,7 @@ def _dump(testbed: Testbed, bare, classes: bytes) -> None:
     _write(ARCHIVE, host.get("/tmp/hadoop.jsa"))
 
 
-def _format(testbed: Testbed, bare) -> None:
+def _format(testbed: Testbed, bare: Installation) -> None:
     host = testbed.by_role("namenode")[0]
     folder = f"{ROOT}/hosts/fresh"
     properties = {"whitewire.name": folder, **whereabouts(host)}

@@ -7,25 +7,27 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from whitewire.cluster import hdfs, yarn
+from whitewire.cluster.cephfs import CephFs
+from whitewire.cluster.existing import Existing
 from whitewire.cluster.hadoop import Outcome
+from whitewire.cluster.posix import Posix
 from whitewire.cluster.stack import Stack
+from whitewire.cluster.yarn import Yarn
 from whitewire.design import scaling
 from whitewire.design.scale import PACKET, Scale
 from whitewire.errors import RunFailed
 from whitewire.measure.run import Run, floor_key
 from whitewire.records.result import Result
+from whitewire.records.run import DesignRow, Job, PlacedBlock, RunRecord
 from whitewire.testbed.base import Host, Testbed
 from whitewire.testbed.samples import cpu_seconds, host_cpu_to_csv, to_csv
 from whitewire.tools import history, namenode
 from whitewire.workloads import hdfs_put
 from whitewire.workloads.base import DATA, OUTPUT
-
-ROW = ("run_id", "block", "order", "experiment", "workload", "replicate", "seed")
-"""What a run's record takes from its row of the design."""
 
 
 def source_files(testbed: Testbed, size: int, count: int) -> list[str]:
@@ -121,9 +123,23 @@ class Bench:
         """Whether the run's file system is a mounted one."""
         return self.run.store["kind"] == "cephfs"
 
+    @property
+    def store(self) -> CephFs | Posix:
+        """The mounted file system, of a run that has one."""
+        if self.stack.mounted is None:
+            raise RunFailed("the cluster has no mounted file system")
+        return self.stack.mounted
+
+    @property
+    def yarn(self) -> Yarn | Existing:
+        """What runs the jobs, of a run that has some."""
+        if self.stack.yarn is None:
+            raise RunFailed("the cluster has no YARN")
+        return self.stack.yarn
+
     def of(self, workload: str, parameters: Mapping[str, Any]) -> Bench:
         """The same run as one of another workload, with further parameters."""
-        row = {**self.run.row, "workload": workload}
+        row: DesignRow = {**self.run.row, "workload": workload}
         return replace(self, run=replace(self.run, row=row, parameters={**self.parameters, **parameters}))
 
     # --- what any run does ---
@@ -141,7 +157,7 @@ class Bench:
         """`count` files of `size` random bytes on every client."""
         return source_files(self.stack.testbed, size, count)
 
-    def observed(self, act: Callable[[], dict[str, Any]], by_host: bool = False) -> Result:
+    def observed(self, act: Callable[[], RunRecord], by_host: bool = False) -> Result:
         """Do `act` between two readings of all counters, sampled; the record holds what they say."""
         run, testbed, stack = self.run, self.stack.testbed, self.stack
         stack.ease(False)
@@ -154,13 +170,19 @@ class Bench:
             done = act()
         after, used_after = testbed.counters(), cpu_seconds(stack.processes())
         log = stack.hdfs.log_since(position)
-        record = {
-            **{name: run.row[name] for name in ROW},
+        row = run.row
+        record: RunRecord = {
+            "run_id": row["run_id"],
+            "block": row["block"],
+            "order": row["order"],
+            "experiment": row["experiment"],
+            "workload": row["workload"],
+            "replicate": row["replicate"],
+            "seed": row["seed"],
             "factors": dict(run.levels),
-            "fabric": asdict(fabric),
-            "scale": {"k": run.scale.k, "data_fraction": run.scale.data_fraction,
-                      "block_bytes": run.scale.block_bytes, "file_bytes": run.scale.file_bytes,
-                      "packet_bytes": run.scale.packet_bytes},
+            "fabric": {"name": fabric.name, "rate": fabric.rate, "full_scale_rate": fabric.full_scale_rate,
+                       "shared": fabric.shared, "burst": fabric.burst},
+            "scale": run.scale.record,
             "clients": run.parameters.get("clients", 0),
             "replication": run.parameters.get("replication", 0),
             "client_hosts": [host.name for host in testbed.by_role("client")],
@@ -202,11 +224,11 @@ class Bench:
         options |= {"dfs.replication": self.parameters.get("replication", 3)} | dict(settings)
         return put_together(self.stack, self.parameters["clients"], files, options, self.run.timeout)
 
-    def placement(self) -> tuple[list[dict[str, Any]], str]:
+    def placement(self) -> tuple[list[PlacedBlock], str]:
         """Which DataNodes hold each block of the clients' files, and what fsck said."""
         names = {host.address: host.name for host in self.stack.testbed.hosts}
         text = self.stack.hdfs.blocks(DATA)
-        found = [
+        found: list[PlacedBlock] = [
             {"file": block.path, "block_index": block.index, "bytes": block.length,
              "datanodes": [names.get(address, address) for address in block.addresses]}
             for block in namenode.blocks(text)
@@ -259,18 +281,18 @@ class Bench:
         if self.mounted:
             for name in ("/input", folder):
                 unit = scaling.stripe_unit(self.run.store["stripe_size_bytes"], self.scale.k)
-                self.stack.mounted.layout(name.lstrip("/"), self.run.store["stripe_count"], unit)
+                self.store.layout(name.lstrip("/"), self.run.store["stripe_count"], unit)
 
     def _remount(self) -> None:
         store, k, fraction = self.run.store, self.scale.k, self.scale.data_fraction
-        self.stack.mounted.remount(
+        self.store.remount(
             max_dirty=scaling.client_cache(store["max_dirty_bytes"], k, fraction),
             readahead=scaling.client_cache(store["readahead_bytes"], k, fraction),
         )
 
     def _remove(self, path: str) -> None:
         if self.mounted:
-            self.stack.mounted.remove(path.lstrip("/"))
+            self.store.remove(path.lstrip("/"))
         else:
             self.stack.hdfs.remove(path)
 
@@ -296,11 +318,11 @@ class Bench:
         """The text of a file in the run's file system; of one that is not there, what the shell says."""
         return self.stack.clients[0].run(hdfs.FS_SHELL, ["-cat", f"{yarn.VIEW}{path.lstrip('/')}"]).output
 
-    def timed(self, name: str, outcome: Outcome) -> dict[str, Any]:
+    def timed(self, name: str, outcome: Outcome) -> Job:
         """A command as a job's record, without tasks."""
         return {"name": name, "submit": outcome.begin, "end": outcome.end, "tasks": [], "counters": {}}
 
-    def job(self, tool: str, arguments: list[str], what: str, kept: dict[str, str]) -> dict[str, Any]:
+    def job(self, tool: str, arguments: list[str], what: str, kept: dict[str, str]) -> Job:
         """A tool that submits one job: what the history server says of it. Raises RunFailed for a job that failed."""
         outcome = self.tool(tool, arguments, what)
         kept[f"{what}.txt"] = outcome.output + "\n"
@@ -309,9 +331,9 @@ class Bench:
             raise RunFailed(f"{what}: it submitted no job")
         return self.finished(ids[-1], what, kept)
 
-    def finished(self, number: str, what: str, kept: dict[str, str]) -> dict[str, Any]:
+    def finished(self, number: str, what: str, kept: dict[str, str]) -> Job:
         """What the history server says of a job that has ended. Raises RunFailed for a job that failed."""
-        answers = self.stack.yarn.history(number)
+        answers = self.yarn.history(number)
         kept[f"{what}-history.json"] = json.dumps(answers) + "\n"
         job = history.job(answers)
         failed = [task for task in job["tasks"] if task["state"] != "SUCCEEDED"]
@@ -319,11 +341,11 @@ class Bench:
             raise RunFailed(f"{what}: job {job['state']}, {len(failed)} tasks failed; {job['diagnostics'][:150]}")
         return {"name": what, **job}
 
-    def record(self, act: Callable[[dict[str, str]], list[dict[str, Any]]], user_bytes: int) -> Result:
+    def record(self, act: Callable[[dict[str, str]], list[Job]], user_bytes: int) -> Result:
         """Do the jobs of a run between two readings of all counters."""
         kept: dict[str, str] = {}
 
-        def jobs() -> dict[str, Any]:
+        def jobs() -> RunRecord:
             done = act(kept)
             return {"jobs": done, "start": min(job["submit"] for job in done), "end": max(job["end"] for job in done)}
 
@@ -331,7 +353,7 @@ class Bench:
         workers = [host.name for host in self.stack.testbed.by_role("datanode")][: self.run.workers]
         floors = self.stack.floors.get(floor_key(self.run), {})
         outputs = self.parameters.get("output_replication", self.parameters.get("replication", 1))
-        record = {
+        record: RunRecord = {
             "user_bytes": user_bytes,
             "mounted": self.mounted,
             "output_replication": 1 if self.mounted else outputs,

@@ -9,9 +9,10 @@ import json
 import math
 import time
 from collections import Counter, deque
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import psutil
 
@@ -38,13 +39,14 @@ from whitewire.measure import drives as storage
 from whitewire.measure import environment, links, rdma
 from whitewire.measure.bench import Bench, warm_up
 from whitewire.measure.floors import FLOOR_RUNS, UNJUDGED, Floors, too_wide
-from whitewire.measure.run import FAILURES, Run, floor_key, tiny
+from whitewire.measure.run import FAILURES, FloorKey, Run, floor_key, tiny
 from whitewire.measure.shortage import Shortage
 from whitewire.progress import Progress
 from whitewire.records.floor import name_of, typical
 from whitewire.records.jobs import NET, losses
 from whitewire.records.journal import Journal, read_runs, valid_floors
 from whitewire.records.result import Result
+from whitewire.records.run import DesignRow, RunRecord
 from whitewire.testbed import kinds as testbeds
 from whitewire.testbed.base import Testbed
 from whitewire.testbed.emulated import segment, software
@@ -89,7 +91,9 @@ def measure(paper: str, testbed: str, design_path: Path, block: str, output: Pat
 class Block:
     """One block: its rows in the order of running and the journal that they go to."""
 
-    def __init__(self, paper: Paper, testbed: Mapping, name: str, rows: Sequence[Mapping], folder: Path) -> None:
+    def __init__(
+        self, paper: Paper, testbed: Mapping[str, Any], name: str, rows: Sequence[DesignRow], folder: Path
+    ) -> None:
         self.paper, self.config, self.name, self.rows = paper, testbed, name, rows
         self.effort = name.rsplit("-", 1)[0]
         self.source = "testbed"
@@ -126,7 +130,7 @@ class Block:
             }
         )
 
-    def _run(self, row: Mapping) -> Run:
+    def _run(self, row: DesignRow) -> Run:
         levels = levels_of(self.paper, row)
         experiment = self.paper.experiments[row["experiment"]]
         scale = scale_of(self.paper, row["experiment"], self.effort, levels, self.config)
@@ -144,14 +148,14 @@ class Block:
             workers=self._part(row, levels, store),
         )
 
-    def _drive(self, experiment: Mapping, levels: Mapping, k: float) -> Drive:
+    def _drive(self, experiment: Mapping[str, Any], levels: Mapping[str, Any], k: float) -> Drive:
         """The drive model of a run; none on real hosts, whose drives are a site's own."""
         hardware = hardware_of(experiment, levels)
         if not hardware or self.config["kind"] != "emulated":
             return Drive.none(len(self.config.get("data", [""])))
         return Drive.scaled(hardware, k, software.DRIVE_LIBRARY)
 
-    def _part(self, row: Mapping, levels: Mapping, store: Mapping) -> int | None:
+    def _part(self, row: DesignRow, levels: Mapping[str, Any], store: Mapping[str, Any]) -> int | None:
         """How many of a larger cluster's workers a run's level of `nodes` asks for; None: it has a cluster for itself.
 
         Jobs whose data lie in a parallel file system may share one; in HDFS the data must lie on just as many hosts.
@@ -185,7 +189,7 @@ class Block:
 
     def _floors(self, shared: str, runs: Sequence[Run]) -> Floors:
         """The floors that a cluster's runs need, with those that an interrupted measurement left."""
-        first: dict[Hashable, int] = {}
+        first: dict[FloorKey, int] = {}
         for place, run in enumerate(runs):
             if self._floored(run):
                 first.setdefault(floor_key(run), place)
@@ -216,7 +220,7 @@ class Block:
         if not emulated or all(run.store["kind"] != "cephfs" for run in runs):
             roles = without_servers(roles)
         testbed = testbeds.open_testbed(self.config, roles, runs[0].scale.k, self.source)
-        if not testbed.emulated and number == 0:
+        if number == 0:
             testbed.preflight()
         progress.cluster()
         with testbed:
@@ -369,7 +373,7 @@ class Block:
         }
         self._fresh("environment", ".json").write_text(json.dumps(record, indent=1, default=str) + "\n")
 
-    def _warm_up(self, stack: Stack, runs: Sequence[Run]) -> dict[Hashable, Result]:
+    def _warm_up(self, stack: Stack, runs: Sequence[Run]) -> dict[FloorKey, Result]:
         """Runs that are not kept: JVMs compile, files and memory get warm, so that the order of runs doesn't matter.
 
         Returns, at smoke effort, the last job of each kind on almost no data: its floor.
@@ -400,7 +404,7 @@ class Block:
         for _ in range(repeats):
             _made(stack, largest)
 
-    def _warm_up_jobs(self, stack: Stack, runs: Sequence[Run]) -> dict[Hashable, Result]:
+    def _warm_up_jobs(self, stack: Stack, runs: Sequence[Run]) -> dict[FloorKey, Result]:
         # By workload and kind of store, each on as many hosts as it ever has; what times itself comes last.
         wide = sorted(runs, key=lambda run: (run.workers is None, run.parameters.get("maps", 1)))
         kinds = sorted({floor_key(run)[:2]: run for run in wide}.values(), key=lambda run: run.workload.times_itself)
@@ -412,7 +416,7 @@ class Block:
         warm = {floor_key(run): _tiny(stack, run) for run in [*again, *kinds]}
         return warm if self.effort == "smoke" else {}
 
-    def _take_over(self, stack: Stack, floors: Floors, warm: Mapping[Hashable, Result]) -> None:
+    def _take_over(self, stack: Stack, floors: Floors, warm: Mapping[FloorKey, Result]) -> None:
         """Floors that are there before the first run: of an interrupted measurement, and what the warm-up gave."""
         for key in floors.known:
             if not floors.has(key) and key in warm and not self._keep_floor(floors, key, warm[key], attempt=1):
@@ -420,17 +424,17 @@ class Block:
             if floors.has(key):
                 stack.floors[key] = typical(floors.known[key])
 
-    def _keep_floor(self, floors: Floors, key: Hashable, result: Result, attempt: int, why: str = "") -> str:
+    def _keep_floor(self, floors: Floors, key: FloorKey, result: Result, attempt: int, why: str = "") -> str:
         """Write one floor to the journal; returns why it is not valid (empty: it is). `why` is for one that failed."""
         why = why or "; ".join(losses(result.record, self.config["limits"]))
-        record = {name: value for name, value in result.record.items() if name not in OF_A_RUN}
+        record = cast("RunRecord", {name: of for name, of in result.record.items() if name not in OF_A_RUN})
         record |= {"floor": floors.name(key), "attempt": attempt, "valid": not why, "why_invalid": why}
-        self.journal.write_floor(record | environment.commit(), result.files)
+        self.journal.write_floor({**record, **environment.commit()}, result.files)
         if not why:
             floors.add(key, record)
         return why
 
-    def _floor(self, stack: Stack, floors: Floors, key: Hashable, runs: Sequence[Run], progress: Progress) -> None:
+    def _floor(self, stack: Stack, floors: Floors, key: FloorKey, runs: Sequence[Run], progress: Progress) -> None:
         """What a job of a kind takes on almost no data, on the fastest fabric: starts of JVMs and the like.
 
         It does not shrink with the data, so it is measured beside the runs and told apart from them. One that is not
@@ -446,7 +450,7 @@ class Block:
                 result = _tiny(stack, run)
             except FAILURES as failure:
                 why, failed = _line(failure) + _full(stack), True
-                result = Result({name: run.row[name] for name in ("block", "workload")}, _last_words(stack))
+                result = Result({"block": run.row["block"], "workload": run.row["workload"]}, _last_words(stack))
             why = self._keep_floor(floors, key, result, attempt, why)
             if not why:
                 stack.floors[key] = typical(floors.known[key])
@@ -479,7 +483,8 @@ class Block:
         Every attempt is kept. Attempts of an earlier, interrupted measurement do not count against the bound. Raises
         UserError when the machine is not up to it.
         """
-        waiting, tried, begun = deque(runs), Counter(), 0
+        waiting, begun = deque(runs), 0
+        tried: Counter[str] = Counter()
         while waiting:
             # Those that are due at the end wait for the runs that are tried again.
             for key in floors.due(min(begun, len(runs) - 1)):
@@ -547,7 +552,7 @@ class Block:
 
     def _attempt(self, stack: Stack, run: Run, floors: Floors) -> tuple[str, bool]:
         """One attempt; returns why it is not valid (empty: it is) and whether it failed, rather than ran badly."""
-        run_id, files, failed = run.row["run_id"], {}, False
+        run_id, failed = run.row["run_id"], False
         attempt = self.journal.attempts(run_id) + 1
         try:
             result = _made(stack, run)
@@ -555,12 +560,12 @@ class Block:
             values = workloads.metrics(result.record, files)
             record, why = result.record, "; ".join(workloads.faults(result.record, values, self.config["limits"]))
         except FAILURES as failure:
-            record = {**run.row, "factors": dict(run.levels), "scale": run.scale.__dict__}
+            record = {**run.row, "factors": dict(run.levels), "scale": run.scale.record}
             why, failed = _line(failure) + _full(stack), True
             files = _last_words(stack)
         floor = floors.name(floor_key(run)) if self._floored(run) else ""
-        record = record | {"floor": floor, "attempt": attempt, "valid": not why, "why_invalid": why}
-        self.journal.write(run_id, record | environment.commit(), files, valid=not why)
+        record |= {"floor": floor, "attempt": attempt, "valid": not why, "why_invalid": why}
+        self.journal.write(run_id, {**record, **environment.commit()}, files, valid=not why)
         return why, failed
 
 
@@ -598,8 +603,8 @@ def _tiny(stack: Stack, run: Run) -> Result:
 def _made(stack: Stack, run: Run) -> Result:
     """The run, at its scale and on as many of the workers as it asks for."""
     stack.scale(run.scale.k, run.drive)
-    at_work = (run.workers, _slots(run, {"datanode": run.workers})) if run.workers else None
-    stack.work_on(at_work)
+    slots = _slots(run, {"datanode": run.workers}) if run.workers else None
+    stack.work_on((run.workers, slots) if run.workers and slots else None)
     return run.workload.run(Bench(stack, run))
 
 
@@ -608,8 +613,9 @@ def _memory_mib(stack: Stack) -> float:
     total = 0.0
     for process in stack.processes().values():
         main = process.main_process()
-        with contextlib.suppress(psutil.Error, AttributeError):
-            total += main.memory_full_info().pss / 2**20
+        if main is not None:
+            with contextlib.suppress(psutil.Error):
+                total += main.memory_full_info().pss / 2**20
     return round(total, 1)
 
 

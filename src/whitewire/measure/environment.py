@@ -14,11 +14,11 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from whitewire import __version__
 from whitewire.paths import HOME
-from whitewire.testbed.base import Testbed
+from whitewire.testbed.base import Host, Testbed
 
 SYSCTLS = (
     "net/ipv4/tcp_congestion_control", "net/ipv4/tcp_rmem", "net/ipv4/tcp_wmem", "net/ipv4/tcp_no_metrics_save",
@@ -31,6 +31,14 @@ LABELS, REVISION = Path("/.singularity.d/labels.json"), "org.opencontainers.imag
 """Where Apptainer keeps an image's labels, and the one that names the commit of its definition."""
 
 
+class Commit(TypedDict):
+    """The commit of this code, whether files differ from it, and the digest of the software around it."""
+
+    commit: str
+    modified: bool
+    software: str
+
+
 def said(*argv: str) -> str:
     """First line that a command prints, or why it doesn't."""
     try:
@@ -40,17 +48,17 @@ def said(*argv: str) -> str:
     return (done.stdout or done.stderr).strip().split("\n", 1)[0]
 
 
-def commit() -> dict[str, object]:
-    """The commit of this code, whether files differ from it, and the digest of the software around it."""
-    around = {"software": software()["sha256"]}
+def commit() -> Commit:
+    """Which code this is."""
+    around = software()["sha256"]
     try:
         done = subprocess.run(["git", "-C", str(HOME), "status", "--porcelain"], capture_output=True, text=True)
     except OSError:
-        return {"commit": "unknown", "modified": True, **around}
+        return {"commit": "unknown", "modified": True, "software": around}
     return {
         "commit": said("git", "-C", str(HOME), "rev-parse", "HEAD"),
         "modified": bool(done.stdout.strip()),
-        **around,
+        "software": around,
     }
 
 
@@ -166,7 +174,7 @@ def _lines(path: str) -> list[str]:
         return []
 
 
-def capture(testbed: Testbed, hadoop: str) -> dict[str, object]:
+def capture(testbed: Testbed, hadoop: str) -> dict[str, Any]:
     """All of it, with the release of Hadoop, each host's TCP settings and one link's shaping as they are set."""
     hosts = {
         host.name: {name.rsplit("/", 1)[1]: _value(host, name) for name in SYSCTLS if "ipv4" in name}
@@ -195,5 +203,5 @@ def capture(testbed: Testbed, hadoop: str) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _value(host, name: str) -> str:
+def _value(host: Host, name: str) -> str:
     return host.run(["cat", f"/proc/sys/{name}"]).stdout.decode().strip()

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
+from whitewire.measure.run import FloorKey
 from whitewire.records.floor import seconds_of, standard_error, typical
+from whitewire.records.run import RunRecord
 
 FLOOR_RUNS, FURTHER, UNJUDGED = 4, 4, 2
 """Floors of each kind of job on a cluster, and how many more there may be at its end; so many of a kind on whose net
@@ -32,7 +33,7 @@ def positions(first: int, runs: int, have: int, count: int) -> list[int]:
     return [first + round((runs - first) * step / (lacking if have else lacking - 1)) for step in steps]
 
 
-def too_wide(floors: Sequence[Mapping[str, Any]], runs: Sequence[Mapping[str, Any]]) -> bool:
+def too_wide(floors: Sequence[RunRecord], runs: Sequence[RunRecord]) -> bool:
     """Whether floors scatter too much for what is left of the shortest of their runs, job by job."""
     if not floors:
         return False
@@ -57,38 +58,38 @@ class Floors:
     may have some of an interrupted measurement.
     """
 
-    def __init__(self, first: Mapping[Hashable, int], names: Mapping[Hashable, str], runs: int,
-                 counts: Mapping[Hashable, int], known: Mapping[str, Sequence[Mapping]]) -> None:  # fmt: skip
+    def __init__(self, first: Mapping[FloorKey, int], names: Mapping[FloorKey, str], runs: int,
+                 counts: Mapping[FloorKey, int], known: Mapping[str, Sequence[RunRecord]]) -> None:  # fmt: skip
         self.names, self.counts = dict(names), dict(counts)
-        self.known: dict[Hashable, list[Mapping]] = {key: list(known.get(names[key], ())) for key in first}
+        self.known: dict[FloorKey, list[RunRecord]] = {key: list(known.get(names[key], ())) for key in first}
         self._due = {key: positions(at, runs, len(self.known[key]), counts[key]) for key, at in first.items()}
 
-    def further(self, key: Hashable) -> int:
+    def further(self, key: FloorKey) -> int:
         """How many more there may be of a kind, where those there are scatter too much."""
         most = FLOOR_RUNS + FURTHER if self.counts[key] == FLOOR_RUNS else 0
         return max(0, most - len(self.known[key]))
 
-    def add(self, key: Hashable, record: Mapping[str, Any]) -> None:
+    def add(self, key: FloorKey, record: RunRecord) -> None:
         self.known[key].append(record)
 
-    def name(self, key: Hashable) -> str:
+    def name(self, key: FloorKey) -> str:
         """Empty for a run without a floor."""
         return self.names.get(key, "")
 
-    def due(self, run: int) -> list[Hashable]:
+    def due(self, run: int) -> list[FloorKey]:
         """Kinds whose floor is due now, before a run (from 0), as often as it is; they are due no more."""
         found = [key for key, places in self._due.items() for place in places if place <= run]
         self._due = {key: [place for place in places if place > run] for key, places in self._due.items()}
         return found
 
-    def ahead(self, run: int) -> list[Hashable]:
+    def ahead(self, run: int) -> list[FloorKey]:
         """Kinds whose floor falls due right before a run (from 0), which stay due."""
         return [key for key, places in self._due.items() for place in places if place == run]
 
-    def has(self, key: Hashable) -> bool:
+    def has(self, key: FloorKey) -> bool:
         """Whether a floor of this kind is there or was made ahead of its turn."""
         return bool(self.known[key])
 
-    def skip(self, key: Hashable) -> None:
+    def skip(self, key: FloorKey) -> None:
         """One that was due first is there already."""
         self._due[key] = self._due[key][1:]

@@ -24,6 +24,7 @@ from whitewire.install.doctor import preflight
 from whitewire.paths import shown
 from whitewire.testbed.emulated import software
 from whitewire.testbed.emulated.sandbox import EmulatedTestbed
+from whitewire.testbed.installation import Installation
 from whitewire.text import quoted
 
 WORDS = """\
@@ -77,7 +78,7 @@ def lab(testbed: str | None) -> int:
             return _shell(cluster_hosts, installation, Path(folder))
 
 
-def _shell(testbed: EmulatedTestbed, installation, folder: Path) -> int:
+def _shell(testbed: EmulatedTestbed, installation: Installation, folder: Path) -> int:
     lines = [
         "[ -f ~/.bashrc ] && . ~/.bashrc",
         'PS1="(lab) $PS1"',

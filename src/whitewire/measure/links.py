@@ -47,7 +47,7 @@ def probe_links(testbed: Testbed, fabrics: Sequence[str], seconds: float, stream
         with _servers(testbed.by_role("datanode"), folder):
             for count, pairs in _tests(testbed, streams, every_pair, ring):
 
-                def one(pair: tuple[Host, Host], fabric=fabric, count=count) -> list[dict]:
+                def one(pair: tuple[Host, Host], fabric: Fabric = fabric, count: int = count) -> list[dict]:
                     return _link(testbed, *pair, fabric, count, seconds, bound, folder)
 
                 with ThreadPoolExecutor(1 if fabric.shared else len(pairs)) as pool:
@@ -68,7 +68,8 @@ def _servers(hosts: Sequence[Host], folder: Path) -> Iterator[None]:
             server.stop()
 
 
-def _tests(testbed: Testbed, streams: Sequence[int], every_pair: bool, ring: bool):
+def _tests(testbed: Testbed, streams: Sequence[int], every_pair: bool, ring: bool
+           ) -> Iterator[tuple[int, list[tuple[Host, Host]]]]:  # fmt: skip
     """Numbers of streams, each with the pairs of hosts that are probed at once."""
     datanodes, clients = testbed.by_role("datanode"), testbed.by_role("client")
     for count in streams:
@@ -174,7 +175,7 @@ def probe_drives(testbed: Testbed, drive: Drive, bound: float, folder: Path) -> 
         tests = [(host, mode, number) for host in testbed.by_role("datanode")[:DRIVE_NODES]
                  for number, mode in enumerate(("buffered", "direct"), start=1)]  # fmt: skip
 
-        def one(test: tuple[Host, str, int], operation=operation) -> list[dict]:
+        def one(test: tuple[Host, str, int], operation: str = operation) -> list[dict]:
             return _drive(*test, operation, drive, size, bound, folder)
 
         with ThreadPoolExecutor(len(tests)) as pool:
@@ -184,7 +185,8 @@ def probe_drives(testbed: Testbed, drive: Drive, bound: float, folder: Path) -> 
     return rows
 
 
-def _drive(host: Host, mode: str, number: int, operation: str, drive: Drive, size: int, bound: float, folder: Path):
+def _drive(host: Host, mode: str, number: int, operation: str, drive: Drive, size: int, bound: float, folder: Path
+           ) -> list[dict]:  # fmt: skip
     expected = drive.rate / 1e6
     where = host.drive(number)
 

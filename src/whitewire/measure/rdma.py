@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from whitewire.testbed.base import CommandFailed, Host, Process, ProcessDied, Testbed, last_line
 from whitewire.tools import Unreadable, ibv_devinfo, perftest
@@ -85,7 +86,7 @@ def choose(
     ip = ipaddress.ip_address(address)
     mapped = ip if ip.version == 6 else ipaddress.IPv6Address(f"::ffff:{ip}")
     hardware = bytes.fromhex(link_address.replace(":", ""))
-    found = []
+    found: list[tuple[int, int, tuple[ibv_devinfo.Port, int | None, bool]]] = []
     for port in ports:
         for gid in port.gids:
             if port.transport == "iWARP":
@@ -95,7 +96,7 @@ def choose(
                 if len(hardware) == 20 and gid.address.packed == hardware[4:]:
                     found.append((0, gid.index, (port, None, False)))
             elif gid.address == mapped:
-                found.append((gid.kind != "RoCE v2", gid.index, (port, gid.index, False)))
+                found.append((int(gid.kind != "RoCE v2"), gid.index, (port, gid.index, False)))
     return min(found, key=lambda one: one[:2])[2] if found else None
 
 
@@ -175,7 +176,8 @@ def _pair(source: Endpoint, destination: Endpoint, base: Mapping, folder: Path, 
           sizes: Sequence[int], iterations: Callable[[str, int], int]) -> Iterator[dict]:  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)
     rates = [end.port.rate for end in (source, destination)]
-    limit = min(rates) if None not in rates else None
+    known = [rate for rate in rates if rate is not None]
+    limit = min(known) if len(known) == len(rates) else None
     base = {**base, "source_port": source.port.name, "destination_port": destination.port.name,
             "transport": _transport(source.port), "limit": "" if limit is None else _number(limit)}  # fmt: skip
     tcp_ports = itertools.count(perftest.TCP_PORT)
@@ -256,7 +258,7 @@ def _transport(port: ibv_devinfo.Port) -> str:
     return "RoCE" if port.link_layer == "Ethernet" else port.link_layer
 
 
-def _row(base: Mapping, **cells) -> dict:
+def _row(base: Mapping[str, Any], **cells: Any) -> dict[str, Any]:
     return {**dict.fromkeys(COLUMNS, ""), **base, **cells}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from subprocess import TimeoutExpired
 from typing import Any
@@ -12,6 +12,7 @@ from whitewire import workloads
 from whitewire.design.drive import Drive
 from whitewire.design.scale import Scale
 from whitewire.errors import RunFailed
+from whitewire.records.run import DesignRow
 from whitewire.testbed.base import CommandFailed, ProcessDied
 from whitewire.workloads.base import Workload
 from whitewire.workloads.terasort import ROW_BYTES
@@ -22,12 +23,15 @@ TINY_ROWS = 50
 FAILURES = (RunFailed, ProcessDied, CommandFailed, TimeoutExpired, RuntimeError, ValueError, OSError)
 """What makes a run invalid and not the block (TimeoutError is an OSError, Unreadable a ValueError)."""
 
+FloorKey = tuple[Hashable, ...]
+"""What jobs of the same floor have in common; see floor_key()."""
+
 
 @dataclass(frozen=True)
 class Run:
     """What a run is made of: its design row, the levels with their types, parameters at full scale, its scale."""
 
-    row: Mapping[str, Any]
+    row: DesignRow
     levels: Mapping[str, Any]
     parameters: Mapping[str, Any]
     settings: Mapping[str, Any]
@@ -58,7 +62,7 @@ class Run:
         return f"{self.row['experiment']} {levels} (replicate {self.row['replicate']})"
 
 
-def floor_key(run: Run) -> tuple[Any, ...]:
+def floor_key(run: Run) -> FloorKey:
     """What jobs must have in common to have the same floor: kind, file system, number of tasks, k, workers if not all.
 
     By k links are slowed down, which little more than calls cross in a floor.

@@ -126,7 +126,7 @@ def simulate(cells: Sequence[Cell], draws: int, seed: int) -> list[Prediction]:
         done_run, done_flow = np.nonzero(active & (remaining <= step[:, None] * (1 + 1e-9)))
         for position, flow in zip(done_run, done_flow, strict=True):
             run = alive[position]
-            if not state.next_block(run, flow):
+            if not state.next_block(int(run), int(flow)):
                 ends[run, flow] = time[run]
         alive = alive[state.active[alive].any(axis=1)]
     return _collect(cells, draws, runs, time, ends, trace)

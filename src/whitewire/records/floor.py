@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import math
 import statistics
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Sequence
 
 from whitewire.records.jobs import worker_wire
+from whitewire.records.run import RunRecord
 from whitewire.statistics import MEDIAN_EFFICIENCY
 
 
@@ -20,12 +20,12 @@ def name_of(key: Sequence[Hashable], cluster: str) -> str:
     return " | ".join([" ".join(map(str, key)), *filter(None, where)])
 
 
-def seconds_of(record: Mapping[str, Any]) -> dict[str, float]:
+def seconds_of(record: RunRecord) -> dict[str, float]:
     """Seconds of each job of a floor."""
     return {job["name"]: job["end"] - job["submit"] for job in record.get("jobs", [])}
 
 
-def typical(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+def typical(records: Sequence[RunRecord]) -> dict[str, float]:
     """Medians over valid floors of one kind: seconds by job, and under `wire` the bytes into all workers."""
     told = [seconds_of(record) for record in records]
     medians = {name: statistics.median(each[name] for each in told if name in each) for each in told for name in each}

@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from whitewire.records.metrics import SHORT_OF_PROCESSORS, Found, moved
+from whitewire.records.run import Job, RunRecord, Task
 from whitewire.records.samples import SEGMENT, TICKS, HostCpu, Samples, idle_shares, nearest
 
 SHORT = 0.35
@@ -49,7 +50,7 @@ def share_of_net(seconds: float, net: float) -> float:
     return max(0.0, min(1.0, seconds / net)) if net > 0 else math.nan
 
 
-def metrics(record: Mapping, samples: Samples, cpu: HostCpu, own: Found) -> Found:
+def metrics(record: RunRecord, samples: Samples, cpu: HostCpu, own: Found) -> Found:
     """Metric → (value as measured, unit): metrics of every run of jobs, and its workload's `own` metrics."""
     found = _common(record, samples, cpu) | own | _per_node(record)
     if "program" in record and not record["floors"]:
@@ -58,7 +59,7 @@ def metrics(record: Mapping, samples: Samples, cpu: HostCpu, own: Found) -> Foun
     return found
 
 
-def _common(record: Mapping, samples: Samples, cpu: HostCpu) -> Found:
+def _common(record: RunRecord, samples: Samples, cpu: HostCpu) -> Found:
     start, end, user = record["start"], record["end"], record["user_bytes"]
     seconds = end - start
     shares = idle_shares(samples, start, end) or [(0.0, math.nan)]
@@ -100,7 +101,7 @@ def _per_byte(user: float, cpu: float, worker_cpu: float, wire: float) -> Found:
     }
 
 
-def _per_node(record: Mapping) -> Found:
+def _per_node(record: RunRecord) -> Found:
     """Of a program of HiBench's, whoever made it: its rate over the number of workers, as HiBench divides it."""
     if "program" not in record or not record["user_bytes"]:
         return {}
@@ -108,7 +109,7 @@ def _per_node(record: Mapping) -> Found:
     return {"node_throughput": (record["user_bytes"] / seconds / len(record["workers"]) / 1e6, "MB/s")}
 
 
-def worker_wire(record: Mapping) -> int:
+def worker_wire(record: RunRecord) -> int:
     """Bytes that came into all workers over their links."""
     return moved(record, record["workers"], "ingress")
 
@@ -127,7 +128,7 @@ def _between(times: Sequence[float], totals: Sequence[float], start: float, end:
     return value(end) - value(start)
 
 
-def _tasks(job: Mapping, kind: str) -> list[Mapping]:
+def _tasks(job: Job, kind: str) -> list[Task]:
     return [task for task in job["tasks"] if task["type"] == kind]
 
 
@@ -135,7 +136,7 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else 0.0
 
 
-def one_job(record: Mapping) -> Found:
+def one_job(record: RunRecord) -> Found:
     """Phases and counters of a run's one job."""
     (job,) = record["jobs"]
     maps, reduces, counters = _tasks(job, "MAP"), _tasks(job, "REDUCE"), job["counters"]
@@ -167,7 +168,7 @@ def one_job(record: Mapping) -> Found:
     return found
 
 
-def _excess(wire: float, least: float, most: float, record: Mapping) -> float:
+def _excess(wire: float, least: float, most: float, record: RunRecord) -> float:
     """Share by which the workers' links carried less or more than a job must move.
 
     NaN for one that moves no more than it does on almost no data: control traffic scatters by as much.
@@ -177,7 +178,7 @@ def _excess(wire: float, least: float, most: float, record: Mapping) -> float:
     return min(wire / least - 1, 0.0) + max(wire / most - 1, 0.0)
 
 
-def crossing_bytes(record: Mapping, job: Mapping) -> tuple[float, float, float]:
+def crossing_bytes(record: RunRecord, job: Job) -> tuple[float, float, float]:
     """(shuffled bytes that cross links, least and most bytes that the job moves into workers over links).
 
     A reduce task fetches over its host's link what maps on other hosts made, taken as an equal part of each map's
@@ -197,7 +198,7 @@ def crossing_bytes(record: Mapping, job: Mapping) -> tuple[float, float, float]:
     return crossing, crossing + copied, crossing + copied + counters.get("HDFS_BYTES_READ", 0) * away
 
 
-def faults(record: Mapping, found: Found, limits: Mapping, computes: bool = True) -> list[str]:
+def faults(record: RunRecord, found: Found, limits: Mapping[str, float], computes: bool = True) -> list[str]:
     """Why a run of jobs may not count (empty: it is valid). The bounds are the testbed's `limits`.
 
     `computes`: its tasks compute, so that lack of processors may have set its time.
@@ -217,7 +218,7 @@ def faults(record: Mapping, found: Found, limits: Mapping, computes: bool = True
     return why + losses(record, limits, bulk=not math.isnan(excess) or "wire_excess" not in found)
 
 
-def losses(record: Mapping, limits: Mapping, bulk: bool = True) -> list[str]:
+def losses(record: RunRecord, limits: Mapping[str, float], bulk: bool = True) -> list[str]:
     """Why what was lost on the links makes a run or a floor invalid (empty: it does not).
 
     Without bulk data, segments are small, and most that are sent again are probes for an answer that was late and not
@@ -226,11 +227,11 @@ def losses(record: Mapping, limits: Mapping, bulk: bool = True) -> list[str]:
     found = []
     # Of all links, since these are counted on all: what goes to a parallel file system passes no worker.
     segments = max(1.0, moved(record, record["links_after"], "ingress") / SEGMENT)
-    counted = {"queue_drops": ("queue_drop_share", "packets dropped in queues")}
+    counted = [(record["queue_drops"], "queue_drop_share", "packets dropped in queues")]
     if bulk:
-        counted = {"tcp_retransmits": ("retransmit_share", "TCP segments sent again")} | counted
-    for name, (limit, what) in counted.items():
+        counted.insert(0, (record["tcp_retransmits"], "retransmit_share", "TCP segments sent again"))
+    for number, limit, what in counted:
         bound = limits[limit]
-        if record[name] / segments > bound:
-            found.append(f"{record[name] / segments:.1%} of all {what}, bound {bound:.1%}")
+        if number / segments > bound:
+            found.append(f"{number / segments:.1%} of all {what}, bound {bound:.1%}")
     return found

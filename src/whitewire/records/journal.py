@@ -4,10 +4,26 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TypedDict
+
+from whitewire.records.run import RunRecord
 
 PART = ".part-"
+
+
+class BlockRecord(TypedDict):
+    """block.json: its runs' ids, those given up, those that cannot be made here and why, seconds, the code's commit."""
+
+    block: str
+    runs: list[str]
+    given_up: list[str]
+    unavailable: dict[str, str]
+    seconds: float
+    commit: str
+    modified: bool
+    software: str
 
 
 class Journal:
@@ -28,17 +44,17 @@ class Journal:
         """How many attempts at this run were not valid."""
         return len(list(self.invalid.glob(f"{run_id}.*")))
 
-    def write(self, run_id: str, record: Mapping, files: Mapping[str, str], valid: bool) -> Path:
+    def write(self, run_id: str, record: RunRecord, files: Mapping[str, str], valid: bool) -> Path:
         """Keep one attempt whole: its record and what the tools printed, by file name."""
         target = self.runs / run_id if valid else self.invalid / f"{run_id}.{self.attempts(run_id) + 1}"
         return self._keep(target, record, files)
 
-    def write_floor(self, record: Mapping, files: Mapping[str, str]) -> Path:
+    def write_floor(self, record: RunRecord, files: Mapping[str, str]) -> Path:
         """Keep one floor whole, valid or not; its record gets the block's next `number`."""
         number = 1 + max((int(path.name) for path in self.floors.glob("[0-9]*")), default=0)
         return self._keep(self.floors / f"{number:03d}", {**record, "number": number}, files)
 
-    def _keep(self, target: Path, record: Mapping, files: Mapping[str, str]) -> Path:
+    def _keep(self, target: Path, record: RunRecord, files: Mapping[str, str]) -> Path:
         part = target.with_name(PART + target.name)
         part.mkdir()
         for name, content in files.items():
@@ -47,14 +63,14 @@ class Journal:
         part.rename(target)
         return target
 
-    def finish(self, record: Mapping) -> None:
+    def finish(self, record: BlockRecord) -> None:
         """Say that the block is finished."""
         part = self.folder / f"{PART}block.json"
         part.write_text(json.dumps(record, indent=1) + "\n")
         part.rename(self.folder / "block.json")
 
 
-def read_runs(raw: Path, blocks: list[str]) -> list[tuple[Path, dict]]:
+def read_runs(raw: Path, blocks: Sequence[str]) -> list[tuple[Path, RunRecord]]:
     """(folder, record) of every kept attempt of these blocks, valid or not."""
     found = []
     for block in blocks:
@@ -64,15 +80,15 @@ def read_runs(raw: Path, blocks: list[str]) -> list[tuple[Path, dict]]:
     return found
 
 
-def read_floors(block: Path) -> list[dict]:
+def read_floors(block: Path) -> list[RunRecord]:
     """Records of all floors of a block in the order of their making, valid or not; none in old results."""
     found = sorted(block.glob("floors/*/run.json"))
     return [json.loads(path.read_text()) for path in found if not path.parent.name.startswith(PART)]
 
 
-def valid_floors(block: Path) -> dict[str, list[dict]]:
+def valid_floors(block: Path) -> dict[str, list[RunRecord]]:
     """Valid floors of a block by their key."""
-    found: dict[str, list[dict]] = {}
+    found: dict[str, list[RunRecord]] = {}
     for record in read_floors(block):
         if record["valid"]:
             found.setdefault(record["floor"], []).append(record)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
+from whitewire.records.run import RunRecord
 from whitewire.records.samples import TICKS, Samples, idle_shares, nearest
 
 Found = dict[str, tuple[float, str]]
@@ -12,7 +13,7 @@ SHORT_OF_PROCESSORS = "processors"
 """How a reason begins that a run does not count for want of processors."""
 
 
-def moved(record: Mapping, hosts: Iterable[str], way: str) -> int:
+def moved(record: RunRecord, hosts: Iterable[str], way: str) -> int:
     """Bytes that left (`egress`) or reached (`ingress`) hosts over their links in a run."""
     return sum(record["links_after"][h][way] - record["links_before"][h][way] for h in hosts)
 
@@ -24,7 +25,7 @@ OF_CLIENTS = (
 """What of_clients() tells."""
 
 
-def of_clients(record: Mapping, samples: Samples, user_bytes: int) -> Found:
+def of_clients(record: RunRecord, samples: Samples, user_bytes: int) -> Found:
     """Metrics of runs whose clients or DataNodes move files themselves, without jobs."""
     start, end = record["start"], record["end"]
     shares = [share for _, share in idle_shares(samples, start, end)] or [float("nan")]

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+
+from whitewire.records.run import RunRecord
 
 
 @dataclass(frozen=True)
 class Result:
     """What a run left: its record (run.json) and verbatim files by name."""
 
-    record: dict[str, Any]
+    record: RunRecord
     files: dict[str, str]
 
-    def plus(self, record: Mapping[str, Any], files: Mapping[str, str] | None = None) -> Result:
+    def plus(self, record: RunRecord, files: Mapping[str, str] | None = None) -> Result:
         """With more of each."""
-        return Result(self.record | dict(record), self.files | dict(files or {}))
+        return Result(self.record | record, self.files | dict(files or {}))

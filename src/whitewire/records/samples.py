@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 TICKS = 100
@@ -22,7 +22,7 @@ class Samples:
     idle_ticks: list[int]
     links: dict[str, list[int]]
 
-    def total(self, hosts: Sequence[str], way: str) -> list[int]:
+    def total(self, hosts: Iterable[str], way: str) -> list[int]:
         """Sum over hosts of their link's bytes, sample by sample."""
         return [sum(values) for values in zip(*(self.links[f"{host}.{way}"] for host in hosts), strict=True)]
 

@@ -54,29 +54,31 @@ class Results:
 # -- what differs: pure functions --------------------------------------------------------------------------
 
 
-def against(a: Sequence[float | None], b: Sequence[float | None]) -> dict[str, Any]:
+Bounded = tuple[float | None, float | None, float | None]
+"""An estimate with the ends of its interval; None for what there is not."""
+
+
+def against(a: Bounded, b: Bounded) -> dict[str, Any]:
     """B against A, each as (estimate, low, high): their ratio and difference with 95 % intervals, and whether they
     differ: `yes`, `no`, or `cannot tell` where one has no interval.
 
     The intervals are put together by the method of variance estimates recovery (Zou and Donner, Statistics in Medicine
     27, 2008), the ratio's in logarithms. It takes the two as independent. A ratio needs estimates above 0.
     """
-    estimates = (a[0], b[0])
-    if any(value is None or not math.isfinite(value) for value in estimates):
+    one, two = a[0], b[0]
+    if one is None or two is None or not (math.isfinite(one) and math.isfinite(two)):
         return dict.fromkeys(RATIO, None) | {"differs": "", "note": ""}
-    difference = _spread(a, b)
-    positive = [_logarithms(side) for side in (a, b)]
-    logs = _spread(*positive) if positive[0][0] is not None and positive[1][0] is not None else (None, None, None)
+    difference, logs = _spread(a, b), _spread(_logarithms(a), _logarithms(b))
     ratio = tuple(None if value is None else math.exp(value) for value in logs)
-    if abs(estimates[1] - estimates[0]) <= EQUAL * max(abs(estimates[0]), abs(estimates[1])):
+    if abs(two - one) <= EQUAL * max(abs(one), abs(two)):
         differs = NO
     else:
-        low, high = logs[1:] if logs[1] is not None else difference[1:]
-        differs = UNKNOWN if low is None else NO if low <= 0 <= high else YES
+        _, low, high = logs if logs[1] is not None else difference
+        differs = UNKNOWN if low is None or high is None else NO if low <= 0 <= high else YES
     return dict(zip(RATIO, (*ratio, *difference, differs, ""), strict=True))
 
 
-def _logarithms(side: Sequence[float | None]) -> tuple[float | None, float | None, float | None]:
+def _logarithms(side: Bounded) -> Bounded:
     estimate, low, high = side
     if estimate is None or estimate <= 0:
         return None, None, None
@@ -85,13 +87,16 @@ def _logarithms(side: Sequence[float | None]) -> tuple[float | None, float | Non
     return math.log(estimate), math.log(low), math.log(high)
 
 
-def _spread(a: Sequence[float | None], b: Sequence[float | None]) -> tuple[float, float | None, float | None]:
-    """b − a and its interval."""
-    point = b[0] - a[0]
-    if None in (*a[1:], *b[1:]):
+def _spread(a: Bounded, b: Bounded) -> Bounded:
+    """b − a and its interval; None where there is none."""
+    (one, one_low, one_high), (two, two_low, two_high) = a, b
+    if one is None or two is None:
+        return None, None, None
+    point = two - one
+    if one_low is None or one_high is None or two_low is None or two_high is None:
         return point, None, None
-    low = point - math.hypot(b[0] - b[1], a[2] - a[0])
-    high = point + math.hypot(b[2] - b[0], a[0] - a[1])
+    low = point - math.hypot(two - two_low, one_high - one)
+    high = point + math.hypot(two_high - two, one - one_low)
     return point, low, high
 
 
@@ -101,8 +106,7 @@ def verdicts(a: Mapping[str, Results], b: Mapping[str, Results]) -> pd.DataFrame
     for paper in _both(a, b):
         tables = {side: _keyed(found[paper].verdicts, ["claim"]) for side, found in zip(SIDES, (a, b), strict=True)}
         for (claim,), one, two in _pairs(tables["a"], tables["b"]):
-            known = one or two
-            row = {"paper": paper, "claim": claim, "statement": known["statement"]}
+            row = {"paper": paper, "claim": claim, "statement": (one or two or {})["statement"]}
             for side, found in zip(SIDES, (one, two), strict=True):
                 row |= {f"verdict_{side}": found and found["verdict"], f"route_{side}": found and found["route"]}
             row["agree"] = _agree(one and one["verdict"], two and two["verdict"])
@@ -182,8 +186,8 @@ def _flat(value: Any, hosts: set, prefix: str = "") -> Iterable[tuple[str, str]]
 def _lines(value: str) -> dict[str, str]:
     """The entries of a text of lines `name: value`, such as ethtool's; empty when it is another text."""
     lines = [line for line in value.splitlines() if line.strip()]
-    matched = [LINE.fullmatch(line) for line in lines]
-    if len(lines) < 3 or not all(matched):
+    matched = [match for line in lines if (match := LINE.fullmatch(line))]
+    if len(lines) < 3 or len(matched) < len(lines):
         return {}
     return {match[1].strip(): match[2].strip() for match in matched}
 
@@ -197,8 +201,8 @@ def messages(a: Mapping[str, Results], b: Mapping[str, Results]) -> list[dict[st
         one, two = a[paper], b[paper]
         for line in (*_designs(one, two), *_scales(one.scale, two.scale), *_claims(one.verdicts, two.verdicts)):
             found.append((paper, line))
-        for side, mine in (("A", one), ("B", two)):
-            if not mine.environments:
+        for side, held in (("A", one), ("B", two)):
+            if not held.environments:
                 found.append((paper, f"no environment was recorded in {side}"))
     return [{"paper": paper, "message": message} for paper, message in found]
 
@@ -260,13 +264,17 @@ def _both(a: Mapping[str, Results], b: Mapping[str, Results]) -> list[str]:
 
 
 def _factors(table: pd.DataFrame) -> list[str]:
-    columns = list(table)
+    columns = [str(column) for column in table]
     return columns[columns.index("experiment") + 1 : columns.index("metric")]
 
 
 def _keyed(table: pd.DataFrame, keys: Sequence[str]) -> dict[tuple[str, ...], dict[str, Any]]:
     """Rows by their key; a key's column that the table lacks is empty."""
-    return {tuple(text(row.get(name)) for name in keys): row for row in table.to_dict("records")}
+    return {tuple(text(row.get(name)) for name in keys): row for row in _records(table)}
+
+
+def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{str(column): cell for column, cell in row.items()} for row in table.to_dict("records")]
 
 
 def _pairs(a: Mapping[tuple, dict], b: Mapping[tuple, dict]) -> Iterable[tuple[tuple, dict | None, dict | None]]:
@@ -288,8 +296,8 @@ def _estimates(one: Mapping | None, two: Mapping | None, value: str, low: str, h
         row |= dict(zip((f"{name}_{side}" for name in NUMBERS), values, strict=True))
     units = [text(found.get(unit)) for found in (one, two) if found]
     row["unit"] = units[0] if len(set(units)) == 1 else " or ".join(units)
-    interval = {side: [row[f"{name}_{side}"] for name in NUMBERS[:3]] for side in SIDES}
-    row |= against(interval["a"], interval["b"])
+    one_side, other_side = ((row[f"estimate_{side}"], row[f"low_{side}"], row[f"high_{side}"]) for side in SIDES)
+    row |= against(one_side, other_side)
     routes = [found.get("route") for found in (one, two) if found]
     if row["differs"]:
         if len(set(units)) > 1:
@@ -342,9 +350,9 @@ def folder_of(name: str, key: str) -> Path:
 def names_of(a: Path, b: Path) -> tuple[str, str]:
     """Short names for two folders, as many of their last parts as tell them apart."""
     for depth in range(1, max(len(a.parts), len(b.parts)) + 1):
-        names = tuple("/".join(path.parts[-depth:]).strip("/") for path in (a, b))
-        if names[0] != names[1]:
-            return names
+        one, two = ("/".join(path.parts[-depth:]).strip("/") for path in (a, b))
+        if one != two:
+            return one, two
     raise UserError(f"A and B: found the same folder twice ({paths.shown(a)}), expected two")
 
 
@@ -373,7 +381,8 @@ def _table(path: Path, columns: Sequence[str], needed: bool = True) -> pd.DataFr
         raise UserError(f"{paths.shown(path)}: cannot be read: {' '.join(str(error).split())}") from None
     for column in columns:
         if column not in table:
-            raise UserError(f"{paths.shown(path)}: column {column}: found {_listed(list(table))}, expected it too")
+            found = _listed([str(name) for name in table])
+            raise UserError(f"{paths.shown(path)}: column {column}: found {found}, expected it too")
     return table
 
 

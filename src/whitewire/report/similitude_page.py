@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
@@ -59,7 +59,7 @@ def _of_paper(name: str, table: pd.DataFrame) -> Iterator[str]:
         places: dict[tuple[str, ...], list[str]] = {}
         for (experiment, levels), ends in of.groupby(["experiment", "levels"], sort=False):
             fabrics = " / ".join(filter(None, ends["fabric"]))
-            place = " ".join(filter(None, [experiment, fabrics, f"({levels})" if levels else ""]))
+            place = " ".join(filter(None, [str(experiment), fabrics, f"({levels})" if levels else ""]))
             places.setdefault(_cells(ends), []).append(place)
         for cells, where in places.items():
             yield f"| {' | '.join([quantity, *cells, '; '.join(where)])} |"
@@ -68,11 +68,16 @@ def _of_paper(name: str, table: pd.DataFrame) -> Iterator[str]:
 
 def _cells(ends: pd.DataFrame) -> tuple[str, str, str]:
     """Full scale, emulated and quotient, of the slowest and the fastest link; what is the same, once."""
-    full, emulated = ([shown(value, row.unit) for value, row in zip(ends[side], ends.itertuples(), strict=True)]
+    full, emulated = ([shown(value, unit) for value, unit in zip(ends[side], ends["unit"], strict=True)]
                       for side in ("full_scale", "emulated"))  # fmt: skip
-    quotient = ["–" if pd.isna(row.quotient) else digits(row.quotient) for row in ends.itertuples()]
+    quotient = ["–" if pd.isna(value) else digits(value) for value in ends["quotient"]]
     marked = [text if alike else f"**{text}**" for text, alike in zip(quotient, ends["alike"], strict=True)]
-    return tuple(" / ".join(texts if len(set(texts)) > 1 else texts[:1]) for texts in (full, emulated, marked))
+    return _once(full), _once(emulated), _once(marked)
+
+
+def _once(texts: Sequence[str]) -> str:
+    """Texts side by side, or the one that all of them are."""
+    return " / ".join(texts if len(set(texts)) > 1 else texts[:1])
 
 
 def _biases(table: pd.DataFrame) -> Iterator[str]:

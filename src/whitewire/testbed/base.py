@@ -15,14 +15,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import psutil
 
 from whitewire.errors import UserError
 
 if TYPE_CHECKING:
-    from whitewire.testbed.samples import Sampler
+    from whitewire.testbed.samples import Sampling
 
 Argv = Sequence[str]
 
@@ -48,6 +48,12 @@ def last_line(said: bytes | str) -> str:
     return lines[-1][:300] if lines else "no message"
 
 
+def piped(stream: IO[bytes] | None) -> IO[bytes]:
+    """A standard stream of a process that was started with a pipe for it."""
+    assert stream is not None, "the process was started without a pipe for this stream"
+    return stream
+
+
 @dataclass(frozen=True)
 class Completed:
     """What a finished command left: exit status and verbatim output (bytes)."""
@@ -70,7 +76,7 @@ class Process:
     """A daemon on a host. Its output goes to `log`; `stop` ends it and waits until it has ended."""
 
     name: str
-    popen: subprocess.Popen
+    popen: subprocess.Popen[bytes]
     log: Path
     position: int = 0
     """Where its output begins in the log, which may hold that of an earlier process."""
@@ -129,9 +135,12 @@ class Process:
 
     def cpu_seconds(self) -> float:
         """CPU time used so far, user and system, in seconds (0 when it has ended)."""
+        main = self.main_process()
+        if main is None:
+            return 0.0
         try:
-            times = self.main_process().cpu_times()
-        except (psutil.Error, AttributeError):
+            times = main.cpu_times()
+        except psutil.Error:
             return 0.0
         return times.user + times.system
 
@@ -234,8 +243,8 @@ class Fabric:
 class Testbed(ABC):
     """Hosts that live as long as the `with` block."""
 
-    hosts: list[Host]
-    config: Mapping
+    hosts: Sequence[Host]
+    config: Mapping[str, Any]
     """The testbed's description, as config/testbeds/<name>.yaml gives it."""
     k: float = 1
     """What divides the rates of its links; 1 on real hardware."""
@@ -245,6 +254,12 @@ class Testbed(ABC):
     shared: str | None = None
     """A folder that all hosts see, if there is one."""
     congestion_control: str = ""
+
+    def preflight(self) -> None:  # noqa: B027 - not every testbed has to look
+        """Look at all hosts before anything is started; nothing to look at where they are made by the testbed itself.
+
+        Raises UserError, naming them, when some cannot be used.
+        """
 
     @abstractmethod
     def fabric(self, name: str, port_buffer: int | None = None) -> Fabric:
@@ -283,7 +298,7 @@ class Testbed(ABC):
     def offloads(self, on: bool) -> None:
         """Switch the segmentation offloads of all links; UserError where that cannot be."""
 
-    def describe(self) -> dict[str, dict]:
+    def describe(self) -> dict[str, dict[str, Any]]:
         """What each host is, by name, where hosts are machines of their own."""
         return {}
 
@@ -291,7 +306,7 @@ class Testbed(ABC):
         """Seconds since 1970 by the clock that the NameNode's log has."""
         return time.time()
 
-    def sampler(self, by_host: bool = False) -> Sampler:
+    def sampler(self, by_host: bool = False) -> Sampling:
         """`with testbed.sampler() as sampler:` samples links and processors until the block ends."""
         from whitewire.testbed.samples import Sampler
 
@@ -305,7 +320,7 @@ class Testbed(ABC):
         return self
 
     @abstractmethod
-    def __exit__(self, *exception) -> None: ...
+    def __exit__(self, *exception: object) -> None: ...
 
     def by_role(self, role: str) -> list[Host]:
         return [host for host in self.hosts if host.role == role]

@@ -9,7 +9,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, Self
 
 if TYPE_CHECKING:
     from whitewire.testbed.base import Process, Testbed
@@ -34,6 +34,17 @@ def processor_ticks() -> tuple[int, int]:
     return sum(fields), fields[3] + fields[4]
 
 
+class Sampling(Protocol):
+    """Links and processors are sampled while its `with` block runs; then `samples` and `host_cpu` hold all of it."""
+
+    samples: list[Sample]
+    host_cpu: list[tuple[float, dict[str, float]]]
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, kind: object, /, *exception: object) -> None: ...
+
+
 @dataclass
 class Sampler:
     """`with Sampler(testbed) as sampler:` samples until the block ends; then `samples` holds all of it."""
@@ -51,7 +62,7 @@ class Sampler:
         self._thread.start()
         return self
 
-    def __exit__(self, *exception) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._stop.set()
         self._thread.join()
         self.take()

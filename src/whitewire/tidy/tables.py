@@ -8,6 +8,7 @@ import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from whitewire import workloads
 from whitewire.description import project
@@ -21,10 +22,13 @@ from whitewire.records import floor
 from whitewire.records.jobs import worker_wire
 from whitewire.records.journal import read_floors, read_runs, valid_floors
 from whitewire.records.metrics import full_scale
+from whitewire.records.run import DesignRow, RunRecord
 from whitewire.records.samples import Samples, idle_shares, read_host_cpu, read_samples
 
 RUN = ("run_id", "attempt", "block", "order", "experiment", "replicate", "made_by", "floor")
 MEASURED = ("metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid", "why_invalid")
+Cells = Mapping[str, object]
+"""A row of a table: column → cell; columns left out are empty."""
 TABLES: dict[str, tuple[str, ...]] = {
     "series.csv.gz": ("run_id", "time", "host", "series", "value", "unit"),
     "operations.csv": ("run_id", "client", "operation", "bytes", "start", "end"),
@@ -113,7 +117,7 @@ def tidy(paper: str, results: Path) -> None:
     target.mkdir(parents=True, exist_ok=True)
     factors = loaded.factors
     columns = {"runs.csv": (*RUN, *factors, *MEASURED), **TABLES}
-    tables: dict[str, Iterable[Mapping]] = {
+    tables: dict[str, Iterable[Cells]] = {
         "runs.csv": [row for folder, record in runs for row in metric_rows(folder, record, factors)],
         "series.csv.gz": (row for folder, record in runs if record["valid"] for row in _series(folder, record)),
         "operations.csv": [row for _, record in runs if record["valid"] for row in _operations(record)],
@@ -132,14 +136,16 @@ def tidy(paper: str, results: Path) -> None:
     (target / "datapackage.json").write_text(json.dumps(_package(paper, columns, factors), indent=1) + "\n")
 
 
-def _runs(raw: Path, blocks: Sequence[str]) -> list[tuple[Path, dict]]:
+def _runs(raw: Path, blocks: Sequence[str]) -> list[tuple[Path, RunRecord]]:
     try:
         return read_runs(raw, blocks)
     except ValueError as error:
         raise UserError(f"{raw}: a run.json is not whole JSON: {error}") from None
 
 
-def _with_all_floors(raw: Path, blocks: Sequence[str], runs: Sequence[tuple[Path, dict]]) -> list[tuple[Path, dict]]:
+def _with_all_floors(
+    raw: Path, blocks: Sequence[str], runs: Sequence[tuple[Path, RunRecord]]
+) -> list[tuple[Path, RunRecord]]:
     """Runs with the medians over all valid floors of their block, where a run itself knew only those before it."""
     try:
         known = {
@@ -149,23 +155,26 @@ def _with_all_floors(raw: Path, blocks: Sequence[str], runs: Sequence[tuple[Path
         }
     except ValueError as error:
         raise UserError(f"{raw}: a run.json of a floor is not whole JSON: {error}") from None
-    found = []
+    found: list[tuple[Path, RunRecord]] = []
     for folder, record in runs:
         if record.get("floor") and (medians := known.get((record["block"], record["floor"]))):
             own = {name: value for name, value in medians.items() if name != "wire"}
-            found.append((folder, record | {"floors": own, "floor_wire": medians["wire"]}))
+            found.append((folder, {**record, "floors": own, "floor_wire": medians["wire"]}))
         else:
             found.append((folder, record))
     return found
 
 
-def _floors(block: Path) -> Iterable[dict]:
+def _floors(block: Path) -> Iterable[Cells]:
     """One row per job of each floor; one of a floor that failed outright."""
     records = read_floors(block)
     first = min((record["start"] for record in records if "start" in record), default=0.0)
     for record in records:
-        base = {name: record[name] for name in ("block", "floor", "workload", "number", "attempt", "why_invalid")}
-        base |= {"valid": _text(record["valid"])}
+        base: dict[str, object] = {
+            "block": record["block"], "floor": record["floor"], "workload": record["workload"],
+            "number": record["number"], "attempt": record["attempt"], "why_invalid": record["why_invalid"],
+            "valid": _text(record["valid"]),
+        }  # fmt: skip
         if "start" not in record:
             yield base
             continue
@@ -174,8 +183,8 @@ def _floors(block: Path) -> Iterable[dict]:
             yield base | {"job": job, "seconds": _number(seconds)}
 
 
-def metric_rows(folder: Path, record: Mapping, factors: Sequence[str]) -> Iterable[dict]:
-    base = {name: record.get(name, "") for name in RUN}
+def metric_rows(folder: Path, record: RunRecord, factors: Sequence[str]) -> Iterable[Cells]:
+    base: dict[str, object] = dict.fromkeys(RUN, "") | {name: v for name, v in record.items() if name in RUN}
     base |= {name: record["factors"].get(name, "") for name in factors}
     base |= {"valid": _text(record["valid"]), "why_invalid": record["why_invalid"]}
     samples = folder / "samples.csv"
@@ -194,7 +203,7 @@ def metric_rows(folder: Path, record: Mapping, factors: Sequence[str]) -> Iterab
         }  # fmt: skip
 
 
-def _series(folder: Path, record: Mapping) -> Iterable[dict]:
+def _series(folder: Path, record: RunRecord) -> Iterable[Cells]:
     samples = read_samples((folder / "samples.csv").read_text())
     start, end = record["start"], record["end"]
     if "workers" in record:
@@ -215,7 +224,7 @@ def _series(folder: Path, record: Mapping) -> Iterable[dict]:
                "value": _number(share), "unit": "1"}  # fmt: skip
 
 
-def _worker_series(folder: Path, record: Mapping, samples: Samples) -> Iterable[dict]:
+def _worker_series(folder: Path, record: RunRecord, samples: Samples) -> Iterable[Cells]:
     """Of a run of jobs: each worker's link in both directions and its CPU, and the machine's idle share."""
     start, end = record["start"], record["end"]
     for host in record["workers"]:
@@ -232,7 +241,7 @@ def _worker_series(folder: Path, record: Mapping, samples: Samples) -> Iterable[
 
 
 def _rates(run_id: str, host: str, series: str, times: Sequence[float], totals: Sequence[float], start: float,
-           end: float, per: float, unit: str) -> Iterable[dict]:  # fmt: skip
+           end: float, per: float, unit: str) -> Iterable[Cells]:  # fmt: skip
     for i in range(1, len(times)):
         if start <= times[i] <= end + 0.5:
             rate = (totals[i] - totals[i - 1]) / (times[i] - times[i - 1]) / per
@@ -240,23 +249,24 @@ def _rates(run_id: str, host: str, series: str, times: Sequence[float], totals: 
                    "value": _number(rate), "unit": unit}  # fmt: skip
 
 
-def _phases(record: Mapping) -> Iterable[dict]:
+def _phases(record: RunRecord) -> Iterable[Cells]:
     for job in record.get("jobs", []):
         for task in job["tasks"]:
-            known = [name for name in ("start", "shuffle_end", "merge_end", "end") if name in task]
-            moments = {name: f"{task[name] - job['submit']:.3f}" for name in known}
+            known = {"start": task.get("start"), "shuffle_end": task.get("shuffle_end"),
+                     "merge_end": task.get("merge_end"), "end": task.get("end")}  # fmt: skip
+            moments = {name: f"{at - job['submit']:.3f}" for name, at in known.items() if at is not None}
             yield {"run_id": record["run_id"], "job": job["name"], "task": task["task"], "type": task["type"],
                    "host": task["host"], **moments}  # fmt: skip
 
 
-def _unavailable(block: Path) -> Iterable[dict]:
+def _unavailable(block: Path) -> Iterable[Cells]:
     """Runs that this machine cannot make at all, and why."""
     finished = json.loads((block / "block.json").read_text()) if (block / "block.json").exists() else {}
     for run_id, reason in finished.get("unavailable", {}).items():
         yield {"run_id": run_id, "reason": reason}
 
 
-def _operations(record: Mapping) -> Iterable[dict]:
+def _operations(record: RunRecord) -> Iterable[Cells]:
     for operation in record.get("operations", []):
         yield {
             "run_id": record["run_id"], "client": operation["client"], "operation": operation["operation"],
@@ -265,27 +275,27 @@ def _operations(record: Mapping) -> Iterable[dict]:
         }  # fmt: skip
 
 
-def _placement(record: Mapping) -> Iterable[dict]:
+def _placement(record: RunRecord) -> Iterable[Cells]:
     for block in record.get("placement", []):
         for datanode in block["datanodes"]:
             yield {"run_id": record["run_id"], "file": block["file"], "block_index": block["block_index"],
                    "datanode": datanode}  # fmt: skip
 
 
-def _probes(block: Path) -> Iterable[dict]:
+def _probes(block: Path) -> Iterable[Cells]:
     for path in sorted(block.glob("probes*/probes.json")):
         for row in json.loads(path.read_text()):
             yield {**row, "block": block.name, "ok": _text(row["ok"])}
 
 
-def _drives(block: Path) -> Iterable[dict]:
+def _drives(block: Path) -> Iterable[Cells]:
     """fio's curves of a site's drives and mounts."""
     for path in sorted(block.glob("drives*/drives.json")):
         for row in json.loads(path.read_text())["rows"]:
             yield {"block": block.name, **row}
 
 
-def _rdma(block: Path) -> Iterable[dict]:
+def _rdma(block: Path) -> Iterable[Cells]:
     """perftest's rows, as the measure stage wrote them."""
     for path in sorted(block.glob("probes*/rdma.csv")):
         with path.open(newline="") as table:
@@ -293,7 +303,7 @@ def _rdma(block: Path) -> Iterable[dict]:
                 yield {"block": block.name, **row}
 
 
-def _topology(raw: Path, blocks: Sequence[str]) -> list[dict]:
+def _topology(raw: Path, blocks: Sequence[str]) -> list[Cells]:
     for block in blocks:
         path = raw / block / "environment.json"
         if path.exists():
@@ -302,7 +312,7 @@ def _topology(raw: Path, blocks: Sequence[str]) -> list[dict]:
     return []
 
 
-def _scale(paper: Paper, testbed: str, description: Mapping, rows: Sequence[Mapping]) -> Iterable[dict]:
+def _scale(paper: Paper, testbed: str, description: Mapping[str, Any], rows: Sequence[DesignRow]) -> Iterable[Cells]:
     seen = set()
     for row in rows:
         if "control" in paper.experiments[row["experiment"]]:
@@ -325,7 +335,7 @@ def _text(value: bool) -> str:
     return "true" if value else "false"
 
 
-def _write(path: Path, columns: Sequence[str], rows: Iterable[Mapping]) -> None:
+def _write(path: Path, columns: Sequence[str], rows: Iterable[Cells]) -> None:
     output = io.StringIO()
     writer = csv.DictWriter(output, columns, lineterminator="\n")
     writer.writeheader()

@@ -121,8 +121,8 @@ def measurement(raw: bytes, operation: str) -> Result:
         latency = did["clat_ns"]
         mean = latency["mean"] / 1e3
         percentiles = {float(name): value / 1e3 for name, value in latency["percentile"].items()}
-        for name, value in {"mean": mean, **percentiles}.items():
-            _above_zero(f"clat_ns {name}", value)
+        for named, value in [("mean", mean), *percentiles.items()]:
+            _above_zero(f"clat_ns {named}", value)
     except KeyError as missing:
         raise Unreadable(f"fio: the {direction} of a {operation} job lacks {missing}") from None
     except Unreadable:

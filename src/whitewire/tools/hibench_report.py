@@ -8,9 +8,10 @@ Types are mostly longer than their column; numbers are bc's, which writes .456 f
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import TypedDict
 
 from whitewire.tools import Unreadable
 
@@ -33,6 +34,19 @@ class Row:
     node_rate: int | None
 
 
+class Report(TypedDict):
+    """A row as run.json has it: with the program's or its part's name, and what the part itself says (`dfsioe`)."""
+
+    name: str
+    type: str
+    finished: str
+    bytes: int
+    seconds: float
+    rate: int | None
+    node_rate: int | None
+    result: dict[str, float] | None
+
+
 def parse(text: str) -> list[Row]:
     """All rows of a report, in order. Raises Unreadable naming the line that is none."""
     found = []
@@ -52,11 +66,11 @@ def _row(columns: Sequence[str], number: int) -> Row:
                          "bytes, seconds, bytes/s and bytes/s per node")  # fmt: skip
     if not all(NUMBER.fullmatch(column) for column in columns[4:]):
         raise Unreadable(f"hibench.report: line {number}: found {' '.join(columns[4:])[:60]!r}, expected numbers")
-    rates = [int(float(column)) for column in columns[5:]] or [None, None]
+    rates: list[int] | list[None] = [int(float(column)) for column in columns[5:]] or [None, None]
     return Row(columns[0], f"{columns[1]} {columns[2]}", int(columns[3]), float(columns[4]), *rates)
 
 
-def metrics(reports: Sequence[Mapping]) -> dict[str, tuple[float, str]]:
+def metrics(reports: Sequence[Report]) -> dict[str, tuple[float, str]]:
     """Metric → (value, unit) of the rows of a run: `report_time`, `report_bytes`, `report_throughput`, per node
     `report_node_throughput`, and the number of nodes that the one is of the other, `report_nodes`.
 
@@ -71,14 +85,15 @@ def metrics(reports: Sequence[Mapping]) -> dict[str, tuple[float, str]]:
             f"{prefix}report_time": (report["seconds"], "s"),
             f"{prefix}report_bytes": (report["bytes"], "B"),
         }
-        for key, name in (("rate", "report_throughput"), ("node_rate", "report_node_throughput")):
-            if report[key]:
-                found[f"{prefix}{name}"] = (report[key] / 1e6, "MB/s")
-        if report["rate"] and report["node_rate"]:
-            found[f"{prefix}report_nodes"] = (report["rate"] / report["node_rate"], "1")
-        if report.get("result"):
-            found[f"{report['name']}_throughput"] = (report["result"]["throughput"] / 1e6, "MB/s")
-            found[f"{report['name']}_rate_mean"] = (report["result"]["rate_mean"] / 1e6, "MB/s")
+        rate, node_rate = report["rate"], report["node_rate"]
+        for each, name in ((rate, "report_throughput"), (node_rate, "report_node_throughput")):
+            if each:
+                found[f"{prefix}{name}"] = (each / 1e6, "MB/s")
+        if rate and node_rate:
+            found[f"{prefix}report_nodes"] = (rate / node_rate, "1")
+        if result := report.get("result"):
+            found[f"{report['name']}_throughput"] = (result["throughput"] / 1e6, "MB/s")
+            found[f"{report['name']}_rate_mean"] = (result["rate_mean"] / 1e6, "MB/s")
     return found
 
 
@@ -134,7 +149,7 @@ class Program:
 
     def part(self, script: str) -> str:
         """What one of its scripts does: `read` of run_read.sh, else the program itself."""
-        return re.fullmatch(r"run[_-]?(.*)\.sh", PurePosixPath(script).name)[1] or self.name
+        return re.sub(r"^run[_-]?|\.sh$", "", PurePosixPath(script).name) or self.name
 
 
 def programs(paths: Iterable[str]) -> tuple[dict[str, Program], set[str]]:

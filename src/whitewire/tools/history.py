@@ -6,12 +6,43 @@ Source: MapReduce History Server REST API's, Apache Hadoop documentation.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from whitewire.tools import Unreadable
 
 
-def job(answers: Mapping[str, Any]) -> dict[str, Any]:
+class Task(TypedDict):
+    """An attempt at a task. Times in seconds since 1970; those of shuffle and merge are of reduce tasks only.
+
+    The host is "" for an attempt that never got one.
+    """
+
+    task: str
+    type: str
+    state: str
+    host: str
+    start: float
+    end: float
+    shuffle_end: NotRequired[float]
+    merge_end: NotRequired[float]
+
+
+class Job(TypedDict):
+    """A job. Times in seconds since 1970; `maps` and `reduces` are numbers of tasks."""
+
+    id: str
+    state: str
+    submit: float
+    start: float
+    end: float
+    maps: int
+    reduces: int
+    diagnostics: str
+    counters: dict[str, int]
+    tasks: list[Task]
+
+
+def job(answers: Mapping[str, Any]) -> Job:
     """Seconds since 1970 of submission, start and end; number of tasks; counters by name; one entry an attempt.
 
     `answers` holds `job`, `counters` and `attempts` (one answer a task) as the server gives them. Raises Unreadable.
@@ -51,12 +82,8 @@ def several(found: Any) -> list[Any]:
     return found if isinstance(found, list) else [found]
 
 
-def _task(attempt: Mapping[str, Any]) -> dict[str, Any]:
-    """Times in seconds since 1970; those of shuffle and merge are of reduce tasks only.
-
-    The host is "" for an attempt that never got one.
-    """
-    record = {
+def _task(attempt: Mapping[str, Any]) -> Task:
+    record: Task = {
         "task": attempt["id"].removeprefix("attempt_"),
         "type": attempt["type"],
         "state": attempt["state"],

@@ -147,8 +147,8 @@ def bandwidth(raw: bytes, test: str) -> list[Bandwidth]:
     found = []
     for size, count, (peak, average, rate) in rows:
         _same_bandwidth(size, average, rate, unit, test)
-        values = [float(cell) * UNITS[unit] / 1e6 for cell in (peak, average)]
-        found.append(Bandwidth(size, count, *values, message_rate=float(rate) * 1e6))
+        most, mean = (float(cell) * UNITS[unit] / 1e6 for cell in (peak, average))
+        found.append(Bandwidth(size, count, most, mean, float(rate) * 1e6))
     return found
 
 

@@ -29,6 +29,7 @@ from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
 from whitewire.measure.floors import FLOOR_RUNS, FURTHER
 from whitewire.paths import HOME, root, settle_environment, shown
+from whitewire.records.run import DesignRow
 from whitewire.text import suggestion
 from whitewire.tools import hibench
 from whitewire.workflow import recipes, tether
@@ -45,7 +46,7 @@ NO_NEEDS = (1, 60)
 """Nodes and minutes of a block that isn't a job on Slurm; nobody reads them."""
 
 
-def job_needs(paper: Paper, rows: Sequence[Mapping], testbed: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
+def job_needs(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
     """Of each block: the most hosts that any of its experiments asks for, and minutes, twice what is expected."""
     hosts: dict[str, int] = {}
     seconds: dict[str, float] = {}
@@ -72,7 +73,7 @@ class Plan:
     testbed: str
     effort: str
     seed: int
-    designs: Mapping[str, Sequence[Mapping[str, Any]]] = field(repr=False)
+    designs: Mapping[str, Sequence[DesignRow]] = field(repr=False)
     deployment: frozenset[str] = frozenset()
     hibench: bool = False
     needs: Mapping[tuple[str, str], tuple[int, int]] = field(default_factory=dict, repr=False)
@@ -100,7 +101,8 @@ class Plan:
         settle_environment()
         config = load_config()
         testbed = load_testbed(config["testbed"])
-        designs, needs = {}, {}
+        designs: dict[str, list[DesignRow]] = {}
+        needs: dict[tuple[str, str], tuple[int, int]] = {}
         for name in config["papers"]:
             path = paper_path(name)
             paper = load_paper(path, fabric_names(testbed))
@@ -225,7 +227,7 @@ def check_unique(rows: Sequence[Mapping[str, Any]], source: str) -> None:
             raise UserError(f'{source}: experiments: found {count} runs with the id "{run_id}", expected one')
 
 
-def check_programs(paper: Paper, rows: Iterable[Mapping[str, Any]], testbed: Mapping[str, Any]) -> None:
+def check_programs(paper: Paper, rows: Iterable[DesignRow], testbed: Mapping[str, Any]) -> None:
     """Raise a UserError for a program of HiBench that the testbed cannot run; what a site has, only its hosts tell."""
     wanted: dict[tuple[str, str], None] = {}
     for row in rows:
@@ -269,7 +271,7 @@ def _fault_of_program(
     return ""
 
 
-def _hosts(paper: Paper, rows: Sequence[Mapping[str, Any]], testbed: Mapping[str, Any]) -> str:
+def _hosts(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any]) -> str:
     """How many hosts of each role the runs need at most: `1 namenode, 5 datanode, 1 client`."""
     most: Counter[str] = Counter()
     for row in rows:
@@ -300,5 +302,5 @@ def print_plan() -> None:
         )
 
 
-def _journalled(results: Path, row: Mapping[str, Any]) -> bool:
+def _journalled(results: Path, row: DesignRow) -> bool:
     return (results / "raw" / str(row["block"]) / "runs" / str(row["run_id"]) / "run.json").is_file()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from whitewire.records.metrics import Found
+from whitewire.records.run import RunRecord
 from whitewire.records.samples import read_host_cpu, read_samples
 from whitewire.workloads.base import Workload
 from whitewire.workloads.copy import Copy
@@ -52,13 +53,13 @@ def of(name: str) -> Workload:
     return TABLE[name]
 
 
-def metrics(record: Mapping, files: Mapping[str, str]) -> Found:
+def metrics(record: RunRecord, files: Mapping[str, str]) -> Found:
     """Metric → (value as measured, unit) of any run, from its record and its files by name."""
     workload = of(record["workload"])
     cpu = read_host_cpu(files["host-cpu.csv"]) if workload.on_yarn else ([], {})
     return workload.metrics(record, read_samples(files["samples.csv"]), cpu)
 
 
-def faults(record: Mapping, found: Found, limits: Mapping) -> list[str]:
+def faults(record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[str]:
     """Why a run may not count (empty: it is valid). The bounds are the testbed's `limits`."""
     return of(record["workload"]).faults(record, found, limits)

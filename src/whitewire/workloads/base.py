@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from whitewire.records import jobs
 from whitewire.records.metrics import Found
+from whitewire.records.run import RunRecord
 from whitewire.records.samples import HostCpu, Samples
 
 if TYPE_CHECKING:
@@ -140,15 +141,15 @@ class Workload:
         """Make one run. Raises RunFailed when it did not do what it should."""
         raise NotImplementedError
 
-    def own_metrics(self, record: Mapping, samples: Samples) -> Found:
+    def own_metrics(self, record: RunRecord, samples: Samples) -> Found:
         """Metric → (value as measured, unit) beside those of every run of jobs."""
         return jobs.one_job(record)
 
-    def metrics(self, record: Mapping, samples: Samples, cpu: HostCpu) -> Found:
+    def metrics(self, record: RunRecord, samples: Samples, cpu: HostCpu) -> Found:
         """Metric → (value as measured, unit) of a run."""
         return jobs.metrics(record, samples, cpu, self.own_metrics(record, samples))
 
-    def faults(self, record: Mapping, found: Found, limits: Mapping) -> list[str]:
+    def faults(self, record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[str]:
         """Why a run may not count (empty: it is valid). The bounds are the testbed's `limits`."""
         return jobs.faults(record, found, limits, self.computes)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
 from whitewire.records.metrics import SHORT_OF_PROCESSORS, Found
+from whitewire.records.run import RunRecord
 from whitewire.records.samples import SEGMENT
 from whitewire.workloads.base import COMMON_FACTORS, Workload
 
@@ -22,11 +23,11 @@ class OfClients(Workload):
     has_floor: ClassVar[bool] = False
     heartbeats: ClassVar[frozenset[str]] = frozenset({"datanode"})
 
-    def written_to(self, record: Mapping, found: Found) -> Iterable[tuple[str, float, float]]:
+    def written_to(self, record: RunRecord, found: Found) -> Iterable[tuple[str, float, float]]:
         """(which links, bytes that they carried, bytes that were written over them)."""
         raise NotImplementedError
 
-    def faults(self, record: Mapping, found: Found, limits: Mapping) -> list[str]:
+    def faults(self, record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[str]:
         why = []
         idle = found["cpu_idle_min"][0]
         if not idle >= limits["cpu_idle_floor"]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from whitewire.errors import RunFailed
 from whitewire.records import jobs
 from whitewire.records.metrics import Found
+from whitewire.records.run import Job, RunRecord
 from whitewire.records.samples import Samples
 from whitewire.workloads.base import Workload, generic_options
 
@@ -53,14 +54,14 @@ class Copy(Workload):
         options, target = bench.options(), bench.output("copy")
         bench.make_output()
 
-        def act(kept: dict[str, str]) -> list[dict[str, Any]]:
+        def act(kept: dict[str, str]) -> list[Job]:
             done = []
             for name, arguments in (
                 ("copy_in", copy_in(f"file://{local}", target, options)),
                 ("copy_out", copy_out(target, f"file://{local}.back", options)),
             ):
                 if name == "copy_out" and bench.mounted:
-                    bench.stack.mounted.remount()
+                    bench.store.remount()
                 done.append(bench.timed(name, bench.shell(arguments, name)))
             return done
 
@@ -71,7 +72,7 @@ class Copy(Workload):
             raise RunFailed("copy: the file that came back is not the one that went in")
         return result
 
-    def own_metrics(self, record: Mapping, samples: Samples) -> Found:
+    def own_metrics(self, record: RunRecord, samples: Samples) -> Found:
         found: Found = {}
         for job in record["jobs"]:
             seconds = job["end"] - job["submit"]

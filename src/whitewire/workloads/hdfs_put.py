@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from whitewire.errors import RunFailed
 from whitewire.records.metrics import OF_CLIENTS, Found, of_clients
+from whitewire.records.run import PlacedBlock, RunRecord
 from whitewire.records.samples import HostCpu, Samples, peak_rate
 from whitewire.workloads.base import generic_options
 from whitewire.workloads.clients import OfClients
 
 if TYPE_CHECKING:
+    from whitewire.cluster.hadoop import Outcome
     from whitewire.measure.bench import Bench
     from whitewire.records.result import Result
 
@@ -45,9 +47,9 @@ class HdfsPut(OfClients):
         clients, puts = bench.parameters["clients"], bench.parameters["puts_per_client"]
         size, files = bench.scale.file_bytes, bench.files_to_put()
         bench.empty(clients)
-        outcomes: list = []
+        outcomes: list[Outcome] = []
 
-        def act() -> dict[str, Any]:
+        def act() -> RunRecord:
             outcomes.extend(bench.put_all(files, bench.run.settings))
             return {"busy_clients": [client.host.name for client in bench.stack.clients[:clients]]}
 
@@ -64,7 +66,7 @@ class HdfsPut(OfClients):
         written = sum(block["bytes"] for block in placement)
         if written != clients * puts * size:
             raise RunFailed(f"HDFS holds {written} bytes, expected {clients * puts * size}")
-        record = {
+        record: RunRecord = {
             "start": min(operation.start for operation in operations),
             "end": max(operation.end for operation in operations),
             "commands": [{"begin": o.begin, "end": o.end, "status": o.status} for o in outcomes],
@@ -77,7 +79,7 @@ class HdfsPut(OfClients):
         }  # fmt: skip
         return result.plus(record, kept)
 
-    def metrics(self, record: Mapping, samples: Samples, cpu: HostCpu) -> Found:
+    def metrics(self, record: RunRecord, samples: Samples, cpu: HostCpu) -> Found:
         operations = record["operations"]
         found = of_clients(record, samples, sum(operation["bytes"] for operation in operations))
         totals = [bytes_ / 1e6 for bytes_ in samples.total(record["client_hosts"], "egress")]
@@ -97,12 +99,12 @@ class HdfsPut(OfClients):
             "datanodes_used": (_datanodes_of_first_file(record["placement"]), "1"),
         }
 
-    def written_to(self, record: Mapping, found: Found) -> Iterable[tuple[str, float, float]]:
+    def written_to(self, record: RunRecord, found: Found) -> Iterable[tuple[str, float, float]]:
         user = found["user_bytes"][0]
         yield "client links", found["client_wire_bytes"][0], user
         yield "DataNode links", found["datanode_wire_bytes"][0], user * record["replication"]
 
 
-def _datanodes_of_first_file(placement: Sequence[Mapping]) -> int:
+def _datanodes_of_first_file(placement: Sequence[PlacedBlock]) -> int:
     first = placement[0]["file"]
     return len({name for block in placement if block["file"] == first for name in block["datanodes"]})

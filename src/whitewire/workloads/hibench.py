@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from whitewire.errors import RunFailed, UserError
 from whitewire.records import jobs
 from whitewire.records.metrics import Found
+from whitewire.records.run import Job, RunRecord
 from whitewire.records.samples import Samples
 from whitewire.tools import hibench, hibench_report
 from whitewire.workloads import hibench_copy
@@ -19,8 +20,10 @@ from whitewire.workloads.testdfsio import TestDfsio
 from whitewire.workloads.wordcount import WordCount
 
 if TYPE_CHECKING:
+    from whitewire.cluster.hibench import HiBench as Suite
     from whitewire.measure.bench import Bench
     from whitewire.records.result import Result
+    from whitewire.tools.hibench_report import Report
 
 NATIVE: dict[str, Workload] = {
     "sort": Sort(), "terasort": TeraSort(), "wordcount": WordCount(), "dfsioe": TestDfsio(), "sleep": Sleep()
@@ -66,15 +69,16 @@ class HiBench(Workload):
             return []
         return ["HiBench", *hibench_copy.identity(testbed["hibench"]["home"])]
 
-    def own_metrics(self, record: Mapping, samples: Samples) -> Found:
+    def own_metrics(self, record: RunRecord, samples: Samples) -> Found:
         """HiBench's own report, and of a program with one job the metrics of any job."""
         report = hibench_report.metrics(record["reports"])
         return report | (jobs.one_job(record) if len(record["jobs"]) == 1 else {})
 
     def run(self, bench: Bench) -> Result:
         """One program. Raises RunFailed when a script or a job failed."""
-        own = {"program": bench.parameters["program"], "profile": bench.parameters["profile"]}
-        return (_native(bench) if bench.stack.hibench is None else _by_hibench(bench)).plus(own)
+        suite = bench.stack.hibench
+        own: RunRecord = {"program": bench.parameters["program"], "profile": bench.parameters["profile"]}
+        return (_native(bench) if suite is None else _by_hibench(bench, suite)).plus(own)
 
 
 def _native(bench: Bench) -> Result:
@@ -107,8 +111,8 @@ def _sizes(bench: Bench) -> dict[str, object]:
         raise UserError(f"experiment {bench.run.row['experiment']}: {error}") from None
 
 
-def _by_hibench(bench: Bench) -> Result:
-    suite, parameters, testbed = bench.stack.hibench, bench.parameters, bench.stack.testbed
+def _by_hibench(bench: Bench, suite: Suite) -> Result:
+    parameters, testbed = bench.parameters, bench.stack.testbed
     program, outputs = parameters["program"], parameters.get("output_replication", _outputs(parameters))
     options = bench.options() | {"mapreduce.terasort.output.replication": outputs}
     if bench.scaled:
@@ -117,10 +121,10 @@ def _by_hibench(bench: Bench) -> Result:
     suite.configure(suite.hadoop(bench.stack, options), hibench.Job(
         program, parameters["profile"], parameters["maps"], parameters["reduces"], masters, workers, _sizes(bench)
     ))  # fmt: skip
-    _prepare(bench)
-    reports: list[dict[str, Any]] = []
+    _prepare(bench, suite)
+    reports: list[Report] = []
 
-    def act(kept: dict[str, str]) -> list[dict[str, Any]]:
+    def act(kept: dict[str, str]) -> list[Job]:
         done = []
         for reported in suite.measure(bench.run.timeout, bench.stack.check):
             reports.append(reported.record())
@@ -134,11 +138,13 @@ def _by_hibench(bench: Bench) -> Result:
     result = bench.record(act, 0)
     size, dfsioe = bench.scale.file_bytes, program == "dfsioe"
     user = size * hibench.files(parameters["profile"]) if dfsioe else sum(report["bytes"] for report in reports)
-    own = {"user_bytes": user, "output_replication": outputs, "reports": reports, "made_by": suite.made_by}
+    own: RunRecord = {
+        "user_bytes": user, "output_replication": outputs, "reports": reports, "made_by": suite.made_by
+    }  # fmt: skip
     return result.plus(own, suite.files())
 
 
-def _prepare(bench: Bench) -> None:
+def _prepare(bench: Bench, suite: Suite) -> None:
     """Have HiBench make the program's input where it is not there yet."""
     program, profile, scale = bench.parameters["program"], bench.parameters["profile"], bench.scale
     copies = bench.parameters.get("replication", 1)
@@ -146,7 +152,7 @@ def _prepare(bench: Bench) -> None:
     if made in bench.stack.made:
         return
     bench.at_ease()
-    bench.stack.hibench.prepare(bench.run.timeout, bench.stack.check)
+    suite.prepare(bench.run.timeout, bench.stack.check)
     # Its inputs have one place a program: the last one made is the one that is there.
     bench.stack.made = {key for key in bench.stack.made if key[:2] != made[:2]} | {made}
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from whitewire.records import jobs
 from whitewire.records.metrics import Found
+from whitewire.records.run import Job, RunRecord
 from whitewire.records.samples import Samples
 from whitewire.workloads.base import OUTPUT, Workload, generic_options
 from whitewire.workloads.copy import copy_in
@@ -53,19 +54,20 @@ class ReadLoop(Workload):
         bench.shell(copy_in(f"file://{local}", path, options), "read_loop input")
         buffer = bench.read_buffer()
 
-        def act(kept: dict[str, str]) -> list[dict[str, Any]]:
+        def act(kept: dict[str, str]) -> list[Job]:
             done = []
             for loop in LOOPS:
                 outcome = bench.tool(TOOL, read(path, loop, buffer), loop)
                 kept[f"{loop}.txt"] = outcome.output + "\n"
                 found = dict(re.findall(r"(\w+)=([\d.]+)", outcome.output))
-                values = {name: float(found[name]) for name in ("bytes_read", "bytes_credited", "seconds")}
-                done.append(bench.timed(loop, outcome) | values)
+                moved, credited, seconds = (float(found[name]) for name in ("bytes_read", "bytes_credited", "seconds"))
+                job = bench.timed(loop, outcome)
+                done.append(job | {"bytes_read": moved, "bytes_credited": credited, "seconds": seconds})
             return done
 
         return bench.record(act, bench.scale.file_bytes)
 
-    def own_metrics(self, record: Mapping, samples: Samples) -> Found:
+    def own_metrics(self, record: RunRecord, samples: Samples) -> Found:
         loops = {job["name"]: job for job in record["jobs"]}
         old, new, present = loops["old"], loops["old-on-new-client"], loops["present"]
         return {

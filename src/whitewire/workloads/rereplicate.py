@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from whitewire.errors import RunFailed
 from whitewire.records.metrics import OF_CLIENTS, Found, of_clients
+from whitewire.records.run import PlacedBlock, RunRecord
 from whitewire.records.samples import HostCpu, Samples
 from whitewire.workloads.clients import OfClients
 
@@ -47,7 +48,7 @@ class Rereplicate(OfClients):
         if sum(block["bytes"] for block in placement) != expected:
             raise RunFailed("the files to copy were not written whole")
 
-        def act() -> dict[str, Any]:
+        def act() -> RunRecord:
             outcome = stack.hdfs.shell(*raise_replication(bench.data, replication))
             if outcome.status != 0:
                 raise RunFailed(f"hdfs dfs -setrep: status {outcome.status}: {outcome.output[:200]}")
@@ -57,17 +58,19 @@ class Rereplicate(OfClients):
 
         result = bench.observed(act)
         placement, after = bench.placement()
-        copied = {"bytes_copied": expected * lost, "blocks_copied": len(placement) * lost, "placement": placement}
+        copied: RunRecord = {
+            "bytes_copied": expected * lost, "blocks_copied": len(placement) * lost, "placement": placement
+        }  # fmt: skip
         return result.plus(copied, {"fsck-before.txt": fsck + "\n", "fsck.txt": after + "\n"})
 
-    def metrics(self, record: Mapping, samples: Samples, cpu: HostCpu) -> Found:
+    def metrics(self, record: RunRecord, samples: Samples, cpu: HostCpu) -> Found:
         """User bytes are those copied."""
         copied = of_clients(record, samples, record["bytes_copied"])
         return copied | {"blocks_copied": (record["blocks_copied"], "1")}
 
-    def written_to(self, record: Mapping, found: Found) -> Iterable[tuple[str, float, float]]:
+    def written_to(self, record: RunRecord, found: Found) -> Iterable[tuple[str, float, float]]:
         yield "DataNode links", found["datanode_wire_bytes"][0], found["user_bytes"][0]
 
 
-def _all_have(placement: list[dict[str, Any]], replication: int) -> bool:
+def _all_have(placement: list[PlacedBlock], replication: int) -> bool:
     return bool(placement) and all(len(set(block["datanodes"])) >= replication for block in placement)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
+from whitewire.records.run import Job
 from whitewire.workloads.base import Workload, generic_options
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class Sleep(Workload):
         """Tasks that only wait. Raises RunFailed when the job failed."""
         options, parameters = bench.options(), bench.parameters
 
-        def act(kept: dict[str, str]) -> list[dict[str, Any]]:
+        def act(kept: dict[str, str]) -> list[Job]:
             arguments = sleep(parameters["maps"], parameters["reduces"], parameters["map_ms"], settings=options)
             return [bench.job(TOOL, arguments, "sleep", kept)]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from whitewire.records.run import Job
 from whitewire.workloads import terasort
 from whitewire.workloads.base import Workload
 
@@ -32,7 +33,7 @@ class TeraGen(Workload):
         bench.begin()
         rows = bench.scale.file_bytes // terasort.ROW_BYTES
 
-        def act(kept: dict[str, str]) -> list[dict[str, Any]]:
+        def act(kept: dict[str, str]) -> list[Job]:
             arguments = terasort.generate(rows, bench.output("rows"), bench.parameters["maps"], bench.options())
             return [bench.job(terasort.GENERATE, arguments, "teragen", kept)]
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from whitewire.errors import RunFailed
+from whitewire.records.run import Job
 from whitewire.workloads.base import Workload, generic_options
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class TeraSort(Workload):
         source = bench.input("rows", lambda path: (GENERATE, generate(rows, path, _generators(bench), options)))
         target = bench.output("sorted")
 
-        def act(kept: dict[str, str]) -> list[dict[str, Any]]:
+        def act(kept: dict[str, str]) -> list[Job]:
             own = options | {"mapreduce.terasort.output.replication": bench.parameters.get("output_replication", 1)}
             return [bench.job(SORT, sort(source, target, bench.parameters["reduces"], own), "terasort", kept)]
 

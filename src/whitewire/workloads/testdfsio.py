@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from whitewire.errors import RunFailed
 from whitewire.records.jobs import OF_RUN, SHORT, beyond_floor
 from whitewire.records.metrics import Found
+from whitewire.records.run import Job, RunRecord
 from whitewire.records.samples import SEGMENT, Samples, idle_shares, nearest
 from whitewire.tools import testdfsio
 from whitewire.workloads.base import Workload, generic_options
@@ -83,23 +84,23 @@ class TestDfsio(Workload):
         files, size = bench.parameters["maps"], bench.scale.file_bytes
         options = bench.options() | {"test.build.data": bench.path(FOLDER)}
 
-        def one(operation: str, kept: dict[str, str]) -> dict[str, Any]:
+        def one(operation: str, kept: dict[str, str]) -> Job:
             command = {"write": write, "read": read}[operation]
             job = bench.job(TOOL, command(files, size, options), operation, kept)
             said = testdfsio.parse(kept[f"{operation}.txt"])
             shown = bench.cat(bench.path(f"{FOLDER}/io_{operation}/part-00000"))
             kept[f"{operation}-result.txt"] = shown + "\n"
-            kept[f"{operation}-tasks.txt"] = bench.stack.yarn.task_lines(job["id"], testdfsio.TASK_LINE)
+            kept[f"{operation}-tasks.txt"] = bench.yarn.task_lines(job["id"], testdfsio.TASK_LINE)
             return job | {
                 "testdfsio": testdfsio.task_values(shown),
                 "spans": testdfsio.task_spans(kept[f"{operation}-tasks.txt"]),
                 "seconds": said.seconds,
             }
 
-        def act(kept: dict[str, str]) -> list[dict[str, Any]]:
+        def act(kept: dict[str, str]) -> list[Job]:
             first = one("write", kept)
             if bench.mounted and not bench.parameters.get("keep_caches"):
-                bench.stack.mounted.remount()
+                bench.store.remount()
             return [first, one("read", kept)]
 
         result = bench.record(act, files * size)
@@ -108,7 +109,7 @@ class TestDfsio(Workload):
                 raise RunFailed(f"{job['name']}: {job['testdfsio']['size']:.0f} bytes, expected {files * size}")
         return result
 
-    def own_metrics(self, record: Mapping, samples: Samples) -> Found:
+    def own_metrics(self, record: RunRecord, samples: Samples) -> Found:
         found: Found = {}
         for job in record["jobs"]:
             name, values, seconds = job["name"], job["testdfsio"], job["end"] - job["submit"]
@@ -166,13 +167,13 @@ def _short_while_busy(spans: Sequence[Sequence[float]], tasks: int, samples: Sam
     return sum(share < SHORT for _, share in shares) / len(shares) if shares else math.nan
 
 
-def _ingress(record: Mapping, samples: Samples, start: float, end: float) -> int:
+def _ingress(record: RunRecord, samples: Samples, start: float, end: float) -> int:
     """Bytes into all workers between two moments."""
     first, last = nearest(samples.time, start), nearest(samples.time, end)
     return sum(samples.links[f"{h}.ingress"][last] - samples.links[f"{h}.ingress"][first] for h in record["workers"])
 
 
-def _link_share(record: Mapping, samples: Samples, start: float, end: float) -> float:
+def _link_share(record: RunRecord, samples: Samples, start: float, end: float) -> float:
     """Use of the busiest direction of any worker's link, or of the one segment that all hosts share, over its line
     rate, over the middle of its bytes."""
     first, last = nearest(samples.time, start), nearest(samples.time, end)
@@ -188,7 +189,7 @@ def _link_share(record: Mapping, samples: Samples, start: float, end: float) -> 
     return best
 
 
-def _lines(record: Mapping, samples: Samples) -> list[list[int]]:
+def _lines(record: RunRecord, samples: Samples) -> list[list[int]]:
     """Bytes so far at each sample: of each direction of each worker's link, or of all that crossed a shared segment."""
     if record["fabric"].get("shared"):
         return [samples.total(record["links_before"], "egress")]

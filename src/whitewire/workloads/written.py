@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
+from whitewire.records.run import Job
 from whitewire.workloads.base import Workload
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class OfWritten(Workload):
         files = math.ceil(size / bench.scale.block_bytes)
         source = bench.input(kind, lambda path: (tool, write(path, size, files, options)))
 
-        def act(kept: dict[str, str]) -> list[dict[str, Any]]:
+        def act(kept: dict[str, str]) -> list[Job]:
             program, arguments = measured(source, bench.output("result"), options)
             return [bench.job(program, arguments, self.name, kept)]
 

@@ -18,15 +18,16 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any, TypeVar
 
 from whitewire.design import scaling
 from whitewire.design.scaling import FIRST_RECEIVE_BUFFER, SEND_BUFFER, burst_bytes
 from whitewire.errors import UserError
 from whitewire.paths import KILLED_WITH_THIS, SYSTEM_PATH
-from whitewire.testbed.base import Argv, CommandFailed, Completed, Fabric, Host, Process, Testbed
+from whitewire.testbed.base import Argv, CommandFailed, Completed, Fabric, Host, Process, Testbed, piped
 from whitewire.testbed.emulated import segment
 
 ROOT = "/run/whitewire"
@@ -71,6 +72,8 @@ exec sleep infinity
 ENVIRONMENT = {"PATH": f"{os.environ.get('PATH', SYSTEM_PATH)}:{SYSTEM_PATH}", "LC_ALL": "C.UTF-8"}
 """All that a host's commands inherit: the programs that the runner itself finds, as those of a conda environment."""
 
+Found = TypeVar("Found")
+
 
 class EmulatedHost(Host):
     """A host of the sandbox, entered by `nsenter` through the process that holds its namespaces."""
@@ -78,6 +81,10 @@ class EmulatedHost(Host):
     def __init__(self, name: str, role: str, address: str, folder: str) -> None:
         self.name, self.role, self.address, self.folder = name, role, address, folder
         self.mac = "02:00:" + ":".join(f"{int(part):02x}" for part in address.split("."))
+        self.port = ""
+        """Its port of the switch, from the testbed's start on."""
+        self.carrier: subprocess.Popen[bytes] | None = None
+        """What its namespaces live in, `holder` being the process inside: its number here, and in the sandbox."""
         self.holder = 0
         self.holder_inside = 0
 
@@ -90,14 +97,21 @@ class EmulatedHost(Host):
         inside = ["env", *(f"{name}={value}" for name, value in env.items())] if env else []
         return [*enter, *KILLED_WITH_THIS, *inside, *map(str, argv)]
 
-    def run(self, argv, env=None, stdin=None, timeout=None) -> Completed:
+    def run(
+        self,
+        argv: Argv,
+        env: Mapping[str, str] | None = None,
+        stdin: bytes | None = None,
+        timeout: float | None = None,
+    ) -> Completed:
         done = subprocess.run(
             self.argv(argv, env), env=ENVIRONMENT, input=stdin if stdin is not None else b"",
             capture_output=True, timeout=timeout,
         )  # fmt: skip
         return Completed(tuple(map(str, argv)), done.returncode, done.stdout, done.stderr)
 
-    def start(self, argv, log, env=None, name="", stdin=subprocess.DEVNULL) -> Process:
+    def start(self, argv: Argv, log: Path, env: Mapping[str, str] | None = None, name: str = "",
+              stdin: int = subprocess.DEVNULL) -> Process:  # fmt: skip
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("ab") as output:
             position = output.tell()
@@ -134,7 +148,9 @@ class EmulatedTestbed(Testbed):
     emulated = True
     shared = SHARED
 
-    def __init__(self, config: Mapping, roles: Mapping[str, int], k: float, binds: Mapping[str, Path]) -> None:
+    def __init__(
+        self, config: Mapping[str, Any], roles: Mapping[str, int], k: float, binds: Mapping[str, Path]
+    ) -> None:
         self.config, self.k, self.binds = config, k, dict(binds)
         self.hosts: list[EmulatedHost] = []
         for role, count in roles.items():
@@ -143,7 +159,7 @@ class EmulatedTestbed(Testbed):
                 position = len(self.hosts) + 1
                 address = f"10.77.{position // 250}.{position % 250 + 1}"
                 self.hosts.append(EmulatedHost(name, role, address, f"{ROOT}/hosts/{name}"))
-        self.init: subprocess.Popen | None = None
+        self.init: subprocess.Popen[bytes] | None = None
         self.current: tuple[Fabric, int] | None = None
         self.segment = segment.Segment(self.inside, self.hosts)
         self.congestion_control = ""
@@ -161,36 +177,35 @@ class EmulatedTestbed(Testbed):
             raise
         return self
 
-    def __exit__(self, *exception) -> None:
+    def __exit__(self, *exception: object) -> None:
         if self.init is not None:
             self.init.kill()
             self.init.wait(timeout=20)
-            self.init.stdin.close()
-            self.init.stdout.close()
+            piped(self.init.stdin).close()
+            piped(self.init.stdout).close()
             self.init = None
         for host in self.hosts:
-            holder = getattr(host, "carrier", None)
-            if holder is not None:
-                holder.wait(timeout=20)
-                holder.stdout.close()
+            if host.carrier is not None:
+                host.carrier.wait(timeout=20)
+                piped(host.carrier.stdout).close()
 
     def _start_sandbox(self) -> None:
         pairs = [str(part) for pair in self.binds.items() for part in pair]
         size = f"{self.config['memory']['storage_gib']}g"
-        self.init = subprocess.Popen(
+        self.init = init = subprocess.Popen(
             [*KILLED_WITH_THIS, "unshare", "--user", "--map-root-user", "--net", "--mount", "--pid", "--uts", "--ipc",
              "--fork", "--kill-child", "--", "sh", "-c", SANDBOX, "sandbox", size, ROOT, *pairs],
             env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             start_new_session=True,
         )  # fmt: skip
-        if self.init.stdout.readline().strip() != b"ready":
-            said = self.init.stderr.read().decode(errors="replace").strip().splitlines()
+        if piped(init.stdout).readline().strip() != b"ready":
+            said = piped(init.stderr).read().decode(errors="replace").strip().splitlines()
             raise UserError(
                 f"testbed emulated: the sandbox did not start ({said[-1] if said else 'no message'}); "
                 "it needs unprivileged user namespaces: see `make doctor`"
             )
-        self.init.stderr.close()
-        children = Path(f"/proc/{self.init.pid}/task/{self.init.pid}/children").read_text().split()
+        piped(init.stderr).close()
+        children = Path(f"/proc/{init.pid}/task/{init.pid}/children").read_text().split()
         self.init_pid = int(children[0])
 
     def inside(self, argv: Argv, stdin: bytes | None = None) -> Completed:
@@ -218,9 +233,10 @@ class EmulatedTestbed(Testbed):
                 env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True,
             )  # fmt: skip
         for host in self.hosts:
-            if host.carrier.stdout.readline().strip() != b"ready":
+            carrier = host.carrier
+            if carrier is None or piped(carrier.stdout).readline().strip() != b"ready":
                 raise CommandFailed(f"testbed emulated: host {host.name} did not come up")
-            children = Path(f"/proc/{host.carrier.pid}/task/{host.carrier.pid}/children").read_text().split()
+            children = Path(f"/proc/{carrier.pid}/task/{carrier.pid}/children").read_text().split()
             host.holder = int(children[0])
             status = Path(f"/proc/{host.holder}/status").read_text()
             host.holder_inside = int(next(line for line in status.splitlines() if line.startswith("NSpid")).split()[-1])
@@ -252,7 +268,7 @@ class EmulatedTestbed(Testbed):
         """Bytes of a socket's largest receive buffer on a link of `rate` Mbit/s."""
         return scaling.receive_buffer(self.config["switch"], self.config["tcp"], rate, self.k)
 
-    def _on_all(self, action) -> list:
+    def _on_all(self, action: Callable[[EmulatedHost], Found]) -> list[Found]:
         with ThreadPoolExecutor(max_workers=8) as pool:
             return list(pool.map(action, self.hosts))
 
@@ -266,7 +282,7 @@ class EmulatedTestbed(Testbed):
         self.congestion_control = host.get("/proc/sys/net/ipv4/tcp_congestion_control").decode().strip()
 
     @staticmethod
-    def _shape(device: str, rate: float, buffer: int, command: str) -> str:
+    def _shape(device: str, rate: float, buffer: int, command: str) -> bytes:
         burst = burst_bytes(rate)
         lines = [
             f"class {command} dev {device} parent 1: classid 1:1 htb rate {int(rate * 1e6)}bit "
@@ -321,8 +337,10 @@ class EmulatedTestbed(Testbed):
             shown.append(self.inside(segment.SHOW).check())
         for done in shown:
             # tc prints classes as text only, with the largest unit that divides the rate.
-            number, unit = re.search(r" rate (\d+)([KMG]?)bit ", done.stdout.decode()).groups()
-            rate = int(number) * {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3}[unit]
+            found = re.search(r" rate (\d+)([KMG]?)bit ", done.stdout.decode())
+            if found is None:
+                raise CommandFailed(f"fabric {fabric.name}: a link has no rate, expected {fabric.rate} Mbit/s")
+            rate = int(found[1]) * {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3}[found[2]]
             if abs(rate / fabric.rate - 1) > 1e-3:
                 raise CommandFailed(f"fabric {fabric.name}: a link is at {rate} Mbit/s, expected {fabric.rate}")
 

@@ -9,10 +9,11 @@ best that such a segment could do.
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
 
 from whitewire.errors import UserError
-from whitewire.testbed.base import Argv, Completed, Host
+from whitewire.testbed.base import Argv, Completed
 from whitewire.testbed.emulated import turns
 
 DEVICE = "segment"
@@ -40,14 +41,21 @@ def available() -> str:
     return f"no shared segment on this kernel ({said}); as root: modprobe -a ifb cls_u32 act_mirred sch_ingress"
 
 
+class Station(Protocol):
+    """A host as the segment knows it: by the address of its interface, and by its port on the bridge."""
+
+    mac: str
+    port: str
+
+
 class Segment:
     """The segment between the hosts of an emulated testbed, made when it is first used.
 
-    `inside` runs a command on the bridge's side of the links, `hosts` have a `mac` and a `port` there. They are told
-    apart by the former: object servers have an address for each of their targets.
+    `inside` runs a command on the bridge's side of the links, hosts are told apart by their `mac`: object
+    servers have an address for each of their targets.
     """
 
-    def __init__(self, inside: Callable[[Argv, bytes], Completed], hosts: Sequence[Host]) -> None:
+    def __init__(self, inside: Callable[[Argv, bytes], Completed], hosts: Sequence[Station]) -> None:
         self._inside, self._hosts = inside, hosts
         self._made = self._joined = False
 
@@ -72,7 +80,7 @@ class Segment:
             self._tc(f"qdisc del dev {host.port} ingress" for host in self._hosts)
             self._joined = False
 
-    def _tc(self, lines) -> None:
+    def _tc(self, lines: Iterable[str]) -> None:
         self._inside(["tc", "-batch", "-"], "\n".join(lines).encode()).check()
 
 

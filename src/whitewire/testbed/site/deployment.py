@@ -22,8 +22,8 @@ from whitewire.testbed.installation import JVM_FLAGS, Installation
 from whitewire.testbed.site import shell
 
 if TYPE_CHECKING:
-    from whitewire.testbed.installation import Installation
     from whitewire.testbed.site.remote import RemoteTestbed
+    from whitewire.testbed.site.remote_host import RemoteHost
 
 COPY_S = 600.0
 """Longest time to copy the software to a host."""
@@ -121,7 +121,7 @@ def _java_home(testbed: RemoteTestbed) -> str:
 def _site_jars(testbed: RemoteTestbed, folder: str) -> list[str]:
     """Hadoop's jars that all hosts have at the same place."""
 
-    def listed(host) -> str:
+    def listed(host: RemoteHost) -> str:
         done = host.run_again(shell.script(shell.JARS, folder))
         return "\n".join(class_path(done.stdout.decode())) if done.status == 0 else ""
 
@@ -146,7 +146,7 @@ def _copy(testbed: RemoteTestbed, files: Mapping[str, Path], folder: str) -> Non
         return
     content = archive(files)
 
-    def one(host) -> str:
+    def one(host: RemoteHost) -> str:
         done = host.run(shell.script(shell.UNPACK, folder, str(len(files))), stdin=content, timeout=COPY_S)
         return "" if done.status == 0 else f"{host}: {done.stderr.decode(errors='replace').strip()[-200:]}"
 

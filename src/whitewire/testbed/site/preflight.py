@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TextIO
+from typing import IO, TYPE_CHECKING, TextIO
 
 from whitewire.errors import UserError
-from whitewire.testbed.base import last_line
+from whitewire.testbed.base import last_line, piped
 from whitewire.testbed.site import shell
 from whitewire.testbed.site.inventory import Interface, Place, interfaces, resolve
 from whitewire.testbed.site.remote_host import end_here, offset_of
@@ -293,7 +293,7 @@ def look(host: RemoteHost) -> Report:
         begin = time.monotonic()
         try:
             skew = offset_of(popen, begin + ANSWER_S)
-            said = popen.stdout.read().decode(errors="replace")
+            said = piped(popen.stdout).read().decode(errors="replace")
             return report(host.place, skew, said)
         except (ValueError, OSError) as error:
             why = f"no answer in {ANSWER_S:.0f} s" if time.monotonic() - begin >= ANSWER_S else _why(errors, str(error))
@@ -301,11 +301,11 @@ def look(host: RemoteHost) -> Report:
         finally:
             late.cancel()
             end_here(popen)
-            popen.stdin.close()
-            popen.stdout.close()
+            piped(popen.stdin).close()
+            piped(popen.stdout).close()
 
 
-def _why(errors, otherwise: str) -> str:
+def _why(errors: IO[bytes], otherwise: str) -> str:
     """Why a connection failed, as its carrier says; a changed host key comes with a page of text around it."""
     errors.seek(0)
     said = errors.read()

@@ -19,10 +19,10 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from whitewire.errors import UserError
-from whitewire.testbed.base import CommandFailed, Fabric, Testbed
+from whitewire.testbed.base import CommandFailed, Fabric, Testbed, piped
 from whitewire.testbed.site import shell
 from whitewire.testbed.site.deployment import installation
 from whitewire.testbed.site.inventory import Interface, interfaces, resolve
@@ -32,26 +32,28 @@ from whitewire.testbed.site.remote_samples import RemoteSampler
 
 if TYPE_CHECKING:
     from whitewire.testbed.installation import Installation
-    from whitewire.testbed.site.remote_samples import RemoteSampler
 
 CLOSE_S = 15.0
 """Longest time for all watchers to clean up."""
 PLAIN_FOLDER = re.compile(r"[\w./-]{1,60}")
 """Where control sockets may be: their whole path may have some 100 characters, none of them special to ssh."""
+Found = TypeVar("Found")
 
 
 class RemoteTestbed(Testbed):
     """Hosts of a site. `config` is a validated testbed file, `source` its name for messages; `k` divides its rates."""
 
     fabrics_move = True
+    private: Path
+    """A local folder for control sockets and the like, from the start on."""
 
-    def __init__(self, config: Mapping, hosts: Sequence[RemoteHost], layout: Layout, k: float, source: str) -> None:
+    def __init__(self, config: Mapping[str, Any], hosts: Sequence[RemoteHost], layout: Layout, k: float,
+                 source: str) -> None:  # fmt: skip
         self.config, self.k, self.source, self.layout = config, k, source, layout
         self.hosts: list[RemoteHost] = list(hosts)
         self.congestion_control = ""
         self.current = ""
-        self.private: Path | None = None
-        self._janitor: subprocess.Popen | None = None
+        self._janitor: subprocess.Popen[bytes] | None = None
         self._installation: Installation | None = None
         self._beating = threading.Event()
         self._numbers = itertools.count(1)
@@ -74,7 +76,7 @@ class RemoteTestbed(Testbed):
             raise
         return self
 
-    def __exit__(self, *exception) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._beating.set()
         for host in self.hosts:
             host.release()
@@ -84,12 +86,12 @@ class RemoteTestbed(Testbed):
             by_itself = f"a host that lost the connection does so by itself within {shell.PATIENCE_S} s"
             print(f"testbed: not seen to clean up: {', '.join(lost)}; {by_itself}", file=sys.stderr)
         if self._janitor is not None:
-            self._janitor.stdin.close()
+            piped(self._janitor.stdin).close()
             self._janitor.wait()
             self._janitor = None
 
     def _make_private(self) -> None:
-        """A local folder for control sockets and the like; another process removes it when this one has ended."""
+        """Make the local folder; another process removes it when this one has ended."""
         base = tempfile.gettempdir()
         folder = tempfile.mkdtemp(prefix="whitewire-", dir=base if PLAIN_FOLDER.fullmatch(base) else "/tmp")
         self.private = Path(folder)
@@ -129,7 +131,7 @@ class RemoteTestbed(Testbed):
         """For names of local files."""
         return next(self._numbers)
 
-    def on_all(self, action: Callable[[RemoteHost], Any]) -> list:
+    def on_all(self, action: Callable[[RemoteHost], Found]) -> list[Found]:
         """What `action` gives for every host, all at once."""
         with ThreadPoolExecutor(max_workers=len(self.hosts)) as pool:
             return list(pool.map(action, self.hosts))
@@ -145,9 +147,9 @@ class RemoteTestbed(Testbed):
         full = float(fabrics[name]["rate_mbit_per_s"])
         wanted = Fabric(name, full / self.k, full)
         links = [self._link(host, name) for host in self.hosts]
-        pairs = zip(self.hosts, links, [*links[1:], links[0]], strict=True)
+        peers, each = [*links[1:], links[0]], itertools.repeat(wanted)
         with ThreadPoolExecutor(max_workers=len(self.hosts)) as pool:
-            faults = [fault for fault in pool.map(lambda pair: _fault_of_link(*pair, wanted), pairs) if fault]
+            faults = [fault for fault in pool.map(_fault_of_link, self.hosts, links, peers, each) if fault]
         if faults:
             raise UserError(f"testbed: fabric {name}: {'; '.join(faults)}")
         for host, (interface, address) in zip(self.hosts, links, strict=True):
@@ -205,7 +207,7 @@ class RemoteTestbed(Testbed):
     @property
     def reference(self) -> RemoteHost:
         """The host whose clock tells the time of a run: the NameNode's, since its log says when things happened."""
-        return next(iter(self.by_role("namenode")), self.hosts[0])
+        return next((host for host in self.hosts if host.role == "namenode"), self.hosts[0])
 
     def now(self) -> float:
         """Seconds since 1970 by that clock."""

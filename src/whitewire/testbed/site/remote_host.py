@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from whitewire.errors import UserError
 from whitewire.paths import SYSTEM_PATH
-from whitewire.testbed.base import CommandFailed, Completed, Host, Process, last_line
+from whitewire.testbed.base import Argv, CommandFailed, Completed, Host, Process, last_line, piped
 from whitewire.testbed.site import shell
 from whitewire.testbed.site.inventory import Interface, Place
 
@@ -48,7 +48,7 @@ class Layout:
     java: str
 
     @classmethod
-    def of(cls, config: Mapping) -> Layout:
+    def of(cls, config: Mapping[str, Any]) -> Layout:
         path = ":".join([*config.get("path", []), SYSTEM_PATH])
         run = uuid.uuid4().hex[:12]
         return cls(run, config["work"].rstrip("/"), tuple(config["data"]), path, config.get("java", "java"))
@@ -63,7 +63,7 @@ class Layout:
         return [f"{folder.rstrip('/')}/whitewire-{self.run}-drive{number}" for number, folder in names]
 
 
-def end_here(popen: subprocess.Popen) -> None:
+def end_here(popen: subprocess.Popen[bytes]) -> None:
     """End a local process and what it started; it leads a session of its own."""
     if popen.poll() is None:
         with contextlib.suppress(ProcessLookupError):
@@ -87,13 +87,13 @@ def read_line(stream: IO[bytes], deadline: float) -> bytes:
     return line
 
 
-@dataclass
+@dataclass(kw_only=True)
 class RemoteProcess(Process):
     """A daemon on a remote host; `popen` is what carries it. It is known there by its marker."""
 
-    host: RemoteHost | None = None
-    mark: str = ""
-    pid_file: str = ""
+    host: RemoteHost
+    mark: str
+    pid_file: str
 
     def main_process(self) -> None:
         """Not a process of this machine."""
@@ -128,6 +128,19 @@ class RemoteProcess(Process):
             end_here(self.popen)
 
 
+def _why(watcher: subprocess.Popen[bytes], errors: IO[bytes], line: bytes) -> str:
+    """Why a watcher did not start, from what it said or its carrier did."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        watcher.wait(timeout=0.5)
+    errors.seek(0)
+    said = errors.read()
+    if b"File exists" in said:
+        return f"{last_line(said)}: `work` and `data` are to be folders that are local to each host"
+    if watcher.poll() is None and not line:
+        return f"no answer in {OPEN_S:.0f} s"
+    return last_line(said or line)
+
+
 class RemoteHost(Host):
     """A machine that commands are carried to. `watcher` is the connection that its life hangs on."""
 
@@ -136,11 +149,11 @@ class RemoteHost(Host):
         self.place, self.layout = place, layout
         self.address, self.interface, self.congestion_control = "", "", ""
         self.folder, self.scratch = layout.folder, f"{layout.folder}/tmp"
-        self.watcher: subprocess.Popen | None = None
+        self.watcher: subprocess.Popen[bytes] | None = None
         self.errors: IO[bytes] | None = None
         self.boot_id, self.java_home, self.processors = "", "", 0
         self.present: list[Interface] = []
-        self.started: list[subprocess.Popen] = []
+        self.started: list[subprocess.Popen[bytes]] = []
         self._numbers = itertools.count(1)
 
     # -- carrying -----------------------------------------------------------------------------------------
@@ -153,14 +166,14 @@ class RemoteHost(Host):
         """What the local command inherits."""
         return dict(os.environ)
 
-    def popen(self, command: str, **options: Any) -> subprocess.Popen:
+    def popen(self, command: str, **options: Any) -> subprocess.Popen[bytes]:
         """Start a command (sh) on the host, as a session of its own here: no Ctrl-C of a terminal reaches it."""
         return self._popen(self.carry(command), **options)
 
-    def _popen(self, argv: list[str], **options: Any) -> subprocess.Popen:
+    def _popen(self, argv: list[str], **options: Any) -> subprocess.Popen[bytes]:
         return subprocess.Popen(argv, env=self.carrier_environment(), start_new_session=True, bufsize=0, **options)
 
-    def popen_watcher(self, command: str, **options: Any) -> subprocess.Popen:
+    def popen_watcher(self, command: str, **options: Any) -> subprocess.Popen[bytes]:
         """Start the watcher: for those that share a connection, the one that the others use."""
         return self.popen(command, **options)
 
@@ -171,40 +184,30 @@ class RemoteHost(Host):
         argv = shell.script(
             shell.WATCH, str(shell.PATIENCE_S), self.marker(""), self.folder, self.drive_root, *self.layout.drives
         )
-        self.errors = (private / f"{self.name}.said").open("w+b")
-        self.watcher = self.popen_watcher(
+        self.errors = errors = (private / f"{self.name}.said").open("w+b")
+        self.watcher = watcher = self.popen_watcher(
             f"exec {shell.environment(argv, {}, self.layout.path)}",
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
         )  # fmt: skip
-        line = read_line(self.watcher.stdout, time.monotonic() + OPEN_S)
+        line = read_line(piped(watcher.stdout), time.monotonic() + OPEN_S)
         if line.strip() != b"ready":
-            why = self._why(line)
-            end_here(self.watcher)
+            why = _why(watcher, errors, line)
+            end_here(watcher)
             self.watcher = None
             raise CommandFailed(f"{self}: {why}")
 
-    def _why(self, line: bytes) -> str:
-        """Why the watcher did not start, from what it said or its carrier did."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.watcher.wait(timeout=0.5)
-        self.errors.seek(0)
-        said = self.errors.read()
-        if b"File exists" in said:
-            return f"{last_line(said)}: `work` and `data` are to be folders that are local to each host"
-        if self.watcher.poll() is None and not line:
-            return f"no answer in {OPEN_S:.0f} s"
-        return last_line(said or line)
-
     def beat(self) -> None:
         """Tell the watcher that the run goes on."""
-        with contextlib.suppress(OSError, ValueError):
-            self.watcher.stdin.write(b".")
+        watcher = self.watcher  # closed() may take it away meanwhile
+        if watcher is not None:
+            with contextlib.suppress(OSError, ValueError):
+                piped(watcher.stdin).write(b".")
 
     def release(self) -> None:
         """Let the watcher clean up."""
         if self.watcher is not None:
             with contextlib.suppress(OSError):
-                self.watcher.stdin.close()
+                piped(self.watcher.stdin).close()
 
     def closed(self, timeout: float) -> bool:
         """Wait until the watcher has cleaned up; whether it did so in time."""
@@ -218,8 +221,9 @@ class RemoteHost(Host):
             with contextlib.suppress(subprocess.TimeoutExpired):
                 carrier.wait(timeout=2 if clean else 0)  # what it carried has ended
             end_here(carrier)
-        self.watcher.stdout.close()
-        self.errors.close()
+        piped(self.watcher.stdout).close()
+        if self.errors is not None:
+            self.errors.close()
         self.watcher, self.started = None, []
         return clean
 
@@ -243,7 +247,13 @@ class RemoteHost(Host):
     def _mark(self) -> str:
         return f"{self.layout.run}.{self.name}.{next(self._numbers)}."
 
-    def run(self, argv, env=None, stdin=None, timeout=None) -> Completed:
+    def run(
+        self,
+        argv: Argv,
+        env: Mapping[str, str] | None = None,
+        stdin: bytes | None = None,
+        timeout: float | None = None,
+    ) -> Completed:
         self._require()
         mark = self._mark()
         command = shell.environment(argv, env or {}, self.layout.path, mark)
@@ -255,7 +265,7 @@ class RemoteHost(Host):
             out, said = popen.communicate(stdin if stdin is not None else b"", timeout)
         except subprocess.TimeoutExpired:
             self._abandon(popen, mark)
-            raise subprocess.TimeoutExpired(list(map(str, argv)), timeout) from None
+            raise subprocess.TimeoutExpired(list(map(str, argv)), timeout or 0.0) from None
         except BaseException:
             end_here(popen)
             raise
@@ -264,18 +274,18 @@ class RemoteHost(Host):
             raise CutOff(f"{self}: {argv[0]}: {last_line(said)} (connection: exit status {popen.returncode})")
         return Completed(tuple(map(str, argv)), status, out, err)
 
-    def run_again(self, argv, stdin=None, timeout=None) -> Completed:
+    def run_again(self, argv: Argv, stdin: bytes | None = None, timeout: float | None = None) -> Completed:
         """As run(), for what may run twice and is the same: again where the command was cut off."""
         for _ in range(CARRIED - 1):
             with contextlib.suppress(CutOff):
                 return self.run(argv, stdin=stdin, timeout=timeout)
         return self.run(argv, stdin=stdin, timeout=timeout)
 
-    def _abandon(self, popen: subprocess.Popen, mark: str) -> None:
+    def _abandon(self, popen: subprocess.Popen[bytes], mark: str) -> None:
         """End a command that takes too long, here and there."""
         end_here(popen)
         for stream in (popen.stdin, popen.stdout, popen.stderr):
-            stream.close()
+            piped(stream).close()
         with contextlib.suppress(CommandFailed, subprocess.TimeoutExpired):
             self.end(mark)
 
@@ -284,7 +294,8 @@ class RemoteHost(Host):
         argv = shell.script(shell.END, self.marker(mark), pid_file, str(round(grace / 0.05)))
         self.run_again(argv, timeout=grace + ASK_S)
 
-    def start(self, argv, log, env=None, name="", stdin=subprocess.DEVNULL) -> RemoteProcess:
+    def start(self, argv: Argv, log: Path, env: Mapping[str, str] | None = None, name: str = "",
+              stdin: int = subprocess.DEVNULL) -> RemoteProcess:  # fmt: skip
         self._require()
         mark = self._mark()
         pid_file = f"{self.folder}/pids/{mark}"
@@ -297,7 +308,8 @@ class RemoteHost(Host):
                 stdin=stdin, stdout=output, stderr=subprocess.STDOUT,
             )  # fmt: skip
         self.started = [one for one in self.started if one.poll() is None] + [popen]
-        return RemoteProcess(name or f"{argv[0]} on {self.name}", popen, log, position, self, mark, pid_file)
+        name = name or f"{argv[0]} on {self.name}"
+        return RemoteProcess(name, popen, log, position, host=self, mark=mark, pid_file=pid_file)
 
     def ask(self, parts: Mapping[str, str], *arguments: str) -> dict[str, str]:
         """Answers to several questions (name → sh) in one command."""
@@ -341,21 +353,21 @@ class RemoteHost(Host):
         except ValueError as error:
             raise CommandFailed(f"{self}: {error}") from None
         finally:
-            popen.stdin.close()
-            popen.stdout.close()
+            piped(popen.stdin).close()
+            piped(popen.stdout).close()
             end_here(popen)
 
 
-def offset_of(popen: subprocess.Popen, deadline: float) -> float:
+def offset_of(popen: subprocess.Popen[bytes], deadline: float) -> float:
     """Seconds that the clock of who runs shell.CLOCK is ahead. Raises ValueError at another answer."""
-    line = read_line(popen.stdout, deadline)
+    line = read_line(piped(popen.stdout), deadline)
     if line.strip() != b"ready":
         raise ValueError(
             f"found {last_line(line)!r}, expected 'ready': do the start files of its shell print something?"
         )
     sent = time.time()
-    popen.stdin.write(b"\n")
-    line = read_line(popen.stdout, deadline)
+    piped(popen.stdin).write(b"\n")
+    line = read_line(piped(popen.stdout), deadline)
     received = time.time()
     try:
         return float(line) - (sent + received) / 2

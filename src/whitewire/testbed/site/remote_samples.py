@@ -80,9 +80,8 @@ def merged(hosts: Mapping[str, Sequence[Row]], machines: Mapping[str, str]) -> l
         counts = np.interp(grid, [row.time for row in rows], [getattr(row, what) for row in rows])
         return np.rint(counts).astype(np.int64)
 
-    one_each = {machines[name]: name for name in reversed(hosts)}.values()
-    ticks = sum(at(name, "ticks") for name in one_each)
-    idle = sum(at(name, "idle_ticks") for name in one_each)
+    one_each = list({machines[name]: name for name in reversed(list(hosts))}.values())
+    ticks, idle = (np.sum([at(name, what) for name in one_each], axis=0) for what in ("ticks", "idle_ticks"))
     links = {name: (at(name, "egress"), at(name, "ingress")) for name in hosts}
     return [
         Sample(
@@ -139,7 +138,7 @@ class RemoteSampler:
         for loop in self._loops.values():
             loop.wait_ready(r"(?m)^\d.*\n", timeout=max(0.1, deadline - time.monotonic()))
 
-    def __exit__(self, kind, *exception) -> None:
+    def __exit__(self, kind: object, *exception: object) -> None:
         if kind is not None:
             self._stop()
             return

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from whitewire.testbed.base import CommandFailed
+from whitewire.testbed.base import CommandFailed, piped
 from whitewire.testbed.site.inventory import Place, of_inventory, offered
 from whitewire.testbed.site.remote import RemoteTestbed
 from whitewire.testbed.site.remote_host import OPEN_S, Layout, RemoteHost, end_here, read_line
@@ -103,9 +103,9 @@ def for_any_login_shell(command: str) -> str:
 class Connection:
     """A connection that commands share: its socket, the local process that holds it, and those that use it."""
 
-    def __init__(self, path: Path, holder: subprocess.Popen | None = None) -> None:
+    def __init__(self, path: Path, holder: subprocess.Popen[bytes] | None = None) -> None:
         self.path, self.holder = path, holder
-        self.users: list[subprocess.Popen] = []
+        self.users: list[subprocess.Popen[bytes]] = []
 
     def free(self) -> bool:
         """Whether the server allows another session on it."""
@@ -116,18 +116,20 @@ class Connection:
 class SshHost(RemoteHost):
     """A host reached by ssh."""
 
+    folder_here: Path
+    """Where the sockets of its connections are, once it is open."""
+
     def __init__(self, place: Place, layout: Layout, config: str | None) -> None:
         super().__init__(place, layout)
         self.ssh_config = config
         self.connections: list[Connection] = []
-        self.folder_here: Path | None = None
         self._lock = threading.Lock()
 
     def carry(self, command: str) -> list[str]:
         control = str(self.connections[0].path) if self.connections else "none"
         return command_line(self.target, command, self.ssh_config, control)
 
-    def popen(self, command: str, **options: Any) -> subprocess.Popen:
+    def popen(self, command: str, **options: Any) -> subprocess.Popen[bytes]:
         with self._lock:
             connection = self._free()
             argv = command_line(self.target, command, self.ssh_config, str(connection.path) if connection else "none")
@@ -152,13 +154,13 @@ class SshHost(RemoteHost):
             command_line(self.target, "echo ready; exec cat", self.ssh_config, str(path), master=True),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         )  # fmt: skip
-        if read_line(holder.stdout, time.monotonic() + OPEN_S).strip() != b"ready":
+        if read_line(piped(holder.stdout), time.monotonic() + OPEN_S).strip() != b"ready":
             end_here(holder)
             raise CommandFailed(f"{self}: no second connection, the first one has {SESSIONS} sessions")
         self.connections.append(Connection(path, holder))
         return self.connections[-1]
 
-    def popen_watcher(self, command: str, **options: Any) -> subprocess.Popen:
+    def popen_watcher(self, command: str, **options: Any) -> subprocess.Popen[bytes]:
         path = self._socket()
         popen = self._popen(command_line(self.target, command, self.ssh_config, str(path), master=True), **options)
         self.connections.append(Connection(path))
@@ -177,14 +179,14 @@ class SshHost(RemoteHost):
         for connection in self.connections:
             if connection.holder is not None:
                 with contextlib.suppress(OSError):
-                    connection.holder.stdin.close()
+                    piped(connection.holder.stdin).close()
 
     def closed(self, timeout: float) -> bool:
         clean = super().closed(timeout)
         for connection in self.connections:
             if connection.holder is not None:
                 end_here(connection.holder)
-                connection.holder.stdout.close()
+                piped(connection.holder.stdout).close()
         self.connections = []
         return clean
 

@@ -1,0 +1,161 @@
+"""What run.json holds, of a run and of a floor; and the row of design.csv that a run's record begins with."""
+
+from __future__ import annotations
+
+from typing import NotRequired, TypedDict
+
+from whitewire.tools.hibench_report import Report
+from whitewire.tools.history import Task
+
+Level = str | int | float | bool
+"""A level of a factor."""
+Links = dict[str, dict[str, int]]
+"""Bytes over each host's link since it came up, by host and way (`egress`, `ingress`)."""
+
+
+class DesignRow(TypedDict):
+    """A row of design.csv; beside these it has a column for each factor of its paper (design.rows.levels_of)."""
+
+    run_id: str
+    block: str
+    order: int
+    """Place in its block, from 1."""
+    experiment: str
+    workload: str
+    replicate: int
+    seed: int
+
+
+class Scale(TypedDict):
+    """How the run was scaled; see design.scale.Scale."""
+
+    k: float
+    data_fraction: float
+    block_bytes: int
+    file_bytes: int
+    packet_bytes: int
+
+
+class Fabric(TypedDict):
+    """The network of the run; see testbed.base.Fabric. Rates in Mbit/s."""
+
+    name: str
+    rate: float
+    full_scale_rate: float
+    shared: NotRequired[bool]
+    burst: NotRequired[int]
+
+
+class Operation(TypedDict):
+    """A put as the NameNode logged it: bytes, and seconds since 1970 when it created and completed the file."""
+
+    client: str
+    operation: str
+    bytes: int
+    start: float
+    end: float
+
+
+class Command(TypedDict):
+    """A client's command: seconds since 1970, and its exit status."""
+
+    begin: float
+    end: float
+    status: int
+
+
+class PlacedBlock(TypedDict):
+    """A block of a file in HDFS and who holds it."""
+
+    file: str
+    block_index: int
+    bytes: int
+    datanodes: list[str]
+
+
+class Job(TypedDict):
+    """A job, or a command without tasks that counts as one. Times in seconds since 1970."""
+
+    name: str
+    submit: float
+    end: float
+    tasks: list[Task]
+    counters: dict[str, int]
+    # What the history server says besides.
+    id: NotRequired[str]
+    state: NotRequired[str]
+    start: NotRequired[float]
+    maps: NotRequired[int]
+    reduces: NotRequired[int]
+    diagnostics: NotRequired[str]
+    # What TestDFSIO says: values of all tasks together, when each moved data, seconds of the whole.
+    testdfsio: NotRequired[dict[str, float]]
+    spans: NotRequired[list[tuple[float, float]]]
+    seconds: NotRequired[float]
+    # What the reader's loops say.
+    bytes_read: NotRequired[float]
+    bytes_credited: NotRequired[float]
+
+
+class RunRecord(TypedDict, total=False):
+    """run.json. Only what its row says and `valid` and `why_invalid` are in every one.
+
+    An attempt that failed has its row, factors and scale; a floor has no row but block and workload; of the rest each
+    workload has its part. Times in seconds since 1970.
+    """
+
+    # The row of the design, and what it stands for.
+    run_id: str
+    block: str
+    order: int
+    experiment: str
+    workload: str
+    replicate: int
+    seed: int
+    factors: dict[str, Level]
+    fabric: Fabric
+    scale: Scale
+    # Every run: who took part, what links and processors did.
+    clients: int
+    replication: int
+    client_hosts: list[str]
+    datanode_hosts: list[str]
+    busy_clients: list[str]
+    links_before: Links
+    links_after: Links
+    cpu_seconds: dict[str, float]
+    tcp_retransmits: int
+    queue_drops: int
+    start: float
+    end: float
+    # Clients that put files, and replicas that come back.
+    commands: list[Command]
+    operations: list[Operation]
+    placement: list[PlacedBlock]
+    bytes_copied: int
+    blocks_copied: int
+    # Jobs.
+    jobs: list[Job]
+    user_bytes: int
+    mounted: bool
+    output_replication: int
+    workers: list[str]
+    made_by: str
+    cpu: str
+    floors: dict[str, float]
+    """Seconds of each job on almost no data; `floor_wire` are the bytes into all workers of all of them."""
+    floor_wire: float
+    # A program of HiBench's.
+    program: str
+    profile: str
+    reports: list[Report]
+    # What became of the attempt, and the code that made it.
+    floor: str
+    attempt: int
+    valid: bool
+    why_invalid: str
+    number: int
+    """Of a floor: its place in its block."""
+    commit: str
+    modified: bool
+    software: str

@@ -1,0 +1,38 @@
+"""The scripts in bench/ start: a stale import or option of theirs fails here, not when somebody needs a figure.
+
+What they measure on a cluster, tests/integration/test_bench.py looks at.
+"""
+
+import subprocess
+import sys
+
+import pytest
+
+from whitewire.paths import HOME
+
+SCRIPTS = sorted(path.name for path in (HOME / "bench").glob("*.py"))
+
+
+def _run(*argv):
+    command = [sys.executable, *argv]
+    return subprocess.run(command, cwd=HOME, capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_a_script_says_what_it_takes(script):
+    done = _run(f"bench/{script}", "--help")
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.startswith(f"usage: {script}")
+
+
+def test_coverage_needs_no_cluster():
+    done = _run("bench/coverage.py", "--simulations", "2")
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "coverage" in done.stdout
+
+
+def test_a_study_of_nothing_measures_nothing(tmp_path):
+    done = _run("bench/study.py", "emulex-2012", "no-such-experiment", "--folder", str(tmp_path / "study"))
+    assert done.returncode == 2
+    assert "no run of no-such-experiment at full effort" in done.stderr
+    assert not (tmp_path / "study").exists()

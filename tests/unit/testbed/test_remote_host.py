@@ -1,0 +1,68 @@
+"""A remote host's life, with this machine as the host and sh in place of ssh."""
+
+import subprocess
+import time
+
+import pytest
+
+from whitewire.testbed.base import CommandFailed
+from whitewire.testbed.site.inventory import Place
+from whitewire.testbed.site.remote_host import Layout, RemoteHost
+
+PLACE = Place("datanode1", "datanode", "here", "hosts[0]", {})
+
+
+class Here(RemoteHost):
+    def carry(self, command):
+        return ["sh", "-c", command]
+
+
+@pytest.fixture
+def host(tmp_path):
+    (tmp_path / "work").mkdir()
+    (tmp_path / "data").mkdir()
+    layout = Layout.of({"work": str(tmp_path / "work"), "data": [str(tmp_path / "data")]})
+    made = Here(PLACE, layout)
+    yield made
+    made.release()
+    made.closed(10)
+
+
+def test_nothing_is_told_to_a_host_that_is_not_open(host):
+    host.beat()
+    host.release()
+    assert host.closed(0)
+    with pytest.raises(CommandFailed, match="the connection is lost"):
+        host.run(["true"])
+
+
+def test_a_host_opens_runs_commands_and_cleans_up(host, tmp_path):
+    host.open(tmp_path)
+    host.beat()
+    assert host.run(["cat"], stdin=b"said").check().stdout == b"said"
+    assert abs(host.clock_offset()) < 5
+    host.put(b"content", f"{host.scratch}/file")
+    assert host.get(f"{host.scratch}/file") == b"content"
+    daemon = host.start(["sh", "-c", "echo up; exec sleep 60"], tmp_path / "daemon.log")
+    daemon.wait_ready("up", timeout=10)
+    assert daemon.cpu_seconds() >= 0
+    daemon.stop()
+    assert not daemon.alive
+    host.release()
+    assert host.closed(15)
+    host.beat()  # the thread that beats may be on its way
+    assert list((tmp_path / "work").iterdir()) == list((tmp_path / "data").iterdir()) == []
+
+
+def test_a_command_that_takes_too_long_is_ended(host, tmp_path):
+    host.open(tmp_path)
+    begin = time.monotonic()
+    with pytest.raises(subprocess.TimeoutExpired):
+        host.run(["sleep", "60"], timeout=0.3)
+    assert time.monotonic() - begin < 20
+
+
+def test_a_host_whose_folder_is_there_already_says_so(host, tmp_path):
+    (tmp_path / "work" / f"whitewire-{host.layout.run}").mkdir()
+    with pytest.raises(CommandFailed, match="`work` and `data` are to be folders that are local to each host"):
+        host.open(tmp_path)
