@@ -10,7 +10,7 @@ from whitewire.records.metrics import OF_CLIENTS, Found, of_clients
 from whitewire.records.run import PlacedBlock, RunRecord
 from whitewire.records.samples import HostCpu, Samples, peak_rate
 from whitewire.workloads.base import generic_options
-from whitewire.workloads.clients import OfClients
+from whitewire.workloads.without_jobs import WithoutJobs
 
 if TYPE_CHECKING:
     from whitewire.cluster.hadoop import Outcome
@@ -29,7 +29,7 @@ def put(files: Sequence[str], target: str, settings: Mapping[str, object]) -> li
     return [*generic_options(settings), "-put", *threads, *files, target]
 
 
-class HdfsPut(OfClients):
+class HdfsPut(WithoutJobs):
     name: ClassVar[str] = "hdfs_put"
     modelled: ClassVar[bool] = True
     tells: ClassVar[tuple[str, ...]] = (

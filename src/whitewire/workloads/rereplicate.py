@@ -9,7 +9,7 @@ from whitewire.errors import RunFailed
 from whitewire.records.metrics import OF_CLIENTS, Found, of_clients
 from whitewire.records.run import PlacedBlock, RunRecord
 from whitewire.records.samples import HostCpu, Samples
-from whitewire.workloads.clients import OfClients
+from whitewire.workloads.without_jobs import WithoutJobs
 
 if TYPE_CHECKING:
     from whitewire.measure.bench import Bench
@@ -21,9 +21,9 @@ def raise_replication(path: str, replication: int) -> list[str]:
     return ["-setrep", "-R", str(replication), path]
 
 
-class Rereplicate(OfClients):
+class Rereplicate(WithoutJobs):
     name: ClassVar[str] = "rereplicate"
-    needs: ClassVar[frozenset[str]] = OfClients.needs | {"lost_replicas", "load_fabric"}
+    needs: ClassVar[frozenset[str]] = WithoutJobs.needs | {"lost_replicas", "load_fabric"}
     floor_s: ClassVar[float] = 3.0
     tells: ClassVar[tuple[str, ...]] = (*OF_CLIENTS, "blocks_copied")
 

@@ -107,7 +107,7 @@ def test_programs_that_can_run_are_not_refused():
     ("change", "said"),
     [
         ({}, r"hibench.home: /opt/HiBench on this machine: no such folder"),
-        ({"factors": {"fabric": ["10gbe"], "program": ["dfsioe"]}}, "bytes a file of dfsioe, expected a multiple"),
+        ({"factors": {"fabric": ["10gbe"], "program": ["dfsioe"]}}, "bytes per file of dfsioe, expected a multiple"),
     ],
 )
 def test_what_a_tree_lacks_is_told_before_hosts_are_up(change, said):

@@ -11,7 +11,7 @@ from whitewire.records.samples import SEGMENT
 from whitewire.workloads.base import COMMON_FACTORS, Workload
 
 
-class OfClients(Workload):
+class WithoutJobs(Workload):
     """A workload of clients and DataNodes alone."""
 
     size: ClassVar[str] = "file_size_bytes"
