@@ -6,7 +6,6 @@ import contextlib
 import fcntl
 import itertools
 import json
-import math
 import time
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
@@ -28,17 +27,17 @@ from whitewire.cluster.yarn import Yarn
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, experiments_asked, hardware_of, without_servers
-from whitewire.description.testbed import fabric_names, is_emulated, load_testbed
+from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design import durations
 from whitewire.design.drive import Drive
 from whitewire.design.rows import levels_of, read_csv
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
 from whitewire.install.doctor import preflight
-from whitewire.measure import drives as storage
-from whitewire.measure import environment, links, rdma
+from whitewire.measure import environment, groups
 from whitewire.measure.bench import Bench, warm_up
 from whitewire.measure.floors import FLOOR_RUNS, UNJUDGED, Floors, too_wide
+from whitewire.measure.probing import Probing, unused
 from whitewire.measure.run import FAILURES, FloorKey, Run, floor_key, tiny
 from whitewire.measure.shortage import Shortage
 from whitewire.progress import Progress
@@ -63,7 +62,6 @@ WARM_UP_JOBS = 4
 WARM_UP, WARM_UP_SMOKE = (5, 2), (1, 1)
 """Rounds of many small puts, then runs of the block's largest cell; none is kept. At smoke effort, where it matters
 more that all of it works than what it measures, there are fewer."""
-PROBE_SECONDS_SMOKE = 0.3
 
 
 def measure(paper: str, testbed: str, design_path: Path, block: str, output: Path) -> None:
@@ -105,10 +103,14 @@ class Block:
         self.unavailable: dict[str, str] = {}
         self.attempts = testbed["limits"]["attempts"] if self.effort != "smoke" else SMOKE_ATTEMPTS
 
+    @property
+    def probing(self) -> Probing:
+        return Probing(self.config, self.effort, self.journal.folder, self.source)
+
     def measure(self) -> None:
         begin = time.time()
         missing = [self._run(row) for row in self.rows if not self.journal.has(row["run_id"])]
-        clusters = self._clusters(missing)
+        clusters = groups.clusters(self.paper, missing, self.config["kind"] == "emulated")
         ordered = [seconds for key, runs in clusters.items() for seconds in self._expected(key, runs)]
         progress = Progress(self.name, ordered, len(clusters))
         progress.say(f"{len(self.rows)} runs, {len(missing)} to make")
@@ -165,28 +167,6 @@ class Block:
         nodes, roles = levels.get("nodes", 0), self.paper.experiments[row["experiment"]]["roles"]
         return nodes if 0 < nodes < roles.get("datanode", 0) else None
 
-    def _clusters(self, runs: Sequence[Run]) -> dict[str, list[Run]]:
-        """Runs by the services that they need (hosts, drives per host, slots); runs that share them keep their order.
-
-        The scale and the drives' model change between runs of one cluster, and a run without drives may use any.
-        """
-        emulated = self.config["kind"] == "emulated"
-
-        def key(run: Run, drives: int) -> str:
-            roles = self.paper.roles(run.row["experiment"], run.levels if run.workers is None else {})
-            # Where a fabric has addresses of its own, the services of one are not those of another.
-            place = [] if emulated else [run.parameters["fabric"], run.scale.k]
-            return json.dumps([roles, place, drives, _slots(run, roles)])
-
-        counts = sorted({run.drive.count for run in runs if run.drive.limits}) or [1]
-        modelled = {key(run, run.drive.count) for run in runs if run.drive.limits}
-        found: dict[str, list[Run]] = {}
-        for run in runs:
-            own = key(run, run.drive.count)
-            others = [] if run.drive.limits else [key(run, count) for count in counts]
-            found.setdefault(next((other for other in others if other in modelled), own), []).append(run)
-        return found
-
     def _floors(self, shared: str, runs: Sequence[Run]) -> Floors:
         """The floors that a cluster's runs need, with those that an interrupted measurement left."""
         first: dict[FloorKey, int] = {}
@@ -227,11 +207,11 @@ class Block:
             if place:
                 testbed.fabric(place[0])
             progress.say(f"{len(testbed.hosts)} hosts up ({testbed.congestion_control}), probing links and drives")
-            for alike in _by_scale(runs).values():
+            for alike in groups.by_scale(runs).values():
                 testbed.k = alike[0].scale.k
-                self._calibrate(testbed, alike[0].drive, alike, fresh=number == 0)
+                self.probing.calibrate(testbed, alike[0].drive, alike, fresh=number == 0)
             if not testbed.emulated:
-                self._probe_site(testbed, progress, place[0])
+                self.probing.site(testbed, progress, place[0])
             testbed.warm_memory(WARM_UP_GIB)
             stack = self._stack(testbed, drive, runs, slots)
             stack.hibench = self._suite(testbed, runs, stack.logs)
@@ -239,7 +219,7 @@ class Block:
                 self._start(stack)
                 times = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in stack.start_seconds.items())
                 progress.say(f"ready: {times}; warming up")
-                for (k, model), alike in _by_scale(runs).items():
+                for (k, model), alike in groups.by_scale(runs).items():
                     stack.scale(k, model)
                     testbed.fabric(alike[0].parameters["fabric"])
                     self._record_environment(testbed, stack)
@@ -303,58 +283,6 @@ class Block:
             return CephFs(testbed, drive.rate, logs)
         return Posix(testbed, self.config["mount"]["path"])
 
-    def _calibrate(self, testbed: Testbed, drive: Drive, runs: Sequence[Run], fresh: bool) -> None:
-        probes, limits = self.config["probes"], self.config["limits"]
-        folder = self._fresh("probes")
-        used = {run.parameters["fabric"]: None for run in sorted(runs, key=lambda run: run.row["run_id"])}
-        # Fabrics that the grid compares are probed over every pair, those of the response curve over one per client.
-        grid = [name for name in used if any("clients" in r.levels and r.parameters["fabric"] == name for r in runs)]
-        thorough = self.effort != "smoke" and fresh
-        seconds = probes["seconds"] if thorough else PROBE_SECONDS_SMOKE
-        common = {"seconds": seconds, "bound": limits["link_error"], "folder": folder}
-        rows = links.probe_drives(testbed, drive, limits["drive_error"], folder) if drive.limits else []
-        rows += links.probe_links(testbed, grid, streams=probes["streams"], every_pair=thorough, **common)
-        others = [name for name in used if name not in grid]
-        ring = any(run.workload.on_yarn for run in runs)
-        first = probes["streams"][:1]
-        rows += links.probe_links(testbed, others, streams=first, every_pair=False, ring=ring, **common)
-        links.write(folder, rows)
-
-    def _probe_site(self, testbed: Testbed, progress: Progress, place: str) -> None:
-        """What real hardware can do besides: curves of its drives and mounts, and of RDMA where there is any."""
-        if not list(self.journal.folder.glob("drives*/drives.json")):
-            progress.say("probing drives")
-            storage.measure(self._places(testbed), self.effort, self._fresh("drives"), at_once=self._at_once(testbed))
-        folder = self._fresh("probes-rdma")
-        if self.effort != "smoke":
-            progress.say("probing RDMA")
-            folder.mkdir(parents=True)
-            found = rdma.probe(testbed, [place], folder)
-            rdma.write(folder, found)
-            if why := rdma.unavailable(found):
-                progress.say(f"RDMA: {why}")
-
-    def _at_once(self, testbed: Testbed) -> int:
-        """Hosts whose drives are measured together; slowed-down hosts may share one machine's."""
-        return 1 if is_emulated(self.config) else len(testbed.hosts)
-
-    def _places(self, testbed: Testbed) -> list[storage.Place]:
-        where, found = self.source, []
-        for host in testbed.by_role("datanode"):
-            found += storage.places(host, self.config["data"], "drive", f"{where}: data", inside=host.drive)
-            found += storage.places(host, self.config.get("devices", []), "drive", f"{where}: devices")
-            if "mount" in self.config:
-                found += storage.places(host, self.config["mount"]["path"], "mount", f"{where}: mount.path")
-        return found
-
-    def _fresh(self, name: str, suffix: str = "") -> Path:
-        """A path in the block's folder that no earlier cluster of this block has used: name, name-2, …"""
-        path, number = self.journal.folder / f"{name}{suffix}", 1
-        while path.exists():
-            number += 1
-            path = self.journal.folder / f"{name}-{number}{suffix}"
-        return path
-
     def _record_environment(self, testbed: Testbed, stack: Stack) -> None:
         cluster = stack.hdfs
         record = environment.capture(testbed, cluster.installation.version) | {
@@ -371,7 +299,7 @@ class Block:
             "switch": self.config.get("switch", {}),
             **({"hibench": hibench_copy.described(self.config["hibench"]["home"])} if stack.hibench else {}),
         }
-        self._fresh("environment", ".json").write_text(json.dumps(record, indent=1, default=str) + "\n")
+        unused(self.journal.folder, "environment", ".json").write_text(json.dumps(record, indent=1, default=str) + "\n")
 
     def _warm_up(self, stack: Stack, runs: Sequence[Run]) -> dict[FloorKey, Result]:
         """Runs that are not kept: JVMs compile, files and memory get warm, so that the order of runs doesn't matter.
@@ -569,26 +497,6 @@ class Block:
         return why, failed
 
 
-def _by_scale(runs: Sequence[Run]) -> dict[tuple[float, Drive], list[Run]]:
-    """Runs by what links and drives are slowed down to."""
-    found: dict[tuple[float, Drive], list[Run]] = {}
-    for run in runs:
-        found.setdefault((run.scale.k, run.drive), []).append(run)
-    return found
-
-
-def _slots(run: Run, roles: Mapping[str, int]) -> int | None:
-    """Tasks that a worker may run at once: its even share of the job's. None for puts, and jobs that set their number.
-
-    The papers' jobs had hundreds of tasks per node, which spread evenly by their number. The few that stand for them
-    here do not: a worker with two of five maps takes twice as long as the others, and all wait for it.
-    """
-    if not run.workload.native:
-        return None
-    tasks = max(run.parameters.get("maps", 1), run.parameters.get("reduces", 1))
-    return math.ceil(tasks / max(1, roles.get("datanode", 0)))
-
-
 def _last_words(stack: Stack) -> dict[str, str]:
     """Ends of the logs of daemons that have ended, by file name."""
     return {f"{name}.log": daemon.log_end(60) for name, daemon in stack.processes().items() if not daemon.alive}
@@ -603,7 +511,7 @@ def _tiny(stack: Stack, run: Run) -> Result:
 def _made(stack: Stack, run: Run) -> Result:
     """The run, at its scale and on as many of the workers as it asks for."""
     stack.scale(run.scale.k, run.drive)
-    slots = _slots(run, {"datanode": run.workers}) if run.workers else None
+    slots = groups.slots(run, {"datanode": run.workers}) if run.workers else None
     stack.work_on((run.workers, slots) if run.workers and slots else None)
     return run.workload.run(Bench(stack, run))
 

@@ -11,6 +11,7 @@ from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.rows import make_design
+from whitewire.measure import groups
 from whitewire.measure.block import Block
 
 
@@ -72,4 +73,4 @@ def clusters_at_quick(paper, tmp_path):
     loaded = load_paper(project.paper_path(paper), fabric_names(testbed))
     rows = [row for row in make_design(loaded, testbed, "quick", 1) if row["block"] == "quick-1"]
     block = Block(loaded, testbed, "quick-1", rows, tmp_path)
-    return block._clusters([block._run(row) for row in rows])
+    return groups.clusters(block.paper, [block._run(row) for row in rows], emulated=True)
