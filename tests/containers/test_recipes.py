@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 import pytest
-from roots import HOME, Root, requirements
+from tests.support.roots import HOME, Root, requirements
 
 from whitewire.workflow import recipes
 

@@ -40,4 +40,6 @@ rule container:
 rule containers:
     """All images; with HiBench where there is a copy of it."""
     input:
-        lambda wildcards: expand(".cache/containers/{image}.sif", image=filter(plan.can_make, IMAGES)),
+        lambda wildcards: expand(
+            ".cache/containers/{image}.sif", image=filter(plan.can_make, IMAGES)
+        ),
