@@ -7,8 +7,8 @@ import shutil
 import subprocess
 
 import pytest
-from tests.support.roots import HOME, Root, requirements
 
+from tests.support.roots import HOME, Root, requirements
 from whitewire.workflow import recipes
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]

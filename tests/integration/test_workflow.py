@@ -153,7 +153,7 @@ def test_changed_claim_does_not_measure(project):
     [
         ("records/jobs", {"tidy", "analysis", "paper", "index"}),
         ("workloads/terasort", {"tidy", "analysis", "paper", "index"}),
-        ("tools/history", set()),
+        ("tools/iperf3", set()),
         ("design/shapes", set()),
         ("description/paper", {"tidy", "analysis", "paper", "index"}),
         ("analysis/claims", {"analysis", "paper", "index"}),
