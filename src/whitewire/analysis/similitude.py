@@ -385,7 +385,8 @@ def _drives(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
 
 def _written(cell: Cell, scale: Scale) -> float:
     """Bytes that a run writes to all drives, where that is known beforehand."""
-    return scale.file_bytes * cell.workload.written(cell.parameters)
+    workload, parameters = cell.workload, cell.parameters
+    return scale.file_bytes * workload.files(parameters) * workload.written(parameters)
 
 
 def _ceph(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:

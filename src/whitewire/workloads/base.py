@@ -132,7 +132,7 @@ class Workload:
         return size / workers if self.shares_input else size
 
     def written(self, parameters: Mapping[str, Any]) -> float:
-        """How often a run's file is written to drives; 0 where it is not known beforehand."""
+        """How often each of its files is written to drives; 0 where it is not known beforehand."""
         return 0.0
 
     # --- a run, and what it tells ---

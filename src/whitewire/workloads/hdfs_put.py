@@ -39,8 +39,7 @@ class HdfsPut(WithoutJobs):
     )  # fmt: skip
 
     def written(self, parameters: Mapping[str, Any]) -> float:
-        files = parameters.get("clients", 1) * parameters.get("puts_per_client", 1)
-        return files * parameters.get("replication", 1)
+        return parameters.get("replication", 1)
 
     def run(self, bench: Bench) -> Result:
         """Clients × puts, started together. Raises RunFailed when a put failed, ProcessDied when a daemon died."""

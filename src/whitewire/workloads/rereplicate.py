@@ -28,8 +28,7 @@ class Rereplicate(WithoutJobs):
     tells: ClassVar[tuple[str, ...]] = (*OF_CLIENTS, "blocks_copied")
 
     def written(self, parameters: Mapping[str, Any]) -> float:
-        files = parameters.get("clients", 1) * parameters.get("puts_per_client", 1)
-        return files * parameters.get("lost_replicas", 0)
+        return parameters.get("lost_replicas", 0)
 
     def run(self, bench: Bench) -> Result:
         """Files with one replica get the full number: how long until every block has it?

@@ -73,7 +73,7 @@ class TestDfsio(Workload):
         return copies - 1
 
     def written(self, parameters: Mapping[str, Any]) -> float:
-        return parameters.get("maps", 1) * parameters.get("replication", 1)
+        return parameters.get("replication", 1)
 
     def run(self, bench: Bench) -> Result:
         """TestDFSIO write, then read of the same files, with cold clients unless they keep their caches.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from whitewire.records.metrics import SHORT_OF_PROCESSORS, Found
 from whitewire.records.run import RunRecord
@@ -22,6 +22,9 @@ class WithoutJobs(Workload):
     native: ClassVar[bool] = False
     has_floor: ClassVar[bool] = False
     heartbeats: ClassVar[frozenset[str]] = frozenset({"datanode"})
+
+    def files(self, parameters: Mapping[str, Any]) -> int:
+        return parameters.get("clients", 1) * parameters.get("puts_per_client", 1)
 
     def written_to(self, record: RunRecord, found: Found) -> Iterable[tuple[str, float, float]]:
         """(which links, bytes that they carried, bytes that were written over them)."""
