@@ -47,6 +47,8 @@ class Workload:
     """Parameters (or factors) that an experiment must have."""
     reads: ClassVar[frozenset[str]] = frozenset()
     """Further parameters that its runs read."""
+    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Of parameters that take one of a few words: these words."""
     factors: ClassVar[frozenset[str]] = COMMON_FACTORS | {"store", "splits"}
     """What its runs may vary beside their parameters and the drives of `hardware`."""
     size: ClassVar[str] = "size_bytes"
@@ -59,6 +61,10 @@ class Workload:
     def whole_bytes(self, parameters: Mapping[str, Any]) -> float:
         """Bytes of a run's file at full scale; 0 for one that moves none."""
         return parameters.get("size_bytes") or parameters["file_size_bytes"]
+
+    def tells_with(self, parameters: Mapping[str, Any]) -> tuple[str, ...]:
+        """Metrics of a run with these parameters that a claim or a control may be on."""
+        return self.tells
 
     # --- what it takes ---
 

@@ -50,21 +50,40 @@ OF_OPERATION = (
 """Metrics of the writing and of the reading that a claim may be on."""
 
 
+OPERATIONS = {"both": ("write", "read"), "write": ("write",), "read": ("read",)}
+"""What a run times, by the parameter `operation`; without it: both."""
+
+
+def timed(parameters: Mapping[str, Any]) -> tuple[str, ...]:
+    """The operations that a run times, in their order."""
+    return OPERATIONS[parameters.get("operation", "both")]
+
+
 class TestDfsio(Workload):
     __test__ = False
     """No test, whatever pytest thinks of its name."""
 
     name: ClassVar[str] = "testdfsio"
     needs: ClassVar[frozenset[str]] = frozenset({"maps"})
-    reads: ClassVar[frozenset[str]] = frozenset({"reduces", "keep_caches"})
+    reads: ClassVar[frozenset[str]] = frozenset({"reduces", "keep_caches", "operation"})
+    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"operation": tuple(OPERATIONS)}
     floor_s: ClassVar[float] = 9
     passes: ClassVar[float] = 1
     times_itself: ClassVar[bool] = True
     io_buffer: ClassVar[str] = "task"
     tells: ClassVar[tuple[str, ...]] = (
         *OF_RUN,
-        *(f"{operation}_{metric}" for operation in ("write", "read") for metric in OF_OPERATION),
+        *(f"{operation}_{metric}" for operation in OPERATIONS["both"] for metric in OF_OPERATION),
     )
+
+    def tells_with(self, parameters: Mapping[str, Any]) -> tuple[str, ...]:
+        """Without those of the operation that does not run."""
+        left_out = tuple(f"{name}_" for name in set(OPERATIONS["both"]) - set(timed(parameters)))
+        return tuple(metric for metric in self.tells if not metric.startswith(left_out))
+
+    def kind(self, parameters: Mapping[str, Any]) -> str:
+        """One that times a single operation has a floor of its own."""
+        return " ".join([self.name, *([] if len(timed(parameters)) > 1 else timed(parameters))])
 
     def files(self, parameters: Mapping[str, Any]) -> int:
         return parameters.get("maps", 1)
@@ -78,7 +97,8 @@ class TestDfsio(Workload):
     def run(self, bench: Bench) -> Result:
         """TestDFSIO write, then read of the same files, with cold clients unless they keep their caches.
 
-        Raises RunFailed when a job failed.
+        Either alone where `operation` says so: files that are only read are written at ease before, anew for each run,
+        so that their places are drawn anew too. Raises RunFailed when a job failed.
         """
         bench.begin(FOLDER)
         files, size = bench.parameters["maps"], bench.scale.file_bytes
@@ -97,11 +117,19 @@ class TestDfsio(Workload):
                 "seconds": said.seconds,
             }
 
+        operations = timed(bench.parameters)
+
         def act(kept: dict[str, str]) -> list[Job]:
-            first = one("write", kept)
-            if bench.mounted and not bench.parameters.get("keep_caches"):
-                bench.store.remount()
-            return [first, one("read", kept)]
+            done = []
+            for operation in operations:
+                if operation == "read" and bench.mounted and not bench.parameters.get("keep_caches"):
+                    bench.store.remount()
+                done.append(one(operation, kept))
+            return done
+
+        if "write" not in operations:
+            bench.at_ease()
+            bench.tool(TOOL, write(files, size, options), "files to read")
 
         result = bench.record(act, files * size)
         for job in result.record["jobs"]:
