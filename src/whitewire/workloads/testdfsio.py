@@ -67,6 +67,7 @@ class TestDfsio(Workload):
     needs: ClassVar[frozenset[str]] = frozenset({"maps"})
     reads: ClassVar[frozenset[str]] = frozenset({"reduces", "keep_caches", "operation"})
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"operation": tuple(OPERATIONS)}
+    factors: ClassVar[frozenset[str]] = Workload.factors | {"maps", "operation"}
     floor_s: ClassVar[float] = 9
     passes: ClassVar[float] = 1
     times_itself: ClassVar[bool] = True
@@ -131,7 +132,7 @@ class TestDfsio(Workload):
             bench.at_ease()
             bench.tool(TOOL, write(files, size, options), "files to read")
 
-        result = bench.record(act, files * size)
+        result = bench.record(act, files * size, output=bench.path(f"{FOLDER}/io_data"))
         for job in result.record["jobs"]:
             if int(job["testdfsio"]["size"]) != files * size:
                 raise RunFailed(f"{job['name']}: {job['testdfsio']['size']:.0f} bytes, expected {files * size}")
