@@ -176,6 +176,8 @@ def model_runs(paper: Paper, fabrics: Mapping[str, Any], scale: Scaling | None =
             continue
         for levels in cells_of(experiment):
             parameters = paper.parameters(experiment["id"], levels)
+            if "erasure_coding" in paper.store(experiment["id"], levels):
+                continue  # the model knows pipelines of replicas only
             if parameters["fabric"] in fabrics and not {"settings", "switch_buffer_kib", "packet_bytes"} & set(levels):
                 jobs.append(_job(paper, experiment["id"], levels, gbit_per_s(parameters["fabric"]), scale))
         if "missing_fabrics" in experiment and not scale:

@@ -15,12 +15,14 @@ from whitewire.design.drive import Drive
 from whitewire.testbed.base import Host, Process, Testbed
 from whitewire.testbed.installation import Installation
 from whitewire.tools import namenode
+from whitewire.tools.erasure_coding import BUILT_IN, Policy
 
 NAMENODE = "org.apache.hadoop.hdfs.server.namenode.NameNode"
 DATANODE = "org.apache.hadoop.hdfs.server.datanode.DataNode"
 FS_SHELL = "org.apache.hadoop.fs.FsShell"
 DFS_ADMIN = "org.apache.hadoop.hdfs.tools.DFSAdmin"
 FSCK = "org.apache.hadoop.hdfs.tools.DFSck"
+EC_ADMIN = "org.apache.hadoop.hdfs.tools.ECAdmin"
 PORT = 9000
 DATA_SOCKET_BUFFERS = (
     "dfs.client.socket.send.buffer.size",
@@ -106,6 +108,8 @@ class Hdfs(HdfsClients):
         self.namenode_host = testbed.by_role("namenode")[0]
         self.daemons: dict[str, Process] = {}
         self.clients: list[Resident] = []
+        self.policies: set[str] = set()
+        """Erasure coding policies that are enabled."""
 
     # -- life ---------------------------------------------------------------------------------------------
 
@@ -115,6 +119,7 @@ class Hdfs(HdfsClients):
         Raises ProcessDied with the end of the log of the daemon that died, TimeoutError likewise.
         """
         begin = time.monotonic()
+        self.policies.clear()
         write_configuration(self.testbed, self.installation.configuration, self.values)
         datanodes = self.testbed.by_role("datanode")
         self._start_namenode()
@@ -192,6 +197,19 @@ class Hdfs(HdfsClients):
     def blocks(self, path: str) -> str:
         """What fsck says of a path's files, blocks and replicas (verbatim)."""
         return self.clients[0].run(FSCK, [path, "-files", "-blocks", "-locations"]).output
+
+    def code(self, path: str, policy: Policy) -> None:
+        """Have files below a folder, which is made, erasure-coded from now on. Raises RuntimeError or ProcessDied."""
+        admin, name = self.clients[0], policy.name
+        if name not in self.policies:
+            if name not in BUILT_IN:
+                file = f"{admin.host.scratch}/{name}.xml"
+                admin.host.put(policy.file.encode(), file)
+                admin.run(EC_ADMIN, ["-addPolicies", "-policyFile", file]).check(f"hdfs ec -addPolicies {name}")
+            admin.run(EC_ADMIN, ["-enablePolicy", "-policy", name]).check(f"hdfs ec -enablePolicy {name}")
+            self.policies.add(name)
+        self.shell("-mkdir", "-p", path).check(f"hdfs dfs -mkdir {path}")
+        admin.run(EC_ADMIN, ["-setPolicy", "-path", path, "-policy", name]).check(f"hdfs ec -setPolicy {name}")
 
     def log_position(self) -> int:
         return self.daemons[self.namenode_host.name].log.stat().st_size

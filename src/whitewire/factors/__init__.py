@@ -66,7 +66,7 @@ TABLE: dict[str, Factor] = {
         Factor(
             "output_replication", "Copies of each block of a job's output, where it has a number of its own",
             "fsck lists the DataNodes that hold each block of the output",
-            asked_for("output_replication"), seen.output_copies,
+            seen.output_copies_asked, seen.output_copies,
         ),
         Factor(
             "lost_replicas", "Replicas that each block lacks when re-replication begins",
@@ -75,7 +75,8 @@ TABLE: dict[str, Factor] = {
         ),
         Factor(
             "store", "The file system that the data lie in",
-            "fsck; of a mounted one the layout that its folder reports and the options of the mounts' processes",
+            "fsck, also of the policy and the block groups of coded files; of a mounted one the layout that its folder "
+            "reports and the options of the mounts' processes",
             asked_for("store"), lambda record: record["evidence"].get("store"), "", follows=frozenset({"replication"}),
         ),
         # Who takes part.

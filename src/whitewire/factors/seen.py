@@ -89,7 +89,7 @@ def block_asked(record: RunRecord) -> float | None:
 def block_bytes(record: RunRecord) -> float | None:
     """The largest block where files have several; a file of one block fills it only if it is as large as asked."""
     asked = record["scale"]["block_bytes"]
-    if placed := _per_file(record):
+    if (placed := _per_file(record)) and not record.get("coding"):
         blocks, largest = max(map(len, placed.values())), max(map(max, placed.values()))
     else:
         files = _files(record, "input", "output")
@@ -100,6 +100,8 @@ def block_bytes(record: RunRecord) -> float | None:
 
 
 def splits(record: RunRecord) -> float | None:
+    if record.get("coding"):  # a block group is read as several splits
+        return maps(record)
     files = _files(record, "input")
     if files is not None and "blocks" in files:
         return files["blocks"]
@@ -110,8 +112,8 @@ def splits(record: RunRecord) -> float | None:
 
 
 def copies_asked(record: RunRecord) -> float | None:
-    """None where the data lie in a file system that keeps no copies of its own."""
-    return None if record.get("mounted") else record["asked"].get("replication")
+    """None where the data lie in a file system that keeps no copies of its own, or are erasure-coded."""
+    return None if record.get("mounted") or record.get("coding") else record["asked"].get("replication")
 
 
 def copies(record: RunRecord) -> float | None:
@@ -119,6 +121,10 @@ def copies(record: RunRecord) -> float | None:
         return _worst([len(set(block["datanodes"])) for block in placed], record["asked"]["replication"])
     names = ("input",) if "output_replication" in record["asked"] else ("output", "input")
     return _copies(_files(record, *names), record["asked"]["replication"])
+
+
+def output_copies_asked(record: RunRecord) -> float | None:
+    return None if record.get("coding") else record["asked"].get("output_replication")
 
 
 def output_copies(record: RunRecord) -> float | None:

@@ -14,6 +14,7 @@ from whitewire.cluster import hdfs, yarn
 from whitewire.cluster.cephfs import CephFs
 from whitewire.cluster.existing import Existing
 from whitewire.cluster.hadoop import Outcome
+from whitewire.cluster.hdfs import Hdfs
 from whitewire.cluster.posix import Posix
 from whitewire.cluster.stack import Stack
 from whitewire.cluster.yarn import Yarn
@@ -27,8 +28,13 @@ from whitewire.records.run import DesignRow, Evidence, FilesSeen, Job, PlacedBlo
 from whitewire.testbed.base import Host, Testbed
 from whitewire.testbed.samples import cpu_seconds, host_cpu_to_csv, to_csv
 from whitewire.tools import history, namenode
+from whitewire.tools.erasure_coding import Policy
 from whitewire.workloads import hdfs_put
 from whitewire.workloads.base import DATA, OUTPUT
+
+
+SETTLE_S = 1.0
+"""Seconds in which DataNodes tell of replicas that they have."""
 
 
 def source_files(testbed: Testbed, size: int, count: int) -> list[str]:
@@ -132,6 +138,15 @@ class Bench:
         return self.stack.mounted
 
     @property
+    def coding(self) -> Policy | None:
+        """The erasure coding of the run's files in HDFS, in cells that are scaled as blocks are; None: replicas."""
+        name = self.run.store.get("erasure_coding")
+        policy = Policy.of(name) if name else None
+        return policy and policy.of_block(
+            self.scale.block_bytes, self.scale.block_bytes / self.parameters["block_size_bytes"]
+        )
+
+    @property
     def yarn(self) -> Yarn | Existing:
         """What runs the jobs, of a run that has some."""
         if self.stack.yarn is None:
@@ -223,15 +238,35 @@ class Bench:
     def _store(self, path: str) -> tuple[dict[str, object], dict[str, object]]:
         """What was set of the file system that a path lies in, and what it reports."""
         if not self.mounted:
-            return {"kind": "hdfs"}, {"kind": "hdfs" if self.files_seen(path)["files"] else "no files in HDFS"}
+            return self.store_of(self.files_seen(path))
         folder = path.removeprefix(yarn.MOUNTED).lstrip("/").split("/")[0]
         return self.store.asked(folder), self.store.told(folder)
+
+    def coded(self) -> RunRecord:
+        """What a run's record tells of its erasure coding; nothing of replicas."""
+        return {"coding": self.coding.name} if self.coding else {}
+
+    def store_of(self, files: FilesSeen) -> tuple[dict[str, object], dict[str, object]]:
+        """What was set of HDFS for the run's files, and what fsck says of them."""
+        asked = {"erasure_coding": self.coding.name} if self.coding else {}
+        found = {"erasure_coding": name} if (name := evidence.coding(files)) else {}
+        return {"kind": "hdfs", **asked}, {"kind": "hdfs" if files["files"] else "no files in HDFS", **found}
 
     def files_seen(self, path: str) -> FilesSeen:
         """A folder of the run's file system as the file system reports it."""
         if self.mounted:
             return evidence.of_count(self.shell(["-count", path], "what was written").output)
-        return evidence.of_fsck(self.stack.hdfs.blocks(path))
+        return evidence.of_fsck(self.settled(path), bool(self.coding))
+
+    def settled(self, path: str) -> str:
+        """What fsck says of a folder once each DataNode has told the NameNode of its replicas, for which it waits.
+
+        A file is whole when one replica of each block, or the data of each block group, is told of.
+        """
+        deadline = time.monotonic() + SETTLE_S
+        while "Under replicated" in (text := self.stack.hdfs.blocks(path)) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return text
 
     # --- clients that put files ---
 
@@ -244,6 +279,7 @@ class Bench:
     def empty(self, clients: int) -> None:
         """A folder for each client, with nothing in it."""
         empty(self.stack, clients)
+        self._code(DATA)
 
     def files_to_put(self) -> list[str]:
         """The files that each client puts."""
@@ -257,14 +293,14 @@ class Bench:
         options |= {"dfs.replication": self.parameters.get("replication", 3)} | dict(settings)
         return put_together(self.stack, self.parameters["clients"], files, options, self.run.timeout)
 
-    def placement(self) -> tuple[list[PlacedBlock], str]:
-        """Which DataNodes hold each block of the clients' files, and what fsck said."""
+    def placement(self, settled: bool = False) -> tuple[list[PlacedBlock], str]:
+        """Which DataNodes hold each block, or block group, of the clients' files, and what fsck said."""
         names = {host.address: host.name for host in self.stack.testbed.hosts}
-        text = self.stack.hdfs.blocks(DATA)
+        text = self.settled(DATA) if settled else self.stack.hdfs.blocks(DATA)
         found: list[PlacedBlock] = [
             {"file": block.path, "block_index": block.index, "bytes": block.length,
              "datanodes": [names.get(address, address) for address in block.addresses]}
-            for block in namenode.blocks(text)
+            for block in namenode.blocks(text, bool(self.coding))
         ]  # fmt: skip
         return found, text
 
@@ -311,6 +347,7 @@ class Bench:
             # First: the metadata server asks whoever has a file open or cached before it is removed.
             self._remount()
         self._remove(folder)
+        self._code(folder)
         if self.mounted:
             for name in ("/input", folder):
                 unit = scaling.stripe_unit(self.run.store["stripe_size_bytes"], self.scale.k)
@@ -322,6 +359,13 @@ class Bench:
             max_dirty=scaling.client_cache(store["max_dirty_bytes"], k, fraction),
             readahead=scaling.client_cache(store["readahead_bytes"], k, fraction),
         )
+
+    def _code(self, folder: str) -> None:
+        """Have files below a folder coded where the run's are; without, they are kept as replicas."""
+        if self.coding:
+            if not isinstance(self.stack.hdfs, Hdfs):
+                raise RunFailed("erasure coding: only an HDFS of our own can be told to code files")
+            self.stack.hdfs.code(folder, self.coding)
 
     def _remove(self, path: str) -> None:
         if self.mounted:
@@ -390,6 +434,7 @@ class Bench:
             "user_bytes": user_bytes,
             "mounted": self.mounted,
             "output_replication": 1 if self.mounted else outputs,
+            **self.coded(),
             "workers": workers,
             "busy_clients": [],
             "made_by": f"Hadoop {self.stack.hdfs.installation.version}",
@@ -408,12 +453,14 @@ class Bench:
     def input(self, kind: str, make: Callable[[str], tuple[str, list[str]]]) -> str:
         """The path of an input that runs of the same size share, made at ease where it is not there yet."""
         copies = self.parameters.get("replication", 1)
-        place = f"/input/{kind}-{self.scale.file_bytes}-{self.scale.block_bytes}-{copies}"
+        folder = f"/input-{self.coding.name}" if self.coding else "/input"
+        place = f"{folder}/{kind}-{self.scale.file_bytes}-{self.scale.block_bytes}-{copies}"
         path = self.path(place)
         key = (self.run.store["kind"], json.dumps(self.run.store, sort_keys=True) if self.mounted else "", path)
         if key not in self.stack.made:
             self.at_ease()
             self._remove(place)
+            self._code(folder)
             tool, arguments = make(path)
             self.tool(tool, arguments, f"input of {kind}")
             self.stack.made.add(key)

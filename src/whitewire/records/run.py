@@ -125,6 +125,10 @@ class FilesSeen(TypedDict, total=False):
     replicas_most: int
     datanodes: int
     """DataNodes that HDFS has."""
+    policy: str
+    """Erasure coding policy of its files; missing where they are kept as replicas."""
+    wanting: int
+    """Block groups of coded files that lack a block."""
 
 
 class Evidence(TypedDict, total=False):
@@ -188,6 +192,8 @@ class RunRecord(TypedDict, total=False):
     user_bytes: int
     mounted: bool
     output_replication: int
+    coding: str
+    """The erasure coding policy that the run's files were to have, in place of replicas."""
     workers: list[str]
     made_by: str
     cpu: str

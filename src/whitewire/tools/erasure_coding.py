@@ -44,17 +44,29 @@ class Policy:
         """The same code in cells that are smaller by `share`, as near as whole KiB allow."""
         return replace(self, cell=max(1, round(self.cell * share / KIB)) * KIB)
 
-    def whole_cells(self, block: int, granule: int = 1) -> int:
-        """The nearest size of a block that whole cells fill, and `granule`: with another, a put never ends."""
-        step = self.cell
-        while step % granule:
-            step += self.cell
-        return max(1, round(block / step)) * step
+    def of_block(self, block: int, share: float) -> Policy:
+        """scaled(), in cells of which a block is a whole number: with others, a put never ends.
+
+        Raises ValueError for a block that is no whole number of KiB.
+        """
+        if block % KIB:
+            raise ValueError(f"{self.name}: found a block of {block} bytes, expected whole KiB")
+        most = min(MOST_KIB, block // KIB)
+        cells = [kib * KIB for kib in range(1, most + 1) if block // KIB % kib == 0]
+        return replace(self, cell=min(cells, key=lambda cell: abs(cell - self.cell * share)))
+
+    def blocks(self, length: int) -> int:
+        """How many blocks a group with `length` bytes of data has: none of the data that it would not fill."""
+        return min(self.data, -(-length // self.cell)) + self.parity
+
+    def longest(self, length: int) -> int:
+        """Bytes of the longest block of a block group with `length` bytes of data."""
+        stripes, rest = divmod(length, self.data * self.cell)
+        return stripes * self.cell + min(rest, self.cell)
 
     def kept(self, length: int) -> int:
         """Bytes on drives of a block group with `length` bytes of data: parity is as long as its longest data."""
-        stripes, rest = divmod(length, self.data * self.cell)
-        return length + self.parity * (stripes * self.cell + min(rest, self.cell))
+        return length + self.parity * self.longest(length)
 
     @property
     def file(self) -> str:
