@@ -11,6 +11,7 @@ from xml.sax.saxutils import escape
 
 from whitewire.testbed.base import Host, Process, Testbed, piped
 from whitewire.testbed.installation import Installation
+from whitewire.tools.history import text
 
 LOG4J = """log4j.rootLogger=INFO,console
 log4j.appender.console=org.apache.log4j.ConsoleAppender
@@ -28,14 +29,10 @@ each of the thousand locks a drive), and the word that there is no native librar
 def site_xml(values: Mapping[str, object]) -> bytes:
     """A Hadoop configuration file with these values (${…} in a value is a system property of the JVM)."""
     lines = [
-        f"<property><name>{escape(name)}</name><value>{escape(_text(value))}</value></property>"
+        f"<property><name>{escape(name)}</name><value>{escape(text(value))}</value></property>"
         for name, value in sorted(values.items())
     ]
     return ('<?xml version="1.0"?>\n<configuration>\n' + "\n".join(lines) + "\n</configuration>\n").encode()
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def write_configuration(testbed: Testbed, folder: str, values: Mapping[str, object]) -> None:

@@ -22,6 +22,7 @@ DATANODE = "org.apache.hadoop.hdfs.server.datanode.DataNode"
 FS_SHELL = "org.apache.hadoop.fs.FsShell"
 DFS_ADMIN = "org.apache.hadoop.hdfs.tools.DFSAdmin"
 FSCK = "org.apache.hadoop.hdfs.tools.DFSck"
+GET_CONF = "org.apache.hadoop.hdfs.tools.GetConf"
 EC_ADMIN = "org.apache.hadoop.hdfs.tools.ECAdmin"
 PORT = 9000
 DATA_SOCKET_BUFFERS = (
@@ -197,6 +198,16 @@ class Hdfs(HdfsClients):
     def blocks(self, path: str) -> str:
         """What fsck says of a path's files, blocks and replicas (verbatim)."""
         return self.clients[0].run(FSCK, [path, "-files", "-blocks", "-locations"]).output
+
+    def packets(self) -> int:
+        """Packets of writes that all DataNodes have received since they started. Raises RuntimeError."""
+
+        def of(host: Host) -> int:
+            bean = f"http://{host.endpoint}:9864/jmx?qry=Hadoop:service=DataNode,name=DataNodeActivity-*"
+            return namenode.packets(host.run(["curl", "--silent", "--fail", "--globoff", bean]).stdout.decode())
+
+        with ThreadPoolExecutor(max_workers=8) as pool:
+            return sum(pool.map(of, self.testbed.by_role("datanode")))
 
     def code(self, path: str, policy: Policy) -> None:
         """Have files below a folder, which is made, erasure-coded from now on. Raises RuntimeError or ProcessDied."""

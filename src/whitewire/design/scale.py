@@ -12,8 +12,8 @@ from whitewire.description.paper import Paper, cells_of
 from whitewire.records import run
 from whitewire.tools.erasure_coding import Policy
 
-PACKET = 65536
-"""Bytes in a packet of HDFS's write pipeline (dfs.client-write-packet-size, Hadoop's default)."""
+PACKET, PACKET_SIZE = 65536, "dfs.client-write-packet-size"
+"""Bytes in a packet of HDFS's write pipeline (Hadoop's default), and the setting."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Scale:
     def settings(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
         """An experiment's settings of services, for this scale: packets shrink as the default does."""
         return {
-            name: value * self.packet_bytes // PACKET if name == "dfs.client-write-packet-size" else value
+            name: value * self.packet_bytes // PACKET if name == PACKET_SIZE else value
             for name, value in wanted.items()
         }
 

@@ -95,11 +95,26 @@ TABLE: dict[str, Factor] = {
         ),
         Factor("maps", "Map tasks", "the history server counts them", asked_for("maps"), seen.maps),
         Factor("reduces", "Reduce tasks", "the history server counts them", asked_for("reduces"), seen.reduces),
+        Factor(
+            "operation", "What TestDFSIO times: write, read or both",
+            "the history server has a job of each, and no other",
+            asked_for("operation"), seen.operation, "",
+        ),
+        Factor(
+            "tasks_per_worker", "Tasks that a worker runs at once; with fewer than its share, in waves",
+            "the history server's times of tasks: most at once on a worker",
+            asked_for("tasks_per_worker"), seen.tasks_per_worker,
+        ),
+        Factor(
+            "map_output_compression", "What compresses the map tasks' output: none, deflate, gzip, snappy or bzip2",
+            "the job's configuration at the history server; with none, its counters of bytes put out and written too",
+            asked_for("map_output_compression"), seen.map_output_compression, "",
+        ),
         # Settings and drives.
         Factor(
             "settings", "Settings of Hadoop for the run, by name",
             "the job's configuration at the history server, or the client's, reports each",
-            asked_for("settings"), lambda record: record["evidence"].get("settings"), "",
+            asked_for("settings"), seen.settings, "",
             follows=frozenset({"packet bytes"}),
         ),
         Factor(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from whitewire.records import jobs
 from whitewire.records.run import FilesSeen, Job, RunRecord
 
 
@@ -187,8 +189,73 @@ def reduces(record: RunRecord) -> float | None:
 # --- settings and drives ------------------------------------------------------------------------------------
 
 
+HEADER, CHUNK, CHECKSUM = 33, 512, 4
+"""Bytes of a packet's header, and of each chunk of data with its checksum (PacketHeader.java, DFSOutputStream.java)."""
+PACKETS_WITHIN = 0.02
+"""Share by which packets may be more than blocks need: one that a pause sends off before it is full."""
+
+
+def _data_per_packet(packet: float) -> float:
+    return max(1, (packet - HEADER) // (CHUNK + CHECKSUM)) * CHUNK
+
+
 def packet_bytes(record: RunRecord) -> float | None:
-    return record["evidence"].get("packet_bytes")
+    """As asked, where DataNodes received as many packets as make up the blocks; else what they received."""
+    return _packets(record, record["scale"]["packet_bytes"])
+
+
+PACKET_SIZE = "dfs.client-write-packet-size"
+
+
+def settings(record: RunRecord) -> dict[str, str] | None:
+    """As configurations report them; the size of packets as DataNodes received them, where they count."""
+    told = record["evidence"].get("settings")
+    asked = record["asked"].get("settings", {}).get(PACKET_SIZE)
+    received = _packets(record, float(asked)) if asked else None
+    if told is None or asked is None or received is None or received == float(asked):
+        return told
+    return {**told, PACKET_SIZE: f"{received:.0f}"}
+
+
+def _packets(record: RunRecord, asked: float) -> float | None:
+    """Bytes of a packet: as asked, where DataNodes received as many as make up the blocks; else the mean.
+
+    Each block ends with a packet that is not full, and an empty one.
+    """
+    received, placed = record["evidence"].get("packets"), record.get("placement", [])
+    if received is None or not placed or record.get("coding"):
+        return None
+    copies = [(block["bytes"], len(set(block["datanodes"]))) for block in placed]
+    whole = _data_per_packet(asked)
+    expected = sum((math.ceil(length / whole) + 1) * number for length, number in copies)
+    if abs(received - expected) <= PACKETS_WITHIN * expected:
+        return asked
+    full = received - sum(number for _, number in copies)
+    return sum(length * number for length, number in copies) / max(1, full) / CHUNK * (CHUNK + CHECKSUM) + HEADER
+
+
+# --- jobs ---------------------------------------------------------------------------------------------------
+
+
+def operation(record: RunRecord) -> str | None:
+    """Of TestDFSIO: the jobs that it submitted."""
+    ran = " and ".join(job["name"] for job in _jobs(record))
+    return {"write and read": "both"}.get(ran, ran) or None
+
+
+def tasks_per_worker(record: RunRecord) -> float | None:
+    """Most tasks that ran at once on a worker, over all jobs."""
+    return max((jobs.at_once(job["tasks"]) for job in _jobs(record) if job["tasks"]), default=None)
+
+
+def map_output_compression(record: RunRecord) -> str | None:
+    """As the job's configuration has it, unless its counters say that fewer or no fewer bytes were written."""
+    told = record["evidence"].get("map_output_compression")
+    for job in _jobs(record):
+        shorter = jobs.map_output_shorter(job["counters"])
+        if told == "none" and shorter:
+            return "something: fewer bytes were written than map tasks put out"
+    return told
 
 
 def drive(key: str, unit: float) -> Callable[[RunRecord], float | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,25 +13,25 @@ from typing import Any
 from whitewire.cluster import hdfs, yarn
 from whitewire.cluster.cephfs import CephFs
 from whitewire.cluster.existing import Existing
-from whitewire.cluster.hadoop import Outcome
-from whitewire.cluster.hdfs import Hdfs
+from whitewire.cluster.hadoop import Outcome, whereabouts
+from whitewire.cluster.hdfs import GET_CONF, Hdfs
 from whitewire.cluster.posix import Posix
 from whitewire.cluster.stack import Stack
 from whitewire.cluster.yarn import Yarn
 from whitewire.design import scaling
-from whitewire.design.scale import PACKET, Scale
+from whitewire.design.scale import PACKET, PACKET_SIZE, Scale
 from whitewire.errors import RunFailed
 from whitewire.measure.run import Run, floor_key
 from whitewire.records import evidence
+from whitewire.records import jobs as tasks
 from whitewire.records.result import Result
 from whitewire.records.run import DesignRow, Evidence, FilesSeen, Job, PlacedBlock, RunRecord
 from whitewire.testbed.base import Host, Testbed
 from whitewire.testbed.samples import cpu_seconds, host_cpu_to_csv, to_csv
-from whitewire.tools import history, namenode
+from whitewire.tools import codecs, history, namenode
 from whitewire.tools.erasure_coding import Policy
 from whitewire.workloads import hdfs_put
-from whitewire.workloads.base import DATA, OUTPUT
-
+from whitewire.workloads.base import DATA, OUTPUT, generic_options
 
 SETTLE_S = 1.0
 """Seconds in which DataNodes tell of replicas that they have."""
@@ -225,7 +225,7 @@ class Bench:
         own: dict[str, Any] = {**self.run.levels, **self.run.parameters}
         own.pop("store", None)  # see record()
         if "settings" in own:
-            own["settings"] = {name: str(value) for name, value in self.run.settings.items()}
+            own["settings"] = {name: history.text(value) for name, value in self.run.settings.items()}
         return own
 
     def _drive(self) -> Evidence:
@@ -268,6 +268,38 @@ class Bench:
             time.sleep(0.05)
         return text
 
+    def _of_jobs(self, jobs: list[Job], kept: dict[str, str]) -> Evidence:
+        """Settings that the run asked for, as the history server reports them; of commands without jobs, the client."""
+        compressed = "map_output_compression" in self.parameters
+        names = {*self.run.settings, *((codecs.COMPRESS, codecs.CODEC) if compressed else ())}
+        told = []
+        for job in jobs if names else []:
+            if "id" in job:
+                answer = self.yarn.settings(job["id"], names)
+                kept[f"{job['name']}-settings.json"] = json.dumps(answer) + "\n"
+                told.append(history.settings(answer, names))
+        waves = {job["name"]: tasks.waves([t for t in job["tasks"] if t["type"] == "MAP"]) for job in jobs}
+        found: Evidence = {"waves": waves}
+        found |= {"settings": _together(told, self.run.settings) if told else self.client_settings()}
+        if compressed and told:
+            found["map_output_compression"] = " and ".join(sorted({codecs.word_of(each) for each in told}))
+        return found
+
+    def client_settings(self) -> dict[str, str]:
+        """Settings that the run asked for, as a client with the same options reports them (hdfs getconf)."""
+        installation, options = self.stack.hdfs.installation, generic_options(self.run.settings)
+        found = {}
+        for name in self.run.settings:
+            arguments = [*options, "-confKey", name]
+            done = self.client.run(installation.argv(GET_CONF, 64, whereabouts(self.client), arguments)).check()
+            found[name] = done.stdout.decode().strip().splitlines()[-1]
+        return found
+
+    def packets(self) -> int | None:
+        """Packets that DataNodes have received, where the run says how large they are; else None."""
+        asked = "packet_bytes" in self.run.levels or PACKET_SIZE in self.run.settings
+        return self.stack.hdfs.packets() if asked and isinstance(self.stack.hdfs, Hdfs) else None
+
     # --- clients that put files ---
 
     data = DATA
@@ -289,7 +321,7 @@ class Bench:
         """The puts of a run, with its block size, its packets and the settings of its own."""
         options = {"dfs.blocksize": self.scale.block_bytes} | scaling.retry_settings(self.scale.data_fraction)
         if self.scale.packet_bytes != PACKET:
-            options["dfs.client-write-packet-size"] = self.scale.packet_bytes
+            options[PACKET_SIZE] = self.scale.packet_bytes
         options |= {"dfs.replication": self.parameters.get("replication", 3)} | dict(settings)
         return put_together(self.stack, self.parameters["clients"], files, options, self.run.timeout)
 
@@ -318,6 +350,8 @@ class Bench:
         }
         if self.scale.data_fraction < 1:  # as of puts: a fixed wait, which a short file must shorten likewise
             own |= scaling.retry_settings(self.scale.data_fraction)
+        if "map_output_compression" in self.parameters:
+            own |= codecs.settings(self.parameters["map_output_compression"])
         return own | {"fs.defaultFS": yarn.VIEW} | dict(self.run.settings)
 
     def in_one_jvm(self) -> dict[str, object]:
@@ -442,7 +476,8 @@ class Bench:
             "floors": {name: value for name, value in floors.items() if name != "wire"},
             "floor_wire": floors.get("wire", 0.0),
         }
-        seen: Evidence = {"files": {name: self.files_seen(path) for name, path in files.items()}}
+        seen = self._of_jobs(result.record["jobs"], kept)
+        seen["files"] = {name: self.files_seen(path) for name, path in files.items()}
         if files:
             asked, told = self._store(files.get("output", next(iter(files.values()))))
             record["asked"] = {**result.record["asked"], "store": asked}
@@ -465,6 +500,12 @@ class Bench:
             self.tool(tool, arguments, f"input of {kind}")
             self.stack.made.add(key)
         return path
+
+
+def _together(told: list[dict[str, str]], names: Iterable[str]) -> dict[str, str]:
+    """Settings of several jobs: what all of them say, or all that they say."""
+    values = {name: sorted({each[name] for each in told if name in each}) for name in names}
+    return {name: " and ".join(found) for name, found in values.items() if found}
 
 
 def _port_buffer(run: Run) -> int | None:

@@ -137,6 +137,38 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else 0.0
 
 
+def at_once(tasks: Sequence[Task]) -> int:
+    """Most tasks that ran at once on one host."""
+    most = 0
+    for host in {task["host"] for task in tasks}:
+        own = [task for task in tasks if task["host"] == host]
+        most = max(most, *(sum(t["start"] <= task["start"] < t["end"] for t in own) for task in own))
+    return most
+
+
+def waves(tasks: Sequence[Task]) -> int:
+    """Most tasks of a kind that one host ran one after the other."""
+    most = 0
+    for host in {task["host"] for task in tasks}:
+        until, number = -math.inf, 0
+        for task in sorted((task for task in tasks if task["host"] == host), key=lambda task: task["end"]):
+            if task["start"] >= until:
+                until, number = task["end"], number + 1
+        most = max(most, number)
+    return most
+
+
+OVERHEAD_PER_RECORD = 2
+"""Bytes at least that each record of a map task's output takes beside its key and value (IFile.java)."""
+
+
+def map_output_shorter(counters: Mapping[str, int]) -> bool:
+    """Whether fewer bytes of map tasks' output were written than they put out, though nothing combined it."""
+    out, written = counters.get("MAP_OUTPUT_BYTES", 0), counters.get("MAP_OUTPUT_MATERIALIZED_BYTES", 0)
+    records = counters.get("MAP_OUTPUT_RECORDS", 0)
+    return not counters.get("COMBINE_INPUT_RECORDS") and 0 < written < out + OVERHEAD_PER_RECORD * records
+
+
 def one_job(record: RunRecord) -> Found:
     """Phases and counters of a run's one job."""
     (job,) = record["jobs"]

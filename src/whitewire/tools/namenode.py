@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import calendar
+import json
 import re
 import time
 from dataclasses import dataclass
@@ -118,6 +119,15 @@ def datanodes(fsck: str) -> int | None:
     """How many DataNodes fsck says that there are; None where it does not (a Hadoop that prints no such line)."""
     found = re.search(r"^\s*Number of data-nodes:\s*([0-9]+)\s*$", fsck, re.MULTILINE)
     return int(found[1]) if found else None
+
+
+def packets(jmx: str) -> int:
+    """Packets of writes that a DataNode has received, of what its /jmx says of DataNodeActivity. Raises Unreadable."""
+    try:
+        (bean,) = json.loads(jmx)["beans"]
+        return int(bean["PacketsReceived"])
+    except (ValueError, KeyError, TypeError):
+        raise Unreadable(f"DataNode: found {shown(jmx)}, expected its activity with PacketsReceived") from None
 
 
 def _closed(file: re.Match[str], may_be_coded: bool) -> None:

@@ -14,6 +14,7 @@ from whitewire.records import jobs
 from whitewire.records.metrics import Found
 from whitewire.records.run import RunRecord
 from whitewire.records.samples import HostCpu, Samples
+from whitewire.tools import history
 
 if TYPE_CHECKING:
     from whitewire.measure.bench import Bench
@@ -30,9 +31,15 @@ ANY_RUN = factors.DRIVE | {
 """Factors of any run, whatever its workload."""
 
 
+OF_TASKS = frozenset({"tasks_per_worker"})
+"""Parameters, and factors, of jobs whose tasks the runner spreads over the workers."""
+OF_SHUFFLE = OF_TASKS | {"map_output_compression"}
+"""Those of jobs whose map tasks' output goes to reduce tasks."""
+
+
 def generic_options(settings: Mapping[str, object]) -> list[str]:
     """Settings of one call as Hadoop's generic options (-D name=value)."""
-    return [f"-D{name}={value}" for name, value in settings.items()]
+    return [f"-D{name}={history.text(value)}" for name, value in settings.items()]
 
 
 class Workload:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from whitewire.errors import RunFailed
 from whitewire.records import evidence
 from whitewire.records.metrics import OF_CLIENTS, Found, of_clients
-from whitewire.records.run import PlacedBlock, RunRecord
+from whitewire.records.run import Evidence, PlacedBlock, RunRecord
 from whitewire.records.samples import HostCpu, Samples, peak_rate
 from whitewire.tools.erasure_coding import Policy
 from whitewire.workloads.base import generic_options
@@ -50,12 +50,14 @@ class HdfsPut(WithoutJobs):
         size, files = bench.scale.file_bytes, bench.files_to_put()
         bench.empty(clients)
         outcomes: list[Outcome] = []
+        before = bench.packets()
 
         def act() -> RunRecord:
             outcomes.extend(bench.put_all(files, bench.run.settings))
             return {"busy_clients": [client.host.name for client in bench.stack.clients[:clients]]}
 
         result = bench.observed(act)
+        after = bench.packets()
         kept = result.files | {f"client{n}.txt": o.output + "\n" for n, o in enumerate(outcomes, start=1)}
         placement, fsck = bench.placement(settled=True)
         kept["fsck.txt"] = fsck + "\n"
@@ -70,6 +72,7 @@ class HdfsPut(WithoutJobs):
             raise RunFailed(f"HDFS holds {written} bytes, expected {clients * puts * size}")
         seen = evidence.of_fsck(fsck, bool(bench.coding))
         asked, told = bench.store_of(seen)
+        packets: Evidence = {} if before is None or after is None else {"packets": after - before}
         record: RunRecord = {
             **bench.coded(),
             "start": min(operation.start for operation in operations),
@@ -82,7 +85,8 @@ class HdfsPut(WithoutJobs):
             ],
             "placement": placement,
             "asked": {**result.record["asked"], "store": asked},
-            "evidence": {**result.record["evidence"], "files": {"output": seen}, "store": told},
+            "evidence": {**result.record["evidence"], "files": {"output": seen}, "store": told,
+                         "settings": bench.client_settings(), **packets},
         }  # fmt: skip
         return result.plus(record, kept)
 
@@ -109,7 +113,7 @@ class HdfsPut(WithoutJobs):
     def written_to(self, record: RunRecord, found: Found) -> Iterable[tuple[str, float, float]]:
         user = found["user_bytes"][0]
         if policy := Policy.of(record.get("coding", "")):  # the client sends each block of a group to its DataNode
-            sent = arrived = sum(policy.kept(group["bytes"]) for group in record["placement"])
+            sent = arrived = float(sum(policy.kept(group["bytes"]) for group in record["placement"]))
         else:  # a pipeline: the client sends once, DataNodes pass it on
             sent, arrived = user, user * record["replication"]
         yield "client links", found["client_wire_bytes"][0], sent

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from whitewire.errors import RunFailed
 from whitewire.records.run import Job
-from whitewire.workloads.base import Workload, generic_options
+from whitewire.tools import codecs
+from whitewire.workloads.base import OF_SHUFFLE, Workload, generic_options
 
 if TYPE_CHECKING:
     from whitewire.measure.bench import Bench
@@ -48,8 +49,9 @@ def validate(source: str, report: str, settings: Mapping[str, object] | None = N
 class TeraSort(Workload):
     name: ClassVar[str] = "terasort"
     needs: ClassVar[frozenset[str]] = frozenset({"reduces"})
-    reads: ClassVar[frozenset[str]] = frozenset({"maps", "output_replication"})
-    factors: ClassVar[frozenset[str]] = Workload.factors | {"reduces", "output_replication"}
+    reads: ClassVar[frozenset[str]] = OF_SHUFFLE | {"maps", "output_replication"}
+    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"map_output_compression": codecs.WORDS}
+    factors: ClassVar[frozenset[str]] = Workload.factors | OF_SHUFFLE | {"reduces", "output_replication"}
     floor_s: ClassVar[float] = 6
     passes: ClassVar[float] = 5
     shares_input: ClassVar[bool] = True

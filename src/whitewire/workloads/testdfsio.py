@@ -12,7 +12,7 @@ from whitewire.records.metrics import Found
 from whitewire.records.run import Job, RunRecord
 from whitewire.records.samples import SEGMENT, Samples, idle_shares, nearest
 from whitewire.tools import testdfsio
-from whitewire.workloads.base import Workload, generic_options
+from whitewire.workloads.base import OF_TASKS, Workload, generic_options
 
 if TYPE_CHECKING:
     from whitewire.measure.bench import Bench
@@ -65,9 +65,9 @@ class TestDfsio(Workload):
 
     name: ClassVar[str] = "testdfsio"
     needs: ClassVar[frozenset[str]] = frozenset({"maps"})
-    reads: ClassVar[frozenset[str]] = frozenset({"reduces", "keep_caches", "operation"})
+    reads: ClassVar[frozenset[str]] = OF_TASKS | {"reduces", "keep_caches", "operation"}
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"operation": tuple(OPERATIONS)}
-    factors: ClassVar[frozenset[str]] = Workload.factors | {"maps", "operation"}
+    factors: ClassVar[frozenset[str]] = Workload.factors | OF_TASKS | {"maps", "operation"}
     floor_s: ClassVar[float] = 9
     passes: ClassVar[float] = 1
     times_itself: ClassVar[bool] = True
@@ -93,7 +93,7 @@ class TestDfsio(Workload):
         return copies - 1
 
     def written(self, parameters: Mapping[str, Any]) -> float:
-        return parameters.get("replication", 1)
+        return parameters.get("replication", 1) if "write" in timed(parameters) else 0
 
     def run(self, bench: Bench) -> Result:
         """TestDFSIO write, then read of the same files, with cold clients unless they keep their caches.
