@@ -26,6 +26,11 @@ log4j.logger.org.apache.hadoop.util.NativeCodeLoader=ERROR
 each of the thousand locks a drive), and the word that there is no native library."""
 
 
+METRICS = "*.period=1\n"
+"""Seconds for which a daemon's /jmx says what it said before; Hadoop's default is 10."""
+METRICS_PERIOD_S = 1.0
+
+
 def site_xml(values: Mapping[str, object]) -> bytes:
     """A Hadoop configuration file with these values (${…} in a value is a system property of the JVM)."""
     lines = [
@@ -46,6 +51,7 @@ def write_configuration(testbed: Testbed, folder: str, values: Mapping[str, obje
         b'<xi:include href="site.xml"/>\n</configuration>\n'
     )
     files = {"site.xml": site_xml(values), "log4j.properties": LOG4J.encode()}
+    files["hadoop-metrics2.properties"] = METRICS.encode()
     files |= {f"{name}-site.xml": include for name in ("core", "hdfs", "mapred", "yarn")}
     # The published jars lack the web pages' folders, without which NameNode and DataNode do not start.
     files |= {f"webapps/{name}/.keep": b"" for name in ("hdfs", "datanode")}

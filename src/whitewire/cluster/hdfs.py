@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from whitewire.cluster.hadoop import Outcome, Resident, whereabouts, write_configuration
+from whitewire.cluster.hadoop import METRICS_PERIOD_S, Outcome, Resident, whereabouts, write_configuration
 from whitewire.cluster.service import Service
 from whitewire.design import scaling
 from whitewire.design.drive import Drive
@@ -200,7 +200,8 @@ class Hdfs(HdfsClients):
         return self.clients[0].run(FSCK, [path, "-files", "-blocks", "-locations"]).output
 
     def packets(self) -> int:
-        """Packets of writes that all DataNodes have received since they started. Raises RuntimeError."""
+        """Packets of writes that all DataNodes have received since they started. Raises RuntimeError or Unreadable."""
+        time.sleep(METRICS_PERIOD_S + 0.1)
 
         def of(host: Host) -> int:
             bean = f"http://{host.endpoint}:9864/jmx?qry=Hadoop:service=DataNode,name=DataNodeActivity-*"
