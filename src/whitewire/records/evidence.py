@@ -11,11 +11,13 @@ from whitewire.tools.erasure_coding import Policy
 
 
 def of_fsck(text: str, coded: bool = False) -> FilesSeen:
-    """A folder as `fsck -files -blocks -locations` reports it; `coded`: files may be erasure-coded. Raises Unreadable.
+    """A folder as `fsck -files -blocks -locations` reports it, without what Hadoop hides. Raises Unreadable.
 
-    A block group counts as one block, whose bytes are those of the longest in the group.
+    Hidden are names that begin with _ or a dot: TeraSort's _partition.lst has copies of its own number. `coded`: files
+    may be erasure-coded; a block group counts as one block, whose bytes are those of the longest in the group.
     """
-    blocks = namenode.blocks(text, coded)
+    listed = namenode.blocks(text, coded)
+    blocks = [block for block in listed if block.path.rpartition("/")[2][0] not in "_."]
     per_file = Counter(block.path for block in blocks)
     replicas = [len(set(block.addresses)) for block in blocks] or [0]
     found: FilesSeen = {
