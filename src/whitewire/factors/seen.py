@@ -191,6 +191,8 @@ def reduces(record: RunRecord) -> float | None:
 # --- settings and drives ------------------------------------------------------------------------------------
 
 
+LAST = 2
+"""Packets without data that a DataNode counts at the end of each block."""
 HEADER, CHUNK, CHECKSUM = 33, 512, 4
 """Bytes of a packet's header, and of each chunk of data with its checksum (PacketHeader.java, DFSOutputStream.java)."""
 PACKETS_WITHIN = 0.02
@@ -222,17 +224,17 @@ def settings(record: RunRecord) -> dict[str, str] | None:
 def _packets(record: RunRecord, asked: float) -> float | None:
     """Bytes of a packet: as asked, where DataNodes received as many as make up the blocks; else the mean.
 
-    Each block ends with a packet that is not full, and an empty one.
+    Each block ends with a packet that is not full, and LAST ones.
     """
     received, placed = record["evidence"].get("packets"), record.get("placement", [])
     if received is None or not placed or record.get("coding"):
         return None
     copies = [(block["bytes"], len(set(block["datanodes"]))) for block in placed]
     whole = _data_per_packet(asked)
-    expected = sum((math.ceil(length / whole) + 1) * number for length, number in copies)
+    expected = sum((math.ceil(length / whole) + LAST) * number for length, number in copies)
     if abs(received - expected) <= PACKETS_WITHIN * expected:
         return asked
-    full = received - sum(number for _, number in copies)
+    full = received - sum(LAST * number for _, number in copies)
     return sum(length * number for length, number in copies) / max(1, full) / CHUNK * (CHUNK + CHECKSUM) + HEADER
 
 
