@@ -74,9 +74,8 @@ class TeraSort(Workload):
         target = bench.output("sorted")
 
         def act(kept: dict[str, str]) -> list[Job]:
-            return [
-                bench.job(SORT, sort(source, target, bench.parameters["reduces"], sorted_as(bench)), "terasort", kept)
-            ]
+            own = options | {"mapreduce.terasort.output.replication": bench.parameters.get("output_replication", 1)}
+            return [bench.job(SORT, sort(source, target, bench.parameters["reduces"], own), "terasort", kept)]
 
         result = bench.record(act, rows * ROW_BYTES, input=source, output=target)
         bench.at_ease()
@@ -92,12 +91,6 @@ def rows_of(bench: Bench) -> tuple[int, dict[str, object], str]:
     rows, options = bench.scale.file_bytes // ROW_BYTES, bench.options()
     made = bench.input("rows", lambda path: (GENERATE, generate(rows, path, _generators(bench), options)))
     return rows, options, made
-
-
-def sorted_as(bench: Bench) -> dict[str, object]:
-    """Settings of TeraSort in a run."""
-    copies = bench.parameters.get("output_replication", 1)
-    return bench.options() | {"mapreduce.terasort.output.replication": copies}
 
 
 def check(bench: Bench, report: str) -> None:

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 class TeraValidate(Workload):
     name: ClassVar[str] = "teravalidate"
-    needs: ClassVar[frozenset[str]] = frozenset({"reduces"})
-    """Files that TeraSort writes, each of which one map task of TeraValidate reads; it has one reduce task."""
-    reads: ClassVar[frozenset[str]] = OF_TASKS | {"maps", "output_replication"}
-    factors: ClassVar[frozenset[str]] = (Workload.factors | OF_TASKS | {"reduces"}) - {"splits"}
+    needs: ClassVar[frozenset[str]] = frozenset({"maps"})
+    """Files that TeraSort writes, each of which one map task of TeraValidate reads, whatever its blocks."""
+    reads: ClassVar[frozenset[str]] = OF_TASKS
+    factors: ClassVar[frozenset[str]] = (Workload.factors | OF_TASKS | {"maps"}) - {"splits"}
     floor_s: ClassVar[float] = 4
     passes: ClassVar[float] = 1
     shares_input: ClassVar[bool] = True
@@ -29,7 +29,7 @@ class TeraValidate(Workload):
         return 0.0
 
     def file_bytes(self, size: float, parameters: Mapping[str, Any]) -> float:
-        return size / parameters["reduces"]
+        return size / parameters.get("maps", 1)
 
     def run(self, bench: Bench) -> Result:
         """Rows are made and sorted at ease, anew for each run; the measured job reads them all.
@@ -41,7 +41,7 @@ class TeraValidate(Workload):
         target, report = bench.output("sorted"), bench.output("report")
         bench.at_ease()
         own = options | {"mapreduce.terasort.output.replication": bench.parameters.get("replication", 1)}
-        bench.tool(terasort.SORT, terasort.sort(source, target, bench.parameters["reduces"], own), "rows in order")
+        bench.tool(terasort.SORT, terasort.sort(source, target, bench.parameters["maps"], own), "rows in order")
 
         def act(kept: dict[str, str]) -> list[Job]:
             return [bench.job(terasort.VALIDATE, terasort.validate(target, report, options), "teravalidate", kept)]
