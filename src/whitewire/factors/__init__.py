@@ -96,7 +96,12 @@ TABLE: dict[str, Factor] = {
         Factor("maps", "Map tasks", "the history server counts them", asked_for("maps"), seen.maps),
         Factor("reduces", "Reduce tasks", "the history server counts them", asked_for("reduces"), seen.reduces),
         Factor(
-            "operation", "What TestDFSIO times: write, read or both",
+            "files_per_map", "Files on which each map task of NNBench does its operation",
+            "NNBench counts the operations that succeeded",
+            asked_for("files_per_map"), seen.files_per_map,
+        ),
+        Factor(
+            "operation", "What is timed: of TestDFSIO write, read or both, of NNBench one of its four",
             "the history server has a job of each, and no other",
             asked_for("operation"), seen.operation, "",
         ),
