@@ -8,7 +8,7 @@ read_series <- function(paper = paper_id()) {
 
 read_model <- function(paper = paper_id()) {
   columns <- c("model", "metric", "value", "link_gbit_per_s")
-  table <- with_factors(read_stage("analysis", "model.csv", columns, paper))
+  table <- with_factors(read_stage("analysis", "model.csv", columns, paper), paper)
   table$value <- as_value(table$value)
   table$link_gbit_per_s <- as_value(table$link_gbit_per_s)
   table

@@ -94,6 +94,14 @@ TABLE: dict[str, Factor] = {
         ),
         Factor("maps", "Map tasks", "the history server counts them", asked_for("maps"), seen.maps),
         Factor("reduces", "Reduce tasks", "the history server counts them", asked_for("reduces"), seen.reduces),
+        Factor(
+            "program", "The program of a suite", "the suite's own report names its type",
+            asked_for("program"), seen.program, "", follows=frozenset({"file bytes", "block bytes"}),
+        ),
+        Factor(
+            "profile", "The suite's scale profile: how much data its program moves", "the suite's own report counts them",
+            seen.profile_asked, seen.profile, "B", within=0.1, follows=frozenset({"file bytes", "block bytes"}),
+        ),
         # Settings and drives.
         Factor(
             "settings", "Settings of Hadoop for the run, by name",
@@ -125,8 +133,6 @@ TABLE: dict[str, Factor] = {
 LEFT_OUT: dict[str, str] = {
     "load_fabric": "it only says on which network the files are put before replicas are lost, which is not measured",
     "keep_caches": "nothing tells from outside what a mount's clients still held",
-    "profile": "a profile is a size and further settings together; vary size_bytes",
-    "program": "programs of a suite differ in all; give each an experiment of its own",
 }
 """What might be thought a factor and cannot be one, and why."""
 
@@ -135,12 +141,7 @@ DRIVE = frozenset({"count", "rate_mb_per_s", "access_time_ms", "writeback_chunk_
 
 
 def proofs(record: RunRecord, known: Collection[str]) -> list[Proof]:
-    """Of all that a run was asked and that its record tells, among the factors that its workload knows.
-
-    None of a run that is older than proofs, or that failed.
-    """
-    if "asked" not in record or "evidence" not in record:
-        return []
+    """Of all that a run was asked and that its record tells, among the factors that its workload knows."""
     found = (factor.check(record) for name, factor in TABLE.items() if name in known)
     return [proof for proof in found if proof is not None]
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from whitewire.records.run import FilesSeen, Job, RunRecord
+from whitewire.tools import hibench
 
 
 def _one(values: Iterable[Any], otherwise: Callable[[list[Any]], Any] = max) -> Any | None:
@@ -178,6 +179,25 @@ def maps(record: RunRecord) -> float | None:
 
 def reduces(record: RunRecord) -> float | None:
     return _one(job["reduces"] for job in _jobs(record))
+
+
+def program(record: RunRecord) -> str | None:
+    """As it was asked, if the reports' types all have its name; HiBench writes `HadoopTerasort` for terasort."""
+    types = [report["type"] for report in record.get("reports", [])]
+    name = str(record["asked"]["program"])
+    return None if not types else name if all(name in kind.lower() for kind in types) else " ".join(types)
+
+
+def profile_asked(record: RunRecord) -> float | None:
+    """Bytes of the program's input, on the testbed's scale; None where it reports none."""
+    asked = record["asked"]
+    if "profile" not in asked or not profile(record):
+        return None
+    return record["scale"]["file_bytes"] * (hibench.files(asked["profile"]) if asked["program"] == "dfsioe" else 1)
+
+
+def profile(record: RunRecord) -> float | None:
+    return _one([report["bytes"] for report in record.get("reports", [])])
 
 
 # --- settings and drives ------------------------------------------------------------------------------------
