@@ -204,3 +204,28 @@ def runs_to_decide(samples: Sequence[Values], estimate: float, bounds: Sequence[
         return None
     needed = math.ceil((1.96 * MEDIAN_EFFICIENCY * spread / distance) ** 2)
     return min(MOST_RUNS, max(1, lacking, needed - have))
+
+
+def runs_to_narrow(
+    n: int, estimate: float, shown: tuple[float, float], least: tuple[float, float], bounds: Sequence[float],
+    independent: bool,
+) -> int | None:  # fmt: skip
+    """Further runs of each cell, of which there are `n`, until the interval `shown` would clear all of `bounds`.
+
+    Runs narrow it down to `least` only, the part of the error that is not theirs: of `independent` errors the halves
+    (in logarithms) add in squares, else they add. None where no number of runs clears a bound.
+    """
+    power = 2 if independent else 1
+    needed = 0.0
+    for bound in bounds:
+        if not shown[0] < bound < shown[1] or bound <= 0 or estimate <= 0:
+            continue
+        side = 1 if bound > estimate else 0
+        if min(shown[side], least[side]) <= 0:
+            return None
+        now, left = (abs(math.log(ends[side] / estimate)) ** power for ends in (shown, least))
+        distance = abs(math.log(bound / estimate)) ** power
+        if distance <= left:
+            return None
+        needed = max(needed, n * ((now - left) / (distance - left)) ** (2 / power))
+    return min(MOST_RUNS, max(1, math.ceil(needed) - n))

@@ -64,6 +64,7 @@ VERDICT_COLUMNS = [
     "unit",
     "n",
     "relation",
+    "asks",
     "expected",
     "expected_low",
     "expected_high",
@@ -311,7 +312,9 @@ def _judged(
         "expected": target.expected,
         "expected_low": target.lower,
         "expected_high": target.upper,
-        "p_value": evidence.p_value,
+        "asks": target.kind,
+        # Of equivalence there is no test against no effect to make or to correct for.
+        "p_value": None if target.kind == claims.EQUIVALENCE else evidence.p_value,
         "verdict": decided,
         "reason": reason,
         "runs_needed": None if failed else verdict.runs_needed,

@@ -130,9 +130,13 @@ class Runs:
         return Sample(good["best"].to_numpy(dtype=float), invalid, unit, name, spread, freedom)
 
     def drawn(
-        self, experiment: str, levels: Mapping[str, Any], metric: str, fewest: int = statistics.FEWEST_POOLED
-    ) -> net.Drawn:
-        """The median of a cell as a distribution, with the scatter of its floors where those are known."""
+        self, experiment: str, levels: Mapping[str, Any], metric: str, fewest: int = statistics.FEWEST_POOLED,
+        settled: bool = False,
+    ) -> net.Drawn:  # fmt: skip
+        """The median of a cell as a distribution, with the scatter of its floors where those are known.
+
+        `settled`: as if of ever so many runs, which leave no scatter but that of floors.
+        """
         sample = self.sample(experiment, levels, metric)
         base = metric if net.KINDS.get(metric) == "share" else NET.get(metric, (metric,))[0]
         median = float(np.median(sample.values)) if len(sample.values) else math.nan
@@ -143,9 +147,9 @@ class Runs:
         cell = net.Cell(sample.name, experiment, metric, base, median, len(sample.values), spread, freedom)
         weights = self.floor_weights(experiment, levels, metric)
         if not weights:
-            return net.draw(cell, self.floors, fewest)
+            return net.draw(cell, self.floors, fewest, settled)
         seconds, share = self._net_and_share(experiment, levels, metric)
-        return net.draw(replace(cell, net=seconds, share=share, weights=weights), self.floors, fewest)
+        return net.draw(replace(cell, net=seconds, share=share, weights=weights), self.floors, fewest, settled)
 
     def _absolute(self, experiment: str, metric: str) -> tuple[float, int]:
         rows = self._family(experiment, metric)

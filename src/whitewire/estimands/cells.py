@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from whitewire.analysis.runs import Runs
     from whitewire.description.paper import Paper
 
+BY_FLOORS = f"the scatter of floors; {MORE_BYTES}"
 Limits = tuple[float | None, float | None, float | None, tuple[float, float] | None]
 """(low, high, p-value, interval of the direction)."""
 ALSO = list_of(
@@ -57,7 +58,7 @@ class OfCells(Estimand):
         n, invalid = min(len(s.values) for s in samples), sum(s.n_invalid for s in samples)
         for cell, metric in zip(cells, metrics, strict=True):
             if why := runs.untold(*cell, metric):
-                return Evidence("runs", n_invalid=invalid, missing=why)
+                return Evidence("runs", n_invalid=invalid, missing=why, runs_help=False)
         if n == 0:
             return Evidence("runs", n_invalid=invalid, missing=runs.without(cells, samples)[0])
         exact = replace(self.exact(samples, runs), n=n, n_invalid=invalid)
@@ -97,7 +98,18 @@ class OfCells(Estimand):
             if direction and exact.direction:
                 direction = min(direction[0], exact.direction[0]), max(direction[1], exact.direction[1])
         freedom = min(each.cell.freedom for each in drawn)
-        return replace(found, low=low, high=high_, p_value=p, direction=direction, freedom=freedom)
+        found = replace(found, low=low, high=high_, p_value=p, direction=direction, freedom=freedom)
+        return self._with_least(runs, found)
+
+    def _with_least(self, runs: Runs, found: Evidence) -> Evidence:
+        """The same evidence with what the floors alone leave of its interval: more runs of a cell don't narrow that."""
+        settled = [runs.drawn(*cell, metric, settled=True)
+                   for cell, metric in zip(self.cells(), self.metrics(), strict=True)]  # fmt: skip
+        with np.errstate(divide="ignore", invalid="ignore"):
+            low, high, *_ = self.limits(settled, runs)
+        if low is None or high is None:
+            return replace(found, least=(0.0, float("inf")), left_by=BY_FLOORS)
+        return replace(found, least=(low, high), left_by=BY_FLOORS)
 
     def few_runs(self, point: float, samples: Sequence[Sample], unit: str, values: Sequence[np.ndarray]) -> Evidence:
         """Evidence from products and quotients of medians with too few runs of their own; `values` in `unit`."""
