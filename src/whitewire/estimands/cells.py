@@ -11,14 +11,13 @@ import numpy as np
 
 from whitewire import propagation, statistics
 from whitewire.estimands.base import Estimand, list_of
-from whitewire.estimands.evidence import MORE_BYTES, Evidence, Sample
+from whitewire.estimands.evidence import Evidence, Sample
 
 if TYPE_CHECKING:
     from whitewire.analysis.net import Drawn
     from whitewire.analysis.runs import Runs
     from whitewire.description.paper import Paper
 
-BY_FLOORS = f"the scatter of floors; {MORE_BYTES}"
 Limits = tuple[float | None, float | None, float | None, tuple[float, float] | None]
 """(low, high, p-value, interval of the direction)."""
 ALSO = list_of(
@@ -80,13 +79,13 @@ class OfCells(Estimand):
         )
         if problem := next((each.problem for each in drawn if each.problem), ""):
             return replace(found, unbounded="" if problem.startswith("too few") else problem)
-        worst = max(drawn, key=lambda each: each.lost)
+        worst, of_worst = max(zip(drawn, self.cells(), strict=True), key=lambda each: each[0].lost)
         if worst.lost > propagation.LOST:
             lost = (
                 f"with the scatter of runs and floors {worst.lost:.0%} of the draws of {worst.cell.name} have no net "
                 "time"
             )
-            return replace(found, unbounded=f"{lost}; {MORE_BYTES}")
+            return replace(found, unbounded=f"{lost}; {runs.more_bytes(*of_worst)}")
         with np.errstate(divide="ignore", invalid="ignore"):
             low, high_, p, direction = self.limits(drawn, runs)
         if low is None or high_ is None:
@@ -108,8 +107,9 @@ class OfCells(Estimand):
         with np.errstate(divide="ignore", invalid="ignore"):
             low, high, *_ = self.limits(settled, runs)
         if low is None or high is None:
-            return replace(found, least=(0.0, float("inf")), left_by=BY_FLOORS)
-        return replace(found, least=(low, high), left_by=BY_FLOORS)
+            low, high = 0.0, float("inf")
+        said = dict.fromkeys(runs.more_bytes(*cell) for cell in self.cells())
+        return replace(found, least=(low, high), left_by=f"the scatter of floors; {' and '.join(said)}")
 
     def few_runs(self, point: float, samples: Sequence[Sample], unit: str, values: Sequence[np.ndarray]) -> Evidence:
         """Evidence from products and quotients of medians with too few runs of their own; `values` in `unit`."""

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-MORE_BYTES = "more bytes a run are needed"
-
 
 @dataclass(frozen=True)
 class Sample:
