@@ -93,7 +93,7 @@ def _one_after_another(runs: Runs, experiment: str, levels: Mapping[str, Any], m
         return Untold(why, runs.more_bytes(experiment, levels))
     alone = ", as one beside the only copy of its data does" if _beside_its_data(together.did, parameters) else ""
     some = f"some end long before others{alone}"
-    return Untold(why, f"nothing helps here: begun together {at_best:.1f} would, because {some}")
+    return Untold(why, f"nothing helps here while {some}: begun together {at_best:.1f} would")
 
 
 def _beside_its_data(did: str, parameters: Mapping[str, Any]) -> bool:
