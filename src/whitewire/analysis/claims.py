@@ -126,6 +126,28 @@ def resolve(paper: Paper, test: Mapping[str, Any]) -> Target:
     return Target(relation, expected, lower, upper, no_effect)
 
 
+def kinds(paper: Paper) -> dict[str, list[str]]:
+    """Ids of a paper's claims by what they ask for: equivalence, direction, size, or `""` for those without a test."""
+    found: dict[str, list[str]] = {EQUIVALENCE: [], SIGN: [], SIZE: [], "": []}
+    for claim in paper.claims:
+        kind = resolve(paper, claim["test"]).kind if "relation" in claim["test"] else ""
+        found[kind].append(claim["id"])
+    return found
+
+
+def kinds_said(paper: Paper) -> str:
+    """The same in a line: `emulex-2012: 42 claims: 2 of equivalence (E-C12, E-C15), 5 of direction, …`."""
+    found = kinds(paper)
+    named = ", ".join(found[EQUIVALENCE])
+    parts = [
+        f"{len(found[EQUIVALENCE])} of equivalence" + (f" ({named})" if named else ""),
+        f"{len(found[SIGN])} of direction",
+        f"{len(found[SIZE])} of size",
+        f"{len(found[''])} without a test",
+    ]
+    return f"{paper.id}: {len(paper.claims)} claims: {', '.join(parts)}"
+
+
 def decide(target: Target, evidence: Evidence) -> Verdict:
     """The verdict on a target by its evidence.
 
