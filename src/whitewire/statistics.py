@@ -124,9 +124,14 @@ def pooled_p(
     return float(2 * stats.t.sf(abs(math.log(point / no_effect)) / error, freedom))
 
 
+def median_error(n: int) -> float:
+    """Standard error of a median of `n` values, in standard deviations of one; of two it is their mean's."""
+    return (MEDIAN_EFFICIENCY if n > 2 else 1.0) / math.sqrt(n)
+
+
 def _median_error(counts: Sequence[int], spreads: Sequence[float]) -> float:
     """Standard error of the logarithm, of independent medians together."""
-    return MEDIAN_EFFICIENCY * math.sqrt(sum(sd**2 / n for sd, n in zip(spreads, counts, strict=True)))
+    return math.sqrt(sum((sd * median_error(n)) ** 2 for sd, n in zip(spreads, counts, strict=True)))
 
 
 def permutation_p(numerator: Values, denominator: Values, no_effect: float, seed: int) -> float | None:
