@@ -93,11 +93,12 @@ valid_runs <- function(experiment, metric) {
 read_estimates <- function(paper = paper_id()) {
   columns <- c("metric", "unit", "n", "n_invalid", "median", "low", "high", "full_scale_median",
                "full_scale_low",
-               "full_scale_high", "status")
+               "full_scale_high", "status", "untold")
   remember(paste0("estimates:", paper), {
     table <- with_factors(read_stage("analysis", "estimates.csv", columns, paper), paper)
     for (column in setdiff(columns, c("metric", "unit",
-      "status"))) table[[column]] <- as_value(table[[column]])
+      "status", "untold"))) table[[column]] <- as_value(table[[column]])
+    table$untold <- ifelse(is.na(table$untold), "", as.character(table$untold))
     full <- !is.na(table$full_scale_median)
     table$shown <- ifelse(full, table$full_scale_median, table$median)
     table$shown_low <- ifelse(full, table$full_scale_low, table$low)

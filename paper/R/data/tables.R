@@ -16,7 +16,7 @@ read_model <- function(paper = paper_id()) {
 
 verdict_columns <- c("paper", "claim", "statement", "kind", "basis", "exhibits", "route", "estimand",
                      "estimate",
-                     "low", "high", "unit", "n", "relation", "expected", "expected_low", "expected_high",
+                     "low", "high", "unit", "n", "relation", "asks", "expected", "expected_low", "expected_high",
                      "p_value",
                      "p_holm", "verdict", "reason", "runs_needed", "audit", "control")
 

@@ -99,7 +99,8 @@ TABLE: dict[str, Factor] = {
             asked_for("program"), seen.program, "", follows=frozenset({"file bytes", "block bytes"}),
         ),
         Factor(
-            "profile", "The suite's scale profile: how much data its program moves", "the suite's own report counts them",
+            "profile", "The suite's scale profile: how much data its program moves",
+            "the suite's own report counts them",
             seen.profile_asked, seen.profile, "B", within=0.1, follows=frozenset({"file bytes", "block bytes"}),
         ),
         # Settings and drives.

@@ -272,7 +272,8 @@ def _treatments(record: RunRecord) -> Iterable[Cells]:
     for proof in workloads.proofs(record):
         yield {
             "run_id": record["run_id"], "experiment": record["experiment"], "factor": proof.factor,
-            "varies": _text(proof.factor in record["factors"]), "level": record["factors"].get(proof.factor, ""), "asked": _level(proof.asked),
+            "varies": _text(proof.factor in record["factors"]), "level": record["factors"].get(proof.factor, ""),
+            "asked": _level(proof.asked),
             "seen": "" if proof.seen is None else _level(proof.seen), "unit": proof.unit, "same": _text(proof.same),
             "valid": _text(record["valid"]),
         }  # fmt: skip

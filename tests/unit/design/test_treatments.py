@@ -16,8 +16,9 @@ from whitewire.errors import UserError
 
 TESTBED = load_testbed("emulated")
 TEMPLATE = Path(__file__).resolve().parents[3] / "docs" / "template" / "paper.yaml"
+BYTES = {"smoke": 16_000_000, "quick": 16_000_000, "full": 64_000_000}
 JOB = {"workload": "terasort", "roles": {"namenode": 1, "datanode": 3, "client": 1},
-       "scale": {"k": 100, "bytes": {"smoke": 16_000_000, "quick": 16_000_000, "full": 64_000_000}, "splits": 6}}  # fmt: skip
+       "scale": {"k": 100, "bytes": BYTES, "splits": 6}}  # fmt: skip
 SORTING = {"fabric": "10gbe", "size_bytes": 1.0e11, "block_size_bytes": 67108864, "replication": 2, "reduces": 3}
 PUTTING = {"fabric": "10gbe", "file_size_bytes": 5.0e9, "block_size_bytes": 67108864, "replication": 2, "clients": 1,
            "puts_per_client": 2}  # fmt: skip

@@ -27,7 +27,8 @@ RECORD = {
     "jobs": [JOB],
     "asked": {},
     "evidence": {
-        "links": {"a": LINK, "b": LINK}, "files": {"input": FOLDER, "output": FOLDER | {"replicas_most": 2, "replicas_least": 2}},
+        "links": {"a": LINK, "b": LINK},
+        "files": {"input": FOLDER, "output": FOLDER | {"replicas_most": 2, "replicas_least": 2}},
         "store": {"kind": "hdfs"}, "settings": {"io.file.buffer.size": "131072"},
         "drive": {"count": 2, "rate": 859375.0, "access_time": 0.0123, "chunk": 32768.0, "cache": 524288.0},
         "packet_bytes": 16384,
