@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from whitewire.text import suggestion
 from whitewire.tools import hibench
 
 
-def load_paper(path: Path | str, fabrics: Iterable[str]) -> Paper:
+def load_paper(path: Path | str, fabrics: Collection[str]) -> Paper:
     """Read, validate and cross-check a paper against the names of a testbed's fabrics.
 
     Raises UserError with one line: file, key, found, expected and the nearest valid name.
@@ -25,7 +25,7 @@ def load_paper(path: Path | str, fabrics: Iterable[str]) -> Paper:
     data = load_yaml(path)
     validate(data, "paper", path)
     paper = Paper(data, path)
-    _cross_check(paper, list(fabrics))
+    _cross_check(paper, fabrics)
     return paper
 
 
@@ -35,7 +35,7 @@ def _fault(paper: Paper, key: str, found: object, expected: str, names: Iterable
     return UserError(f"{shown(paper.path)}: {key}: found {shown_found}, expected {expected}{suggestion(found, names)}")
 
 
-def _cross_check(paper: Paper, fabrics: list[str]) -> None:
+def _cross_check(paper: Paper, fabrics: Collection[str]) -> None:
     raw = paper.raw
     for part in ("exhibits", "values", "claims", "audit", "experiments", "controls"):
         seen: set[str] = set()
@@ -76,7 +76,7 @@ def _cross_check(paper: Paper, fabrics: list[str]) -> None:
         _check_audit(paper, f"audit[{index}] ({entry['id']})", entry)
 
 
-def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fabrics: list[str]) -> None:
+def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fabrics: Collection[str]) -> None:
     factors, parameters = experiment["factors"], experiment["parameters"]
     missing = experiment.get("missing_fabrics", "error")
     for level in factors.get("fabric", []):
@@ -194,7 +194,7 @@ def _check_routes(paper: Paper, key: str, claim: Mapping[str, Any]) -> None:
             raise _fault(paper, f"{key}.routes", route, expected, allowed)
 
 
-def _check_test(paper: Paper, key: str, test: Mapping[str, Any], fabrics: list[str]) -> None:
+def _check_test(paper: Paper, key: str, test: Mapping[str, Any], fabrics: Collection[str]) -> None:
     estimand = estimands.of(test)
     if "expected" in test:
         paper.evaluate(test["expected"])
