@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from whitewire import estimands, propagation, statistics, workloads
+from whitewire import estimands, factors, propagation, statistics, workloads
 from whitewire.analysis import (
     biases,
     claims,
@@ -39,6 +39,8 @@ Scaling = Callable[[str, Mapping[str, Any]], Scale]
 """From an experiment and the levels of its factors to how a run of them is scaled."""
 MODEL = "max-min flow"
 DRAWS = 4
+UNMODELLED = factors.NETWORK | {"settings", "switch_buffer_kib", "packet_bytes"}
+"""What the max-min model knows nothing of."""
 CURVE = np.round(np.geomspace(0.25, 40, 25), 4)
 """Link rates (Gbit/s) of the modelled response curve."""
 UNITS = {
@@ -176,7 +178,8 @@ def model_runs(paper: Paper, fabrics: Mapping[str, Any], scale: Scaling | None =
             continue
         for levels in cells_of(experiment):
             parameters = paper.parameters(experiment["id"], levels)
-            if parameters["fabric"] in fabrics and not {"settings", "switch_buffer_kib", "packet_bytes"} & set(levels):
+            plain = not fabrics.get(parameters["fabric"], {}).get("racks")
+            if parameters["fabric"] in fabrics and plain and not UNMODELLED & {*levels, *parameters}:
                 jobs.append(_job(paper, experiment["id"], levels, gbit_per_s(parameters["fabric"]), scale))
         if "missing_fabrics" in experiment and not scale:
             jobs += [_job(paper, experiment["id"], {"fabric": ""}, float(g), None) for g in CURVE]

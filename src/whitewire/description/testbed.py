@@ -57,7 +57,10 @@ class Fabrics(dict[str, dict[str, Any]]):
         return super().__contains__(name) or (isinstance(name, str) and named(name) is not None)
 
     def get(self, name: str, default: Any = None) -> Any:
-        return self[name] if name in self else default
+        try:
+            return self[name]
+        except KeyError:
+            return default
 
 
 def fabric_names(testbed: Mapping) -> Collection[str]:

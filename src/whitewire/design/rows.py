@@ -122,7 +122,9 @@ def _possible(paper: Paper, experiment: Mapping[str, Any], levels: Mapping[str, 
         named.add(levels["fabric"])  # of a control: the network whose name it bears
     if not all(name in fabrics for name in named):
         return False
-    return kind == "emulated" or all(factors.TABLE[factor].on_site for factor in levels)
+    return kind == "emulated" or not any(
+        name in factors.TABLE and not factors.TABLE[name].on_site for name in {*levels, *parameters}
+    )
 
 
 def _row(
