@@ -16,7 +16,7 @@ RACKS = {"/rack1": ["datanode1", "datanode2"], "/rack2": ["datanode3", "datanode
 pytestmark = pytest.mark.cluster
 
 
-def runs(folder, factors, roles=None, drive=None, **parameters):
+def runs(folder, factors, hardware=None, roles=None, **parameters):
     """One valid run of each cell of puts: levels as text → its record."""
     testbed = load_testbed("emulated")
     limits = testbed["limits"] | OPEN_LIMITS | {"wire_excess_high": 0.5, "attempts": 3}
@@ -27,8 +27,7 @@ def runs(folder, factors, roles=None, drive=None, **parameters):
     experiment["factors"] = {"fabric": ["10gbe"], "clients": [2], "puts_per_client": [2], **factors}
     experiment["parameters"] |= parameters
     experiment["roles"] |= roles or {}
-    if not drive:
-        experiment.pop("hardware")
+    experiment["hardware"] = hardware or {}
     paper = Paper(raw, small_paper().path)
     rows = [row for row in make_design(paper, testbed, "smoke", 7) if row["block"] == "smoke-1"]
     block = Block(paper, testbed, "smoke-1", rows, folder)
@@ -40,6 +39,24 @@ def runs(folder, factors, roles=None, drive=None, **parameters):
         found[tuple(record["factors"][name] for name in factors)] = record
     assert len(found) == len(rows)
     return found
+
+
+DRIVES = {
+    "hdd": {"count": 4, "rate_mb_per_s": 100, "access_time_ms": 12.7},
+    "ssd": {"count": 1, "rate_mb_per_s": 500, "access_time_ms": 0.1},
+    "raid0-4": {"count": 1, "rate_mb_per_s": 400, "access_time_ms": 12.7},
+}
+COMMON = {"writeback_chunk_bytes": 4194304, "cache_bytes": 16777216}
+
+
+def test_named_drives(tmp_path):
+    found = runs(tmp_path, {"drive": list(DRIVES)}, hardware={"drives": {n: d | COMMON for n, d in DRIVES.items()}})
+    for (name,), record in found.items():
+        drive, k = DRIVES[name], record["scale"]["k"]
+        seen = proof(record, "drive")
+        assert record["evidence"]["volumes"] == seen["count"] == drive["count"]
+        assert seen["rate"] * k == pytest.approx(drive["rate_mb_per_s"] * 1e6)
+        assert seen["access_time"] * 1e3 == pytest.approx(drive["access_time_ms"])
 
 
 def proof(record, factor):
@@ -59,7 +76,9 @@ def test_jumbo_frames(tmp_path):
 
 
 def test_one_slow_host_and_its_drives(tmp_path):
-    found = runs(tmp_path, {"slow_host": [1, 0.1], "slow_drives": [1, 0.25]}, drive=True)
+    found = runs(
+        tmp_path, {"slow_host": [1, 0.1], "slow_drives": [1, 0.25]}, hardware={"drive": DRIVES["hdd"] | COMMON}
+    )
     for (link, drives), record in found.items():
         assert proof(record, "slow_host") == pytest.approx(link, rel=0.001)
         assert proof(record, "slow_drives") == pytest.approx(drives)

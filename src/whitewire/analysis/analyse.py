@@ -23,7 +23,7 @@ from whitewire.analysis import (
 from whitewire.analysis.runs import Runs
 from whitewire.description import project
 from whitewire.description.checks import load_paper
-from whitewire.description.paper import Paper, cells_of
+from whitewire.description.paper import Paper, cells_of, hardware_of
 from whitewire.description.testbed import fabric_names, is_emulated, load_testbed
 from whitewire.design.drive import Drive
 from whitewire.design.durations import model_cell
@@ -209,7 +209,7 @@ def _job(
     run = scale(experiment, levels)
     k = run.k
     cell = model_cell(paper, experiment, levels, link, run.file_bytes * k, run.block_bytes * k)
-    if hardware := paper.experiments[experiment].get("hardware", {}).get("drive"):
+    if hardware := hardware_of(paper.experiments[experiment], levels):
         # The drive that was emulated: its cache always holds one packet.
         cell = replace(cell, cache_bytes=Drive.scaled(hardware, k, "").cache * k)
     return experiment, levels, link, cell

@@ -110,6 +110,11 @@ class HdfsClients(Service):
         names = {host.address: host.name for host in self.testbed.hosts}
         return {rack: [names.get(at, at) for at in hosts] for rack, hosts in namenode.racks(said).items()}
 
+    def volumes(self, host: Host) -> int:
+        """How many volumes the DataNode of a host says it has. Raises RuntimeError or Unreadable."""
+        asked = ["-getVolumeReport", f"{host.address}:9867"]
+        return namenode.volumes(self.clients[0].run(DFS_ADMIN, asked).check("dfsadmin -getVolumeReport").output)
+
     def remove(self, path: str) -> None:
         """Delete a path for good. Raises ProcessDied or RuntimeError."""
         self.shell("-rm", "-r", "-f", "-skipTrash", path).check(f"hdfs dfs -rm {path}")

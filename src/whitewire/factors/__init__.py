@@ -8,6 +8,12 @@ from whitewire.factors import seen
 from whitewire.factors.base import Factor, Proof, asked_for
 from whitewire.records.run import RunRecord
 
+NETWORK = frozenset({"mtu", "slow_host", "slow_drives", "cross_traffic"})
+"""Factors and parameters that change links or hosts of any run, and no floor: what moves no data meets none of them."""
+
+DRIVE = frozenset({"count", "rate_mb_per_s", "access_time_ms", "writeback_chunk_bytes", "cache_bytes"})
+"""Factors that are keys of an experiment's `hardware.drive`."""
+
 TABLE: dict[str, Factor] = {
     factor.name: factor
     for factor in (
@@ -133,6 +139,12 @@ TABLE: dict[str, Factor] = {
             "the DataNodes count packets: bytes written over their number",
             asked_for("packet_bytes"), seen.packet_bytes, "B", follows=frozenset({"packet bytes"}), on_site=False,
         ),
+        Factor(
+            "drive", "The drives of each worker, by a name under `hardware.drives`",
+            "the model's state is read back from the workers' hosts; a DataNode reports its volumes",
+            asked_for("drive"), seen.drive_named, "", on_site=False,
+            follows=frozenset({f"drive.{key}" for key in DRIVE}),
+        ),
         *(
             Factor(
                 name, meaning, "the model's state is read back from the workers' hosts",
@@ -160,12 +172,6 @@ LEFT_OUT: dict[str, str] = {
     "program": "programs of a suite differ in all; give each an experiment of its own",
 }
 """What might be thought a factor and cannot be one, and why."""
-
-NETWORK = frozenset({"mtu", "slow_host", "slow_drives", "cross_traffic"})
-"""Factors and parameters that change links or hosts of any run, and no floor: what moves no data meets none of them."""
-
-DRIVE = frozenset({"count", "rate_mb_per_s", "access_time_ms", "writeback_chunk_bytes", "cache_bytes"})
-"""Factors that are keys of an experiment's `hardware.drive`."""
 
 
 def proofs(record: RunRecord, known: Collection[str]) -> list[Proof]:

@@ -44,6 +44,7 @@ def racks(record: RunRecord) -> dict[str, Any] | None:
     rate = _one(rates, lambda found: max(found, key=lambda rate: abs(rate - asked)))
     if rate is None or "racks" not in record["evidence"]:
         return None
+    rate = asked if abs(rate / asked - 1) < 1e-3 else rate  # a shaper counts whole units
     return {"racks": len(record["evidence"]["racks"]), "uplink": _megabits(rate)}
 
 
@@ -231,6 +232,14 @@ def reduces(record: RunRecord) -> float | None:
 
 def packet_bytes(record: RunRecord) -> float | None:
     return record["evidence"].get("packet_bytes")
+
+
+def drive_named(record: RunRecord) -> dict[str, Any] | None:
+    """All of the model's state, on the testbed's scale, as it is asked; drives as the DataNode counts its volumes."""
+    evidence = record["evidence"]
+    if "drive" not in evidence or "volumes" not in evidence:
+        return None
+    return {key: evidence["drive"][key] for key in record["asked"]["drive"]} | {"count": evidence["volumes"]}
 
 
 def drive(key: str, unit: float) -> Callable[[RunRecord], float | None]:

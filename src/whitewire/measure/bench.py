@@ -220,6 +220,8 @@ class Bench:
     def _asked(self) -> dict[str, Any]:
         """Levels and parameters as the run really has them; of settings and of the store what was set, not the name."""
         own: dict[str, Any] = {**self.run.levels, **self.run.parameters}
+        if "drive" in own:
+            own["drive"] = self.run.drive.record
         own.pop("store", None)  # see record()
         if "settings" in own:
             own["settings"] = {name: str(value) for name, value in self.run.settings.items()}
@@ -231,6 +233,8 @@ class Bench:
             return {}
         worker, slow = self.stack.testbed.by_role("datanode")[0], self.stack.slow_worker
         found: Evidence = {"drive": self.run.drive.told(worker)}
+        if "drive" in self.parameters:
+            found["volumes"] = self.stack.hdfs.volumes(worker)
         if "slow_drives" in self.parameters:
             found["slow_drives"] = self.run.drive.told(slow)["rate"] / found["drive"]["rate"]
         return found

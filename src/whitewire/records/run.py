@@ -131,6 +131,8 @@ class Evidence(TypedDict, total=False):
     drive: dict[str, float]
     """The drive model that the workers' hosts have: count, rate, access_time, chunk, cache, on the testbed's scale."""
     packet_bytes: float
+    volumes: int
+    """Volumes that a DataNode says it has."""
     segment: float
     """Mean bytes of the TCP segments that the host sent which sent most, acknowledgements among them."""
     uplinks: dict[str, Link]

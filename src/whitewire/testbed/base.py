@@ -239,7 +239,8 @@ class Fabric:
 
     `rate` is what is set on this testbed, `full_scale_rate` what it stands for, both in Mbit/s. `shared`: all hosts
     share that rate, both directions together, as on one segment without a switch. `burst`: bytes that a shaped link
-    passes at once after a pause, which a short transfer notices; 0 on a real one. `mtu`: bytes of an IP packet.
+    passes at once after a pause, which a short transfer notices; 0 on a real one. `mtu`: bytes of an IP packet; 0: what
+    the site has.
     `racks`: into how many the hosts are divided (0: all are at one switch), `uplink`: rate of the link of each, set on
     this testbed. `unlike`: hosts whose link has another rate than the others', each with its share of the rate.
     """

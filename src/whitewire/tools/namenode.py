@@ -82,6 +82,14 @@ def racks(topology: str) -> dict[str, list[str]]:
     return found
 
 
+def volumes(report: str) -> int:
+    """Volumes in use, as `dfsadmin -getVolumeReport` lists those of a DataNode. Raises Unreadable."""
+    told = re.search(r"^Active Volumes : ([0-9]+)\s*$", report, re.MULTILINE)
+    if told is None:
+        raise Unreadable(f"dfsadmin -getVolumeReport: found {shown(report)}, expected the active volumes")
+    return int(told[1])
+
+
 @dataclass(frozen=True)
 class Block:
     """One block: file, position in it, bytes, addresses of the DataNodes that hold a replica."""

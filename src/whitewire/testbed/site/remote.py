@@ -153,7 +153,7 @@ class RemoteTestbed(Testbed):
         if slow:
             raise UserError("testbed: single hosts cannot be slowed down here, only on an emulated testbed")
         full = float(fabrics[name]["rate_mbit_per_s"])
-        wanted = Fabric(name, full / self.k, full)
+        wanted = Fabric(name, full / self.k, full, mtu=0)
         links = [self._link(host, name) for host in self.hosts]
         peers, each = [*links[1:], links[0]], itertools.repeat(wanted)
         with ThreadPoolExecutor(max_workers=len(self.hosts)) as pool:
