@@ -94,10 +94,10 @@ def test_rate_of_zero(project):
 
 
 def test_level_that_no_fabric_has(project):
-    edit(project, PAPER, lambda p: p["experiments"][0]["factors"]["fabric"].append("30gbe"))
+    edit(project, PAPER, lambda p: p["experiments"][0]["factors"]["fabric"].append("30gb"))
     said = refused(project)
     assert said.startswith(f"config/{PAPER}: experiments[0]")
-    assert '"30gbe"' in said and "fabric" in said and "did you mean" in said
+    assert '"30gb"' in said and "fabric" in said and "did you mean" in said
 
 
 def test_claim_that_names_a_missing_exhibit(project):

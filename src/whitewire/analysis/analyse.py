@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from whitewire import estimands, propagation, statistics, workloads
+from whitewire import estimands, factors, propagation, statistics, workloads
 from whitewire.analysis import (
     biases,
     claims,
@@ -25,7 +25,7 @@ from whitewire.analysis import (
 from whitewire.analysis.runs import Runs, Scaling
 from whitewire.description import project
 from whitewire.description.checks import load_paper
-from whitewire.description.paper import Paper, cells_of
+from whitewire.description.paper import Paper, cells_of, hardware_of
 from whitewire.description.testbed import fabric_names, is_emulated, load_testbed
 from whitewire.design.drive import Drive
 from whitewire.design.durations import model_cell
@@ -39,6 +39,8 @@ from whitewire.units import MB_PER_GBIT, gbit_per_s
 
 MODEL = "max-min flow"
 DRAWS = 4
+UNMODELLED = factors.NETWORK | {"settings", "switch_buffer_kib", "packet_bytes"}
+"""What the max-min model knows nothing of."""
 CURVE = np.round(np.geomspace(0.25, 40, 25), 4)
 """Link rates (Gbit/s) of the modelled response curve."""
 UNITS = {
@@ -189,7 +191,8 @@ def model_runs(paper: Paper, fabrics: Mapping[str, Any], scale: Scaling | None =
             continue
         for levels in cells_of(experiment):
             parameters = paper.parameters(experiment["id"], levels)
-            if parameters["fabric"] in fabrics and not {"settings", "switch_buffer_kib", "packet_bytes"} & set(levels):
+            plain = not fabrics.get(parameters["fabric"], {}).get("racks")
+            if parameters["fabric"] in fabrics and plain and not UNMODELLED & {*levels, *parameters}:
                 jobs.append(_job(paper, experiment["id"], levels, gbit_per_s(parameters["fabric"]), scale))
         if "missing_fabrics" in experiment and not scale:
             jobs += [_job(paper, experiment["id"], {"fabric": ""}, float(g), None) for g in CURVE]
@@ -219,7 +222,7 @@ def _job(
     run = scale(experiment, levels)
     k = run.k
     cell = model_cell(paper, experiment, levels, link, run.file_bytes * k, run.block_bytes * k)
-    if hardware := paper.experiments[experiment].get("hardware", {}).get("drive"):
+    if hardware := hardware_of(paper.experiments[experiment], levels):
         # The drive that was emulated: its cache always holds one packet.
         cell = replace(cell, cache_bytes=Drive.scaled(hardware, k, "").cache * k)
     return experiment, levels, link, cell

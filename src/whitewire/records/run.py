@@ -45,6 +45,10 @@ class Fabric(TypedDict):
     full_scale_rate: float
     shared: NotRequired[bool]
     burst: NotRequired[int]
+    mtu: NotRequired[int]
+    racks: NotRequired[int]
+    uplink: NotRequired[float]
+    unlike: NotRequired[dict[str, float]]
 
 
 class Operation(TypedDict):
@@ -127,6 +131,18 @@ class Evidence(TypedDict, total=False):
     drive: dict[str, float]
     """The drive model that the workers' hosts have: count, rate, access_time, chunk, cache, on the testbed's scale."""
     packet_bytes: float
+    volumes: int
+    """Volumes that a DataNode says it has."""
+    segment: float
+    """Mean bytes of the TCP segments that the host sent which sent most, acknowledgements among them."""
+    uplinks: dict[str, Link]
+    """By rack."""
+    racks: dict[str, list[str]]
+    """Hosts of the DataNodes by rack, as HDFS has them."""
+    cross_traffic: float
+    """Share of the uplinks' rate that was sent beside the run."""
+    slow_drives: float
+    """Rate of the slow worker's drives over that of the others."""
 
 
 class RunRecord(TypedDict, total=False):
