@@ -85,14 +85,38 @@ def settings(testbed: Testbed, block_size: int, replication: int, packet_size: i
     }
 
 
+def topology(testbed: Testbed, folder: str, racks: int) -> dict[str, object]:
+    """Settings by which NameNode and ResourceManager know the rack of each host; their table goes to that folder."""
+    place = testbed.racks(racks)
+    names = [(name, host) for host in testbed.hosts if host.name in place for name in (host.name, host.address)]
+    table = f"{folder}/racks"
+    testbed.share(table, "".join(f"{name} /{place[host.name]}\n" for name, host in names).encode())
+    return {
+        "net.topology.node.switch.mapping.impl": "org.apache.hadoop.net.TableMapping",
+        "net.topology.table.file.name": table,
+    }
+
+
 class HdfsClients(Service):
     """A client JVM on each host of role `client`, and what workloads do through them."""
 
     clients: list[Resident]
+    testbed: Testbed
 
     def shell(self, *arguments: str) -> Outcome:
         """Run a file system command (hdfs dfs …) in the first client's JVM."""
         return self.clients[0].run(FS_SHELL, arguments)
+
+    def racks(self) -> dict[str, list[str]]:
+        """The DataNodes of each rack, as the NameNode has them. Raises RuntimeError or Unreadable."""
+        said = self.clients[0].run(DFS_ADMIN, ["-printTopology"]).check("dfsadmin -printTopology").output
+        names = {host.address: host.name for host in self.testbed.hosts}
+        return {rack: [names.get(at, at) for at in hosts] for rack, hosts in namenode.racks(said).items()}
+
+    def volumes(self, host: Host) -> int:
+        """How many volumes the DataNode of a host says it has. Raises RuntimeError or Unreadable."""
+        asked = ["-getVolumeReport", f"{host.address}:9867"]
+        return namenode.volumes(self.clients[0].run(DFS_ADMIN, asked).check("dfsadmin -getVolumeReport").output)
 
     def remove(self, path: str) -> None:
         """Delete a path for good. Raises ProcessDied or RuntimeError."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from whitewire import estimands, models, workloads
-from whitewire.description import hadoop
+from whitewire.description import hadoop, networks
 from whitewire.description.files import load_yaml, validate
 from whitewire.description.paper import PLACES, Paper, against, cells_of, tests_of
 from whitewire.errors import UserError
@@ -18,7 +18,7 @@ from whitewire.text import suggestion
 from whitewire.tools import hibench
 
 
-def load_paper(path: Path | str, fabrics: Iterable[str]) -> Paper:
+def load_paper(path: Path | str, fabrics: Collection[str]) -> Paper:
     """Read, validate and cross-check a paper against the names of a testbed's fabrics.
 
     Raises UserError with one line: file, key, found, expected and the nearest valid name.
@@ -27,7 +27,7 @@ def load_paper(path: Path | str, fabrics: Iterable[str]) -> Paper:
     data = load_yaml(path)
     validate(data, "paper", path)
     paper = Paper(data, path)
-    _cross_check(paper, list(fabrics))
+    _cross_check(paper, fabrics)
     return paper
 
 
@@ -37,7 +37,7 @@ def _fault(paper: Paper, key: str, found: object, expected: str, names: Iterable
     return UserError(f"{shown(paper.path)}: {key}: found {shown_found}, expected {expected}{suggestion(found, names)}")
 
 
-def _cross_check(paper: Paper, fabrics: list[str]) -> None:
+def _cross_check(paper: Paper, fabrics: Collection[str]) -> None:
     raw = paper.raw
     for part in ("exhibits", "values", "claims", "audit", "experiments", "controls"):
         seen: set[str] = set()
@@ -78,7 +78,7 @@ def _cross_check(paper: Paper, fabrics: list[str]) -> None:
         _check_audit(paper, f"audit[{index}] ({entry['id']})", entry)
 
 
-def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fabrics: list[str]) -> None:
+def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fabrics: Collection[str]) -> None:
     factors, parameters = experiment["factors"], experiment["parameters"]
     missing = experiment.get("missing_fabrics", "error")
     for level in factors.get("fabric", []):
@@ -106,7 +106,10 @@ def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fab
     for cell in experiment.get("smoke_cells", []):
         _check_levels(paper, f"{key}.smoke_cells", experiment, cell, whole=True)
     _check_workload(paper, key, experiment)
-    for below, found, expected, names in hadoop.problems(paper, experiment):
+    for below, found, expected, names in (
+        *networks.problems(experiment, fabrics),
+        *hadoop.problems(paper, experiment),
+    ):
         raise _fault(paper, f"{key}{below}", found, expected, names)
     if experiment.get("whole_file") and "file_blocks" in experiment:
         raise _fault(paper, f"{key}.file_blocks", experiment["file_blocks"], "nothing beside whole_file")
@@ -199,7 +202,7 @@ def _check_routes(paper: Paper, key: str, claim: Mapping[str, Any]) -> None:
             raise _fault(paper, f"{key}.routes", route, expected, allowed)
 
 
-def _check_test(paper: Paper, key: str, test: Mapping[str, Any], fabrics: list[str]) -> None:
+def _check_test(paper: Paper, key: str, test: Mapping[str, Any], fabrics: Collection[str]) -> None:
     estimand = estimands.of(test)
     if "expected" in test:
         paper.evaluate(test["expected"])

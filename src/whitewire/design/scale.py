@@ -78,11 +78,13 @@ def scale_of(paper: Paper, experiment: str, effort: str, levels: Mapping[str, An
             block = round(block * parameters["block_size_bytes"] / all_blocks[0] / granule) * granule
         size = round(size * whole / most)
         return Scale(k, size / full, block, size, packet)
-    block = int(parameters["block_size_bytes"] / k // granule * granule)
+    least = min(all_blocks, default=parameters["block_size_bytes"])
+    smallest = int(least / k // granule * granule)
+    # Sizes that divide each other at full scale do so here.
+    block = round(smallest * parameters["block_size_bytes"] / least / granule) * granule
     if spec.get("whole_file"):
         return Scale(k, 1.0, block, int(full), packet)
     blocks = parameters.get("file_blocks") or spec.get("file_blocks", scale["file_blocks"])[effort]
-    smallest = int(all_blocks[0] / k // granule * granule) if all_blocks else block
     size = round(int(blocks) * smallest * (whole / most))
     return Scale(k, size / full, block, size, packet)
 

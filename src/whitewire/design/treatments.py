@@ -17,7 +17,7 @@ from whitewire.errors import UserError
 from whitewire.paths import shown
 from whitewire.text import canonical
 
-BY_NAME = {"settings", "store", "nodes", *rows.FABRICS, *factors.DRIVE}
+BY_NAME = {"settings", "store", "nodes", "drive", *rows.FABRICS, *factors.DRIVE}
 """Factors whose levels say only where to look: what they stand for is compared in their place."""
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from whitewire.records import jobs
 from whitewire.records.run import FilesSeen, Job, RunRecord
+from whitewire.tools import hibench
 
 
 def _one(values: Iterable[Any], otherwise: Callable[[list[Any]], Any] = max) -> Any | None:
@@ -25,10 +26,57 @@ def _links(record: RunRecord, key: str) -> list[Any]:
     return [state[key] for state in states if key in state]  # type: ignore[literal-required]
 
 
+def _alike(record: RunRecord) -> list[float]:
+    """Mbit/s of both directions of all links that should be alike."""
+    unlike = record["fabric"].get("unlike", {})
+    links = [link for host, link in record["evidence"].get("links", {}).items() if host not in unlike]
+    return [link[way] for link in links for way in ("rate", "rate_in") if way in link]
+
+
+def racks_asked(record: RunRecord) -> dict[str, Any] | None:
+    """Racks and Mbit/s of their uplinks; None on a network without racks."""
+    fabric = record["fabric"]
+    count = fabric.get("racks")
+    return {"racks": count, "uplink": _megabits(fabric["uplink"])} if count else None
+
+
+def racks(record: RunRecord) -> dict[str, Any] | None:
+    """Racks as HDFS has them; Mbit/s of their uplinks, of several rates that which is farthest from what was asked."""
+    asked, uplinks = record["fabric"]["uplink"], record["evidence"].get("uplinks", {}).values()
+    rates = [link[way] for link in uplinks for way in ("rate", "rate_in")]
+    rate = _one(rates, lambda found: max(found, key=lambda rate: abs(rate - asked)))
+    if rate is None or "racks" not in record["evidence"]:
+        return None
+    rate = asked if abs(rate / asked - 1) < 1e-3 else rate  # a shaper counts whole units
+    return {"racks": len(record["evidence"]["racks"]), "uplink": _megabits(rate)}
+
+
+def _megabits(rate: float) -> str:
+    """As precise as a shaper is set."""
+    return f"{rate:.4g} Mbit/s"
+
+
+def mtu(record: RunRecord) -> float | None:
+    """Bytes; that of a usual frame where segments were no larger than one, whatever the links say."""
+    found, segment = _one(_links(record, "mtu"), min), record["evidence"].get("segment")
+    if found is None or segment is None:
+        return None
+    return found if segment > USUAL_SEGMENT or found <= USUAL_MTU else USUAL_MTU
+
+
+USUAL_MTU, USUAL_SEGMENT = 1500, 1448
+
+
+def slow_host(record: RunRecord) -> float | None:
+    """Rate of the slowest link, in its faster direction, over what links have."""
+    rates = [max(link["rate"], link.get("rate_in", 0.0)) for link in record["evidence"].get("links", {}).values()]
+    return min(rates) / record["fabric"]["rate"] if rates else None
+
+
 def link_rate(record: RunRecord) -> float | None:
     """Mbit/s; where links differ, that which is farthest from what was asked."""
     asked = record["fabric"]["rate"]
-    return _one(_links(record, "rate"), lambda rates: max(rates, key=lambda rate: abs(rate - asked)))
+    return _one(_alike(record), lambda rates: max(rates, key=lambda rate: abs(rate - asked)))
 
 
 def divisor(record: RunRecord) -> float | None:
@@ -188,6 +236,25 @@ def reduces(record: RunRecord) -> float | None:
     return _one(job["reduces"] for job in _jobs(record))
 
 
+def program(record: RunRecord) -> str | None:
+    """As it was asked, if the reports' types all have its name; HiBench writes `HadoopTerasort` for terasort."""
+    types = [report["type"] for report in record.get("reports", [])]
+    name = str(record["asked"]["program"])
+    return None if not types else name if all(name in kind.lower() for kind in types) else " ".join(types)
+
+
+def profile_asked(record: RunRecord) -> float | None:
+    """Bytes of the program's input, on the testbed's scale; None where it reports none."""
+    asked = record["asked"]
+    if "profile" not in asked or not profile(record):
+        return None
+    return record["scale"]["file_bytes"] * (hibench.files(asked["profile"]) if asked["program"] == "dfsioe" else 1)
+
+
+def profile(record: RunRecord) -> float | None:
+    return _one([report["bytes"] for report in record.get("reports", [])])
+
+
 # --- settings and drives ------------------------------------------------------------------------------------
 
 
@@ -264,6 +331,14 @@ def map_output_compression(record: RunRecord) -> str | None:
         if told == "none" and shorter:
             return "something: fewer bytes were written than map tasks put out"
     return told
+
+
+def drive_named(record: RunRecord) -> dict[str, Any] | None:
+    """All of the model's state, on the testbed's scale, as it is asked; drives as the DataNode counts its volumes."""
+    evidence = record["evidence"]
+    if "drive" not in evidence or "volumes" not in evidence:
+        return None
+    return {key: evidence["drive"][key] for key in record["asked"]["drive"]} | {"count": evidence["volumes"]}
 
 
 def drive(key: str, unit: float) -> Callable[[RunRecord], float | None]:

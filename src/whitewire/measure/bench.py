@@ -21,12 +21,13 @@ from whitewire.cluster.yarn import Yarn
 from whitewire.design import scaling
 from whitewire.design.scale import PACKET, PACKET_SIZE, Scale
 from whitewire.errors import RunFailed
+from whitewire.measure import cross_traffic
 from whitewire.measure.run import Run, floor_key
 from whitewire.records import evidence
 from whitewire.records import jobs as tasks
 from whitewire.records.result import Result
-from whitewire.records.run import DesignRow, Evidence, FilesSeen, Job, PlacedBlock, RunRecord
-from whitewire.testbed.base import Host, Testbed
+from whitewire.records.run import DesignRow, Evidence, FilesSeen, Job, Links, PlacedBlock, RunRecord
+from whitewire.testbed.base import Fabric, Host, Testbed
 from whitewire.testbed.samples import cpu_seconds, host_cpu_to_csv, to_csv
 from whitewire.tools import codecs, history, namenode
 from whitewire.tools.erasure_coding import Policy
@@ -177,14 +178,18 @@ class Bench:
         """Do `act` between two readings of all counters, sampled; the record holds what they say."""
         run, testbed, stack = self.run, self.stack.testbed, self.stack
         stack.ease(False)
-        fabric = testbed.fabric(run.parameters["fabric"], _port_buffer(run))
+        fabric = testbed.fabric(run.parameters["fabric"], _port_buffer(run), run.parameters.get("mtu"), self._slow())
         testbed.offloads(run.levels.get("offloads", "on") == "on")
         position = stack.hdfs.log_position()
         again, drops = testbed.tcp_retransmits(), testbed.queue_drops()
-        used, before = cpu_seconds(stack.processes()), testbed.counters()
-        with testbed.sampler(by_host) as sampler:
-            done = act()
-        after, used_after = testbed.counters(), cpu_seconds(stack.processes())
+        beside = run.parameters.get("cross_traffic", 0)
+        with cross_traffic.flowing(testbed, fabric, beside, stack.logs):
+            used, segments = cpu_seconds(stack.processes()), testbed.segments()
+            begin, before = time.monotonic(), testbed.counters()
+            with testbed.sampler(by_host) as sampler:
+                done = act()
+            seconds, after = time.monotonic() - begin, testbed.counters()
+            used_after, sent = cpu_seconds(stack.processes()), testbed.segments()
         log = stack.hdfs.log_since(position)
         row = run.row
         record: RunRecord = {
@@ -197,16 +202,23 @@ class Bench:
             "seed": row["seed"],
             "factors": dict(run.levels),
             "asked": self._asked(),
-            "evidence": {"links": testbed.links(), **self._drive()},
+            "evidence": {
+                "links": testbed.links(),
+                **_segment(_of_the_run(testbed, before), after, segments, sent),
+                **self._racks(fabric),
+                **_beside(testbed, fabric, before, after, seconds),
+                **self._drive(),
+            },
             "fabric": {"name": fabric.name, "rate": fabric.rate, "full_scale_rate": fabric.full_scale_rate,
-                       "shared": fabric.shared, "burst": fabric.burst},
+                       "shared": fabric.shared, "burst": fabric.burst, "mtu": fabric.mtu, "racks": fabric.racks,
+                       "uplink": fabric.uplink, "unlike": dict(fabric.unlike)},
             "scale": run.scale.record,
             "clients": run.parameters.get("clients", 0),
             "replication": run.parameters.get("replication", 0),
             "client_hosts": [host.name for host in testbed.by_role("client")],
             "datanode_hosts": [host.name for host in testbed.by_role("datanode")],
-            "links_before": before,
-            "links_after": after,
+            "links_before": _of_the_run(testbed, before),
+            "links_after": _of_the_run(testbed, after),
             "cpu_seconds": {name: used_after[name] - used[name] for name in used},
             "tcp_retransmits": sum(testbed.tcp_retransmits().values()) - sum(again.values()),
             "queue_drops": testbed.queue_drops() - drops,
@@ -223,6 +235,8 @@ class Bench:
     def _asked(self) -> dict[str, Any]:
         """Levels and parameters as the run really has them; of settings and of the store what was set, not the name."""
         own: dict[str, Any] = {**self.run.levels, **self.run.parameters}
+        if "drive" in own:
+            own["drive"] = self.run.drive.record
         own.pop("store", None)  # see record()
         if "settings" in own:
             own["settings"] = {name: history.text(value) for name, value in self.run.settings.items()}
@@ -232,8 +246,24 @@ class Bench:
         """The model that the first worker's drives have; nothing where there is none."""
         if not self.run.drive.limits:
             return {}
-        worker = self.stack.testbed.by_role("datanode")[0]
-        return {"drive": self.run.drive.told(worker)}
+        worker, slow = self.stack.testbed.by_role("datanode")[0], self.stack.slow_worker
+        found: Evidence = {"drive": self.run.drive.told(worker)}
+        if "drive" in self.parameters:
+            found["volumes"] = self.stack.hdfs.volumes(worker)
+        if "slow_drives" in self.parameters:
+            found["slow_drives"] = self.run.drive.told(slow)["rate"] / found["drive"]["rate"]
+        return found
+
+    def _slow(self) -> dict[str, float]:
+        """The worker whose link is slower than the others', with the share of the rate that it has."""
+        share = self.parameters.get("slow_host", 1)
+        return {self.stack.slow_worker.name: share} if share != 1 else {}
+
+    def _racks(self, fabric: Fabric) -> Evidence:
+        """Racks as HDFS prints them, and their uplinks; nothing on a network without racks."""
+        if not fabric.racks:
+            return {}
+        return {"uplinks": self.stack.testbed.uplinks(), "racks": self.stack.hdfs.racks()}
 
     def _store(self, path: str) -> tuple[dict[str, object], dict[str, object]]:
         """What was set of the file system that a path lies in, and what it reports."""
@@ -506,6 +536,29 @@ def _together(told: list[dict[str, str]], names: Iterable[str]) -> dict[str, str
     """Settings of several jobs: what all of them say, or all that they say."""
     values = {name: sorted({each[name] for each in told if name in each}) for name in names}
     return {name: " and ".join(found) for name, found in values.items() if found}
+
+
+def _of_the_run(testbed: Testbed, counted: Links) -> Links:
+    """Counters of the hosts that a run is made on: not of those whose traffic only crosses its own."""
+    beside = {host.name for host in testbed.by_role(cross_traffic.ROLE)}
+    return {name: of for name, of in counted.items() if name not in beside}
+
+
+def _segment(before: Links, after: Links, segments: Mapping[str, int], sent: Mapping[str, int]) -> Evidence:
+    """The mean segment of the host that sent most."""
+    bytes_ = {name: after[name]["egress"] - counted["egress"] for name, counted in before.items()}
+    busiest = max(bytes_, key=lambda name: bytes_[name])
+    number = sent[busiest] - segments[busiest]
+    return {"segment": bytes_[busiest] / number} if number else {}
+
+
+def _beside(testbed: Testbed, fabric: Fabric, before: Links, after: Links, seconds: float) -> Evidence:
+    """What crossed the racks' uplinks beside the run; nothing where there is no host for it."""
+    if not testbed.by_role(cross_traffic.ROLE) or not fabric.racks:
+        return {}
+    was, now = ({host.name: counted[host.name]["egress"] for host in testbed.by_role(cross_traffic.ROLE)}
+                for counted in (before, after))  # fmt: skip
+    return {"cross_traffic": cross_traffic.share(was, now, seconds, fabric.uplink)}
 
 
 def _port_buffer(run: Run) -> int | None:

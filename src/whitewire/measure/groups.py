@@ -11,22 +11,29 @@ from whitewire.cluster.yarn import Memory
 from whitewire.description.paper import Paper, cells_of
 from whitewire.design.drive import Drive
 from whitewire.errors import UserError
+from whitewire.measure.cross_traffic import ROLE
 from whitewire.measure.run import Run
 from whitewire.paths import shown
 from whitewire.text import quoted
 
 
-def clusters(paper: Paper, runs: Sequence[Run], emulated: bool) -> dict[str, list[Run]]:
+def clusters(paper: Paper, runs: Sequence[Run], testbed: Mapping[str, Any]) -> dict[str, list[Run]]:
     """Runs by the services that they need (hosts, drives per host, slots); runs that share them keep their order.
 
-    The scale and the drives' model change between runs of one cluster, and a run without drives may use any.
+    The scale and the drives' model change between runs of one cluster, and a run without drives may use any. Racks do
+    not: services are told of them when they start. Hosts for cross traffic are there where any run has some.
     """
+    emulated = testbed["kind"] == "emulated"
+    crossed = {_racks(run, testbed) for run in runs if run.parameters.get("cross_traffic")}
 
     def key(run: Run, drives: int) -> str:
         roles = paper.roles(run.row["experiment"], run.levels if run.workers is None else {})
         # Where a fabric has addresses of its own, the services of one are not those of another.
         place = [] if emulated else [run.parameters["fabric"], run.scale.k]
-        return json.dumps([roles, place, drives, slots(run, roles)])
+        racks = _racks(run, testbed) if emulated else 0
+        if racks and racks in crossed:
+            roles = roles | {ROLE: racks}
+        return json.dumps([roles, place, drives, slots(run, roles), *([racks] if racks else [])])
 
     counts = sorted({run.drive.count for run in runs if run.drive.limits}) or [1]
     modelled = {key(run, run.drive.count) for run in runs if run.drive.limits}
@@ -36,6 +43,11 @@ def clusters(paper: Paper, runs: Sequence[Run], emulated: bool) -> dict[str, lis
         others = [] if run.drive.limits else [key(run, count) for count in counts]
         found.setdefault(next((other for other in others if other in modelled), own), []).append(run)
     return found
+
+
+def _racks(run: Run, testbed: Mapping[str, Any]) -> int:
+    """Into how many racks a run's network divides the hosts; 0: none."""
+    return testbed["fabrics"].get(run.parameters["fabric"], {}).get("racks", {}).get("count", 0)
 
 
 def by_scale(runs: Sequence[Run]) -> dict[tuple[float, Drive], list[Run]]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from whitewire.records.metrics import SHORT_OF_PROCESSORS, Found, moved
 from whitewire.records.run import Job, RunRecord, Task
-from whitewire.records.samples import SEGMENT, TICKS, HostCpu, Samples, idle_shares, nearest
+from whitewire.records.samples import HEADERS, SEGMENT, TICKS, HostCpu, Samples, idle_shares, nearest
 from whitewire.tools.erasure_coding import Policy
 
 SHORT = 0.35
@@ -257,6 +257,12 @@ def faults(record: RunRecord, found: Found, limits: Mapping[str, float], compute
     return why + losses(record, limits, bulk=not math.isnan(excess) or "wire_excess" not in found)
 
 
+def segment(record: RunRecord) -> float:
+    """Bytes of data in a full TCP segment of a run."""
+    mtu = record.get("fabric", {}).get("mtu")
+    return mtu - HEADERS if mtu else SEGMENT
+
+
 def losses(record: RunRecord, limits: Mapping[str, float], bulk: bool = True) -> list[str]:
     """Why what was lost on the links makes a run or a floor invalid (empty: it does not).
 
@@ -265,8 +271,10 @@ def losses(record: RunRecord, limits: Mapping[str, float], bulk: bool = True) ->
     """
     found = []
     # Of all links, since these are counted on all: what goes to a parallel file system passes no worker.
-    segments = max(1.0, moved(record, record["links_after"], "ingress") / SEGMENT)
-    counted = [(record["queue_drops"], "queue_drop_share", "packets dropped in queues")]
+    segments = max(1.0, moved(record, record["links_after"], "ingress") / segment(record))
+    # Datagrams beside the run are dropped in the same queues, by design.
+    beside = record.get("asked", {}).get("cross_traffic", 0)
+    counted = [] if beside else [(record["queue_drops"], "queue_drop_share", "packets dropped in queues")]
     if bulk:
         counted.insert(0, (record["tcp_retransmits"], "retransmit_share", "TCP segments sent again"))
     for number, limit, what in counted:

@@ -45,6 +45,10 @@ class Fabric(TypedDict):
     full_scale_rate: float
     shared: NotRequired[bool]
     burst: NotRequired[int]
+    mtu: NotRequired[int]
+    racks: NotRequired[int]
+    uplink: NotRequired[float]
+    unlike: NotRequired[dict[str, float]]
 
 
 class Operation(TypedDict):
@@ -138,6 +142,18 @@ class Evidence(TypedDict, total=False):
     """Packets of writes that all DataNodes received in the run, which clients' puts made."""
     map_output_compression: str
     """What the job's configuration compressed the map tasks' output with, or `none`."""
+    volumes: int
+    """Volumes that a DataNode says it has."""
+    segment: float
+    """Mean bytes of the TCP segments that the host sent which sent most, acknowledgements among them."""
+    uplinks: dict[str, Link]
+    """By rack."""
+    racks: dict[str, list[str]]
+    """Hosts of the DataNodes by rack, as HDFS has them."""
+    cross_traffic: float
+    """Share of the uplinks' rate that was sent beside the run."""
+    slow_drives: float
+    """Rate of the slow worker's drives over that of the others."""
 
 
 class RunRecord(TypedDict, total=False):

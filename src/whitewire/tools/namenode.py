@@ -65,6 +65,32 @@ def stamped(stat: str, folder: str) -> list[Operation]:
     return [Operation(f"{folder}/{name}", int(made) / 1e3, int(closed) / 1e3) for made, closed, name in stamps]
 
 
+RACK, MEMBER = re.compile(r"Rack: (\S+)"), re.compile(r"\s+([0-9a-fA-F.:]+):[0-9]+\b.*")
+
+
+def racks(topology: str) -> dict[str, list[str]]:
+    """Addresses of the DataNodes of each rack, as `dfsadmin -printTopology` lists them. Raises Unreadable."""
+    found: dict[str, list[str]] = {}
+    rack = ""
+    for line in topology.splitlines():
+        if named := RACK.fullmatch(line.rstrip()):
+            rack = named[1]
+            found.setdefault(rack, [])
+        elif rack and (member := MEMBER.fullmatch(line)):
+            found[rack].append(member[1])
+    if not found or not all(found.values()):
+        raise Unreadable(f"dfsadmin -printTopology: found {shown(topology)}, expected racks and their DataNodes")
+    return found
+
+
+def volumes(report: str) -> int:
+    """Volumes in use, as `dfsadmin -getVolumeReport` lists those of a DataNode. Raises Unreadable."""
+    told = re.search(r"^Active Volumes : ([0-9]+)\s*$", report, re.MULTILINE)
+    if told is None:
+        raise Unreadable(f"dfsadmin -getVolumeReport: found {shown(report)}, expected the active volumes")
+    return int(told[1])
+
+
 @dataclass(frozen=True)
 class Block:
     """One block: file, position in it, bytes, addresses of the DataNodes that hold a replica.

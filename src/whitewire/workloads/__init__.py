@@ -74,4 +74,4 @@ def faults(record: RunRecord, found: Found, limits: Mapping[str, float]) -> list
 
 def proofs(record: RunRecord) -> list[Proof]:
     """What a run was asked against what was so, of every factor that its workload knows and its record tells."""
-    return factors.proofs(record, of(record["workload"]).factors)
+    return factors.proofs(record, of(record["workload"]).factors) if "asked" in record else []

@@ -12,7 +12,7 @@ from whitewire.records.metrics import Found
 from whitewire.records.run import Job, RunRecord
 from whitewire.records.samples import SEGMENT, Samples, idle_shares, nearest
 from whitewire.tools import testdfsio
-from whitewire.workloads.base import OF_TASKS, Workload, generic_options
+from whitewire.workloads.base import OF_TASKS, ShortWhile, Together, Workload, generic_options
 
 if TYPE_CHECKING:
     from whitewire.measure.bench import Bench
@@ -48,6 +48,10 @@ OF_OPERATION = (
     "rate_while_busy", "time", "time_net",
 )  # fmt: skip
 """Metrics of the writing and of the reading that a claim may be on."""
+DID = {"write": "wrote", "read": "read"}
+"""Operations, and what their tasks did."""
+OF_ALL = ("throughput", "rate_mean", "aggregate", "node_bandwidth")
+"""Rates of an operation that are said of several tasks, which share drives and links."""
 
 
 OPERATIONS = {"both": ("write", "read"), "write": ("write",), "read": ("read",)}
@@ -88,6 +92,18 @@ class TestDfsio(Workload):
 
     def files(self, parameters: Mapping[str, Any]) -> int:
         return parameters.get("maps", 1)
+
+    def together(self, metric: str) -> Together | None:
+        operation, _, rate = metric.partition("_")
+        if operation not in DID or rate not in OF_ALL:
+            return None
+        return Together(f"{operation}_tasks_at_once", f"{operation}_tasks_at_best", operation)
+
+    def short_while(self, metric: str) -> ShortWhile | None:
+        operation, _, rate = metric.partition("_")
+        if operation not in DID or rate not in (*OF_ALL, "rate_while_busy"):
+            return None
+        return ShortWhile(f"{operation}_short_while_busy", f"tasks {DID[operation]}")
 
     def crossings(self, remote: float, copies: int, outputs: int, workers: int) -> float:
         return copies - 1
@@ -159,6 +175,7 @@ class TestDfsio(Workload):
                     "1",
                 ),
                 f"{name}_tasks_at_once": (_at_once(spans, files), "1"),
+                f"{name}_tasks_at_best": (_at_once([(0.0, end - begin) for begin, end in spans], files), "1"),
                 f"{name}_rate_while_busy": (values["size"] / _busy(spans, files) / 1e6, "MB/s"),
                 f"{name}_short_while_busy": (_short_while_busy(spans, files, samples), "1"),
                 f"{name}_time": (seconds, "s"),
