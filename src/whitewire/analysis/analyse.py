@@ -191,6 +191,8 @@ def model_runs(paper: Paper, fabrics: Mapping[str, Any], scale: Scaling | None =
             continue
         for levels in cells_of(experiment):
             parameters = paper.parameters(experiment["id"], levels)
+            if "erasure_coding" in paper.store(experiment["id"], levels):
+                continue  # the model knows pipelines of replicas only
             plain = not fabrics.get(parameters["fabric"], {}).get("racks")
             if parameters["fabric"] in fabrics and plain and not UNMODELLED & {*levels, *parameters}:
                 jobs.append(_job(paper, experiment["id"], levels, gbit_per_s(parameters["fabric"]), scale))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from whitewire import estimands, models, workloads
-from whitewire.description import networks
+from whitewire.description import hadoop, networks
 from whitewire.description.files import load_yaml, validate
 from whitewire.description.paper import PLACES, Paper, against, cells_of, tests_of
 from whitewire.errors import UserError
@@ -106,7 +106,8 @@ def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fab
     for cell in experiment.get("smoke_cells", []):
         _check_levels(paper, f"{key}.smoke_cells", experiment, cell, whole=True)
     _check_workload(paper, key, experiment)
-    for below, found, expected, names in networks.problems(experiment, fabrics):
+    problems = [*networks.problems(experiment, fabrics), *hadoop.problems(paper, experiment)]
+    for below, found, expected, names in problems:
         raise _fault(paper, f"{key}{below}", found, expected, names)
     if experiment.get("whole_file") and "file_blocks" in experiment:
         raise _fault(paper, f"{key}.file_blocks", experiment["file_blocks"], "nothing beside whole_file")

@@ -99,7 +99,7 @@ TABLE: dict[str, Factor] = {
         Factor(
             "output_replication", "Copies of each block of a job's output, where it has a number of its own",
             "fsck lists the DataNodes that hold each block of the output",
-            asked_for("output_replication"), seen.output_copies,
+            seen.output_copies_asked, seen.output_copies,
         ),
         Factor(
             "lost_replicas", "Replicas that each block lacks when re-replication begins",
@@ -108,7 +108,8 @@ TABLE: dict[str, Factor] = {
         ),
         Factor(
             "store", "The file system that the data lie in",
-            "fsck; of a mounted one the layout that its folder reports and the options of the mounts' processes",
+            "fsck, also of the policy and the block groups of coded files; of a mounted one the layout that its folder "
+            "reports and the options of the mounts' processes",
             asked_for("store"), lambda record: record["evidence"].get("store"), "", follows=frozenset({"replication"}),
         ),
         # Who takes part.
@@ -136,11 +137,26 @@ TABLE: dict[str, Factor] = {
             "the suite's own report counts them",
             seen.profile_asked, seen.profile, "B", within=0.1, follows=frozenset({"file bytes", "block bytes"}),
         ),
+        Factor(
+            "operation", "What TestDFSIO times: write, read or both",
+            "the history server has a job of each, and no other",
+            asked_for("operation"), seen.operation, "",
+        ),
+        Factor(
+            "tasks_per_worker", "Tasks that a worker runs at once; with fewer than its share, in waves",
+            "the history server's times of tasks: most at once on a worker",
+            asked_for("tasks_per_worker"), seen.tasks_per_worker,
+        ),
+        Factor(
+            "map_output_compression", "What compresses the map tasks' output: none, deflate, gzip, snappy or bzip2",
+            "the job's configuration at the history server; with none, its counters of bytes put out and written too",
+            asked_for("map_output_compression"), seen.map_output_compression, "",
+        ),
         # Settings and drives.
         Factor(
             "settings", "Settings of Hadoop for the run, by name",
             "the job's configuration at the history server, or the client's, reports each",
-            asked_for("settings"), lambda record: record["evidence"].get("settings"), "",
+            asked_for("settings"), seen.settings, "",
             follows=frozenset({"packet bytes"}),
         ),
         Factor(

@@ -27,6 +27,7 @@ from whitewire.design.durations import all_floors_seconds, expected_seconds
 from whitewire.design.rows import levels_of, make_design
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
+from whitewire.measure import groups
 from whitewire.measure.floors import FLOOR_RUNS, FURTHER
 from whitewire.paths import HOME, root, settle_environment, shown
 from whitewire.records.run import DesignRow
@@ -109,6 +110,7 @@ class Plan:
             sweeps.check(paper)
             treatments.check(paper, testbed)
             shapes.check(paper, testbed)
+            groups.check_slots(paper, testbed)
             if paper.id != name:
                 raise UserError(f'{shown(path)}: id: found "{paper.id}", expected "{name}", the name of the file')
             if not (root() / "paper" / f"{name}.qmd").is_file():

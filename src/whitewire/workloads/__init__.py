@@ -19,6 +19,7 @@ from whitewire.workloads.sleep import Sleep
 from whitewire.workloads.sort import Sort
 from whitewire.workloads.teragen import TeraGen
 from whitewire.workloads.terasort import TeraSort
+from whitewire.workloads.teravalidate import TeraValidate
 from whitewire.workloads.testdfsio import TestDfsio
 from whitewire.workloads.wordcount import WordCount
 
@@ -29,6 +30,7 @@ TABLE: dict[str, Workload] = {
         Rereplicate(),
         TeraGen(),
         TeraSort(),
+        TeraValidate(),
         TestDfsio(),
         Sort(),
         WordCount(),

@@ -15,6 +15,7 @@ from whitewire.records import jobs
 from whitewire.records.metrics import Found
 from whitewire.records.run import RunRecord
 from whitewire.records.samples import HostCpu, Samples
+from whitewire.tools import history
 
 if TYPE_CHECKING:
     from whitewire.measure.bench import Bench
@@ -54,9 +55,15 @@ class ShortWhile:
     when: str
 
 
+OF_TASKS = frozenset({"tasks_per_worker"})
+"""Parameters, and factors, of jobs whose tasks the runner spreads over the workers."""
+OF_SHUFFLE = OF_TASKS | {"map_output_compression"}
+"""Those of jobs whose map tasks' output goes to reduce tasks."""
+
+
 def generic_options(settings: Mapping[str, object]) -> list[str]:
     """Settings of one call as Hadoop's generic options (-D name=value)."""
-    return [f"-D{name}={value}" for name, value in settings.items()]
+    return [f"-D{name}={history.text(value)}" for name, value in settings.items()]
 
 
 class Workload:
@@ -74,6 +81,8 @@ class Workload:
     """Parameters (or factors) that an experiment must have."""
     reads: ClassVar[frozenset[str]] = frozenset()
     """Further parameters that its runs read."""
+    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Of parameters that take one of a few words: these words."""
     factors: ClassVar[frozenset[str]] = ANY_RUN | {"store", "splits", "size_bytes"}
     """What its runs may vary: names in the table of factors, each of which a run of it can prove."""
     size: ClassVar[str] = "size_bytes"
@@ -86,6 +95,10 @@ class Workload:
     def whole_bytes(self, parameters: Mapping[str, Any]) -> float:
         """Bytes of a run's file at full scale; 0 for one that moves none."""
         return parameters.get("size_bytes") or parameters["file_size_bytes"]
+
+    def tells_with(self, parameters: Mapping[str, Any]) -> tuple[str, ...]:
+        """Metrics of a run with these parameters that a claim or a control may be on."""
+        return self.tells
 
     # --- what it takes ---
 
