@@ -129,6 +129,15 @@ TABLE: dict[str, Factor] = {
         Factor("maps", "Map tasks", "the history server counts them", asked_for("maps"), seen.maps),
         Factor("reduces", "Reduce tasks", "the history server counts them", asked_for("reduces"), seen.reduces),
         Factor(
+            "program", "The program of a suite", "the suite's own report names its type",
+            asked_for("program"), seen.program, "", follows=frozenset({"file bytes", "block bytes"}),
+        ),
+        Factor(
+            "profile", "The suite's scale profile: how much data its program moves",
+            "the suite's own report counts them",
+            seen.profile_asked, seen.profile, "B", within=0.1, follows=frozenset({"file bytes", "block bytes"}),
+        ),
+        Factor(
             "files_per_map", "Files on which each map task of NNBench does its operation",
             "NNBench counts the operations that succeeded",
             asked_for("files_per_map"), seen.files_per_map,
@@ -147,15 +156,6 @@ TABLE: dict[str, Factor] = {
             "map_output_compression", "What compresses the map tasks' output: none, deflate, gzip, snappy or bzip2",
             "the job's configuration at the history server; with none, its counters of bytes put out and written too",
             asked_for("map_output_compression"), seen.map_output_compression, "",
-        ),
-        Factor(
-            "program", "The program of a suite", "the suite's own report names its type",
-            asked_for("program"), seen.program, "", follows=frozenset({"file bytes", "block bytes"}),
-        ),
-        Factor(
-            "profile", "The suite's scale profile: how much data its program moves",
-            "the suite's own report counts them",
-            seen.profile_asked, seen.profile, "B", within=0.1, follows=frozenset({"file bytes", "block bytes"}),
         ),
         # Settings and drives.
         Factor(

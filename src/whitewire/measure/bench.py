@@ -532,12 +532,6 @@ class Bench:
         return path
 
 
-def _together(told: list[dict[str, str]], names: Iterable[str]) -> dict[str, str]:
-    """Settings of several jobs: what all of them say, or all that they say."""
-    values = {name: sorted({each[name] for each in told if name in each}) for name in names}
-    return {name: " and ".join(found) for name, found in values.items() if found}
-
-
 def _of_the_run(testbed: Testbed, counted: Links) -> Links:
     """Counters of the hosts that a run is made on: not of those whose traffic only crosses its own."""
     beside = {host.name for host in testbed.by_role(cross_traffic.ROLE)}
@@ -559,6 +553,12 @@ def _beside(testbed: Testbed, fabric: Fabric, before: Links, after: Links, secon
     was, now = ({host.name: counted[host.name]["egress"] for host in testbed.by_role(cross_traffic.ROLE)}
                 for counted in (before, after))  # fmt: skip
     return {"cross_traffic": cross_traffic.share(was, now, seconds, fabric.uplink)}
+
+
+def _together(told: list[dict[str, str]], names: Iterable[str]) -> dict[str, str]:
+    """Settings of several jobs: what all of them say, or all that they say."""
+    values = {name: sorted({each[name] for each in told if name in each}) for name in names}
+    return {name: " and ".join(found) for name, found in values.items() if found}
 
 
 def _port_buffer(run: Run) -> int | None:

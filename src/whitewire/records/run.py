@@ -136,12 +136,6 @@ class Evidence(TypedDict, total=False):
     """Settings by name, as the job's or the client's configuration reports them."""
     drive: dict[str, float]
     """The drive model that the workers' hosts have: count, rate, access_time, chunk, cache, on the testbed's scale."""
-    waves: dict[str, int]
-    """By job: most map tasks that a worker ran one after the other."""
-    packets: int
-    """Packets of writes that all DataNodes received in the run, which clients' puts made."""
-    map_output_compression: str
-    """What the job's configuration compressed the map tasks' output with, or `none`."""
     volumes: int
     """Volumes that a DataNode says it has."""
     segment: float
@@ -154,6 +148,12 @@ class Evidence(TypedDict, total=False):
     """Share of the uplinks' rate that was sent beside the run."""
     slow_drives: float
     """Rate of the slow worker's drives over that of the others."""
+    waves: dict[str, int]
+    """By job: most map tasks that a worker ran one after the other."""
+    packets: int
+    """Packets of writes that all DataNodes received in the run, which clients' puts made."""
+    map_output_compression: str
+    """What the job's configuration compressed the map tasks' output with, or `none`."""
 
 
 class RunRecord(TypedDict, total=False):

@@ -33,12 +33,6 @@ ANY_RUN = factors.DRIVE | factors.NETWORK | {
 """Factors of any run, whatever its workload."""
 
 
-OF_TASKS = frozenset({"tasks_per_worker"})
-"""Parameters, and factors, of jobs whose tasks the runner spreads over the workers."""
-OF_SHUFFLE = OF_TASKS | {"map_output_compression"}
-"""Those of jobs whose map tasks' output goes to reduce tasks."""
-
-
 @dataclass(frozen=True)
 class Together:
     """What tells whether the tasks of a rate, which is said of all of them together, met.
@@ -59,6 +53,12 @@ class ShortWhile:
 
     metric: str
     when: str
+
+
+OF_TASKS = frozenset({"tasks_per_worker"})
+"""Parameters, and factors, of jobs whose tasks the runner spreads over the workers."""
+OF_SHUFFLE = OF_TASKS | {"map_output_compression"}
+"""Those of jobs whose map tasks' output goes to reduce tasks."""
 
 
 def generic_options(settings: Mapping[str, object]) -> list[str]:
