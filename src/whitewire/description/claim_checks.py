@@ -114,7 +114,8 @@ def check_route(paper: Paper, key: str, route: str, test: Mapping[str, Any]) -> 
     """UserError where a model is to predict runs or a metric that it does not know."""
     if route != "modelled" or test["estimand"] in ("model", "none", "expression"):
         return
-    for _, metric, name in _asked({k: v for k, v in test.items() if k != "also"}):
+    for _, metric, cell in _asked({k: v for k, v in test.items() if k != "also"}):
+        name = cell["experiment"]
         workload = workloads.of(paper.experiments[name]["workload"])
         if not workload.modelled:
             expected = f"a route without a model: none predicts runs of {workload.name} ({name})"

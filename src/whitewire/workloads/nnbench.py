@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from whitewire.errors import RunFailed
 from whitewire.records.metrics import Found
 from whitewire.records.run import Job, RunRecord
-from whitewire.records.samples import Samples
+from whitewire.records.samples import HostCpu, Samples
 from whitewire.tools import nnbench
 from whitewire.workloads.base import OF_TASKS, Workload, generic_options
 
@@ -35,7 +35,10 @@ class NNBench(Workload):
     factors: ClassVar[frozenset[str]] = OF_TASKS | {
         "fabric", "k", "switch_buffer_kib", "offloads", "nodes", "settings", "maps", "operation", "files_per_map",
     }  # fmt: skip
-    tells: ClassVar[tuple[str, ...]] = ("operations_per_second", "latency_mean", "close_latency_mean", "cpu_idle_mean")
+    tells: ClassVar[tuple[str, ...]] = (
+        "operations_per_second", "latency_mean", "close_latency_mean", "cpu_idle_min", "cpu_idle_mean",
+        "worker_cpu_cores", "worker_wire_bytes", "tcp_retransmits", "queue_drops",
+    )  # fmt: skip
     has_floor: ClassVar[bool] = False
     floor_s: ClassVar[float] = 2 * BARRIER_S + 5
     computes: ClassVar[bool] = False
@@ -94,6 +97,10 @@ class NNBench(Workload):
         if said.operation == "create_write":
             found["close_latency_mean"] = (said.second / said.operations, "ms")
         return found
+
+    def metrics(self, record: RunRecord, samples: Samples, cpu: HostCpu) -> Found:
+        """Without those of jobs that move data, and without times, in which the wait for the start is."""
+        return {name: value for name, value in super().metrics(record, samples, cpu).items() if name in self.tells}
 
     def scales(self, metric: str) -> bool:
         return False
