@@ -197,6 +197,11 @@ LEFT_OUT: dict[str, str] = {
     "flow's rate of one link and all flows' rate of n, so name the fabric of n times the rate for many flows",
     "racks": "racks belong to a network: give the factor fabric levels such as 10gbe-2racks-4to1",
     "oversubscription": "it belongs to a network: give the factor fabric levels such as 10gbe-2racks-4to1",
+    "erasure_coding": "it belongs to a store: give the factor store levels, one of which has erasure_coding",
+    "waves": "they follow from maps and tasks_per_worker",
+    "short_circuit_reads": "they need Hadoop's native library, which its published jars do not bring",
+    "daemon_settings": "daemons are started once for many runs; settings are those of clients and jobs",
+    "namenode_processor": "only links and drives are slowed down by k, and no processor",
     "keep_caches": "nothing tells from outside what a mount's clients still held",
 }
 """What might be thought a factor and cannot be one, and why."""
