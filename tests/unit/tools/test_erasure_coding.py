@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from whitewire.design.scale import _granule
 from whitewire.records import evidence
 from whitewire.tools import Unreadable, namenode
 from whitewire.tools.erasure_coding import BUILT_IN, Policy
@@ -74,3 +75,11 @@ def test_a_block_group_that_lacks_a_block_shows():
     found = evidence.of_fsck(f"{head}\n1. BP-{short}\n{rest}", coded=True)
     assert found["wanting"] == 1
     assert evidence.coding(found) == "XOR-2-1-10k, 1 of 2 block groups lack a block"
+
+
+def test_blocks_of_an_experiment_with_coded_stores_are_whole_cells():
+    """Those of its cells with replicas too, so that all have one shape."""
+    stores = {"copies": {"kind": "hdfs"}, "coded": {"kind": "hdfs", "erasure_coding": "RS-3-2-1024k"}}
+    assert _granule({"stores": stores}, 512, 1 / 16) == 65536
+    assert _granule({"stores": stores}, 3 * 512, 1 / 2000) == 3072
+    assert _granule({}, 512, 1 / 16) == 512

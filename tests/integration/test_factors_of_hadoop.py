@@ -1,0 +1,113 @@
+"""A block of a paper that varies what only Hadoop knows: from its YAML to valid runs that prove their levels."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.support.small import OPEN_LIMITS
+from whitewire import workloads
+from whitewire.description import project
+from whitewire.description.checks import load_paper
+from whitewire.description.paper import Paper
+from whitewire.description.testbed import load_testbed
+from whitewire.design.rows import make_design
+from whitewire.measure import groups
+from whitewire.measure.block import Block
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+ROLES = {"namenode": 1, "datanode": 3, "client": 1}
+SCALE = {"k": 100, "bytes": {"smoke": 6.0e6, "quick": 6.0e6, "full": 6.0e6}, "splits": 6}
+JOB = {"size_bytes": 1.0e12, "block_size_bytes": 134217728, "replication": 1, "fabric": "10gbe"}
+EXPERIMENTS = {
+    "coded-puts": ("hdfs_put", {"store": ["copies", "coded"]}, {
+        "parameters": {"file_size_bytes": 4.0e9, "block_size_bytes": 134217728, "replication": 2, "clients": 1,
+                       "puts_per_client": 2, "fabric": "10gbe"},
+        "stores": {"copies": {"kind": "hdfs", "replication": 2},
+                   "coded": {"kind": "hdfs", "erasure_coding": "XOR-2-1-1024k"}}}),
+    "waves": ("terasort", {"tasks_per_worker": [1, 2], "map_output_compression": ["none", "snappy"]}, {
+        "parameters": JOB | {"maps": 6, "reduces": 3}, "scale": SCALE,
+        "only": [{"tasks_per_worker": 1, "map_output_compression": "none"},
+                 {"tasks_per_worker": 2, "map_output_compression": "snappy"}]}),
+    "read": ("testdfsio", {"operation": ["read"]}, {
+        "parameters": JOB | {"size_bytes": 1.0e10, "maps": 3}, "scale": SCALE | {"splits": 2}}),
+    "in-order": ("teravalidate", {"maps": [3]}, {"parameters": JOB, "scale": SCALE}),
+    "calls": ("nnbench", {"operation": ["rename"]}, {
+        "parameters": {"maps": 3, "files_per_map": 20, "block_size_bytes": 134217728, "fabric": "10gbe"},
+        "whole_file": True}),
+}  # fmt: skip
+
+
+def written(folder: Path) -> Paper:
+    """The paper of Mellanox's head with these experiments, read and checked as any."""
+    raw = copy.deepcopy(dict(load_paper(project.paper_path("mellanox-mapr"), load_testbed("emulated")["fabrics"]).raw))
+    raw["claims"] = [claim for claim in raw["claims"] if not claim["test"].keys() & {"numerator", "cell", "cells"}]
+    raw["claims"] = [claim for claim in raw["claims"] if "inverse" not in claim and "readings" not in claim]
+    raw["controls"], raw["biases"] = [], []
+    raw["finding"] = raw["claims"][0]["id"]
+    raw["scale"]["file_blocks"] = {"smoke": 4, "quick": 4, "full": 4}
+    raw["scale"]["k"], raw["scale"]["block_granule_bytes"] = 100, 512
+    raw["experiments"] = [
+        {
+            "id": name,
+            "title": name,
+            "workload": workload,
+            "roles": ROLES,
+            "factors": factors,
+            "cpu": "report",
+            "replicates": {"smoke": 1, "quick": 1, "full": 1},
+            **own,
+        }
+        for name, (workload, factors, own) in EXPERIMENTS.items()
+    ]
+    path = folder / "mellanox-mapr.yaml"
+    path.write_text(yaml.safe_dump(raw, sort_keys=False), encoding="utf-8")
+    return load_paper(path, load_testbed("emulated")["fabrics"])
+
+
+@pytest.fixture(scope="module")
+def block(can_emulate, tmp_path_factory) -> Block:
+    folder = tmp_path_factory.mktemp("hadoop")
+    testbed = load_testbed("emulated")
+    testbed |= {"limits": testbed["limits"] | OPEN_LIMITS}
+    paper = written(folder)
+    groups.check_slots(paper, testbed)
+    rows = [row for row in make_design(paper, testbed, "smoke", 7) if row["block"] == "smoke-1"]
+    made = Block(paper, testbed, "smoke-1", rows, folder / "smoke-1")
+    made.measure()
+    return made
+
+
+def test_every_level_is_proved_by_a_valid_run(block):
+    found: dict[str, list[dict]] = {}
+    for path in block.journal.runs.glob("*/run.json"):
+        record = json.loads(path.read_text())
+        found.setdefault(record["experiment"], []).append(record)
+        proofs = {proof.factor: proof for proof in workloads.proofs(record)}
+        assert set(record["factors"]) <= set(proofs)
+        assert all(proof.same for proof in proofs.values())
+    why = [json.loads(path.read_text())["why_invalid"] for path in block.journal.invalid.glob("*/run.json")]
+    assert {name: len(records) for name, records in found.items()} == {
+        "coded-puts": 2, "waves": 2, "read": 1, "in-order": 1, "calls": 1
+    }, why  # fmt: skip
+
+
+def test_levels_that_differ_make_runs_that_differ(block):
+    def runs(name):
+        return [json.loads(path.read_text()) for path in sorted(block.journal.runs.glob(f"{name}*/run.json"))]
+
+    one, two = sorted(runs("waves"), key=lambda record: record["factors"]["tasks_per_worker"])
+    assert one["evidence"]["waves"]["terasort"] >= 2
+    written = [record["jobs"][0]["counters"]["MAP_OUTPUT_MATERIALIZED_BYTES"] for record in (one, two)]
+    assert written[1] < 0.6 * written[0]
+    policies = {
+        record["factors"]["store"]: record["evidence"]["files"]["output"].get("policy") for record in runs("coded-puts")
+    }
+    assert policies["copies"] is None and policies["coded"].startswith("XOR-2-1-")
+    (calls,) = runs("calls")
+    assert calls["jobs"][0]["nnbench"]["operations"] == 60
