@@ -84,7 +84,7 @@ TABLE: dict[str, Factor] = {
         Factor(
             "block_size_bytes", "Bytes in a block of HDFS",
             "fsck lists the bytes of every block; the largest of a file that has more than one",
-            seen.block_asked, seen.block_bytes, "B", follows=frozenset({"block bytes"}),
+            seen.block_asked, seen.block_bytes, "B", within=seen.ROUNDED, follows=frozenset({"block bytes"}),
         ),
         Factor(
             "splits", "Blocks that a job's data make",

@@ -238,6 +238,8 @@ class Bench:
         if "drive" in own:
             own["drive"] = self.run.drive.record
         own.pop("store", None)  # see record()
+        if "output_replication" in self.run.workload.known():
+            own.setdefault("output_replication", self.run.workload.output_copies(self.parameters))
         if "settings" in own:
             own["settings"] = {name: history.text(value) for name, value in self.run.settings.items()}
         return own
@@ -493,7 +495,7 @@ class Bench:
         result = self.observed(jobs, by_host=True)
         workers = [host.name for host in self.stack.testbed.by_role("datanode")][: self.run.workers]
         floors = self.stack.floors.get(floor_key(self.run), {})
-        outputs = self.parameters.get("output_replication", self.parameters.get("replication", 1))
+        outputs = self.run.workload.output_copies(self.parameters)
         record: RunRecord = {
             "user_bytes": user_bytes,
             "mounted": self.mounted,

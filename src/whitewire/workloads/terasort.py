@@ -64,8 +64,12 @@ class TeraSort(Workload):
     def outputs(self, copies: int, outputs: int, drives: int) -> float:
         return outputs
 
+    def output_copies(self, parameters: Mapping[str, Any]) -> int:
+        """TeraSort asks for one, whatever the replication is, unless it is told otherwise."""
+        return parameters.get("output_replication", 1)
+
     def written(self, parameters: Mapping[str, Any]) -> float:
-        return 1 + parameters.get("output_replication", 1)
+        return 1 + self.output_copies(parameters)
 
     def run(self, bench: Bench) -> Result:
         """TeraSort, then TeraValidate of its output. Raises RunFailed when a job failed or a row is out of order."""
@@ -74,7 +78,7 @@ class TeraSort(Workload):
         target = bench.output("sorted")
 
         def act(kept: dict[str, str]) -> list[Job]:
-            own = options | {"mapreduce.terasort.output.replication": bench.parameters.get("output_replication", 1)}
+            own = options | {"mapreduce.terasort.output.replication": self.output_copies(bench.parameters)}
             return [bench.job(SORT, sort(source, target, bench.parameters["reduces"], own), "terasort", kept)]
 
         result = bench.record(act, rows * ROW_BYTES, input=source, output=target)
