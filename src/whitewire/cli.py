@@ -30,9 +30,13 @@ def validate(args: argparse.Namespace) -> None:
     """Check every file that a run would use, and that this machine can do it."""
     from whitewire.description.testbed import load_testbed
     from whitewire.install.doctor import preflight
-    from whitewire.workflow.plan import Plan
+    from whitewire.workflow import documents
+    from whitewire.workflow.plan import Plan, paper_and_document
 
-    preflight(load_testbed(Plan.load().testbed))
+    plan = Plan.load()
+    if left_out := documents.check([paper_and_document(name, plan.testbed) for name in plan.papers]):
+        print(f"whitewire: {left_out}", file=sys.stderr)
+    preflight(load_testbed(plan.testbed))
 
 
 def design(args: argparse.Namespace) -> None:

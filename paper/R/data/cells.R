@@ -40,10 +40,12 @@ with_level <- function(table, by) {
 }
 
 runs_at <- function(experiment, metric, where = list(), by = "fabric") {
+  check_cell(experiment, metric, where)
   with_level(at_levels(valid_runs(experiment, metric), where), by)
 }
 
 medians_at <- function(experiment, metric, where = list(), by = "fabric") {
+  check_cell(experiment, metric, where)
   with_level(at_levels(estimates_of(experiment, metric), where), by)
 }
 
@@ -64,6 +66,7 @@ shown_unit <- function(table) {
 
 # The runs of a figure as a file.
 data_at <- function(experiment, metric, where = list()) {
+  check_cell(experiment, metric, where)
   runs <- at_levels(valid_runs(experiment, metric), where)
   factors <- setdiff(names(runs), c(
     "attempt", "block", "order", "metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid",
