@@ -1,6 +1,6 @@
-"""Checks of a paper's document before anything is measured: its exhibits, figures, references, and what its code names.
+"""Checks of a paper's document before anything is measured: its exhibits, figures, references, what its code names.
 
-R is asked what the code calls (`paper/calls.R`), and runs none of it. What the code works out is seen by rendering only.
+R is asked what the code calls (`paper/calls.R`), and runs none of it: what code works out, only rendering shows.
 """
 
 from __future__ import annotations
@@ -78,13 +78,10 @@ def in_text(paper: Paper, text: str) -> Iterator[Fault]:
     for exhibit in paper.raw["exhibits"]:
         wanted = f"sec-{exhibit['id']}"
         if wanted not in headings:
-            yield (
-                0,
-                f"heading of {exhibit['id']}",
-                "nothing",
-                f"{{#{wanted}}} after one, a section for every exhibit",
-                (),
-            )
+            expected = f"{{#{wanted}}} after a heading: every exhibit has a section"
+            others = {f"sec-{other['id']}" for other in paper.raw["exhibits"]}
+            near = suggestion(wanted, [name for name in headings - others if name.startswith("sec-")])
+            yield 0, f"heading of {exhibit['id']}", "nothing", expected + near, ()
     labels: dict[str, int] = {}
     for line, options in _chunks(lines):
         label = options.get("label", "")
