@@ -5,6 +5,7 @@ R is asked what the code calls (`paper/calls.R`), and runs none of it: what code
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
 import shutil
@@ -44,7 +45,7 @@ def check(papers: Sequence[tuple[Paper, Path]], rscript: str | None = None) -> s
     `rscript` is the program; without it that on the PATH is taken.
     """
     for paper, path in papers:
-        _raise_first(path, in_text(paper, path.read_text(encoding="utf-8")))
+        raise_first(path, in_text(paper, path.read_text(encoding="utf-8")))
     program, names = rscript or shutil.which("Rscript"), ", ".join(shown(path) for _, path in papers)
     if program is None:
         return f"R is not installed: the code of {names} was not looked at"
@@ -56,11 +57,12 @@ def check(papers: Sequence[tuple[Paper, Path]], rscript: str | None = None) -> s
     for paper, path in papers:
         for file in files[path]:
             own = {kind: [entry for entry in entries if entry["file"] == str(file)] for kind, entries in found.items()}
-            _raise_first(file, in_code(paper, own))
+            raise_first(file, in_code(paper, own))
     return ""
 
 
-def _raise_first(path: Path, faults: Iterator[Fault]) -> None:
+def raise_first(path: Path, faults: Iterator[Fault]) -> None:
+    """Raises UserError with the first fault of a file, if it has one."""
     for line, place, found, expected, names in faults:
         told = found if found in ("nothing",) else quoted(found)
         where = f"line {line}: " if line else ""
@@ -80,8 +82,8 @@ def in_text(paper: Paper, text: str) -> Iterator[Fault]:
         if wanted not in headings:
             expected = f"{{#{wanted}}} after a heading: every exhibit has a section"
             others = {f"sec-{other['id']}" for other in paper.raw["exhibits"]}
-            near = suggestion(wanted, [name for name in headings - others if name.startswith("sec-")])
-            yield 0, f"heading of {exhibit['id']}", "nothing", expected + near, ()
+            near = difflib.get_close_matches(wanted, sorted(headings - others), n=1, cutoff=0.8)
+            yield 0, f"heading of {exhibit['id']}", "nothing", expected + suggestion(wanted, near), ()
     labels: dict[str, int] = {}
     for line, options in _chunks(lines):
         label = options.get("label", "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ PAPERS = sorted(path.stem for path in (HOME / "config" / "papers").glob("*.yaml"
 needs_r = pytest.mark.skipif(shutil.which("Rscript") is None, reason="needs R")
 
 
+@cache
 def template():
     return load_paper(TEMPLATE / "paper.yaml", fabric_names(load_testbed("emulated")))
 
@@ -42,8 +44,8 @@ WRITTEN = {
         "heading of fig1: found nothing, expected {#sec-fig1} after a heading: every exhibit has a section"),
     "a heading with another id": (
         "{#sec-table1}", "{#sec-tabel1}",
-        "heading of table1: found nothing, expected {#sec-table1} after a heading: every exhibit has a section; did you "
-        'mean "sec-tabel1"?'),
+        "heading of table1: found nothing, expected {#sec-table1} after a heading: every exhibit has a section; "
+        'did you mean "sec-tabel1"?'),
     "a figure without fig-alt": (
         '#| fig-alt: "Throughput against link rate on a logarithmic axis."\n', "",
         'line 103: fig-curve: fig-alt: found nothing, expected a line `#| fig-alt: "…"`'),
@@ -62,7 +64,8 @@ WRITTEN = {
         '"@tbl-drive-model"?'),
     "a part that is not there": (
         "parts/closing.qmd", "parts/closings.qmd",
-        'line 124: child: found "parts/closings.qmd", expected a file of paper/parts; did you mean "parts/closing.qmd"?'),
+        'line 124: child: found "parts/closings.qmd", expected a file of paper/parts; did you mean '
+        '"parts/closing.qmd"?'),
 }  # fmt: skip
 
 CODE = {
@@ -82,7 +85,8 @@ CODE = {
         'line 67: from_cell(where$fabric): found "10gb", expected a level of fabric in ingest; did you mean "10gbe"?'),
     "a level through a name": (
         'ends <- list(fabric = c("1gbe", "10gbe"))', 'ends <- list(fabric = c("1gbe", "10gb"))',
-        'line 59: figure_bars(where$fabric): found "10gb", expected a level of fabric in ingest; did you mean "10gbe"?'),
+        'line 59: figure_bars(where$fabric): found "10gb", expected a level of fabric in ingest; did you mean '
+        '"10gbe"?'),
     "a factor": (
         'list(fabric = "10gbe")', 'list(fabrik = "10gbe")',
         'line 67: from_cell(where): found "fabrik", expected a factor of ingest; did you mean "fabric"?'),
@@ -134,11 +138,28 @@ def test_a_fault_in_the_text_is_one_line(name, tmp_path):
     assert said(tmp_path, old, new) == line
 
 
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory):
+    """What R says of a document for each fault, and the document's path; R is started once for all."""
+    paths = {}
+    for name, (old, new, _) in CODE.items():
+        assert old in QMD
+        paths[name] = tmp_path_factory.mktemp("one") / "made-up-2026.qmd"
+        paths[name].write_text(QMD.replace(old, new, 1), encoding="utf-8")
+    found = documents.asked(list(paths.values()), shutil.which("Rscript"))
+    return {
+        name: (path, {kind: [each for each in entries if each["file"] == str(path)] for kind, entries in found.items()})
+        for name, path in paths.items()
+    }
+
+
 @needs_r
 @pytest.mark.parametrize("name", CODE)
-def test_a_fault_in_the_code_is_one_line(name, tmp_path):
-    old, new, line = CODE[name]
-    assert said(tmp_path, old, new) == line
+def test_a_fault_in_the_code_is_one_line(name, asked):
+    path, found = asked[name]
+    with pytest.raises(UserError) as caught:
+        documents.raise_first(path, documents.in_code(template(), found))
+    assert str(caught.value).split(f"{path.name}: ", 1)[1] == CODE[name][2]
 
 
 @needs_r
