@@ -27,16 +27,21 @@ class Subcommand(Protocol):
 
 
 def validate(args: argparse.Namespace) -> None:
-    """Check every file that a run would use, and that this machine can do it."""
+    """Check every file that a run would use, and that this machine can do it; say what each paper's claims ask for."""
+    from whitewire.analysis.claims import kinds_said
     from whitewire.description.testbed import load_testbed
     from whitewire.install.doctor import preflight
     from whitewire.workflow import documents
     from whitewire.workflow.plan import Plan, paper_and_document
 
     plan = Plan.load()
-    if left_out := documents.check([paper_and_document(name, plan.testbed) for name in plan.papers]):
+    testbed = load_testbed(plan.testbed)
+    papers = [paper_and_document(name, testbed) for name in plan.papers]
+    if left_out := documents.check(papers):
         print(f"whitewire: {left_out}", file=sys.stderr)
-    preflight(load_testbed(plan.testbed))
+    preflight(testbed)
+    for paper, _ in papers:
+        print(kinds_said(paper))
 
 
 def design(args: argparse.Namespace) -> None:

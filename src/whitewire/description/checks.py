@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from whitewire import estimands, workloads
-from whitewire.description import claim_checks, experiment_checks
+from whitewire.description import claim_checks, experiment_checks, hadoop, networks
 from whitewire.description.faults import check_levels as _check_levels
 from whitewire.description.faults import fault as _fault
 from whitewire.description.files import load_yaml, validate
 from whitewire.description.paper import PLACES, Paper, against, cells_of
+from whitewire.factors import DRIVE, LEFT_OUT
 from whitewire.tools import hibench
 
 
-def load_paper(path: Path | str, fabrics: Iterable[str]) -> Paper:
+def load_paper(path: Path | str, fabrics: Collection[str]) -> Paper:
     """Read, validate and cross-check a paper against the names of a testbed's fabrics.
 
     Raises UserError with one line: file, key, found, expected and the nearest valid name.
@@ -24,11 +25,11 @@ def load_paper(path: Path | str, fabrics: Iterable[str]) -> Paper:
     data = load_yaml(path)
     validate(data, "paper", path)
     paper = Paper(data, path)
-    _cross_check(paper, list(fabrics))
+    _cross_check(paper, fabrics)
     return paper
 
 
-def _cross_check(paper: Paper, fabrics: list[str]) -> None:
+def _cross_check(paper: Paper, fabrics: Collection[str]) -> None:
     raw = paper.raw
     for part in ("exhibits", "values", "claims", "audit", "experiments", "controls", "sweeps"):
         seen: set[str] = set()
@@ -77,7 +78,7 @@ def _cross_check(paper: Paper, fabrics: list[str]) -> None:
         _check_sweep(paper, f"sweeps[{index}] ({sweep['id']})", sweep)
 
 
-def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fabrics: list[str]) -> None:
+def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fabrics: Collection[str]) -> None:
     factors, parameters = experiment["factors"], experiment["parameters"]
     missing = experiment.get("missing_fabrics", "error")
     for level in factors.get("fabric", []):
@@ -88,10 +89,11 @@ def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fab
             where = f"{key}.parameters.{name}"
             raise _fault(paper, where, parameters[name], "a fabric of the testbed", fabrics)
     workload = workloads.of(experiment["workload"])
-    known = workload.known() | workload.factors | set(experiment.get("hardware", {}).get("drive", {}))
+    known = workload.factors - (DRIVE - set(experiment.get("hardware", {}).get("drive", {})))
     for factor in factors:
         if factor not in known:
-            expected = f"what runs of {workload.name} can vary ({', '.join(sorted(known))})"
+            why = f"; {factor} cannot be a factor: {LEFT_OUT[factor]}" if factor in LEFT_OUT else ""
+            expected = f"what runs of {workload.name} can vary and prove ({', '.join(sorted(known))}){why}"
             raise _fault(paper, f"{key}.factors", factor, expected, known)
     for level in factors.get("settings", []):
         if level not in experiment.get("settings", {}):
@@ -102,6 +104,9 @@ def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fab
     for cell in experiment.get("only", []):
         _check_levels(paper, f"{key}.only", experiment, cell, whole=False)
     _check_workload(paper, key, experiment)
+    problems = [*networks.problems(experiment, fabrics), *hadoop.problems(paper, experiment)]
+    for below, found, expected, names in problems:
+        raise _fault(paper, f"{key}{below}", found, expected, names)
     if experiment.get("whole_file") and "file_blocks" in experiment:
         raise _fault(paper, f"{key}.file_blocks", experiment["file_blocks"], "nothing beside whole_file")
 
@@ -189,7 +194,7 @@ def _check_routes(paper: Paper, key: str, claim: Mapping[str, Any]) -> None:
             raise _fault(paper, f"{key}.routes", route, expected, allowed)
 
 
-def _check_test(paper: Paper, key: str, test: Mapping[str, Any], fabrics: list[str]) -> None:
+def _check_test(paper: Paper, key: str, test: Mapping[str, Any], fabrics: Collection[str]) -> None:
     estimand = estimands.of(test)
     if "expected" in test:
         paper.evaluate(test["expected"])

@@ -185,6 +185,11 @@ PLACES = ("fabric", "store")
 
 
 def hardware_of(experiment: Mapping[str, Any], levels: Mapping[str, Any]) -> dict[str, Any]:
-    """`hardware.drive` of an experiment with the levels of a run put over it; empty where it has none."""
-    hardware = dict(experiment.get("hardware", {}).get("drive", {}))
+    """The drive of an experiment with the levels of a run put over it; empty where it has none.
+
+    It is `hardware.drive`, or that of `hardware.drives` which the run's `drive` names.
+    """
+    described, name = experiment.get("hardware", {}), levels.get("drive", experiment["parameters"].get("drive"))
+    hardware = dict(described.get("drives", {}).get(name, {}) if name else described.get("drive", {}))
+    hardware.pop("sources", None)
     return hardware | {name: level for name, level in levels.items() if name in hardware}

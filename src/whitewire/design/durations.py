@@ -85,7 +85,7 @@ def _job_seconds(paper: Paper, row: DesignRow, levels: Mapping[str, Any], scale:
     link = gbit_per_s(parameters["fabric"]) * 1e9 / 8 / scale.k
     shared = (testbed or {}).get("fabrics", {}).get(parameters["fabric"], {}).get("shared", False)
     seconds = size * crossings / (1 if shared else workers) / link
-    if drive := experiment.get("hardware", {}).get("drive"):
+    if drive := hardware_of(experiment, levels):
         rate = drive["count"] * drive["rate_mb_per_s"] * 1e6 / scale.k
         passes = workload.passes + workload.outputs(copies, outputs, drives)
         seconds = max(seconds, size * passes / drives / rate)

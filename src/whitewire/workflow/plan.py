@@ -22,11 +22,12 @@ from whitewire.description.checks import load_paper
 from whitewire.description.paper import without_servers
 from whitewire.description.project import load_config, paper_path
 from whitewire.description.testbed import fabric_names, load_testbed
-from whitewire.design import amounts, shapes
+from whitewire.design import amounts, shapes, treatments
 from whitewire.design.durations import all_floors_seconds, expected_seconds
 from whitewire.design.rows import levels_of, make_design
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
+from whitewire.measure import groups
 from whitewire.measure.floors import FLOOR_RUNS, FURTHER
 from whitewire.paths import HOME, root, settle_environment, shown
 from whitewire.records.run import DesignRow
@@ -72,7 +73,9 @@ def checked_paper(path: Path, testbed: Mapping[str, Any]) -> Paper:
         raise UserError(f'{shown(path)}: id: found "{paper.id}", expected "{path.stem}", the name of the file')
     sweeps.check(paper)
     amounts.check(paper, testbed)
+    treatments.check(paper, testbed)
     shapes.check(paper, testbed)
+    groups.check_slots(paper, testbed)
     return paper
 
 
@@ -81,9 +84,9 @@ def document_of(name: str) -> Path:
     return root() / "paper" / f"{name}.qmd"
 
 
-def paper_and_document(name: str, testbed: str) -> tuple[Paper, Path]:
+def paper_and_document(name: str, testbed: Mapping[str, Any]) -> tuple[Paper, Path]:
     """A paper that has been checked, and its document."""
-    return load_paper(paper_path(name), fabric_names(load_testbed(testbed))), document_of(name)
+    return load_paper(paper_path(name), fabric_names(testbed)), document_of(name)
 
 
 @dataclass(frozen=True)

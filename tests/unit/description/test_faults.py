@@ -108,6 +108,9 @@ FAULTS = {
     "blocks of an effort": (
         lambda d: d["blocks"].pop("quick"), "blocks.quick: found nothing, expected a whole number"),
     "not a single block": (lambda d: d["blocks"].update(quick=0), "blocks.quick: found 0, expected at least 1"),
+    "runs as a fraction": (
+        lambda d: d["replicates"]["quick"].update(other=10.0),
+        "replicates.quick.other: found 10.0 (a number), expected a whole number"),
     "map for maps": (
         lambda d: renamed(of_jobs(d)["parameters"], "maps", "map"),
         'experiments[0].parameters: found "map", expected a parameter that testdfsio reads (block_size_bytes, fabric, '
