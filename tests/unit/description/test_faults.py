@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from whitewire import workloads
 from whitewire.description.testbed import load_testbed
 from whitewire.errors import UserError
 from whitewire.paths import HOME
@@ -96,6 +97,7 @@ def with_store(data: dict, **store: object) -> None:
 
 SHAPE = {"stripe_count": 1, "stripe_size_bytes": 1048576, "max_dirty_bytes": 1048576, "readahead_bytes": 1048576}
 ESTIMANDS = "ratio, share, ratio_of_ratios, maximum_ratio, trend, curve_fit, count, expression, model, none"
+OF_JOBS = ", ".join(sorted(workloads.of("testdfsio").known()))
 OF_PUTS = "a metric that runs of hdfs_put (ingest) tell"
 
 FAULTS = {
@@ -113,12 +115,12 @@ FAULTS = {
         "replicates.quick.other: found 10.0 (a number), expected a whole number"),
     "map for maps": (
         lambda d: renamed(of_jobs(d)["parameters"], "maps", "map"),
-        'experiments[0].parameters: found "map", expected a parameter that testdfsio reads (block_size_bytes, fabric, '
-        'keep_caches, maps, reduces, replication, size_bytes); did you mean "maps"?'),
+        f'experiments[0].parameters: found "map", expected a parameter that testdfsio reads ({OF_JOBS}); did you mean '
+        '"maps"?'),
     "replicaton": (
         lambda d: renamed(of_jobs(d)["parameters"], "replication", "replicaton"),
-        'experiments[0].parameters: found "replicaton", expected a parameter that testdfsio reads (block_size_bytes, '
-        'fabric, keep_caches, maps, reduces, replication, size_bytes); did you mean "replication"?'),
+        f'experiments[0].parameters: found "replicaton", expected a parameter that testdfsio reads ({OF_JOBS}); did '
+        'you mean "replication"?'),
     "more replicas than DataNodes": (
         lambda d: parameters(d).update(replication=4),
         "experiments[0].parameters.replication: found 4, expected at most 3, the DataNodes of ingest 1gbe"),
@@ -291,7 +293,7 @@ FAULTS = {
         "amdahl.scaling_share needs"),
     # --- what nothing reads
     "settings without their factor": (
-        lambda d: experiment(d).update(settings={"tuned": {"dfs.x": 1}}),
+        lambda d: experiment(d).update(settings={"tuned": {"dfs.replication": 1}}),
         'experiments[0].settings: found ["tuned"], expected nothing without a factor settings: no run would read it'),
     "stores without their factor": (
         lambda d: of_jobs(d).update(stores={"one": {"kind": "hdfs"}}),
