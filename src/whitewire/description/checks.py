@@ -11,6 +11,7 @@ from whitewire import estimands, models, workloads
 from whitewire.description.files import load_yaml, validate
 from whitewire.description.paper import PLACES, Paper, against, cells_of, tests_of
 from whitewire.errors import UserError
+from whitewire.factors import DRIVE, LEFT_OUT
 from whitewire.paths import shown
 from whitewire.text import suggestion
 from whitewire.tools import hibench
@@ -87,10 +88,11 @@ def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fab
             where = f"{key}.parameters.{name}"
             raise _fault(paper, where, parameters[name], "a fabric of the testbed", fabrics)
     workload = workloads.of(experiment["workload"])
-    known = workload.known() | workload.factors | set(experiment.get("hardware", {}).get("drive", {}))
+    known = workload.factors - (DRIVE - set(experiment.get("hardware", {}).get("drive", {})))
     for factor in factors:
         if factor not in known:
-            expected = f"what runs of {workload.name} can vary ({', '.join(sorted(known))})"
+            why = f"; {factor} cannot be a factor: {LEFT_OUT[factor]}" if factor in LEFT_OUT else ""
+            expected = f"what runs of {workload.name} can vary and prove ({', '.join(sorted(known))}){why}"
             raise _fault(paper, f"{key}.factors", factor, expected, known)
     for level in factors.get("settings", []):
         if level not in experiment.get("settings", {}):

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from whitewire import estimands, workloads
+from whitewire import estimands, factors, workloads
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, cells_of, hardware_of, ratio_of, tests_of, without_servers
@@ -122,8 +122,7 @@ def _possible(paper: Paper, experiment: Mapping[str, Any], levels: Mapping[str, 
         named.add(levels["fabric"])  # of a control: the network whose name it bears
     if not named <= fabrics:
         return False
-    fixed = {"switch_buffer_kib", "offloads", "k", "packet_bytes", *experiment.get("hardware", {}).get("drive", {})}
-    return kind == "emulated" or not fixed & set(levels)
+    return kind == "emulated" or all(factors.TABLE[factor].on_site for factor in levels)
 
 
 def _row(
@@ -135,7 +134,7 @@ def _row(
     seed: int,
     testbed: Mapping[str, Any],
 ) -> dict[str, Any]:
-    defines = _defining(paper, experiment["id"], effort, levels, testbed) | {"replicate": replicate}
+    defines = defining(paper, experiment["id"], effort, levels, testbed) | {"replicate": replicate}
     digest = hashlib.sha256(canonical(defines).encode()).hexdigest()
     text = "-".join(re.sub(r"[^A-Za-z0-9.]+", "_", str(level)) for level in levels.values())
     stem = f"{experiment['id']}-{text}" if text else experiment["id"]
@@ -149,7 +148,7 @@ def _row(
     }
 
 
-def _defining(paper: Paper, experiment: str, effort: str, levels: Mapping[str, Any],
+def defining(paper: Paper, experiment: str, effort: str, levels: Mapping[str, Any],
               testbed: Mapping[str, Any]) -> dict[str, Any]:  # fmt: skip
     """What the configuration says of a run and affects it: another run is one for which any of this differs.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from whitewire import workloads
-from whitewire.description.paper import Paper
+from whitewire.description.paper import Paper, cells_of
 from whitewire.records import run
 
 PACKET = 65536
@@ -56,21 +56,38 @@ def scale_of(paper: Paper, experiment: str, effort: str, levels: Mapping[str, An
     parameters = paper.parameters(experiment, levels)
     own = spec.get("scale", scale)
     whole = workloads.of(spec["workload"]).whole_bytes(parameters)
+    most, all_blocks = _largest(paper, experiment)
     k = slowed or (levels.get("k", own["k"]) if testbed["kind"] == "emulated" else 1)
     if not whole:  # a workload that moves no data
         return Scale(k, 1.0, int(parameters["block_size_bytes"]), 0)
     if testbed["kind"] != "emulated" and not slowed:
         share, block = testbed.get("data_fraction", {}).get(effort, 1.0), int(parameters["block_size_bytes"])
-        size = int(whole) if share == 1 else min(int(whole), max(1, round(whole * share / block)) * block)
+        unit = int(max(all_blocks, default=block))
+        size = int(whole) if share == 1 else min(int(whole), max(1, round(whole * share / unit)) * unit)
         return Scale(1, size / whole, block, size)
     granule, full = scale["block_granule_bytes"], whole / k
     packet = int(levels.get("packet_bytes", scale.get("packet_bytes", PACKET)))
     if "scale" in spec:
+        # As given for the cell with the most blocks; others have more or fewer bytes, or larger blocks, in proportion.
         size, splits = int(own["bytes"][effort]), levels.get("splits", own["splits"])
-        return Scale(k, size / full, math.ceil(size / splits / granule) * granule, size, packet)
+        block = math.ceil(size / splits / granule) * granule
+        if all_blocks:
+            block = round(block * parameters["block_size_bytes"] / all_blocks[0] / granule) * granule
+        size = round(size * whole / most)
+        return Scale(k, size / full, block, size, packet)
     block = int(parameters["block_size_bytes"] / k // granule * granule)
     if spec.get("whole_file"):
         return Scale(k, 1.0, block, int(full), packet)
     blocks = parameters.get("file_blocks") or spec.get("file_blocks", scale["file_blocks"])[effort]
-    size = int(blocks) * block
+    smallest = int(all_blocks[0] / k // granule * granule) if all_blocks else block
+    size = round(int(blocks) * smallest * (whole / most))
     return Scale(k, size / full, block, size, packet)
+
+
+def _largest(paper: Paper, experiment: str) -> tuple[float, Sequence[float]]:
+    """Of an experiment's cells the most bytes of a file at full scale, and the sizes of blocks where these vary."""
+    spec = paper.experiments[experiment]
+    cells = [paper.parameters(experiment, levels) for levels in cells_of(spec)]
+    sizes = [workloads.of(spec["workload"]).whole_bytes(cell) for cell in cells]
+    blocks = {cell["block_size_bytes"] for cell in cells} if "block_size_bytes" in spec["factors"] else ()
+    return max(sizes, default=0), sorted(blocks)

@@ -21,8 +21,9 @@ from whitewire.design import scaling
 from whitewire.design.scale import PACKET, Scale
 from whitewire.errors import RunFailed
 from whitewire.measure.run import Run, floor_key
+from whitewire.records import evidence
 from whitewire.records.result import Result
-from whitewire.records.run import DesignRow, Job, PlacedBlock, RunRecord
+from whitewire.records.run import DesignRow, Evidence, FilesSeen, Job, PlacedBlock, RunRecord
 from whitewire.testbed.base import Host, Testbed
 from whitewire.testbed.samples import cpu_seconds, host_cpu_to_csv, to_csv
 from whitewire.tools import history, namenode
@@ -180,6 +181,8 @@ class Bench:
             "replicate": row["replicate"],
             "seed": row["seed"],
             "factors": dict(run.levels),
+            "asked": self._asked(),
+            "evidence": {"links": testbed.links(), **self._drive()},
             "fabric": {"name": fabric.name, "rate": fabric.rate, "full_scale_rate": fabric.full_scale_rate,
                        "shared": fabric.shared, "burst": fabric.burst},
             "scale": run.scale.record,
@@ -199,6 +202,36 @@ class Bench:
         if by_host:
             files["host-cpu.csv"] = host_cpu_to_csv(sampler.host_cpu)
         return Result(record, files)
+
+    # --- what was asked, and what was so ---
+
+    def _asked(self) -> dict[str, Any]:
+        """Levels and parameters as the run really has them; of settings and of the store what was set, not the name."""
+        own: dict[str, Any] = {**self.run.levels, **self.run.parameters}
+        own.pop("store", None)  # see record()
+        if "settings" in own:
+            own["settings"] = {name: str(value) for name, value in self.run.settings.items()}
+        return own
+
+    def _drive(self) -> Evidence:
+        """The model that the first worker's drives have; nothing where there is none."""
+        if not self.run.drive.limits:
+            return {}
+        worker = self.stack.testbed.by_role("datanode")[0]
+        return {"drive": self.run.drive.told(worker)}
+
+    def _store(self, path: str) -> tuple[dict[str, object], dict[str, object]]:
+        """What was set of the file system that a path lies in, and what it reports."""
+        if not self.mounted:
+            return {"kind": "hdfs"}, {"kind": "hdfs" if self.files_seen(path)["files"] else "no files in HDFS"}
+        folder = path.removeprefix(yarn.MOUNTED).lstrip("/").split("/")[0]
+        return self.store.asked(folder), self.store.told(folder)
+
+    def files_seen(self, path: str) -> FilesSeen:
+        """A folder of the run's file system as the file system reports it."""
+        if self.mounted:
+            return evidence.of_count(self.shell(["-count", path], "what was written").output)
+        return evidence.of_fsck(self.stack.hdfs.blocks(path))
 
     # --- clients that put files ---
 
@@ -341,8 +374,8 @@ class Bench:
             raise RunFailed(f"{what}: job {job['state']}, {len(failed)} tasks failed; {job['diagnostics'][:150]}")
         return {"name": what, **job}
 
-    def record(self, act: Callable[[dict[str, str]], list[Job]], user_bytes: int) -> Result:
-        """Do the jobs of a run between two readings of all counters."""
+    def record(self, act: Callable[[dict[str, str]], list[Job]], user_bytes: int, **files: str) -> Result:
+        """Do the jobs of a run between two readings of all counters; `files`: its input, output."""
         kept: dict[str, str] = {}
 
         def jobs() -> RunRecord:
@@ -364,6 +397,12 @@ class Bench:
             "floors": {name: value for name, value in floors.items() if name != "wire"},
             "floor_wire": floors.get("wire", 0.0),
         }
+        seen: Evidence = {"files": {name: self.files_seen(path) for name, path in files.items()}}
+        if files:
+            asked, told = self._store(files.get("output", next(iter(files.values()))))
+            record["asked"] = {**result.record["asked"], "store": asked}
+            seen["store"] = told
+        record["evidence"] = {**result.record["evidence"], **seen}
         return result.plus(record, kept)
 
     def input(self, kind: str, make: Callable[[str], tuple[str, list[str]]]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from whitewire.tools.hibench_report import Report
 from whitewire.tools.history import Task
@@ -97,6 +97,50 @@ class Job(TypedDict):
     bytes_credited: NotRequired[float]
 
 
+class LinkState(TypedDict, total=False):
+    """A host's link as the system reports it after a run; a key is missing where it tells nothing."""
+
+    rate: float
+    """Mbit/s that the shaper or the device passes."""
+    mtu: int
+    """Bytes of an IP packet."""
+    queue: int
+    """Bytes that the port queues before it drops."""
+    offloads: str
+    """`on` or `off`: segmentation offloads."""
+
+
+class FilesSeen(TypedDict, total=False):
+    """A folder of a run as its file system reports it; of a mounted one only `files` and `bytes`."""
+
+    files: int
+    bytes: int
+    blocks: int
+    largest_block: int
+    """Bytes; 0 without blocks."""
+    fewest_blocks: int
+    """Blocks of the file that has the fewest."""
+    replicas_least: int
+    """Replicas on distinct DataNodes of the block that has the fewest, and of the one that has the most."""
+    replicas_most: int
+    datanodes: int
+    """DataNodes that HDFS has."""
+
+
+class Evidence(TypedDict, total=False):
+    """What was really so in a run, read back from the system: the factors' proofs rest on it (package factors)."""
+
+    links: dict[str, LinkState]
+    files: dict[str, FilesSeen]
+    """By what they are to the run: `input`, `output`, and `before` of files that lost replicas."""
+    store: dict[str, object]
+    settings: dict[str, str]
+    """Settings by name, as the job's or the client's configuration reports them."""
+    drive: dict[str, float]
+    """The drive model that the workers' hosts have: count, rate, access_time, chunk, cache, on the testbed's scale."""
+    packet_bytes: float
+
+
 class RunRecord(TypedDict, total=False):
     """run.json. Only what its row says and `valid` and `why_invalid` are in every one.
 
@@ -113,6 +157,11 @@ class RunRecord(TypedDict, total=False):
     replicate: int
     seed: int
     factors: dict[str, Level]
+    asked: dict[str, Any]
+    """Levels and parameters at full scale, as the run really had to have them."""
+    evidence: Evidence
+    inexact: float
+    """By which share the input may exceed what was asked, where records of random length fill it."""
     fabric: Fabric
     scale: Scale
     # Every run: who took part, what links and processors did.

@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Any
 import psutil
 
 from whitewire.errors import UserError
+from whitewire.tools.link import Link
 
 if TYPE_CHECKING:
     from whitewire.testbed.samples import Sampling
@@ -297,6 +298,13 @@ class Testbed(ABC):
     @abstractmethod
     def offloads(self, on: bool) -> None:
         """Switch the segmentation offloads of all links; UserError where that cannot be."""
+
+    @abstractmethod
+    def links(self) -> dict[str, Link]:
+        """For each host name, what its link really is now, as tc, ip and ethtool report it; see tools.link.Link.
+
+        On a site a key is missing where nothing says it: what a switch queues, and what its port sends at.
+        """
 
     def describe(self) -> dict[str, dict[str, Any]]:
         """What each host is, by name, where hosts are machines of their own."""

@@ -106,6 +106,12 @@ def blocks(fsck: str) -> list[Block]:
     return [block for listed in found.values() for block in listed]
 
 
+def datanodes(fsck: str) -> int | None:
+    """How many DataNodes fsck says that there are; None where it does not (a Hadoop that prints no such line)."""
+    found = re.search(r"^\s*Number of data-nodes:\s*([0-9]+)\s*$", fsck, re.MULTILINE)
+    return int(found[1]) if found else None
+
+
 def _replicated(file: re.Match[str]) -> None:
     """Raises Unreadable for a file that is not kept as replicas, or not closed."""
     path, kept = file["path"], file["kept"]

@@ -22,7 +22,7 @@ from whitewire.description.checks import load_paper
 from whitewire.description.paper import without_servers
 from whitewire.description.project import load_config, paper_path
 from whitewire.description.testbed import fabric_names, load_testbed
-from whitewire.design import shapes
+from whitewire.design import shapes, treatments
 from whitewire.design.durations import all_floors_seconds, expected_seconds
 from whitewire.design.rows import levels_of, make_design
 from whitewire.design.scale import scale_of
@@ -107,6 +107,7 @@ class Plan:
             path = paper_path(name)
             paper = load_paper(path, fabric_names(testbed))
             sweeps.check(paper)
+            treatments.check(paper, testbed)
             shapes.check(paper, testbed)
             if paper.id != name:
                 raise UserError(f'{shown(path)}: id: found "{paper.id}", expected "{name}", the name of the file')

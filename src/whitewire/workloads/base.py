@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from whitewire import factors
 from whitewire.records import jobs
 from whitewire.records.metrics import Found
 from whitewire.records.run import RunRecord
@@ -23,8 +24,10 @@ DATA, OUTPUT = "/data", "/output"
 EVERY_RUN = frozenset({"fabric", "replication", "block_size_bytes"})
 """Parameters that each run reads, whatever its workload."""
 
-COMMON_FACTORS = frozenset({"settings", "switch_buffer_kib", "nodes", "offloads", "k"})
-"""Factors that no parameter names and that change any run: settings of Hadoop, ports, workers, offloads, the scale."""
+ANY_RUN = factors.DRIVE | {
+    "fabric", "k", "switch_buffer_kib", "offloads", "nodes", "settings", "replication", "block_size_bytes",
+}  # fmt: skip
+"""Factors of any run, whatever its workload."""
 
 
 def generic_options(settings: Mapping[str, object]) -> list[str]:
@@ -47,8 +50,8 @@ class Workload:
     """Parameters (or factors) that an experiment must have."""
     reads: ClassVar[frozenset[str]] = frozenset()
     """Further parameters that its runs read."""
-    factors: ClassVar[frozenset[str]] = COMMON_FACTORS | {"store", "splits"}
-    """What its runs may vary beside their parameters and the drives of `hardware`."""
+    factors: ClassVar[frozenset[str]] = ANY_RUN | {"store", "splits", "size_bytes"}
+    """What its runs may vary: names in the table of factors, each of which a run of it can prove."""
     size: ClassVar[str] = "size_bytes"
     """The parameter that says how many bytes its file has at full scale."""
 
@@ -103,6 +106,10 @@ class Workload:
     def files(self, parameters: Mapping[str, Any]) -> int:
         """How many files of the run's size it moves."""
         return 1
+
+    def file_bytes(self, size: float, parameters: Mapping[str, Any]) -> float:
+        """Bytes of each file that its blocks are of, of the run's size."""
+        return size
 
     def crossings(self, remote: float, copies: int, outputs: int, workers: int) -> float:
         """How often its bytes cross links: `remote` is the share of workers that any one is not."""

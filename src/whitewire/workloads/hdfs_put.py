@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from whitewire.errors import RunFailed
+from whitewire.records import evidence
 from whitewire.records.metrics import OF_CLIENTS, Found, of_clients
 from whitewire.records.run import PlacedBlock, RunRecord
 from whitewire.records.samples import HostCpu, Samples, peak_rate
@@ -75,6 +76,7 @@ class HdfsPut(WithoutJobs):
                 for o in operations
             ],
             "placement": placement,
+            "evidence": {**result.record["evidence"], "files": {"output": evidence.of_fsck(fsck)}},
         }  # fmt: skip
         return result.plus(record, kept)
 

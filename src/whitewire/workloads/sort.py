@@ -31,6 +31,7 @@ class Sort(OfWritten):
     name: ClassVar[str] = "sort"
     needs: ClassVar[frozenset[str]] = frozenset({"reduces"})
     reads: ClassVar[frozenset[str]] = frozenset({"maps"})
+    factors: ClassVar[frozenset[str]] = OfWritten.factors | {"reduces"}
     floor_s: ClassVar[float] = 9
     passes: ClassVar[float] = 5
     crossings_of_mount: ClassVar[float] = 3

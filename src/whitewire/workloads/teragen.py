@@ -17,10 +17,15 @@ if TYPE_CHECKING:
 class TeraGen(Workload):
     name: ClassVar[str] = "teragen"
     needs: ClassVar[frozenset[str]] = frozenset({"maps"})
+    factors: ClassVar[frozenset[str]] = (Workload.factors | {"maps"}) - {"splits"}
+    """Without splits: each map task writes a file of its own, whatever the blocks."""
     floor_s: ClassVar[float] = 4
 
     def crossings(self, remote: float, copies: int, outputs: int, workers: int) -> float:
         return copies - 1
+
+    def file_bytes(self, size: float, parameters: Mapping[str, Any]) -> float:
+        return size / parameters.get("maps", 1)
 
     def part(self, size: float, parameters: Mapping[str, Any], workers: int) -> float:
         return size / parameters.get("maps", 1)
@@ -37,4 +42,4 @@ class TeraGen(Workload):
             arguments = terasort.generate(rows, bench.output("rows"), bench.parameters["maps"], bench.options())
             return [bench.job(terasort.GENERATE, arguments, "teragen", kept)]
 
-        return bench.record(act, rows * terasort.ROW_BYTES)
+        return bench.record(act, rows * terasort.ROW_BYTES, output=bench.output("rows"))

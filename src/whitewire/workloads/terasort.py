@@ -49,6 +49,7 @@ class TeraSort(Workload):
     name: ClassVar[str] = "terasort"
     needs: ClassVar[frozenset[str]] = frozenset({"reduces"})
     reads: ClassVar[frozenset[str]] = frozenset({"maps", "output_replication"})
+    factors: ClassVar[frozenset[str]] = Workload.factors | {"reduces", "output_replication"}
     floor_s: ClassVar[float] = 6
     passes: ClassVar[float] = 5
     shares_input: ClassVar[bool] = True
@@ -75,7 +76,7 @@ class TeraSort(Workload):
             own = options | {"mapreduce.terasort.output.replication": bench.parameters.get("output_replication", 1)}
             return [bench.job(SORT, sort(source, target, bench.parameters["reduces"], own), "terasort", kept)]
 
-        result = bench.record(act, rows * ROW_BYTES)
+        result = bench.record(act, rows * ROW_BYTES, input=source, output=target)
         bench.at_ease()
         _validate(bench, target)
         return result

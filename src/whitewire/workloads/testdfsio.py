@@ -57,6 +57,7 @@ class TestDfsio(Workload):
     name: ClassVar[str] = "testdfsio"
     needs: ClassVar[frozenset[str]] = frozenset({"maps"})
     reads: ClassVar[frozenset[str]] = frozenset({"reduces", "keep_caches"})
+    factors: ClassVar[frozenset[str]] = Workload.factors | {"maps"}
     floor_s: ClassVar[float] = 9
     passes: ClassVar[float] = 1
     times_itself: ClassVar[bool] = True
@@ -103,7 +104,7 @@ class TestDfsio(Workload):
                 bench.store.remount()
             return [first, one("read", kept)]
 
-        result = bench.record(act, files * size)
+        result = bench.record(act, files * size, output=bench.path(f"{FOLDER}/io_data"))
         for job in result.record["jobs"]:
             if int(job["testdfsio"]["size"]) != files * size:
                 raise RunFailed(f"{job['name']}: {job['testdfsio']['size']:.0f} bytes, expected {files * size}")

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from whitewire.records.metrics import SHORT_OF_PROCESSORS, Found
 from whitewire.records.run import RunRecord
 from whitewire.records.samples import SEGMENT
-from whitewire.workloads.base import COMMON_FACTORS, Workload
+from whitewire.workloads.base import ANY_RUN, Workload
 
 
 class WithoutJobs(Workload):
@@ -17,7 +17,9 @@ class WithoutJobs(Workload):
     size: ClassVar[str] = "file_size_bytes"
     needs: ClassVar[frozenset[str]] = frozenset({"clients", "puts_per_client", "replication"})
     reads: ClassVar[frozenset[str]] = frozenset({"file_blocks"})
-    factors: ClassVar[frozenset[str]] = COMMON_FACTORS | {"packet_bytes"}
+    factors: ClassVar[frozenset[str]] = ANY_RUN | {
+        "clients", "puts_per_client", "file_size_bytes", "file_blocks", "packet_bytes",
+    }  # fmt: skip
     on_yarn: ClassVar[bool] = False
     native: ClassVar[bool] = False
     has_floor: ClassVar[bool] = False

@@ -31,6 +31,7 @@ def count(source: str, target: str, settings: Mapping[str, object] | None = None
 class WordCount(OfWritten):
     name: ClassVar[str] = "wordcount"
     reads: ClassVar[frozenset[str]] = frozenset({"maps", "reduces"})
+    factors: ClassVar[frozenset[str]] = OfWritten.factors | {"reduces"}
     floor_s: ClassVar[float] = 6
     passes: ClassVar[float] = 1
     asks_again: ClassVar[bool] = False

@@ -36,4 +36,5 @@ class OfWritten(Workload):
             program, arguments = measured(source, bench.output("result"), options)
             return [bench.job(program, arguments, self.name, kept)]
 
-        return bench.record(act, size)
+        result = bench.record(act, size, input=source, output=bench.output("result"))
+        return result.plus({"inexact": block / bench.scale.block_bytes - 1})

@@ -14,8 +14,8 @@ everything passes one more shaper on its way (segment.py).
 from __future__ import annotations
 
 import json
+import math
 import os
-import re
 import subprocess
 import time
 from collections.abc import Callable, Mapping
@@ -29,6 +29,8 @@ from whitewire.errors import UserError
 from whitewire.paths import KILLED_WITH_THIS, SYSTEM_PATH
 from whitewire.testbed.base import Argv, CommandFailed, Completed, Fabric, Host, Process, Testbed, piped
 from whitewire.testbed.emulated import segment
+from whitewire.tools import link
+from whitewire.tools.link import Link
 
 ROOT = "/run/whitewire"
 """Where the sandbox's own file system (memory) holds the hosts' folders and the bound read-only folders."""
@@ -72,6 +74,13 @@ exec sleep infinity
 ENVIRONMENT = {"PATH": f"{os.environ.get('PATH', SYSTEM_PATH)}:{SYSTEM_PATH}", "LC_ALL": "C.UTF-8"}
 """All that a host's commands inherit: the programs that the runner itself finds, as those of a conda environment."""
 
+PORTS = "tc -batch - && tc -j qdisc show && ip -j link show"
+INTERFACE = "tc class show dev eth0 && ip -j link show dev eth0 && exec ethtool -k eth0"
+"""What the switch's ports, and a host's interface, really are."""
+
+RATE_ERROR = 1e-3
+"""By which a shaper may differ from what it was asked: it counts whole bits."""
+
 Found = TypeVar("Found")
 
 
@@ -109,6 +118,12 @@ class EmulatedHost(Host):
             capture_output=True, timeout=timeout,
         )  # fmt: skip
         return Completed(tuple(map(str, argv)), done.returncode, done.stdout, done.stderr)
+
+    def network(self, argv: Argv) -> Completed:
+        """Run a command in the host's network only, which is entered sooner than all that a host is."""
+        enter = ["nsenter", "--target", str(self.holder), "--user", "--preserve-credentials", "--net", "--"]
+        done = subprocess.run([*enter, *argv], env=ENVIRONMENT, stdin=subprocess.DEVNULL, capture_output=True)
+        return Completed(tuple(argv), done.returncode, done.stdout, done.stderr)
 
     def start(self, argv: Argv, log: Path, env: Mapping[str, str] | None = None, name: str = "",
               stdin: int = subprocess.DEVNULL) -> Process:  # fmt: skip
@@ -163,7 +178,9 @@ class EmulatedTestbed(Testbed):
         self.current: tuple[Fabric, int] | None = None
         self.segment = segment.Segment(self.inside, self.hosts)
         self.congestion_control = ""
-        self.offloaded, self.whole_frames = True, False
+        self.offloaded: bool | None = None
+        """None until it is set: a new device does not receive what it would send."""
+        self.whole_frames = False
 
     # -- life ---------------------------------------------------------------------------------------------
 
@@ -254,6 +271,7 @@ class EmulatedTestbed(Testbed):
         self._on_all(lambda host: host.run(
             ["ip", "-batch", "-"], stdin=f"addr add {host.address}/16 dev eth0\nlink set eth0 up".encode()
         ).check())  # fmt: skip
+        self._set_offloads(on=True, whole_frames=False)
         self._on_all(self._set_tcp)
         # A shaper at a nominal rate, so that fabric() only ever changes what is there.
         self._shape_all(rate=1000.0, command="add", buffer=self.port_buffer(1000.0))
@@ -325,24 +343,35 @@ class EmulatedTestbed(Testbed):
                 self.segment.join(wanted.rate, wanted.burst, scaling.station_queue(self.config["switch"]))
             else:
                 self.segment.leave()
-            self._set_offloads(self.offloaded, whole_frames=wanted.shared)
+            self._set_offloads(self.offloaded is not False, whole_frames=wanted.shared)
             self._verify(wanted)
             self.current = (wanted, buffer)
         return wanted
 
     def _verify(self, fabric: Fabric) -> None:
-        shown = [self.inside(["tc", "class", "show", "dev", host.port]).check() for host in self.hosts]
-        shown += self._on_all(lambda host: host.run(["tc", "class", "show", "dev", "eth0"]).check())
-        if fabric.shared:
-            shown.append(self.inside(segment.SHOW).check())
-        for done in shown:
-            # tc prints classes as text only, with the largest unit that divides the rate.
-            found = re.search(r" rate (\d+)([KMG]?)bit ", done.stdout.decode())
-            if found is None:
-                raise CommandFailed(f"fabric {fabric.name}: a link has no rate, expected {fabric.rate} Mbit/s")
-            rate = int(found[1]) * {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3}[found[2]]
-            if abs(rate / fabric.rate - 1) > 1e-3:
-                raise CommandFailed(f"fabric {fabric.name}: a link is at {rate} Mbit/s, expected {fabric.rate}")
+        for name, now in self.links().items():
+            for rate in (now["rate"], now["rate_in"]):
+                if abs(rate / fabric.rate - 1) > RATE_ERROR:
+                    raise CommandFailed(f"fabric {fabric.name}: {name} is at {rate} Mbit/s, expected {fabric.rate}")
+
+    def links(self) -> dict[str, Link]:
+        ports, shared = [host.port for host in self.hosts], self.segment.joined
+        asked = [f"class show dev {port} classid 1:1" for port in ports] + ([segment.CLASS] if shared else [])
+        said = self.inside(["sh", "-c", PORTS], stdin="\n".join(asked).encode()).check().stdout.decode()
+        rates = link.rates_in_turn(said, [*ports, *([segment.DEVICE] if shared else [])])
+        most = rates.get(segment.DEVICE, math.inf)
+        queues, mtus = link.queues(said), link.mtus(said)
+        told = self._on_all(lambda host: host.network(["sh", "-c", INTERFACE]).check().stdout.decode())
+        return {
+            host.name: {
+                "rate": min(most, link.rates(own).get("1:1", math.inf)),
+                "rate_in": min(most, rates[host.port]),
+                "mtu": min(mtus[host.port], link.mtus(own)["eth0"]),
+                "queue": queues[host.port],
+                "offloads": link.offloads(own),
+            }
+            for host, own in zip(self.hosts, told, strict=True)
+        }
 
     def counters(self) -> dict[str, dict[str, int]]:
         lines = Path(f"/proc/{self.init_pid}/net/dev").read_text().splitlines()[2:]

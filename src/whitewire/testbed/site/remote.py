@@ -7,6 +7,7 @@ removes its folders. There is no clean-up from here that could be skipped.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import re
@@ -29,6 +30,8 @@ from whitewire.testbed.site.inventory import Interface, interfaces, resolve
 from whitewire.testbed.site.preflight import preflight
 from whitewire.testbed.site.remote_host import ASK_S, TICKS, Layout, RemoteHost
 from whitewire.testbed.site.remote_samples import RemoteSampler
+from whitewire.tools import Unreadable, link
+from whitewire.tools.link import Link
 
 if TYPE_CHECKING:
     from whitewire.testbed.installation import Installation
@@ -174,6 +177,12 @@ class RemoteTestbed(Testbed):
         if not on:
             raise UserError("testbed: offloads cannot be switched here, only on an emulated testbed")
 
+    def links(self) -> dict[str, Link]:
+        def of(host: RemoteHost) -> Link:
+            return link_of(host.ask(shell.LINK_NOW, host.interface), host.interface)
+
+        return dict(zip([host.name for host in self.hosts], self.on_all(of), strict=True))
+
     # -- counters -----------------------------------------------------------------------------------------
 
     def _readings(self) -> dict[str, Reading]:
@@ -261,6 +270,23 @@ def _fault_of_link(host: RemoteHost, link: tuple[Interface, str], peer: tuple[In
     if device != interface.name and peer[1] != address:
         return f"{host}: what goes to {peer[1]} leaves by {device or 'no interface'}, expected {interface.name}"
     return ""
+
+
+def link_of(told: Mapping[str, str], interface: str) -> Link:
+    """A host's link, from the answers to shell.LINK_NOW: what none of them says is not in it."""
+    found: Link = {}
+    with contextlib.suppress(Unreadable):
+        rates = link.rates(told.get("shaper", ""))
+        speed = told.get("speed", "")
+        if rates:
+            found["rate"] = max(rates.values())
+        elif speed.isdigit() and int(speed) > 0:
+            found["rate"] = float(speed)
+    with contextlib.suppress(Unreadable, KeyError):
+        found["mtu"] = link.mtus(told.get("device", ""))[interface]
+    with contextlib.suppress(Unreadable):
+        found["offloads"] = link.offloads(told.get("offloads", ""))
+    return found
 
 
 @dataclass(frozen=True)

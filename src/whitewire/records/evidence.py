@@ -1,0 +1,35 @@
+"""What HDFS and other file systems say of a run's folders, as evidence. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from whitewire.records.run import FilesSeen
+from whitewire.tools import Unreadable, namenode, shown
+
+
+def of_fsck(text: str) -> FilesSeen:
+    """A folder as `fsck -files -blocks -locations` reports it. Raises Unreadable."""
+    blocks = namenode.blocks(text)
+    per_file = Counter(block.path for block in blocks)
+    replicas = [len(set(block.addresses)) for block in blocks] or [0]
+    found: FilesSeen = {
+        "files": len(per_file),
+        "bytes": sum(block.length for block in blocks),
+        "blocks": len(blocks),
+        "largest_block": max((block.length for block in blocks), default=0),
+        "fewest_blocks": min(per_file.values(), default=0),
+        "replicas_least": min(replicas),
+        "replicas_most": max(replicas),
+    }
+    registered = namenode.datanodes(text)
+    return found if registered is None else {**found, "datanodes": registered}
+
+
+def of_count(text: str) -> FilesSeen:
+    """A folder as `hdfs dfs -count` reports it, of any file system. Raises Unreadable."""
+    found = re.search(r"^\s*[0-9]+\s+([0-9]+)\s+([0-9]+)\s+\S", text, re.MULTILINE)
+    if not found:
+        raise Unreadable(f"hdfs dfs -count: found {shown(text)}, expected folders, files, bytes and the path")
+    return {"files": int(found[1]), "bytes": int(found[2])}
