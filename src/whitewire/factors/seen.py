@@ -117,8 +117,10 @@ def copies_asked(record: RunRecord) -> float | None:
 def copies(record: RunRecord) -> float | None:
     if placed := record.get("placement"):
         return _worst([len(set(block["datanodes"])) for block in placed], record["asked"]["replication"])
-    names = ("input",) if "output_replication" in record["asked"] else ("output", "input")
-    return _copies(_files(record, *names), record["asked"]["replication"])
+    # Of the output, unless it has a number of its own.
+    apart = "output_replication" in record["asked"]
+    found = _files(record, "input", "output") if apart else _files(record, "output", "input")
+    return _copies(found, record["asked"]["replication"])
 
 
 def output_copies(record: RunRecord) -> float | None:

@@ -10,8 +10,11 @@ from whitewire.tools import Unreadable, namenode, shown
 
 
 def of_fsck(text: str) -> FilesSeen:
-    """A folder as `fsck -files -blocks -locations` reports it. Raises Unreadable."""
-    blocks = namenode.blocks(text)
+    """A folder as `fsck -files -blocks -locations` reports it, without what Hadoop hides. Raises Unreadable.
+
+    Hidden are names that begin with _ or a dot: TeraSort's _partition.lst has copies of its own number.
+    """
+    blocks = [block for block in namenode.blocks(text) if block.path.rpartition("/")[2][0] not in "_."]
     per_file = Counter(block.path for block in blocks)
     replicas = [len(set(block.addresses)) for block in blocks] or [0]
     found: FilesSeen = {

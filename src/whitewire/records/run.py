@@ -6,6 +6,7 @@ from typing import Any, NotRequired, TypedDict
 
 from whitewire.tools.hibench_report import Report
 from whitewire.tools.history import Task
+from whitewire.tools.link import Link
 
 Level = str | int | float | bool
 """A level of a factor."""
@@ -97,19 +98,6 @@ class Job(TypedDict):
     bytes_credited: NotRequired[float]
 
 
-class LinkState(TypedDict, total=False):
-    """A host's link as the system reports it after a run; a key is missing where it tells nothing."""
-
-    rate: float
-    """Mbit/s that the shaper or the device passes."""
-    mtu: int
-    """Bytes of an IP packet."""
-    queue: int
-    """Bytes that the port queues before it drops."""
-    offloads: str
-    """`on` or `off`: segmentation offloads."""
-
-
 class FilesSeen(TypedDict, total=False):
     """A folder of a run as its file system reports it; of a mounted one only `files` and `bytes`."""
 
@@ -130,7 +118,7 @@ class FilesSeen(TypedDict, total=False):
 class Evidence(TypedDict, total=False):
     """What was really so in a run, read back from the system: the factors' proofs rest on it (package factors)."""
 
-    links: dict[str, LinkState]
+    links: dict[str, Link]
     files: dict[str, FilesSeen]
     """By what they are to the run: `input`, `output`, and `before` of files that lost replicas."""
     store: dict[str, object]
