@@ -163,8 +163,8 @@ def test_a_killed_daemon_takes_no_other_with_it(hosts, tmp_path):
 
 
 def test_unknown_fabric(hosts):
-    with pytest.raises(UserError, match="fabric 9gbe is not defined, expected one of .*10gbe"):
-        hosts.fabric("9gbe")
+    with pytest.raises(UserError, match="fabric 9gb is not defined, expected one of .*10gbe"):
+        hosts.fabric("9gb")
 
 
 @pytest.mark.parametrize("name", ["1gbe", "10gbe"])

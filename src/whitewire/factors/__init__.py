@@ -8,6 +8,12 @@ from whitewire.factors import seen
 from whitewire.factors.base import Factor, Proof, asked_for
 from whitewire.records.run import RunRecord
 
+NETWORK = frozenset({"mtu", "slow_host", "slow_drives", "cross_traffic"})
+"""Factors and parameters that change links or hosts of any run, and no floor: what moves no data meets none of them."""
+
+DRIVE = frozenset({"count", "rate_mb_per_s", "access_time_ms", "writeback_chunk_bytes", "cache_bytes"})
+"""Factors that are keys of an experiment's `hardware.drive`."""
+
 TABLE: dict[str, Factor] = {
     factor.name: factor
     for factor in (
@@ -16,6 +22,33 @@ TABLE: dict[str, Factor] = {
             "fabric", "The network: the rate of each host's link",
             "tc (on a site: the device) reports the rate of every host's link",
             lambda record: record["fabric"]["rate"], seen.link_rate, "Mbit/s", within=0.01,
+        ),
+        Factor(
+            "racks", "The network's racks: hosts of each, and the rate of its uplink",
+            "tc reports the rate of every uplink in both directions, `hdfs dfsadmin -printTopology` the racks",
+            seen.racks_asked, seen.racks, "", on_site=False, part_of="fabric",
+        ),
+        Factor(
+            "mtu", "Bytes of an IP packet: 1500, or 9000 for jumbo frames",
+            "ip reports it for both ends of every link; for more than 1500 TCP's mean segment must be larger than such "
+            "a frame holds",
+            asked_for("mtu"), seen.mtu, "B", on_site=False,
+        ),
+        Factor(
+            "slow_host", "Share of its link's rate that the last worker has",
+            "tc reports the rate of its link in both directions",
+            asked_for("slow_host"), seen.slow_host, within=0.01, on_site=False,
+        ),
+        Factor(
+            "slow_drives", "Share of its drives' rate that the last worker has",
+            "the model's state is read back from its host and from another worker's",
+            asked_for("slow_drives"), lambda record: record["evidence"].get("slow_drives"), within=0.001, on_site=False,
+        ),
+        Factor(
+            "cross_traffic", "Share of each uplink's rate that other hosts send over it during the run",
+            "the bytes that these hosts' links counted, over the time and the uplink's rate",
+            asked_for("cross_traffic"), lambda record: record["evidence"].get("cross_traffic"), within=0.1,
+            on_site=False,
         ),
         Factor(
             "k", "What every rate and size is divided by",
@@ -66,7 +99,7 @@ TABLE: dict[str, Factor] = {
         Factor(
             "output_replication", "Copies of each block of a job's output, where it has a number of its own",
             "fsck lists the DataNodes that hold each block of the output",
-            asked_for("output_replication"), seen.output_copies,
+            seen.output_copies_asked, seen.output_copies,
         ),
         Factor(
             "lost_replicas", "Replicas that each block lacks when re-replication begins",
@@ -75,7 +108,8 @@ TABLE: dict[str, Factor] = {
         ),
         Factor(
             "store", "The file system that the data lie in",
-            "fsck; of a mounted one the layout that its folder reports and the options of the mounts' processes",
+            "fsck, also of the policy and the block groups of coded files; of a mounted one the layout that its folder "
+            "reports and the options of the mounts' processes",
             asked_for("store"), lambda record: record["evidence"].get("store"), "", follows=frozenset({"replication"}),
         ),
         # Who takes part.
@@ -94,17 +128,47 @@ TABLE: dict[str, Factor] = {
         ),
         Factor("maps", "Map tasks", "the history server counts them", asked_for("maps"), seen.maps),
         Factor("reduces", "Reduce tasks", "the history server counts them", asked_for("reduces"), seen.reduces),
+        Factor(
+            "program", "The program of a suite", "the suite's own report names its type",
+            asked_for("program"), seen.program, "", follows=frozenset({"file bytes", "block bytes"}),
+        ),
+        Factor(
+            "profile", "The suite's scale profile: how much data its program moves",
+            "the suite's own report counts them",
+            seen.profile_asked, seen.profile, "B", within=0.1, follows=frozenset({"file bytes", "block bytes"}),
+        ),
+        Factor(
+            "operation", "What TestDFSIO times: write, read or both",
+            "the history server has a job of each, and no other",
+            asked_for("operation"), seen.operation, "",
+        ),
+        Factor(
+            "tasks_per_worker", "Tasks that a worker runs at once; with fewer than its share, in waves",
+            "the history server's times of tasks: most at once on a worker",
+            asked_for("tasks_per_worker"), seen.tasks_per_worker,
+        ),
+        Factor(
+            "map_output_compression", "What compresses the map tasks' output: none, deflate, gzip, snappy or bzip2",
+            "the job's configuration at the history server; with none, its counters of bytes put out and written too",
+            asked_for("map_output_compression"), seen.map_output_compression, "",
+        ),
         # Settings and drives.
         Factor(
             "settings", "Settings of Hadoop for the run, by name",
             "the job's configuration at the history server, or the client's, reports each",
-            asked_for("settings"), lambda record: record["evidence"].get("settings"), "",
+            asked_for("settings"), seen.settings, "",
             follows=frozenset({"packet bytes"}),
         ),
         Factor(
             "packet_bytes", "Bytes in a packet of HDFS's write pipeline",
             "the DataNodes count packets: bytes written over their number",
             asked_for("packet_bytes"), seen.packet_bytes, "B", follows=frozenset({"packet bytes"}), on_site=False,
+        ),
+        Factor(
+            "drive", "The drives of each worker, by a name under `hardware.drives`",
+            "the model's state is read back from the workers' hosts; a DataNode reports its volumes",
+            asked_for("drive"), seen.drive_named, "", on_site=False,
+            follows=frozenset({f"drive.{key}" for key in DRIVE}),
         ),
         *(
             Factor(
@@ -124,24 +188,18 @@ TABLE: dict[str, Factor] = {
 
 LEFT_OUT: dict[str, str] = {
     "load_fabric": "it only says on which network the files are put before replicas are lost, which is not measured",
+    "bonded_links": "the kernel has no bonding in a network namespace of an ordinary user; a bond of n links is one "
+    "flow's rate of one link and all flows' rate of n, so name the fabric of n times the rate for many flows",
+    "racks": "racks belong to a network: give the factor fabric levels such as 10gbe-2racks-4to1",
+    "oversubscription": "it belongs to a network: give the factor fabric levels such as 10gbe-2racks-4to1",
     "keep_caches": "nothing tells from outside what a mount's clients still held",
-    "profile": "a profile is a size and further settings together; vary size_bytes",
-    "program": "programs of a suite differ in all; give each an experiment of its own",
 }
 """What might be thought a factor and cannot be one, and why."""
 
-DRIVE = frozenset({"count", "rate_mb_per_s", "access_time_ms", "writeback_chunk_bytes", "cache_bytes"})
-"""Factors that are keys of an experiment's `hardware.drive`."""
-
 
 def proofs(record: RunRecord, known: Collection[str]) -> list[Proof]:
-    """Of all that a run was asked and that its record tells, among the factors that its workload knows.
-
-    None of a run that is older than proofs, or that failed.
-    """
-    if "asked" not in record or "evidence" not in record:
-        return []
-    found = (factor.check(record) for name, factor in TABLE.items() if name in known)
+    """Of all that a run was asked and that its record tells, among the factors that its workload knows."""
+    found = (factor.check(record) for name, factor in TABLE.items() if (factor.part_of or name) in known)
     return [proof for proof in found if proof is not None]
 
 

@@ -58,6 +58,8 @@ class Factor:
     within: float = 0.0
     follows: frozenset[str] = frozenset()
     on_site: bool = True
+    part_of: str = ""
+    """The factor whose levels say this too, and under whose name a paper varies it."""
 
     def check(self, record: RunRecord) -> Proof | None:
         """The proof of one run; None where nothing was asked, or where it does not vary and nothing tells."""
@@ -65,7 +67,7 @@ class Factor:
         if asked is None:
             return None
         seen = self.seen(record)
-        if seen is None and self.name not in record.get("factors", {}):
+        if seen is None and (self.part_of or self.name) not in record.get("factors", {}):
             return None
         return Proof(self.name, asked, seen, self.unit, seen is not None and self._same(asked, seen, record))
 

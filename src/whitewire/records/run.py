@@ -45,6 +45,10 @@ class Fabric(TypedDict):
     full_scale_rate: float
     shared: NotRequired[bool]
     burst: NotRequired[int]
+    mtu: NotRequired[int]
+    racks: NotRequired[int]
+    uplink: NotRequired[float]
+    unlike: NotRequired[dict[str, float]]
 
 
 class Operation(TypedDict):
@@ -113,6 +117,10 @@ class FilesSeen(TypedDict, total=False):
     replicas_most: int
     datanodes: int
     """DataNodes that HDFS has."""
+    policy: str
+    """Erasure coding policy of its files; missing where they are kept as replicas."""
+    wanting: int
+    """Block groups of coded files that lack a block."""
 
 
 class Evidence(TypedDict, total=False):
@@ -126,7 +134,24 @@ class Evidence(TypedDict, total=False):
     """Settings by name, as the job's or the client's configuration reports them."""
     drive: dict[str, float]
     """The drive model that the workers' hosts have: count, rate, access_time, chunk, cache, on the testbed's scale."""
-    packet_bytes: float
+    volumes: int
+    """Volumes that a DataNode says it has."""
+    segment: float
+    """Mean bytes of the TCP segments that the host sent which sent most, acknowledgements among them."""
+    uplinks: dict[str, Link]
+    """By rack."""
+    racks: dict[str, list[str]]
+    """Hosts of the DataNodes by rack, as HDFS has them."""
+    cross_traffic: float
+    """Share of the uplinks' rate that was sent beside the run."""
+    slow_drives: float
+    """Rate of the slow worker's drives over that of the others."""
+    waves: dict[str, int]
+    """By job: most map tasks that a worker ran one after the other."""
+    packets: int
+    """Packets of writes that all DataNodes received in the run, which clients' puts made."""
+    map_output_compression: str
+    """What the job's configuration compressed the map tasks' output with, or `none`."""
 
 
 class RunRecord(TypedDict, total=False):
@@ -176,6 +201,8 @@ class RunRecord(TypedDict, total=False):
     user_bytes: int
     mounted: bool
     output_replication: int
+    coding: str
+    """The erasure coding policy that the run's files were to have, in place of replicas."""
     workers: list[str]
     made_by: str
     cpu: str

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
+from whitewire.records.jobs import segment
 from whitewire.records.metrics import SHORT_OF_PROCESSORS, Found
 from whitewire.records.run import RunRecord
-from whitewire.records.samples import SEGMENT
 from whitewire.workloads.base import ANY_RUN, Workload
 
 
@@ -43,11 +43,11 @@ class WithoutJobs(Workload):
             excess = wire / expected - 1
             if not limits["wire_excess_low"] <= excess <= limits["wire_excess_high"]:
                 why.append(f"{what} carried {excess:+.1%} against the {expected / 1e6:.1f} MB written there")
-        segments = (found["client_wire_bytes"][0] + found["datanode_wire_bytes"][0]) / SEGMENT
+        segments = (found["client_wire_bytes"][0] + found["datanode_wire_bytes"][0]) / segment(record)
         again = found["tcp_retransmits"][0] / segments
         if again > limits["retransmit_share"]:
             why.append(f"{again:.1%} of all TCP segments sent again, bound {limits['retransmit_share']:.1%}")
         dropped = found["queue_drops"][0] / segments
-        if dropped > limits["queue_drop_share"]:
+        if dropped > limits["queue_drop_share"] and not record.get("asked", {}).get("cross_traffic"):
             why.append(f"{dropped:.1%} of all packets dropped in queues, bound {limits['queue_drop_share']:.1%}")
         return why
