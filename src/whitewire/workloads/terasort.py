@@ -32,7 +32,7 @@ def generate(rows: int, target: str, maps: int, settings: Mapping[str, object] |
 
 
 def sort(source: str, target: str, reduces: int, settings: Mapping[str, object] | None = None) -> list[str]:
-    """Arguments of TeraSort; a map task for each block of the source. `settings` do not change the number of reduces."""
+    """Arguments of TeraSort; a map task for each block of the source. `settings` leave `reduces` as they are."""
     sample = {
         "mapreduce.terasort.partitions.sample": SAMPLED_ROWS,
         "mapreduce.terasort.num.partitions": SAMPLED_SPLITS,
