@@ -32,13 +32,12 @@ def generate(rows: int, target: str, maps: int, settings: Mapping[str, object] |
 
 
 def sort(source: str, target: str, reduces: int, settings: Mapping[str, object] | None = None) -> list[str]:
-    """Arguments of TeraSort; a map task for each block of the source."""
+    """Arguments of TeraSort; a map task for each block of the source. `settings` leave `reduces` as they are."""
     sample = {
         "mapreduce.terasort.partitions.sample": SAMPLED_ROWS,
         "mapreduce.terasort.num.partitions": SAMPLED_SPLITS,
     }
-    own = {"mapreduce.job.reduces": reduces} | sample
-    return [*generic_options(own | dict(settings or {})), source, target]
+    return [*generic_options(sample | dict(settings or {}) | {"mapreduce.job.reduces": reduces}), source, target]
 
 
 def validate(source: str, report: str, settings: Mapping[str, object] | None = None) -> list[str]:
