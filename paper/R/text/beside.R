@@ -38,7 +38,7 @@ from_cell <- function(experiment, metric, where = list()) {
   if (nrow(found) == 0) {
     return(list(text = "not measured at this effort", n = ""))
   }
-  list(text = median_text(experiment, metric, where), n = trimmed(found$n[[1]]))
+  list(text = median_text(experiment, metric, where, why = FALSE), n = trimmed(found$n[[1]]), median = found[1, ])
 }
 
 beside_values <- function(exhibit, rebuilt = list(), scopes = "result") {
@@ -51,9 +51,13 @@ beside_values <- function(exhibit, rebuilt = list(), scopes = "result") {
     found <- rebuilt[[value$id]]
     if (is.null(found)) list(text = "not rebuilt", n = "") else found
   })
+  medians <- do.call(rbind, lapply(seq_along(values), function(i) {
+    if (!is.null(made[[i]]$median)) cbind(made[[i]]$median["untold"], level = values[[i]]$id)
+  }))
   part <- function(name) vapply(values, function(value) safe(value[[name]]), character(1))
-  md_table(data.frame(
+  table <- md_table(data.frame(
     Value = part("id"), Metric = part("metric"), Condition = part("condition"), Published = part("printed"),
     Rebuilt = safe(vapply(made, `[[`, character(1), "text")), Runs = vapply(made, `[[`, character(1), "n")
   ), widths = c(8, 24, 22, 16, 24, 6))
+  if (is.null(medians)) table else with_untold(table, medians)
 }

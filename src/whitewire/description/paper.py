@@ -178,6 +178,8 @@ def experiments_asked(paper: Paper, wanted: Collection[str]) -> set[str]:
     return found
 
 
+OSTS_PER_OSS = 4
+"""Object targets, a drive each, of each object server of CephFS in Lustre's place."""
 PLACES = ("fabric", "store")
 """Factors that say where a run's bytes go: a control may bear one level of them and run on another."""
 

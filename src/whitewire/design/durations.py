@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from whitewire import workloads
-from whitewire.description.paper import Paper, hardware_of
+from whitewire.description.paper import OSTS_PER_OSS, Paper, hardware_of
 from whitewire.design.rows import levels_of
 from whitewire.design.scale import Scale, scale_of
 from whitewire.models import maxmin
@@ -63,10 +63,6 @@ def expected_seconds(paper: Paper, row: DesignRow, testbed: Mapping[str, Any] | 
     link = gbit_per_s(parameters.get("load_fabric", parameters["fabric"]))
     put = _seconds(model_cell(paper, row["experiment"], levels, link, size, scale.block_bytes * scale.k))
     return put + OVERHEAD_S + workload.floor_s
-
-
-OSTS_PER_OSS = 4
-"""Object targets, a drive each, of each object server of CephFS in Lustre's place."""
 
 
 def _job_seconds(paper: Paper, row: DesignRow, levels: Mapping[str, Any], scale: Scale,

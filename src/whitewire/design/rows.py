@@ -63,8 +63,11 @@ def make_design(paper: Paper, testbed: Mapping[str, Any], effort: str, seed: int
 
     `testbed` is its description: `fabrics` by name, and `kind`. Each block has an equal share of the
     replicates of each claimed cell (shares differ by one at most when they do not divide). A factor that an
-    experiment does not have is an empty cell. Raises UserError for an unknown effort.
+    experiment does not have is an empty cell. A paper without experiments has no rows. Raises UserError for an unknown
+    effort.
     """
+    if not paper.experiments:
+        return []
     if effort not in paper.raw["replicates"]:
         known = ", ".join(paper.raw["replicates"])
         raise UserError(f"effort: found {effort!r}, expected one of {known}")

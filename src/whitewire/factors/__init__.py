@@ -99,7 +99,7 @@ TABLE: dict[str, Factor] = {
         Factor(
             "output_replication", "Copies of each block of a job's output, where it has a number of its own",
             "fsck lists the DataNodes that hold each block of the output",
-            asked_for("output_replication"), seen.output_copies,
+            seen.output_copies_asked, seen.output_copies,
         ),
         Factor(
             "lost_replicas", "Replicas that each block lacks when re-replication begins",
@@ -108,7 +108,8 @@ TABLE: dict[str, Factor] = {
         ),
         Factor(
             "store", "The file system that the data lie in",
-            "fsck; of a mounted one the layout that its folder reports and the options of the mounts' processes",
+            "fsck, also of the policy and the block groups of coded files; of a mounted one the layout that its folder "
+            "reports and the options of the mounts' processes",
             asked_for("store"), lambda record: record["evidence"].get("store"), "", follows=frozenset({"replication"}),
         ),
         # Who takes part.
@@ -127,11 +128,35 @@ TABLE: dict[str, Factor] = {
         ),
         Factor("maps", "Map tasks", "the history server counts them", asked_for("maps"), seen.maps),
         Factor("reduces", "Reduce tasks", "the history server counts them", asked_for("reduces"), seen.reduces),
+        Factor(
+            "program", "The program of a suite", "the suite's own report names its type",
+            asked_for("program"), seen.program, "", follows=frozenset({"file bytes", "block bytes"}),
+        ),
+        Factor(
+            "profile", "The suite's scale profile: how much data its program moves",
+            "the suite's own report counts them",
+            seen.profile_asked, seen.profile, "B", within=0.1, follows=frozenset({"file bytes", "block bytes"}),
+        ),
+        Factor(
+            "operation", "What TestDFSIO times: write, read or both",
+            "the history server has a job of each, and no other",
+            asked_for("operation"), seen.operation, "",
+        ),
+        Factor(
+            "tasks_per_worker", "Tasks that a worker runs at once; with fewer than its share, in waves",
+            "the history server's times of tasks: most at once on a worker",
+            asked_for("tasks_per_worker"), seen.tasks_per_worker,
+        ),
+        Factor(
+            "map_output_compression", "What compresses the map tasks' output: none, deflate, gzip, snappy or bzip2",
+            "the job's configuration at the history server; with none, its counters of bytes put out and written too",
+            asked_for("map_output_compression"), seen.map_output_compression, "",
+        ),
         # Settings and drives.
         Factor(
             "settings", "Settings of Hadoop for the run, by name",
             "the job's configuration at the history server, or the client's, reports each",
-            asked_for("settings"), lambda record: record["evidence"].get("settings"), "",
+            asked_for("settings"), seen.settings, "",
             follows=frozenset({"packet bytes"}),
         ),
         Factor(
@@ -168,19 +193,12 @@ LEFT_OUT: dict[str, str] = {
     "racks": "racks belong to a network: give the factor fabric levels such as 10gbe-2racks-4to1",
     "oversubscription": "it belongs to a network: give the factor fabric levels such as 10gbe-2racks-4to1",
     "keep_caches": "nothing tells from outside what a mount's clients still held",
-    "profile": "a profile is a size and further settings together; vary size_bytes",
-    "program": "programs of a suite differ in all; give each an experiment of its own",
 }
 """What might be thought a factor and cannot be one, and why."""
 
 
 def proofs(record: RunRecord, known: Collection[str]) -> list[Proof]:
-    """Of all that a run was asked and that its record tells, among the factors that its workload knows.
-
-    None of a run that is older than proofs, or that failed.
-    """
-    if "asked" not in record or "evidence" not in record:
-        return []
+    """Of all that a run was asked and that its record tells, among the factors that its workload knows."""
     found = (factor.check(record) for name, factor in TABLE.items() if (factor.part_of or name) in known)
     return [proof for proof in found if proof is not None]
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from whitewire.records import jobs
 from whitewire.records.run import FilesSeen, Job, RunRecord
+from whitewire.tools import hibench
 
 
 def _one(values: Iterable[Any], otherwise: Callable[[list[Any]], Any] = max) -> Any | None:
@@ -136,7 +139,7 @@ def block_asked(record: RunRecord) -> float | None:
 def block_bytes(record: RunRecord) -> float | None:
     """The largest block where files have several; a file of one block fills it only if it is as large as asked."""
     asked = record["scale"]["block_bytes"]
-    if placed := _per_file(record):
+    if (placed := _per_file(record)) and not record.get("coding"):
         blocks, largest = max(map(len, placed.values())), max(map(max, placed.values()))
     else:
         files = _files(record, "input", "output")
@@ -147,6 +150,8 @@ def block_bytes(record: RunRecord) -> float | None:
 
 
 def splits(record: RunRecord) -> float | None:
+    if record.get("coding"):  # a block group is read as several splits
+        return maps(record)
     files = _files(record, "input")
     if files is not None and "blocks" in files:
         return files["blocks"]
@@ -157,8 +162,8 @@ def splits(record: RunRecord) -> float | None:
 
 
 def copies_asked(record: RunRecord) -> float | None:
-    """None where the data lie in a file system that keeps no copies of its own."""
-    return None if record.get("mounted") else record["asked"].get("replication")
+    """None where the data lie in a file system that keeps no copies of its own, or are erasure-coded."""
+    return None if record.get("mounted") or record.get("coding") else record["asked"].get("replication")
 
 
 def copies(record: RunRecord) -> float | None:
@@ -168,6 +173,10 @@ def copies(record: RunRecord) -> float | None:
     apart = "output_replication" in record["asked"]
     found = _files(record, "input", "output") if apart else _files(record, "output", "input")
     return _copies(found, record["asked"]["replication"])
+
+
+def output_copies_asked(record: RunRecord) -> float | None:
+    return None if record.get("coding") else record["asked"].get("output_replication")
 
 
 def output_copies(record: RunRecord) -> float | None:
@@ -227,11 +236,97 @@ def reduces(record: RunRecord) -> float | None:
     return _one(job["reduces"] for job in _jobs(record))
 
 
+def program(record: RunRecord) -> str | None:
+    """As it was asked, if the reports' types all have its name; HiBench writes `HadoopTerasort` for terasort."""
+    types = [report["type"] for report in record.get("reports", [])]
+    name = str(record["asked"]["program"])
+    return None if not types else name if all(name in kind.lower() for kind in types) else " ".join(types)
+
+
+def profile_asked(record: RunRecord) -> float | None:
+    """Bytes of the program's input, on the testbed's scale; None where it reports none."""
+    asked = record["asked"]
+    if "profile" not in asked or not profile(record):
+        return None
+    return record["scale"]["file_bytes"] * (hibench.files(asked["profile"]) if asked["program"] == "dfsioe" else 1)
+
+
+def profile(record: RunRecord) -> float | None:
+    return _one([report["bytes"] for report in record.get("reports", [])])
+
+
 # --- settings and drives ------------------------------------------------------------------------------------
 
 
+LAST = 2
+"""Packets without data that a DataNode counts at the end of each block."""
+HEADER, CHUNK, CHECKSUM = 33, 512, 4
+"""Bytes of a packet's header, and of each chunk of data with its checksum (PacketHeader.java, DFSOutputStream.java)."""
+PACKETS_WITHIN = 0.02
+"""Share by which packets may be more than blocks need: one that a pause sends off before it is full."""
+
+
+def _data_per_packet(packet: float) -> float:
+    return max(1, (packet - HEADER) // (CHUNK + CHECKSUM)) * CHUNK
+
+
 def packet_bytes(record: RunRecord) -> float | None:
-    return record["evidence"].get("packet_bytes")
+    """As asked, where DataNodes received as many packets as make up the blocks; else what they received."""
+    return _packets(record, record["scale"]["packet_bytes"])
+
+
+PACKET_SIZE = "dfs.client-write-packet-size"
+
+
+def settings(record: RunRecord) -> dict[str, str] | None:
+    """As configurations report them; the size of packets as DataNodes received them, where they count."""
+    told = record["evidence"].get("settings")
+    asked = record["asked"].get("settings", {}).get(PACKET_SIZE)
+    received = _packets(record, float(asked)) if asked else None
+    if told is None or asked is None or received is None or received == float(asked):
+        return told
+    return {**told, PACKET_SIZE: f"{received:.0f}"}
+
+
+def _packets(record: RunRecord, asked: float) -> float | None:
+    """Bytes of a packet: as asked, where DataNodes received as many as make up the blocks; else the mean.
+
+    Each block ends with a packet that is not full, and LAST ones.
+    """
+    received, placed = record["evidence"].get("packets"), record.get("placement", [])
+    if received is None or not placed or record.get("coding"):
+        return None
+    copies = [(block["bytes"], len(set(block["datanodes"]))) for block in placed]
+    whole = _data_per_packet(asked)
+    expected = sum((math.ceil(length / whole) + LAST) * number for length, number in copies)
+    if abs(received - expected) <= PACKETS_WITHIN * expected:
+        return asked
+    full = received - sum(LAST * number for _, number in copies)
+    return sum(length * number for length, number in copies) / max(1, full) / CHUNK * (CHUNK + CHECKSUM) + HEADER
+
+
+# --- jobs ---------------------------------------------------------------------------------------------------
+
+
+def operation(record: RunRecord) -> str | None:
+    """Of TestDFSIO: the jobs that it submitted."""
+    ran = " and ".join(job["name"] for job in _jobs(record))
+    return {"write and read": "both"}.get(ran, ran) or None
+
+
+def tasks_per_worker(record: RunRecord) -> float | None:
+    """Most tasks that ran at once on a worker, over all jobs."""
+    return max((jobs.at_once(job["tasks"]) for job in _jobs(record) if job["tasks"]), default=None)
+
+
+def map_output_compression(record: RunRecord) -> str | None:
+    """As the job's configuration has it, unless its counters say that fewer or no fewer bytes were written."""
+    told = record["evidence"].get("map_output_compression")
+    for job in _jobs(record):
+        shorter = jobs.map_output_shorter(job["counters"])
+        if told == "none" and shorter:
+            return "something: fewer bytes were written than map tasks put out"
+    return told
 
 
 def drive_named(record: RunRecord) -> dict[str, Any] | None:

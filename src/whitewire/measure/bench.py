@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,23 +13,29 @@ from typing import Any
 from whitewire.cluster import hdfs, yarn
 from whitewire.cluster.cephfs import CephFs
 from whitewire.cluster.existing import Existing
-from whitewire.cluster.hadoop import Outcome
+from whitewire.cluster.hadoop import Outcome, whereabouts
+from whitewire.cluster.hdfs import GET_CONF, Hdfs
 from whitewire.cluster.posix import Posix
 from whitewire.cluster.stack import Stack
 from whitewire.cluster.yarn import Yarn
 from whitewire.design import scaling
-from whitewire.design.scale import PACKET, Scale
+from whitewire.design.scale import PACKET, PACKET_SIZE, Scale
 from whitewire.errors import RunFailed
 from whitewire.measure import cross_traffic
 from whitewire.measure.run import Run, floor_key
 from whitewire.records import evidence
+from whitewire.records import jobs as tasks
 from whitewire.records.result import Result
 from whitewire.records.run import DesignRow, Evidence, FilesSeen, Job, Links, PlacedBlock, RunRecord
 from whitewire.testbed.base import Fabric, Host, Testbed
 from whitewire.testbed.samples import cpu_seconds, host_cpu_to_csv, to_csv
-from whitewire.tools import history, namenode
+from whitewire.tools import codecs, history, namenode
+from whitewire.tools.erasure_coding import Policy
 from whitewire.workloads import hdfs_put
-from whitewire.workloads.base import DATA, OUTPUT
+from whitewire.workloads.base import DATA, OUTPUT, generic_options
+
+SETTLE_S = 1.0
+"""Seconds in which DataNodes tell of replicas that they have."""
 
 
 def source_files(testbed: Testbed, size: int, count: int) -> list[str]:
@@ -133,6 +139,15 @@ class Bench:
         return self.stack.mounted
 
     @property
+    def coding(self) -> Policy | None:
+        """The erasure coding of the run's files in HDFS, in cells that are scaled as blocks are; None: replicas."""
+        name = self.run.store.get("erasure_coding")
+        policy = Policy.of(name) if name else None
+        return policy and policy.of_block(
+            self.scale.block_bytes, self.scale.block_bytes / self.parameters["block_size_bytes"]
+        )
+
+    @property
     def yarn(self) -> Yarn | Existing:
         """What runs the jobs, of a run that has some."""
         if self.stack.yarn is None:
@@ -224,7 +239,7 @@ class Bench:
             own["drive"] = self.run.drive.record
         own.pop("store", None)  # see record()
         if "settings" in own:
-            own["settings"] = {name: str(value) for name, value in self.run.settings.items()}
+            own["settings"] = {name: history.text(value) for name, value in self.run.settings.items()}
         return own
 
     def _drive(self) -> Evidence:
@@ -253,15 +268,67 @@ class Bench:
     def _store(self, path: str) -> tuple[dict[str, object], dict[str, object]]:
         """What was set of the file system that a path lies in, and what it reports."""
         if not self.mounted:
-            return {"kind": "hdfs"}, {"kind": "hdfs" if self.files_seen(path)["files"] else "no files in HDFS"}
+            return self.store_of(self.files_seen(path))
         folder = path.removeprefix(yarn.MOUNTED).lstrip("/").split("/")[0]
         return self.store.asked(folder), self.store.told(folder)
+
+    def coded(self) -> RunRecord:
+        """What a run's record tells of its erasure coding; nothing of replicas."""
+        return {"coding": self.coding.name} if self.coding else {}
+
+    def store_of(self, files: FilesSeen) -> tuple[dict[str, object], dict[str, object]]:
+        """What was set of HDFS for the run's files, and what fsck says of them."""
+        asked = {"erasure_coding": self.coding.name} if self.coding else {}
+        found = {"erasure_coding": name} if (name := evidence.coding(files)) else {}
+        return {"kind": "hdfs", **asked}, {"kind": "hdfs" if files["files"] else "no files in HDFS", **found}
 
     def files_seen(self, path: str) -> FilesSeen:
         """A folder of the run's file system as the file system reports it."""
         if self.mounted:
             return evidence.of_count(self.shell(["-count", path], "what was written").output)
-        return evidence.of_fsck(self.stack.hdfs.blocks(path))
+        return evidence.of_fsck(self.settled(path), bool(self.coding))
+
+    def settled(self, path: str) -> str:
+        """What fsck says of a folder once each DataNode has told the NameNode of its replicas, for which it waits.
+
+        A file is whole when one replica of each block, or the data of each block group, is told of.
+        """
+        deadline = time.monotonic() + SETTLE_S
+        while "Under replicated" in (text := self.stack.hdfs.blocks(path)) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return text
+
+    def _of_jobs(self, jobs: list[Job], kept: dict[str, str]) -> Evidence:
+        """Settings that the run asked for, as the history server reports them; of commands without jobs, the client."""
+        compressed = "map_output_compression" in self.parameters
+        names = {*self.run.settings, *((codecs.COMPRESS, codecs.CODEC) if compressed else ())}
+        told = []
+        for job in jobs if names else []:
+            if "id" in job:
+                answer = self.yarn.settings(job["id"], names)
+                kept[f"{job['name']}-settings.json"] = json.dumps(answer) + "\n"
+                told.append(history.settings(answer, names))
+        waves = {job["name"]: tasks.waves([t for t in job["tasks"] if t["type"] == "MAP"]) for job in jobs}
+        found: Evidence = {"waves": waves}
+        found |= {"settings": _together(told, self.run.settings) if told else self.client_settings()}
+        if compressed and told:
+            found["map_output_compression"] = " and ".join(sorted({codecs.word_of(each) for each in told}))
+        return found
+
+    def client_settings(self) -> dict[str, str]:
+        """Settings that the run asked for, as a client with the same options reports them (hdfs getconf)."""
+        installation, options = self.stack.hdfs.installation, generic_options(self.run.settings)
+        found = {}
+        for name in self.run.settings:
+            arguments = [*options, "-confKey", name]
+            done = self.client.run(installation.argv(GET_CONF, 64, whereabouts(self.client), arguments)).check()
+            found[name] = done.stdout.decode().strip().splitlines()[-1]
+        return found
+
+    def packets(self) -> int | None:
+        """Packets that DataNodes have received, where the run says how large they are; else None."""
+        asked = "packet_bytes" in self.run.levels or PACKET_SIZE in self.run.settings
+        return self.stack.hdfs.packets() if asked and isinstance(self.stack.hdfs, Hdfs) else None
 
     # --- clients that put files ---
 
@@ -274,6 +341,7 @@ class Bench:
     def empty(self, clients: int) -> None:
         """A folder for each client, with nothing in it."""
         empty(self.stack, clients)
+        self._code(DATA)
 
     def files_to_put(self) -> list[str]:
         """The files that each client puts."""
@@ -283,18 +351,18 @@ class Bench:
         """The puts of a run, with its block size, its packets and the settings of its own."""
         options = {"dfs.blocksize": self.scale.block_bytes} | scaling.retry_settings(self.scale.data_fraction)
         if self.scale.packet_bytes != PACKET:
-            options["dfs.client-write-packet-size"] = self.scale.packet_bytes
+            options[PACKET_SIZE] = self.scale.packet_bytes
         options |= {"dfs.replication": self.parameters.get("replication", 3)} | dict(settings)
         return put_together(self.stack, self.parameters["clients"], files, options, self.run.timeout)
 
-    def placement(self) -> tuple[list[PlacedBlock], str]:
-        """Which DataNodes hold each block of the clients' files, and what fsck said."""
+    def placement(self, settled: bool = False) -> tuple[list[PlacedBlock], str]:
+        """Which DataNodes hold each block, or block group, of the clients' files, and what fsck said."""
         names = {host.address: host.name for host in self.stack.testbed.hosts}
-        text = self.stack.hdfs.blocks(DATA)
+        text = self.settled(DATA) if settled else self.stack.hdfs.blocks(DATA)
         found: list[PlacedBlock] = [
             {"file": block.path, "block_index": block.index, "bytes": block.length,
              "datanodes": [names.get(address, address) for address in block.addresses]}
-            for block in namenode.blocks(text)
+            for block in namenode.blocks(text, bool(self.coding))
         ]  # fmt: skip
         return found, text
 
@@ -312,6 +380,8 @@ class Bench:
         }
         if self.scale.data_fraction < 1:  # as of puts: a fixed wait, which a short file must shorten likewise
             own |= scaling.retry_settings(self.scale.data_fraction)
+        if "map_output_compression" in self.parameters:
+            own |= codecs.settings(self.parameters["map_output_compression"])
         return own | {"fs.defaultFS": yarn.VIEW} | dict(self.run.settings)
 
     def in_one_jvm(self) -> dict[str, object]:
@@ -341,6 +411,7 @@ class Bench:
             # First: the metadata server asks whoever has a file open or cached before it is removed.
             self._remount()
         self._remove(folder)
+        self._code(folder)
         if self.mounted:
             for name in ("/input", folder):
                 unit = scaling.stripe_unit(self.run.store["stripe_size_bytes"], self.scale.k)
@@ -352,6 +423,13 @@ class Bench:
             max_dirty=scaling.client_cache(store["max_dirty_bytes"], k, fraction),
             readahead=scaling.client_cache(store["readahead_bytes"], k, fraction),
         )
+
+    def _code(self, folder: str) -> None:
+        """Have files below a folder coded where the run's are; without, they are kept as replicas."""
+        if self.coding:
+            if not isinstance(self.stack.hdfs, Hdfs):
+                raise RunFailed("erasure coding: only an HDFS of our own can be told to code files")
+            self.stack.hdfs.code(folder, self.coding)
 
     def _remove(self, path: str) -> None:
         if self.mounted:
@@ -420,6 +498,7 @@ class Bench:
             "user_bytes": user_bytes,
             "mounted": self.mounted,
             "output_replication": 1 if self.mounted else outputs,
+            **self.coded(),
             "workers": workers,
             "busy_clients": [],
             "made_by": f"Hadoop {self.stack.hdfs.installation.version}",
@@ -427,7 +506,8 @@ class Bench:
             "floors": {name: value for name, value in floors.items() if name != "wire"},
             "floor_wire": floors.get("wire", 0.0),
         }
-        seen: Evidence = {"files": {name: self.files_seen(path) for name, path in files.items()}}
+        seen = self._of_jobs(result.record["jobs"], kept)
+        seen["files"] = {name: self.files_seen(path) for name, path in files.items()}
         if files:
             asked, told = self._store(files.get("output", next(iter(files.values()))))
             record["asked"] = {**result.record["asked"], "store": asked}
@@ -438,12 +518,14 @@ class Bench:
     def input(self, kind: str, make: Callable[[str], tuple[str, list[str]]]) -> str:
         """The path of an input that runs of the same size share, made at ease where it is not there yet."""
         copies = self.parameters.get("replication", 1)
-        place = f"/input/{kind}-{self.scale.file_bytes}-{self.scale.block_bytes}-{copies}"
+        folder = f"/input-{self.coding.name}" if self.coding else "/input"
+        place = f"{folder}/{kind}-{self.scale.file_bytes}-{self.scale.block_bytes}-{copies}"
         path = self.path(place)
         key = (self.run.store["kind"], json.dumps(self.run.store, sort_keys=True) if self.mounted else "", path)
         if key not in self.stack.made:
             self.at_ease()
             self._remove(place)
+            self._code(folder)
             tool, arguments = make(path)
             self.tool(tool, arguments, f"input of {kind}")
             self.stack.made.add(key)
@@ -471,6 +553,12 @@ def _beside(testbed: Testbed, fabric: Fabric, before: Links, after: Links, secon
     was, now = ({host.name: counted[host.name]["egress"] for host in testbed.by_role(cross_traffic.ROLE)}
                 for counted in (before, after))  # fmt: skip
     return {"cross_traffic": cross_traffic.share(was, now, seconds, fabric.uplink)}
+
+
+def _together(told: list[dict[str, str]], names: Iterable[str]) -> dict[str, str]:
+    """Settings of several jobs: what all of them say, or all that they say."""
+    values = {name: sorted({each[name] for each in told if name in each}) for name in names}
+    return {name: " and ".join(found) for name, found in values.items() if found}
 
 
 def _port_buffer(run: Run) -> int | None:

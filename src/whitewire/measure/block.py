@@ -264,6 +264,9 @@ class Block:
         scale = first.scale
         packet = max(run.scale.packet_bytes for run in runs)  # for what is no run: puts say their own
         values = hdfs.settings(testbed, scale.block_bytes, first.parameters.get("replication", 1), packet)
+        if any("erasure_coding" in run.store for run in runs):
+            # A block group needs as many DataNodes as it has blocks, which may be all, also the busiest.
+            values |= {"dfs.namenode.redundancy.considerLoad": False}
         jobs_wanted = any(run.workload.on_yarn for run in runs)
         installation = testbeds.installation(testbed)
         mounts = any(run.store["kind"] == "cephfs" for run in runs)

@@ -7,10 +7,14 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from whitewire.description.paper import Paper
+from whitewire.cluster.yarn import Memory
+from whitewire.description.paper import Paper, cells_of
 from whitewire.design.drive import Drive
+from whitewire.errors import UserError
 from whitewire.measure.cross_traffic import ROLE
 from whitewire.measure.run import Run
+from whitewire.paths import shown
+from whitewire.text import quoted
 
 
 def clusters(paper: Paper, runs: Sequence[Run], testbed: Mapping[str, Any]) -> dict[str, list[Run]]:
@@ -55,12 +59,37 @@ def by_scale(runs: Sequence[Run]) -> dict[tuple[float, Drive], list[Run]]:
 
 
 def slots(run: Run, roles: Mapping[str, int]) -> int | None:
-    """Tasks that a worker may run at once: its even share of the job's. None for puts, and jobs that set their number.
+    """Tasks that a worker may run at once: `tasks_per_worker`, or its even share of the job's, which is one wave.
+
+    None for puts, and jobs that set their number.
 
     The papers' jobs had hundreds of tasks per node, which spread evenly by their number. The few that stand for them
     here do not: a worker with two of five maps takes twice as long as the others, and all wait for it.
     """
     if not run.workload.native:
         return None
-    tasks = max(run.parameters.get("maps", 1), run.parameters.get("reduces", 1))
+    return run.parameters.get("tasks_per_worker") or even_share(run.parameters, roles)
+
+
+def even_share(parameters: Mapping[str, Any], roles: Mapping[str, int]) -> int:
+    """A worker's even share of a job's map or reduce tasks, whichever are more."""
+    tasks = max(parameters.get("maps", 1), parameters.get("reduces", 1))
     return math.ceil(tasks / max(1, roles.get("datanode", 0)))
+
+
+def check_slots(paper: Paper, testbed: Mapping[str, Any]) -> None:
+    """Raises UserError with one line for tasks at once on a worker that a job, or a worker's memory, does not allow."""
+    memory = Memory(**testbed.get("yarn", {}))
+    for name, experiment in paper.experiments.items():
+        for levels in cells_of(experiment):
+            parameters = paper.parameters(name, levels)
+            wanted = parameters.get("tasks_per_worker")
+            if wanted is None:
+                continue
+            share = even_share(parameters, paper.roles(name, levels))
+            where = f"{shown(paper.path)}: experiment {name}: tasks_per_worker: found {quoted(wanted)}, expected"
+            if not isinstance(wanted, int) or isinstance(wanted, bool) or not 1 <= wanted <= share:
+                raise UserError(f"{where} a whole number from 1 to {share}, a worker's even share of the tasks")
+            if wanted > memory.most_slots:
+                most = f"at most {memory.most_slots}, which a worker's memory holds (yarn of the testbed)"
+                raise UserError(f"{where} {most}")

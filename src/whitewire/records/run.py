@@ -117,6 +117,10 @@ class FilesSeen(TypedDict, total=False):
     replicas_most: int
     datanodes: int
     """DataNodes that HDFS has."""
+    policy: str
+    """Erasure coding policy of its files; missing where they are kept as replicas."""
+    wanting: int
+    """Block groups of coded files that lack a block."""
 
 
 class Evidence(TypedDict, total=False):
@@ -130,7 +134,6 @@ class Evidence(TypedDict, total=False):
     """Settings by name, as the job's or the client's configuration reports them."""
     drive: dict[str, float]
     """The drive model that the workers' hosts have: count, rate, access_time, chunk, cache, on the testbed's scale."""
-    packet_bytes: float
     volumes: int
     """Volumes that a DataNode says it has."""
     segment: float
@@ -143,6 +146,12 @@ class Evidence(TypedDict, total=False):
     """Share of the uplinks' rate that was sent beside the run."""
     slow_drives: float
     """Rate of the slow worker's drives over that of the others."""
+    waves: dict[str, int]
+    """By job: most map tasks that a worker ran one after the other."""
+    packets: int
+    """Packets of writes that all DataNodes received in the run, which clients' puts made."""
+    map_output_compression: str
+    """What the job's configuration compressed the map tasks' output with, or `none`."""
 
 
 class RunRecord(TypedDict, total=False):
@@ -192,6 +201,8 @@ class RunRecord(TypedDict, total=False):
     user_bytes: int
     mounted: bool
     output_replication: int
+    coding: str
+    """The erasure coding policy that the run's files were to have, in place of replicas."""
     workers: list[str]
     made_by: str
     cpu: str

@@ -44,7 +44,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "floors.csv": ("block", "floor", "workload", "job", "number", "attempt", "time", "seconds", "wire_bytes", "valid",
                    "why_invalid"),
     "phases.csv": ("run_id", "job", "task", "type", "host", "start", "shuffle_end", "merge_end", "end"),
-    "treatments.csv": ("run_id", "experiment", "factor", "varies", "asked", "seen", "unit", "same", "valid"),
+    "treatments.csv": ("run_id", "experiment", "factor", "varies", "level", "asked", "seen", "unit", "same", "valid"),
     "unavailable.csv": ("run_id", "reason"),
     "scale.csv": ("experiment", "testbed", "kind", "k", "data_fraction"),
 }  # fmt: skip
@@ -94,6 +94,7 @@ DESCRIPTIONS = {
     "made_by": "what made the run's jobs and its release: HiBench or Hadoop; empty where nothing did",
     "value": "as measured on the testbed, in the unit beside it",
     "full_scale_value": "rates × k, times ÷ data fraction, bytes × k ÷ data fraction; empty where nothing scales",
+    "level": "level of the factor, as the paper's YAML names it; empty where it does not vary",
     "asked": "what the run should have had, on the testbed's scale; settings and stores as JSON",
     "seen": "what the system reported; empty where nothing tells, which is a fault where the factor varies",
     "same": "whether the two agree within the factor's bound",
@@ -271,7 +272,8 @@ def _treatments(record: RunRecord) -> Iterable[Cells]:
     for proof in workloads.proofs(record):
         yield {
             "run_id": record["run_id"], "experiment": record["experiment"], "factor": proof.factor,
-            "varies": _text(proof.factor in record["factors"]), "asked": _level(proof.asked),
+            "varies": _text(proof.factor in record["factors"]), "level": record["factors"].get(proof.factor, ""),
+            "asked": _level(proof.asked),
             "seen": "" if proof.seen is None else _level(proof.seen), "unit": proof.unit, "same": _text(proof.same),
             "valid": _text(record["valid"]),
         }  # fmt: skip

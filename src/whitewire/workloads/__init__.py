@@ -19,6 +19,7 @@ from whitewire.workloads.sleep import Sleep
 from whitewire.workloads.sort import Sort
 from whitewire.workloads.teragen import TeraGen
 from whitewire.workloads.terasort import TeraSort
+from whitewire.workloads.teravalidate import TeraValidate
 from whitewire.workloads.testdfsio import TestDfsio
 from whitewire.workloads.wordcount import WordCount
 
@@ -29,6 +30,7 @@ TABLE: dict[str, Workload] = {
         Rereplicate(),
         TeraGen(),
         TeraSort(),
+        TeraValidate(),
         TestDfsio(),
         Sort(),
         WordCount(),
@@ -70,4 +72,4 @@ def faults(record: RunRecord, found: Found, limits: Mapping[str, float]) -> list
 
 def proofs(record: RunRecord) -> list[Proof]:
     """What a run was asked against what was so, of every factor that its workload knows and its record tells."""
-    return factors.proofs(record, of(record["workload"]).factors)
+    return factors.proofs(record, of(record["workload"]).factors) if "asked" in record else []

@@ -37,7 +37,7 @@ class HiBench(Workload):
     needs: ClassVar[frozenset[str]] = frozenset({"program", "profile", "maps", "reduces"})
     reads: ClassVar[frozenset[str]] = frozenset({"output_replication"})
     factors: ClassVar[frozenset[str]] = (
-        frozenset({"fabric", "k", "switch_buffer_kib", "offloads", "nodes", "settings"}) | DRIVE
+        frozenset({"fabric", "k", "switch_buffer_kib", "offloads", "nodes", "settings", "program", "profile"}) | DRIVE
     )
     """Its files lie where each program has them, so nothing tells of blocks and copies."""
     native: ClassVar[bool] = False

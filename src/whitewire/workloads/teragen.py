@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from whitewire.records.run import Job
 from whitewire.workloads import terasort
-from whitewire.workloads.base import Workload
+from whitewire.workloads.base import OF_TASKS, Workload
 
 if TYPE_CHECKING:
     from whitewire.measure.bench import Bench
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 class TeraGen(Workload):
     name: ClassVar[str] = "teragen"
     needs: ClassVar[frozenset[str]] = frozenset({"maps"})
-    factors: ClassVar[frozenset[str]] = (Workload.factors | {"maps"}) - {"splits"}
+    reads: ClassVar[frozenset[str]] = OF_TASKS
+    factors: ClassVar[frozenset[str]] = (Workload.factors | OF_TASKS | {"maps"}) - {"splits"}
     """Without splits: each map task writes a file of its own, whatever the blocks."""
     floor_s: ClassVar[float] = 4
 
