@@ -96,7 +96,7 @@ def test_racks_and_cross_traffic(tmp_path):
     found = runs(tmp_path, {"fabric": fabrics, "cross_traffic": [0, 0.5]})
     for (fabric, share), record in found.items():
         over = 1 if fabric.endswith("1to1") else 4
-        assert proof(record, "racks") == {"racks": 2, "uplink": f"{2 * record['fabric']['rate'] / over:.4g} Mbit/s"}
+        assert proof(record, "uplink") == {"racks": 2, "uplink": f"{2 * record['fabric']['rate'] / over:.4g} Mbit/s"}
         assert proof(record, "cross_traffic") == pytest.approx(share, rel=0.1, abs=0.01)
         assert record["evidence"]["racks"] == {
             "/rack1": ["datanode1", "datanode2"],
@@ -124,7 +124,7 @@ def test_a_job_in_racks_knows_them_and_its_floor_meets_no_traffic(tmp_path):
     Block(paper, testbed, "smoke-1", rows, tmp_path).measure()
     ((_, record),) = records(tmp_path, "runs")
     assert not record["why_invalid"], record["why_invalid"]
-    assert proof(record, "racks")["racks"] == 2
+    assert proof(record, "uplink")["racks"] == 2
     assert proof(record, "mtu") == 9000
     assert proof(record, "cross_traffic") == pytest.approx(0.5, rel=0.1)
     for _, floor in records(tmp_path, "floors"):

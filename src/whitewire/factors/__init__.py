@@ -24,7 +24,7 @@ TABLE: dict[str, Factor] = {
             lambda record: record["fabric"]["rate"], seen.link_rate, "Mbit/s", within=0.01,
         ),
         Factor(
-            "racks", "The network's racks: hosts of each, and the rate of its uplink",
+            "uplink", "The network's racks, and the rate of each one's uplink",
             "tc reports the rate of every uplink in both directions, `hdfs dfsadmin -printTopology` the racks",
             seen.racks_asked, seen.racks, "", on_site=False, part_of="fabric",
         ),
