@@ -22,11 +22,12 @@ from whitewire.description.checks import load_paper
 from whitewire.description.paper import without_servers
 from whitewire.description.project import load_config, paper_path
 from whitewire.description.testbed import fabric_names, load_testbed
-from whitewire.design import amounts, shapes
+from whitewire.design import amounts, shapes, treatments
 from whitewire.design.durations import all_floors_seconds, expected_seconds
 from whitewire.design.rows import levels_of, make_design
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
+from whitewire.measure import groups
 from whitewire.measure.floors import FLOOR_RUNS, FURTHER
 from whitewire.paths import HOME, root, settle_environment, shown
 from whitewire.records.run import DesignRow
