@@ -187,8 +187,8 @@ TABLE: dict[str, Factor] = {
 }  # fmt: skip
 
 ONE_NETWORK = (
-    "it is not built: services listen on one address of each host, and its one link is what counters count; clients' and "
-    "replicas' bytes share it"
+    "it is not built: services listen on one address of each host, and its one link is what counters count; bytes of "
+    "clients and of replicas share it"
 )
 LEFT_OUT: dict[str, str] = {
     "load_fabric": "it only says on which network the files are put before replicas are lost, which is not measured",
