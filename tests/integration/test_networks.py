@@ -106,6 +106,7 @@ def test_racks_and_cross_traffic(tmp_path):
     assert seconds(found[("10gbe-2racks-4to1", 0.5)]) > 1.2 * seconds(found[("10gbe-2racks-1to1", 0)])
 
 
+@pytest.mark.slow
 def test_a_job_in_racks_knows_them_and_its_floor_meets_no_traffic(tmp_path):
     """TeraSort with jumbo frames on over-subscribed racks, half of whose uplinks others use."""
     testbed = load_testbed("emulated")
