@@ -22,10 +22,16 @@ def records(folder, kind):
     return [(path.parent, json.loads(path.read_text())) for path in folder.glob(f"{kind}/*/run.json")]
 
 
+def measure(block):
+    """With as many attempts as usual: others may use this machine, and then less cross traffic flows than was asked."""
+    block.attempts = 8
+    block.measure()
+
+
 def runs(folder, factors, hardware=None, roles=None, **parameters):
     """One valid run of each cell of puts: levels as text → its record."""
     testbed = load_testbed("emulated")
-    limits = testbed["limits"] | OPEN_LIMITS | {"wire_excess_high": 0.5, "attempts": 3}
+    limits = testbed["limits"] | OPEN_LIMITS | {"wire_excess_high": 0.5}
     testbed |= {"limits": limits, "memory": testbed["memory"] | {"storage_gib": 2}}
     raw = copy.deepcopy(dict(small_paper().raw))
     experiment = next(e for e in raw["experiments"] if e["id"] == "put-grid")
@@ -36,8 +42,7 @@ def runs(folder, factors, hardware=None, roles=None, **parameters):
     experiment["hardware"] = hardware or {}
     paper = Paper(raw, small_paper().path)
     rows = [row for row in make_design(paper, testbed, "smoke", 7) if row["block"] == "smoke-1"]
-    block = Block(paper, testbed, "smoke-1", rows, folder)
-    block.measure()
+    measure(Block(paper, testbed, "smoke-1", rows, folder))
     found = {}
     for _, record in records(folder, "runs"):
         assert not record["why_invalid"], record["why_invalid"]
@@ -122,7 +127,7 @@ def test_a_job_in_racks_knows_them_and_its_floor_meets_no_traffic(tmp_path):
     experiment["parameters"] |= {"maps": 4, "reduces": 4, "output_replication": 1, "mtu": 9000}
     paper = Paper(raw, loaded.path)
     rows = [row for row in make_design(paper, testbed, "smoke", 7) if row["block"] == "smoke-1"]
-    Block(paper, testbed, "smoke-1", rows, tmp_path).measure()
+    measure(Block(paper, testbed, "smoke-1", rows, tmp_path))
     ((_, record),) = records(tmp_path, "runs")
     assert not record["why_invalid"], record["why_invalid"]
     assert proof(record, "uplink")["racks"] == 2

@@ -331,9 +331,12 @@ class Testbed(ABC):
         """The rack of each host that is in one, by its name, where a fabric has so many."""
         return {}
 
-    @abstractmethod
-    def segments(self) -> dict[str, int]:
-        """For each host name, TCP segments sent so far (RFC 1213 tcpOutSegs), acknowledgements among them."""
+    def segments(self) -> dict[str, tuple[int, int]]:
+        """For each host name, TCP segments sent so far (RFC 1213 tcpOutSegs), and those of them with data.
+
+        None where nothing reads them.
+        """
+        return {}
 
     def describe(self) -> dict[str, dict[str, Any]]:
         """What each host is, by name, where hosts are machines of their own."""
