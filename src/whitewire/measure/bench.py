@@ -540,12 +540,23 @@ def _of_the_run(testbed: Testbed, counted: Links) -> Links:
     return {name: of for name, of in counted.items() if name not in beside}
 
 
-def _segment(before: Links, after: Links, segments: Mapping[str, int], sent: Mapping[str, int]) -> Evidence:
-    """The mean segment of the host that sent most."""
-    bytes_ = {name: after[name]["egress"] - counted["egress"] for name, counted in before.items()}
-    busiest = max(bytes_, key=lambda name: bytes_[name])
-    number = sent[busiest] - segments[busiest]
-    return {"segment": bytes_[busiest] / number} if number else {}
+HEADER = 66
+"""Bytes of the headers of Ethernet, IP and TCP with time stamps."""
+
+
+def _segment(before: Links, after: Links, segments: Mapping[str, tuple[int, int]],
+             sent: Mapping[str, tuple[int, int]]) -> Evidence:  # fmt: skip
+    """Bytes that segments with data held at least, on average, at the host where they held most.
+
+    At least, since several segments that leave as one packet count with one header. So it cannot come out larger than
+    the largest segment that was sent.
+    """
+    means = []
+    for name in segments:
+        number, with_data = (now - was for now, was in zip(sent[name], segments[name], strict=True))
+        if with_data and name in before:
+            means.append((after[name]["egress"] - before[name]["egress"] - HEADER * number) / with_data)
+    return {"segment": max(means)} if means else {}
 
 
 def _beside(testbed: Testbed, fabric: Fabric, before: Links, after: Links, seconds: float) -> Evidence:
