@@ -16,7 +16,9 @@ from whitewire.cluster.stack import Stack
 from whitewire.design.scale import Scale
 from whitewire.measure.bench import Bench
 from whitewire.measure.run import Run
+from whitewire.records import metrics
 from whitewire.records.result import Result
+from whitewire.records.run import RunRecord
 
 PARAMETERS = {
     "hdfs_put": {"clients": 1, "puts_per_client": 2, "replication": 2},
@@ -24,6 +26,10 @@ PARAMETERS = {
     "teragen": {"maps": 2},
     "terasort": {"reduces": 2, "output_replication": 2},
     "testdfsio": {"maps": 2},
+    "testdfsio read": {"maps": 2, "operation": "read"},
+    "teravalidate": {"maps": 2},
+    "nnbench": {"maps": 2, "files_per_map": 20},
+    "nnbench delete": {"maps": 2, "files_per_map": 20, "operation": "delete"},
     "sort": {"reduces": 2},
     "wordcount": {"reduces": 2},
     "sleep": {"maps": 2, "reduces": 1, "map_ms": 10},
@@ -44,6 +50,8 @@ PROVED = {
     "teragen": OF_JOBS | {"maps"},
     "terasort": OF_JOBS | {"reduces", "output_replication"},
     "testdfsio": OF_JOBS | {"maps"},
+    "teravalidate": OF_JOBS | {"maps"},
+    "nnbench": LINKS | {"maps", "files_per_map"},
     "sort": OF_JOBS | {"reduces"},
     "wordcount": OF_JOBS | {"reduces"},
     "sleep": LINKS,
@@ -57,16 +65,18 @@ QUICK = ("wordcount", "copy", "sleep")
 
 @pytest.fixture(scope="module")
 def stack(can_emulate, tmp_path_factory) -> Iterator[Stack]:
-    with small_stack(tmp_path_factory.mktemp("workloads"), clients=1) as stack:
+    # As a block sets it where a run has coded files: three blocks of a group take all three workers, also busy ones.
+    settings = {"dfs.namenode.redundancy.considerLoad": False}
+    with small_stack(tmp_path_factory.mktemp("workloads"), 1, settings) as stack:
         yield stack
 
 
-def made(stack: Stack, name: str, size: int = 2 * BLOCK) -> Result:
+def made(stack: Stack, name: str, size: int = 2 * BLOCK, **more: object) -> Result:
     workload, _, program = name.partition(" ")
-    own = {"program": program, "profile": "tiny"} if program else {}
+    own = {"program": program, "profile": "tiny"} if workload == "hibench" else {}
     row = {"run_id": "r", "block": "b", "order": 1, "experiment": "e", "workload": workload, "replicate": 1, "seed": 0}
     sizes = {"size_bytes": 100 * size, "file_size_bytes": 100 * size, "block_size_bytes": 100 * BLOCK}
-    parameters = {"fabric": "10gbe", "replication": 1, **sizes, **PARAMETERS[name], **own}
+    parameters = {"fabric": "10gbe", "replication": 1, **sizes, **PARAMETERS[name], **own, **more}
     run = Run(row, {}, parameters, {}, Scale(100, 1.0, BLOCK, size), 10.0)
     return run.workload.run(Bench(stack, run))
 
@@ -91,3 +101,72 @@ def test_words_are_counted_as_often_as_it_is_asked(stack):
     assert (first["maps"], first["reduces"]) == (2, 2)
     assert first["counters"]["MAP_OUTPUT_RECORDS"] == first["counters"]["COMBINE_INPUT_RECORDS"] > 0
     assert first["counters"]["REDUCE_OUTPUT_RECORDS"] == second["counters"]["REDUCE_OUTPUT_RECORDS"] > 0
+
+
+CODED = {"kind": "hdfs", "erasure_coding": "XOR-2-1-1024k"}
+TREATED = {
+    "coded puts": ("hdfs_put", {"clients": 1, "puts_per_client": 2, "replication": 2}, CODED,
+                   {"store": {"kind": "hdfs", "erasure_coding": "XOR-2-1-8k"}}),
+    "coded jobs": ("terasort", {"reduces": 2}, CODED,
+                   {"store": {"kind": "hdfs", "erasure_coding": "XOR-2-1-8k"}, "reduces": 2}),
+    "read alone": ("testdfsio", {"maps": 3, "operation": "read"}, {"kind": "hdfs"}, {"operation": "read"}),
+    "written alone": ("testdfsio", {"maps": 3, "operation": "write"}, {"kind": "hdfs"}, {"operation": "write"}),
+    "compressed": ("terasort", {"reduces": 2, "map_output_compression": "snappy"}, {"kind": "hdfs"},
+                   {"map_output_compression": "snappy"}),
+    "not compressed": ("terasort", {"reduces": 2, "map_output_compression": "none"}, {"kind": "hdfs"},
+                       {"map_output_compression": "none"}),
+}  # fmt: skip
+"""Name → workload, parameters, store, and what of it the run has to prove."""
+
+
+def treated(stack: Stack, name: str, **own: object) -> RunRecord:
+    workload, parameters, store, _ = TREATED[name]
+    row = {"run_id": "r", "block": "b", "order": 1, "experiment": "e", "workload": workload, "replicate": 1, "seed": 0}
+    sizes = {"size_bytes": 400 * BLOCK, "file_size_bytes": 400 * BLOCK, "block_size_bytes": 128 * BLOCK}
+    whole = {"fabric": "10gbe", "replication": 1, **sizes, **parameters, **own}
+    run = Run(row, {}, whole, {}, Scale(100, 1.0, BLOCK, 4 * BLOCK), 10.0, store=store)
+    return run.workload.run(Bench(stack, run)).record
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TREATED)
+def test_a_run_really_had_what_was_asked_of_hadoop(stack, name):
+    record = treated(stack, name)
+    proofs = {proof.factor: proof for proof in workloads.proofs(record)}
+    assert [proof.fault for proof in proofs.values() if not proof.same] == []
+    assert {factor: proofs[factor].seen for factor in TREATED[name][3]} == TREATED[name][3]
+
+
+@pytest.mark.slow
+def test_coded_files_cross_the_links_once_and_a_half(stack):
+    record = treated(stack, "coded puts")
+    found = {way: metrics.moved(record, record[hosts], way)
+             for way, hosts in (("egress", "client_hosts"), ("ingress", "datanode_hosts"))}  # fmt: skip
+    for moved in found.values():
+        assert moved == pytest.approx(1.5 * 8 * BLOCK, rel=0.06)
+
+
+@pytest.mark.slow
+def test_a_setting_and_the_size_of_packets_are_read_back(stack):
+    row = {"run_id": "r", "block": "b", "order": 1, "experiment": "e", "workload": "hdfs_put", "replicate": 1}
+    settings = {"dfs.client-write-packet-size": 16384, "dfs.client.write.max-packets-in-flight": 40}
+    sizes = {"file_size_bytes": 400 * BLOCK, "block_size_bytes": 100 * BLOCK}
+    parameters = {"fabric": "10gbe", **PARAMETERS["hdfs_put"], **sizes, "settings": "tuned"}
+    run = Run({**row, "seed": 0}, {"settings": "tuned"}, parameters, settings, Scale(100, 1.0, BLOCK, 4 * BLOCK), 10.0)
+    record = run.workload.run(Bench(stack, run)).record
+    (proof,) = (proof for proof in workloads.proofs(record) if proof.factor == "settings")
+    assert proof.same and proof.seen == {name: str(value) for name, value in settings.items()}
+    record["asked"]["settings"]["dfs.client-write-packet-size"] = "8192"
+    (proof,) = (proof for proof in workloads.proofs(record) if proof.factor == "settings")
+    assert not proof.same and 15000 < int(proof.seen["dfs.client-write-packet-size"]) < 17000
+
+
+@pytest.mark.slow
+def test_tasks_run_in_waves(can_emulate, tmp_path):
+    """Six tasks on three workers, one at once on each."""
+    with small_stack(tmp_path, clients=1, slots=1) as one_at_once:
+        one_at_once.settle()
+        record = made(one_at_once, "testdfsio", BLOCK, maps=6, tasks_per_worker=1).record
+    (proof,) = (proof for proof in workloads.proofs(record) if proof.factor == "tasks_per_worker")
+    assert proof.same and proof.seen == 1
+    assert all(waves >= 2 for waves in record["evidence"]["waves"].values())

@@ -136,9 +136,9 @@ def _check_control(paper: Paper, key: str, control: Mapping[str, Any]) -> None:
         raise _fault(paper, f"{key}.cell", against(control), f"a cell of {name}, to compare the control with")
     if "metric" in control["cell"]:
         raise _fault(paper, f"{key}.cell.metric", control["cell"]["metric"], "nothing: the control has its metric")
-    claim_checks.check_metric(paper, f"{key}.metric", name, control["metric"])
+    claim_checks.check_metric(paper, f"{key}.metric", name, control["metric"], where)
     for index, metric in enumerate(control.get("also", [])):
-        claim_checks.check_metric(paper, f"{key}.also[{index}]", name, metric)
+        claim_checks.check_metric(paper, f"{key}.also[{index}]", name, metric, where)
     experiment_checks.check_control(paper, key, control, listed[name])
 
 
@@ -147,7 +147,9 @@ def _check_bias(paper: Paper, key: str, bias: Mapping[str, Any]) -> None:
     if "metric" in bias["cell"]:
         raise _fault(paper, f"{key}.cell.metric", bias["cell"]["metric"], "nothing: metrics has those of the bias")
     for index, metric in enumerate(bias["metrics"]):
-        claim_checks.check_metric(paper, f"{key}.metrics[{index}]", bias["cell"]["experiment"], metric)
+        claim_checks.check_metric(
+            paper, f"{key}.metrics[{index}]", bias["cell"]["experiment"], metric, bias["cell"]["where"]
+        )
     if bias["lower"] > bias["upper"]:
         raise _fault(paper, f"{key}.lower", bias["lower"], f"no more than upper, {bias['upper']}")
 

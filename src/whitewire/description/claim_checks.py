@@ -21,11 +21,15 @@ MODELLED = ("throughput", "throughput_sum", "throughput_peak_1s", "completion_ti
 """Metrics that the max-min model predicts."""
 
 
-def check_metric(paper: Paper, key: str, experiment: str, metric: str) -> None:
-    """UserError for a metric that runs of the experiment do not tell."""
-    workload = workloads.of(paper.experiments[experiment]["workload"])
-    if metric not in workload.tells:
-        raise fault(paper, key, metric, f"a metric that runs of {workload.name} ({experiment}) tell", workload.tells)
+def check_metric(paper: Paper, key: str, experiment: str, metric: str, levels: Mapping[str, Any] | None = None) -> None:
+    """UserError for a metric that runs of the experiment do not tell, or some of those with these levels."""
+    spec = paper.experiments[experiment]
+    workload, wanted = workloads.of(spec["workload"]), dict(levels or {})
+    for cell in cells_of(spec):
+        told = workload.tells_with(paper.parameters(experiment, cell))
+        if metric not in told and wanted.items() <= cell.items():
+            named = " ".join([experiment, *map(str, wanted.values())])
+            raise fault(paper, key, metric, f"a metric that runs of {workload.name} ({named}) tell", told)
 
 
 def check_test(paper: Paper, key: str, test: Mapping[str, Any]) -> None:
@@ -35,8 +39,8 @@ def check_test(paper: Paper, key: str, test: Mapping[str, Any]) -> None:
             expected = "nothing: only numerator and denominator of a ratio have metrics of their own"
             raise fault(paper, f"{key}.{place}.metric", cell["metric"], expected)
     estimand = estimands.of(test)
-    for place, metric, name in _asked(test):
-        check_metric(paper, f"{key}.{place}", name, metric)
+    for place, metric, cell in _asked(test):
+        check_metric(paper, f"{key}.{place}", cell["experiment"], metric, cell["where"])
     own = [side for side in ("numerator", "denominator") if "metric" in test.get(side, {})]
     if own and test.get("also"):
         raise fault(paper, f"{key}.also", test["also"], f"nothing where {own[0]} has a metric of its own")
@@ -65,15 +69,15 @@ def _cells_in(test: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]
             yield f"cells[{index}]", cell
 
 
-def _asked(test: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """(key, metric, experiment) of every metric that a test takes from an experiment's runs."""
+def _asked(test: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """(key, metric, cell) of every metric that a test takes from an experiment's runs."""
     for place, cell in _cells_in(test):
         if "metric" in cell:
-            yield f"{place}.metric", cell["metric"], cell["experiment"]
+            yield f"{place}.metric", cell["metric"], cell
         else:
-            yield "metric", test["metric"], cell["experiment"]
+            yield "metric", test["metric"], cell
         for index, metric in enumerate(test.get("also", [])):
-            yield f"also[{index}]", metric, cell["experiment"]
+            yield f"also[{index}]", metric, cell
 
 
 def _given_twice(test: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -110,7 +114,8 @@ def check_route(paper: Paper, key: str, route: str, test: Mapping[str, Any]) -> 
     """UserError where a model is to predict runs or a metric that it does not know."""
     if route != "modelled" or test["estimand"] in ("model", "none", "expression"):
         return
-    for _, metric, name in _asked({k: v for k, v in test.items() if k != "also"}):
+    for _, metric, cell in _asked({k: v for k, v in test.items() if k != "also"}):
+        name = cell["experiment"]
         workload = workloads.of(paper.experiments[name]["workload"])
         if not workload.modelled:
             expected = f"a route without a model: none predicts runs of {workload.name} ({name})"
@@ -121,7 +126,7 @@ def check_route(paper: Paper, key: str, route: str, test: Mapping[str, Any]) -> 
 
 def check_inverse(paper: Paper, key: str, inverse: Mapping[str, Any]) -> None:
     """UserError for a curve of too few link rates, a metric that its runs lack, or a range that is no range."""
-    check_metric(paper, f"{key}.metric", inverse["experiment"], inverse["metric"])
+    check_metric(paper, f"{key}.metric", inverse["experiment"], inverse["metric"], inverse.get("where"))
     where, factor = inverse.get("where", {}), inverse["factor"]
     if factor in where:
         raise fault(paper, f"{key}.where", factor, f"factors other than {factor}")

@@ -32,7 +32,7 @@ TEXT: Kind = (lambda value: isinstance(value, str) and value != "", "text")
 KINDS: dict[str, Kind] = {
     **dict.fromkeys(
         ("replication", "output_replication", "clients", "puts_per_client", "file_blocks", "maps", "reduces",
-         "lost_replicas", "splits", "nodes", "k"), WHOLE),
+         "lost_replicas", "splits", "nodes", "k", "tasks_per_worker", "files_per_map"), WHOLE),
     **dict.fromkeys(("size_bytes", "file_size_bytes"), SIZE),
     **dict.fromkeys(("fabric", "load_fabric", "program", "profile", "settings", "store"), TEXT),
     "block_size_bytes": (

@@ -138,7 +138,12 @@ TABLE: dict[str, Factor] = {
             seen.profile_asked, seen.profile, "B", within=0.1, follows=frozenset({"file bytes", "block bytes"}),
         ),
         Factor(
-            "operation", "What TestDFSIO times: write, read or both",
+            "files_per_map", "Files on which each map task of NNBench does its operation",
+            "NNBench counts the operations that succeeded",
+            asked_for("files_per_map"), seen.files_per_map,
+        ),
+        Factor(
+            "operation", "What is timed: of TestDFSIO write, read or both, of NNBench one of its four",
             "the history server has a job of each, and no other",
             asked_for("operation"), seen.operation, "",
         ),
@@ -198,6 +203,11 @@ LEFT_OUT: dict[str, str] = {
     "storage_fabric": ONE_NETWORK,
     "racks": "racks belong to a network: give the factor fabric levels such as 10gbe-2racks-4to1",
     "oversubscription": "it belongs to a network: give the factor fabric levels such as 10gbe-2racks-4to1",
+    "erasure_coding": "it belongs to a store: give the factor store levels, one of which has erasure_coding",
+    "waves": "they follow from maps and tasks_per_worker",
+    "short_circuit_reads": "they need Hadoop's native library, which its published jars do not bring",
+    "daemon_settings": "daemons are started once for many runs; settings are those of clients and jobs",
+    "namenode_processor": "only links and drives are slowed down by k, and no processor",
     "keep_caches": "nothing tells from outside what a mount's clients still held",
 }
 """What might be thought a factor and cannot be one, and why."""

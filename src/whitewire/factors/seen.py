@@ -313,9 +313,13 @@ def _packets(record: RunRecord, asked: float) -> float | None:
 
 
 def operation(record: RunRecord) -> str | None:
-    """Of TestDFSIO: the jobs that it submitted."""
+    """Of TestDFSIO and NNBench: the jobs that they submitted."""
     ran = " and ".join(job["name"] for job in _jobs(record))
     return {"write and read": "both"}.get(ran, ran) or None
+
+
+def files_per_map(record: RunRecord) -> float | None:
+    return _one(job["nnbench"]["operations"] / job["nnbench"]["maps"] for job in _jobs(record) if "nnbench" in job)
 
 
 def tasks_per_worker(record: RunRecord) -> float | None:

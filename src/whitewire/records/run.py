@@ -97,6 +97,8 @@ class Job(TypedDict):
     testdfsio: NotRequired[dict[str, float]]
     spans: NotRequired[list[tuple[float, float]]]
     seconds: NotRequired[float]
+    # What NNBench says; see tools.nnbench.Result.
+    nnbench: NotRequired[dict[str, Any]]
     # What the reader's loops say.
     bytes_read: NotRequired[float]
     bytes_credited: NotRequired[float]

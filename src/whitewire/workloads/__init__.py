@@ -13,6 +13,7 @@ from whitewire.workloads.base import Workload
 from whitewire.workloads.copy import Copy
 from whitewire.workloads.hdfs_put import HdfsPut
 from whitewire.workloads.hibench import HiBench
+from whitewire.workloads.nnbench import NNBench
 from whitewire.workloads.read_loop import ReadLoop
 from whitewire.workloads.rereplicate import Rereplicate
 from whitewire.workloads.sleep import Sleep
@@ -37,6 +38,7 @@ TABLE: dict[str, Workload] = {
         Sleep(),
         Copy(),
         ReadLoop(),
+        NNBench(),
         HiBench(),
     )
 }

@@ -40,8 +40,9 @@ class TeraValidate(Workload):
         rows, options, source = terasort.rows_of(bench)
         target, report = bench.output("sorted"), bench.output("report")
         bench.at_ease()
-        own = options | {"mapreduce.terasort.output.replication": bench.parameters.get("replication", 1)}
-        bench.tool(terasort.SORT, terasort.sort(source, target, bench.parameters["maps"], own), "rows in order")
+        maps, copies = bench.parameters["maps"], bench.parameters.get("replication", 1)
+        own = options | {"mapreduce.job.reduces": maps, "mapreduce.terasort.output.replication": copies}
+        bench.tool(terasort.SORT, terasort.sort(source, target, maps, own), "rows in order")
 
         def act(kept: dict[str, str]) -> list[Job]:
             return [bench.job(terasort.VALIDATE, terasort.validate(target, report, options), "teravalidate", kept)]

@@ -16,7 +16,10 @@ FOLDER = {"files": 2, "bytes": 8_000_000, "blocks": 8, "largest_block": 1_000_00
           "replicas_least": 3, "replicas_most": 3, "datanodes": 5}  # fmt: skip
 PLACED = [{"file": f"/data/client{c}/put{p}", "block_index": b, "bytes": 500, "datanodes": ["a", "b"]}
           for c in (1, 2) for p in (1, 2, 3) for b in range(4)]  # fmt: skip
-JOB = {"name": "terasort", "maps": 8, "reduces": 4, "tasks": [{"host": "a"}, {"host": "b"}]}
+JOB = {"name": "terasort", "maps": 8, "reduces": 4, "counters": {}, "tasks": [{"host": "a"}, {"host": "b"}]}
+SPANS = [{"type": "MAP", "host": host, "start": start, "end": start + 2}
+         for host in ("a", "b") for start in (0, 1, 2, 3)]  # fmt: skip
+"""Two at once on each host, in two waves."""
 RECORD = {
     "workload": "terasort",
     "factors": {},
@@ -31,6 +34,7 @@ RECORD = {
         "files": {"input": FOLDER, "output": FOLDER | {"replicas_most": 2, "replicas_least": 2}},
         "store": {"kind": "hdfs"}, "settings": {"io.file.buffer.size": "131072"},
         "drive": {"count": 2, "rate": 859375.0, "access_time": 0.0123, "chunk": 32768.0, "cache": 524288.0},
+        "map_output_compression": "snappy",
     },
 }  # fmt: skip
 PUTS = RECORD | {
@@ -73,6 +77,11 @@ CASES = [  # factor, record, what was asked and so, what was asked and not so
     ("reduces", RECORD, 4, 8),
     ("program", RECORD | {"reports": [{"type": "HadoopTerasort", "bytes": 5}]}, "terasort", "sort-merge"),
     ("settings", RECORD, {"io.file.buffer.size": "131072"}, {"io.file.buffer.size": "4096"}),
+    ("operation", RECORD | {"jobs": [JOB | {"name": "write"}, JOB | {"name": "read"}]}, "both", "write"),
+    ("operation", RECORD | {"jobs": [JOB | {"name": "read"}]}, "read", "both"),
+    ("tasks_per_worker", RECORD | {"jobs": [JOB | {"tasks": SPANS}]}, 2, 1),
+    ("files_per_map", RECORD | {"jobs": [JOB | {"nnbench": {"operations": 300, "maps": 3}}]}, 100, 50),
+    ("map_output_compression", RECORD, "snappy", "none"),
     ("packet_bytes", FULL_PACKETS, 16384, 65536),
     ("count", RECORD, 2, 1),
     ("rate_mb_per_s", RECORD, 110, 130),
@@ -102,6 +111,37 @@ def test_sizes_are_compared_on_the_testbeds_scale(name, record, key, size):
     changed = copy.deepcopy(record)
     (changed if key in changed else changed["scale"])[key] = size / 10
     assert not proof(changed, name, 1.0e11).same
+
+
+@pytest.mark.parametrize(("received", "seen"), [
+    (4 * 2 * (67 + 2), 16384),  # 1 MiB in packets of 31 chunks: 67, and two without data
+    (4 * 2 * (137 + 2), pytest.approx(8192, abs=600)),
+])  # fmt: skip
+def test_packets_are_as_large_as_their_number_says(received, seen):
+    """As DataNodes counted them of real puts: 69 and 139 a block and replica."""
+    placed = [{"file": "/data/client1/put1", "block_index": b, "bytes": 1 << 20, "datanodes": ["a", "b"]}
+              for b in range(4)]  # fmt: skip
+    record = PUTS | {"placement": placed, "evidence": {"packets": received}}
+    found = proof(record, "packet_bytes", 16384)
+    assert found.seen == seen and found.same == (seen == 16384)
+    told = {"settings": {"dfs.client-write-packet-size": "16384"}, "packets": received}
+    found = proof(record | {"evidence": told}, "settings", {"dfs.client-write-packet-size": "16384"})
+    assert found.same == (seen == 16384)
+
+
+def test_coded_files_have_no_copies_and_a_policy():
+    files = {"output": FOLDER | {"policy": "RS-3-2-8k", "wanting": 0, "replicas_least": 5, "replicas_most": 5}}
+    record = RECORD | {"coding": "RS-3-2-8k", "evidence": {"files": files}}
+    assert proof(record, "replication", 3) is None
+    assert proof(record, "output_replication", 1) is None
+
+
+def test_output_that_is_shorter_than_it_was_was_compressed():
+    counters = {"MAP_OUTPUT_BYTES": 2139042, "MAP_OUTPUT_MATERIALIZED_BYTES": 594034, "MAP_OUTPUT_RECORDS": 20971}
+    record = RECORD | {"evidence": {"map_output_compression": "none"}, "jobs": [JOB | {"counters": counters}]}
+    assert proof(record, "map_output_compression", "none").seen.startswith("something")
+    counters["MAP_OUTPUT_MATERIALIZED_BYTES"] = 2181008
+    assert proof(record, "map_output_compression", "none").same
 
 
 def test_links_that_differ_show_the_one_that_is_wrong():

@@ -17,7 +17,9 @@ from whitewire.errors import UserError
 from whitewire.testbed.site import slurm
 from whitewire.tools import (
     Unreadable,
+    codecs,
     documents,
+    erasure_coding,
     fio,
     hibench_report,
     history,
@@ -25,6 +27,7 @@ from whitewire.tools import (
     iperf3,
     link,
     namenode,
+    nnbench,
     perftest,
     testdfsio,
 )
@@ -71,6 +74,21 @@ def of_history(text: str) -> Any:
     return history.job(answers[0])
 
 
+def of_settings(text: str) -> Any:
+    """As of_history(): what a job's settings say of its map tasks' output."""
+    answers = documents(text)
+    if len(answers) != 1:
+        raise Unreadable("not one answer")
+    return codecs.word_of(history.settings(answers[0], {codecs.COMPRESS, codecs.CODEC}))
+
+
+def of_policy(text: str) -> Any:
+    policy = erasure_coding.Policy.of(text.strip())
+    if policy is None:
+        raise Unreadable("no policy")
+    return policy
+
+
 OUTPUTS = [
     output("iperf3-1-stream.json", of_bytes(iperf3.parse)),
     output("iperf3-4-streams.json", of_bytes(iperf3.parse)),
@@ -83,6 +101,12 @@ OUTPUTS = [
     output("fio-write-1048576-4.json", measured("write")),
     output("fsck-8-files.txt", namenode.blocks),
     output("cases/fsck-hadoop-2/fsck.txt", namenode.blocks),
+    output("fsck-xor.txt", partial(namenode.blocks, coded=True)),
+    output("datanode-jmx.json", namenode.packets),
+    output("job-settings.json", of_settings),
+    output("nnbench/create_write.txt", nnbench.parse),
+    output("nnbench/delete-of-no-files.txt", nnbench.parse),
+    Output("policy", "RS-3-2-1024k", of_policy),
     output("namenode-audit-8-puts.txt", namenode.operations, counted=True),
     output("perftest/write_bw.client.txt", of_bytes(perftest.bandwidth, "ib_write_bw")),
     output("perftest/new_write_bw.client.txt", of_bytes(perftest.bandwidth, "ib_write_bw")),

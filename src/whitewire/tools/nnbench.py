@@ -1,0 +1,83 @@
+"""NNBench: its command line, and the result that it prints."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from whitewire.tools import Unreadable, shown
+
+OPERATIONS = ("create_write", "open_read", "rename", "delete")
+HEADER = "-------------- NNBench -------------- :"
+LINES = {
+    "operation": "Test Operation",
+    "maps": "Maps to run",
+    "operations": "Successful file operations",
+    "late": "# maps that missed the barrier",
+    "exceptions": "# exceptions",
+    "first": "RAW DATA: AL Total #1",
+    "second": "RAW DATA: AL Total #2",
+    "longest": "RAW DATA: Longest Map Time (ms)",
+}
+TRANSACTIONS = {"create_write": 2}
+"""Calls of the NameNode that NNBench counts for a file, create and close; of other operations it is one."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """`operations`: files on which all maps together did what was asked; `late`: maps that missed the common start.
+
+    `first`, `second`: milliseconds of all calls together, the second of closes after create_write; `longest`: of the
+    map task that took longest.
+    """
+
+    operation: str
+    maps: int
+    operations: int
+    late: int
+    exceptions: int
+    first: float
+    second: float
+    longest: float
+
+    @property
+    def per_second(self) -> float:
+        """Calls of the NameNode per second, as NNBench counts them, over the longest map task's time."""
+        return self.operations * TRANSACTIONS.get(self.operation, 1) / (self.longest / 1e3)
+
+
+def arguments(operation: str, maps: int, files: int, folder: str, start: int, block: int) -> Sequence[str]:
+    """`maps` map tasks that do one operation on `files` empty files, from `start` (seconds since 1970) on."""
+    return [
+        "-operation", operation, "-maps", str(maps), "-reduces", "1", "-numberOfFiles", str(files), "-baseDir", folder,
+        "-startTime", str(start), "-bytesToWrite", "0", "-blockSize", str(block), "-bytesPerChecksum", "512",
+        "-replicationFactorPerFile", "1",
+    ]  # fmt: skip
+
+
+def parse(text: str) -> Result:
+    """The last result in what NNBench said. Raises Unreadable naming the line that is missing or no number."""
+    _, header, last = text.rpartition(HEADER)
+    if not header:
+        raise Unreadable("NNBench: it did not say its result")
+    said = {name: _said(last, name) for name in LINES}
+    operation = said.pop("operation")
+    if operation not in OPERATIONS:
+        raise Unreadable(f"NNBench: operation: found {shown(operation)}, expected one of {', '.join(OPERATIONS)}")
+    numbers = {name: _number(name, value) for name, value in said.items()}
+    whole = {name: int(numbers[name]) for name in ("maps", "operations", "late", "exceptions")}
+    return Result(operation, **whole, first=numbers["first"], second=numbers["second"], longest=numbers["longest"])
+
+
+def _said(text: str, name: str) -> str:
+    found = re.search(rf": +{re.escape(LINES[name])}: *(\S.*?)\s*$", text, re.MULTILINE)
+    if not found:
+        raise Unreadable(f"NNBench: it did not say {name}")
+    return found[1]
+
+
+def _number(name: str, said: str) -> float:
+    if not re.fullmatch(r"[0-9]+(\.[0-9]+)?(E[0-9]+)?", said):
+        raise Unreadable(f"NNBench: {name}: found {shown(said)}, expected a number")
+    return float(said)

@@ -1,0 +1,106 @@
+"""`nnbench`: NNBench (Hadoop's tests), whose map tasks do nothing but call the NameNode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from whitewire.errors import RunFailed
+from whitewire.records.metrics import Found
+from whitewire.records.run import Job, RunRecord
+from whitewire.records.samples import HostCpu, Samples
+from whitewire.tools import nnbench
+from whitewire.workloads.base import OF_TASKS, Workload, generic_options
+
+if TYPE_CHECKING:
+    from whitewire.measure.bench import Bench
+    from whitewire.records.result import Result
+
+TOOL = "org.apache.hadoop.hdfs.NNBench"
+FOLDER = "/nnbench"
+"""Where its files are, in the file system of the job."""
+BARRIER_S = 15
+"""Seconds after its submission at which all map tasks begin at once; one that comes later does nothing at all."""
+
+
+class NNBench(Workload):
+    """Calls take the NameNode's processor, which no k makes slower: neither rates nor times have a full-scale value."""
+
+    name: ClassVar[str] = "nnbench"
+    needs: ClassVar[frozenset[str]] = frozenset({"maps", "block_size_bytes"})
+    reads: ClassVar[frozenset[str]] = OF_TASKS | {"operation"}
+    size: ClassVar[str] = "files_per_map"
+    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"operation": nnbench.OPERATIONS}
+    factors: ClassVar[frozenset[str]] = OF_TASKS | {
+        "fabric", "k", "switch_buffer_kib", "offloads", "nodes", "settings", "maps", "operation", "files_per_map",
+    }  # fmt: skip
+    tells: ClassVar[tuple[str, ...]] = (
+        "operations_per_second", "latency_mean", "close_latency_mean", "cpu_idle_min", "cpu_idle_mean",
+        "worker_cpu_cores", "worker_wire_bytes", "tcp_retransmits", "queue_drops",
+    )  # fmt: skip
+    has_floor: ClassVar[bool] = False
+    floor_s: ClassVar[float] = 2 * BARRIER_S + 5
+    computes: ClassVar[bool] = False
+    heartbeats: ClassVar[frozenset[str]] = frozenset()
+    asks_again: ClassVar[bool] = False
+
+    def whole_bytes(self, parameters: Mapping[str, Any]) -> float:
+        return 0
+
+    def tells_with(self, parameters: Mapping[str, Any]) -> tuple[str, ...]:
+        """Files are closed by create_write only."""
+        writes = parameters.get("operation", nnbench.OPERATIONS[0]) == "create_write"
+        return tuple(metric for metric in self.tells if writes or metric != "close_latency_mean")
+
+    def run(self, bench: Bench) -> Result:
+        """One operation on files of no bytes; those that it needs are made before. Raises RunFailed.
+
+        It fails when a job or a call of the NameNode failed, or a map task came too late for the common start.
+        """
+        bench.begin(FOLDER)
+        parameters = bench.parameters
+        operation = parameters.get("operation", nnbench.OPERATIONS[0])
+        maps, files = parameters["maps"], parameters["files_per_map"]
+
+        def arguments(of: str) -> list[str]:
+            start = int(bench.stack.testbed.now()) + BARRIER_S
+            own = nnbench.arguments(of, maps, files, bench.path(FOLDER), start, bench.scale.block_bytes)
+            return [*generic_options(bench.options()), *own]
+
+        def checked(said: str) -> nnbench.Result:
+            result = nnbench.parse(said)
+            if result.late or result.exceptions or result.operations != maps * files:
+                raise RunFailed(
+                    f"nnbench: {result.operations} of {maps * files} operations, {result.exceptions} exceptions, "
+                    f"{result.late} of {maps} map tasks came after the common start"
+                )
+            return result
+
+        if operation != "create_write":
+            bench.at_ease()
+            checked(bench.tool(TOOL, arguments("create_write"), "files for nnbench").output)
+
+        def act(kept: dict[str, str]) -> list[Job]:
+            job = bench.job(TOOL, arguments(operation), operation, kept)
+            return [job | {"nnbench": asdict(checked(kept[f"{operation}.txt"]))}]
+
+        return bench.record(act, 0, output=bench.path(FOLDER))
+
+    def own_metrics(self, record: RunRecord, samples: Samples) -> Found:
+        (job,) = record["jobs"]
+        said = nnbench.Result(**job["nnbench"])
+        found: Found = {
+            "operations_per_second": (said.per_second, "1/s"),
+            "latency_mean": (said.first / said.operations, "ms"),
+        }
+        if said.operation == "create_write":
+            found["close_latency_mean"] = (said.second / said.operations, "ms")
+        return found
+
+    def metrics(self, record: RunRecord, samples: Samples, cpu: HostCpu) -> Found:
+        """Without those of jobs that move data, and without times, in which the wait for the start is."""
+        return {name: value for name, value in super().metrics(record, samples, cpu).items() if name in self.tells}
+
+    def scales(self, metric: str) -> bool:
+        return False

@@ -1,0 +1,140 @@
+"""What an experiment may ask of Hadoop: words, stores, names of settings. One line for each fault."""
+
+from __future__ import annotations
+
+import copy
+import zipfile
+
+import pytest
+import yaml
+
+from whitewire.description import hadoop
+from whitewire.description.checks import load_paper
+from whitewire.description.claim_checks import check_metric
+from whitewire.description.project import paper_path
+from whitewire.description.testbed import load_testbed
+from whitewire.errors import UserError
+from whitewire.measure import groups
+
+TESTBED = load_testbed("emulated")
+CODED = {"copies": {"kind": "hdfs", "replication": 2}, "coded": {"kind": "hdfs", "erasure_coding": "XOR-2-1-1024k"}}
+
+
+def read(tmp_path, change, like="terasort-curve", **experiment):
+    """A paper of one more experiment like one of Mellanox's, changed."""
+    data = yaml.safe_load(paper_path("mellanox-mapr").read_text(encoding="utf-8"))
+    made = copy.deepcopy(next(e for e in data["experiments"] if e["id"] == like)) | {"id": "more"} | experiment
+    made.pop("smoke_cells", None)
+    change(made)
+    data["experiments"].append(made)
+    path = tmp_path / "mellanox-mapr.yaml"
+    path.write_text(yaml.safe_dump(data, sort_keys=False), encoding="utf-8")
+    return load_paper(path, TESTBED["fabrics"])
+
+
+def coded(experiment, **store):
+    stores = {name: dict(of) for name, of in CODED.items()}
+    stores["coded"] |= store
+    experiment["stores"] = stores
+    experiment["factors"] = {"fabric": ["10gbe"], "store": list(stores)}
+    experiment["roles"] = {"namenode": 1, "datanode": 3, "client": 1}
+    experiment["parameters"] |= {"replication": 2}
+
+
+FAULTS = {
+    "policy": (lambda e: coded(e, erasure_coding="RS-3-2-1024"),
+               r'stores.coded.erasure_coding: found "RS-3-2-1024", expected a policy .* did you mean "RS-3-2-1024k"'),
+    "too few DataNodes": (lambda e: coded(e, erasure_coding="RS-3-2-1024k"),
+                          r"roles.datanode: found 3, expected at least 5, one for each block of a group of RS-3-2"),
+    "both": (lambda e: coded(e, replication=2), r"stores.coded.replication: found 2, expected nothing beside erasure"),
+    "compression": (lambda e: e["parameters"].update(map_output_compression="snapy"),
+                    r'map_output_compression: found "snapy", expected one of none, .* did you mean "snappy"'),
+    "of daemons": (lambda e: (e.update(settings={"a": {"dfs.datanode.handler.count": 3}}),
+                              e["factors"].update(settings=["a"])),
+                   r'settings.a: found "dfs.datanode.handler.count", expected a setting of clients or jobs'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_one_line(tmp_path, name):
+    change, says = FAULTS[name]
+    with pytest.raises(UserError, match=says) as failure:
+        read(tmp_path, change)
+    assert "\n" not in str(failure.value)
+
+
+def test_coded_files_beside_copies_are_taken(tmp_path):
+    paper = read(tmp_path, coded)
+    assert paper.store("more", {"fabric": "10gbe", "store": "coded"})["erasure_coding"] == "XOR-2-1-1024k"
+
+
+def test_a_misspelt_setting_is_refused_with_the_nearest_of_hadoops_own(tmp_path, monkeypatch):
+    jar = tmp_path / "defaults.jar"
+    with zipfile.ZipFile(jar, "w") as archive:
+        archive.writestr("mapred-default.xml", "<configuration><property><name>mapreduce.task.io.sort.mb</name>"
+                         "<value>100</value></property></configuration>")  # fmt: skip
+    known = hadoop.names(jar)
+    monkeypatch.setattr(hadoop, "names", lambda: known)
+    settings = {"a": {"mapreduce.task.io.srt.mb": 50}}
+
+    def change(experiment):
+        experiment["settings"] = settings
+        experiment["factors"]["settings"] = ["a"]
+
+    with pytest.raises(UserError, match='found "mapreduce.task.io.srt.mb".* mean "mapreduce.task.io.sort.mb"'):
+        read(tmp_path, change)
+    settings["a"] = {"mapreduce.task.io.sort.mb": 50, "mapreduce.terasort.num.partitions": 2}
+    assert read(tmp_path, change)
+
+
+def test_where_hadoop_is_not_installed_names_are_not_known(tmp_path):
+    assert hadoop.names(tmp_path / "none.jar") == ()
+
+
+@pytest.mark.parametrize(("wanted", "says"), [
+    (3, "found 3, expected a whole number from 1 to 2, a worker's even share of the tasks"),
+    (1, None), (2, None),
+])  # fmt: skip
+def test_tasks_at_once_that_a_job_cannot_have(tmp_path, wanted, says):
+    def change(experiment):
+        experiment["roles"] = {"namenode": 1, "datanode": 3, "client": 1}
+        experiment["parameters"] |= {"maps": 6, "reduces": 3, "tasks_per_worker": wanted}
+
+    paper = read(tmp_path, change)
+    if says is None:
+        groups.check_slots(paper, TESTBED)
+        return
+    with pytest.raises(UserError, match=says):
+        groups.check_slots(paper, TESTBED)
+
+
+def test_tasks_at_once_that_a_workers_memory_does_not_hold(tmp_path):
+    def change(experiment):
+        experiment["roles"] = {"namenode": 1, "datanode": 1, "client": 1}
+        experiment["parameters"] |= {"maps": 9, "reduces": 1, "replication": 1, "tasks_per_worker": 5}
+        experiment["parameters"].pop("output_replication", None)
+
+    with pytest.raises(UserError, match="found 5, expected at most 4, which a worker's memory holds"):
+        groups.check_slots(read(tmp_path, change), TESTBED)
+
+
+def test_what_testdfsio_does_not_do_it_does_not_tell():
+    from whitewire.workloads.testdfsio import TestDfsio
+
+    alone = TestDfsio().tells_with({"operation": "read"})
+    assert "read_throughput" in alone and "completion_time" in alone
+    assert not [metric for metric in alone if metric.startswith("write_")]
+    assert TestDfsio().tells_with({}) == TestDfsio.tells
+    assert {TestDfsio().kind({"operation": word}) for word in ("both", "read")} == {"testdfsio", "testdfsio read"}
+
+
+def test_a_claim_on_what_a_run_does_not_time_is_refused(tmp_path):
+    def change(experiment):
+        experiment["factors"] = {"fabric": ["10gbe"], "operation": ["read", "both"]}
+
+    paper = read(tmp_path, change, like="testdfsio-curve")
+    check_metric(paper, "key", "more", "write_throughput", {"operation": "both"})
+    with pytest.raises(
+        UserError, match='found "write_throughput", expected a metric that runs of testdfsio .more 10gbe read'
+    ):
+        check_metric(paper, "key", "more", "write_throughput", {"fabric": "10gbe", "operation": "read"})
