@@ -29,17 +29,19 @@ class Subcommand(Protocol):
 def validate(args: argparse.Namespace) -> None:
     """Check every file that a run would use, and that this machine can do it; say what each paper's claims ask for."""
     from whitewire.analysis.claims import kinds_said
-    from whitewire.description.checks import load_paper
-    from whitewire.description.project import paper_path
-    from whitewire.description.testbed import fabric_names, load_testbed
+    from whitewire.description.testbed import load_testbed
     from whitewire.install.doctor import preflight
-    from whitewire.workflow.plan import Plan
+    from whitewire.workflow import documents
+    from whitewire.workflow.plan import Plan, paper_and_document
 
     plan = Plan.load()
     testbed = load_testbed(plan.testbed)
+    papers = [paper_and_document(name, testbed) for name in plan.papers]
+    if left_out := documents.check(papers):
+        print(f"whitewire: {left_out}", file=sys.stderr)
     preflight(testbed)
-    for name in plan.papers:
-        print(kinds_said(load_paper(paper_path(name), fabric_names(testbed))))
+    for paper, _ in papers:
+        print(kinds_said(paper))
 
 
 def design(args: argparse.Namespace) -> None:

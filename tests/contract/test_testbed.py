@@ -189,6 +189,44 @@ def test_links_follow_what_is_set(testbed):
     assert {link["offloads"] for link in testbed.links().values()} == {"on"}
 
 
+def test_frames_and_single_hosts_follow_what_is_asked(testbed, tmp_path):
+    client, server = testbed.by_role("client")[0], testbed.by_role("datanode")[-1]
+    fabric = testbed.fabric("1gbe", mtu=9000, slow={server.name: 0.5})
+    links, before = testbed.links(), testbed.segments()[client.name][1]
+    assert {link["mtu"] for link in links.values()} == {9000}
+    assert links[server.name]["rate"] == links[server.name]["rate_in"] == pytest.approx(fabric.rate / 2)
+    assert links[client.name]["rate"] == pytest.approx(fabric.rate)
+    goodput, sent, _ = one_second_of_iperf3(testbed, client, server, fabric, tmp_path / "server")
+    assert goodput < 0.51 * fabric.rate
+    assert sent / (testbed.segments()[client.name][1] - before) > 4000
+    testbed.fabric("1gbe")
+    for link in testbed.links().values():
+        assert (link["mtu"], link["rate"]) == (1500, pytest.approx(fabric.rate))
+
+
+def test_racks_share_an_uplink(testbed, tmp_path):
+    fabric = testbed.fabric("1gbe-2racks-4to1")
+    assert testbed.uplinks() == {
+        f"rack{n}": {"rate": pytest.approx(fabric.rate / 2), "rate_in": pytest.approx(fabric.rate / 2)} for n in (1, 2)
+    }
+    first, second, third, _ = testbed.by_role("datanode")
+    near = one_second_of_iperf3(testbed, first, second, fabric, tmp_path / "near")[0]
+    far = one_second_of_iperf3(testbed, first, third, fabric, tmp_path / "far")[0]
+    assert far < 0.51 * fabric.rate < near
+    flat = testbed.fabric("1gbe")
+    assert testbed.uplinks() == {}
+    assert one_second_of_iperf3(testbed, first, third, flat, tmp_path / "flat")[0] > 0.51 * fabric.rate
+
+
+def test_what_a_testbed_cannot_set_is_said(hosts):
+    if isinstance(hosts, EmulatedTestbed):
+        pytest.skip("it can")
+    for wanted in ({"port_buffer": 50000}, {"mtu": 9000}, {"slow": {"datanode1": 0.5}}):
+        with pytest.raises(UserError, match="cannot be .* here, only on an emulated testbed"):
+            hosts.fabric("1gbe", **wanted)
+    assert hosts.uplinks() == hosts.racks(2) == {}
+
+
 def one_second_of_iperf3(hosts, client, server, fabric, log):
     """Goodput in Mbit/s, bytes that left the client and bytes that reached the server."""
     daemon = server.start(iperf3.server(server.address), log)

@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from whitewire.description.project import load_config
 from whitewire.tidy.tables import TABLES
 
 HOME = Path(__file__).resolve().parents[2]
@@ -101,8 +102,13 @@ def test_dry_run_names_every_stage(project):
 
 def test_dry_run_names_all_papers_by_default(project):
     found = jobs(snakemake(project, "--dry-run", PAPERS=""))
-    papers = len(list((HOME / "config" / "papers").glob("*.yaml")))
-    assert found["paper"] == found["analysis"] == found["design"] == papers == 6
+    assert found["paper"] == found["analysis"] == found["design"] == len(load_config({})["papers"]) == 6
+
+
+def test_dry_run_names_every_described_paper_when_asked(project):
+    described = sorted(path.stem for path in (HOME / "config" / "papers").glob("*.yaml"))
+    found = jobs(snakemake(project, "--dry-run", PAPERS=" ".join(described)))
+    assert found["paper"] == found["analysis"] == found["design"] == len(described) == 8
 
 
 def test_more_effort_measures_more_runs():

@@ -22,7 +22,7 @@ from tests.support import user
 
 ROOT = Path(__file__).resolve().parents[2]
 PAPERS = "emulex-2012 chelsio-iwarp"
-"""One paper of puts and one of jobs; WHITEWIRE_PAPERS names others (`make test-all`: all five)."""
+"""One paper of puts and one of jobs; WHITEWIRE_PAPERS names others (`make test-all`: all that are described)."""
 
 
 OFFLINE = ("unshare", "--user", "--map-root-user", "--net", "--")

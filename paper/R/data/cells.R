@@ -41,10 +41,12 @@ with_level <- function(table, by) {
 }
 
 runs_at <- function(experiment, metric, where = list(), by = "fabric") {
+  check_cell(experiment, metric, where)
   with_level(at_levels(valid_runs(experiment, metric), where), by)
 }
 
 medians_at <- function(experiment, metric, where = list(), by = "fabric") {
+  check_cell(experiment, metric, where)
   with_level(at_levels(estimates_of(experiment, metric), where), by)
 }
 
@@ -77,6 +79,7 @@ untold_of <- function(runs) {
 
 # The runs of a figure as a file.
 data_at <- function(experiment, metric, where = list()) {
+  check_cell(experiment, metric, where)
   runs <- at_levels(valid_runs(experiment, metric), where)
   runs$untold <- untold_of(runs)
   factors <- setdiff(names(runs), c(

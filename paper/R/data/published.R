@@ -3,7 +3,7 @@
 published_value <- function(id) {
   values <- read_paper()$values
   found <- Filter(function(value) identical(value$id, id), values)
-  if (length(found) == 0) stop("the paper has no value ", id)
+  stop_unless_known("value", id, vapply(values, function(value) value$id, character(1)))
   found[[1]]
 }
 

@@ -31,6 +31,7 @@ read_verdicts <- function(paper = paper_id()) {
 
 # A verdict's or a reading's number for a sentence.
 verdict_row <- function(claim) {
+  check_claim(claim)
   table <- read_verdicts()
   table[table$claim %in% claim, ][1, ]
 }
@@ -41,6 +42,7 @@ read_readings <- function(paper = paper_id()) {
 }
 
 reading_row <- function(claim, reading) {
+  check_claim(claim)
   table <- read_readings()
   for (column in c("estimate", "low", "high", "n")) table[[column]] <- as_value(table[[column]])
   table[table$claim %in% claim & startsWith(as.character(table$reading), reading), ][1, ]

@@ -24,6 +24,7 @@ told_value <- function(value, low, high, as, unit = "") {
 }
 
 from_claim <- function(claim, as = "value") {
+  check_claim(claim)
   row <- read_verdicts()
   row <- row[row$claim %in% claim, ]
   if (nrow(row) == 0 || is.na(row$estimate[[1]])) {
@@ -41,8 +42,14 @@ from_cell <- function(experiment, metric, where = list()) {
   list(text = median_text(experiment, metric, where, why = FALSE), n = trimmed(found$n[[1]]), median = found[1, ])
 }
 
+# A value need not have all keys.
+text_or_none <- function(x) if (is.null(x)) "" else x
+
 beside_values <- function(exhibit, rebuilt = list(), scopes = "result") {
-  values <- Filter(function(value) identical(value$exhibit, exhibit), read_paper()$values)
+  paper <- read_paper()
+  stop_unless_known("exhibit", exhibit, c(vapply(paper$exhibits, function(x) x$id, character(1)), "text"))
+  values <- Filter(function(value) identical(value$exhibit, exhibit), paper$values)
+  stop_unless_known(paste("value of", exhibit), names(rebuilt), vapply(values, function(x) x$id, character(1)))
   if (!is.null(scopes)) values <- Filter(function(value) value$scope %in% scopes, values)
   if (length(values) == 0) {
     return(knitr::asis_output("\nThe paper prints no value of this exhibit.\n"))
@@ -54,7 +61,7 @@ beside_values <- function(exhibit, rebuilt = list(), scopes = "result") {
   medians <- do.call(rbind, lapply(seq_along(values), function(i) {
     if (!is.null(made[[i]]$median)) cbind(made[[i]]$median["untold"], level = values[[i]]$id)
   }))
-  part <- function(name) vapply(values, function(value) safe(value[[name]]), character(1))
+  part <- function(name) vapply(values, function(value) safe(text_or_none(value[[name]])), character(1))
   table <- md_table(data.frame(
     Value = part("id"), Metric = part("metric"), Condition = part("condition"), Published = part("printed"),
     Rebuilt = safe(vapply(made, `[[`, character(1), "text")), Runs = vapply(made, `[[`, character(1), "n")

@@ -67,18 +67,33 @@ renderer_text <- function() {
   trimws(paste("Quarto", if (file.exists(quarto)) system2(quarto, "--version", stdout = TRUE) else ""))
 }
 
-# The drive model's parameters with their sources, from the experiment's own specification.
+# The drive model's parameters with their sources, from the experiment's own specification; several drives by name.
 drive_model_table <- function(experiment = "put-grid") {
   found <- Filter(function(x) identical(x$id, experiment), read_paper()$experiments)
-  if (length(found) == 0 || is.null(found[[1]]$hardware$drive)) {
+  hardware <- if (length(found) == 0) NULL else found[[1]]$hardware
+  named <- hardware[["drives"]]
+  if (!is.null(hardware[["drive"]])) {
+    named <- c(list(c(hardware[["drive"]], list(sources = hardware$sources))), named)
+  }
+  if (length(named) == 0) {
     return(knitr::asis_output("\nNo drive model is specified.\n"))
   }
-  drive <- found[[1]]$hardware$drive
-  sources <- found[[1]]$hardware$sources
-  source_of <- function(name) if (is.null(sources[[name]])) "" else sources[[name]]
-  md_table(data.frame(
+  rows <- do.call(rbind, Map(drive_rows, named, if (is.null(names(named))) "" else names(named)))
+  if (is.null(hardware[["drives"]])) {
+    return(md_table(rows[c("Parameter", "Value", "Source")], widths = c(28, 17, 55)))
+  }
+  md_table(rows, widths = c(12, 26, 16, 46))
+}
+
+drive_rows <- function(drive, name) {
+  sources <- drive$sources
+  drive$sources <- NULL
+  source_of <- function(key) if (is.null(sources[[key]])) "" else sources[[key]]
+  data.frame(
+    Drive = if (name == "") "" else code(name),
     Parameter = code(names(drive)),
     Value = vapply(drive, function(x) format(x, big.mark = ",", scientific = FALSE), character(1)),
-    Source = safe(vapply(names(drive), source_of, character(1)))
-  ), widths = c(28, 17, 55))
+    Source = safe(vapply(names(drive), source_of, character(1))),
+    row.names = NULL
+  )
 }

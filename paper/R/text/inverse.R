@@ -61,6 +61,7 @@ inverse_table <- function(paper = paper_id()) {
 }
 
 inverse_sentence <- function(claim, paper = paper_id()) {
+  check_claim(claim, paper, with = "inverse")
   table <- read_inverse(paper)
   row <- table[table$claim %in% claim, ]
   if (nrow(row) == 0 || is.na(row$effect[[1]])) {

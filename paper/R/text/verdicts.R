@@ -130,6 +130,7 @@ strongest_list <- function(paper = paper_id(), limit = 5) {
 
 # The reason of one verdict with its badge, for the running text.
 reason_of <- function(claim, paper = paper_id()) {
+  check_claim(claim, paper)
   table <- read_verdicts(paper)
   table <- table[table$claim %in% claim, ]
   if (nrow(table) == 0) {

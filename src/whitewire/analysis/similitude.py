@@ -29,8 +29,8 @@ COLUMNS = ["paper", "experiment", "fabric", "levels", "quantity", "unit", "full_
 TOLERANCE = 0.05
 """Quotients that differ less from 1 count as alike."""
 """Jobs whose workers share one input; those of others have a file each."""
-FRAME = 1514
-"""Bytes of a full Ethernet frame."""
+MTU, ETHERNET = 1500, 14
+"""Bytes of an IP packet in a full Ethernet frame where a run asks for no others, and of the frame's header."""
 LEAST_TIMEOUT_S = 0.2
 """TCP's least retransmission timeout under Linux."""
 
@@ -323,13 +323,14 @@ def _blocks(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
     settings = scale.settings(own)
     packet = settings.get("dfs.client-write-packet-size", scale.packet_bytes)
     name, default = scaling.PACKETS_IN_FLIGHT
+    mtu = cell.levels.get("mtu", cell.experiment["parameters"].get("mtu", MTU))
     packets, time = scale.block_bytes / packet, scale.block_bytes / link
     return found | {
         "block_time": time,
         "packets_block": packets,
         "packet_time": packet / link,
         "in_flight_block": settings.get(name, default) / packets,
-        "frames_block": scale.block_bytes / FRAME,
+        "frames_block": scale.block_bytes / (mtu + ETHERNET),
         "timeout_block": LEAST_TIMEOUT_S / time,
         "hdfs_buffer_time": scaling.HDFS_SOCKET_BUFFER / link,
         "hdfs_buffer_block": scaling.HDFS_SOCKET_BUFFER / scale.block_bytes,

@@ -80,6 +80,16 @@ class Memory:
         return replace(self, node_mib=min(self.node_mib, (slots + 1) * task - STEP), am_mib=STEP)
 
 
+MASTERS = "mapreduce.job.am.strict-locality"
+"""The rack and the host that run ApplicationMasters."""
+
+
+def topology(testbed: Testbed, racks: int) -> dict[str, object]:
+    """Where ApplicationMasters run on hosts in so many racks: on the first worker, as where there are none."""
+    first = testbed.by_role("datanode")[0]
+    return {MASTERS: f"/{testbed.racks(racks)[first.name]}/{first.endpoint}"}
+
+
 def settings(testbed: Testbed, configuration: str, mount: str = "/tmp", slots: int | None = None) -> dict[str, object]:
     """yarn-site and mapred-site values. What is not named here is Hadoop's default.
 
@@ -94,7 +104,7 @@ def settings(testbed: Testbed, configuration: str, mount: str = "/tmp", slots: i
     memory = memory.with_slots(slots) if slots else memory
     first = testbed.by_role("datanode")[0].endpoint
     # Always on one worker of an emulated testbed, where they find the JVM of the last one.
-    place_of_masters = {"mapreduce.job.am.strict-locality": f"/default-rack/{first}"} if testbed.emulated else {}
+    place_of_masters = {MASTERS: f"/default-rack/{first}"} if testbed.emulated else {}
     return place_of_masters | {
         "yarn.resourcemanager.hostname": master.endpoint,
         "yarn.nodemanager.hostname": "${whitewire.endpoint}",

@@ -154,7 +154,7 @@ def check_arguments(paper: Paper, key: str, model: str, given: Mapping[str, Any]
             raise fault(paper, key, name, f"an argument of {model}", needed)
     for name, parameter in needed.items():
         if name not in given and parameter.default is parameter.empty:
-            raise fault(paper, key, sorted(given), f"{name} among them, which {model} needs", given)
+            raise fault(paper, key, sorted(given), f"{name} among them, which {model} needs")
 
 
 def compute(paper: Paper, key: str, model: str, arguments: Mapping[str, float]) -> float:

@@ -140,7 +140,7 @@ def _check_stores(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None
             raise fault(paper, f"{where}.replication", store["replication"], "nothing: a store of kind cephfs has none")
         for needed in of_mounted:
             if needed not in store:
-                raise fault(paper, f"{where}.{needed}", None, "a number, for a store of kind cephfs", store)
+                raise fault(paper, f"{where}.{needed}", None, "a number, for a store of kind cephfs")
         if store["stripe_count"] > targets:
             expected = f"at most {targets}: each of roles.oss has {OSTS_PER_OSS} targets"
             raise fault(paper, f"{where}.stripe_count", store["stripe_count"], expected)

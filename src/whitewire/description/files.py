@@ -123,9 +123,18 @@ def _one_of(part: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     return {"enum": list(names), "description": part["description"]}
 
 
+# To JSON Schema 10.0 is an integer; to what counts runs and hosts it is not.
+_Validator = jsonschema.validators.extend(
+    jsonschema.Draft202012Validator,
+    type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine(
+        "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
+    ),
+)
+
+
 def validate(data: Any, schema_name: str, path: Path | str) -> None:
     """Raise a UserError that names the most telling fault of `data`, if it has one."""
-    validator = jsonschema.Draft202012Validator(schema(schema_name))
+    validator = _Validator(schema(schema_name))
     errors = [_branch(error) for error in validator.iter_errors(data)]
     if errors:
         raise UserError(f"{shown(path)}: {_line(min(errors, key=_rank))}")

@@ -47,9 +47,11 @@ def _of_networks(experiment: Mapping[str, Any], fabrics: Collection[str]) -> Ite
 
 
 def _asked(experiment: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
-    """(name, key, level) of every parameter and of every level of a factor."""
+    """(name, key, level) of every level of a factor, and of every parameter that none replaces."""
     for name, levels in experiment["factors"].items():
         for level in levels:
             yield name, f".factors.{name}", level
     for name, value in experiment["parameters"].items():
+        if name in experiment["factors"]:
+            continue
         yield name, f".parameters.{name}", value

@@ -48,7 +48,7 @@ class Fabrics(dict[str, dict[str, Any]]):
     """
 
     def __missing__(self, name: str) -> dict[str, Any]:
-        found = named(name)
+        found = named(name) if isinstance(name, str) else None
         if found is None:
             raise KeyError(name)
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -62,7 +63,7 @@ def expected_seconds(paper: Paper, row: DesignRow, testbed: Mapping[str, Any] | 
     size = scale.file_bytes * scale.k
     link = gbit_per_s(parameters.get("load_fabric", parameters["fabric"]))
     put = _seconds(model_cell(paper, row["experiment"], levels, link, size, scale.block_bytes * scale.k))
-    return put + OVERHEAD_S + workload.floor_s
+    return put * _slowed(paper, row, levels, parameters, testbed) + OVERHEAD_S + workload.floor_s
 
 
 def _job_seconds(paper: Paper, row: DesignRow, levels: Mapping[str, Any], scale: Scale,
@@ -89,7 +90,19 @@ def _job_seconds(paper: Paper, row: DesignRow, levels: Mapping[str, Any], scale:
         rate = drive["count"] * drive["rate_mb_per_s"] * 1e6 / scale.k
         passes = workload.passes + workload.outputs(copies, outputs, drives)
         seconds = max(seconds, size * passes / drives / rate)
-    return own.floor_s + OVERHEAD_S + seconds
+    return own.floor_s + OVERHEAD_S + seconds * _slowed(paper, row, levels, parameters, testbed)
+
+
+def _slowed(paper: Paper, row: DesignRow, levels: Mapping[str, Any], parameters: Mapping[str, Any],
+            testbed: Mapping[str, Any] | None) -> float:  # fmt: skip
+    """How many times as long a run takes at most for its slowest host, or for what its racks' uplinks are short of."""
+    fabric = (testbed or {}).get("fabrics", {}).get(parameters["fabric"], {})
+    uplinks, racks = 1.0, fabric.get("racks")
+    if racks:
+        workers = math.ceil(paper.roles(row["experiment"], levels).get("datanode", 1) / racks["count"])
+        uplinks = racks.get("oversubscription") or workers * fabric["rate_mbit_per_s"] / racks["uplink_mbit_per_s"]
+        uplinks /= 1 - parameters.get("cross_traffic", 0)
+    return max(1.0, uplinks, *(1 / parameters.get(name, 1) for name in ("slow_host", "slow_drives")))
 
 
 def floor_seconds(row: DesignRow) -> float:

@@ -24,7 +24,7 @@ TABLE: dict[str, Factor] = {
             lambda record: record["fabric"]["rate"], seen.link_rate, "Mbit/s", within=0.01,
         ),
         Factor(
-            "racks", "The network's racks: hosts of each, and the rate of its uplink",
+            "uplink", "The network's racks, and the rate of each one's uplink",
             "tc reports the rate of every uplink in both directions, `hdfs dfsadmin -printTopology` the racks",
             seen.racks_asked, seen.racks, "", on_site=False, part_of="fabric",
         ),
@@ -84,7 +84,7 @@ TABLE: dict[str, Factor] = {
         Factor(
             "block_size_bytes", "Bytes in a block of HDFS",
             "fsck lists the bytes of every block; the largest of a file that has more than one",
-            seen.block_asked, seen.block_bytes, "B", follows=frozenset({"block bytes"}),
+            seen.block_asked, seen.block_bytes, "B", within=seen.ROUNDED, follows=frozenset({"block bytes"}),
         ),
         Factor(
             "splits", "Blocks that a job's data make",
@@ -191,10 +191,16 @@ TABLE: dict[str, Factor] = {
     )
 }  # fmt: skip
 
+ONE_NETWORK = (
+    "it is not built: services listen on one address of each host, and its one link is what counters count; bytes of "
+    "clients and of replicas share it"
+)
 LEFT_OUT: dict[str, str] = {
     "load_fabric": "it only says on which network the files are put before replicas are lost, which is not measured",
     "bonded_links": "the kernel has no bonding in a network namespace of an ordinary user; a bond of n links is one "
     "flow's rate of one link and all flows' rate of n, so name the fabric of n times the rate for many flows",
+    "client_fabric": ONE_NETWORK,
+    "storage_fabric": ONE_NETWORK,
     "racks": "racks belong to a network: give the factor fabric levels such as 10gbe-2racks-4to1",
     "oversubscription": "it belongs to a network: give the factor fabric levels such as 10gbe-2racks-4to1",
     "erasure_coding": "it belongs to a store: give the factor store levels, one of which has erasure_coding",

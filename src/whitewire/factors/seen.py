@@ -136,6 +136,10 @@ def block_asked(record: RunRecord) -> float | None:
     return record["scale"]["block_bytes"] if "block_size_bytes" in record["asked"] else None
 
 
+ROUNDED = 0.01
+"""By which share a block may be smaller than asked and still be one: sizes are rounded up to HDFS's granule."""
+
+
 def block_bytes(record: RunRecord) -> float | None:
     """The largest block where files have several; a file of one block fills it only if it is as large as asked."""
     asked = record["scale"]["block_bytes"]
@@ -146,7 +150,7 @@ def block_bytes(record: RunRecord) -> float | None:
         if files is None or "blocks" not in files:
             return None
         blocks, largest = -(-files["blocks"] // max(1, files["files"])), files["largest_block"]
-    return largest if blocks > 1 or largest >= asked else None
+    return largest if blocks > 1 or largest >= (1 - ROUNDED) * asked else None
 
 
 def splits(record: RunRecord) -> float | None:

@@ -238,6 +238,8 @@ class Bench:
         if "drive" in own:
             own["drive"] = self.run.drive.record
         own.pop("store", None)  # see record()
+        if "output_replication" in self.run.workload.known():
+            own.setdefault("output_replication", self.run.workload.output_copies(self.parameters))
         if "settings" in own:
             own["settings"] = {name: history.text(value) for name, value in self.run.settings.items()}
         return own
@@ -493,7 +495,7 @@ class Bench:
         result = self.observed(jobs, by_host=True)
         workers = [host.name for host in self.stack.testbed.by_role("datanode")][: self.run.workers]
         floors = self.stack.floors.get(floor_key(self.run), {})
-        outputs = self.parameters.get("output_replication", self.parameters.get("replication", 1))
+        outputs = self.run.workload.output_copies(self.parameters)
         record: RunRecord = {
             "user_bytes": user_bytes,
             "mounted": self.mounted,
@@ -538,12 +540,23 @@ def _of_the_run(testbed: Testbed, counted: Links) -> Links:
     return {name: of for name, of in counted.items() if name not in beside}
 
 
-def _segment(before: Links, after: Links, segments: Mapping[str, int], sent: Mapping[str, int]) -> Evidence:
-    """The mean segment of the host that sent most."""
-    bytes_ = {name: after[name]["egress"] - counted["egress"] for name, counted in before.items()}
-    busiest = max(bytes_, key=lambda name: bytes_[name])
-    number = sent[busiest] - segments[busiest]
-    return {"segment": bytes_[busiest] / number} if number else {}
+HEADER = 66
+"""Bytes of the headers of Ethernet, IP and TCP with time stamps."""
+
+
+def _segment(before: Links, after: Links, segments: Mapping[str, tuple[int, int]],
+             sent: Mapping[str, tuple[int, int]]) -> Evidence:  # fmt: skip
+    """Bytes that segments with data held at least, on average, at the host where they held most.
+
+    At least, since several segments that leave as one packet count with one header. So it cannot come out larger than
+    the largest segment that was sent.
+    """
+    means = []
+    for name in segments:
+        number, with_data = (now - was for now, was in zip(sent[name], segments[name], strict=True))
+        if with_data and name in before:
+            means.append((after[name]["egress"] - before[name]["egress"] - HEADER * number) / with_data)
+    return {"segment": max(means)} if means else {}
 
 
 def _beside(testbed: Testbed, fabric: Fabric, before: Links, after: Links, seconds: float) -> Evidence:

@@ -279,7 +279,7 @@ class Block:
             place = above.mount if above else cephfs.MOUNT
             values |= yarn.settings(testbed, installation.configuration, place, slots)
         if racks:
-            values |= hdfs.topology(testbed, installation.configuration, racks)
+            values |= hdfs.topology(testbed, installation.configuration, racks) | yarn.topology(testbed, racks)
         below = Hdfs(testbed, installation, values, drive, logs, software.IMAGE)
         return Stack(below, Yarn(testbed, installation, below, drive, logs) if jobs_wanted else None, above)
 

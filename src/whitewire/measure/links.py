@@ -8,10 +8,12 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from whitewire.design.drive import Drive
+from whitewire.design.scaling import burst_bytes
 from whitewire.errors import UserError
 from whitewire.testbed.base import FRAME_SHARE, Completed, Fabric, Host, Testbed, last_line
 from whitewire.tools import Unreadable, fio, iperf3
@@ -33,7 +35,8 @@ def probe_links(testbed: Testbed, fabrics: Sequence[str], seconds: float, stream
     """iperf3 from every client to every DataNode and from each DataNode to the next (as puts send), on each fabric.
 
     All clients send at once, each to another DataNode; on a shared segment one after another. `every_pair` false: one
-    DataNode a client, and with `ring` at the same time some DataNodes to the next one. Links above MOST_RATE are not
+    DataNode a client, and with `ring` at the same time some DataNodes to the next one. Pairs in one rack are probed so,
+    and from each rack one DataNode to one of the next rack, by itself. Links above MOST_RATE are not
     probed: there nothing is claimed of a rate. `seconds` is the length of one test, `bound` the largest accepted
     relative error of the goodput. Raw output goes to `folder`; returns rows of tidy/probes.csv. Raises UserError when a
     link stays beyond the bound.
@@ -45,13 +48,17 @@ def probe_links(testbed: Testbed, fabrics: Sequence[str], seconds: float, stream
         if testbed.emulated and fabric.rate > MOST_RATE:
             continue
         with _servers(testbed.by_role("datanode"), folder):
+            place = testbed.racks(fabric.racks) if fabric.racks else {}
             for count, pairs in _tests(testbed, streams, every_pair, ring):
+                near = [(one, other) for one, other in pairs if place.get(one.name) == place.get(other.name)]
 
                 def one(pair: tuple[Host, Host], fabric: Fabric = fabric, count: int = count) -> list[dict]:
                     return _link(testbed, *pair, fabric, count, seconds, bound, folder)
 
-                with ThreadPoolExecutor(1 if fabric.shared else len(pairs)) as pool:
-                    rows += [row for found in pool.map(one, pairs) for row in found]
+                with ThreadPoolExecutor(1 if fabric.shared else max(1, len(near))) as pool:
+                    rows += [row for found in pool.map(one, near) for row in found]
+            for pair in _between_racks(testbed.by_role("datanode"), place):
+                rows += _link(testbed, *pair, through_uplinks(fabric), streams[0], seconds, bound, folder)
     return rows
 
 
@@ -106,6 +113,19 @@ def _beside(pairs: list[tuple[Host, Host]], datanodes: Sequence[Host]) -> list[l
     taken = {host.name for pair in pairs for host in pair}
     free = [host for host in datanodes if host.name not in taken]
     return [pairs + _ring(free)[0]] if len(free) > 1 else [pairs, *_ring(datanodes)[:1]]
+
+
+def _between_racks(datanodes: Sequence[Host], place: Mapping[str, str]) -> list[tuple[Host, Host]]:
+    """The first DataNode of each rack with that of the next rack: over every uplink once in each direction."""
+    firsts = list({place[host.name]: host for host in reversed(datanodes)}.values())[::-1] if place else []
+    return list(zip(firsts, [*firsts[1:], *firsts[:1]], strict=True)) if len(firsts) > 1 else []
+
+
+def through_uplinks(fabric: Fabric) -> Fabric:
+    """What a pair in two racks has: a host's link or the uplink, whichever is slower."""
+    if fabric.uplink >= fabric.rate:
+        return fabric
+    return replace(fabric, rate=fabric.uplink, burst=burst_bytes(fabric.uplink, fabric.mtu))
 
 
 def probe_bytes(fabric: Fabric, seconds: float) -> float:

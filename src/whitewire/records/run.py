@@ -139,7 +139,7 @@ class Evidence(TypedDict, total=False):
     volumes: int
     """Volumes that a DataNode says it has."""
     segment: float
-    """Mean bytes of the TCP segments that the host sent which sent most, acknowledgements among them."""
+    """Bytes that TCP segments with data held at least, on average, at the host where they held most."""
     uplinks: dict[str, Link]
     """By rack."""
     racks: dict[str, list[str]]

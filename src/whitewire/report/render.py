@@ -6,6 +6,7 @@ same templates, numbering and cross-references. An unresolved reference or a mis
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -16,8 +17,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from whitewire import paths
-from whitewire.description.project import is_paper
+from whitewire import paths, workloads
+from whitewire.description.files import load_yaml
+from whitewire.description.project import is_paper, paper_path
 from whitewire.errors import UserError
 from whitewire.install.quarto import quarto_lacks
 from whitewire.progress import Pulse
@@ -71,6 +73,7 @@ def render(
     pulse = Pulse(qmd.stem)
     with tempfile.TemporaryDirectory(prefix="render-", dir=paths.temporary()) as scratch, pulse.going():
         environment["WHITEWIRE_REPORTS"] = str(Path(scratch) / "reports")
+        environment["WHITEWIRE_TOLD"] = str(_told_metrics(qmd.stem, Path(scratch)))
         if why_not and shutil.which("quarto"):
             pulse.say(f"not with Quarto: {why_not}")
         with_tool = _with_pandoc if why_not else _with_quarto
@@ -79,6 +82,17 @@ def render(
             _publish_folder(Path(scratch) / "reports" / "data" / qmd.stem, output_dir / "data" / qmd.stem)
             _publish_folder(_figures(Path(scratch)), output_dir / "figures" / qmd.stem)
         return [_publish(made[name], output_dir / f"{qmd.stem}.{name}") for name in formats]
+
+
+def _told_metrics(paper: str, folder: Path) -> Path:
+    """A file with the metrics that runs of each experiment tell, by which a document knows a misspelt one."""
+    raw = load_yaml(paper_path(paper)) if is_paper(paper) else {}
+    experiments = {each["id"]: each["workload"] for each in raw.get("experiments", [])}
+    controls = {each["id"]: experiments[each["cell"]["experiment"]] for each in raw.get("controls", [])}
+    told = {name: list(workloads.of(workload).tells) for name, workload in (experiments | controls).items()}
+    path = folder / "told.json"
+    path.write_text(json.dumps(told))
+    return path
 
 
 def render_command(args: Any) -> int:

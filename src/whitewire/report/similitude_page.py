@@ -16,7 +16,7 @@ EFFORT = "quick"
 INTRODUCTION = """# Similitude
 
 An emulated run divides every rate and size by k, so that times and ratios stay ([scale model](scale-model.md)). Not
-everything can be divided. This page says, for each experiment of the six papers at `EFFORT=quick`, what must be alike
+everything can be divided. This page says, for each experiment of every paper at `EFFORT=quick`, what must be alike
 and whether it is. The code makes it from the numbers and functions that set up a run:
 
     PYTHONPATH=src .venv/bin/python -m whitewire.report.similitude_page > docs/inside/similitude.md

@@ -290,7 +290,8 @@ class Testbed(ABC):
     def fastest(self) -> str:
         """The fabric for what is not measured: the fastest that running services can use."""
         fabrics = self.config["fabrics"]
-        return max(fabrics, key=lambda name: fabrics[name]["rate_mbit_per_s"])
+        plain = [name for name in fabrics if not fabrics[name].get("racks")] or list(fabrics)
+        return max(plain, key=lambda name: fabrics[name]["rate_mbit_per_s"])
 
     @abstractmethod
     def share(self, path: str, content: bytes) -> None:
@@ -331,9 +332,12 @@ class Testbed(ABC):
         """The rack of each host that is in one, by its name, where a fabric has so many."""
         return {}
 
-    @abstractmethod
-    def segments(self) -> dict[str, int]:
-        """For each host name, TCP segments sent so far (RFC 1213 tcpOutSegs), acknowledgements among them."""
+    def segments(self) -> dict[str, tuple[int, int]]:
+        """For each host name, TCP segments sent so far (RFC 1213 tcpOutSegs), and those of them with data.
+
+        None where nothing reads them.
+        """
+        return {}
 
     def describe(self) -> dict[str, dict[str, Any]]:
         """What each host is, by name, where hosts are machines of their own."""

@@ -79,6 +79,16 @@ def checked_paper(path: Path, testbed: Mapping[str, Any]) -> Paper:
     return paper
 
 
+def document_of(name: str) -> Path:
+    """The document of a paper."""
+    return root() / "paper" / f"{name}.qmd"
+
+
+def paper_and_document(name: str, testbed: Mapping[str, Any]) -> tuple[Paper, Path]:
+    """A paper that has been checked, and its document."""
+    return load_paper(paper_path(name), fabric_names(testbed)), document_of(name)
+
+
 @dataclass(frozen=True)
 class Plan:
     """What a run does: which papers on which testbed with which effort, and the design of each paper."""
@@ -120,7 +130,7 @@ class Plan:
         for name in config["papers"]:
             path = paper_path(name)
             paper = checked_paper(path, testbed)
-            if not (root() / "paper" / f"{name}.qmd").is_file():
+            if not document_of(name).is_file():
                 raise UserError(f"paper/{name}.qmd: no such file: every paper has a document")
             designs[name] = make_design(paper, testbed, config["effort"], config["seed"])
             check_unique(designs[name], shown(path))

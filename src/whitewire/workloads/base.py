@@ -144,6 +144,10 @@ class Workload:
         """How many files of the run's size it moves."""
         return 1
 
+    def output_copies(self, parameters: Mapping[str, Any]) -> int:
+        """Copies of each block of what it writes."""
+        return parameters.get("replication", 1)
+
     def file_bytes(self, size: float, parameters: Mapping[str, Any]) -> float:
         """Bytes of each file that its blocks are of, of the run's size."""
         return size

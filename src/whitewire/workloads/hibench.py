@@ -92,7 +92,7 @@ def _native(bench: Bench) -> Result:
     program, profile = parameters["program"], parameters["profile"]
     own: dict[str, Any] = {
         "maps": parameters.get("maps", 1),
-        "output_replication": parameters.get("output_replication", _outputs(parameters)),
+        "output_replication": _outputs(parameters),
     }
     if program == "dfsioe":
         own["maps"] = hibench.files(profile)
@@ -104,7 +104,8 @@ def _native(bench: Bench) -> Result:
 
 def _outputs(parameters: Mapping[str, Any]) -> int:
     """Replicas of what the program writes: TeraSort's own default is one."""
-    return 1 if parameters["program"] == "terasort" else parameters.get("replication", 1)
+    own = NATIVE.get(parameters["program"], Workload())
+    return own.output_copies(parameters)
 
 
 def _sizes(bench: Bench) -> dict[str, object]:
@@ -118,7 +119,7 @@ def _sizes(bench: Bench) -> dict[str, object]:
 
 def _by_hibench(bench: Bench, suite: Suite) -> Result:
     parameters, testbed = bench.parameters, bench.stack.testbed
-    program, outputs = parameters["program"], parameters.get("output_replication", _outputs(parameters))
+    program, outputs = parameters["program"], _outputs(parameters)
     options = bench.options() | {"mapreduce.terasort.output.replication": outputs}
     if bench.scaled:
         options["mapreduce.terasort.partitions.sample"] = SAMPLED_ROWS

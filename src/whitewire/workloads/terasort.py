@@ -32,13 +32,12 @@ def generate(rows: int, target: str, maps: int, settings: Mapping[str, object] |
 
 
 def sort(source: str, target: str, reduces: int, settings: Mapping[str, object] | None = None) -> list[str]:
-    """Arguments of TeraSort; a map task for each block of the source."""
+    """Arguments of TeraSort; a map task for each block of the source. `settings` leave `reduces` as they are."""
     sample = {
         "mapreduce.terasort.partitions.sample": SAMPLED_ROWS,
         "mapreduce.terasort.num.partitions": SAMPLED_SPLITS,
     }
-    own = {"mapreduce.job.reduces": reduces} | sample
-    return [*generic_options(own | dict(settings or {})), source, target]
+    return [*generic_options(sample | dict(settings or {}) | {"mapreduce.job.reduces": reduces}), source, target]
 
 
 def validate(source: str, report: str, settings: Mapping[str, object] | None = None) -> list[str]:
@@ -64,8 +63,12 @@ class TeraSort(Workload):
     def outputs(self, copies: int, outputs: int, drives: int) -> float:
         return outputs
 
+    def output_copies(self, parameters: Mapping[str, Any]) -> int:
+        """TeraSort asks for one, whatever the replication is, unless it is told otherwise."""
+        return parameters.get("output_replication", 1)
+
     def written(self, parameters: Mapping[str, Any]) -> float:
-        return 1 + parameters.get("output_replication", 1)
+        return 1 + self.output_copies(parameters)
 
     def run(self, bench: Bench) -> Result:
         """TeraSort, then TeraValidate of its output. Raises RunFailed when a job failed or a row is out of order."""
@@ -74,7 +77,7 @@ class TeraSort(Workload):
         target = bench.output("sorted")
 
         def act(kept: dict[str, str]) -> list[Job]:
-            own = options | {"mapreduce.terasort.output.replication": bench.parameters.get("output_replication", 1)}
+            own = options | {"mapreduce.terasort.output.replication": self.output_copies(bench.parameters)}
             return [bench.job(SORT, sort(source, target, bench.parameters["reduces"], own), "terasort", kept)]
 
         result = bench.record(act, rows * ROW_BYTES, input=source, output=target)

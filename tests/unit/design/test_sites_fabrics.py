@@ -15,7 +15,8 @@ from whitewire.errors import UserError
 from whitewire.estimands import of
 from whitewire.paths import HOME
 
-PAPERS = ("emulex-2012", "mellanox-mapr", "chelsio-iwarp", "xyratex-lustre-2011", "qubole-2015", "hibench")
+PAPERS = ("emulex-2012", "mellanox-mapr", "chelsio-iwarp", "xyratex-lustre-2011", "qubole-2015", "hibench",
+          "cisco-ucs-2015")  # fmt: skip
 SITE = load_yaml(HOME / "config" / "testbeds" / "ssh.example.yaml")
 
 

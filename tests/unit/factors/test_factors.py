@@ -173,7 +173,7 @@ def test_a_profile_is_the_bytes_that_the_suite_reports():
     assert not proof(record, "profile", "small").same  # 32 files
 
 
-@pytest.mark.parametrize("name", [name for name in factors.TABLE if name not in ("fabric", "racks", "profile")])
+@pytest.mark.parametrize("name", [name for name in factors.TABLE if name not in ("fabric", "profile", "uplink")])
 def test_what_varies_and_is_not_told_is_a_fault(name):
     bare = {**RECORD, "evidence": {}, "jobs": [], "fabric": RECORD["fabric"]}
     found = proof(bare, name, {"a": "b"} if name in ("settings", "store") else 7)
@@ -190,6 +190,44 @@ def test_every_factor_of_every_workload_has_a_proof_and_none_is_left_out():
 
 def test_old_and_failed_runs_prove_nothing():
     assert workloads.proofs({"workload": "terasort", "factors": {"fabric": "10gbe"}}) == []
+
+
+UPLINK = {"rate": 19.531, "rate_in": 19.531}  # as tc rounds 19.53125
+RACKED = RECORD | {
+    "fabric": RECORD["fabric"] | {"racks": 2, "uplink": 19.53125, "unlike": {"b": 0.25}},
+    "evidence": {
+        "links": {"a": LINK | {"mtu": 9000}, "b": LINK | {"rate": 19.53, "rate_in": 19.53, "mtu": 9000}},
+        "uplinks": {"rack1": UPLINK, "rack2": UPLINK}, "racks": {"/rack1": ["a"], "/rack2": ["b"]},
+        "segment": 6000.0, "cross_traffic": 0.48, "slow_drives": 0.5,
+        "drive": {"count": 4, "rate": 8e5, "access_time": 0.01, "chunk": 3e4, "cache": 7e4}, "volumes": 4,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "so", "otherwise"),
+    [("mtu", 9000, 1500), ("slow_host", 0.25, 1), ("slow_drives", 0.5, 1), ("cross_traffic", 0.5, 0.25),
+     ("drive", RACKED["evidence"]["drive"], RACKED["evidence"]["drive"] | {"count": 1})],
+)  # fmt: skip
+def test_links_and_hosts_prove_what_they_had(name, so, otherwise):
+    assert proof(RACKED, name, so).same
+    wrong = proof(RACKED, name, otherwise)
+    assert not wrong.same and ", found " in wrong.fault
+
+
+def test_jumbo_frames_that_no_connection_used_were_none():
+    record = RACKED | {"evidence": RACKED["evidence"] | {"segment": 1400.0}}
+    assert proof(record, "mtu", 9000).fault == "mtu: asked 9000 B, found 1500 B"
+
+
+def test_a_networks_rate_is_that_of_the_links_that_are_alike_and_of_its_uplinks():
+    assert proof(RACKED, "fabric", "10gbe-2racks-4to1").same
+    assert proof(RACKED, "uplink", "").same
+    for changed in ({"uplinks": {"rack1": UPLINK, "rack2": UPLINK | {"rate_in": 40.0}}}, {"racks": {"/rack1": ["a"]}}):
+        assert not proof(RACKED | {"evidence": RACKED["evidence"] | changed}, "uplink", "").same
+    one_way = RECORD | {"evidence": {"links": {"a": LINK | {"rate_in": 10.0}}}}
+    assert not proof(one_way, "fabric", "10gbe").same
+    assert proof(RECORD, "uplink", "") is None
 
 
 @given(st.floats(1, 1e12), st.floats(0.9, 1.1))

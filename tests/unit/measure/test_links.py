@@ -69,6 +69,21 @@ def test_a_short_transfer_may_expect_the_first_burst_of_a_shaper():
     assert links.expected_goodput(shaped, 1e6) == pytest.approx(1e6 * 8 / 1e6 / seconds)
 
 
+def test_each_uplink_is_probed_once_in_each_direction():
+    nodes = hosts("datanode", 6)
+    place = {f"datanode{n}": f"rack{(n + 1) // 2}" for n in range(1, 7)}
+    pairs = [(a.name, b.name) for a, b in links._between_racks(nodes, place)]
+    assert pairs == [("datanode1", "datanode3"), ("datanode3", "datanode5"), ("datanode5", "datanode1")]
+    assert links._between_racks(nodes, {}) == []
+
+
+def test_a_pair_in_two_racks_has_the_slower_of_link_and_uplink():
+    fabric = Fabric("x", 100.0, 1000.0, burst=25_000, racks=2, uplink=50.0)
+    assert (links.through_uplinks(fabric).rate, links.through_uplinks(fabric).burst) == (50.0, 12_500)
+    wide = Fabric("x", 100.0, 1000.0, burst=25_000, racks=2, uplink=200.0)
+    assert links.through_uplinks(wide) == wide
+
+
 def test_a_probe_without_a_report_tells_what_it_said():
     done = Completed(("iperf3",), 1, b"", b"iperf3: error - unable to connect\n")
     with pytest.raises(Unreadable, match="found 'nothing'.*; it said 'iperf3: error - unable to connect'"):

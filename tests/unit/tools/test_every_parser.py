@@ -116,6 +116,8 @@ OUTPUTS = [
     output("perftest/ibv_devinfo_v.txt", of_bytes(ibv_devinfo.parse)),
     output("cases/testdfsio/exponent-small.txt", testdfsio.parse),
     output("cases/testdfsio/total-throughput-2.8.0.txt", testdfsio.parse),
+    output("topology-2-racks.txt", namenode.racks, counted=True),
+    output("volume-report.txt", namenode.volumes),
     output("link/tc-class.txt", link.rates, counted=True),
     output("link/tc-class-2-links.txt", partial(link.rates_in_turn, devices=["port1", "port2"])),
     output("link/tc-qdisc.json", link.queues),

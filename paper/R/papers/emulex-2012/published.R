@@ -86,7 +86,7 @@ beside <- function(exhibit) {
     return(data.frame())
   }
   rebuilt <- lapply(values, function(value) rebuilt_text(value$id))
-  part <- function(name) vapply(values, function(value) safe(value[[name]]), character(1))
+  part <- function(name) vapply(values, function(value) safe(text_or_none(value[[name]])), character(1))
   data.frame(
     Value = part("id"), Metric = part("metric"), Condition = part("condition"), Published = part("printed"),
     Rebuilt = vapply(rebuilt, `[[`, character(1), 1), Runs = vapply(rebuilt, `[[`, character(1), 2)

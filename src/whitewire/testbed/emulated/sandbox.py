@@ -494,21 +494,23 @@ class EmulatedTestbed(Testbed):
 
     def tcp_retransmits(self) -> dict[str, int]:
         """For each host, segments retransmitted since the start (/proc/net/snmp, RFC 1213 tcpRetransSegs)."""
-        return self._of_tcp("RetransSegs")
+        return {host.name: self._counted(host, "snmp", "Tcp:", "RetransSegs") for host in self.hosts}
 
-    def segments(self) -> dict[str, int]:
-        return self._of_tcp("OutSegs")
+    def segments(self) -> dict[str, tuple[int, int]]:
+        return {
+            host.name: (
+                self._counted(host, "snmp", "Tcp:", "OutSegs"),
+                self._counted(host, "netstat", "TcpExt:", "TCPOrigDataSent"),
+            )
+            for host in self.hosts
+        }
 
-    def _of_tcp(self, counter: str) -> dict[str, int]:
-        found = {}
-        for host in self.hosts:
-            names, values = [
-                line.split()[1:]
-                for line in Path(f"/proc/{host.holder}/net/snmp").read_text().splitlines()
-                if line.startswith("Tcp:")
-            ]
-            found[host.name] = int(dict(zip(names, values, strict=True))[counter])
-        return found
+    @staticmethod
+    def _counted(host: EmulatedHost, file: str, group: str, counter: str) -> int:
+        """A counter of a host's network in /proc/net (proc_pid_net(5))."""
+        lines = Path(f"/proc/{host.holder}/net/{file}").read_text().splitlines()
+        names, values = [line.split()[1:] for line in lines if line.startswith(group)]
+        return int(dict(zip(names, values, strict=True))[counter])
 
     def warm_memory(self, gib: float) -> float:
         """Touch that much of the sandbox's memory once, so that the order of runs doesn't matter; seconds taken."""

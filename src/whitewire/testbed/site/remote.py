@@ -207,9 +207,6 @@ class RemoteTestbed(Testbed):
     def tcp_retransmits(self) -> dict[str, int]:
         return {name: now.retransmits for name, now in self._readings().items()}
 
-    def segments(self) -> dict[str, int]:
-        return {name: now.segments for name, now in self._readings().items()}
-
     def queue_drops(self) -> int:
         return sum(now.drops for now in self._readings().values())
 
@@ -299,13 +296,12 @@ def link_of(told: Mapping[str, str], interface: str) -> Link:
 
 @dataclass(frozen=True)
 class Reading:
-    """A host's counters at one moment: bytes, packets dropped, TCP segments sent again and in all, processor ticks."""
+    """A host's counters at one moment: bytes, packets dropped, TCP segments sent again, processor ticks."""
 
     egress: int
     ingress: int
     drops: int
     retransmits: int
-    segments: int
     ticks: int
     idle_ticks: int
 
@@ -317,14 +313,12 @@ def reading(said: str) -> Reading:
         name, *values = line.split()
         rows.setdefault(name, []).append(values)
     names, values = rows["Tcp:"]
-    tcp = dict(zip(names, values, strict=True))
     ticks = [int(value) for value in rows["cpu"][0][:8]]
     return Reading(
         egress=int(rows["tx_bytes"][0][0]),
         ingress=int(rows["rx_bytes"][0][0]),
         drops=int(rows["tx_dropped"][0][0]) + int(rows["rx_dropped"][0][0]),
-        retransmits=int(tcp["RetransSegs"]),
-        segments=int(tcp["OutSegs"]),
+        retransmits=int(dict(zip(names, values, strict=True))["RetransSegs"]),
         ticks=sum(ticks),
         idle_ticks=ticks[3] + ticks[4],
     )
