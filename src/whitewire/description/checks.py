@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from whitewire import estimands, models, workloads
-from whitewire.description.files import load_yaml, validate
+from whitewire.description import amounts
+from whitewire.description.files import validate
 from whitewire.description.paper import PLACES, Paper, against, cells_of, tests_of
 from whitewire.errors import UserError
 from whitewire.paths import shown
@@ -22,7 +23,7 @@ def load_paper(path: Path | str, fabrics: Iterable[str]) -> Paper:
     Raises UserError with one line: file, key, found, expected and the nearest valid name.
     """
     path = Path(path)
-    data = load_yaml(path)
+    data = amounts.read(path)
     validate(data, "paper", path)
     paper = Paper(data, path)
     _cross_check(paper, list(fabrics))
@@ -74,6 +75,8 @@ def _cross_check(paper: Paper, fabrics: list[str]) -> None:
         raise _fault(paper, "finding", raw["finding"], "the id of a claim", [claim["id"] for claim in paper.claims])
     for index, entry in enumerate(paper.audit):
         _check_audit(paper, f"audit[{index}] ({entry['id']})", entry)
+    for key, why in amounts.problems(paper):
+        raise UserError(f"{shown(paper.path)}: {key}: {why}")
 
 
 def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fabrics: list[str]) -> None:

@@ -145,6 +145,10 @@ class Estimand:
         """The metric of each of its cells."""
         return [self.test["metric"] for _ in self.cells()]
 
+    def unit(self) -> str:
+        """Unit of its estimate, in which `expected` is too; empty where it is not known beforehand."""
+        return self.test.get("unit", "1")
+
     whole: ClassVar[bool] = True
     """Whether a cell in `needed` must have a level of every factor."""
     signs: ClassVar[tuple[int, ...]] = ()

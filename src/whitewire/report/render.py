@@ -11,21 +11,27 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from whitewire import paths
+from whitewire.description import amounts
 from whitewire.description.project import is_paper
 from whitewire.errors import UserError
 from whitewire.install.quarto import quarto_lacks
 from whitewire.progress import Pulse
+from whitewire.report import citation
 
 FORMATS = ("html", "pdf")
 PROJECT = paths.HOME
 PAPER = PROJECT / "paper"
 INDEX = "index"
+BIBLIOGRAPHY = "references.bib"
 
 # What Quarto only warns of: something that a document refers to and that is not there. Filters end the conversion for
 # references and images.
@@ -70,7 +76,14 @@ def render(
     }
     pulse = Pulse(qmd.stem)
     with tempfile.TemporaryDirectory(prefix="render-", dir=paths.temporary()) as scratch, pulse.going():
+        config = Path(environment["WHITEWIRE_CONFIG"])
+        papers = _papers_as_read(config)
+        _write_papers(papers, config, Path(scratch) / "config")
+        # Found before the one beside the document, which has what is no paper of ours.
+        bibliography = (PAPER / BIBLIOGRAPHY).read_text("utf-8") + citation.entries(papers.values())
+        (Path(scratch) / BIBLIOGRAPHY).write_text(bibliography, "utf-8")
         environment["WHITEWIRE_REPORTS"] = str(Path(scratch) / "reports")
+        environment["WHITEWIRE_CONFIG"] = str(Path(scratch) / "config")
         if why_not and shutil.which("quarto"):
             pulse.say(f"not with Quarto: {why_not}")
         with_tool = _with_pandoc if why_not else _with_quarto
@@ -79,6 +92,29 @@ def render(
             _publish_folder(Path(scratch) / "reports" / "data" / qmd.stem, output_dir / "data" / qmd.stem)
             _publish_folder(_figures(Path(scratch)), output_dir / "figures" / qmd.stem)
         return [_publish(made[name], output_dir / f"{qmd.stem}.{name}") for name in formats]
+
+
+def _papers_as_read(config: Path) -> dict[str, dict[str, Any]]:
+    """The papers' YAML by file, as the analysis reads it: with amounts converted. Those with a fault are left out."""
+    found = {}
+    for path in sorted((config / "papers").glob("*.yaml")):
+        with suppress(UserError):  # a fault of another paper is no reason against this report
+            found[path.name] = amounts.read(path)
+    return found
+
+
+def _write_papers(papers: Mapping[str, dict[str, Any]], config: Path, target: Path) -> None:
+    """The papers for documents to read; one with a fault as it is."""
+    shutil.copytree(config / "papers", target / "papers")
+    for name, data in papers.items():
+        (target / "papers" / name).write_text(yaml.dump(data, Dumper=_Quoted, sort_keys=False), "utf-8")
+
+
+class _Quoted(yaml.SafeDumper):
+    """Quotes all text: R takes `y` for true."""
+
+
+_Quoted.add_representer(str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"'))
 
 
 def render_command(args: Any) -> int:
@@ -150,6 +186,7 @@ def _with_quarto(
     """In a copy of the documents' folder; what Quarto keeps between runs goes into `scratch`, not into the home."""
     project = scratch / "paper"
     shutil.copytree(qmd.parent, project, ignore=shutil.ignore_patterns(".quarto", "_site", "*_files", "*_cache"))
+    shutil.copyfile(scratch / BIBLIOGRAPHY, project / BIBLIOGRAPHY)
     version = subprocess.run(["quarto", "--version"], capture_output=True, text=True).stdout.strip()
     environment["WHITEWIRE_RENDERER"] = f"Quarto {version}"
     for name in ("TMPDIR", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "DENO_DIR"):
