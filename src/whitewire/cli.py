@@ -148,6 +148,14 @@ def compare(args: argparse.Namespace) -> None:
     print(compare(args.a, args.b))
 
 
+def keys(args: argparse.Namespace) -> None:
+    """Write docs/use/keys.md anew: every key of every file, from the schemas."""
+    from whitewire.description.keys import write
+    from whitewire.paths import shown
+
+    print(shown(write()))
+
+
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     top = argparse.ArgumentParser(prog="whitewire", description="Re-measure papers and judge their claims.")
@@ -182,6 +190,7 @@ def parser() -> argparse.ArgumentParser:
     sub = command(compare)
     sub.add_argument("a", metavar="A", help="a folder of results/, or a path")
     sub.add_argument("b", metavar="B", help="the one that is set against it")
+    command(keys)
     return top
 
 

@@ -23,7 +23,7 @@ from whitewire.text import one_of, quoted, suggestion
 
 SCHEMAS = HOME / "workflow" / "schemas"
 
-_TYPES = {
+TYPES = {
     "object": "a mapping",
     "array": "a list",
     "string": "text",
@@ -32,6 +32,7 @@ _TYPES = {
     "boolean": "true or false",
     "null": "nothing",
 }
+"""JSON Schema's types in words."""
 _DISCRIMINATORS = {"kind", "type", "estimand", "relation", "route", "workload"}
 
 
@@ -226,9 +227,9 @@ def _expected(part: Mapping[str, Any]) -> str:
         return quoted(part["const"])
     kinds = part.get("type")
     kinds = [kinds] if isinstance(kinds, str) else kinds or []
-    return " or ".join(_TYPES[k] for k in kinds) or "a value"
+    return " or ".join(TYPES[k] for k in kinds) or "a value"
 
 
 def _name(value: Any) -> str:
     kinds = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
-    return _TYPES[kinds.get(type(value), "null")]
+    return TYPES[kinds.get(type(value), "null")]

@@ -23,8 +23,8 @@ Limits = tuple[float | None, float | None, float | None, tuple[float, float] | N
 """(low, high, p-value, interval of the direction)."""
 STATISTIC = {
     "statistic": {
-        "description": "What is taken of a cell's runs: the median (default), or their arithmetic mean where the paper's "
-        "number is one. Not of metrics that rest on a floor. Best and worst of n are not judged by: "
+        "description": "What is taken of a cell's runs: the median (default), or their arithmetic mean where the "
+        "paper's number is one. Not of metrics that rest on a floor. Best and worst of n are not judged by: "
         "docs/use/verdict-rules.md.",
         "enum": ["median", "mean"],
     }
@@ -34,6 +34,7 @@ ALSO = list_of(
     {"$ref": "#/$defs/metric"},
     "Further metrics: the same test on each is reported in analysis/readings.csv and does not judge.",
     uniqueItems=True,
+    examples=[["throughput_sum"]],
 )
 
 

@@ -36,7 +36,7 @@ class Ratio(OfPairs):
         "numerator": cell_key("The cell above."),
         "denominator": cell_key("The cell below: what the other is compared with."),
     }
-    optional: ClassVar[Mapping[str, Any]] = OfPairs.optional | STATISTIC
+    optional: ClassVar[Mapping[str, Any]] = {**OfPairs.optional, **STATISTIC}
     signs: ClassVar[tuple[int, ...]] = (1, -1)
 
     def sides(self) -> list[Mapping[str, Any]]:

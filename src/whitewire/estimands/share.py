@@ -28,18 +28,28 @@ OVER = {
             "type": "number",
             "description": "A number, in the metric's unit. 1 leaves the metric as it is.",
             "exclusiveMinimum": 0,
+            "examples": [1],
         },
-        "unit": text_key("Unit of the quotient by a constant, as verdict tables print it; 1 where it is not given."),
+        "unit": text_key(
+            "Unit of the quotient by a constant, as verdict tables print it; 1 where it is not given.",
+            examples=["MB/s"],
+        ),
         "times_k": {
             "type": "boolean",
             "description": "true: the quotient is multiplied by k on an emulated testbed. For what does not shrink "
             "with k, such as CPU time of a byte, beside rates that do.",
         },
         "link_of": {**text_key("Fabric whose rate divides, by its name: 10gbe is 1250 MB/s."), "examples": ["10gbe"]},
-        "links": {"type": "integer", "description": "Number of such links, 1 where it is not given.", "minimum": 1},
+        "links": {
+            "type": "integer",
+            "description": "Number of such links, 1 where it is not given.",
+            "minimum": 1,
+            "examples": [4],
+        },
     },
     "required": [],
     "minProperties": 1,
+    "examples": [{"link_of": "10gbe"}, {"constant": 1, "unit": "MB/s"}],
 }
 
 
