@@ -402,7 +402,7 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
     except FileNotFoundError:
         raise UserError(f"{config_shown(source)}: no such file; make it with `whitewire tidy`") from None
     status = "emulated" if is_emulated(testbed) else "measured"
-    k = paper.raw["scale"]["k"] if status == "emulated" else 1
+    k = paper.raw["scale"]["k"] if status == "emulated" and "scale" in paper.raw else 1
     missing = results / "tidy" / "unavailable.csv"
     lost = pd.read_csv(missing) if missing.is_file() else pd.DataFrame(columns=["run_id", "reason"])
     fabrics = testbed["fabrics"]
