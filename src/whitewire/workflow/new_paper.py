@@ -47,7 +47,7 @@ def new_paper(answers: Answers, source: str) -> tuple[Path, Path]:
         if path.exists():
             raise UserError(f"{shown(path)}: is there already, and is not written over; take another id")
     texts = paper_text(answers), document_text(answers)
-    _try(texts[0], answers["id"])
+    _try(texts[0], answers["id"], source)
     for path, text in zip(paths, texts, strict=True):
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
@@ -81,13 +81,16 @@ def _check(answers: Answers, source: str) -> None:
                 raise UserError(f"{source}: claims[{index}].printed: {error}") from None
 
 
-def _try(text: str, name: str) -> None:
-    """Raise the UserError that `whitewire validate` would."""
+def _try(text: str, name: str, source: str) -> None:
+    """Raise the UserError that `whitewire validate` would, of the answers."""
     with tempfile.TemporaryDirectory(dir=temporary()) as folder:
         path = Path(folder) / f"{name}.yaml"
         path.write_text(text, encoding="utf-8")
         testbed = load_testbed(TESTBED)
-        shapes.check(load_paper(path, fabric_names(testbed)), testbed)
+        try:
+            shapes.check(load_paper(path, fabric_names(testbed)), testbed)
+        except UserError as error:
+            raise UserError(str(error).replace(shown(path), source)) from None
 
 
 # --- the paper --------------------------------------------------------------------------------------
