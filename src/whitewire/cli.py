@@ -27,12 +27,19 @@ class Subcommand(Protocol):
 
 
 def validate(args: argparse.Namespace) -> None:
-    """Check every file that a run would use, and that this machine can do it."""
-    from whitewire.description.testbed import load_testbed
+    """Check every file that a run would use, and that this machine can do it; say what each paper's claims ask for."""
+    from whitewire.analysis.claims import kinds_said
+    from whitewire.description.checks import load_paper
+    from whitewire.description.project import paper_path
+    from whitewire.description.testbed import fabric_names, load_testbed
     from whitewire.install.doctor import preflight
     from whitewire.workflow.plan import Plan
 
-    preflight(load_testbed(Plan.load().testbed))
+    plan = Plan.load()
+    testbed = load_testbed(plan.testbed)
+    preflight(testbed)
+    for name in plan.papers:
+        print(kinds_said(load_paper(paper_path(name), fabric_names(testbed))))
 
 
 def design(args: argparse.Namespace) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from whitewire.statistics import MEDIAN_EFFICIENCY, Values
+from whitewire.statistics import Values
 
 DRAWS = 10_000
 CLIP, QUARTER = 4.0, 1.15
@@ -23,11 +23,6 @@ LOST = 0.025
 def generator(seed: int, *names: object) -> np.random.Generator:
     """Random numbers of their own for whatever has these names: the same each time that it is drawn."""
     return np.random.Generator(np.random.PCG64([seed, zlib.crc32(repr(names).encode())]))
-
-
-def median_error(n: int) -> float:
-    """Standard error of a median of `n` values, in standard deviations of one."""
-    return (MEDIAN_EFFICIENCY if n > 2 else 1.0) / math.sqrt(n)
 
 
 def widths(rng: np.random.Generator, freedom: int, draws: int) -> np.ndarray:

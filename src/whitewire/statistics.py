@@ -138,9 +138,14 @@ def pooled_p(
     return float(2 * stats.t.sf(abs(math.log(point / no_effect)) / error, freedom))
 
 
+def median_error(n: int) -> float:
+    """Standard error of a median of `n` values, in standard deviations of one; of two it is their mean's."""
+    return (MEDIAN_EFFICIENCY if n > 2 else 1.0) / math.sqrt(n)
+
+
 def _median_error(counts: Sequence[int], spreads: Sequence[float]) -> float:
     """Standard error of the logarithm, of independent medians together."""
-    return MEDIAN_EFFICIENCY * math.sqrt(sum(sd**2 / n for sd, n in zip(spreads, counts, strict=True)))
+    return math.sqrt(sum((sd * median_error(n)) ** 2 for sd, n in zip(spreads, counts, strict=True)))
 
 
 def permutation_p(numerator: Values, denominator: Values, no_effect: float, seed: int) -> float | None:
@@ -218,3 +223,28 @@ def runs_to_decide(samples: Sequence[Values], estimate: float, bounds: Sequence[
         return None
     needed = math.ceil((1.96 * MEDIAN_EFFICIENCY * spread / distance) ** 2)
     return min(MOST_RUNS, max(1, lacking, needed - have))
+
+
+def runs_to_narrow(
+    n: int, estimate: float, shown: tuple[float, float], least: tuple[float, float], bounds: Sequence[float],
+    independent: bool,
+) -> int | None:  # fmt: skip
+    """Further runs of each cell, of which there are `n`, until the interval `shown` would clear all of `bounds`.
+
+    Runs narrow it down to `least` only, the part of the error that is not theirs: of `independent` errors the halves
+    (in logarithms) add in squares, else they add. None where no number of runs clears a bound.
+    """
+    power = 2 if independent else 1
+    needed = 0.0
+    for bound in bounds:
+        if not shown[0] < bound < shown[1] or bound <= 0 or estimate <= 0:
+            continue
+        side = 1 if bound > estimate else 0
+        if min(shown[side], least[side]) <= 0:
+            return None
+        now, left = (abs(math.log(ends[side] / estimate)) ** power for ends in (shown, least))
+        distance = abs(math.log(bound / estimate)) ** power
+        if distance <= left:
+            return None
+        needed = max(needed, n * ((now - left) / (distance - left)) ** (2 / power))
+    return min(MOST_RUNS, max(1, math.ceil(needed) - n))

@@ -13,6 +13,7 @@ import pytest
 from tests.conftest import descendants, still_alive
 from whitewire.errors import UserError
 from whitewire.testbed.base import FRAME_SHARE, CommandFailed, ProcessDied
+from whitewire.testbed.emulated.sandbox import EmulatedTestbed
 from whitewire.testbed.samples import processor_ticks
 from whitewire.tools import iperf3
 
@@ -162,8 +163,30 @@ def test_a_killed_daemon_takes_no_other_with_it(hosts, tmp_path):
 
 
 def test_unknown_fabric(hosts):
-    with pytest.raises(UserError, match="fabric 9gbe is not defined, expected one of .*10gbe"):
-        hosts.fabric("9gbe")
+    with pytest.raises(UserError, match="fabric 9gb is not defined, expected one of .*10gbe"):
+        hosts.fabric("9gb")
+
+
+@pytest.mark.parametrize("name", ["1gbe", "10gbe"])
+def test_links_say_what_they_really_are(hosts, name):
+    fabric = hosts.fabric(name)
+    links = hosts.links()
+    assert list(links) == [host.name for host in hosts.hosts]
+    for link in links.values():
+        assert link["rate"] == pytest.approx(fabric.rate, rel=1e-3)
+        assert link["mtu"] == 1500
+        assert link["offloads"] in ("on", "mixed", "off")
+        assert ("queue" in link) == ("rate_in" in link) == isinstance(hosts, EmulatedTestbed)
+
+
+def test_links_follow_what_is_set(testbed):
+    fabric = testbed.fabric("1gbe", port_buffer=50000)
+    testbed.offloads(False)
+    for link in testbed.links().values():
+        assert link["rate"] == link["rate_in"] == pytest.approx(fabric.rate, rel=1e-3)
+        assert (link["queue"], link["offloads"]) == (50000, "off")
+    testbed.offloads(True)
+    assert {link["offloads"] for link in testbed.links().values()} == {"on"}
 
 
 def one_second_of_iperf3(hosts, client, server, fabric, log):

@@ -62,7 +62,10 @@ DESIGN = "design --paper {} --testbed emulated --effort smoke --output d.csv"
 
 def test_shipped_configuration_is_valid(project):
     done = run(project, "validate")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (done.returncode, done.stderr) == (0, "")
+    papers = yaml.safe_load((project / "config" / "config.yaml").read_text())["papers"]
+    assert [line.partition(":")[0] for line in done.stdout.splitlines()] == papers
+    assert "emulex-2012: 42 claims: 2 of equivalence (E-C12, E-C15), 4 of direction, " in done.stdout
 
 
 def test_plan_counts_runs(project):
@@ -91,10 +94,10 @@ def test_rate_of_zero(project):
 
 
 def test_level_that_no_fabric_has(project):
-    edit(project, PAPER, lambda p: p["experiments"][0]["factors"]["fabric"].append("30gbe"))
+    edit(project, PAPER, lambda p: p["experiments"][0]["factors"]["fabric"].append("30gb"))
     said = refused(project)
     assert said.startswith(f"config/{PAPER}: experiments[0]")
-    assert '"30gbe"' in said and "fabric" in said and "did you mean" in said
+    assert '"30gb"' in said and "fabric" in said and "did you mean" in said
 
 
 def test_claim_that_names_a_missing_exhibit(project):

@@ -144,5 +144,16 @@ def test_runs_to_decide_grows_as_the_bound_nears():
     assert s.runs_to_decide(few, 1.0, [1.05]) > 100
 
 
+def test_runs_that_narrow_what_other_errors_leave():
+    # Half-widths in logarithms: 0.5 with four runs, 0.3 of it not theirs; the bound is 0.4 away.
+    shown, least = (math.exp(-0.5), math.exp(0.5)), (math.exp(-0.3), math.exp(0.3))
+    bound = math.exp(0.4)
+    independent, added = (s.runs_to_narrow(4, 1.0, shown, least, [bound, 9.0], way) for way in (True, False))
+    assert independent == math.ceil(4 * (0.25 - 0.09) / (0.16 - 0.09)) - 4
+    assert added == 4 * 2**2 - 4
+    assert s.runs_to_narrow(4, 1.0, shown, least, [math.exp(-0.2)], True) is None
+    assert s.runs_to_narrow(4, 1.0, shown, least, [math.exp(-0.3000001)], True) == s.MOST_RUNS
+
+
 def test_scatter_by_hand():
     assert s.log_sd([1, math.e]) == pytest.approx(math.sqrt(0.5))

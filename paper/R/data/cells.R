@@ -4,6 +4,7 @@
 # medians_at(experiment, metric, where, by)  rows of estimates.csv: shown, shown_low, shown_high, n
 #   experiment, metric  one or several names
 #   where               list(factor = levels): rows that have one of these levels; fabrics as in the YAML ("10gbe")
+# `untold` of medians says why their runs do not tell them, where a guard rejects them (text/untold.R).
 #   by                  factor names; the column `level` tells these apart in words, in a fixed order
 # Both are empty tables where nothing was measured. Values are in `shown`: full-scale equivalents where they scale.
 
@@ -62,14 +63,27 @@ shown_unit <- function(table) {
   if (length(full) == 0) plain[[1]] else ifelse(is.na(full) | full == "", plain, full)[[1]]
 }
 
+# Of each run, why its cell's runs do not tell its metric; NA where they do.
+untold_of <- function(runs) {
+  medians <- read_estimates()
+  medians <- medians[is_untold(medians), ]
+  if (nrow(runs) == 0 || nrow(medians) == 0) {
+    return(rep(NA_character_, nrow(runs)))
+  }
+  factors <- setdiff(intersect(names(medians), names(runs)), c("unit", "full_scale_unit", "shown", "untold", "status"))
+  key <- function(table) do.call(paste, c(unname(as.list(table[factors])), sep = "\r"))
+  medians$untold[match(key(runs), key(medians))]
+}
+
 # The runs of a figure as a file.
 data_at <- function(experiment, metric, where = list()) {
   runs <- at_levels(valid_runs(experiment, metric), where)
+  runs$untold <- untold_of(runs)
   factors <- setdiff(names(runs), c(
     "attempt", "block", "order", "metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid",
     "why_invalid", "shown", "puts", "total_puts", "experiment", "run_id", "replicate"
   ))
   keep <- c("run_id", "experiment", factors, "replicate", "metric", "value", "unit", "full_scale_value",
-            "full_scale_unit")
+            "full_scale_unit", "untold")
   runs[intersect(keep, names(runs))]
 }

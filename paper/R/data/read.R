@@ -51,16 +51,19 @@ with_columns <- function(table, columns) {
 as_flag <- function(x) tolower(as.character(x)) %in% c("true", "1", "yes", "t")
 as_value <- function(x) suppressWarnings(as.numeric(as.character(x)))
 
-factor_columns <- c("fabric", "clients", "puts_per_client", "settings", "file_blocks", "switch_buffer_kib",
-                    "rate_mb_per_s", "offloads", "nodes", "store", "splits", "block_size_bytes", "packet_bytes", "k")
+# What documents ask of every table, and all that the paper's experiments vary.
+factor_columns <- function(paper = paper_id()) {
+  own <- lapply(read_paper(paper)$experiments, function(experiment) names(experiment$factors))
+  union(c("fabric", "clients", "puts_per_client", "settings"), unlist(own))
+}
 
 fabric_label <- function(x) sub("gbe$", "GbE", tolower(as.character(x)))
 
 # Gbit/s at full scale, from the fabric's name: "0.5gbe", "10g-ipoib", "32g-qdr".
 fabric_rate <- function(x) as_value(sub("^([0-9.]+)g.*$", "\\1", tolower(as.character(x))))
 
-with_factors <- function(table) {
-  table <- with_columns(table, c("experiment", factor_columns))
+with_factors <- function(table, paper = paper_id()) {
+  table <- with_columns(table, c("experiment", factor_columns(paper)))
   table$fabric <- fabric_label(table$fabric)
   table$clients <- as_value(table$clients)
   table$puts <- as_value(table$puts_per_client)
@@ -73,7 +76,7 @@ read_runs <- function(paper = paper_id()) {
   columns <- c("run_id", "metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid",
     "why_invalid")
   remember(paste0("runs:", paper), {
-    runs <- with_factors(read_stage("tidy", "runs.csv", columns, paper))
+    runs <- with_factors(read_stage("tidy", "runs.csv", columns, paper), paper)
     runs$value <- as_value(runs$value)
     runs$full_scale_value <- as_value(runs$full_scale_value)
     runs$shown <- ifelse(is.na(runs$full_scale_value), runs$value, runs$full_scale_value)
@@ -90,11 +93,12 @@ valid_runs <- function(experiment, metric) {
 read_estimates <- function(paper = paper_id()) {
   columns <- c("metric", "unit", "n", "n_invalid", "median", "low", "high", "full_scale_median",
                "full_scale_low",
-               "full_scale_high", "status")
+               "full_scale_high", "status", "untold")
   remember(paste0("estimates:", paper), {
-    table <- with_factors(read_stage("analysis", "estimates.csv", columns, paper))
+    table <- with_factors(read_stage("analysis", "estimates.csv", columns, paper), paper)
     for (column in setdiff(columns, c("metric", "unit",
-      "status"))) table[[column]] <- as_value(table[[column]])
+      "status", "untold"))) table[[column]] <- as_value(table[[column]])
+    table$untold <- ifelse(is.na(table$untold), "", as.character(table$untold))
     full <- !is.na(table$full_scale_median)
     table$shown <- ifelse(full, table$full_scale_median, table$median)
     table$shown_low <- ifelse(full, table$full_scale_low, table$low)

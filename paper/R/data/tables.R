@@ -8,7 +8,7 @@ read_series <- function(paper = paper_id()) {
 
 read_model <- function(paper = paper_id()) {
   columns <- c("model", "metric", "value", "link_gbit_per_s")
-  table <- with_factors(read_stage("analysis", "model.csv", columns, paper))
+  table <- with_factors(read_stage("analysis", "model.csv", columns, paper), paper)
   table$value <- as_value(table$value)
   table$link_gbit_per_s <- as_value(table$link_gbit_per_s)
   table
@@ -16,7 +16,7 @@ read_model <- function(paper = paper_id()) {
 
 verdict_columns <- c("paper", "claim", "statement", "kind", "basis", "exhibits", "route", "estimand",
                      "estimate",
-                     "low", "high", "unit", "n", "relation", "expected", "expected_low", "expected_high",
+                     "low", "high", "unit", "n", "relation", "asks", "expected", "expected_low", "expected_high",
                      "p_value",
                      "p_holm", "verdict", "reason", "runs_needed", "audit", "control")
 

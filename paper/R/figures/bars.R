@@ -107,7 +107,7 @@ figure_bars <- function(experiment, metrics, by = "fabric", title, where = list(
   }
   plot <- plot +
     geom_point(data = runs, position = jitter_points(0.1), size = 1.7, alpha = 0.65) +
-    interval_bars(medians, 0.16)
+    interval_bars(medians, 0.16) + geom_untold(medians)
   if (style == "points") {
     plot <- plot + each_colour(medians, function(own, colour) geom_point(data = own, colour = colour, size = 3))
   }
@@ -122,6 +122,8 @@ figure_bars <- function(experiment, metrics, by = "fabric", title, where = list(
   runs_told <- paste0("n = ", paste(unique(counts), collapse = " to "), " runs per cell",
                       if (log) "; logarithmic axis")
   plot + axis + labs(
-    title = title, x = NULL, subtitle = figure_note(experiment, runs_told, published_note(published), note)
+    title = title, x = NULL, subtitle = figure_note(
+      experiment, runs_told, published_note(published), note, untold_line(medians, width = 110)
+    )
   )
 }

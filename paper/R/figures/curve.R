@@ -28,6 +28,7 @@ curve_medians <- function(experiment, metric, where = list(), series = NULL) {
 
 curve_knee <- function(experiment, metric, where = list()) {
   medians <- curve_medians(experiment, metric, where)
+  medians <- medians[!is_untold(medians), ]
   if (nrow(medians) < 3) {
     return(NA_real_)
   }
@@ -82,7 +83,7 @@ figure_curve <- function(experiment, metric, title, where = list(), series = NUL
   last <- last_rate(points, c(runs$rate, modelled$rate))
   grouped <- if (is.null(series)) NULL else runs$level
   plot <- ggplot(runs, aes(rate, shown))
-  limits <- if (bounds) curve_bounds(medians) else data.frame()
+  limits <- if (bounds) curve_bounds(medians[!is_untold(medians), ]) else data.frame()
   if (nrow(limits) > 0) {
     plot <- plot + geom_line(data = limits, aes(y = value, linetype = bound), colour = soft, linewidth = 0.5)
   }
@@ -109,10 +110,11 @@ figure_curve <- function(experiment, metric, title, where = list(), series = NUL
     curve_lines(nrow(medians) > 0, nrow(limits) > 0, unique(modelled$told), is.null(grouped)) +
     scale_x_log10("link rate, Gbit/s (full scale)", breaks = rate_breaks, labels = function(x) trimmed(x),
                   expand = expansion(c(0.05, label_room(points)))) +
+    geom_untold(medians) +
     measured_axis(runs, name) +
     labs(title = title, subtitle = figure_note(experiment, if (nrow(points) > 0) {
       "star: link rate that a claim would need; yellow: link rates that its hardware gives"
-    }, note))
+    }, note, untold_line(medians, paste0(medians$fabric, if (!is.null(series)) paste0(", ", medians$level)), 110)))
 }
 
 # The legend of those lines that are drawn, each in its own colour: every layer draws into every key.

@@ -39,7 +39,7 @@ from_cell <- function(experiment, metric, where = list()) {
   if (nrow(found) == 0) {
     return(list(text = "not measured at this effort", n = ""))
   }
-  list(text = median_text(experiment, metric, where), n = trimmed(found$n[[1]]),
+  list(text = median_text(experiment, metric, where, why = FALSE), n = trimmed(found$n[[1]]), median = found[1, ],
        runs = at_levels(valid_runs(experiment, metric), where)$shown, less_is_better = shown_unit(found) %in% "s")
 }
 
@@ -74,12 +74,17 @@ beside_values <- function(exhibit, rebuilt = list(), scopes = "result") {
   made <- lapply(values, function(value) {
     found <- rebuilt[[value$id]]
     if (is.null(found)) return(list(text = "not rebuilt", n = ""))
-    list(text = with_extreme(value, found), n = found$n)
+    replace(found, "text", with_extreme(value, found))
   })
   statistics <- vapply(values, statistic_text, character(1))
+  medians <- do.call(rbind, lapply(seq_along(values), function(i) {
+    if (!is.null(made[[i]]$median)) cbind(made[[i]]$median["untold"], level = values[[i]]$id)
+  }))
   part <- function(name) vapply(values, function(value) safe(value[[name]]), character(1))
-  md_table(data.frame(
-    Value = part("id"), Metric = part("metric"), Condition = part("condition"), Published = paste0(part("printed"), ifelse(statistics == "", "", paste0(" (", statistics, ")"))),
+  table <- md_table(data.frame(
+    Value = part("id"), Metric = part("metric"), Condition = part("condition"),
+    Published = paste0(part("printed"), ifelse(statistics == "", "", paste0(" (", statistics, ")"))),
     Rebuilt = safe(vapply(made, `[[`, character(1), "text")), Runs = vapply(made, `[[`, character(1), "n")
   ), widths = c(8, 24, 22, 16, 24, 6))
+  if (is.null(medians)) table else with_untold(table, medians)
 }

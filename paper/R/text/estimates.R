@@ -1,13 +1,19 @@
 # Estimates in words, for sentences.
 
-# One estimate as text with its interval and unit: "412 (405 to 420) s"; says so where nothing was measured.
-median_text <- function(experiment, metric, where = list(), digits = 3) {
+# One estimate as text with its interval and unit: "412 (405 to 420) s"; says so where nothing was measured. Where its
+# runs do not tell it, `why` (or the mark alone) follows.
+median_text <- function(experiment, metric, where = list(), digits = 3, why = TRUE) {
   found <- medians_at(experiment, metric, where)
   if (nrow(found) == 0) {
     return("not measured at this effort")
   }
   found <- found[1, ]
-  trimws(paste0(with_interval(found$shown, found$shown_low, found$shown_high, digits), unit_text(shown_unit(found))))
+  number <- with_interval(found$shown, found$shown_low, found$shown_high, digits)
+  text <- trimws(paste0(number, unit_text(shown_unit(found))))
+  if (!why || !is_untold(found)) {
+    return(marked(text, found))
+  }
+  paste0(text, " (not told by its runs: ", safe(found$untold), ")")
 }
 
 # "1.64× (1.5 to 1.8)", or that it is not known at this effort.

@@ -49,7 +49,7 @@ floor_shares <- function(experiment, where = list(), op = NULL) {
   net <- if (is.null(op)) "completion_time_net" else paste0(op, "_time_net")
   table <- at_levels(estimates_of(experiment, c(whole, net)), where)
   table <- with_columns(table, "median")
-  cell <- do.call(paste, c(unname(as.list(table[c("experiment", factor_columns)])), sep = "\r"))
+  cell <- do.call(paste, c(unname(as.list(table[c("experiment", factor_columns())])), sep = "\r"))
   take <- function(metric) {
     of <- table$metric == metric
     stats::setNames(as_value(table$median)[of], cell[of])

@@ -15,9 +15,20 @@ needed_text <- function(table) {
 }
 
 # Link rates whose runs hardly differ from starting jobs, so that they are no point of the curve.
-left_out_words <- function(table, before) {
+left_out_words <- function(table, before, after = "") {
   out <- table$left_out
-  ifelse(is.na(out) | out == "", "", paste0(before, "not told at ", gsub(" ", ", ", safe(out), fixed = TRUE)))
+  ifelse(is.na(out) | out == "", "", paste0(before, "not told at ", gsub(" ", ", ", safe(out), fixed = TRUE), after))
+}
+
+# Why, as rows like those of medians: a link rate of one curve each.
+left_out_rows <- function(table) {
+  none <- data.frame(level = character(), untold = character())
+  do.call(rbind, c(list(none), lapply(which(!is.na(table$left_out) & table$left_out != ""), function(i) {
+    fabrics <- strsplit(table$left_out[[i]], " ", fixed = TRUE)[[1]]
+    medians <- estimates_of(table$experiment[[i]], table$metric[[i]])
+    medians <- medians[is_untold(medians) & same_level(medians$fabric, fabrics), ]
+    data.frame(level = paste(medians$experiment, medians$fabric), untold = medians$untold)
+  })))
 }
 
 rate_range <- function(from, low, high) {
@@ -32,11 +43,11 @@ inverse_table <- function(paper = paper_id()) {
   verdicts <- read_verdicts(paper)
   statement <- verdicts$statement[match(table$claim, verdicts$claim)]
   rate <- fabric_rate(table$from)
-  md_table(data.frame(
+  shown <- md_table(data.frame(
     Claim = paste0("**", table$claim, "** ", safe(statement)),
     "Effect asked for" = paste0(trimmed(table$effect), "\u00d7 ", safe(metric_words(table$metric))),
     "Largest measured" = ifelse(is.na(table$largest_effect), "\u2013", paste0(trimmed(table$largest_effect), "\u00d7")),
-    "Link needed" = paste0(needed_text(table), left_out_words(table, "; ")),
+    "Link needed" = paste0(needed_text(table), left_out_words(table, "; ", untold_mark)),
     "Link that the hardware gives" = paste0(
       ifelse(is.na(table$plausible_low), "", paste0(trimmed(table$plausible_low), " to ",
                                                    trimmed(table$plausible_high), "\u00d7 (")),
@@ -46,6 +57,7 @@ inverse_table <- function(paper = paper_id()) {
     Plausible = ifelse(is.na(table$plausible), "\u2013", safe(table$plausible)),
     Basis = safe(table$plausible_basis), check.names = FALSE
   ), widths = c(18, 12, 10, 14, 13, 9, 24))
+  with_untold(shown, left_out_rows(table))
 }
 
 inverse_sentence <- function(claim, paper = paper_id()) {

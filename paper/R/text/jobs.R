@@ -20,7 +20,10 @@ metric_rows <- function(experiment, metrics, by, where) {
   columns <- lapply(metrics, function(metric) {
     vapply(levels, function(level) {
       of <- medians[medians$metric == metric & medians$level == level, ]
-      if (nrow(of) == 0) "\u2013" else with_interval(of$shown[[1]], of$shown_low[[1]], of$shown_high[[1]])
+      if (nrow(of) == 0) {
+        return("\u2013")
+      }
+      marked(with_interval(of$shown[[1]], of$shown_low[[1]], of$shown_high[[1]]), of[1, ])
     }, character(1))
   })
   runs <- vapply(levels, function(level) max(medians$n[medians$level == level]), numeric(1))
@@ -35,7 +38,8 @@ metric_table <- function(experiment, metrics, by = "fabric", where = list()) {
   if (nrow(rows) == 0) {
     return(md_table(data.frame()))
   }
-  md_table(rows, widths = c(20, rep(70 / length(metrics), length(metrics)), 8))
+  medians <- medians_at(experiment, unname(metrics), where, by)
+  with_untold(md_table(rows, widths = c(20, rep(70 / length(metrics), length(metrics)), 8)), medians)
 }
 
 compute_table <- function(experiment, by = "fabric", where = list()) {

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from whitewire import estimands, propagation, statistics, workloads
+from whitewire import estimands, factors, propagation, statistics, workloads
 from whitewire.analysis import (
     biases,
     claims,
     controls,
+    guards,
     inverse,
     net,
     similitude,
     sweeps,
 )
-from whitewire.analysis.runs import Runs
+from whitewire.analysis.runs import Runs, Scaling
 from whitewire.description import project
 from whitewire.description.checks import load_paper
-from whitewire.description.paper import Paper, cells_of
+from whitewire.description.paper import Paper, cells_of, hardware_of
 from whitewire.description.testbed import fabric_names, is_emulated, load_testbed
 from whitewire.design.drive import Drive
 from whitewire.design.durations import model_cell
@@ -35,10 +37,10 @@ from whitewire.models import MODELS, maxmin
 from whitewire.paths import shown
 from whitewire.units import MB_PER_GBIT, gbit_per_s
 
-Scaling = Callable[[str, Mapping[str, Any]], Scale]
-"""From an experiment and the levels of its factors to how a run of them is scaled."""
 MODEL = "max-min flow"
 DRAWS = 4
+UNMODELLED = factors.NETWORK | {"settings", "switch_buffer_kib", "packet_bytes"}
+"""What the max-min model knows nothing of."""
 CURVE = np.round(np.geomspace(0.25, 40, 25), 4)
 """Link rates (Gbit/s) of the modelled response curve."""
 UNITS = {
@@ -64,6 +66,7 @@ VERDICT_COLUMNS = [
     "unit",
     "n",
     "relation",
+    "asks",
     "expected",
     "expected_low",
     "expected_high",
@@ -127,10 +130,22 @@ def estimates(paper: Paper, runs: Runs, status: str) -> pd.DataFrame:
         unit = good["full_scale_unit"].dropna()
         row["full_scale_unit"] = unit.iloc[0] if len(unit) and row["full_scale_median"] is not None else ""
         row["status"] = status
+        row["untold"] = _untold(runs, row)
         rows.append(row)
     columns = [*keys, "n", "n_invalid", "median", "low", "high", "mean"]
-    columns += [f"full_scale_{c}" for c in ("median", "low", "high", "unit")] + ["status"]
+    columns += [f"full_scale_{c}" for c in ("median", "low", "high", "unit")] + ["status", "untold"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def _untold(runs: Runs, row: Mapping[str, Any]) -> str:
+    """Why the runs of a row of estimates do not tell its metric; empty if they do."""
+    factors = runs.paper.experiments[row["experiment"]]["factors"]
+    levels = {
+        factor: next((level for level in factors[factor] if text(level) == row[factor]), row[factor])
+        for factor in runs.paper.factors
+        if factor in factors
+    }
+    return str(guards.of(runs, row["experiment"], levels, row["metric"]) or "")
 
 
 def _with_floor(runs: Runs, row: Mapping[str, Any], median: float, exact: tuple[float, float]
@@ -176,7 +191,10 @@ def model_runs(paper: Paper, fabrics: Mapping[str, Any], scale: Scaling | None =
             continue
         for levels in cells_of(experiment):
             parameters = paper.parameters(experiment["id"], levels)
-            if parameters["fabric"] in fabrics and not {"settings", "switch_buffer_kib", "packet_bytes"} & set(levels):
+            if "erasure_coding" in paper.store(experiment["id"], levels):
+                continue  # the model knows pipelines of replicas only
+            plain = not fabrics.get(parameters["fabric"], {}).get("racks")
+            if parameters["fabric"] in fabrics and plain and not UNMODELLED & {*levels, *parameters}:
                 jobs.append(_job(paper, experiment["id"], levels, gbit_per_s(parameters["fabric"]), scale))
         if "missing_fabrics" in experiment and not scale:
             jobs += [_job(paper, experiment["id"], {"fabric": ""}, float(g), None) for g in CURVE]
@@ -206,7 +224,7 @@ def _job(
     run = scale(experiment, levels)
     k = run.k
     cell = model_cell(paper, experiment, levels, link, run.file_bytes * k, run.block_bytes * k)
-    if hardware := paper.experiments[experiment].get("hardware", {}).get("drive"):
+    if hardware := hardware_of(paper.experiments[experiment], levels):
         # The drive that was emulated: its cache always holds one packet.
         cell = replace(cell, cache_bytes=Drive.scaled(hardware, k, "").cache * k)
     return experiment, levels, link, cell
@@ -314,7 +332,9 @@ def _judged(
         "expected": target.expected,
         "expected_low": target.lower,
         "expected_high": target.upper,
-        "p_value": evidence.p_value,
+        "asks": target.kind,
+        # Of equivalence there is no test against no effect to make or to correct for.
+        "p_value": None if target.kind == claims.EQUIVALENCE else evidence.p_value,
         "verdict": decided,
         "reason": reason,
         "runs_needed": None if failed else verdict.runs_needed,
@@ -402,19 +422,20 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
     except FileNotFoundError:
         raise UserError(f"{config_shown(source)}: no such file; make it with `whitewire tidy`") from None
     status = "emulated" if is_emulated(testbed) else "measured"
-    k = paper.raw["scale"]["k"] if status == "emulated" and "scale" in paper.raw else 1
+    k = paper.raw["scale"]["k"] if status == "emulated" and paper.experiments else 1
     missing = results / "tidy" / "unavailable.csv"
     lost = pd.read_csv(missing) if missing.is_file() else pd.DataFrame(columns=["run_id", "reason"])
     fabrics = testbed["fabrics"]
     lost_runs = dict(zip(lost["run_id"], lost["reason"], strict=True))
     measured = results / "tidy" / "floors.csv"
     floors = pd.read_csv(measured, dtype={"job": str}) if measured.is_file() else None
-    runs = Runs(table, paper, seed, k, lost_runs, fabrics, floors)
+    effort = table["block"].iloc[0].rsplit("-", 1)[0] if len(table) else ""
+    scaling = partial(_scaling, paper, effort, testbed) if effort else None
+    runs = Runs(table, paper, seed, k, lost_runs, fabrics, floors, scaling)
     simulated = model_runs(paper, fabrics)
     short, scaled = None, pd.DataFrame(columns=similitude.COLUMNS)
-    if len(table):
-        effort = table["block"].iloc[0].rsplit("-", 1)[0]
-        short = model_runs(paper, fabrics, lambda name, levels: scale_of(paper, name, effort, levels, testbed))
+    if scaling:
+        short = model_runs(paper, fabrics, scaling)
         scaled = similitude.table(paper, testbed, effort)
     checked = controls.judge(paper, runs)
     as_run = None if short is None else Runs(short, paper, seed)
@@ -436,6 +457,10 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
         tables["model_as_run"] = model_table(paper, short)
     for name, frame in tables.items():
         frame.to_csv(folder / f"{name}.csv", index=False, lineterminator="\n")
+
+
+def _scaling(paper: Paper, effort: str, testbed: Mapping[str, Any], name: str, levels: Mapping[str, Any]) -> Scale:
+    return scale_of(paper, name, effort, levels, testbed)
 
 
 def config_shown(path: Path) -> str:

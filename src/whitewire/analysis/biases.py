@@ -33,8 +33,12 @@ def factors(paper: Paper, test: Mapping[str, Any]) -> tuple[float, float, str]:
 def widened(paper: Paper, test: Mapping[str, Any], evidence: Evidence) -> tuple[Evidence, str]:
     """The evidence with an interval that holds the emulation's own error, and the words for that; "" without any."""
     low, high, source = factors(paper, test)
-    if not source or evidence.low is None or evidence.high is None or evidence.low < 0:
+    if not source or evidence.estimate is None or evidence.low is None or evidence.high is None or evidence.low < 0:
         return evidence, ""
     direction = evidence.direction and (evidence.direction[0] * low, evidence.direction[1] * high)
     said = f"the interval holds the emulation's own error, {low:.3g} to {high:.3g} times ({source})"
-    return replace(evidence, low=evidence.low * low, high=evidence.high * high, direction=direction), said
+    left = evidence.least or (evidence.estimate, evidence.estimate)
+    return replace(
+        evidence, low=evidence.low * low, high=evidence.high * high, direction=direction,
+        least=(left[0] * low, left[1] * high), left_by="the emulation's own error",
+    ), said  # fmt: skip

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from whitewire.description.paper import Paper
 from whitewire.estimands.evidence import Evidence
-from whitewire.statistics import MINIMUM, runs_to_decide
+from whitewire.statistics import MINIMUM, runs_to_decide, runs_to_narrow
 
 REPRODUCED = "reproduced"
 DIRECTION = "direction only"
@@ -22,6 +22,8 @@ INCONCLUSIVE = "inconclusive"
 NOT_TESTABLE = "not testable here"
 CONSISTENT = "consistent"
 INCONSISTENT = "inconsistent"
+EQUIVALENCE, SIGN, SIZE = "equivalence", "direction", "size"
+"""What a claim asks for: that there is no effect to speak of; that there is one, on a side; that it is so large."""
 EPSILON = 1e-9
 
 
@@ -29,7 +31,7 @@ EPSILON = 1e-9
 class Target:
     """What a claim asks of its estimand, in the estimand's unit; a bound of None is open.
 
-    `no_effect` gives the claim a direction, where it has one.
+    `no_effect` gives the claim a direction, where it has one, or makes it one of equivalence.
     """
 
     relation: str
@@ -67,9 +69,25 @@ class Target:
         )
 
     @property
+    def kind(self) -> str:
+        """Equivalence where no effect lies inside what is asked for, direction where it is the bound, else size.
+
+        A trend asks that no step falls, and its `no_effect` is that of the last level over the first.
+        """
+        if self.relation == "increasing":
+            return SIGN
+        none = self.no_effect
+        if none is None:
+            return SIZE
+        if self.relation in ("above", "below") and self.expected == none:
+            return SIGN
+        least, most, _ = self._bounds
+        return EQUIVALENCE if least < none < most or least == none == most else SIZE
+
+    @property
     def sign(self) -> int:
         """+1 or -1 for the side of no effect that is claimed, 0 when the claim has no direction."""
-        if self.no_effect is None:
+        if self.no_effect is None or self.kind == EQUIVALENCE:
             return 0
         if self.relation in ("above", "increasing"):
             return 1
@@ -108,16 +126,48 @@ def resolve(paper: Paper, test: Mapping[str, Any]) -> Target:
     return Target(relation, expected, lower, upper, no_effect)
 
 
+def kinds(paper: Paper) -> dict[str, list[str]]:
+    """Ids of a paper's claims by what they ask for: equivalence, direction, size, or `""` for those without a test."""
+    found: dict[str, list[str]] = {EQUIVALENCE: [], SIGN: [], SIZE: [], "": []}
+    for claim in paper.claims:
+        kind = resolve(paper, claim["test"]).kind if "relation" in claim["test"] else ""
+        found[kind].append(claim["id"])
+    return found
+
+
+def kinds_said(paper: Paper) -> str:
+    """The same in a line: `emulex-2012: 42 claims: 2 of equivalence (E-C12, E-C15), 5 of direction, …`."""
+    found = kinds(paper)
+    named = ", ".join(found[EQUIVALENCE])
+    parts = [
+        f"{len(found[EQUIVALENCE])} of equivalence" + (f" ({named})" if named else ""),
+        f"{len(found[SIGN])} of direction",
+        f"{len(found[SIZE])} of size",
+        f"{len(found[''])} without a test",
+    ]
+    return f"{paper.id}: {len(paper.claims)} claims: {', '.join(parts)}"
+
+
 def decide(target: Target, evidence: Evidence) -> Verdict:
     """The verdict on a target by its evidence.
 
     With runs: reproduced when the relation holds throughout the 95 % interval; when it holds nowhere in it,
     direction only if the interval lies on the claimed side of no effect, else not reproduced; inconclusive
-    when the interval straddles a bound or does not exist. Arithmetic and models: consistent or inconsistent.
+    when the interval straddles a bound or does not exist. A claim of equivalence has no side, so it is never direction
+    only. Arithmetic and models: consistent or inconsistent.
     """
     if evidence.estimate is None or not math.isfinite(evidence.estimate):
         needed = {"census": 1, "runs": max(1, MINIMUM - evidence.n)}.get(evidence.source)
-        return Verdict(INCONCLUSIVE, evidence.missing or "there is no finite estimate", needed)
+        reason = evidence.missing or "there is no finite estimate"
+        return Verdict(INCONCLUSIVE, reason, needed if evidence.runs_help else None)
+    found = _compared(target, evidence)
+    said = "a claim of equivalence: " if target.kind == EQUIVALENCE else ""
+    return replace(found, reason=said + found.reason)
+
+
+def _compared(target: Target, evidence: Evidence) -> Verdict:
+    """The verdict by a finite estimate."""
+    assert evidence.estimate is not None, "decide() asks before"
     wanted, seen = _wanted(target), _number(evidence.estimate)
     if evidence.source in ("paper", "model"):
         what = "recomputed" if evidence.source == "paper" else "the model gives"
@@ -146,9 +196,21 @@ def decide(target: Target, evidence: Evidence) -> Verdict:
         if none is not None and ((sign > 0 and low > none) or (sign < 0 and high < none)):
             return Verdict(DIRECTION, f"{interval} has the claimed sign but not the claimed size: {wanted}")
         return Verdict(NOT_REPRODUCED, f"{interval} excludes the claim: {wanted}")
+    too_wide = f"{interval} is too wide to say: {wanted}"
+    if evidence.least and not target.holds(*evidence.least) and not target.fails(*evidence.least):
+        ends = " to ".join(map(_number, evidence.least))
+        return Verdict(INCONCLUSIVE, f"{too_wide}; however many runs, {ends} would be left, {evidence.left_by}")
+    return Verdict(INCONCLUSIVE, too_wide, _runs_needed(target, evidence))
+
+
+def _runs_needed(target: Target, evidence: Evidence) -> int | None:
+    """Further runs of each cell until the interval clears the nearest bound."""
+    assert evidence.estimate is not None and evidence.low is not None and evidence.high is not None, "it is too wide"
     bounds = [b for b in (target.lower, target.upper) if b is not None]
-    needed = runs_to_decide(evidence.samples, evidence.estimate, bounds)
-    return Verdict(INCONCLUSIVE, f"{interval} is too wide to say: {wanted}", needed)
+    if evidence.least is None:
+        return runs_to_decide(evidence.samples, evidence.estimate, bounds)
+    shown = evidence.low, evidence.high
+    return runs_to_narrow(evidence.n, evidence.estimate, shown, evidence.least, bounds, evidence.floors)
 
 
 SIGNIFICANT = 0.05
@@ -159,7 +221,7 @@ def corrected(verdict: str, reason: str, target: Mapping[str, Any], p_holm: floa
 
     A verdict that rests only on there being an effect at all (direction only; or reproduced where the claim asks for
     no more than that: above or below its `no_effect`) needs a corrected p-value below 0.05. `target` holds the claim's
-    `relation`, `expected` and `no_effect`.
+    `relation`, `expected` and `no_effect`. A claim of equivalence rests on its bounds, never on that.
     """
     no_effect = target.get("no_effect")
     no_more = target.get("relation") in ("above", "below") and target.get("expected") == no_effect

@@ -1,80 +1,116 @@
-"""Guards: why the runs of a cell do not tell a metric, though they have values for it."""
+"""Guards: why the runs of a cell do not tell a metric, though they have values for it, and what would help.
+
+Which metrics a guard covers, and what tells it, is the workload's to say.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whitewire.estimands.evidence import MORE_BYTES
+from whitewire import workloads
 from whitewire.levels import cell_name
 from whitewire.records.jobs import NET, WHOLE
+from whitewire.workloads.base import Workload
 
 if TYPE_CHECKING:
     from whitewire.analysis.runs import Runs
 
 NET_SHARE = 0.2
 """Least time of a cell's jobs beyond their floor, as a share of it, that an estimate may rest on."""
-RATES = ("throughput", "rate_mean", "aggregate", "node_bandwidth")
-"""Of TestDFSIO's write and read: rates of several tasks that share drives and links."""
 AT_ONCE_SHARE = 0.75
-"""Least share of TestDFSIO's tasks that read or write at once, for a rate that is said of all of them together."""
+"""Least share of a run's tasks that are at it at once, for a rate that is said of all of them together."""
 SHORT_SHARE = 0.5
-"""Largest share of the time of TestDFSIO's writing or reading in which the processors may be short, for its rates."""
+"""Largest share of the time of tasks in which the processors may be short, for their rates."""
+
+
+@dataclass(frozen=True)
+class Untold:
+    """Why a cell's runs do not tell a metric (`why`), and what would help, or that nothing does (`remedy`)."""
+
+    why: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.why}; {self.remedy}"
 
 
 def untold(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> str:
     """Why the runs of a cell do not tell a metric, though they have values for it; empty if they do."""
-    where = cell_name(experiment, levels)
+    found = of(runs, experiment, levels, metric)
+    return f"{cell_name(experiment, levels)}: {found}" if found else ""
+
+
+def of(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> Untold | None:
+    """The first guard that rejects a metric of a cell; None where all let it pass."""
     for rule in (_hidden_by_floor, _one_after_another, _short_of_processors):
-        if why := rule(runs, experiment, levels, metric):
-            return f"{where}: {why}"
-    return ""
+        if found := rule(runs, experiment, levels, metric):
+            return found
+    return None
 
 
-def _hidden_by_floor(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> str:
+def _workload(runs: Runs, experiment: str, levels: Mapping[str, Any]) -> tuple[Workload, Workload, dict[str, Any]]:
+    """The workload of a cell, the one whose traffic it has, and its parameters."""
+    parameters = runs.paper.parameters(experiment, levels)
+    own = workloads.of(runs.paper.experiments[experiment]["workload"])
+    return own, own.stands_for(parameters), parameters
+
+
+def _hidden_by_floor(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> Untold | None:
     """The jobs take hardly more than their floor, so that too little is left to judge."""
     if metric not in NET:
-        return ""
+        return None
     left, floor = (runs.as_measured(experiment, levels, name) for name in NET[metric])
     if not len(left) or not len(floor):
-        return ""
+        return None
+    remedy = runs.more_bytes(experiment, levels)
     if lost := int(np.sum(~np.isfinite(left))):
-        return f"{lost} of {len(left)} runs took no longer than their floor, so they have no net time; {MORE_BYTES}"
+        return Untold(f"{lost} of {len(left)} runs took no longer than their floor, so they have no net time", remedy)
     beyond, least = float(np.median(left)), float(np.median(floor))
     if NET[metric] is not WHOLE:
         least -= beyond
     if beyond >= NET_SHARE * least:
-        return ""
-    return f"only {beyond:.1f} s beyond the floor of {least:.1f} s, too little to tell; {MORE_BYTES}"
+        return None
+    return Untold(f"only {beyond:.1f} s beyond the floor of {least:.1f} s, too little to tell", remedy)
 
 
-def _one_after_another(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> str:
-    """The tasks of TestDFSIO hardly met, so that each had the shared drives to itself."""
-    operation, _, rate = metric.partition("_")
-    if operation not in ("write", "read") or rate not in RATES:
-        return ""
-    tasks = runs.paper.parameters(experiment, levels).get("maps", 1)
-    met = _typical(runs, experiment, levels, f"{operation}_tasks_at_once")
-    if tasks > 1 and met < AT_ONCE_SHARE * tasks:
-        return f"of {tasks} tasks only {met:.1f} {operation} at once, so each has more of what they share; {MORE_BYTES}"
-    return ""
+def _one_after_another(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> Untold | None:
+    """The tasks hardly met, so that each had what they share to itself."""
+    own, native, parameters = _workload(runs, experiment, levels)
+    together = native.together(metric)
+    if together is None:
+        return None
+    tasks = own.files(parameters)
+    met, at_best = (_typical(runs, experiment, levels, name) for name in (together.met, together.at_best))
+    if tasks < 2 or not met < AT_ONCE_SHARE * tasks:
+        return None
+    why = f"of {tasks} tasks only {met:.1f} {together.did} at once, so each has more of what they share"
+    if not at_best < AT_ONCE_SHARE * tasks:
+        return Untold(why, runs.more_bytes(experiment, levels))
+    alone = ", as one beside the only copy of its data does" if _beside_its_data(together.did, parameters) else ""
+    some = f"some end long before others{alone}"
+    return Untold(why, f"nothing helps here while {some}: begun together {at_best:.1f} would")
 
 
-def _short_of_processors(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> str:
-    """While the tasks of TestDFSIO wrote or read the processors, not what they share, may have set the rate."""
-    operation, _, rate = metric.partition("_")
-    if operation not in ("write", "read") or rate not in (*RATES, "rate_while_busy"):
-        return ""
-    if runs.paper.experiments[experiment].get("cpu") == "report":  # there it is the point
-        return ""
-    short = _typical(runs, experiment, levels, f"{operation}_short_while_busy")
+def _beside_its_data(did: str, parameters: Mapping[str, Any]) -> bool:
+    return did == "read" and str(parameters.get("replication")) == "1"
+
+
+def _short_of_processors(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> Untold | None:
+    """While the tasks were at it the processors, not what they share, may have set the rate."""
+    _, native, _ = _workload(runs, experiment, levels)
+    told = native.short_while(metric)
+    if told is None or runs.paper.experiments[experiment].get("cpu") == "report":  # there it is the point
+        return None
+    short = _typical(runs, experiment, levels, told.metric)
     if not short > SHORT_SHARE:
-        return ""
-    did = {"write": "wrote", "read": "read"}[operation]
-    return f"the processors were short in {short:.0%} of the time in which tasks {did}; a larger k is needed"
+        return None
+    remedy = "a larger k is needed" if runs.scaled(experiment, levels) else "with these processors nothing helps here"
+    return Untold(f"the processors were short in {short:.0%} of the time in which {told.when}", remedy)
 
 
 def _typical(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> float:

@@ -16,7 +16,7 @@ from whitewire.analysis.runs import Runs
 from whitewire.description.paper import Paper
 from whitewire.estimands.evidence import Sample
 from whitewire.propagation import LOST
-from whitewire.statistics import LEAST_FREEDOM, MEDIAN_EFFICIENCY
+from whitewire.statistics import LEAST_FREEDOM, median_error
 
 COLUMNS = [
     *("paper", "claim", "experiment", "metric", "from", "effect", "link_ratio", "link_ratio_low", "link_ratio_high"),
@@ -108,7 +108,7 @@ def _noise(points: Sequence[Sample], freedom: int, seed: int) -> np.ndarray:
     """
     rng = np.random.Generator(np.random.PCG64(seed))
     errors = np.array([
-        point.spread * (MEDIAN_EFFICIENCY if len(point.values) > 2 else 1) / np.sqrt(len(point.values))
+        point.spread * median_error(len(point.values))
         for point in points
     ])  # fmt: skip
     widths = np.sqrt(freedom / rng.chisquare(freedom, (DRAWS, 1)))

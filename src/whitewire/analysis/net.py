@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from whitewire import propagation
+from whitewire import propagation, statistics
 from whitewire.statistics import FEWEST_POOLED, LEAST_FREEDOM
 
 KINDS = {"throughput_net": "rate", "compute_share": "share", "shuffle_share": "share"}
@@ -75,7 +75,7 @@ class FloorErrors:
         if not freedom:
             return None
         rng = propagation.generator(self.seed, "floor", block, floor, job)
-        error = sd * propagation.median_error(len(self._seconds[job][block, floor]))
+        error = sd * statistics.median_error(len(self._seconds[job][block, floor]))
         return error * rng.standard_t(freedom, self.draws)
 
 
@@ -116,8 +116,10 @@ class Drawn:
         return self.cell.share > MOSTLY_FLOOR
 
 
-def draw(cell: Cell, floors: FloorErrors, fewest: int = FEWEST_POOLED) -> Drawn:
+def draw(cell: Cell, floors: FloorErrors, fewest: int = FEWEST_POOLED, settled: bool = False) -> Drawn:
     """A cell's median as a distribution: the scatter of its runs, at least `fewest`, and of its floors if it has any.
+
+    `settled`: of its floors alone.
 
     The scatter of runs is pooled over an experiment, so its own error is the same for all its cells; a floor that
     several cells share has the same error in all of them.
@@ -129,7 +131,7 @@ def draw(cell: Cell, floors: FloorErrors, fewest: int = FEWEST_POOLED) -> Drawn:
         propagation.generator(floors.seed, "width", cell.experiment, cell.base), cell.freedom, floors.draws
     )
     rng = propagation.generator(floors.seed, "cell", cell.name, cell.base)
-    error = propagation.median_error(cell.n) * width * rng.standard_normal(floors.draws)
+    error = statistics.median_error(cell.n) * width * rng.standard_normal(floors.draws) * (not settled)
     if not cell.weights:
         return Drawn(cell, cell.median * np.exp(cell.spread * error))
     off = np.zeros(floors.draws)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,26 +13,33 @@ import pandas as pd
 from whitewire import estimands, statistics
 from whitewire.analysis import guards, net
 from whitewire.description.paper import Paper
+from whitewire.design.scale import Scale
 from whitewire.estimands.evidence import Sample
 from whitewire.levels import Cell, cell_name, text
 from whitewire.records.jobs import NET, WHOLE
+
+MORE_BYTES = "more bytes a run are needed"
+Scaling = Callable[[str, Mapping[str, Any]], Scale]
+"""From an experiment and the levels of its factors to how a run of them is scaled."""
 
 
 class Runs:
     """The table tidy/runs.csv, indexed by cell.
 
     `seed` starts resampling; `k` is the testbed's scale, `fabrics` its networks (None: every paper's). `floors` is the
-    table tidy/floors.csv; without it floors count as exact.
+    table tidy/floors.csv; without it floors count as exact. `scaling` says how a run of a cell was scaled.
     """
 
     def __init__(self, table: pd.DataFrame, paper: Paper, seed: int = 1, k: float = 1.0,
                  unavailable: Mapping[str, str] | None = None,
                  fabrics: Collection[str] | None = None,
-                 floors: pd.DataFrame | None = None) -> None:  # fmt: skip
+                 floors: pd.DataFrame | None = None,
+                 scaling: Scaling | None = None) -> None:  # fmt: skip
         self.floors = net.FloorErrors(floors, seed)
         self.paper, self.seed, self.k = paper, seed, k
         self.unavailable = dict(unavailable or {})
         self.fabrics = fabrics
+        self.scaling = scaling
         table = table.copy()
         for factor in paper.factors:
             if factor not in table:
@@ -100,6 +107,16 @@ class Runs:
         """Why the runs of a cell do not tell a metric, though they have values for it; empty if they do."""
         return guards.untold(self, experiment, levels, metric)
 
+    def more_bytes(self, experiment: str, levels: Mapping[str, Any]) -> str:
+        """That more bytes a run would help, or that nothing does: the runs moved all of the paper's already."""
+        if self.scaling and self.scaling(experiment, levels).data_fraction >= 1:
+            return "nothing helps here: the runs moved all of the paper's bytes already"
+        return MORE_BYTES
+
+    def scaled(self, experiment: str, levels: Mapping[str, Any]) -> bool:
+        """Whether a larger k could be had: not on hosts that run at their own rates."""
+        return self.scaling is None or self.k > 1 or self.scaling(experiment, levels).k > 1
+
     def without(self, cells: Sequence[Cell], samples: Sequence[Sample]) -> list[str]:
         """Of each cell without a value, why: it was tried in vain, or its experiment belongs to other efforts."""
         told = []
@@ -130,9 +147,13 @@ class Runs:
         return Sample(good["best"].to_numpy(dtype=float), invalid, unit, name, spread, freedom)
 
     def drawn(
-        self, experiment: str, levels: Mapping[str, Any], metric: str, fewest: int = statistics.FEWEST_POOLED
-    ) -> net.Drawn:
-        """The median of a cell as a distribution, with the scatter of its floors where those are known."""
+        self, experiment: str, levels: Mapping[str, Any], metric: str, fewest: int = statistics.FEWEST_POOLED,
+        settled: bool = False,
+    ) -> net.Drawn:  # fmt: skip
+        """The median of a cell as a distribution, with the scatter of its floors where those are known.
+
+        `settled`: as if of ever so many runs, which leave no scatter but that of floors.
+        """
         sample = self.sample(experiment, levels, metric)
         base = metric if net.KINDS.get(metric) == "share" else NET.get(metric, (metric,))[0]
         median = float(np.median(sample.values)) if len(sample.values) else math.nan
@@ -143,9 +164,9 @@ class Runs:
         cell = net.Cell(sample.name, experiment, metric, base, median, len(sample.values), spread, freedom)
         weights = self.floor_weights(experiment, levels, metric)
         if not weights:
-            return net.draw(cell, self.floors, fewest)
+            return net.draw(cell, self.floors, fewest, settled)
         seconds, share = self._net_and_share(experiment, levels, metric)
-        return net.draw(replace(cell, net=seconds, share=share, weights=weights), self.floors, fewest)
+        return net.draw(replace(cell, net=seconds, share=share, weights=weights), self.floors, fewest, settled)
 
     def _absolute(self, experiment: str, metric: str) -> tuple[float, int]:
         rows = self._family(experiment, metric)

@@ -16,11 +16,10 @@ from typing import Any
 import pandas as pd
 
 from whitewire import workloads
-from whitewire.description.paper import Paper, hardware_of
+from whitewire.description.paper import OSTS_PER_OSS, Paper, hardware_of
 from whitewire.description.testbed import is_emulated
 from whitewire.design import scaling
 from whitewire.design.drive import Drive
-from whitewire.design.durations import OSTS_PER_OSS
 from whitewire.design.rows import levels_of, make_design
 from whitewire.design.scale import PACKET, Scale, scale_of
 from whitewire.workloads import Workload, terasort

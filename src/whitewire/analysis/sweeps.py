@@ -11,12 +11,10 @@ from typing import Any
 
 import pandas as pd
 
-from whitewire import models
+from whitewire.description.claim_checks import compute
+from whitewire.description.faults import fault
 from whitewire.description.paper import Paper
-from whitewire.errors import UserError
 from whitewire.levels import text
-from whitewire.paths import shown
-from whitewire.text import suggestion
 
 COLUMNS = ["paper", "sweep", "title", "model", "arguments", "value", "unit"]
 
@@ -34,13 +32,11 @@ def table(paper: Paper) -> pd.DataFrame:
 
 
 def check(paper: Paper) -> None:
-    """Raise UserError for a sweep that names no model or no argument of it."""
-    for sweep in paper.raw.get("sweeps", []):
-        _check_names(paper, sweep)
+    """Raise UserError for a sweep that cannot be computed."""
+    table(paper)
 
 
 def _rows(paper: Paper, sweep: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    _check_names(paper, sweep)
     own = _own_names(paper, sweep)
     levels = {name: [paper.evaluate(value, own) for value in values] for name, values in sweep["vary"].items()}
     fixed = {n: paper.evaluate(v, own) for n, v in sweep.get("arguments", {}).items() if n not in levels}
@@ -48,7 +44,7 @@ def _rows(paper: Paper, sweep: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     base = {"paper": paper.id, "sweep": sweep["id"], "title": sweep["title"], "model": sweep["model"]}
     for point in itertools.product(*levels.values()):
         chosen = dict(zip(levels, point, strict=True))
-        value = float(models.MODELS[sweep["model"]](**fixed, **chosen))
+        value = compute(paper, f"sweeps ({sweep['id']})", sweep["model"], {**fixed, **chosen})
         yield base | {"arguments": listed, "value": value, "unit": sweep["unit"]} | chosen
 
 
@@ -58,21 +54,7 @@ def _own_names(paper: Paper, sweep: Mapping[str, Any]) -> dict[str, Any]:
     if name is None:
         return {}
     if name not in paper.experiments:
-        expected = f"the id of an experiment{suggestion(name, paper.experiments)}"
-        raise UserError(f"{shown(paper.path)}: sweep {sweep['id']}: found {name!r}, expected {expected}")
+        raise fault(paper, f"sweeps ({sweep['id']}).experiment", name, "the id of an experiment", paper.experiments)
     experiment = paper.experiments[name]
     drive = experiment.get("hardware", {}).get("drive", {})
     return dict(experiment["parameters"]) | {f"drive_{key}": value for key, value in drive.items()}
-
-
-def _check_names(paper: Paper, sweep: Mapping[str, Any]) -> None:
-    where = f"{shown(paper.path)}: sweep {sweep['id']}"
-    if sweep["model"] not in models.MODELS:
-        raise UserError(
-            f"{where}: found {sweep['model']!r}, expected a model{suggestion(sweep['model'], models.MODELS)}"
-        )
-    names = models.arguments(sweep["model"])
-    for name in [*sweep.get("arguments", {}), *sweep["vary"]]:
-        if name not in names:
-            expected = f"an argument of {sweep['model']}{suggestion(name, names)}"
-            raise UserError(f"{where}: found {name!r}, expected {expected}")

@@ -119,6 +119,8 @@ tc filter add dev wire0 parent ffff: protocol ip prio 2 u32 match u32 0 0 action
 SET_LAYOUT = "import os, sys; os.makedirs(sys.argv[1], exist_ok=True); " \
     "os.setxattr(sys.argv[1], 'ceph.dir.layout', sys.argv[2].encode())"  # fmt: skip
 
+GET_LAYOUT = "import os, sys; print(os.getxattr(sys.argv[1], 'ceph.dir.layout').decode())"
+
 QUIET = ("ms", "mon", "monc", "osd", "paxos", "auth", "objecter", "objectcacher", "client", "filer", "journaler",
          "mds", "mds_balancer", "mds_log", "mds_migrator", "rocksdb", "memdb", "throttle", "timer", "finisher",
          "optracker", "objclass", "heartbeatmap", "perfcounter", "bluestore", "crush", "context", "asok", "mgrc",
@@ -195,6 +197,12 @@ class MountOptions:
             "client_readahead_max_periods": 1024 if self.readahead else 0,
         }
         return [f"--{name}={value}" for name, value in options.items()]
+
+
+def _options(process: Process) -> list[str]:
+    """The options that a mount's process was started with, as the kernel tells them."""
+    main = process.main_process()
+    return [] if main is None else [word for word in main.cmdline() if word.startswith("--client_")]
 
 
 def configuration(fsid: str, monitor: str, osts: Sequence[Ost], folders: Mapping[str, str]) -> bytes:
@@ -287,6 +295,7 @@ class CephFs(Service):
             raise UserError(f"cephfs: {len(self.clients)} clients at {ost_rate} bytes/s an OST, expected more than 0")
         self.daemons: dict[str, Process] = {}
         self.mounts: dict[str, Process] = {}
+        self.layouts: dict[str, str] = {}
         self.first_failure = ""
         """Why the first start failed, when a second one was needed."""
 
@@ -478,7 +487,19 @@ class CephFs(Service):
         """Set the stripes of files that will be made in a folder (made if it isn't there); what was set, in words."""
         words = layout_text(stripe_count, stripe_size, len(self.osts))
         self.clients[0].run([PYTHON, "-c", SET_LAYOUT, self.path(path), words]).check()
+        self.layouts[self.path(path)] = words
         return words
+
+    def asked(self, path: str) -> dict[str, object]:
+        """What was set last: the layout of a folder, the options of the mounts."""
+        return {"kind": "cephfs", "layout": self.layouts[self.path(path)], "options": self.options.argv()}
+
+    def told(self, path: str) -> dict[str, object]:
+        """What a folder says of its layout, and the mounts' processes of their options; of several the odd one."""
+        said = self.clients[0].run([PYTHON, "-c", GET_LAYOUT, self.path(path)]).check().stdout.decode().strip()
+        found = {tuple(_options(process)) for process in self.mounts.values()}
+        odd = [options for options in found if list(options) != self.options.argv()]
+        return {"kind": "cephfs", "layout": said, "options": list((odd or [*found, ()])[0])}
 
     def remount(self, max_dirty: int | None = None, readahead: int | None = None,
                 hosts: Sequence[Host] | None = None) -> float:  # fmt: skip

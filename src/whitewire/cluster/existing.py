@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from whitewire.cluster import history
 from whitewire.cluster.hadoop import LOG4J, Resident, site_xml
-from whitewire.cluster.hdfs import FSCK, HdfsClients
+from whitewire.cluster.hdfs import FSCK, GET_CONF, HdfsClients
 from whitewire.cluster.yarn import VIEW
 from whitewire.design.drive import Drive
 from whitewire.errors import UserError
@@ -18,7 +18,6 @@ from whitewire.testbed.base import Host, Process, Testbed, last_line
 from whitewire.testbed.installation import Installation
 from whitewire.tools import namenode
 
-GET_CONF = "org.apache.hadoop.hdfs.tools.GetConf"
 HISTORY_KEY = "mapreduce.jobhistory.webapp.address"
 LOG4J_2 = """appenders=console
 appender.console.type=Console
@@ -170,3 +169,7 @@ class Existing(HdfsClients):
     def history(self, job: str) -> dict:
         """What the site's history server says of a finished job; see Yarn.history."""
         return history.of(self.testbed.by_role("client")[0], self.history_address, job, 60, self.check)
+
+    def settings(self, job: str, names: Collection[str]) -> dict:
+        """What the site's history server says of a finished job's settings of these names; see Yarn.settings."""
+        return history.settings(self.testbed.by_role("client")[0], self.history_address, job, names)

@@ -11,6 +11,7 @@ from xml.sax.saxutils import escape
 
 from whitewire.testbed.base import Host, Process, Testbed, piped
 from whitewire.testbed.installation import Installation
+from whitewire.tools.history import text
 
 LOG4J = """log4j.rootLogger=INFO,console
 log4j.appender.console=org.apache.log4j.ConsoleAppender
@@ -25,17 +26,18 @@ log4j.logger.org.apache.hadoop.util.NativeCodeLoader=ERROR
 each of the thousand locks a drive), and the word that there is no native library."""
 
 
+METRICS = "*.period=1\n"
+"""Seconds for which a daemon's /jmx says what it said before; Hadoop's default is 10."""
+METRICS_PERIOD_S = 1.0
+
+
 def site_xml(values: Mapping[str, object]) -> bytes:
     """A Hadoop configuration file with these values (${…} in a value is a system property of the JVM)."""
     lines = [
-        f"<property><name>{escape(name)}</name><value>{escape(_text(value))}</value></property>"
+        f"<property><name>{escape(name)}</name><value>{escape(text(value))}</value></property>"
         for name, value in sorted(values.items())
     ]
     return ('<?xml version="1.0"?>\n<configuration>\n' + "\n".join(lines) + "\n</configuration>\n").encode()
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def write_configuration(testbed: Testbed, folder: str, values: Mapping[str, object]) -> None:
@@ -49,6 +51,7 @@ def write_configuration(testbed: Testbed, folder: str, values: Mapping[str, obje
         b'<xi:include href="site.xml"/>\n</configuration>\n'
     )
     files = {"site.xml": site_xml(values), "log4j.properties": LOG4J.encode()}
+    files["hadoop-metrics2.properties"] = METRICS.encode()
     files |= {f"{name}-site.xml": include for name in ("core", "hdfs", "mapred", "yarn")}
     # The published jars lack the web pages' folders, without which NameNode and DataNode do not start.
     files |= {f"webapps/{name}/.keep": b"" for name in ("hdfs", "datanode")}

@@ -8,19 +8,22 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from whitewire.cluster.hadoop import Outcome, Resident, whereabouts, write_configuration
+from whitewire.cluster.hadoop import METRICS_PERIOD_S, Outcome, Resident, whereabouts, write_configuration
 from whitewire.cluster.service import Service
 from whitewire.design import scaling
 from whitewire.design.drive import Drive
 from whitewire.testbed.base import Host, Process, Testbed
 from whitewire.testbed.installation import Installation
 from whitewire.tools import namenode
+from whitewire.tools.erasure_coding import BUILT_IN, Policy
 
 NAMENODE = "org.apache.hadoop.hdfs.server.namenode.NameNode"
 DATANODE = "org.apache.hadoop.hdfs.server.datanode.DataNode"
 FS_SHELL = "org.apache.hadoop.fs.FsShell"
 DFS_ADMIN = "org.apache.hadoop.hdfs.tools.DFSAdmin"
 FSCK = "org.apache.hadoop.hdfs.tools.DFSck"
+GET_CONF = "org.apache.hadoop.hdfs.tools.GetConf"
+EC_ADMIN = "org.apache.hadoop.hdfs.tools.ECAdmin"
 PORT = 9000
 DATA_SOCKET_BUFFERS = (
     "dfs.client.socket.send.buffer.size",
@@ -82,14 +85,38 @@ def settings(testbed: Testbed, block_size: int, replication: int, packet_size: i
     }
 
 
+def topology(testbed: Testbed, folder: str, racks: int) -> dict[str, object]:
+    """Settings by which NameNode and ResourceManager know the rack of each host; their table goes to that folder."""
+    place = testbed.racks(racks)
+    names = [(name, host) for host in testbed.hosts if host.name in place for name in (host.name, host.address)]
+    table = f"{folder}/racks"
+    testbed.share(table, "".join(f"{name} /{place[host.name]}\n" for name, host in names).encode())
+    return {
+        "net.topology.node.switch.mapping.impl": "org.apache.hadoop.net.TableMapping",
+        "net.topology.table.file.name": table,
+    }
+
+
 class HdfsClients(Service):
     """A client JVM on each host of role `client`, and what workloads do through them."""
 
     clients: list[Resident]
+    testbed: Testbed
 
     def shell(self, *arguments: str) -> Outcome:
         """Run a file system command (hdfs dfs …) in the first client's JVM."""
         return self.clients[0].run(FS_SHELL, arguments)
+
+    def racks(self) -> dict[str, list[str]]:
+        """The DataNodes of each rack, as the NameNode has them. Raises RuntimeError or Unreadable."""
+        said = self.clients[0].run(DFS_ADMIN, ["-printTopology"]).check("dfsadmin -printTopology").output
+        names = {host.address: host.name for host in self.testbed.hosts}
+        return {rack: [names.get(at, at) for at in hosts] for rack, hosts in namenode.racks(said).items()}
+
+    def volumes(self, host: Host) -> int:
+        """How many volumes the DataNode of a host says it has. Raises RuntimeError or Unreadable."""
+        asked = ["-getVolumeReport", f"{host.address}:9867"]
+        return namenode.volumes(self.clients[0].run(DFS_ADMIN, asked).check("dfsadmin -getVolumeReport").output)
 
     def remove(self, path: str) -> None:
         """Delete a path for good. Raises ProcessDied or RuntimeError."""
@@ -106,6 +133,8 @@ class Hdfs(HdfsClients):
         self.namenode_host = testbed.by_role("namenode")[0]
         self.daemons: dict[str, Process] = {}
         self.clients: list[Resident] = []
+        self.policies: set[str] = set()
+        """Erasure coding policies that are enabled."""
 
     # -- life ---------------------------------------------------------------------------------------------
 
@@ -115,6 +144,7 @@ class Hdfs(HdfsClients):
         Raises ProcessDied with the end of the log of the daemon that died, TimeoutError likewise.
         """
         begin = time.monotonic()
+        self.policies.clear()
         write_configuration(self.testbed, self.installation.configuration, self.values)
         datanodes = self.testbed.by_role("datanode")
         self._start_namenode()
@@ -192,6 +222,30 @@ class Hdfs(HdfsClients):
     def blocks(self, path: str) -> str:
         """What fsck says of a path's files, blocks and replicas (verbatim)."""
         return self.clients[0].run(FSCK, [path, "-files", "-blocks", "-locations"]).output
+
+    def packets(self) -> int:
+        """Packets of writes that all DataNodes have received since they started. Raises RuntimeError or Unreadable."""
+        time.sleep(METRICS_PERIOD_S + 0.1)
+
+        def of(host: Host) -> int:
+            bean = f"http://{host.endpoint}:9864/jmx?qry=Hadoop:service=DataNode,name=DataNodeActivity-*"
+            return namenode.packets(host.run(["curl", "--silent", "--fail", "--globoff", bean]).stdout.decode())
+
+        with ThreadPoolExecutor(max_workers=8) as pool:
+            return sum(pool.map(of, self.testbed.by_role("datanode")))
+
+    def code(self, path: str, policy: Policy) -> None:
+        """Have files below a folder, which is made, erasure-coded from now on. Raises RuntimeError or ProcessDied."""
+        admin, name = self.clients[0], policy.name
+        if name not in self.policies:
+            if name not in BUILT_IN:
+                file = f"{admin.host.scratch}/{name}.xml"
+                admin.host.put(policy.file.encode(), file)
+                admin.run(EC_ADMIN, ["-addPolicies", "-policyFile", file]).check(f"hdfs ec -addPolicies {name}")
+            admin.run(EC_ADMIN, ["-enablePolicy", "-policy", name]).check(f"hdfs ec -enablePolicy {name}")
+            self.policies.add(name)
+        self.shell("-mkdir", "-p", path).check(f"hdfs dfs -mkdir {path}")
+        admin.run(EC_ADMIN, ["-setPolicy", "-path", path, "-policy", name]).check(f"hdfs ec -setPolicy {name}")
 
     def log_position(self) -> int:
         return self.daemons[self.namenode_host.name].log.stat().st_size

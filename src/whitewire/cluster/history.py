@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from whitewire.testbed.base import Host
@@ -31,6 +31,16 @@ def of(host: Host, server: str, job: str, timeout: float, check: Callable[[], No
             said = " ".join(str(error).split())[:200]
         time.sleep(0.1)
     raise TimeoutError(f"history server: no answer about {job} in {timeout:.0f} s: {said}")
+
+
+def settings(host: Host, server: str, job: str, names: Collection[str]) -> dict[str, Any]:
+    """What a server says of a finished job's configuration, less all settings but those of these names.
+
+    Raises ValueError when it does not answer.
+    """
+    (found,) = _ask(host, server, job, ["/conf"])
+    kept = [entry for entry in several(found["conf"]["property"]) if entry["name"] in names]
+    return {"conf": {"path": found["conf"]["path"], "property": kept}}
 
 
 def _ask(host: Host, server: str, job: str, parts: Sequence[str]) -> list[Any]:

@@ -98,6 +98,23 @@ class Posix(Service):
         self.layouts[full] = words
         return words
 
+    def asked(self, path: str) -> dict[str, object]:
+        """What was set last of a folder."""
+        return {"kind": self.kind, "layout": self.layouts[self.path(path)]}
+
+    def told(self, path: str) -> dict[str, object]:
+        """The file system's type as the first host sees it now and, on Lustre, the folder's stripes."""
+        full, first = self.path(path), self.hosts[0]
+        kind = first.run(["stat", "-f", "-c", "%T", full]).check().stdout.decode().strip()
+        words = ""
+        if self.layouts[full]:
+            count, size = (
+                first.run(["lfs", "getstripe", "--directory", which, full]).check().stdout.decode().strip()
+                for which in ("--stripe-count", "--stripe-size")
+            )
+            words = f"setstripe --stripe-count {count} --stripe-size {size}"
+        return {"kind": kind, "layout": words}
+
     def remount(self, max_dirty: int | None = None, readahead: int | None = None) -> None:
         """Empty the hosts' caches where that is allowed (it takes root); a site's mount itself is never touched.
 

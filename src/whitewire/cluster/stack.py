@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from whitewire.cluster.posix import Posix
 from whitewire.cluster.service import Service
 from whitewire.cluster.yarn import Yarn
 from whitewire.design.drive import Drive
-from whitewire.testbed.base import Process, Testbed
+from whitewire.testbed.base import Host, Process, Testbed
 
 if TYPE_CHECKING:
     from whitewire.cluster.hibench import HiBench
@@ -36,7 +37,9 @@ class Stack:
         self.hibench: HiBench | None = None
         """The testbed's HiBench, where runs want it and it has one."""
         self.drive = hdfs.drive
-        self.set_on_drives: tuple[Drive, bool] | None = None
+        self.slow_drives = 1.0
+        """Share of the drives' rate that the slow worker has."""
+        self.set_on_drives: tuple[Drive, bool, float] | None = None
         self.at_work: tuple[int, int] | None = None
 
     @property
@@ -68,7 +71,7 @@ class Stack:
     def start(self) -> None:
         """Start one service after the other; the first that fails ends it (ProcessDied, TimeoutError, UserError)."""
         self.made.clear()
-        self.set_on_drives, self.at_work = (self.hdfs.drive, False), None
+        self.set_on_drives, self.at_work = (self.hdfs.drive, False, 1.0), None
         for service in self._services:
             service.start()
 
@@ -83,15 +86,29 @@ class Stack:
 
     def ease(self, ease: bool) -> None:
         """Let everything pass the workers' modelled drives, or hold it up as `drive` does."""
-        if self.hdfs.drive.limits and (self.drive, ease) != self.set_on_drives:
-            workers = self.testbed.by_role("datanode")
-            with ThreadPoolExecutor(max_workers=8) as pool:
-                list(pool.map(lambda host: self.drive.put(host, ease), workers))
-            self.set_on_drives = self.drive, ease
+        wanted = self.drive, ease, self.slow_drives
+        if self.hdfs.drive.limits and wanted != self.set_on_drives:
+            slow = replace(self.drive, rate=self.drive.rate * self.slow_drives)
 
-    def scale(self, k: float, drive: Drive) -> None:
-        """From now on links are slowed down by k, and drives are these: those of workers, and of object servers."""
-        self.testbed.k, self.drive = k, drive
+            def put(host: Host) -> None:
+                (slow if host is self.slow_worker else self.drive).put(host, ease)
+
+            with ThreadPoolExecutor(max_workers=8) as pool:
+                list(pool.map(put, self.testbed.by_role("datanode")))
+            self.set_on_drives = wanted
+
+    @property
+    def slow_worker(self) -> Host:
+        """The worker that is unlike the others where a run wants one: the last one that works."""
+        workers = self.testbed.by_role("datanode")
+        return workers[: self.at_work[0]][-1] if self.at_work else workers[-1]
+
+    def scale(self, k: float, drive: Drive, slow_drives: float = 1.0) -> None:
+        """From now on links are slowed down by k, and drives are these: those of workers, and of object servers.
+
+        `slow_drives`: the share of that rate that the drives of one worker have.
+        """
+        self.testbed.k, self.drive, self.slow_drives = k, drive, slow_drives
         if isinstance(self.mounted, CephFs) and drive.limits:
             self.mounted.set_rate(drive.rate)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -63,6 +63,11 @@ class Memory:
     def of(cls, testbed: Testbed) -> Memory:
         """The testbed's own (`yarn` in its description), else what many hosts on one machine allow."""
         return cls(**testbed.config.get("yarn", {}))
+
+    @property
+    def most_slots(self) -> int:
+        """How many tasks at once a NodeManager has room for beside an ApplicationMaster."""
+        return (self.node_mib - STEP) // (-(-self.task_mib // STEP) * STEP)
 
     def with_slots(self, slots: int) -> Memory:
         """Room for `slots` tasks at once on a NodeManager, as Hadoop 1 had it, and for ApplicationMasters beside them.
@@ -259,6 +264,10 @@ class Yarn(Service):
     def history(self, job: str) -> dict[str, Any]:
         """What the history server says of a finished job; see history.of()."""
         return history.of(self.master, f"{self.master.endpoint}:{HISTORY_PORT}", job, 20, self.check)
+
+    def settings(self, job: str, names: Collection[str]) -> dict[str, Any]:
+        """What the history server says of a finished job's settings of these names; see history.settings()."""
+        return history.settings(self.master, f"{self.master.endpoint}:{HISTORY_PORT}", job, names)
 
     def task_lines(self, job: str, text: str) -> str:
         """Lines of the tasks' logs of a job that hold a text, from all workers."""

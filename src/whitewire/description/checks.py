@@ -2,43 +2,38 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from whitewire import estimands, models, workloads
-from whitewire.description import amounts
+from whitewire import estimands, workloads
+from whitewire.description import claim_checks, experiment_checks, hadoop, measures, networks
+from whitewire.description.faults import check_levels as _check_levels
+from whitewire.description.faults import fault as _fault
 from whitewire.description.files import validate
-from whitewire.description.paper import PLACES, Paper, against, cells_of, tests_of
+from whitewire.description.paper import PLACES, Paper, against, cells_of
 from whitewire.errors import UserError
+from whitewire.factors import DRIVE, LEFT_OUT
 from whitewire.paths import shown
-from whitewire.text import suggestion
 from whitewire.tools import hibench
 
 
-def load_paper(path: Path | str, fabrics: Iterable[str]) -> Paper:
+def load_paper(path: Path | str, fabrics: Collection[str]) -> Paper:
     """Read, validate and cross-check a paper against the names of a testbed's fabrics.
 
     Raises UserError with one line: file, key, found, expected and the nearest valid name.
     """
     path = Path(path)
-    data = amounts.read(path)
+    data = measures.read(path)
     validate(data, "paper", path)
     paper = Paper(data, path)
-    _cross_check(paper, list(fabrics))
+    _cross_check(paper, fabrics)
     return paper
 
 
-def _fault(paper: Paper, key: str, found: object, expected: str, names: Iterable[str] = ()) -> UserError:
-    names = [str(n) for n in names]
-    shown_found = json.dumps(found, ensure_ascii=False, default=str)
-    return UserError(f"{shown(paper.path)}: {key}: found {shown_found}, expected {expected}{suggestion(found, names)}")
-
-
-def _cross_check(paper: Paper, fabrics: list[str]) -> None:
+def _cross_check(paper: Paper, fabrics: Collection[str]) -> None:
     raw = paper.raw
-    for part in ("exhibits", "values", "claims", "audit", "experiments", "controls"):
+    for part in ("exhibits", "values", "claims", "audit", "experiments", "controls", "sweeps"):
         seen: set[str] = set()
         for index, entry in enumerate(raw.get(part, [])):
             if entry["id"] in seen:
@@ -54,6 +49,7 @@ def _cross_check(paper: Paper, fabrics: list[str]) -> None:
             raise _fault(paper, part, None, "one, since there are experiments")
     for index, experiment in enumerate(raw.get("experiments", [])):
         _check_experiment(paper, f"experiments[{index}]", experiment, fabrics)
+        experiment_checks.check(paper, f"experiments[{index}]", experiment)
     for index, control in enumerate(paper.controls):
         _check_control(paper, f"controls[{index}] ({control['id']})", control)
     for index, bias in enumerate(paper.raw.get("biases", [])):
@@ -69,17 +65,24 @@ def _cross_check(paper: Paper, fabrics: list[str]) -> None:
         _check_routes(paper, key, claim)
         if "inverse" in claim:
             _check_inverse(paper, f"{key}.inverse", claim["inverse"])
-        for test in tests_of(claim):
-            _check_test(paper, f"{key}.test", test, fabrics)
+        _check_test(paper, f"{key}.test", claim["test"], fabrics)
+        for number, route in enumerate(claim["routes"]):
+            claim_checks.check_route(paper, f"{key}.routes[{number}]", route, claim["test"])
+        for number, reading in enumerate(claim.get("readings", [])):
+            below = f"{key}.readings[{number}]"
+            _check_test(paper, f"{below}.test", reading["test"], fabrics)
+            claim_checks.check_route(paper, f"{below}.route", reading["route"], reading["test"])
     if raw.get("finding", raw["claims"][0]["id"]) not in [claim["id"] for claim in paper.claims]:
         raise _fault(paper, "finding", raw["finding"], "the id of a claim", [claim["id"] for claim in paper.claims])
     for index, entry in enumerate(paper.audit):
         _check_audit(paper, f"audit[{index}] ({entry['id']})", entry)
-    for key, why in amounts.problems(paper):
+    for index, sweep in enumerate(raw.get("sweeps", [])):
+        _check_sweep(paper, f"sweeps[{index}] ({sweep['id']})", sweep)
+    for key, why in measures.problems(paper):
         raise UserError(f"{shown(paper.path)}: {key}: {why}")
 
 
-def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fabrics: list[str]) -> None:
+def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fabrics: Collection[str]) -> None:
     factors, parameters = experiment["factors"], experiment["parameters"]
     missing = experiment.get("missing_fabrics", "error")
     for level in factors.get("fabric", []):
@@ -90,10 +93,11 @@ def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fab
             where = f"{key}.parameters.{name}"
             raise _fault(paper, where, parameters[name], "a fabric of the testbed", fabrics)
     workload = workloads.of(experiment["workload"])
-    known = workload.known() | workload.factors | set(experiment.get("hardware", {}).get("drive", {}))
+    known = workload.factors - (DRIVE - set(experiment.get("hardware", {}).get("drive", {})))
     for factor in factors:
         if factor not in known:
-            expected = f"what runs of {workload.name} can vary ({', '.join(sorted(known))})"
+            why = f"; {factor} cannot be a factor: {LEFT_OUT[factor]}" if factor in LEFT_OUT else ""
+            expected = f"what runs of {workload.name} can vary and prove ({', '.join(sorted(known))}){why}"
             raise _fault(paper, f"{key}.factors", factor, expected, known)
     for level in factors.get("settings", []):
         if level not in experiment.get("settings", {}):
@@ -103,9 +107,10 @@ def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fab
             raise _fault(paper, f"{key}.factors.store", level, "a key of stores", experiment.get("stores", {}))
     for cell in experiment.get("only", []):
         _check_levels(paper, f"{key}.only", experiment, cell, whole=False)
-    for cell in experiment.get("smoke_cells", []):
-        _check_levels(paper, f"{key}.smoke_cells", experiment, cell, whole=True)
     _check_workload(paper, key, experiment)
+    problems = [*networks.problems(experiment, fabrics), *hadoop.problems(paper, experiment)]
+    for below, found, expected, names in problems:
+        raise _fault(paper, f"{key}{below}", found, expected, names)
     if experiment.get("whole_file") and "file_blocks" in experiment:
         raise _fault(paper, f"{key}.file_blocks", experiment["file_blocks"], "nothing beside whole_file")
 
@@ -133,10 +138,20 @@ def _check_control(paper: Paper, key: str, control: Mapping[str, Any]) -> None:
         raise _fault(paper, f"{key}.really", really, "another level than that of the cell")
     if against(control) not in cells_of(listed[name]):
         raise _fault(paper, f"{key}.cell", against(control), f"a cell of {name}, to compare the control with")
+    if "metric" in control["cell"]:
+        raise _fault(paper, f"{key}.cell.metric", control["cell"]["metric"], "nothing: the control has its metric")
+    claim_checks.check_metric(paper, f"{key}.metric", name, control["metric"])
+    for index, metric in enumerate(control.get("also", [])):
+        claim_checks.check_metric(paper, f"{key}.also[{index}]", name, metric)
+    experiment_checks.check_control(paper, key, control, listed[name])
 
 
 def _check_bias(paper: Paper, key: str, bias: Mapping[str, Any]) -> None:
     _check_cell(paper, f"{key}.cell", bias["cell"])
+    if "metric" in bias["cell"]:
+        raise _fault(paper, f"{key}.cell.metric", bias["cell"]["metric"], "nothing: metrics has those of the bias")
+    for index, metric in enumerate(bias["metrics"]):
+        claim_checks.check_metric(paper, f"{key}.metrics[{index}]", bias["cell"]["experiment"], metric)
     if bias["lower"] > bias["upper"]:
         raise _fault(paper, f"{key}.lower", bias["lower"], f"no more than upper, {bias['upper']}")
 
@@ -174,20 +189,6 @@ def _check_workload(paper: Paper, key: str, experiment: Mapping[str, Any]) -> No
         raise _fault(paper, "scale.file_blocks", None, f"blocks of a file by effort, for {experiment['id']}")
 
 
-def _check_levels(
-    paper: Paper, key: str, experiment: Mapping[str, Any], levels: Mapping[str, Any], whole: bool
-) -> None:
-    factors = experiment["factors"]
-    for factor, level in levels.items():
-        if factor not in factors:
-            raise _fault(paper, key, factor, f"a factor of experiment {experiment['id']}", factors)
-        if level not in factors[factor]:
-            raise _fault(paper, f"{key}.{factor}", level, f"a level of {factor}", map(str, factors[factor]))
-    lacking = [f for f in factors if f not in levels]
-    if whole and lacking:
-        raise _fault(paper, key, levels, f"a level of {lacking[0]} too")
-
-
 def _check_routes(paper: Paper, key: str, claim: Mapping[str, Any]) -> None:
     estimand = estimands.of(claim["test"])
     allowed = estimand.routes
@@ -197,7 +198,7 @@ def _check_routes(paper: Paper, key: str, claim: Mapping[str, Any]) -> None:
             raise _fault(paper, f"{key}.routes", route, expected, allowed)
 
 
-def _check_test(paper: Paper, key: str, test: Mapping[str, Any], fabrics: list[str]) -> None:
+def _check_test(paper: Paper, key: str, test: Mapping[str, Any], fabrics: Collection[str]) -> None:
     estimand = estimands.of(test)
     if "expected" in test:
         paper.evaluate(test["expected"])
@@ -211,6 +212,7 @@ def _check_test(paper: Paper, key: str, test: Mapping[str, Any], fabrics: list[s
         if name not in paper.experiments:
             raise _fault(paper, f"{key}.experiment", name, "the id of an experiment", paper.experiments)
         _check_levels(paper, f"{key}.where", paper.experiments[name], levels, estimand.whole)
+    claim_checks.check_test(paper, key, test)
 
 
 def _check_inverse(paper: Paper, key: str, inverse: Mapping[str, Any]) -> None:
@@ -219,27 +221,33 @@ def _check_inverse(paper: Paper, key: str, inverse: Mapping[str, Any]) -> None:
     experiment = paper.experiments[inverse["experiment"]]
     levels = dict(inverse.get("where", {})) | {inverse["factor"]: inverse["from"]}
     _check_levels(paper, f"{key}.where", experiment, levels, whole=True)
-    for value in (inverse["effect"], *inverse["plausible"]):
-        paper.evaluate(value)
-
-
-def _check_argument(paper: Paper, key: str, model: str, name: str) -> None:
-    names = models.arguments(model)
-    if name not in names:
-        raise _fault(paper, f"{key}.arguments", name, f"an argument of {model}", names)
+    claim_checks.check_inverse(paper, key, inverse)
 
 
 def _check_audit(paper: Paper, key: str, entry: Mapping[str, Any]) -> None:
-    modelled = 0
-    for check in entry.get("checks", []):
+    results: dict[str, float] = {}
+    for index, check in enumerate(entry.get("checks", [])):
+        where = f"{key}.checks[{index}]"
         if ("expression" in check) == ("model" in check):
-            raise _fault(paper, f"{key}.checks", check, "either expression or model")
+            raise _fault(paper, where, check, "either expression or model")
         if "model" in check:
-            modelled += 1
-            for name, value in check.get("arguments", {}).items():
-                paper.evaluate(value)
-                _check_argument(paper, key, check["model"], name)
+            arguments = {name: paper.evaluate(value) for name, value in check.get("arguments", {}).items()}
+            results[f"model_{len(results) + 1}"] = claim_checks.compute(paper, where, check["model"], arguments)
         else:
-            paper.evaluate(check["expression"], {f"model_{n + 1}": 0.5 for n in range(modelled)})
+            paper.evaluate(check["expression"], results)
+            if "arguments" in check:
+                raise _fault(paper, f"{where}.arguments", sorted(check["arguments"]), "nothing beside expression")
         if "printed" in check:
             paper.evaluate(check["printed"])
+        bounds = [name for name in ("at_most", "at_least", "relative") if check.get(name) not in (None, False)]
+        if bounds and "printed" not in check:
+            raise _fault(paper, f"{where}.{bounds[0]}", check[bounds[0]], "printed beside it, to compare with")
+        if len(bounds) > 1:
+            raise _fault(paper, f"{where}.{bounds[1]}", check[bounds[1]], f"nothing beside {bounds[0]}")
+
+
+def _check_sweep(paper: Paper, key: str, sweep: Mapping[str, Any]) -> None:
+    """Its model has these arguments and needs no others. What they come to, `sweeps.check` finds out."""
+    claim_checks.check_arguments(
+        paper, f"{key}.arguments", sweep["model"], {**sweep.get("arguments", {}), **sweep["vary"]}
+    )

@@ -137,6 +137,8 @@ def validate(data: Any, schema_name: str, path: Path | str) -> None:
 def _branch(error: jsonschema.ValidationError) -> jsonschema.ValidationError:
     """Of an `anyOf` or `oneOf`, the fault in the alternative that was meant."""
     while error.context:
+        if told := _undecided(error):
+            return told
         branches: dict[Any, list[jsonschema.ValidationError]] = {}
         for inner in error.context:
             branches.setdefault(inner.relative_schema_path[0], []).append(inner)
@@ -153,6 +155,35 @@ def _branch(error: jsonschema.ValidationError) -> jsonschema.ValidationError:
             return error
         error = min(meant, key=_rank)
     return error
+
+
+def _undecided(error: jsonschema.ValidationError) -> jsonschema.ValidationError | None:
+    """The fault where the key that tells alternatives apart is lacking, misspelt, or names none of them."""
+    wanted: Any = error.validator_value
+    parts = [part.get("properties", {}) for part in wanted if isinstance(part, Mapping)]
+    keys = [key for key in _DISCRIMINATORS if parts and all("const" in part.get(key, {}) for part in parts)]
+    if not keys or not isinstance(error.instance, dict):
+        return None
+    key, found = keys[0], error.instance
+    names = [part[key]["const"] for part in parts]
+    if key in found:
+        if found[key] in names:
+            return None
+        return _made(error, "enum", [key], found[key], names, {})
+    unknown = [name for name in found if not any(name in part for part in parts)]
+    known = {key: {"enum": names}}
+    if any(suggestion(name, [key]) for name in unknown):
+        near = {name: found[name] for name in unknown if suggestion(name, [key])}
+        return _made(error, "additionalProperties", [], near, False, {"properties": known})
+    return _made(error, "required", [], {}, [key], {"properties": known})
+
+
+def _made(error: jsonschema.ValidationError, rule: str, below: list[Any], found: Any, wanted: Any,
+          part: Mapping[str, Any]) -> jsonschema.ValidationError:  # fmt: skip
+    path = [*error.absolute_path, *below]
+    return jsonschema.ValidationError(
+        "", validator=rule, path=path, instance=found, validator_value=wanted, schema=part
+    )
 
 
 def _rank(error: jsonschema.ValidationError) -> tuple:

@@ -180,7 +180,12 @@ def _form(schema: Part, part: Part) -> str:
 
 
 def _referred(schema: Part, part: Part) -> Part:
-    return schema["$defs"][part["$ref"].rsplit("/", 1)[1]] if "$ref" in part else {}
+    if "$ref" not in part:
+        return {}
+    found = schema
+    for name in part["$ref"].removeprefix("#/").split("/"):
+        found = found[name]
+    return found
 
 
 def _words(name: str) -> str:

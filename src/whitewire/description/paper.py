@@ -197,11 +197,18 @@ def experiments_asked(paper: Paper, wanted: Collection[str]) -> set[str]:
     return found
 
 
+OSTS_PER_OSS = 4
+"""Object targets, a drive each, of each object server of CephFS in Lustre's place."""
 PLACES = ("fabric", "store")
 """Factors that say where a run's bytes go: a control may bear one level of them and run on another."""
 
 
 def hardware_of(experiment: Mapping[str, Any], levels: Mapping[str, Any]) -> dict[str, Any]:
-    """`hardware.drive` of an experiment with the levels of a run put over it; empty where it has none."""
-    hardware = dict(experiment.get("hardware", {}).get("drive", {}))
+    """The drive of an experiment with the levels of a run put over it; empty where it has none.
+
+    It is `hardware.drive`, or that of `hardware.drives` which the run's `drive` names.
+    """
+    described, name = experiment.get("hardware", {}), levels.get("drive", experiment["parameters"].get("drive"))
+    hardware = dict(described.get("drives", {}).get(name, {}) if name else described.get("drive", {}))
+    hardware.pop("sources", None)
     return hardware | {name: level for name, level in levels.items() if name in hardware}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from whitewire.description.files import load_yaml, validate
@@ -15,12 +16,58 @@ def is_emulated(testbed: Mapping) -> bool:
     return testbed.get("kind", "emulated") == "emulated" or testbed.get("scale", 1) != 1
 
 
-def fabric_names(testbed: Mapping) -> list[str]:
+NAMED = re.compile(r"([0-9.]+)gbe(-shared)?(?:-([0-9]+)racks-([0-9.]+)to1)?")
+"""A fabric whose name says all of it: `25gbe`, `2.5gbe-shared`, `10gbe-2racks-4to1`."""
+
+
+def named(name: str) -> dict[str, Any] | None:
+    """The fabric that an emulated testbed makes of a name alone, as its description would give it; None: of no such."""
+    match = NAMED.fullmatch(name)
+    try:
+        rate, over = (float(text) if text else 0.0 for text in (match[1], match[4])) if match else (0.0, 0.0)
+    except ValueError:  # 1.2.3
+        return None
+    if match is None or not rate or match[1] != f"{rate:g}":  # one name for each rate, or one run would have two
+        return None
+    found: dict[str, Any] = {"rate_mbit_per_s": round(rate * 1000, 6)}
+    if match[2] and match[3]:
+        return None
+    if match[2]:
+        found["shared"] = True
+    if match[3]:
+        if int(match[3]) < 2 or not over or match[3] != str(int(match[3])) or match[4] != f"{over:g}":
+            return None
+        found["racks"] = {"count": int(match[3]), "oversubscription": over}
+    return found
+
+
+class Fabrics(dict[str, dict[str, Any]]):
+    """Fabrics of an emulated testbed by name: those that its description lists, and any other that a name says all of.
+
+    Only those listed are counted and gone through.
+    """
+
+    def __missing__(self, name: str) -> dict[str, Any]:
+        found = named(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or (isinstance(name, str) and named(name) is not None)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            return default
+
+
+def fabric_names(testbed: Mapping) -> Collection[str]:
     """Networks that a paper may name: the testbed's, and on a site the emulated testbed's, whose runs it leaves out."""
-    names = list(testbed["fabrics"])
     if testbed["kind"] != "emulated" and testbed_path("emulated").is_file():
-        names += load_testbed("emulated")["fabrics"]
-    return list(dict.fromkeys(names))
+        return Fabrics({**testbed["fabrics"], **load_testbed("emulated")["fabrics"]})
+    return testbed["fabrics"]
 
 
 def load_testbed(name: str) -> dict[str, Any]:
@@ -28,6 +75,8 @@ def load_testbed(name: str) -> dict[str, Any]:
     path = testbed_path(name)
     testbed = load_yaml(path)
     validate(testbed, "testbed", path)
-    if testbed["kind"] == "emulated" and (HIBENCH / "tree").is_dir():
-        testbed.setdefault("hibench", {"home": str(HIBENCH / "tree")})
+    if testbed["kind"] == "emulated":
+        testbed["fabrics"] = Fabrics(testbed["fabrics"])
+        if (HIBENCH / "tree").is_dir():
+            testbed.setdefault("hibench", {"home": str(HIBENCH / "tree")})
     return testbed

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from whitewire.testbed.base import Host
 
 
+STATE = struct.Struct("4di")
+"""The model in the state file, from its ninth byte on: rate, access time, chunk, cache, and whether all may pass."""
+
+
 @dataclass(frozen=True)
 class Drive:
     """The drives of one node as they are set on the testbed (already divided by k).
@@ -69,11 +73,23 @@ class Drive:
         Needed before a program with environment() starts there. What waits in a queue keeps its time.
         """
         eased = at_ease or not self.limits
-        model = struct.pack("4di", self.rate, self.access_time, self.chunk, self.cache, eased)
+        model = STATE.pack(self.rate, self.access_time, self.chunk, self.cache, eased)
         # At once, for programs that run: after the word that says whether there is a queue.
         into = f"bs={len(model)} count=1 iflag=fullblock oflag=seek_bytes seek=8 conv=notrunc status=none"
         script = f'mkdir -p "$0" && dd of="$0/.queue" {into}'
         host.run(["sh", "-c", script, host.drive_root], stdin=model).check()
+
+    def told(self, host: Host) -> dict[str, float]:
+        """The model's state as it is on a host, read back: its rate is infinite while everything may pass.
+
+        `count` is the number of folders that the host's drives have.
+        """
+        state = host.run(["dd", f"if={host.drive_root}/.queue", "bs=1", "skip=8", f"count={STATE.size}",
+                          "status=none"]).check().stdout  # fmt: skip
+        rate, access_time, chunk, cache, eased = STATE.unpack(state)
+        rate = math.inf if eased else rate
+        folders = host.run(["sh", "-c", 'ls -d "$0"/[0-9]*', host.drive_root]).check().stdout.split()
+        return {"count": len(folders), "rate": rate, "access_time": access_time, "chunk": chunk, "cache": cache}
 
     def environment(self, root: str) -> dict[str, str]:
         """What a program needs so that files below root/1, root/2, … are on drives 1, 2, …"""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from whitewire import workloads
-from whitewire.description.paper import Paper, hardware_of
+from whitewire.description.paper import OSTS_PER_OSS, Paper, hardware_of
 from whitewire.design.rows import levels_of
 from whitewire.design.scale import Scale, scale_of
 from whitewire.models import maxmin
@@ -65,10 +65,6 @@ def expected_seconds(paper: Paper, row: DesignRow, testbed: Mapping[str, Any] | 
     return put + OVERHEAD_S + workload.floor_s
 
 
-OSTS_PER_OSS = 4
-"""Object targets, a drive each, of each object server of CephFS in Lustre's place."""
-
-
 def _job_seconds(paper: Paper, row: DesignRow, levels: Mapping[str, Any], scale: Scale,
                  parameters: Mapping[str, Any], testbed: Mapping[str, Any] | None) -> float:  # fmt: skip
     """The floor, and the time that one worker's link or its drives take for their bytes, whichever is longer.
@@ -89,7 +85,7 @@ def _job_seconds(paper: Paper, row: DesignRow, levels: Mapping[str, Any], scale:
     link = gbit_per_s(parameters["fabric"]) * 1e9 / 8 / scale.k
     shared = (testbed or {}).get("fabrics", {}).get(parameters["fabric"], {}).get("shared", False)
     seconds = size * crossings / (1 if shared else workers) / link
-    if drive := experiment.get("hardware", {}).get("drive"):
+    if drive := hardware_of(experiment, levels):
         rate = drive["count"] * drive["rate_mb_per_s"] * 1e6 / scale.k
         passes = workload.passes + workload.outputs(copies, outputs, drives)
         seconds = max(seconds, size * passes / drives / rate)

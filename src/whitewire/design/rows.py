@@ -9,14 +9,14 @@ from __future__ import annotations
 import csv
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
-from whitewire import estimands, workloads
+from whitewire import estimands, factors, workloads
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, cells_of, hardware_of, ratio_of, tests_of, without_servers
@@ -63,13 +63,16 @@ def make_design(paper: Paper, testbed: Mapping[str, Any], effort: str, seed: int
 
     `testbed` is its description: `fabrics` by name, and `kind`. Each block has an equal share of the
     replicates of each claimed cell (shares differ by one at most when they do not divide). A factor that an
-    experiment does not have is an empty cell. Raises UserError for an unknown effort.
+    experiment does not have is an empty cell. A paper without experiments has no rows. Raises UserError for an unknown
+    effort.
     """
+    if not paper.experiments:
+        return []
     if effort not in paper.raw["replicates"]:
         known = ", ".join(paper.raw["replicates"])
         raise UserError(f"effort: found {effort!r}, expected one of {known}")
     rng = np.random.Generator(np.random.PCG64(seed))
-    fabrics, names = set(testbed["fabrics"]), blocks(paper, effort)
+    fabrics, names = testbed["fabrics"], blocks(paper, effort)
     members: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
     spare = 0
     for experiment, levels, count in _counts(paper, effort):
@@ -113,17 +116,18 @@ def _counts(paper: Paper, effort: str) -> Iterable[tuple[Mapping[str, Any], dict
             yield experiment, levels, counts["claimed" if is_claimed or listed else "other"]
 
 
-def _possible(paper: Paper, experiment: Mapping[str, Any], levels: Mapping[str, Any], fabrics: set[str],
+def _possible(paper: Paper, experiment: Mapping[str, Any], levels: Mapping[str, Any], fabrics: Container[str],
               kind: str) -> bool:  # fmt: skip
     """Whether a testbed has a cell's networks and can set its factors: switches, offloads and drives of a site stay."""
     parameters = paper.parameters(experiment["id"], levels)
     named = {parameters[name] for name in FABRICS if name in parameters}
     if "fabric" in levels:
         named.add(levels["fabric"])  # of a control: the network whose name it bears
-    if not named <= fabrics:
+    if not all(name in fabrics for name in named):
         return False
-    fixed = {"switch_buffer_kib", "offloads", "k", "packet_bytes", *experiment.get("hardware", {}).get("drive", {})}
-    return kind == "emulated" or not fixed & set(levels)
+    return kind == "emulated" or not any(
+        name in factors.TABLE and not factors.TABLE[name].on_site for name in {*levels, *parameters}
+    )
 
 
 def _row(
@@ -135,7 +139,7 @@ def _row(
     seed: int,
     testbed: Mapping[str, Any],
 ) -> dict[str, Any]:
-    defines = _defining(paper, experiment["id"], effort, levels, testbed) | {"replicate": replicate}
+    defines = defining(paper, experiment["id"], effort, levels, testbed) | {"replicate": replicate}
     digest = hashlib.sha256(canonical(defines).encode()).hexdigest()
     text = "-".join(re.sub(r"[^A-Za-z0-9.]+", "_", str(level)) for level in levels.values())
     stem = f"{experiment['id']}-{text}" if text else experiment["id"]
@@ -149,7 +153,7 @@ def _row(
     }
 
 
-def _defining(paper: Paper, experiment: str, effort: str, levels: Mapping[str, Any],
+def defining(paper: Paper, experiment: str, effort: str, levels: Mapping[str, Any],
               testbed: Mapping[str, Any]) -> dict[str, Any]:  # fmt: skip
     """What the configuration says of a run and affects it: another run is one for which any of this differs.
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from whitewire import workloads
-from whitewire.description.paper import Paper
+from whitewire.description.paper import Paper, cells_of
 from whitewire.records import run
+from whitewire.tools.erasure_coding import Policy
 
-PACKET = 65536
-"""Bytes in a packet of HDFS's write pipeline (dfs.client-write-packet-size, Hadoop's default)."""
+PACKET, PACKET_SIZE = 65536, "dfs.client-write-packet-size"
+"""Bytes in a packet of HDFS's write pipeline (Hadoop's default), and the setting."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Scale:
     def settings(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
         """An experiment's settings of services, for this scale: packets shrink as the default does."""
         return {
-            name: value * self.packet_bytes // PACKET if name == "dfs.client-write-packet-size" else value
+            name: value * self.packet_bytes // PACKET if name == PACKET_SIZE else value
             for name, value in wanted.items()
         }
 
@@ -56,21 +57,49 @@ def scale_of(paper: Paper, experiment: str, effort: str, levels: Mapping[str, An
     parameters = paper.parameters(experiment, levels)
     own = spec.get("scale", scale)
     whole = workloads.of(spec["workload"]).whole_bytes(parameters)
+    most, all_blocks = _largest(paper, experiment)
     k = slowed or (levels.get("k", own["k"]) if testbed["kind"] == "emulated" else 1)
     if not whole:  # a workload that moves no data
         return Scale(k, 1.0, int(parameters["block_size_bytes"]), 0)
     if testbed["kind"] != "emulated" and not slowed:
         share, block = testbed.get("data_fraction", {}).get(effort, 1.0), int(parameters["block_size_bytes"])
-        size = int(whole) if share == 1 else min(int(whole), max(1, round(whole * share / block)) * block)
+        unit = int(max(all_blocks, default=block))
+        size = int(whole) if share == 1 else min(int(whole), max(1, round(whole * share / unit)) * unit)
         return Scale(1, size / whole, block, size)
-    granule, full = scale["block_granule_bytes"], whole / k
+    splits, full = levels.get("splits", own.get("splits", 1)), whole / k
+    share = own["bytes"][effort] / splits / parameters["block_size_bytes"] if "scale" in spec else 1 / k
+    granule = _granule(spec, scale["block_granule_bytes"], share)
     packet = int(levels.get("packet_bytes", scale.get("packet_bytes", PACKET)))
     if "scale" in spec:
-        size, splits = int(own["bytes"][effort]), levels.get("splits", own["splits"])
-        return Scale(k, size / full, math.ceil(size / splits / granule) * granule, size, packet)
-    block = int(parameters["block_size_bytes"] / k // granule * granule)
+        # As given for the cell with the most blocks; others have more or fewer bytes, or larger blocks, in proportion.
+        size = int(own["bytes"][effort])
+        block = math.ceil(size / splits / granule) * granule
+        if all_blocks:
+            block = round(block * parameters["block_size_bytes"] / all_blocks[0] / granule) * granule
+        size = round(size * whole / most)
+        return Scale(k, size / full, block, size, packet)
+    least = min(all_blocks, default=parameters["block_size_bytes"])
+    smallest = int(least / k // granule * granule)
+    # Sizes that divide each other at full scale do so here.
+    block = round(smallest * parameters["block_size_bytes"] / least / granule) * granule
     if spec.get("whole_file"):
         return Scale(k, 1.0, block, int(full), packet)
     blocks = parameters.get("file_blocks") or spec.get("file_blocks", scale["file_blocks"])[effort]
-    size = int(blocks) * block
+    size = round(int(blocks) * smallest * (whole / most))
     return Scale(k, size / full, block, size, packet)
+
+
+def _granule(spec: Mapping[str, Any], least: int, share: float) -> int:
+    """Bytes of which a block is a whole number: in an experiment with coded stores also of their cells."""
+    named = (store.get("erasure_coding") for store in spec.get("stores", {}).values())
+    policies = [policy for name in named if name and (policy := Policy.of(name))]
+    return math.lcm(least, *(policy.scaled(share).cell for policy in policies))
+
+
+def _largest(paper: Paper, experiment: str) -> tuple[float, Sequence[float]]:
+    """Of an experiment's cells the most bytes of a file at full scale, and the sizes of blocks where these vary."""
+    spec = paper.experiments[experiment]
+    cells = [paper.parameters(experiment, levels) for levels in cells_of(spec)]
+    sizes = [workloads.of(spec["workload"]).whole_bytes(cell) for cell in cells]
+    blocks = {cell["block_size_bytes"] for cell in cells} if "block_size_bytes" in spec["factors"] else ()
+    return max(sizes, default=0), sorted(blocks)

@@ -6,28 +6,13 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from whitewire import estimands
+from whitewire import estimands, factors
 from whitewire.description.paper import PLACES, Paper, hardware_of, tests_of
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
 from whitewire.levels import Cell
 from whitewire.paths import shown
 
-FOLLOWS: Mapping[str, frozenset[str]] = {
-    "block_size_bytes": frozenset({"block bytes", "file bytes"}),
-    "file_blocks": frozenset({"file bytes"}),
-    "file_size_bytes": frozenset({"file bytes", "block bytes"}),
-    "k": frozenset({"block bytes", "file bytes"}),
-    "nodes": frozenset({"hosts"}),
-    "packet_bytes": frozenset({"packet bytes"}),
-    "profile": frozenset({"file bytes", "block bytes"}),
-    "program": frozenset({"file bytes", "block bytes"}),
-    "settings": frozenset({"packet bytes"}),
-    "size_bytes": frozenset({"file bytes", "block bytes"}),
-    "splits": frozenset({"block bytes"}),
-    "store": frozenset({"replication"}),
-}
-"""What of a shape changes with a factor, by its definition."""
 NOT_SHAPE = (*PLACES, "load_fabric")
 """What a claim compares by naming it: where the bytes go."""
 
@@ -57,11 +42,11 @@ def differences(paper: Paper, one: Cell, other: Cell, effort: str, testbed: Mapp
 
     `compared` are further keys that the comparison is about.
     """
-    named = set(compared)
+    named, follows = set(compared), factors.followed()
     for factor in {*one[1], *other[1]}:
         values = [paper.parameters(*cell).get(factor, cell[1].get(factor)) for cell in (one, other)]
         if values[0] != values[1]:
-            named |= {factor, f"drive.{factor}", *FOLLOWS.get(factor, ())}
+            named |= {factor, f"drive.{factor}", *follows.get(factor, ())}
     shapes = [of(paper, cell, effort, testbed) for cell in (one, other)]
     keys = [key for key in dict.fromkeys([*shapes[0], *shapes[1]]) if key not in named]
     found = {key: (shapes[0].get(key), shapes[1].get(key)) for key in keys}

@@ -11,7 +11,7 @@ import numpy as np
 
 from whitewire import propagation, statistics
 from whitewire.estimands.base import Estimand, Problem, list_of
-from whitewire.estimands.evidence import MORE_BYTES, Evidence, Sample
+from whitewire.estimands.evidence import Evidence, Sample
 from whitewire.records.jobs import NET
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class OfCells(Estimand):
         n, invalid = min(len(s.values) for s in samples), sum(s.n_invalid for s in samples)
         for cell, metric in zip(cells, metrics, strict=True):
             if why := runs.untold(*cell, metric):
-                return Evidence("runs", n_invalid=invalid, missing=why)
+                return Evidence("runs", n_invalid=invalid, missing=why, runs_help=False)
         if n == 0:
             return Evidence("runs", n_invalid=invalid, missing=runs.without(cells, samples)[0])
         exact = replace(self.exact(samples, runs), n=n, n_invalid=invalid)
@@ -101,13 +101,13 @@ class OfCells(Estimand):
         )
         if problem := next((each.problem for each in drawn if each.problem), ""):
             return replace(found, unbounded="" if problem.startswith("too few") else problem)
-        worst = max(drawn, key=lambda each: each.lost)
+        worst, of_worst = max(zip(drawn, self.cells(), strict=True), key=lambda each: each[0].lost)
         if worst.lost > propagation.LOST:
             lost = (
                 f"with the scatter of runs and floors {worst.lost:.0%} of the draws of {worst.cell.name} have no net "
                 "time"
             )
-            return replace(found, unbounded=f"{lost}; {MORE_BYTES}")
+            return replace(found, unbounded=f"{lost}; {runs.more_bytes(*of_worst)}")
         with np.errstate(divide="ignore", invalid="ignore"):
             low, high_, p, direction = self.limits(drawn, runs)
         if low is None or high_ is None:
@@ -119,7 +119,19 @@ class OfCells(Estimand):
             if direction and exact.direction:
                 direction = min(direction[0], exact.direction[0]), max(direction[1], exact.direction[1])
         freedom = min(each.cell.freedom for each in drawn)
-        return replace(found, low=low, high=high_, p_value=p, direction=direction, freedom=freedom)
+        found = replace(found, low=low, high=high_, p_value=p, direction=direction, freedom=freedom)
+        return self._with_least(runs, found)
+
+    def _with_least(self, runs: Runs, found: Evidence) -> Evidence:
+        """The same evidence with what the floors alone leave of its interval: more runs of a cell don't narrow that."""
+        settled = [runs.drawn(*cell, metric, settled=True)
+                   for cell, metric in zip(self.cells(), self.metrics(), strict=True)]  # fmt: skip
+        with np.errstate(divide="ignore", invalid="ignore"):
+            low, high, *_ = self.limits(settled, runs)
+        if low is None or high is None:
+            low, high = 0.0, float("inf")
+        said = dict.fromkeys(runs.more_bytes(*cell) for cell in self.cells())
+        return replace(found, least=(low, high), left_by=f"the scatter of floors; {' and '.join(said)}")
 
     def few_runs(self, point: float, samples: Sequence[Sample], unit: str, values: Sequence[np.ndarray]) -> Evidence:
         """Evidence from products and quotients of medians with too few runs of their own; `values` in `unit`."""

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-MORE_BYTES = "more bytes a run are needed"
-
 
 @dataclass(frozen=True)
 class Sample:
@@ -36,7 +34,8 @@ class Evidence:
     tells the sign, when it is not low..high. `samples` are the runs' values, to say how many more decide.
     `freedom`, where it is not 0, is that of a scatter pooled over cells, from which the interval comes; `floors` says
     that it holds the scatter of the jobs' floors, too. `unbounded` is why there is no interval, `note` what else a
-    reader of the reason must know.
+    reader of the reason must know. `least` is the interval that would be left with ever so many runs, if more than the
+    estimate, and `left_by` what leaves it; `runs_help` is false where something `missing` is not runs.
     """
 
     source: str
@@ -54,3 +53,6 @@ class Evidence:
     floors: bool = False
     unbounded: str = ""
     note: str = ""
+    least: tuple[float, float] | None = None
+    left_by: str = ""
+    runs_help: bool = True

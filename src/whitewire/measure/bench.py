@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,21 +13,29 @@ from typing import Any
 from whitewire.cluster import hdfs, yarn
 from whitewire.cluster.cephfs import CephFs
 from whitewire.cluster.existing import Existing
-from whitewire.cluster.hadoop import Outcome
+from whitewire.cluster.hadoop import Outcome, whereabouts
+from whitewire.cluster.hdfs import GET_CONF, Hdfs
 from whitewire.cluster.posix import Posix
 from whitewire.cluster.stack import Stack
 from whitewire.cluster.yarn import Yarn
 from whitewire.design import scaling
-from whitewire.design.scale import PACKET, Scale
+from whitewire.design.scale import PACKET, PACKET_SIZE, Scale
 from whitewire.errors import RunFailed
+from whitewire.measure import cross_traffic
 from whitewire.measure.run import Run, floor_key
+from whitewire.records import evidence
+from whitewire.records import jobs as tasks
 from whitewire.records.result import Result
-from whitewire.records.run import DesignRow, Job, PlacedBlock, RunRecord
-from whitewire.testbed.base import Host, Testbed
+from whitewire.records.run import DesignRow, Evidence, FilesSeen, Job, Links, PlacedBlock, RunRecord
+from whitewire.testbed.base import Fabric, Host, Testbed
 from whitewire.testbed.samples import cpu_seconds, host_cpu_to_csv, to_csv
-from whitewire.tools import history, namenode
+from whitewire.tools import codecs, history, namenode
+from whitewire.tools.erasure_coding import Policy
 from whitewire.workloads import hdfs_put
-from whitewire.workloads.base import DATA, OUTPUT
+from whitewire.workloads.base import DATA, OUTPUT, generic_options
+
+SETTLE_S = 1.0
+"""Seconds in which DataNodes tell of replicas that they have."""
 
 
 def source_files(testbed: Testbed, size: int, count: int) -> list[str]:
@@ -131,6 +139,15 @@ class Bench:
         return self.stack.mounted
 
     @property
+    def coding(self) -> Policy | None:
+        """The erasure coding of the run's files in HDFS, in cells that are scaled as blocks are; None: replicas."""
+        name = self.run.store.get("erasure_coding")
+        policy = Policy.of(name) if name else None
+        return policy and policy.of_block(
+            self.scale.block_bytes, self.scale.block_bytes / self.parameters["block_size_bytes"]
+        )
+
+    @property
     def yarn(self) -> Yarn | Existing:
         """What runs the jobs, of a run that has some."""
         if self.stack.yarn is None:
@@ -161,14 +178,18 @@ class Bench:
         """Do `act` between two readings of all counters, sampled; the record holds what they say."""
         run, testbed, stack = self.run, self.stack.testbed, self.stack
         stack.ease(False)
-        fabric = testbed.fabric(run.parameters["fabric"], _port_buffer(run))
+        fabric = testbed.fabric(run.parameters["fabric"], _port_buffer(run), run.parameters.get("mtu"), self._slow())
         testbed.offloads(run.levels.get("offloads", "on") == "on")
         position = stack.hdfs.log_position()
         again, drops = testbed.tcp_retransmits(), testbed.queue_drops()
-        used, before = cpu_seconds(stack.processes()), testbed.counters()
-        with testbed.sampler(by_host) as sampler:
-            done = act()
-        after, used_after = testbed.counters(), cpu_seconds(stack.processes())
+        beside = run.parameters.get("cross_traffic", 0)
+        with cross_traffic.flowing(testbed, fabric, beside, stack.logs):
+            used, segments = cpu_seconds(stack.processes()), testbed.segments()
+            begin, before = time.monotonic(), testbed.counters()
+            with testbed.sampler(by_host) as sampler:
+                done = act()
+            seconds, after = time.monotonic() - begin, testbed.counters()
+            used_after, sent = cpu_seconds(stack.processes()), testbed.segments()
         log = stack.hdfs.log_since(position)
         row = run.row
         record: RunRecord = {
@@ -180,15 +201,24 @@ class Bench:
             "replicate": row["replicate"],
             "seed": row["seed"],
             "factors": dict(run.levels),
+            "asked": self._asked(),
+            "evidence": {
+                "links": testbed.links(),
+                **_segment(_of_the_run(testbed, before), after, segments, sent),
+                **self._racks(fabric),
+                **_beside(testbed, fabric, before, after, seconds),
+                **self._drive(),
+            },
             "fabric": {"name": fabric.name, "rate": fabric.rate, "full_scale_rate": fabric.full_scale_rate,
-                       "shared": fabric.shared, "burst": fabric.burst},
+                       "shared": fabric.shared, "burst": fabric.burst, "mtu": fabric.mtu, "racks": fabric.racks,
+                       "uplink": fabric.uplink, "unlike": dict(fabric.unlike)},
             "scale": run.scale.record,
             "clients": run.parameters.get("clients", 0),
             "replication": run.parameters.get("replication", 0),
             "client_hosts": [host.name for host in testbed.by_role("client")],
             "datanode_hosts": [host.name for host in testbed.by_role("datanode")],
-            "links_before": before,
-            "links_after": after,
+            "links_before": _of_the_run(testbed, before),
+            "links_after": _of_the_run(testbed, after),
             "cpu_seconds": {name: used_after[name] - used[name] for name in used},
             "tcp_retransmits": sum(testbed.tcp_retransmits().values()) - sum(again.values()),
             "queue_drops": testbed.queue_drops() - drops,
@@ -199,6 +229,106 @@ class Bench:
         if by_host:
             files["host-cpu.csv"] = host_cpu_to_csv(sampler.host_cpu)
         return Result(record, files)
+
+    # --- what was asked, and what was so ---
+
+    def _asked(self) -> dict[str, Any]:
+        """Levels and parameters as the run really has them; of settings and of the store what was set, not the name."""
+        own: dict[str, Any] = {**self.run.levels, **self.run.parameters}
+        if "drive" in own:
+            own["drive"] = self.run.drive.record
+        own.pop("store", None)  # see record()
+        if "settings" in own:
+            own["settings"] = {name: history.text(value) for name, value in self.run.settings.items()}
+        return own
+
+    def _drive(self) -> Evidence:
+        """The model that the first worker's drives have; nothing where there is none."""
+        if not self.run.drive.limits:
+            return {}
+        worker, slow = self.stack.testbed.by_role("datanode")[0], self.stack.slow_worker
+        found: Evidence = {"drive": self.run.drive.told(worker)}
+        if "drive" in self.parameters:
+            found["volumes"] = self.stack.hdfs.volumes(worker)
+        if "slow_drives" in self.parameters:
+            found["slow_drives"] = self.run.drive.told(slow)["rate"] / found["drive"]["rate"]
+        return found
+
+    def _slow(self) -> dict[str, float]:
+        """The worker whose link is slower than the others', with the share of the rate that it has."""
+        share = self.parameters.get("slow_host", 1)
+        return {self.stack.slow_worker.name: share} if share != 1 else {}
+
+    def _racks(self, fabric: Fabric) -> Evidence:
+        """Racks as HDFS prints them, and their uplinks; nothing on a network without racks."""
+        if not fabric.racks:
+            return {}
+        return {"uplinks": self.stack.testbed.uplinks(), "racks": self.stack.hdfs.racks()}
+
+    def _store(self, path: str) -> tuple[dict[str, object], dict[str, object]]:
+        """What was set of the file system that a path lies in, and what it reports."""
+        if not self.mounted:
+            return self.store_of(self.files_seen(path))
+        folder = path.removeprefix(yarn.MOUNTED).lstrip("/").split("/")[0]
+        return self.store.asked(folder), self.store.told(folder)
+
+    def coded(self) -> RunRecord:
+        """What a run's record tells of its erasure coding; nothing of replicas."""
+        return {"coding": self.coding.name} if self.coding else {}
+
+    def store_of(self, files: FilesSeen) -> tuple[dict[str, object], dict[str, object]]:
+        """What was set of HDFS for the run's files, and what fsck says of them."""
+        asked = {"erasure_coding": self.coding.name} if self.coding else {}
+        found = {"erasure_coding": name} if (name := evidence.coding(files)) else {}
+        return {"kind": "hdfs", **asked}, {"kind": "hdfs" if files["files"] else "no files in HDFS", **found}
+
+    def files_seen(self, path: str) -> FilesSeen:
+        """A folder of the run's file system as the file system reports it."""
+        if self.mounted:
+            return evidence.of_count(self.shell(["-count", path], "what was written").output)
+        return evidence.of_fsck(self.settled(path), bool(self.coding))
+
+    def settled(self, path: str) -> str:
+        """What fsck says of a folder once each DataNode has told the NameNode of its replicas, for which it waits.
+
+        A file is whole when one replica of each block, or the data of each block group, is told of.
+        """
+        deadline = time.monotonic() + SETTLE_S
+        while "Under replicated" in (text := self.stack.hdfs.blocks(path)) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return text
+
+    def _of_jobs(self, jobs: list[Job], kept: dict[str, str]) -> Evidence:
+        """Settings that the run asked for, as the history server reports them; of commands without jobs, the client."""
+        compressed = "map_output_compression" in self.parameters
+        names = {*self.run.settings, *((codecs.COMPRESS, codecs.CODEC) if compressed else ())}
+        told = []
+        for job in jobs if names else []:
+            if "id" in job:
+                answer = self.yarn.settings(job["id"], names)
+                kept[f"{job['name']}-settings.json"] = json.dumps(answer) + "\n"
+                told.append(history.settings(answer, names))
+        waves = {job["name"]: tasks.waves([t for t in job["tasks"] if t["type"] == "MAP"]) for job in jobs}
+        found: Evidence = {"waves": waves}
+        found |= {"settings": _together(told, self.run.settings) if told else self.client_settings()}
+        if compressed and told:
+            found["map_output_compression"] = " and ".join(sorted({codecs.word_of(each) for each in told}))
+        return found
+
+    def client_settings(self) -> dict[str, str]:
+        """Settings that the run asked for, as a client with the same options reports them (hdfs getconf)."""
+        installation, options = self.stack.hdfs.installation, generic_options(self.run.settings)
+        found = {}
+        for name in self.run.settings:
+            arguments = [*options, "-confKey", name]
+            done = self.client.run(installation.argv(GET_CONF, 64, whereabouts(self.client), arguments)).check()
+            found[name] = done.stdout.decode().strip().splitlines()[-1]
+        return found
+
+    def packets(self) -> int | None:
+        """Packets that DataNodes have received, where the run says how large they are; else None."""
+        asked = "packet_bytes" in self.run.levels or PACKET_SIZE in self.run.settings
+        return self.stack.hdfs.packets() if asked and isinstance(self.stack.hdfs, Hdfs) else None
 
     # --- clients that put files ---
 
@@ -211,6 +341,7 @@ class Bench:
     def empty(self, clients: int) -> None:
         """A folder for each client, with nothing in it."""
         empty(self.stack, clients)
+        self._code(DATA)
 
     def files_to_put(self) -> list[str]:
         """The files that each client puts."""
@@ -220,18 +351,18 @@ class Bench:
         """The puts of a run, with its block size, its packets and the settings of its own."""
         options = {"dfs.blocksize": self.scale.block_bytes} | scaling.retry_settings(self.scale.data_fraction)
         if self.scale.packet_bytes != PACKET:
-            options["dfs.client-write-packet-size"] = self.scale.packet_bytes
+            options[PACKET_SIZE] = self.scale.packet_bytes
         options |= {"dfs.replication": self.parameters.get("replication", 3)} | dict(settings)
         return put_together(self.stack, self.parameters["clients"], files, options, self.run.timeout)
 
-    def placement(self) -> tuple[list[PlacedBlock], str]:
-        """Which DataNodes hold each block of the clients' files, and what fsck said."""
+    def placement(self, settled: bool = False) -> tuple[list[PlacedBlock], str]:
+        """Which DataNodes hold each block, or block group, of the clients' files, and what fsck said."""
         names = {host.address: host.name for host in self.stack.testbed.hosts}
-        text = self.stack.hdfs.blocks(DATA)
+        text = self.settled(DATA) if settled else self.stack.hdfs.blocks(DATA)
         found: list[PlacedBlock] = [
             {"file": block.path, "block_index": block.index, "bytes": block.length,
              "datanodes": [names.get(address, address) for address in block.addresses]}
-            for block in namenode.blocks(text)
+            for block in namenode.blocks(text, bool(self.coding))
         ]  # fmt: skip
         return found, text
 
@@ -249,6 +380,8 @@ class Bench:
         }
         if self.scale.data_fraction < 1:  # as of puts: a fixed wait, which a short file must shorten likewise
             own |= scaling.retry_settings(self.scale.data_fraction)
+        if "map_output_compression" in self.parameters:
+            own |= codecs.settings(self.parameters["map_output_compression"])
         return own | {"fs.defaultFS": yarn.VIEW} | dict(self.run.settings)
 
     def in_one_jvm(self) -> dict[str, object]:
@@ -278,6 +411,7 @@ class Bench:
             # First: the metadata server asks whoever has a file open or cached before it is removed.
             self._remount()
         self._remove(folder)
+        self._code(folder)
         if self.mounted:
             for name in ("/input", folder):
                 unit = scaling.stripe_unit(self.run.store["stripe_size_bytes"], self.scale.k)
@@ -289,6 +423,13 @@ class Bench:
             max_dirty=scaling.client_cache(store["max_dirty_bytes"], k, fraction),
             readahead=scaling.client_cache(store["readahead_bytes"], k, fraction),
         )
+
+    def _code(self, folder: str) -> None:
+        """Have files below a folder coded where the run's are; without, they are kept as replicas."""
+        if self.coding:
+            if not isinstance(self.stack.hdfs, Hdfs):
+                raise RunFailed("erasure coding: only an HDFS of our own can be told to code files")
+            self.stack.hdfs.code(folder, self.coding)
 
     def _remove(self, path: str) -> None:
         if self.mounted:
@@ -341,8 +482,8 @@ class Bench:
             raise RunFailed(f"{what}: job {job['state']}, {len(failed)} tasks failed; {job['diagnostics'][:150]}")
         return {"name": what, **job}
 
-    def record(self, act: Callable[[dict[str, str]], list[Job]], user_bytes: int) -> Result:
-        """Do the jobs of a run between two readings of all counters."""
+    def record(self, act: Callable[[dict[str, str]], list[Job]], user_bytes: int, **files: str) -> Result:
+        """Do the jobs of a run between two readings of all counters; `files`: its input, output."""
         kept: dict[str, str] = {}
 
         def jobs() -> RunRecord:
@@ -357,6 +498,7 @@ class Bench:
             "user_bytes": user_bytes,
             "mounted": self.mounted,
             "output_replication": 1 if self.mounted else outputs,
+            **self.coded(),
             "workers": workers,
             "busy_clients": [],
             "made_by": f"Hadoop {self.stack.hdfs.installation.version}",
@@ -364,21 +506,59 @@ class Bench:
             "floors": {name: value for name, value in floors.items() if name != "wire"},
             "floor_wire": floors.get("wire", 0.0),
         }
+        seen = self._of_jobs(result.record["jobs"], kept)
+        seen["files"] = {name: self.files_seen(path) for name, path in files.items()}
+        if files:
+            asked, told = self._store(files.get("output", next(iter(files.values()))))
+            record["asked"] = {**result.record["asked"], "store": asked}
+            seen["store"] = told
+        record["evidence"] = {**result.record["evidence"], **seen}
         return result.plus(record, kept)
 
     def input(self, kind: str, make: Callable[[str], tuple[str, list[str]]]) -> str:
         """The path of an input that runs of the same size share, made at ease where it is not there yet."""
         copies = self.parameters.get("replication", 1)
-        place = f"/input/{kind}-{self.scale.file_bytes}-{self.scale.block_bytes}-{copies}"
+        folder = f"/input-{self.coding.name}" if self.coding else "/input"
+        place = f"{folder}/{kind}-{self.scale.file_bytes}-{self.scale.block_bytes}-{copies}"
         path = self.path(place)
         key = (self.run.store["kind"], json.dumps(self.run.store, sort_keys=True) if self.mounted else "", path)
         if key not in self.stack.made:
             self.at_ease()
             self._remove(place)
+            self._code(folder)
             tool, arguments = make(path)
             self.tool(tool, arguments, f"input of {kind}")
             self.stack.made.add(key)
         return path
+
+
+def _of_the_run(testbed: Testbed, counted: Links) -> Links:
+    """Counters of the hosts that a run is made on: not of those whose traffic only crosses its own."""
+    beside = {host.name for host in testbed.by_role(cross_traffic.ROLE)}
+    return {name: of for name, of in counted.items() if name not in beside}
+
+
+def _segment(before: Links, after: Links, segments: Mapping[str, int], sent: Mapping[str, int]) -> Evidence:
+    """The mean segment of the host that sent most."""
+    bytes_ = {name: after[name]["egress"] - counted["egress"] for name, counted in before.items()}
+    busiest = max(bytes_, key=lambda name: bytes_[name])
+    number = sent[busiest] - segments[busiest]
+    return {"segment": bytes_[busiest] / number} if number else {}
+
+
+def _beside(testbed: Testbed, fabric: Fabric, before: Links, after: Links, seconds: float) -> Evidence:
+    """What crossed the racks' uplinks beside the run; nothing where there is no host for it."""
+    if not testbed.by_role(cross_traffic.ROLE) or not fabric.racks:
+        return {}
+    was, now = ({host.name: counted[host.name]["egress"] for host in testbed.by_role(cross_traffic.ROLE)}
+                for counted in (before, after))  # fmt: skip
+    return {"cross_traffic": cross_traffic.share(was, now, seconds, fabric.uplink)}
+
+
+def _together(told: list[dict[str, str]], names: Iterable[str]) -> dict[str, str]:
+    """Settings of several jobs: what all of them say, or all that they say."""
+    values = {name: sorted({each[name] for each in told if name in each}) for name in names}
+    return {name: " and ".join(found) for name, found in values.items() if found}
 
 
 def _port_buffer(run: Run) -> int | None:

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import psutil
 
-from whitewire import paths, workloads
+from whitewire import factors, paths, workloads
 from whitewire.cluster import cephfs, hdfs, yarn
 from whitewire.cluster.cephfs import CephFs
 from whitewire.cluster.existing import Existing
@@ -110,7 +110,7 @@ class Block:
     def measure(self) -> None:
         begin = time.time()
         missing = [self._run(row) for row in self.rows if not self.journal.has(row["run_id"])]
-        clusters = groups.clusters(self.paper, missing, self.config["kind"] == "emulated")
+        clusters = groups.clusters(self.paper, missing, self.config)
         ordered = [seconds for key, runs in clusters.items() for seconds in self._expected(key, runs)]
         progress = Progress(self.name, ordered, len(clusters))
         progress.say(f"{len(self.rows)} runs, {len(missing)} to make")
@@ -191,7 +191,7 @@ class Block:
         ]
 
     def _on_one_cluster(self, shared: str, runs: Sequence[Run], progress: Progress, number: int) -> int:
-        roles, place, _, slots = json.loads(shared)
+        roles, place, _, slots, *racks = json.loads(shared)
         runs = self._without_the_unavailable(runs, progress)
         if not runs:
             return number
@@ -213,7 +213,7 @@ class Block:
             if not testbed.emulated:
                 self.probing.site(testbed, progress, place[0])
             testbed.warm_memory(WARM_UP_GIB)
-            stack = self._stack(testbed, drive, runs, slots)
+            stack = self._stack(testbed, drive, runs, slots, *racks)
             stack.hibench = self._suite(testbed, runs, stack.logs)
             try:
                 self._start(stack)
@@ -258,11 +258,15 @@ class Block:
             return f"CephFS: {why}" if why else ""
         return "" if "mount" in self.config else "no parallel file system; a site names its own under `mount`"
 
-    def _stack(self, testbed: Testbed, drive: Drive, runs: Sequence[Run], slots: int | None) -> Stack:
+    def _stack(self, testbed: Testbed, drive: Drive, runs: Sequence[Run], slots: int | None,
+               racks: int = 0) -> Stack:  # fmt: skip
         first, logs = runs[0], self.journal.folder / "logs"
         scale = first.scale
         packet = max(run.scale.packet_bytes for run in runs)  # for what is no run: puts say their own
         values = hdfs.settings(testbed, scale.block_bytes, first.parameters.get("replication", 1), packet)
+        if any("erasure_coding" in run.store for run in runs):
+            # A block group needs as many DataNodes as it has blocks, which may be all, also the busiest.
+            values |= {"dfs.namenode.redundancy.considerLoad": False}
         jobs_wanted = any(run.workload.on_yarn for run in runs)
         installation = testbeds.installation(testbed)
         mounts = any(run.store["kind"] == "cephfs" for run in runs)
@@ -274,6 +278,8 @@ class Block:
         if jobs_wanted:
             place = above.mount if above else cephfs.MOUNT
             values |= yarn.settings(testbed, installation.configuration, place, slots)
+        if racks:
+            values |= hdfs.topology(testbed, installation.configuration, racks)
         below = Hdfs(testbed, installation, values, drive, logs, software.IMAGE)
         return Stack(below, Yarn(testbed, installation, below, drive, logs) if jobs_wanted else None, above)
 
@@ -504,13 +510,14 @@ def _last_words(stack: Stack) -> dict[str, str]:
 
 def _tiny(stack: Stack, run: Run) -> Result:
     """The run's jobs on almost no data, on the fastest fabric."""
-    parameters = {**run.parameters, "fabric": stack.testbed.fastest()}
+    own = {name: value for name, value in run.parameters.items() if name not in factors.NETWORK}
+    parameters = {**own, "fabric": stack.testbed.fastest()}
     return _made(stack, replace(tiny(run), parameters=parameters, levels={}))
 
 
 def _made(stack: Stack, run: Run) -> Result:
     """The run, at its scale and on as many of the workers as it asks for."""
-    stack.scale(run.scale.k, run.drive)
+    stack.scale(run.scale.k, run.drive, run.parameters.get("slow_drives", 1.0))
     slots = groups.slots(run, {"datanode": run.workers}) if run.workers else None
     stack.work_on((run.workers, slots) if run.workers and slots else None)
     return run.workload.run(Bench(stack, run))

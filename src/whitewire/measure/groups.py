@@ -5,23 +5,35 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from whitewire.description.paper import Paper
+from whitewire.cluster.yarn import Memory
+from whitewire.description.paper import Paper, cells_of
 from whitewire.design.drive import Drive
+from whitewire.errors import UserError
+from whitewire.measure.cross_traffic import ROLE
 from whitewire.measure.run import Run
+from whitewire.paths import shown
+from whitewire.text import quoted
 
 
-def clusters(paper: Paper, runs: Sequence[Run], emulated: bool) -> dict[str, list[Run]]:
+def clusters(paper: Paper, runs: Sequence[Run], testbed: Mapping[str, Any]) -> dict[str, list[Run]]:
     """Runs by the services that they need (hosts, drives per host, slots); runs that share them keep their order.
 
-    The scale and the drives' model change between runs of one cluster, and a run without drives may use any.
+    The scale and the drives' model change between runs of one cluster, and a run without drives may use any. Racks do
+    not: services are told of them when they start. Hosts for cross traffic are there where any run has some.
     """
+    emulated = testbed["kind"] == "emulated"
+    crossed = {_racks(run, testbed) for run in runs if run.parameters.get("cross_traffic")}
 
     def key(run: Run, drives: int) -> str:
         roles = paper.roles(run.row["experiment"], run.levels if run.workers is None else {})
         # Where a fabric has addresses of its own, the services of one are not those of another.
         place = [] if emulated else [run.parameters["fabric"], run.scale.k]
-        return json.dumps([roles, place, drives, slots(run, roles)])
+        racks = _racks(run, testbed) if emulated else 0
+        if racks and racks in crossed:
+            roles = roles | {ROLE: racks}
+        return json.dumps([roles, place, drives, slots(run, roles), *([racks] if racks else [])])
 
     counts = sorted({run.drive.count for run in runs if run.drive.limits}) or [1]
     modelled = {key(run, run.drive.count) for run in runs if run.drive.limits}
@@ -33,6 +45,11 @@ def clusters(paper: Paper, runs: Sequence[Run], emulated: bool) -> dict[str, lis
     return found
 
 
+def _racks(run: Run, testbed: Mapping[str, Any]) -> int:
+    """Into how many racks a run's network divides the hosts; 0: none."""
+    return testbed["fabrics"].get(run.parameters["fabric"], {}).get("racks", {}).get("count", 0)
+
+
 def by_scale(runs: Sequence[Run]) -> dict[tuple[float, Drive], list[Run]]:
     """Runs by what links and drives are slowed down to."""
     found: dict[tuple[float, Drive], list[Run]] = {}
@@ -42,12 +59,37 @@ def by_scale(runs: Sequence[Run]) -> dict[tuple[float, Drive], list[Run]]:
 
 
 def slots(run: Run, roles: Mapping[str, int]) -> int | None:
-    """Tasks that a worker may run at once: its even share of the job's. None for puts, and jobs that set their number.
+    """Tasks that a worker may run at once: `tasks_per_worker`, or its even share of the job's, which is one wave.
+
+    None for puts, and jobs that set their number.
 
     The papers' jobs had hundreds of tasks per node, which spread evenly by their number. The few that stand for them
     here do not: a worker with two of five maps takes twice as long as the others, and all wait for it.
     """
     if not run.workload.native:
         return None
-    tasks = max(run.parameters.get("maps", 1), run.parameters.get("reduces", 1))
+    return run.parameters.get("tasks_per_worker") or even_share(run.parameters, roles)
+
+
+def even_share(parameters: Mapping[str, Any], roles: Mapping[str, int]) -> int:
+    """A worker's even share of a job's map or reduce tasks, whichever are more."""
+    tasks = max(parameters.get("maps", 1), parameters.get("reduces", 1))
     return math.ceil(tasks / max(1, roles.get("datanode", 0)))
+
+
+def check_slots(paper: Paper, testbed: Mapping[str, Any]) -> None:
+    """Raises UserError with one line for tasks at once on a worker that a job, or a worker's memory, does not allow."""
+    memory = Memory(**testbed.get("yarn", {}))
+    for name, experiment in paper.experiments.items():
+        for levels in cells_of(experiment):
+            parameters = paper.parameters(name, levels)
+            wanted = parameters.get("tasks_per_worker")
+            if wanted is None:
+                continue
+            share = even_share(parameters, paper.roles(name, levels))
+            where = f"{shown(paper.path)}: experiment {name}: tasks_per_worker: found {quoted(wanted)}, expected"
+            if not isinstance(wanted, int) or isinstance(wanted, bool) or not 1 <= wanted <= share:
+                raise UserError(f"{where} a whole number from 1 to {share}, a worker's even share of the tasks")
+            if wanted > memory.most_slots:
+                most = f"at most {memory.most_slots}, which a worker's memory holds (yarn of the testbed)"
+                raise UserError(f"{where} {most}")

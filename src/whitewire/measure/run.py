@@ -71,7 +71,8 @@ def floor_key(run: Run) -> FloorKey:
     tasks = parameters.get("maps", 1), blocks, parameters.get("reduces", 1)
     workers = () if run.workers is None else (run.workers,)
     k = f"k={run.scale.k:g}"
-    return run.workload.kind(parameters), run.store["kind"], *tasks, k, *workers
+    store = " ".join([run.store["kind"], *filter(None, [run.store.get("erasure_coding")])])
+    return run.workload.kind(parameters), store, *tasks, k, *workers
 
 
 def tiny(run: Run) -> Run:

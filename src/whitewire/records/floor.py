@@ -14,10 +14,10 @@ from whitewire.statistics import MEDIAN_EFFICIENCY
 
 def name_of(key: Sequence[Hashable], cluster: str) -> str:
     """A floor's key as text, unlike that of another cluster of its block (`cluster`: what its runs share, as JSON)."""
-    roles, place, drives, slots = json.loads(cluster)
+    roles, place, drives, slots, *racks = json.loads(cluster)
     hosts = " ".join(f"{role}={count}" for role, count in sorted(roles.items()))
     where = [hosts, f"drives={drives} slots={slots or 'any'}", " k=".join(map(str, place))]
-    return " | ".join([" ".join(map(str, key)), *filter(None, where)])
+    return " | ".join([" ".join(map(str, key)), *filter(None, [*where, *(f"racks={count}" for count in racks)])])
 
 
 def seconds_of(record: RunRecord) -> dict[str, float]:

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from whitewire.records.metrics import SHORT_OF_PROCESSORS, Found, moved
 from whitewire.records.run import Job, RunRecord, Task
-from whitewire.records.samples import SEGMENT, TICKS, HostCpu, Samples, idle_shares, nearest
+from whitewire.records.samples import HEADERS, SEGMENT, TICKS, HostCpu, Samples, idle_shares, nearest
+from whitewire.tools.erasure_coding import Policy
 
 SHORT = 0.35
 """The processors are short in a second with a smaller idle share (Mininet-HiFi's bound)."""
@@ -136,6 +137,38 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else 0.0
 
 
+def at_once(tasks: Sequence[Task]) -> int:
+    """Most tasks that ran at once on one host."""
+    most = 0
+    for host in {task["host"] for task in tasks}:
+        own = [task for task in tasks if task["host"] == host]
+        most = max(most, *(sum(t["start"] <= task["start"] < t["end"] for t in own) for task in own))
+    return most
+
+
+def waves(tasks: Sequence[Task]) -> int:
+    """Most tasks of a kind that one host ran one after the other."""
+    most = 0
+    for host in {task["host"] for task in tasks}:
+        until, number = -math.inf, 0
+        for task in sorted((task for task in tasks if task["host"] == host), key=lambda task: task["end"]):
+            if task["start"] >= until:
+                until, number = task["end"], number + 1
+        most = max(most, number)
+    return most
+
+
+OVERHEAD_PER_RECORD = 2
+"""Bytes at least that each record of a map task's output takes beside its key and value (IFile.java)."""
+
+
+def map_output_shorter(counters: Mapping[str, int]) -> bool:
+    """Whether fewer bytes of map tasks' output were written than they put out, though nothing combined it."""
+    out, written = counters.get("MAP_OUTPUT_BYTES", 0), counters.get("MAP_OUTPUT_MATERIALIZED_BYTES", 0)
+    records = counters.get("MAP_OUTPUT_RECORDS", 0)
+    return not counters.get("COMBINE_INPUT_RECORDS") and 0 < written < out + OVERHEAD_PER_RECORD * records
+
+
 def one_job(record: RunRecord) -> Found:
     """Phases and counters of a run's one job."""
     (job,) = record["jobs"]
@@ -184,7 +217,7 @@ def crossing_bytes(record: RunRecord, job: Job) -> tuple[float, float, float]:
     A reduce task fetches over its host's link what maps on other hosts made, taken as an equal part of each map's
     output; each replica beyond the writer's own crosses one link. A map that the scheduler did not call local may have
     a replica beside it all the same, so what such maps read counts in the most only. From a mounted file system all
-    input crosses.
+    input crosses. Of coded files a task reads each block, and writes each, over its host's link but for one at most.
     """
     counters = job["counters"]
     maps, reduces = _tasks(job, "MAP"), _tasks(job, "REDUCE")
@@ -194,8 +227,14 @@ def crossing_bytes(record: RunRecord, job: Job) -> tuple[float, float, float]:
     if record.get("mounted"):
         return crossing, crossing, crossing + record["user_bytes"]
     away = 1 - counters.get("DATA_LOCAL_MAPS", len(maps)) / max(1, len(maps))
-    copied = counters.get("HDFS_BYTES_WRITTEN", 0) * max(0, record["output_replication"] - 1)
-    return crossing, crossing + copied, crossing + copied + counters.get("HDFS_BYTES_READ", 0) * away
+    read, written = counters.get("HDFS_BYTES_READ", 0), counters.get("HDFS_BYTES_WRITTEN", 0)
+    if policy := Policy.of(record.get("coding", "")):
+        # A block group lies on as many hosts as it has blocks; at most one of them is the task's own.
+        away, spread = 1 - 1 / policy.data, policy.datanodes / policy.data
+        least = crossing + read * away + written * (spread - 1 / policy.data)
+        return crossing, least, crossing + read + written * spread
+    copied = written * max(0, record["output_replication"] - 1)
+    return crossing, crossing + copied, crossing + copied + read * away
 
 
 def faults(record: RunRecord, found: Found, limits: Mapping[str, float], computes: bool = True) -> list[str]:
@@ -218,6 +257,12 @@ def faults(record: RunRecord, found: Found, limits: Mapping[str, float], compute
     return why + losses(record, limits, bulk=not math.isnan(excess) or "wire_excess" not in found)
 
 
+def segment(record: RunRecord) -> float:
+    """Bytes of data in a full TCP segment of a run."""
+    mtu = record.get("fabric", {}).get("mtu")
+    return mtu - HEADERS if mtu else SEGMENT
+
+
 def losses(record: RunRecord, limits: Mapping[str, float], bulk: bool = True) -> list[str]:
     """Why what was lost on the links makes a run or a floor invalid (empty: it does not).
 
@@ -226,8 +271,10 @@ def losses(record: RunRecord, limits: Mapping[str, float], bulk: bool = True) ->
     """
     found = []
     # Of all links, since these are counted on all: what goes to a parallel file system passes no worker.
-    segments = max(1.0, moved(record, record["links_after"], "ingress") / SEGMENT)
-    counted = [(record["queue_drops"], "queue_drop_share", "packets dropped in queues")]
+    segments = max(1.0, moved(record, record["links_after"], "ingress") / segment(record))
+    # Datagrams beside the run are dropped in the same queues, by design.
+    beside = record.get("asked", {}).get("cross_traffic", 0)
+    counted = [] if beside else [(record["queue_drops"], "queue_drop_share", "packets dropped in queues")]
     if bulk:
         counted.insert(0, (record["tcp_retransmits"], "retransmit_share", "TCP segments sent again"))
     for number, limit, what in counted:

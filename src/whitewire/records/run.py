@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from whitewire.tools.hibench_report import Report
 from whitewire.tools.history import Task
+from whitewire.tools.link import Link
 
 Level = str | int | float | bool
 """A level of a factor."""
@@ -44,6 +45,10 @@ class Fabric(TypedDict):
     full_scale_rate: float
     shared: NotRequired[bool]
     burst: NotRequired[int]
+    mtu: NotRequired[int]
+    racks: NotRequired[int]
+    uplink: NotRequired[float]
+    unlike: NotRequired[dict[str, float]]
 
 
 class Operation(TypedDict):
@@ -97,6 +102,58 @@ class Job(TypedDict):
     bytes_credited: NotRequired[float]
 
 
+class FilesSeen(TypedDict, total=False):
+    """A folder of a run as its file system reports it; of a mounted one only `files` and `bytes`."""
+
+    files: int
+    bytes: int
+    blocks: int
+    largest_block: int
+    """Bytes; 0 without blocks."""
+    fewest_blocks: int
+    """Blocks of the file that has the fewest."""
+    replicas_least: int
+    """Replicas on distinct DataNodes of the block that has the fewest, and of the one that has the most."""
+    replicas_most: int
+    datanodes: int
+    """DataNodes that HDFS has."""
+    policy: str
+    """Erasure coding policy of its files; missing where they are kept as replicas."""
+    wanting: int
+    """Block groups of coded files that lack a block."""
+
+
+class Evidence(TypedDict, total=False):
+    """What was really so in a run, read back from the system: the factors' proofs rest on it (package factors)."""
+
+    links: dict[str, Link]
+    files: dict[str, FilesSeen]
+    """By what they are to the run: `input`, `output`, and `before` of files that lost replicas."""
+    store: dict[str, object]
+    settings: dict[str, str]
+    """Settings by name, as the job's or the client's configuration reports them."""
+    drive: dict[str, float]
+    """The drive model that the workers' hosts have: count, rate, access_time, chunk, cache, on the testbed's scale."""
+    volumes: int
+    """Volumes that a DataNode says it has."""
+    segment: float
+    """Mean bytes of the TCP segments that the host sent which sent most, acknowledgements among them."""
+    uplinks: dict[str, Link]
+    """By rack."""
+    racks: dict[str, list[str]]
+    """Hosts of the DataNodes by rack, as HDFS has them."""
+    cross_traffic: float
+    """Share of the uplinks' rate that was sent beside the run."""
+    slow_drives: float
+    """Rate of the slow worker's drives over that of the others."""
+    waves: dict[str, int]
+    """By job: most map tasks that a worker ran one after the other."""
+    packets: int
+    """Packets of writes that all DataNodes received in the run, which clients' puts made."""
+    map_output_compression: str
+    """What the job's configuration compressed the map tasks' output with, or `none`."""
+
+
 class RunRecord(TypedDict, total=False):
     """run.json. Only what its row says and `valid` and `why_invalid` are in every one.
 
@@ -113,6 +170,11 @@ class RunRecord(TypedDict, total=False):
     replicate: int
     seed: int
     factors: dict[str, Level]
+    asked: dict[str, Any]
+    """Levels and parameters at full scale, as the run really had to have them."""
+    evidence: Evidence
+    inexact: float
+    """By which share the input may exceed what was asked, where records of random length fill it."""
     fabric: Fabric
     scale: Scale
     # Every run: who took part, what links and processors did.
@@ -139,6 +201,8 @@ class RunRecord(TypedDict, total=False):
     user_bytes: int
     mounted: bool
     output_replication: int
+    coding: str
+    """The erasure coding policy that the run's files were to have, in place of replicas."""
     workers: list[str]
     made_by: str
     cpu: str

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 
 TICKS = 100
 """Clock ticks a second in /proc/stat (sysconf _SC_CLK_TCK; 100 on Linux)."""
-SEGMENT = 1448
-"""Bytes of data in a full TCP segment on Ethernet (1500 less 52 of IP and TCP headers with time stamps)."""
+HEADERS = 52
+"""Bytes of IP and TCP headers with time stamps."""
+SEGMENT = 1500 - HEADERS
+"""Bytes of data in a full TCP segment on Ethernet, unless a run had another MTU."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from typing import Any
 import yaml
 
 from whitewire import paths
-from whitewire.description import amounts
+from whitewire.description import measures
 from whitewire.description.project import is_paper
 from whitewire.errors import UserError
 from whitewire.install.quarto import quarto_lacks
@@ -99,7 +99,7 @@ def _papers_as_read(config: Path) -> dict[str, dict[str, Any]]:
     found = {}
     for path in sorted((config / "papers").glob("*.yaml")):
         with suppress(UserError):  # a fault of another paper is no reason against this report
-            found[path.name] = amounts.read(path)
+            found[path.name] = measures.read(path)
     return found
 
 

@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Any
 import psutil
 
 from whitewire.errors import UserError
+from whitewire.tools.link import Link
 
 if TYPE_CHECKING:
     from whitewire.testbed.samples import Sampling
@@ -29,8 +30,16 @@ Argv = Sequence[str]
 PATIENCE = 180.0
 """Seconds until a daemon must be ready: many times what the whole cluster takes on a machine of usual speed."""
 
-FRAME_SHARE = 1448 / 1514
-"""TCP payload in a full Ethernet frame without its checksum, as a shaper and an interface count frames."""
+MTU = 1500
+"""Bytes of an IP packet in a full Ethernet frame, unless a run asks for others."""
+
+
+def frame_share(mtu: int = MTU) -> float:
+    """TCP payload in a full Ethernet frame without its checksum, as a shaper and an interface count frames."""
+    return (mtu - 52) / (mtu + 14)
+
+
+FRAME_SHARE = frame_share()
 
 
 class ProcessDied(RuntimeError):
@@ -230,7 +239,10 @@ class Fabric:
 
     `rate` is what is set on this testbed, `full_scale_rate` what it stands for, both in Mbit/s. `shared`: all hosts
     share that rate, both directions together, as on one segment without a switch. `burst`: bytes that a shaped link
-    passes at once after a pause, which a short transfer notices; 0 on a real one.
+    passes at once after a pause, which a short transfer notices; 0 on a real one. `mtu`: bytes of an IP packet; 0: what
+    the site has.
+    `racks`: into how many the hosts are divided (0: all are at one switch), `uplink`: rate of the link of each, set on
+    this testbed. `unlike`: hosts whose link has another rate than the others', each with its share of the rate.
     """
 
     name: str
@@ -238,6 +250,10 @@ class Fabric:
     full_scale_rate: float
     shared: bool = False
     burst: int = 0
+    mtu: int = MTU
+    racks: int = 0
+    uplink: float = 0.0
+    unlike: tuple[tuple[str, float], ...] = ()
 
 
 class Testbed(ABC):
@@ -262,11 +278,13 @@ class Testbed(ABC):
         """
 
     @abstractmethod
-    def fabric(self, name: str, port_buffer: int | None = None) -> Fabric:
+    def fabric(self, name: str, port_buffer: int | None = None, mtu: int | None = None,
+               slow: Mapping[str, float] | None = None) -> Fabric:  # fmt: skip
         """Put the hosts on the named fabric and verify that they are on it.
 
-        `port_buffer` (bytes) is what a switch port queues, where that can be set. Raises UserError where it cannot, and
-        for a fabric that the testbed does not have.
+        `port_buffer` (bytes) is what a switch port queues, `mtu` the bytes of an IP packet, `slow` the share of the
+        rate that some hosts' links have, by name; where these can be set. Raises UserError where they cannot, and for a
+        fabric that the testbed does not have.
         """
 
     def fastest(self) -> str:
@@ -297,6 +315,25 @@ class Testbed(ABC):
     @abstractmethod
     def offloads(self, on: bool) -> None:
         """Switch the segmentation offloads of all links; UserError where that cannot be."""
+
+    @abstractmethod
+    def links(self) -> dict[str, Link]:
+        """For each host name, what its link really is now, as tc, ip and ethtool report it; see tools.link.Link.
+
+        On a site a key is missing where nothing says it: what a switch queues, and what its port sends at.
+        """
+
+    def uplinks(self) -> dict[str, Link]:
+        """For each rack, the rates of its uplink now; none where hosts are not in racks of the testbed's making."""
+        return {}
+
+    def racks(self, count: int) -> dict[str, str]:
+        """The rack of each host that is in one, by its name, where a fabric has so many."""
+        return {}
+
+    @abstractmethod
+    def segments(self) -> dict[str, int]:
+        """For each host name, TCP segments sent so far (RFC 1213 tcpOutSegs), acknowledgements among them."""
 
     def describe(self) -> dict[str, dict[str, Any]]:
         """What each host is, by name, where hosts are machines of their own."""

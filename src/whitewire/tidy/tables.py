@@ -24,6 +24,7 @@ from whitewire.records.journal import read_floors, read_runs, valid_floors
 from whitewire.records.metrics import full_scale
 from whitewire.records.run import DesignRow, RunRecord
 from whitewire.records.samples import Samples, idle_shares, read_host_cpu, read_samples
+from whitewire.text import canonical
 
 RUN = ("run_id", "attempt", "block", "order", "experiment", "replicate", "made_by", "floor")
 MEASURED = ("metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid", "why_invalid")
@@ -43,6 +44,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "floors.csv": ("block", "floor", "workload", "job", "number", "attempt", "time", "seconds", "wire_bytes", "valid",
                    "why_invalid"),
     "phases.csv": ("run_id", "job", "task", "type", "host", "start", "shuffle_end", "merge_end", "end"),
+    "treatments.csv": ("run_id", "experiment", "factor", "varies", "level", "asked", "seen", "unit", "same", "valid"),
     "unavailable.csv": ("run_id", "reason"),
     "scale.csv": ("experiment", "testbed", "kind", "k", "data_fraction"),
 }  # fmt: skip
@@ -75,7 +77,7 @@ INTEGERS = {
     "message_bytes",
     "iterations",
 }
-BOOLEANS = {"valid", "ok"}
+BOOLEANS = {"valid", "ok", "same", "varies"}
 DESCRIPTIONS = {
     "run_id": "the run; unique for what it measures, see docs/inside/tables.md",
     "attempt": "number of the attempt; only a run's last can be valid",
@@ -92,6 +94,11 @@ DESCRIPTIONS = {
     "made_by": "what made the run's jobs and its release: HiBench or Hadoop; empty where nothing did",
     "value": "as measured on the testbed, in the unit beside it",
     "full_scale_value": "rates × k, times ÷ data fraction, bytes × k ÷ data fraction; empty where nothing scales",
+    "level": "level of the factor, as the paper's YAML names it; empty where it does not vary",
+    "asked": "what the run should have had, on the testbed's scale; settings and stores as JSON",
+    "seen": "what the system reported; empty where nothing tells, which is a fault where the factor varies",
+    "same": "whether the two agree within the factor's bound",
+    "varies": "whether the factor has levels in the experiment",
     "time": "seconds since the run's start, of floors since the block's first floor",
     "start": "seconds since the run's first start",
     "end": "seconds since the run's first start",
@@ -128,6 +135,7 @@ def tidy(paper: str, results: Path) -> None:
         "placement.csv": [row for _, record in runs if record["valid"] for row in _placement(record)],
         "floors.csv": [row for block in blocks for row in _floors(results / "raw" / block)],
         "phases.csv": [row for _, record in runs if record["valid"] for row in _phases(record)],
+        "treatments.csv": [row for _, record in runs for row in _treatments(record)],
         "unavailable.csv": [row for block in blocks for row in _unavailable(results / "raw" / block)],
         "scale.csv": _scale(loaded, testbed, description, rows),
     }
@@ -257,6 +265,24 @@ def _phases(record: RunRecord) -> Iterable[Cells]:
             moments = {name: f"{at - job['submit']:.3f}" for name, at in known.items() if at is not None}
             yield {"run_id": record["run_id"], "job": job["name"], "task": task["task"], "type": task["type"],
                    "host": task["host"], **moments}  # fmt: skip
+
+
+def _treatments(record: RunRecord) -> Iterable[Cells]:
+    """What was asked of a run against what was so."""
+    for proof in workloads.proofs(record):
+        yield {
+            "run_id": record["run_id"], "experiment": record["experiment"], "factor": proof.factor,
+            "varies": _text(proof.factor in record["factors"]), "level": record["factors"].get(proof.factor, ""),
+            "asked": _level(proof.asked),
+            "seen": "" if proof.seen is None else _level(proof.seen), "unit": proof.unit, "same": _text(proof.same),
+            "valid": _text(record["valid"]),
+        }  # fmt: skip
+
+
+def _level(value: object) -> str:
+    if isinstance(value, Mapping):
+        return canonical(value)
+    return f"{value:.10g}" if isinstance(value, int | float) else str(value)
 
 
 def _unavailable(block: Path) -> Iterable[Cells]:

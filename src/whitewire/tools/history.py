@@ -5,7 +5,7 @@ Source: MapReduce History Server REST API's, Apache Hadoop documentation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
 
 from whitewire.tools import Unreadable
@@ -71,6 +71,23 @@ def job(answers: Mapping[str, Any]) -> Job:
         raise Unreadable(f"history server: its answer lacks {missing}") from None
     except (TypeError, AttributeError, OverflowError):
         raise Unreadable("history server: found an answer of another form, expected that of a job") from None
+
+
+def settings(answer: Mapping[str, Any], names: Collection[str]) -> dict[str, str]:
+    """Settings of a job by name, as text, of a server's answer about its configuration; without those that it lacks.
+
+    The server makes numbers and truth values of what looks like them. Raises Unreadable.
+    """
+    try:
+        listed = several(answer["conf"]["property"])
+        return {entry["name"]: text(entry["value"]) for entry in listed if entry["name"] in names}
+    except (KeyError, TypeError):
+        raise Unreadable("history server: found an answer of another form, expected a job's configuration") from None
+
+
+def text(value: object) -> str:
+    """A setting's value as Hadoop writes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _attempts(answer: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

@@ -20,6 +20,16 @@ def client(server: str, streams: int, size: int) -> list[str]:
     return ["iperf3", "--client", server, "--json", "--parallel", str(streams), "--bytes", str(size)]
 
 
+def steady(server: str, rate: float) -> list[str]:
+    """Send UDP to a server until killed, at so many bit/s of full frames (as an interface counts them)."""
+    payload = rate * DATAGRAM / (DATAGRAM + 42)
+    return ["iperf3", "--client", server, "--udp", "--bitrate", f"{payload:.0f}", "--length", str(DATAGRAM),
+            "--time", "86400", "--interval", "0", "--forceflush"]  # fmt: skip
+
+
+DATAGRAM = 1458
+"""Bytes of data in a datagram of steady(): with headers of UDP, IP and Ethernet a full frame."""
+
 # --- output ---
 
 

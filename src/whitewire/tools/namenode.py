@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import calendar
+import json
 import re
 import time
 from dataclasses import dataclass
@@ -21,8 +22,8 @@ FILE = re.compile(r"(?P<path>/.*) (?P<bytes>\S+) bytes, (?P<kept>.*?)\s*(?P<bloc
 REPLICATED = re.compile(r"(replicated: replication=[0-9]+,)?")
 """How a file's bytes are kept: Hadoop 2 says nothing, because it knows replicas only."""
 CODED = re.compile(r"erasure-coded: policy=(?P<policy>[^\s,]+),")
-PLACE = r"(?:DatanodeInfoWithStorage\[)?([0-9a-fA-F.:]*[0-9a-fA-F]):[0-9]+(?:,[^][]*\])?"
-"""A DataNode that holds a replica; Hadoop 2.6 and older give its address only."""
+PLACE = r"(?:blk_-[0-9]+:)?(?:DatanodeInfoWithStorage\[)?([0-9a-fA-F.:]*[0-9a-fA-F]):[0-9]+(?:,[^][]*\])?"
+"""A DataNode that holds a replica, or the named block of a group; Hadoop 2.6 and older give its address only."""
 BLOCK = re.compile(
     rf"(?P<index>[0-9]+)\. BP-\S+ len=(?P<length>[0-9]+) .*?repl=[0-9]+\s+\[(?P<places>(?:{PLACE}(?:, {PLACE})*)?)\]"
 )
@@ -64,20 +65,51 @@ def stamped(stat: str, folder: str) -> list[Operation]:
     return [Operation(f"{folder}/{name}", int(made) / 1e3, int(closed) / 1e3) for made, closed, name in stamps]
 
 
+RACK, MEMBER = re.compile(r"Rack: (\S+)"), re.compile(r"\s+([0-9a-fA-F.:]+):[0-9]+\b.*")
+
+
+def racks(topology: str) -> dict[str, list[str]]:
+    """Addresses of the DataNodes of each rack, as `dfsadmin -printTopology` lists them. Raises Unreadable."""
+    found: dict[str, list[str]] = {}
+    rack = ""
+    for line in topology.splitlines():
+        if named := RACK.fullmatch(line.rstrip()):
+            rack = named[1]
+            found.setdefault(rack, [])
+        elif rack and (member := MEMBER.fullmatch(line)):
+            found[rack].append(member[1])
+    if not found or not all(found.values()):
+        raise Unreadable(f"dfsadmin -printTopology: found {shown(topology)}, expected racks and their DataNodes")
+    return found
+
+
+def volumes(report: str) -> int:
+    """Volumes in use, as `dfsadmin -getVolumeReport` lists those of a DataNode. Raises Unreadable."""
+    told = re.search(r"^Active Volumes : ([0-9]+)\s*$", report, re.MULTILINE)
+    if told is None:
+        raise Unreadable(f"dfsadmin -getVolumeReport: found {shown(report)}, expected the active volumes")
+    return int(told[1])
+
+
 @dataclass(frozen=True)
 class Block:
-    """One block: file, position in it, bytes, addresses of the DataNodes that hold a replica."""
+    """One block: file, position in it, bytes, addresses of the DataNodes that hold a replica.
+
+    Of an erasure-coded file (`policy`) it is a block group: bytes of data, and who holds one of its blocks.
+    """
 
     path: str
     index: int
     length: int
     addresses: tuple[str, ...]
+    policy: str = ""
 
 
-def blocks(fsck: str) -> list[Block]:
+def blocks(fsck: str, coded: bool = False) -> list[Block]:
     """The blocks that `fsck -files -blocks -locations` lists, of Hadoop 2 and 3. Raises Unreadable.
 
-    What is neither a file nor a block is passed over; each file has all of its blocks.
+    What is neither a file nor a block is passed over; each file has all of its blocks. `coded`: files may be
+    erasure-coded, where otherwise each has to be kept as replicas.
     """
     files: dict[str, re.Match[str]] = {}
     found: dict[str, list[Block]] = {}
@@ -87,7 +119,7 @@ def blocks(fsck: str) -> list[Block]:
             path = file["path"]
             if path in files:
                 raise Unreadable(f"fsck: {path} is listed twice")
-            _replicated(file)
+            _closed(file, coded)
             files[path], found[path] = file, []
         elif re.match(r"\S+\. BP-", line):
             block = BLOCK.fullmatch(line)
@@ -96,7 +128,10 @@ def blocks(fsck: str) -> list[Block]:
                     f"fsck: {path or 'no file'}: found block {shown(line)}, expected its length and places"
                 )
             places = tuple(re.findall(PLACE, block["places"]))
-            found[path].append(Block(path, int(block["index"]), int(block["length"]), places))
+            policy = CODED.fullmatch(files[path]["kept"])
+            found[path].append(
+                Block(path, int(block["index"]), int(block["length"]), places, policy["policy"] if policy else "")
+            )
         elif re.match(r"/.* bytes, ", line):
             raise Unreadable(f"fsck: found {shown(line)}, expected a file's path, bytes and blocks")
     if not END.search(fsck):
@@ -106,13 +141,29 @@ def blocks(fsck: str) -> list[Block]:
     return [block for listed in found.values() for block in listed]
 
 
-def _replicated(file: re.Match[str]) -> None:
-    """Raises Unreadable for a file that is not kept as replicas, or not closed."""
+def datanodes(fsck: str) -> int | None:
+    """How many DataNodes fsck says that there are; None where it does not (a Hadoop that prints no such line)."""
+    found = re.search(r"^\s*Number of data-nodes:\s*([0-9]+)\s*$", fsck, re.MULTILINE)
+    return int(found[1]) if found else None
+
+
+def packets(jmx: str) -> int:
+    """Packets of writes that a DataNode has received, of what its /jmx says of DataNodeActivity. Raises Unreadable."""
+    try:
+        (bean,) = json.loads(jmx)["beans"]
+        return int(bean["PacketsReceived"])
+    except (ValueError, KeyError, TypeError):
+        raise Unreadable(f"DataNode: found {shown(jmx)}, expected its activity with PacketsReceived") from None
+
+
+def _closed(file: re.Match[str], may_be_coded: bool) -> None:
+    """Raises Unreadable for a file that is not kept as replicas, unless it may be coded, or that is not closed."""
     path, kept = file["path"], file["kept"]
-    if coded := CODED.fullmatch(kept):
+    coded = CODED.fullmatch(kept)
+    if coded and not may_be_coded:
         raise Unreadable(f"fsck: {path}: found erasure coding with {coded['policy']}, expected replicas "
                          "(hdfs ec -setPolicy -replicate)")  # fmt: skip
-    if not REPLICATED.fullmatch(kept):
+    if not coded and not REPLICATED.fullmatch(kept):
         raise Unreadable(f"fsck: {path}: found {shown(kept)}, expected 'replicated: replication=…'")
     if file["state"]:
         raise Unreadable(f"fsck: {path}: found {shown(file['state'])}, expected a closed file")

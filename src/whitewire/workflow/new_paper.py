@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from whitewire import quantities
-from whitewire.description.checks import load_paper
 from whitewire.description.files import dotted, load_yaml, validate
 from whitewire.description.testbed import fabric_names, load_testbed
-from whitewire.design import shapes
 from whitewire.errors import UserError
 from whitewire.paths import HOME, root, shown, temporary
 from whitewire.text import quoted, suggestion
 from whitewire.units import gbit_per_s
+from whitewire.workflow.plan import checked_paper
 
 TEMPLATE = HOME / "docs" / "template"
 TESTBED = "emulated"
@@ -68,7 +67,7 @@ def _check(answers: Answers, source: str) -> None:
             if key not in claim:
                 raise UserError(f"{source}: claims[{index}].{key}: found nothing, expected it for form {claim['form']}")
         for key, known in (("exhibit", exhibits), ("fabric", fabrics), ("over", fabrics)):
-            if claim.get(key, known[0]) not in known:
+            if key in claim and claim[key] not in known:
                 near = suggestion(claim[key], known)
                 place = dotted(("claims", index, key))
                 raise UserError(
@@ -88,7 +87,7 @@ def _try(text: str, name: str, source: str) -> None:
         path.write_text(text, encoding="utf-8")
         testbed = load_testbed(TESTBED)
         try:
-            shapes.check(load_paper(path, fabric_names(testbed)), testbed)
+            checked_paper(path, testbed)
         except UserError as error:
             raise UserError(str(error).replace(shown(path), source)) from None
 
@@ -280,7 +279,7 @@ def _quoted(text: str) -> str:
 def ask() -> Answers:
     """The answers, asked one by one. An empty one takes what stands in brackets, or ends a list."""
 
-    def one(question: str, default: str = "", pattern: str = r".+", among: Sequence[str] = ()) -> str:
+    def one(question: str, default: str = "", pattern: str = r".+", among: Collection[str] = ()) -> str:
         while True:
             try:
                 said = input(f"{question}{f' [{default}]' if default else ''}: ").strip() or default

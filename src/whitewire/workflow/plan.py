@@ -22,11 +22,12 @@ from whitewire.description.checks import load_paper
 from whitewire.description.paper import without_servers
 from whitewire.description.project import load_config, paper_path
 from whitewire.description.testbed import fabric_names, load_testbed
-from whitewire.design import shapes
+from whitewire.design import amounts, shapes, treatments
 from whitewire.design.durations import all_floors_seconds, expected_seconds
 from whitewire.design.rows import levels_of, make_design
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
+from whitewire.measure import groups
 from whitewire.measure.floors import FLOOR_RUNS, FURTHER
 from whitewire.paths import HOME, root, settle_environment, shown
 from whitewire.records.run import DesignRow
@@ -63,6 +64,19 @@ def job_needs(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any
     return {
         block: (hosts[block], math.ceil((2 * seconds[block] + START_S * len(starts[block])) / 60)) for block in hosts
     }
+
+
+def checked_paper(path: Path, testbed: Mapping[str, Any]) -> Paper:
+    """A paper whose every later stage has what it needs on a testbed; else UserError with one line."""
+    paper = load_paper(path, fabric_names(testbed))
+    if paper.id != path.stem:
+        raise UserError(f'{shown(path)}: id: found "{paper.id}", expected "{path.stem}", the name of the file')
+    sweeps.check(paper)
+    amounts.check(paper, testbed)
+    treatments.check(paper, testbed)
+    shapes.check(paper, testbed)
+    groups.check_slots(paper, testbed)
+    return paper
 
 
 @dataclass(frozen=True)
@@ -105,11 +119,7 @@ class Plan:
         needs: dict[tuple[str, str], tuple[int, int]] = {}
         for name in config["papers"]:
             path = paper_path(name)
-            paper = load_paper(path, fabric_names(testbed))
-            sweeps.check(paper)
-            shapes.check(paper, testbed)
-            if paper.id != name:
-                raise UserError(f'{shown(path)}: id: found "{paper.id}", expected "{name}", the name of the file')
+            paper = checked_paper(path, testbed)
             if not (root() / "paper" / f"{name}.qmd").is_file():
                 raise UserError(f"paper/{name}.qmd: no such file: every paper has a document")
             designs[name] = make_design(paper, testbed, config["effort"], config["seed"])

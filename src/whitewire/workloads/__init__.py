@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from whitewire import factors
+from whitewire.factors.base import Proof
 from whitewire.records.metrics import Found
 from whitewire.records.run import RunRecord
 from whitewire.records.samples import read_host_cpu, read_samples
@@ -17,6 +19,7 @@ from whitewire.workloads.sleep import Sleep
 from whitewire.workloads.sort import Sort
 from whitewire.workloads.teragen import TeraGen
 from whitewire.workloads.terasort import TeraSort
+from whitewire.workloads.teravalidate import TeraValidate
 from whitewire.workloads.testdfsio import TestDfsio
 from whitewire.workloads.wordcount import WordCount
 
@@ -27,6 +30,7 @@ TABLE: dict[str, Workload] = {
         Rereplicate(),
         TeraGen(),
         TeraSort(),
+        TeraValidate(),
         TestDfsio(),
         Sort(),
         WordCount(),
@@ -61,5 +65,11 @@ def metrics(record: RunRecord, files: Mapping[str, str]) -> Found:
 
 
 def faults(record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[str]:
-    """Why a run may not count (empty: it is valid). The bounds are the testbed's `limits`."""
-    return of(record["workload"]).faults(record, found, limits)
+    """Why a run may not count (empty: it is valid): not what was asked, or beyond the testbed's `limits`."""
+    unlike = [proof.fault for proof in proofs(record) if not proof.same]
+    return unlike + of(record["workload"]).faults(record, found, limits)
+
+
+def proofs(record: RunRecord) -> list[Proof]:
+    """What a run was asked against what was so, of every factor that its workload knows and its record tells."""
+    return factors.proofs(record, of(record["workload"]).factors) if "asked" in record else []

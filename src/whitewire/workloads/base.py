@@ -7,12 +7,15 @@ through which it reaches the cluster; the module itself starts nothing and impor
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from whitewire import factors
 from whitewire.records import jobs
 from whitewire.records.metrics import Found
 from whitewire.records.run import RunRecord
 from whitewire.records.samples import HostCpu, Samples
+from whitewire.tools import history
 
 if TYPE_CHECKING:
     from whitewire.measure.bench import Bench
@@ -20,16 +23,47 @@ if TYPE_CHECKING:
 
 DATA, OUTPUT = "/data", "/output"
 """Folders that runs use: of puts in HDFS, and of jobs in their file system. They are emptied before each run."""
-EVERY_RUN = frozenset({"fabric", "replication", "block_size_bytes"})
+EVERY_RUN = frozenset({"fabric", "replication", "block_size_bytes"}) | factors.NETWORK | {"drive"}
 """Parameters that each run reads, whatever its workload."""
 
-COMMON_FACTORS = frozenset({"settings", "switch_buffer_kib", "nodes", "offloads", "k"})
-"""Factors that no parameter names and that change any run: settings of Hadoop, ports, workers, offloads, the scale."""
+ANY_RUN = factors.DRIVE | factors.NETWORK | {
+    "drive",
+    "fabric", "k", "switch_buffer_kib", "offloads", "nodes", "settings", "replication", "block_size_bytes",
+}  # fmt: skip
+"""Factors of any run, whatever its workload."""
+
+
+@dataclass(frozen=True)
+class Together:
+    """What tells whether the tasks of a rate, which is said of all of them together, met.
+
+    `met` is the metric of how many were at it while one was, `at_best` that of how many would have been, had all begun
+    together; `did` says what they did: read.
+    """
+
+    met: str
+    at_best: str
+    did: str
+
+
+@dataclass(frozen=True)
+class ShortWhile:
+    """What tells whether processors may have set a rate: the metric of the share of time in which they were short, and
+    of which time: `tasks read`."""
+
+    metric: str
+    when: str
+
+
+OF_TASKS = frozenset({"tasks_per_worker"})
+"""Parameters, and factors, of jobs whose tasks the runner spreads over the workers."""
+OF_SHUFFLE = OF_TASKS | {"map_output_compression"}
+"""Those of jobs whose map tasks' output goes to reduce tasks."""
 
 
 def generic_options(settings: Mapping[str, object]) -> list[str]:
     """Settings of one call as Hadoop's generic options (-D name=value)."""
-    return [f"-D{name}={value}" for name, value in settings.items()]
+    return [f"-D{name}={history.text(value)}" for name, value in settings.items()]
 
 
 class Workload:
@@ -47,8 +81,10 @@ class Workload:
     """Parameters (or factors) that an experiment must have."""
     reads: ClassVar[frozenset[str]] = frozenset()
     """Further parameters that its runs read."""
-    factors: ClassVar[frozenset[str]] = COMMON_FACTORS | {"store", "splits"}
-    """What its runs may vary beside their parameters and the drives of `hardware`."""
+    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Of parameters that take one of a few words: these words."""
+    factors: ClassVar[frozenset[str]] = ANY_RUN | {"store", "splits", "size_bytes"}
+    """What its runs may vary: names in the table of factors, each of which a run of it can prove."""
     size: ClassVar[str] = "size_bytes"
     """The parameter that says how many bytes its file has at full scale."""
 
@@ -59,6 +95,10 @@ class Workload:
     def whole_bytes(self, parameters: Mapping[str, Any]) -> float:
         """Bytes of a run's file at full scale; 0 for one that moves none."""
         return parameters.get("size_bytes") or parameters["file_size_bytes"]
+
+    def tells_with(self, parameters: Mapping[str, Any]) -> tuple[str, ...]:
+        """Metrics of a run with these parameters that a claim or a control may be on."""
+        return self.tells
 
     # --- what it takes ---
 
@@ -104,6 +144,10 @@ class Workload:
         """How many files of the run's size it moves."""
         return 1
 
+    def file_bytes(self, size: float, parameters: Mapping[str, Any]) -> float:
+        """Bytes of each file that its blocks are of, of the run's size."""
+        return size
+
     def crossings(self, remote: float, copies: int, outputs: int, workers: int) -> float:
         """How often its bytes cross links: `remote` is the share of workers that any one is not."""
         return 0.0
@@ -111,6 +155,16 @@ class Workload:
     def outputs(self, copies: int, outputs: int, drives: int) -> float:
         """How often its bytes are written as output, over all `drives`."""
         return copies
+
+    # --- what its metrics need before they say something (analysis/guards.py) ---
+
+    def together(self, metric: str) -> Together | None:
+        """What tells whether the tasks met, for a rate that is said of all of them together; None for any other."""
+        return None
+
+    def short_while(self, metric: str) -> ShortWhile | None:
+        """What tells whether the processors were short, for a rate that they may have set; None for any other."""
+        return None
 
     # --- similitude (docs/inside/scale-model.md) ---
 

@@ -65,7 +65,7 @@ class Copy(Workload):
                 done.append(bench.timed(name, bench.shell(arguments, name)))
             return done
 
-        result = bench.record(act, bench.scale.file_bytes)
+        result = bench.record(act, bench.scale.file_bytes, output=target)
         same = client.run(["cmp", local, f"{local}.back"])
         client.run(["rm", "-f", f"{local}.back"]).check()
         if same.status != 0:

@@ -6,9 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from whitewire.errors import RunFailed
+from whitewire.records import evidence
 from whitewire.records.metrics import OF_CLIENTS, Found, of_clients
-from whitewire.records.run import PlacedBlock, RunRecord
+from whitewire.records.run import Evidence, PlacedBlock, RunRecord
 from whitewire.records.samples import HostCpu, Samples, peak_rate
+from whitewire.tools.erasure_coding import Policy
 from whitewire.workloads.base import generic_options
 from whitewire.workloads.without_jobs import WithoutJobs
 
@@ -31,6 +33,7 @@ def put(files: Sequence[str], target: str, settings: Mapping[str, object]) -> li
 
 class HdfsPut(WithoutJobs):
     name: ClassVar[str] = "hdfs_put"
+    factors: ClassVar[frozenset[str]] = WithoutJobs.factors | {"store"}
     modelled: ClassVar[bool] = True
     tells: ClassVar[tuple[str, ...]] = (
         "throughput", "throughput_sum", "throughput_peak", "throughput_peak_100ms", "throughput_peak_1s",
@@ -47,14 +50,16 @@ class HdfsPut(WithoutJobs):
         size, files = bench.scale.file_bytes, bench.files_to_put()
         bench.empty(clients)
         outcomes: list[Outcome] = []
+        before = bench.packets()
 
         def act() -> RunRecord:
             outcomes.extend(bench.put_all(files, bench.run.settings))
             return {"busy_clients": [client.host.name for client in bench.stack.clients[:clients]]}
 
         result = bench.observed(act)
+        after = bench.packets()
         kept = result.files | {f"client{n}.txt": o.output + "\n" for n, o in enumerate(outcomes, start=1)}
-        placement, fsck = bench.placement()
+        placement, fsck = bench.placement(settled=True)
         kept["fsck.txt"] = fsck + "\n"
         operations = bench.stack.hdfs.operations(kept["namenode-audit.txt"], bench.folders(clients))
         # With several threads the shell ends with status 0 even when a copy failed: count what the NameNode completed.
@@ -65,7 +70,11 @@ class HdfsPut(WithoutJobs):
         written = sum(block["bytes"] for block in placement)
         if written != clients * puts * size:
             raise RunFailed(f"HDFS holds {written} bytes, expected {clients * puts * size}")
+        seen = evidence.of_fsck(fsck, bool(bench.coding))
+        asked, told = bench.store_of(seen)
+        packets: Evidence = {} if before is None or after is None else {"packets": after - before}
         record: RunRecord = {
+            **bench.coded(),
             "start": min(operation.start for operation in operations),
             "end": max(operation.end for operation in operations),
             "commands": [{"begin": o.begin, "end": o.end, "status": o.status} for o in outcomes],
@@ -75,6 +84,9 @@ class HdfsPut(WithoutJobs):
                 for o in operations
             ],
             "placement": placement,
+            "asked": {**result.record["asked"], "store": asked},
+            "evidence": {**result.record["evidence"], "files": {"output": seen}, "store": told,
+                         "settings": bench.client_settings(), **packets},
         }  # fmt: skip
         return result.plus(record, kept)
 
@@ -100,8 +112,12 @@ class HdfsPut(WithoutJobs):
 
     def written_to(self, record: RunRecord, found: Found) -> Iterable[tuple[str, float, float]]:
         user = found["user_bytes"][0]
-        yield "client links", found["client_wire_bytes"][0], user
-        yield "DataNode links", found["datanode_wire_bytes"][0], user * record["replication"]
+        if policy := Policy.of(record.get("coding", "")):  # the client sends each block of a group to its DataNode
+            sent = arrived = float(sum(policy.kept(group["bytes"]) for group in record["placement"]))
+        else:  # a pipeline: the client sends once, DataNodes pass it on
+            sent, arrived = user, user * record["replication"]
+        yield "client links", found["client_wire_bytes"][0], sent
+        yield "DataNode links", found["datanode_wire_bytes"][0], arrived
 
 
 def _datanodes_of_first_file(placement: Sequence[PlacedBlock]) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from whitewire.errors import RunFailed, UserError
+from whitewire.factors import DRIVE
 from whitewire.records import jobs
 from whitewire.records.metrics import Found
 from whitewire.records.run import Job, RunRecord
@@ -35,6 +36,10 @@ class HiBench(Workload):
     name: ClassVar[str] = "hibench"
     needs: ClassVar[frozenset[str]] = frozenset({"program", "profile", "maps", "reduces"})
     reads: ClassVar[frozenset[str]] = frozenset({"output_replication"})
+    factors: ClassVar[frozenset[str]] = (
+        frozenset({"fabric", "k", "switch_buffer_kib", "offloads", "nodes", "settings", "program", "profile"}) | DRIVE
+    )
+    """Its files lie where each program has them, so nothing tells of blocks and copies."""
     native: ClassVar[bool] = False
     of_suite: ClassVar[bool] = True
     floor_s: ClassVar[float] = 12

@@ -65,7 +65,7 @@ class ReadLoop(Workload):
                 done.append(job | {"bytes_read": moved, "bytes_credited": credited, "seconds": seconds})
             return done
 
-        return bench.record(act, bench.scale.file_bytes)
+        return bench.record(act, bench.scale.file_bytes, input=path)
 
     def own_metrics(self, record: RunRecord, samples: Samples) -> Found:
         loops = {job["name"]: job for job in record["jobs"]}

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from whitewire.errors import RunFailed
+from whitewire.records import evidence
 from whitewire.records.metrics import OF_CLIENTS, Found, of_clients
 from whitewire.records.run import PlacedBlock, RunRecord
 from whitewire.records.samples import HostCpu, Samples
@@ -24,6 +25,7 @@ def raise_replication(path: str, replication: int) -> list[str]:
 class Rereplicate(WithoutJobs):
     name: ClassVar[str] = "rereplicate"
     needs: ClassVar[frozenset[str]] = WithoutJobs.needs | {"lost_replicas", "load_fabric"}
+    factors: ClassVar[frozenset[str]] = WithoutJobs.factors | {"lost_replicas"}
     floor_s: ClassVar[float] = 3.0
     tells: ClassVar[tuple[str, ...]] = (*OF_CLIENTS, "blocks_copied")
 
@@ -58,7 +60,9 @@ class Rereplicate(WithoutJobs):
         result = bench.observed(act)
         placement, after = bench.placement()
         copied: RunRecord = {
-            "bytes_copied": expected * lost, "blocks_copied": len(placement) * lost, "placement": placement
+            "bytes_copied": expected * lost, "blocks_copied": len(placement) * lost, "placement": placement,
+            "evidence": {**result.record["evidence"],
+                         "files": {"before": evidence.of_fsck(fsck), "output": evidence.of_fsck(after)}},
         }  # fmt: skip
         return result.plus(copied, {"fsck-before.txt": fsck + "\n", "fsck.txt": after + "\n"})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from whitewire.workloads.base import generic_options
+from whitewire.workloads.base import OF_SHUFFLE, generic_options
 from whitewire.workloads.written import OfWritten
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ def sort(source: str, target: str, reduces: int, settings: Mapping[str, object] 
 class Sort(OfWritten):
     name: ClassVar[str] = "sort"
     needs: ClassVar[frozenset[str]] = frozenset({"reduces"})
-    reads: ClassVar[frozenset[str]] = frozenset({"maps"})
+    reads: ClassVar[frozenset[str]] = OF_SHUFFLE | {"maps"}
+    factors: ClassVar[frozenset[str]] = OfWritten.factors | {"reduces"}
     floor_s: ClassVar[float] = 9
     passes: ClassVar[float] = 5
     crossings_of_mount: ClassVar[float] = 3

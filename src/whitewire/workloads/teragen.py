@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from whitewire.records.run import Job
 from whitewire.workloads import terasort
-from whitewire.workloads.base import Workload
+from whitewire.workloads.base import OF_TASKS, Workload
 
 if TYPE_CHECKING:
     from whitewire.measure.bench import Bench
@@ -17,10 +17,16 @@ if TYPE_CHECKING:
 class TeraGen(Workload):
     name: ClassVar[str] = "teragen"
     needs: ClassVar[frozenset[str]] = frozenset({"maps"})
+    reads: ClassVar[frozenset[str]] = OF_TASKS
+    factors: ClassVar[frozenset[str]] = (Workload.factors | OF_TASKS | {"maps"}) - {"splits"}
+    """Without splits: each map task writes a file of its own, whatever the blocks."""
     floor_s: ClassVar[float] = 4
 
     def crossings(self, remote: float, copies: int, outputs: int, workers: int) -> float:
         return copies - 1
+
+    def file_bytes(self, size: float, parameters: Mapping[str, Any]) -> float:
+        return size / parameters.get("maps", 1)
 
     def part(self, size: float, parameters: Mapping[str, Any], workers: int) -> float:
         return size / parameters.get("maps", 1)
@@ -37,4 +43,4 @@ class TeraGen(Workload):
             arguments = terasort.generate(rows, bench.output("rows"), bench.parameters["maps"], bench.options())
             return [bench.job(terasort.GENERATE, arguments, "teragen", kept)]
 
-        return bench.record(act, rows * terasort.ROW_BYTES)
+        return bench.record(act, rows * terasort.ROW_BYTES, output=bench.output("rows"))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from whitewire.errors import RunFailed
 from whitewire.records.run import Job
-from whitewire.workloads.base import Workload, generic_options
+from whitewire.tools import codecs
+from whitewire.workloads.base import OF_SHUFFLE, Workload, generic_options
 
 if TYPE_CHECKING:
     from whitewire.measure.bench import Bench
@@ -48,7 +49,9 @@ def validate(source: str, report: str, settings: Mapping[str, object] | None = N
 class TeraSort(Workload):
     name: ClassVar[str] = "terasort"
     needs: ClassVar[frozenset[str]] = frozenset({"reduces"})
-    reads: ClassVar[frozenset[str]] = frozenset({"maps", "output_replication"})
+    reads: ClassVar[frozenset[str]] = OF_SHUFFLE | {"maps", "output_replication"}
+    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"map_output_compression": codecs.WORDS}
+    factors: ClassVar[frozenset[str]] = Workload.factors | OF_SHUFFLE | {"reduces", "output_replication"}
     floor_s: ClassVar[float] = 6
     passes: ClassVar[float] = 5
     shares_input: ClassVar[bool] = True
@@ -67,32 +70,38 @@ class TeraSort(Workload):
     def run(self, bench: Bench) -> Result:
         """TeraSort, then TeraValidate of its output. Raises RunFailed when a job failed or a row is out of order."""
         bench.begin()
-        rows, options = bench.scale.file_bytes // ROW_BYTES, bench.options()
-        source = bench.input("rows", lambda path: (GENERATE, generate(rows, path, _generators(bench), options)))
+        rows, options, source = rows_of(bench)
         target = bench.output("sorted")
 
         def act(kept: dict[str, str]) -> list[Job]:
             own = options | {"mapreduce.terasort.output.replication": bench.parameters.get("output_replication", 1)}
             return [bench.job(SORT, sort(source, target, bench.parameters["reduces"], own), "terasort", kept)]
 
-        result = bench.record(act, rows * ROW_BYTES)
+        result = bench.record(act, rows * ROW_BYTES, input=source, output=target)
         bench.at_ease()
-        _validate(bench, target)
+        report = bench.output("report")
+        options |= bench.in_one_jvm()  # it is a check here, and not measured
+        bench.tool(VALIDATE, validate(target, report, options), "teravalidate")
+        check(bench, report)
         return result
+
+
+def rows_of(bench: Bench) -> tuple[int, dict[str, object], str]:
+    """Number of rows, settings of the run's jobs, and the path of TeraGen's rows, which runs share."""
+    rows, options = bench.scale.file_bytes // ROW_BYTES, bench.options()
+    made = bench.input("rows", lambda path: (GENERATE, generate(rows, path, _generators(bench), options)))
+    return rows, options, made
+
+
+def check(bench: Bench, report: str) -> None:
+    """Raises RunFailed unless TeraValidate's report says that all rows are in order."""
+    found = [line for line in bench.cat(f"{report}/part-r-00000").splitlines()
+             if line.split("\t")[0] in ("error", "checksum")]  # fmt: skip
+    if not found or any(line.startswith("error") for line in found):
+        raise RunFailed(f"teravalidate: {(found or ['no report'])[0][:200]}")
 
 
 def _generators(bench: Bench) -> int:
     """Map tasks of TeraGen: one, so that every block is whole, or as many as divide the blocks evenly."""
     blocks = math.ceil(bench.scale.file_bytes / bench.scale.block_bytes)
     return next(count for count in range(min(blocks, 5), 0, -1) if blocks % count == 0)
-
-
-def _validate(bench: Bench, sorted_rows: str) -> None:
-    """TeraValidate in the client's own JVM: it is a check and not measured."""
-    report = bench.output("report")
-    options = bench.options() | bench.in_one_jvm()
-    bench.tool(VALIDATE, validate(sorted_rows, report, options), "teravalidate")
-    found = [line for line in bench.cat(f"{report}/part-r-00000").splitlines()
-             if line.split("\t")[0] in ("error", "checksum")]  # fmt: skip
-    if not found or any(line.startswith("error") for line in found):
-        raise RunFailed(f"teravalidate: {(found or ['no report'])[0][:200]}")

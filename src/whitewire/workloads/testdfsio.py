@@ -12,7 +12,7 @@ from whitewire.records.metrics import Found
 from whitewire.records.run import Job, RunRecord
 from whitewire.records.samples import SEGMENT, Samples, idle_shares, nearest
 from whitewire.tools import testdfsio
-from whitewire.workloads.base import Workload, generic_options
+from whitewire.workloads.base import OF_TASKS, ShortWhile, Together, Workload, generic_options
 
 if TYPE_CHECKING:
     from whitewire.measure.bench import Bench
@@ -48,6 +48,19 @@ OF_OPERATION = (
     "rate_while_busy", "time", "time_net",
 )  # fmt: skip
 """Metrics of the writing and of the reading that a claim may be on."""
+DID = {"write": "wrote", "read": "read"}
+"""Operations, and what their tasks did."""
+OF_ALL = ("throughput", "rate_mean", "aggregate", "node_bandwidth")
+"""Rates of an operation that are said of several tasks, which share drives and links."""
+
+
+OPERATIONS = {"both": ("write", "read"), "write": ("write",), "read": ("read",)}
+"""What a run times, by the parameter `operation`; without it: both."""
+
+
+def timed(parameters: Mapping[str, Any]) -> tuple[str, ...]:
+    """The operations that a run times, in their order."""
+    return OPERATIONS[parameters.get("operation", "both")]
 
 
 class TestDfsio(Workload):
@@ -56,29 +69,53 @@ class TestDfsio(Workload):
 
     name: ClassVar[str] = "testdfsio"
     needs: ClassVar[frozenset[str]] = frozenset({"maps"})
-    reads: ClassVar[frozenset[str]] = frozenset({"reduces", "keep_caches"})
+    reads: ClassVar[frozenset[str]] = OF_TASKS | {"reduces", "keep_caches", "operation"}
+    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"operation": tuple(OPERATIONS)}
+    factors: ClassVar[frozenset[str]] = Workload.factors | OF_TASKS | {"maps", "operation"}
     floor_s: ClassVar[float] = 9
     passes: ClassVar[float] = 1
     times_itself: ClassVar[bool] = True
     io_buffer: ClassVar[str] = "task"
     tells: ClassVar[tuple[str, ...]] = (
         *OF_RUN,
-        *(f"{operation}_{metric}" for operation in ("write", "read") for metric in OF_OPERATION),
+        *(f"{operation}_{metric}" for operation in OPERATIONS["both"] for metric in OF_OPERATION),
     )
+
+    def tells_with(self, parameters: Mapping[str, Any]) -> tuple[str, ...]:
+        """Without those of the operation that does not run."""
+        left_out = tuple(f"{name}_" for name in set(OPERATIONS["both"]) - set(timed(parameters)))
+        return tuple(metric for metric in self.tells if not metric.startswith(left_out))
+
+    def kind(self, parameters: Mapping[str, Any]) -> str:
+        """One that times a single operation has a floor of its own."""
+        return " ".join([self.name, *([] if len(timed(parameters)) > 1 else timed(parameters))])
 
     def files(self, parameters: Mapping[str, Any]) -> int:
         return parameters.get("maps", 1)
+
+    def together(self, metric: str) -> Together | None:
+        operation, _, rate = metric.partition("_")
+        if operation not in DID or rate not in OF_ALL:
+            return None
+        return Together(f"{operation}_tasks_at_once", f"{operation}_tasks_at_best", operation)
+
+    def short_while(self, metric: str) -> ShortWhile | None:
+        operation, _, rate = metric.partition("_")
+        if operation not in DID or rate not in (*OF_ALL, "rate_while_busy"):
+            return None
+        return ShortWhile(f"{operation}_short_while_busy", f"tasks {DID[operation]}")
 
     def crossings(self, remote: float, copies: int, outputs: int, workers: int) -> float:
         return copies - 1
 
     def written(self, parameters: Mapping[str, Any]) -> float:
-        return parameters.get("replication", 1)
+        return parameters.get("replication", 1) if "write" in timed(parameters) else 0
 
     def run(self, bench: Bench) -> Result:
         """TestDFSIO write, then read of the same files, with cold clients unless they keep their caches.
 
-        Raises RunFailed when a job failed.
+        Either alone where `operation` says so: files that are only read are written at ease before, anew for each run,
+        so that their places are drawn anew too. Raises RunFailed when a job failed.
         """
         bench.begin(FOLDER)
         files, size = bench.parameters["maps"], bench.scale.file_bytes
@@ -97,13 +134,21 @@ class TestDfsio(Workload):
                 "seconds": said.seconds,
             }
 
-        def act(kept: dict[str, str]) -> list[Job]:
-            first = one("write", kept)
-            if bench.mounted and not bench.parameters.get("keep_caches"):
-                bench.store.remount()
-            return [first, one("read", kept)]
+        operations = timed(bench.parameters)
 
-        result = bench.record(act, files * size)
+        def act(kept: dict[str, str]) -> list[Job]:
+            done = []
+            for operation in operations:
+                if operation == "read" and bench.mounted and not bench.parameters.get("keep_caches"):
+                    bench.store.remount()
+                done.append(one(operation, kept))
+            return done
+
+        if "write" not in operations:
+            bench.at_ease()
+            bench.tool(TOOL, write(files, size, options), "files to read")
+
+        result = bench.record(act, files * size, output=bench.path(f"{FOLDER}/io_data"))
         for job in result.record["jobs"]:
             if int(job["testdfsio"]["size"]) != files * size:
                 raise RunFailed(f"{job['name']}: {job['testdfsio']['size']:.0f} bytes, expected {files * size}")
@@ -130,6 +175,7 @@ class TestDfsio(Workload):
                     "1",
                 ),
                 f"{name}_tasks_at_once": (_at_once(spans, files), "1"),
+                f"{name}_tasks_at_best": (_at_once([(0.0, end - begin) for begin, end in spans], files), "1"),
                 f"{name}_rate_while_busy": (values["size"] / _busy(spans, files) / 1e6, "MB/s"),
                 f"{name}_short_while_busy": (_short_while_busy(spans, files, samples), "1"),
                 f"{name}_time": (seconds, "s"),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
+from whitewire.records.jobs import segment
 from whitewire.records.metrics import SHORT_OF_PROCESSORS, Found
 from whitewire.records.run import RunRecord
-from whitewire.records.samples import SEGMENT
-from whitewire.workloads.base import COMMON_FACTORS, Workload
+from whitewire.workloads.base import ANY_RUN, Workload
 
 
 class WithoutJobs(Workload):
@@ -17,7 +17,9 @@ class WithoutJobs(Workload):
     size: ClassVar[str] = "file_size_bytes"
     needs: ClassVar[frozenset[str]] = frozenset({"clients", "puts_per_client", "replication"})
     reads: ClassVar[frozenset[str]] = frozenset({"file_blocks"})
-    factors: ClassVar[frozenset[str]] = COMMON_FACTORS | {"packet_bytes"}
+    factors: ClassVar[frozenset[str]] = ANY_RUN | {
+        "clients", "puts_per_client", "file_size_bytes", "file_blocks", "packet_bytes",
+    }  # fmt: skip
     on_yarn: ClassVar[bool] = False
     native: ClassVar[bool] = False
     has_floor: ClassVar[bool] = False
@@ -41,11 +43,11 @@ class WithoutJobs(Workload):
             excess = wire / expected - 1
             if not limits["wire_excess_low"] <= excess <= limits["wire_excess_high"]:
                 why.append(f"{what} carried {excess:+.1%} against the {expected / 1e6:.1f} MB written there")
-        segments = (found["client_wire_bytes"][0] + found["datanode_wire_bytes"][0]) / SEGMENT
+        segments = (found["client_wire_bytes"][0] + found["datanode_wire_bytes"][0]) / segment(record)
         again = found["tcp_retransmits"][0] / segments
         if again > limits["retransmit_share"]:
             why.append(f"{again:.1%} of all TCP segments sent again, bound {limits['retransmit_share']:.1%}")
         dropped = found["queue_drops"][0] / segments
-        if dropped > limits["queue_drop_share"]:
+        if dropped > limits["queue_drop_share"] and not record.get("asked", {}).get("cross_traffic"):
             why.append(f"{dropped:.1%} of all packets dropped in queues, bound {limits['queue_drop_share']:.1%}")
         return why

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from whitewire.workloads.base import generic_options
+from whitewire.workloads.base import OF_SHUFFLE, generic_options
 from whitewire.workloads.written import OfWritten
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ def count(source: str, target: str, settings: Mapping[str, object] | None = None
 
 class WordCount(OfWritten):
     name: ClassVar[str] = "wordcount"
-    reads: ClassVar[frozenset[str]] = frozenset({"maps", "reduces"})
+    reads: ClassVar[frozenset[str]] = OF_SHUFFLE | {"maps", "reduces"}
+    factors: ClassVar[frozenset[str]] = OfWritten.factors | {"reduces"}
     floor_s: ClassVar[float] = 6
     passes: ClassVar[float] = 1
     asks_again: ClassVar[bool] = False

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from whitewire.records.run import Job
-from whitewire.workloads.base import Workload
+from whitewire.tools import codecs
+from whitewire.workloads.base import OF_SHUFFLE, Workload
 
 if TYPE_CHECKING:
     from whitewire.measure.bench import Bench
@@ -21,6 +22,8 @@ class OfWritten(Workload):
     """A workload whose input another job of Hadoop's examples writes."""
 
     shares_input: ClassVar[bool] = True
+    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"map_output_compression": codecs.WORDS}
+    factors: ClassVar[frozenset[str]] = Workload.factors | OF_SHUFFLE
 
     def two_steps(self, bench: Bench, kind: str, tool: str, write: Writer, measured: Measured) -> Result:
         """An input in files of random length, one per map task, then the job on it."""
@@ -36,4 +39,5 @@ class OfWritten(Workload):
             program, arguments = measured(source, bench.output("result"), options)
             return [bench.job(program, arguments, self.name, kept)]
 
-        return bench.record(act, size)
+        result = bench.record(act, size, input=source, output=bench.output("result"))
+        return result.plus({"inexact": block / bench.scale.block_bytes - 1})

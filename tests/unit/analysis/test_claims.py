@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.papers import paper
+from whitewire import statistics
 from whitewire.analysis import claims as c
 from whitewire.analysis.claims import Target, decide, resolve
 from whitewire.estimands.evidence import Evidence
@@ -16,6 +20,7 @@ ABOVE = Target("above", 1.5, 1.5, None, 1)
 BELOW = Target("below", 0.75, None, 0.75, 1)
 RISING = Target("increasing", None, 0.95, None, 1)
 LEVEL = Target("within", 1, 0.9, 1.1, 1)
+CHEAP = Target("within", 0.982, 0.982 * 0.9, 0.982 * 1.1, 1)
 
 
 def runs(estimate, low, high, **more):
@@ -48,6 +53,14 @@ def runs(estimate, low, high, **more):
         # No effect is the claim itself: there is no direction to be right about.
         (LEVEL, runs(1.0, 0.95, 1.05), c.REPRODUCED),
         (LEVEL, runs(1.3, 1.2, 1.4), c.NOT_REPRODUCED),
+        # So it is where the paper's number lies beside no effect, on either side of it.
+        (CHEAP, runs(0.632, 0.511, 0.782), c.NOT_REPRODUCED),
+        (CHEAP, runs(1.3, 1.2, 1.4), c.NOT_REPRODUCED),
+        (CHEAP, runs(0.97, 0.9, 1.05), c.REPRODUCED),
+        (CHEAP, runs(0.9, 0.8, 1.0), c.INCONCLUSIVE),
+        (CHEAP, runs(1.0, 0.8, 1.2), c.INCONCLUSIVE),
+        (Target("above", 0.9, 0.9, None, 1), runs(0.7, 0.6, 0.8), c.NOT_REPRODUCED),
+        (Target("below", 1.1, None, 1.1, 1), runs(1.3, 1.2, 1.4), c.NOT_REPRODUCED),
         (Target("equal", 3, 3, 3), Evidence("census", 3, n=100), c.REPRODUCED),
         (Target("equal", 3, 3, 3), Evidence("census", 2, n=100), c.NOT_REPRODUCED),
         (Target("within", 11, 10, 11), Evidence("census", 10, n=1), c.REPRODUCED),
@@ -75,6 +88,87 @@ def test_inconclusive_says_how_many_runs_are_missing():
     spread = [[2.8, 3.0, 3.2, 3.4, 3.6, 3.8], [0.9, 0.95, 1, 1, 1.05, 1.1]]
     wide = decide(WITHIN, Evidence("runs", 3.5, 3.0, 4.0, n=6, samples=spread))
     assert wide.verdict == c.INCONCLUSIVE and 1 <= wide.runs_needed <= 1000
+
+
+@pytest.mark.parametrize(
+    ("target", "kind"),
+    [
+        (CHEAP, c.EQUIVALENCE),
+        (LEVEL, c.EQUIVALENCE),
+        (Target("equal", 1, 1, 1, 1), c.EQUIVALENCE),
+        (Target("above", 0.9, 0.9, None, 1), c.EQUIVALENCE),  # at most a tenth is lost
+        (Target("below", 1.1, None, 1.1, 1), c.EQUIVALENCE),
+        (Target("above", 1, 1, None, 1), c.SIGN),
+        (Target("below", 1, None, 1, 1), c.SIGN),
+        (RISING, c.SIGN),
+        (WITHIN, c.SIZE),
+        (ABOVE, c.SIZE),
+        (BELOW, c.SIZE),
+        (Target("within", 1.1, 1, 1.2, 1), c.SIZE),  # no effect is only its end
+        (Target("within", 1, 0.9, 1.1), c.SIZE),  # nobody says that 1 means no effect
+        (Target("equal", 3, 3, 3), c.SIZE),
+    ],
+)
+def test_kind_of_a_claim(target, kind):
+    assert target.kind == kind
+    if kind == c.EQUIVALENCE:
+        assert target.sign == 0
+        assert decide(target, runs(5.0, 4.0, 6.0)).reason.startswith("a claim of equivalence: 5 (4 to 6)")
+    else:
+        assert "equivalence" not in decide(target, runs(5.0, 4.0, 6.0)).reason
+
+
+EQUIVALENT = st.tuples(st.floats(0.05, 0.5), st.floats(0.05, 0.5)).map(
+    lambda off: Target("within", 1 + (off[1] - off[0]) / 2, 1 - off[0], 1 + off[1], 1)
+)
+
+
+@given(EQUIVALENT, st.floats(0.01, 100), st.floats(1, 10))
+def test_a_claim_of_equivalence_is_never_direction_only(target, low, times):
+    assert decide(target, runs(low * times**0.5, low, low * times)).verdict != c.DIRECTION
+
+
+@given(EQUIVALENT, st.floats(1.01, 1.04))
+def test_an_interval_that_moves_across_the_bounds_goes_through_the_verdicts_in_order(target, half):
+    seen = []
+    for step in range(-200, 201):
+        middle = 2 ** (step / 100)
+        verdict = decide(target, runs(middle, middle / half, middle * half)).verdict
+        seen += [verdict] if seen[-1:] != [verdict] else []
+    out, between, inside = c.NOT_REPRODUCED, c.INCONCLUSIVE, c.REPRODUCED
+    assert seen == [out, between, inside, between, out]
+
+
+@pytest.mark.parametrize("few", [False, True])
+def test_a_difference_at_the_bound_is_rarely_called_equivalent(few):
+    """Both ways to an interval: of six runs each by bootstrap, of three by the scatter of four cells."""
+    rng = np.random.default_rng(3)
+    wrong, times = 0, 300 if few else 250
+    for number in range(times):
+        cells = np.exp(0.03 * rng.standard_normal((4, 3) if few else (2, 6)))
+        above, below = 0.9 * cells[0], cells[1]
+        point = float(np.median(above) / np.median(below))
+        if few:
+            spread, freedom = statistics.pooled_log_sd(cells)
+            found = statistics.pooled_interval(point, [3, 3], [spread] * 2, freedom)
+        else:
+            found = statistics.ratio_interval(above, below, number)
+        wrong += decide(LEVEL, runs(point, *found)).verdict == c.REPRODUCED
+    assert wrong <= 0.05 * times
+
+
+def test_what_runs_cannot_narrow_gives_no_number_of_runs():
+    wide = runs(1.02, 0.89, 1.17, samples=[[1, 1.1, 0.9, 1, 1.1, 0.9]] * 2)
+    assert decide(LEVEL, wide).runs_needed > 0
+    floors = replace(wide, floors=True, left_by="the scatter of floors; more bytes a run are needed")
+    helped = decide(LEVEL, replace(floors, least=(0.96, 1.08)))
+    assert helped.runs_needed > decide(LEVEL, replace(floors, least=(1.01, 1.03))).runs_needed
+    hopeless = decide(LEVEL, replace(floors, least=(0.9, 1.16)))
+    assert (hopeless.verdict, hopeless.runs_needed) == (c.INCONCLUSIVE, None)
+    assert hopeless.reason.endswith(
+        "however many runs, 0.9 to 1.16 would be left, the scatter of floors; more bytes a run are needed"
+    )
+    assert decide(LEVEL, Evidence("runs", missing="why", runs_help=False)).runs_needed is None
 
 
 NUMBER = st.floats(0.01, 100)

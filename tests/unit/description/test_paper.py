@@ -89,8 +89,8 @@ FAULTS = {
         'found "reduces", expected a parameter that hdfs_put reads',
     ),
     "factor of jobs": (
-        lambda d: d["experiments"][0]["factors"].update(store=["a"]),
-        'factors: found "store", expected what runs of hdfs_put can vary',
+        lambda d: d["experiments"][0]["factors"].update(splits=[1, 2]),
+        'factors: found "splits", expected what runs of hdfs_put can vary',
     ),
     "unknown factor": (lambda d: d["experiments"][0]["factors"].update(mtu=[1500, 9000]), 'factors: found "mtu"'),
     "unknown role": (lambda d: d["experiments"][0]["roles"].update(datanodes=3), 'did you mean "datanode"'),

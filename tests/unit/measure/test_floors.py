@@ -227,7 +227,7 @@ def test_the_number_of_a_floor_is_never_given_twice(tmp_path):
 
 PAPER = SimpleNamespace(
     factors=["fabric"],
-    experiments={"e": {"factors": {"fabric": ["1gbe", "10gbe", "40gbe"]}}},
+    experiments={"e": {"workload": "terasort", "factors": {"fabric": ["1gbe", "10gbe", "40gbe"]}}},
     parameters=lambda experiment, levels: {"maps": 1},
     family=lambda experiment: [experiment],
     evaluate=float,

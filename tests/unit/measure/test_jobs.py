@@ -145,21 +145,24 @@ def dfsio_run(spans, files=2):
     return sorted_run() | {"workload": "testdfsio", "jobs": [job], "fabric": {"rate": 100.0}}
 
 
-@pytest.mark.parametrize(("spans", "expected", "busy"), [
-    ([(102, 106), (102, 106)], 2.0, 4),
-    ([(102, 104), (106, 108)], 1.0, 4),
-    ([(104, 108), (102, 106)], 1.5, 6),
-    ([(102, 108), (103, 104)], 9 / 7, 6),
+@pytest.mark.parametrize(("spans", "expected", "busy", "best"), [
+    ([(102, 106), (102, 106)], 2.0, 4, 2.0),
+    ([(102, 104), (106, 108)], 1.0, 4, 2.0),
+    ([(104, 108), (102, 106)], 1.5, 6, 2.0),
+    ([(102, 108), (103, 104)], 9 / 7, 6, 9 / 7),  # the short one ends long before the other, whenever it begins
 ])  # fmt: skip
-def test_tasks_at_once(spans, expected, busy):
+def test_tasks_at_once(spans, expected, busy, best):
     counted = samples()
     counted.links.update({f"{host}.{way}": [0] * 201 for host in "ab" for way in ("egress", "ingress")})
     found = of(dfsio_run(spans), counted, CPU)
     assert found["write_tasks_at_once"] == (pytest.approx(expected), "1")
+    assert found["write_tasks_at_best"] == (pytest.approx(best), "1")
     assert found["write_rate_while_busy"] == (pytest.approx(4 / busy), "MB/s")
     # A task whose log has no line leaves both unknown.
     unknown = of(dfsio_run(spans, files=3), counted, CPU)
-    assert all(math.isnan(unknown[name][0]) for name in ("write_tasks_at_once", "write_rate_while_busy"))
+    assert all(
+        math.isnan(unknown[name][0]) for name in ("write_tasks_at_once", "write_tasks_at_best", "write_rate_while_busy")
+    )
 
 
 def test_processors_are_short_while_tasks_write():

@@ -23,6 +23,7 @@ from whitewire.tools import (
     history,
     ibv_devinfo,
     iperf3,
+    link,
     namenode,
     perftest,
     testdfsio,
@@ -91,6 +92,11 @@ OUTPUTS = [
     output("perftest/ibv_devinfo_v.txt", of_bytes(ibv_devinfo.parse)),
     output("cases/testdfsio/exponent-small.txt", testdfsio.parse),
     output("cases/testdfsio/total-throughput-2.8.0.txt", testdfsio.parse),
+    output("link/tc-class.txt", link.rates, counted=True),
+    output("link/tc-class-2-links.txt", partial(link.rates_in_turn, devices=["port1", "port2"])),
+    output("link/tc-qdisc.json", link.queues),
+    output("link/ip-link.json", link.mtus),
+    output("link/ethtool-k.txt", link.offloads),
     Output("testdfsio", SAID, testdfsio.parse),
     Output("testdfsio result", RESULT, testdfsio.task_values),
     Output("testdfsio tasks", LOGGED, testdfsio.task_spans, counted=True),
@@ -185,6 +191,8 @@ def with_value(document: Any, path: tuple, value: Any) -> Any:
 JSON_OUTPUTS = [
     ("iperf3", iperf3.parse, json.loads((DATA / "iperf3-1-stream.json").read_bytes())),
     ("fio", partial(fio.measurement, operation="write"), json.loads((DATA / "fio-write-direct.json").read_bytes())),
+    ("tc", lambda raw: link.queues(raw.decode()), json.loads((DATA / "link/tc-qdisc.json").read_bytes())),
+    ("ip", lambda raw: link.mtus(raw.decode()), json.loads((DATA / "link/ip-link.json").read_bytes())),
     ("history", lambda raw: history.job(json.loads(raw)), ANSWERS),
 ]
 

@@ -198,7 +198,10 @@ program_rows <- function(experiments, metrics, as_measured = FALSE) {
     vapply(seq_len(nrow(cells)), function(i) {
       of <- medians[medians$metric == metric & medians$experiment == cells$experiment[[i]] &
                       medians$level == cells$level[[i]], ]
-      if (nrow(of) == 0) "\u2013" else with_interval(of[[columns[1]]][1], of[[columns[2]]][1], of[[columns[3]]][1])
+      if (nrow(of) == 0) {
+        return("\u2013")
+      }
+      marked(with_interval(of[[columns[1]]][1], of[[columns[2]]][1], of[[columns[3]]][1]), of[1, ])
     }, character(1))
   })
   runs <- vapply(seq_len(nrow(cells)), function(i) {
@@ -213,5 +216,7 @@ program_table <- function(experiments, metrics, as_measured = FALSE) {
   if (nrow(rows) == 0) {
     return(md_table(data.frame()))
   }
-  md_table(rows, widths = c(14, 12, rep(66 / length(metrics), length(metrics)), 8))
+  medians <- medians_at(experiments, unname(metrics))
+  table <- md_table(rows, widths = c(14, 12, rep(66 / length(metrics), length(metrics)), 8))
+  with_untold(table, medians, paste(medians$experiment, medians$level))
 }

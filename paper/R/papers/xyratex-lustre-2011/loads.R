@@ -41,7 +41,7 @@ figure_loads <- function(experiments, metrics, title, published, note = NULL) {
   runs <- place(runs)
   medians <- place(medians)
   points <- place(points)
-  ggplot(medians, aes(at, shown, colour = series)) +
+  ggplot(medians, aes(at, shown, colour = series)) + geom_untold(medians) +
     geom_errorbar(aes(ymin = shown, ymax = shown), width = 0.8 / (length(levels) + 1), linewidth = 1.1) +
     geom_point(data = runs, position = jitter_points(0.02), size = 1.3, alpha = 0.6) +
     interval_bars(medians, 0.06) +
@@ -55,6 +55,6 @@ figure_loads <- function(experiments, metrics, title, published, note = NULL) {
     measured_axis(runs, "MB/s a task", log = TRUE) +
     labs(title = title, subtitle = figure_note(experiments, paste0(
       "n = ", paste(unique(range(medians$n)), collapse = " to "), " runs per cell; lines: medians; logarithmic axis"
-    ), note)) +
+    ), note, untold_line(medians, paste(as.character(medians$series), medians$load, "tasks"), 110))) +
     theme(panel.grid.major.x = element_blank(), legend.box = "vertical")
 }

@@ -14,10 +14,11 @@ everything passes one more shaper on its way (segment.py).
 from __future__ import annotations
 
 import json
+import math
 import os
-import re
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -27,8 +28,11 @@ from whitewire.design import scaling
 from whitewire.design.scaling import FIRST_RECEIVE_BUFFER, SEND_BUFFER, burst_bytes
 from whitewire.errors import UserError
 from whitewire.paths import KILLED_WITH_THIS, SYSTEM_PATH
-from whitewire.testbed.base import Argv, CommandFailed, Completed, Fabric, Host, Process, Testbed, piped
+from whitewire.testbed.base import MTU, Argv, CommandFailed, Completed, Fabric, Host, Process, Testbed, piped
 from whitewire.testbed.emulated import segment
+from whitewire.testbed.emulated.racks import Racks, divided
+from whitewire.tools import link
+from whitewire.tools.link import Link
 
 ROOT = "/run/whitewire"
 """Where the sandbox's own file system (memory) holds the hosts' folders and the bound read-only folders."""
@@ -72,6 +76,13 @@ exec sleep infinity
 ENVIRONMENT = {"PATH": f"{os.environ.get('PATH', SYSTEM_PATH)}:{SYSTEM_PATH}", "LC_ALL": "C.UTF-8"}
 """All that a host's commands inherit: the programs that the runner itself finds, as those of a conda environment."""
 
+PORTS = "tc -batch - && tc -j qdisc show && ip -j link show"
+INTERFACE = "tc class show dev eth0 && ip -j link show dev eth0 && exec ethtool -k eth0"
+"""What the switch's ports, and a host's interface, really are."""
+
+RATE_ERROR = 1e-3
+"""By which a shaper may differ from what it was asked: it counts whole bits."""
+
 Found = TypeVar("Found")
 
 
@@ -109,6 +120,12 @@ class EmulatedHost(Host):
             capture_output=True, timeout=timeout,
         )  # fmt: skip
         return Completed(tuple(map(str, argv)), done.returncode, done.stdout, done.stderr)
+
+    def network(self, argv: Argv) -> Completed:
+        """Run a command in the host's network only, which is entered sooner than all that a host is."""
+        enter = ["nsenter", "--target", str(self.holder), "--user", "--preserve-credentials", "--net", "--"]
+        done = subprocess.run([*enter, *argv], env=ENVIRONMENT, stdin=subprocess.DEVNULL, capture_output=True)
+        return Completed(tuple(argv), done.returncode, done.stdout, done.stderr)
 
     def start(self, argv: Argv, log: Path, env: Mapping[str, str] | None = None, name: str = "",
               stdin: int = subprocess.DEVNULL) -> Process:  # fmt: skip
@@ -160,10 +177,14 @@ class EmulatedTestbed(Testbed):
                 address = f"10.77.{position // 250}.{position % 250 + 1}"
                 self.hosts.append(EmulatedHost(name, role, address, f"{ROOT}/hosts/{name}"))
         self.init: subprocess.Popen[bytes] | None = None
-        self.current: tuple[Fabric, int] | None = None
+        self.current: tuple[Fabric, int | None] | None = None
         self.segment = segment.Segment(self.inside, self.hosts)
+        self.racked = Racks(self.inside, self.hosts)
+        self.mtu = MTU
         self.congestion_control = ""
-        self.offloaded, self.whole_frames = True, False
+        self.offloaded: bool | None = None
+        """None until it is set: a new device does not receive what it would send."""
+        self.whole_frames = False
 
     # -- life ---------------------------------------------------------------------------------------------
 
@@ -254,9 +275,10 @@ class EmulatedTestbed(Testbed):
         self._on_all(lambda host: host.run(
             ["ip", "-batch", "-"], stdin=f"addr add {host.address}/16 dev eth0\nlink set eth0 up".encode()
         ).check())  # fmt: skip
+        self._set_offloads(on=True, whole_frames=False)
         self._on_all(self._set_tcp)
         # A shaper at a nominal rate, so that fabric() only ever changes what is there.
-        self._shape_all(rate=1000.0, command="add", buffer=self.port_buffer(1000.0))
+        self._shape_all(Fabric("", 1000.0, 1000.0), "add", None)
 
     # -- network -------------------------------------------------------------------------------------------
 
@@ -282,8 +304,8 @@ class EmulatedTestbed(Testbed):
         self.congestion_control = host.get("/proc/sys/net/ipv4/tcp_congestion_control").decode().strip()
 
     @staticmethod
-    def _shape(device: str, rate: float, buffer: int, command: str) -> bytes:
-        burst = burst_bytes(rate)
+    def _shape(device: str, rate: float, buffer: int, command: str, mtu: int = MTU) -> bytes:
+        burst = burst_bytes(rate, mtu)
         lines = [
             f"class {command} dev {device} parent 1: classid 1:1 htb rate {int(rate * 1e6)}bit "
             f"ceil {int(rate * 1e6)}bit burst {burst} cburst {burst} quantum 15140",
@@ -293,19 +315,39 @@ class EmulatedTestbed(Testbed):
             lines.insert(0, f"qdisc add dev {device} root handle 1: htb default 1")
         return "\n".join(lines).encode()
 
-    def _shape_all(self, rate: float, command: str, buffer: int) -> None:
-        ports = b"\n".join(self._shape(host.port, rate, buffer, command) for host in self.hosts)
-        self.inside(["tc", "-batch", "-"], stdin=ports).check()
-        sending = self._shape("eth0", rate, max(self.port_buffer(rate), buffer), command)
-        most = scaling.send_buffer(self.config["tcp"], self.k)
-        sockets = (
-            f"net.ipv4.tcp_wmem=4096 {SEND_BUFFER} {most}",
-            f"net.ipv4.tcp_rmem=4096 {FIRST_RECEIVE_BUFFER} {self.receive_buffer(rate)}",
+    def _shape_all(self, wanted: Fabric, command: str, port_buffer: int | None) -> None:
+        unlike, rates = dict(wanted.unlike), {}
+        for host in self.hosts:
+            rates[host.name] = wanted.rate * unlike.get(host.name, 1.0)
+        buffers = {name: port_buffer or self.port_buffer(rate) for name, rate in rates.items()}
+        ports = b"\n".join(
+            self._shape(host.port, rates[host.name], buffers[host.name], command, wanted.mtu) for host in self.hosts
         )
+        self.inside(["tc", "-batch", "-"], stdin=ports).check()
+        most = scaling.send_buffer(self.config["tcp"], self.k)
         script = 'tc -batch - && sysctl -qw "$@"'
-        self._on_all(lambda host: host.run(["sh", "-c", script, "sh", *sockets], stdin=sending).check())
 
-    def fabric(self, name: str, port_buffer: int | None = None) -> Fabric:
+        def shape(host: EmulatedHost) -> None:
+            rate = rates[host.name]
+            buffer = max(self.port_buffer(rate), buffers[host.name])
+            sockets = (
+                f"net.ipv4.tcp_wmem=4096 {SEND_BUFFER} {most}",
+                f"net.ipv4.tcp_rmem=4096 {FIRST_RECEIVE_BUFFER} {self.receive_buffer(rate)}",
+            )
+            sending = self._shape("eth0", rate, buffer, command, wanted.mtu)
+            host.run(["sh", "-c", script, "sh", *sockets], stdin=sending).check()
+
+        self._on_all(shape)
+
+    def _set_mtu(self, mtu: int) -> None:
+        if mtu != self.mtu:
+            ports = "\n".join(f"link set {host.port} mtu {mtu}" for host in self.hosts)
+            self.inside(["ip", "-batch", "-"], stdin=ports.encode()).check()
+            self._on_all(lambda host: host.run(["ip", "link", "set", "eth0", "mtu", str(mtu)]).check())
+            self.mtu = mtu
+
+    def fabric(self, name: str, port_buffer: int | None = None, mtu: int | None = None,
+               slow: Mapping[str, float] | None = None) -> Fabric:  # fmt: skip
         """Shape every link to the fabric's rate divided by k; the cluster runs on.
 
         `port_buffer` (bytes) overrides the switch's. Raises UserError for an unknown fabric, CommandFailed when
@@ -314,35 +356,90 @@ class EmulatedTestbed(Testbed):
         fabrics = self.config["fabrics"]
         if name not in fabrics:
             raise UserError(f"testbed: fabric {name} is not defined, expected one of {', '.join(fabrics)}")
-        full = float(fabrics[name]["rate_mbit_per_s"])
-        rate, shared = full / self.k, fabrics[name].get("shared", False)
-        wanted = Fabric(name, rate, full, shared, burst_bytes(rate))
-        buffer = port_buffer or self.port_buffer(wanted.rate)
-        if (wanted, buffer) != self.current:
+        wanted = self._wanted(name, fabrics[name], mtu or MTU, slow or {})
+        if (wanted, port_buffer) != self.current:
             self.current = None
-            self._shape_all(wanted.rate, "change", buffer)
+            self._set_mtu(wanted.mtu)
+            self._shape_all(wanted, "change", port_buffer)
             if wanted.shared:
                 self.segment.join(wanted.rate, wanted.burst, scaling.station_queue(self.config["switch"]))
             else:
                 self.segment.leave()
-            self._set_offloads(self.offloaded, whole_frames=wanted.shared)
+            self._divide(wanted, port_buffer)
+            self._set_offloads(self.offloaded is not False, whole_frames=wanted.shared)
             self._verify(wanted)
-            self.current = (wanted, buffer)
+            self.current = (wanted, port_buffer)
         return wanted
 
+    def _wanted(self, name: str, described: Mapping[str, Any], mtu: int, slow: Mapping[str, float]) -> Fabric:
+        full = float(described["rate_mbit_per_s"])
+        rate, racks = full / self.k, described.get("racks", {})
+        count, uplink = racks.get("count", 0), racks.get("uplink_mbit_per_s", 0.0) / self.k
+        if count and not uplink:
+            uplink = self._workers_of_a_rack(count) * rate / racks["oversubscription"]
+        unlike = {host.name: uplink / rate for host in self.by_role("traffic") if uplink > rate} | dict(slow)
+        shared = described.get("shared", False)
+        return Fabric(
+            name, rate, full, shared, burst_bytes(rate, mtu), mtu, count, uplink, tuple(sorted(unlike.items()))
+        )
+
+    def _workers_of_a_rack(self, count: int) -> int:
+        """DataNodes of the rack that has the most: what the uplink's rate is over-subscribed by."""
+        workers = {host.name for host in self.by_role("datanode")}
+        return max(Counter(rack for name, rack in self.racks(count).items() if name in workers).values())
+
+    def _divide(self, wanted: Fabric, port_buffer: int | None) -> None:
+        """Put the hosts into their racks, or all at one switch."""
+        if not wanted.racks:
+            self.racked.leave()
+            return
+        queue = port_buffer or self.port_buffer(wanted.uplink)
+
+        def shape(device: str, command: str) -> bytes:
+            return self._shape(device, wanted.uplink, queue, command, wanted.mtu)
+
+        self.racked.join(wanted.racks, wanted.mtu, shape)
+
+    def racks(self, count: int) -> dict[str, str]:
+        return divided(self.hosts, count)
+
+    def uplinks(self) -> dict[str, Link]:
+        return self.racked.uplinks()
+
     def _verify(self, fabric: Fabric) -> None:
-        shown = [self.inside(["tc", "class", "show", "dev", host.port]).check() for host in self.hosts]
-        shown += self._on_all(lambda host: host.run(["tc", "class", "show", "dev", "eth0"]).check())
-        if fabric.shared:
-            shown.append(self.inside(segment.SHOW).check())
-        for done in shown:
-            # tc prints classes as text only, with the largest unit that divides the rate.
-            found = re.search(r" rate (\d+)([KMG]?)bit ", done.stdout.decode())
-            if found is None:
-                raise CommandFailed(f"fabric {fabric.name}: a link has no rate, expected {fabric.rate} Mbit/s")
-            rate = int(found[1]) * {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3}[found[2]]
-            if abs(rate / fabric.rate - 1) > 1e-3:
-                raise CommandFailed(f"fabric {fabric.name}: a link is at {rate} Mbit/s, expected {fabric.rate}")
+        """Raises CommandFailed when a link, or a rack's, is not as asked."""
+        unlike = dict(fabric.unlike)
+        for name, now in self.links().items():
+            self._verify_rates(fabric, name, now, fabric.rate * unlike.get(name, 1.0))
+            if now["mtu"] != fabric.mtu:
+                raise CommandFailed(f"fabric {fabric.name}: {name} has an MTU of {now['mtu']}, expected {fabric.mtu}")
+        for name, now in self.uplinks().items():
+            self._verify_rates(fabric, name, now, fabric.uplink)
+
+    @staticmethod
+    def _verify_rates(fabric: Fabric, name: str, now: Link, rate: float) -> None:
+        for found in (now["rate"], now["rate_in"]):
+            if abs(found / rate - 1) > RATE_ERROR:
+                raise CommandFailed(f"fabric {fabric.name}: {name} is at {found} Mbit/s, expected {rate}")
+
+    def links(self) -> dict[str, Link]:
+        ports, shared = [host.port for host in self.hosts], self.segment.joined
+        asked = [f"class show dev {port} classid 1:1" for port in ports] + ([segment.CLASS] if shared else [])
+        said = self.inside(["sh", "-c", PORTS], stdin="\n".join(asked).encode()).check().stdout.decode()
+        rates = link.rates_in_turn(said, [*ports, *([segment.DEVICE] if shared else [])])
+        most = rates.get(segment.DEVICE, math.inf)
+        queues, mtus = link.queues(said), link.mtus(said)
+        told = self._on_all(lambda host: host.network(["sh", "-c", INTERFACE]).check().stdout.decode())
+        return {
+            host.name: {
+                "rate": min(most, link.rates(own).get("1:1", math.inf)),
+                "rate_in": min(most, rates[host.port]),
+                "mtu": min(mtus[host.port], link.mtus(own)["eth0"]),
+                "queue": queues[host.port],
+                "offloads": link.offloads(own),
+            }
+            for host, own in zip(self.hosts, told, strict=True)
+        }
 
     def counters(self) -> dict[str, dict[str, int]]:
         lines = Path(f"/proc/{self.init_pid}/net/dev").read_text().splitlines()[2:]
@@ -397,6 +494,12 @@ class EmulatedTestbed(Testbed):
 
     def tcp_retransmits(self) -> dict[str, int]:
         """For each host, segments retransmitted since the start (/proc/net/snmp, RFC 1213 tcpRetransSegs)."""
+        return self._of_tcp("RetransSegs")
+
+    def segments(self) -> dict[str, int]:
+        return self._of_tcp("OutSegs")
+
+    def _of_tcp(self, counter: str) -> dict[str, int]:
         found = {}
         for host in self.hosts:
             names, values = [
@@ -404,7 +507,7 @@ class EmulatedTestbed(Testbed):
                 for line in Path(f"/proc/{host.holder}/net/snmp").read_text().splitlines()
                 if line.startswith("Tcp:")
             ]
-            found[host.name] = int(dict(zip(names, values, strict=True))["RetransSegs"])
+            found[host.name] = int(dict(zip(names, values, strict=True))[counter])
         return found
 
     def warm_memory(self, gib: float) -> float:

@@ -17,8 +17,8 @@ from whitewire.testbed.base import Argv, Completed
 from whitewire.testbed.emulated import turns
 
 DEVICE = "segment"
-SHOW = turns.show(DEVICE)
-"""The command that says what rate all share."""
+CLASS = turns.show(DEVICE)
+"""What tc(8) is asked for the rate that all share."""
 FRAME = 1600
 """Bytes of a host's burst, and the lowest burst of HTB for one full frame."""
 TURN = 1514
@@ -57,7 +57,7 @@ class Segment:
 
     def __init__(self, inside: Callable[[Argv, bytes], Completed], hosts: Sequence[Station]) -> None:
         self._inside, self._hosts = inside, hosts
-        self._made = self._joined = False
+        self._made = self.joined = False
 
     def join(self, rate: float, burst: int, queue: int) -> None:
         """All hosts share `rate` (Mbit/s); each one's queue holds `queue` bytes. Raises UserError without ifb."""
@@ -70,15 +70,15 @@ class Segment:
         command = "change" if self._made else "add"
         self._tc(turns.shaper(DEVICE, senders, rate * 1e6, (burst, FRAME), TURN, queue, command))
         self._made = True
-        if not self._joined:
+        if not self.joined:
             self._tc(line for host in self._hosts for line in redirect(host.port))
-            self._joined = True
+            self.joined = True
 
     def leave(self) -> None:
         """Back to a switch."""
-        if self._joined:
+        if self.joined:
             self._tc(f"qdisc del dev {host.port} ingress" for host in self._hosts)
-            self._joined = False
+            self.joined = False
 
     def _tc(self, lines: Iterable[str]) -> None:
         self._inside(["tc", "-batch", "-"], "\n".join(lines).encode()).check()

@@ -10,9 +10,9 @@ OWN_SHARE = 1e-3
 """Of the rate, what HTB promises each sender: next to nothing, so that all is lent to them in turns."""
 
 
-def show(device: str) -> tuple[str, ...]:
-    """The command that says what rate all share."""
-    return ("tc", "class", "show", "dev", device, "classid", f"1:{ALL:x}")
+def show(device: str) -> str:
+    """The line of tc(8) that asks what rate all share."""
+    return f"class show dev {device} classid 1:{ALL:x}"
 
 
 def shaper(device: str, senders: Sequence[Sequence[str]], rate: float, bursts: tuple[int, int], turn: int, queue: int,

@@ -7,6 +7,7 @@ removes its folders. There is no clean-up from here that could be skipped.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import re
@@ -29,6 +30,8 @@ from whitewire.testbed.site.inventory import Interface, interfaces, resolve
 from whitewire.testbed.site.preflight import preflight
 from whitewire.testbed.site.remote_host import ASK_S, TICKS, Layout, RemoteHost
 from whitewire.testbed.site.remote_samples import RemoteSampler
+from whitewire.tools import Unreadable, link
+from whitewire.tools.link import Link
 
 if TYPE_CHECKING:
     from whitewire.testbed.installation import Installation
@@ -138,14 +141,19 @@ class RemoteTestbed(Testbed):
 
     # -- network ------------------------------------------------------------------------------------------
 
-    def fabric(self, name: str, port_buffer: int | None = None) -> Fabric:
+    def fabric(self, name: str, port_buffer: int | None = None, mtu: int | None = None,
+               slow: Mapping[str, float] | None = None) -> Fabric:  # fmt: skip
         fabrics = self.config["fabrics"]
         if name not in fabrics:
             raise UserError(f"testbed: fabric {name} is not defined, expected one of {', '.join(fabrics)}")
         if port_buffer is not None:
             raise UserError("testbed: the buffers of a switch cannot be set here, only on an emulated testbed")
+        if mtu is not None:
+            raise UserError("testbed: the MTU of links cannot be set here, only on an emulated testbed")
+        if slow:
+            raise UserError("testbed: single hosts cannot be slowed down here, only on an emulated testbed")
         full = float(fabrics[name]["rate_mbit_per_s"])
-        wanted = Fabric(name, full / self.k, full)
+        wanted = Fabric(name, full / self.k, full, mtu=0)
         links = [self._link(host, name) for host in self.hosts]
         peers, each = [*links[1:], links[0]], itertools.repeat(wanted)
         with ThreadPoolExecutor(max_workers=len(self.hosts)) as pool:
@@ -174,6 +182,12 @@ class RemoteTestbed(Testbed):
         if not on:
             raise UserError("testbed: offloads cannot be switched here, only on an emulated testbed")
 
+    def links(self) -> dict[str, Link]:
+        def of(host: RemoteHost) -> Link:
+            return link_of(host.ask(shell.LINK_NOW, host.interface), host.interface)
+
+        return dict(zip([host.name for host in self.hosts], self.on_all(of), strict=True))
+
     # -- counters -----------------------------------------------------------------------------------------
 
     def _readings(self) -> dict[str, Reading]:
@@ -192,6 +206,9 @@ class RemoteTestbed(Testbed):
 
     def tcp_retransmits(self) -> dict[str, int]:
         return {name: now.retransmits for name, now in self._readings().items()}
+
+    def segments(self) -> dict[str, int]:
+        return {name: now.segments for name, now in self._readings().items()}
 
     def queue_drops(self) -> int:
         return sum(now.drops for now in self._readings().values())
@@ -263,14 +280,32 @@ def _fault_of_link(host: RemoteHost, link: tuple[Interface, str], peer: tuple[In
     return ""
 
 
+def link_of(told: Mapping[str, str], interface: str) -> Link:
+    """A host's link, from the answers to shell.LINK_NOW: what none of them says is not in it."""
+    found: Link = {}
+    with contextlib.suppress(Unreadable):
+        rates = link.rates(told.get("shaper", ""))
+        speed = told.get("speed", "")
+        if rates:
+            found["rate"] = max(rates.values())
+        elif speed.isdigit() and int(speed) > 0:
+            found["rate"] = float(speed)
+    with contextlib.suppress(Unreadable, KeyError):
+        found["mtu"] = link.mtus(told.get("device", ""))[interface]
+    with contextlib.suppress(Unreadable):
+        found["offloads"] = link.offloads(told.get("offloads", ""))
+    return found
+
+
 @dataclass(frozen=True)
 class Reading:
-    """A host's counters at one moment: bytes, packets dropped, TCP segments sent again, processor ticks."""
+    """A host's counters at one moment: bytes, packets dropped, TCP segments sent again and in all, processor ticks."""
 
     egress: int
     ingress: int
     drops: int
     retransmits: int
+    segments: int
     ticks: int
     idle_ticks: int
 
@@ -282,12 +317,14 @@ def reading(said: str) -> Reading:
         name, *values = line.split()
         rows.setdefault(name, []).append(values)
     names, values = rows["Tcp:"]
+    tcp = dict(zip(names, values, strict=True))
     ticks = [int(value) for value in rows["cpu"][0][:8]]
     return Reading(
         egress=int(rows["tx_bytes"][0][0]),
         ingress=int(rows["rx_bytes"][0][0]),
         drops=int(rows["tx_dropped"][0][0]) + int(rows["rx_dropped"][0][0]),
-        retransmits=int(dict(zip(names, values, strict=True))["RetransSegs"]),
+        retransmits=int(tcp["RetransSegs"]),
+        segments=int(tcp["OutSegs"]),
         ticks=sum(ticks),
         idle_ticks=ticks[3] + ticks[4],
     )

@@ -200,6 +200,14 @@ LINK = {
 }
 """Whether a host is on a fabric. $1: the interface; $2: the address of another host on it."""
 
+LINK_NOW = {
+    "shaper": 'tc class show dev "$1"',
+    "speed": 'cat "/sys/class/net/$1/speed"',
+    "device": 'ip -json link show dev "$1"',
+    "offloads": 'ethtool -k "$1"',
+}
+"""What an interface $1 really is; a shaper says its rate where one slows the link down."""
+
 JARS = """
 if [ -d "$1/share/hadoop" ]; then cd "$1/share/hadoop"; else cd "$1"; fi || exit 1
 pwd

@@ -9,7 +9,7 @@ import yaml
 
 from tests.support.papers import TESTBED
 from whitewire import workloads
-from whitewire.description import amounts
+from whitewire.description import measures
 from whitewire.description.checks import load_paper
 from whitewire.errors import UserError
 from whitewire.records.metrics import unit_of
@@ -67,7 +67,7 @@ def test_levels_of_a_test_and_bytes_of_a_scale_are_sizes():
         "experiments": [{"scale": {"k": 9, "bytes": {"smoke": "64 MB"}}}],
         "audit": [{"checks": [{"arguments": {"volume_bytes": "N_V01 * 5"}}]}],
     }
-    amounts.convert(data, Path("p.yaml"))
+    measures.convert(data, Path("p.yaml"))
     assert data["claims"][0]["test"]["levels"] == [1_000_000_000, 5]
     assert data["claims"][1]["test"]["levels"] == ["10gbe"]
     assert data["experiments"][0]["scale"]["bytes"] == {"smoke": 64_000_000}

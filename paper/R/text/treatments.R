@@ -1,0 +1,53 @@
+# What runs were asked, against what the system said that they had.
+
+read_treatments <- function(paper = paper_id()) {
+  table <- read_stage("tidy", "treatments.csv", c("run_id", "experiment", "factor", "varies", "level", "asked", "seen", "unit",
+                                                  "same", "valid"), paper)
+  table$varies <- as_flag(table$varies)
+  table$same <- as_flag(table$same)
+  table$valid <- as_flag(table$valid)
+  table
+}
+
+has_treatments <- function() any(read_treatments()$varies)
+
+# One row per factor of an experiment: its levels as asked and as found, in the order of asking.
+treatment_rows <- function() {
+  table <- read_treatments()
+  table <- table[table$varies & table$valid, ]
+  own <- split(table, paste(table$experiment, table$factor, sep = "\r"))
+  rows <- lapply(own[unique(paste(table$experiment, table$factor, sep = "\r"))], function(part) {
+    # Settings and stores are several values each; their level names them.
+    several <- startsWith(as.character(part$asked), "{")
+    part$asked <- ifelse(several, as.character(part$level), as.character(part$asked))
+    part$seen <- ifelse(several & part$same, "as asked", as.character(part$seen))
+    pairs <- unique(part[order(as_value(part$asked)), c("asked", "seen")])
+    data.frame(
+      Experiment = code(part$experiment[[1]]), Factor = code(part$factor[[1]]),
+      Asked = treatment_levels(unique(pairs$asked)), Found = treatment_levels(unique(pairs$seen)),
+      Unit = ifelse(part$unit[[1]] %in% "1", "", safe(part$unit[[1]])), Runs = length(unique(part$run_id))
+    )
+  })
+  do.call(rbind, c(unname(rows), list(make.row.names = FALSE)))
+}
+
+treatment_levels <- function(levels) paste(ifelse(is.na(levels), "not told", safe(levels)), collapse = ", ")
+
+treatment_table <- function() md_table(treatment_rows(), widths = c(20, 18, 24, 24, 8, 6))
+
+treatment_sentence <- function() {
+  runs <- run_table()
+  table <- read_treatments()
+  unproved <- setdiff(runs$run_id[runs$valid], table$run_id)
+  unlike <- unique(table$run_id[!table$same])
+  told <- c(
+    if (length(unproved) > 0) {
+      sprintf("**%s without such a proof**: measured before runs had one.", count_of(length(unproved), "run"))
+    },
+    if (length(unlike) > 0) {
+      sprintf("%s found to be otherwise, which made them invalid.", count_of(length(unlike), "run"))
+    }
+  )
+  paste(c("After each run the system was asked what had really been so: links, blocks, copies, tasks, settings, drives.",
+          told), collapse = " ")
+}

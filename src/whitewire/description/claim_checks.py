@@ -1,0 +1,165 @@
+"""Checks of what claims, controls and inverse questions ask: of cells that are made, for metrics that these tell."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from whitewire import estimands, models, workloads
+from whitewire.description.faults import fault
+from whitewire.description.paper import Paper, cells_of
+from whitewire.errors import UserError
+from whitewire.estimands.ratio import Ratio
+from whitewire.paths import shown
+from whitewire.text import canonical
+
+LEAST_RATES = 3
+"""Link rates that make a curve."""
+MODELLED = ("throughput", "throughput_sum", "throughput_peak_1s", "completion_time", "link_share")
+"""Metrics that the max-min model predicts."""
+
+
+def check_metric(paper: Paper, key: str, experiment: str, metric: str) -> None:
+    """UserError for a metric that runs of the experiment do not tell."""
+    workload = workloads.of(paper.experiments[experiment]["workload"])
+    if metric not in workload.tells:
+        raise fault(paper, key, metric, f"a metric that runs of {workload.name} ({experiment}) tell", workload.tells)
+
+
+def check_test(paper: Paper, key: str, test: Mapping[str, Any]) -> None:
+    """UserError for the first fault of a test whose keys, experiments and levels are known to be right."""
+    for place, cell in _cells_in(test):
+        if "metric" in cell and not (test["estimand"] == Ratio.name and place in ("numerator", "denominator")):
+            expected = "nothing: only numerator and denominator of a ratio have metrics of their own"
+            raise fault(paper, f"{key}.{place}.metric", cell["metric"], expected)
+    estimand = estimands.of(test)
+    for place, metric, name in _asked(test):
+        check_metric(paper, f"{key}.{place}", name, metric)
+    own = [side for side in ("numerator", "denominator") if "metric" in test.get(side, {})]
+    if own and test.get("also"):
+        raise fault(paper, f"{key}.also", test["also"], f"nothing where {own[0]} has a metric of its own")
+    cells = [(name, canonical(levels), metric) for (name, levels), metric in zip(
+        estimand.cells(), estimand.metrics(), strict=False)]  # fmt: skip
+    if test["estimand"] == Ratio.name and cells[0] == cells[1]:
+        raise fault(paper, f"{key}.denominator", test["denominator"]["where"], "another cell than the numerator")
+    for place, factor in _given_twice(test):
+        raise fault(paper, f"{key}.{place}.where", factor, "no level of a factor that the test varies")
+    _check_target(paper, key, test)
+    if test["estimand"] == "model":
+        compute(paper, key, test["model"], {n: paper.evaluate(v) for n, v in test["arguments"].items()})
+
+
+def _cells_in(test: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """(key, cell) of every cell that a test names."""
+    for key in ("cell", "numerator", "denominator"):
+        part = test.get(key, {})
+        if "where" in part:
+            yield key, part
+        for side in ("numerator", "denominator"):
+            if side in part:
+                yield f"{key}.{side}", part[side]
+    for index, cell in enumerate(test.get("cells", [])):
+        if "where" in cell and "experiment" in cell:
+            yield f"cells[{index}]", cell
+
+
+def _asked(test: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """(key, metric, experiment) of every metric that a test takes from an experiment's runs."""
+    for place, cell in _cells_in(test):
+        if "metric" in cell:
+            yield f"{place}.metric", cell["metric"], cell["experiment"]
+        else:
+            yield "metric", test["metric"], cell["experiment"]
+        for index, metric in enumerate(test.get("also", [])):
+            yield f"also[{index}]", metric, cell["experiment"]
+
+
+def _given_twice(test: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """(key of a cell, factor) where a cell has a level that the test puts another one over."""
+    varied = {test["factor"]} if "factor" in test else set()
+    if "numerator" in test:
+        varied |= {factor for levels in test.get("cells", []) for factor in levels}
+    for place, cell in _cells_in(test):
+        for factor in cell["where"]:
+            if factor in varied:
+                yield place, factor
+
+
+def _check_target(paper: Paper, key: str, test: Mapping[str, Any]) -> None:
+    """A range has its ends in order and what is expected inside, and no tolerance is given that nothing reads."""
+    relation, ends = test.get("relation"), {"lower", "upper"} <= set(test)
+    tolerances = [name for name in ("lower", "upper", "absolute", "relative") if name in test]
+    if relation in ("above", "below", "equal"):
+        for name in tolerances:
+            raise fault(paper, f"{key}.{name}", test[name], f"nothing beside relation {relation}: only within reads it")
+    if relation != "within":
+        return
+    if ends and test["lower"] > test["upper"]:
+        raise fault(paper, f"{key}.lower", test["lower"], f"no more than upper, {test['upper']}")
+    if ends and not test["lower"] <= paper.evaluate(test["expected"]) <= test["upper"]:
+        raise fault(paper, f"{key}.expected", test["expected"], f"between {test['lower']} and {test['upper']}")
+    read = ("lower", "upper") if ends else ("absolute",) if "absolute" in test else ("relative",)
+    for name in tolerances:
+        if name not in read:
+            raise fault(paper, f"{key}.{name}", test[name], f"nothing beside {' and '.join(read)}")
+
+
+def check_route(paper: Paper, key: str, route: str, test: Mapping[str, Any]) -> None:
+    """UserError where a model is to predict runs or a metric that it does not know."""
+    if route != "modelled" or test["estimand"] in ("model", "none", "expression"):
+        return
+    for _, metric, name in _asked({k: v for k, v in test.items() if k != "also"}):
+        workload = workloads.of(paper.experiments[name]["workload"])
+        if not workload.modelled:
+            expected = f"a route without a model: none predicts runs of {workload.name} ({name})"
+            raise fault(paper, key, route, expected)
+        if metric not in MODELLED:
+            raise fault(paper, key, route, f"a route without a model: it does not predict {metric}")
+
+
+def check_inverse(paper: Paper, key: str, inverse: Mapping[str, Any]) -> None:
+    """UserError for a curve of too few link rates, a metric that its runs lack, or a range that is no range."""
+    check_metric(paper, f"{key}.metric", inverse["experiment"], inverse["metric"])
+    where, factor = inverse.get("where", {}), inverse["factor"]
+    if factor in where:
+        raise fault(paper, f"{key}.where", factor, f"factors other than {factor}")
+    cells = cells_of(paper.experiments[inverse["experiment"]])
+    rates = list(dict.fromkeys(cell[factor] for cell in cells if where.items() <= cell.items()))
+    if len(rates) < LEAST_RATES:
+        raise fault(paper, f"{key}.experiment", inverse["experiment"],
+                    f"an experiment with at least {LEAST_RATES} levels of {factor}, not {len(rates)}")  # fmt: skip
+    low, high = (paper.evaluate(value) for value in inverse["plausible"])
+    if low > high:
+        raise fault(paper, f"{key}.plausible", inverse["plausible"], "the smaller ratio first")
+    if low <= 0:
+        raise fault(paper, f"{key}.plausible", inverse["plausible"], "ratios of link rate above 0")
+    if paper.evaluate(inverse["effect"]) <= 0:
+        raise fault(paper, f"{key}.effect", inverse["effect"], "a ratio above 0: the metric after over before")
+
+
+def check_arguments(paper: Paper, key: str, model: str, given: Mapping[str, Any]) -> None:
+    """UserError for an argument that a model does not have, or one that it needs and that is not given."""
+    if model not in models.MODELS:
+        raise fault(paper, key, model, "a model", models.MODELS)
+    needed = inspect.signature(models.MODELS[model]).parameters
+    for name in given:
+        if name not in needed:
+            raise fault(paper, key, name, f"an argument of {model}", needed)
+    for name, parameter in needed.items():
+        if name not in given and parameter.default is parameter.empty:
+            raise fault(paper, key, sorted(given), f"{name} among them, which {model} needs", given)
+
+
+def compute(paper: Paper, key: str, model: str, arguments: Mapping[str, float]) -> float:
+    """What a model gives; UserError where it has no result for these arguments."""
+    check_arguments(paper, f"{key}.arguments", model, arguments)
+    try:
+        found = float(models.MODELS[model](**arguments))
+    except (ArithmeticError, ValueError, TypeError) as error:
+        said = str(error) or type(error).__name__
+        raise UserError(f"{shown(paper.path)}: {key}: {model} has no result for {dict(arguments)}: {said}") from None
+    if not math.isfinite(found):
+        raise UserError(f"{shown(paper.path)}: {key}: {model} gives no finite number for {dict(arguments)}")
+    return found

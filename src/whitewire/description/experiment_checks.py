@@ -1,0 +1,195 @@
+"""Checks of one experiment: its hosts, the values of parameters and levels, and keys that none of its runs reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from whitewire import workloads
+from whitewire.description.faults import check_levels, fault, fault_in_words
+from whitewire.description.files import schema
+from whitewire.description.paper import CONTROL_EFFORTS, OSTS_PER_OSS, Paper, cells_of
+
+LEAST_PACKET, LARGEST_PACKET = 4096, 65536
+"""Bytes of a packet of HDFS's write pipeline."""
+CHECKSUM = 512
+"""Bytes of which HDFS keeps a checksum: blocks are multiples of it."""
+
+Kind = tuple[Callable[[Any], bool], str]
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+WHOLE: Kind = (_whole, "a whole number of at least 1")
+SIZE: Kind = (
+    lambda value: isinstance(value, int | float) and not isinstance(value, bool) and value >= 1,
+    "a number of bytes, at least 1",
+)
+TEXT: Kind = (lambda value: isinstance(value, str) and value != "", "text")
+KINDS: dict[str, Kind] = {
+    **dict.fromkeys(
+        ("replication", "output_replication", "clients", "puts_per_client", "file_blocks", "maps", "reduces",
+         "lost_replicas", "splits", "nodes", "k"), WHOLE),
+    **dict.fromkeys(("size_bytes", "file_size_bytes"), SIZE),
+    **dict.fromkeys(("fabric", "load_fabric", "program", "profile", "settings", "store"), TEXT),
+    "block_size_bytes": (
+        lambda value: SIZE[0](value) and value % CHECKSUM == 0, f"a number of bytes that {CHECKSUM} divides"),
+    "packet_bytes": (
+        lambda value: _whole(value) and LEAST_PACKET <= value <= LARGEST_PACKET,
+        f"a whole number of bytes from {LEAST_PACKET} to {LARGEST_PACKET}"),
+    "switch_buffer_kib": (
+        lambda value: isinstance(value, int | float) and not isinstance(value, bool) and value > 0,
+        "a number of KiB above 0"),
+    "offloads": (lambda value: value in ("on", "off") and isinstance(value, str), 'text "on" or "off", in quotes'),
+    "keep_caches": (lambda value: isinstance(value, bool), "true or false"),
+}  # fmt: skip
+"""What a parameter or level of each name may be."""
+
+
+def check(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:
+    """UserError for the first fault of an experiment whose names are known to be right."""
+    _check_values(paper, key, experiment)
+    _check_hosts(paper, key, experiment)
+    for parameter in ("fabric", "block_size_bytes"):
+        if parameter not in {*experiment["parameters"], *experiment["factors"]}:
+            raise fault(paper, f"{key}.parameters", sorted(experiment["parameters"]), f"{parameter} among them")
+    _check_replicas(paper, key, experiment)
+    _check_stores(paper, key, experiment)
+    _check_drive(paper, key, experiment)
+    for name, found, expected in _unread(paper, experiment):
+        raise fault(paper, f"{key}.{name}", found, expected)
+    for index, cell in enumerate(experiment.get("smoke_cells", [])):
+        check_levels(paper, f"{key}.smoke_cells[{index}]", experiment, cell, whole=True)
+
+
+def _check_values(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:
+    for name, value in experiment["parameters"].items():
+        _check_value(paper, f"{key}.parameters.{name}", name, value)
+    for name, levels in experiment["factors"].items():
+        for index, level in enumerate(levels):
+            _check_value(paper, f"{key}.factors.{name}[{index}]", name, level)
+
+
+def _check_value(paper: Paper, key: str, name: str, value: Any) -> None:
+    holds, expected = KINDS.get(name, (lambda value: True, ""))
+    if holds(value):
+        return
+    if isinstance(value, str):
+        raise fault_in_words(paper, key, f"text {json.dumps(value, ensure_ascii=False)}", expected)
+    raise fault(paper, key, value, expected)
+
+
+def _check_hosts(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:
+    """One NameNode, at least one DataNode and one client; as many clients as put at once; servers where a store is."""
+    roles, factors, parameters = experiment["roles"], experiment["factors"], experiment["parameters"]
+    if roles.get("namenode") != 1:
+        raise fault(paper, f"{key}.roles.namenode", roles.get("namenode"), "1: HDFS here has one NameNode")
+    if "nodes" not in factors and not roles.get("datanode"):
+        raise fault(paper, f"{key}.roles.datanode", roles.get("datanode"), "at least 1: it holds the data")
+    if not roles.get("client"):
+        raise fault(paper, f"{key}.roles.client", roles.get("client"), "at least 1: it runs the tools")
+    asked = [*factors.get("clients", []), *([parameters["clients"]] if "clients" in parameters else [])]
+    place = "factors" if "clients" in factors else "parameters"
+    if asked and max(asked) > roles["client"]:
+        raise fault(
+            paper, f"{key}.{place}.clients", max(asked), f"at most {roles['client']}, the hosts in roles.client"
+        )
+    kinds = {store["kind"] for store in experiment.get("stores", {}).values()}
+    for role in ("mds", "oss") if "cephfs" in kinds else ():
+        if not roles.get(role):
+            raise fault(paper, f"{key}.roles.{role}", roles.get(role), "at least 1 for a store of kind cephfs")
+
+
+def _check_replicas(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:
+    """In no cell more replicas than DataNodes, and in none more lost than there are to lose."""
+    known = workloads.of(experiment["workload"]).known()
+    for cell in cells_of(experiment):
+        parameters, nodes = paper.parameters(experiment["id"], cell), paper.roles(experiment["id"], cell)["datanode"]
+        for name in ("replication", "output_replication"):
+            copies = parameters.get(name)
+            if copies is None or copies <= nodes:
+                continue
+            place = f"factors.{name}" if name in cell else f"parameters.{name}"
+            if name == "replication" and "replication" in paper.store(experiment["id"], cell):
+                place = f"stores.{cell['store']}.replication"
+            raise fault(paper, f"{key}.{place}", copies, f"at most {nodes}, the DataNodes of {_cell(experiment, cell)}")
+        if "lost_replicas" in known and parameters["lost_replicas"] >= parameters["replication"]:
+            place = "factors" if "lost_replicas" in cell else "parameters"
+            raise fault(paper, f"{key}.{place}.lost_replicas", parameters["lost_replicas"],
+                        f"fewer than replication, {parameters['replication']}")  # fmt: skip
+
+
+def _cell(experiment: Mapping[str, Any], cell: Mapping[str, Any]) -> str:
+    return " ".join([experiment["id"], *map(str, cell.values())])
+
+
+def _check_stores(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:
+    """A store has the keys of its kind, all that a mounted one needs, and no more targets than servers have."""
+    of_mounted = ("stripe_count", "stripe_size_bytes", "max_dirty_bytes", "readahead_bytes")
+    targets = experiment["roles"].get("oss", 0) * OSTS_PER_OSS
+    for name, store in experiment.get("stores", {}).items():
+        where = f"{key}.stores.{name}"
+        if store["kind"] == "hdfs":
+            for unread in set(store) & set(of_mounted):
+                raise fault(paper, f"{where}.{unread}", store[unread], "nothing: a store of kind hdfs has none")
+            continue
+        if "replication" in store:
+            raise fault(paper, f"{where}.replication", store["replication"], "nothing: a store of kind cephfs has none")
+        for needed in of_mounted:
+            if needed not in store:
+                raise fault(paper, f"{where}.{needed}", None, "a number, for a store of kind cephfs", store)
+        if store["stripe_count"] > targets:
+            expected = f"at most {targets}: each of roles.oss has {OSTS_PER_OSS} targets"
+            raise fault(paper, f"{where}.stripe_count", store["stripe_count"], expected)
+
+
+def _check_drive(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:
+    """Levels of drives are what the drive's own entries may be, and every source is of one of them."""
+    hardware = experiment.get("hardware", {})
+    drive = hardware.get("drive", {})
+    for name in hardware.get("sources", {}):
+        if name not in drive:
+            raise fault(paper, f"{key}.hardware.sources", name, "an entry of hardware.drive", drive)
+    parts = schema("paper")["$defs"]["drive"]["properties"]
+    for name in set(drive) & set(experiment["factors"]):
+        for index, level in enumerate(experiment["factors"][name]):
+            least = parts[name].get("exclusiveMinimum", parts[name].get("minimum", 0))
+            strictly, whole = "exclusiveMinimum" in parts[name], parts[name]["type"] == "integer"
+            right = isinstance(level, int if whole else int | float) and not isinstance(level, bool)
+            if not right or level < least or (strictly and level == least):
+                kind, bound = "a whole number" if whole else "a number", "more than" if strictly else "at least"
+                raise fault(paper, f"{key}.factors.{name}[{index}]", level, f"{kind}, {bound} {least}")
+
+
+def _unread(paper: Paper, experiment: Mapping[str, Any]) -> Iterator[tuple[str, Any, str]]:
+    """(key, what it holds, what was expected) of what no run of the experiment would read."""
+    factors, workload = experiment["factors"], workloads.of(experiment["workload"])
+    for name, factor in (("settings", "settings"), ("stores", "store")):
+        if name in experiment and factor not in factors:
+            yield name, sorted(experiment[name]), f"nothing without a factor {factor}: no run would read it"
+    if "scale" in experiment:
+        for name in ("whole_file", "file_blocks"):
+            if experiment.get(name):
+                yield name, experiment[name], "nothing beside scale.bytes, which says how much is moved"
+        for place in ("parameters", "factors"):
+            if "file_blocks" in experiment[place]:
+                value = experiment[place]["file_blocks"]
+                yield f"{place}.file_blocks", value, "nothing beside scale.bytes, which says how much is moved"
+    elif "splits" in factors:
+        yield "factors.splits", factors["splits"], "nothing without scale.splits, whose place it takes"
+    if workload.on_yarn and "file_blocks" in experiment:
+        yield "file_blocks", experiment["file_blocks"], f"nothing: {workload.name} does not put files"
+    if experiment.get("whole_file") and "file_blocks" in {*factors, *experiment["parameters"]}:
+        place = "factors" if "file_blocks" in factors else "parameters"
+        yield f"{place}.file_blocks", experiment[place]["file_blocks"], "nothing beside whole_file"
+
+
+def check_control(paper: Paper, key: str, control: Mapping[str, Any], experiment: Mapping[str, Any]) -> None:
+    """UserError for a control that no effort would make."""
+    efforts = experiment.get("efforts", CONTROL_EFFORTS)
+    if not set(efforts) & set(CONTROL_EFFORTS):
+        expected = f"an experiment that {' or '.join(CONTROL_EFFORTS)} effort makes, since controls are made there"
+        raise fault(paper, f"{key}.cell.experiment", control["cell"]["experiment"], expected)

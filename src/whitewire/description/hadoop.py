@@ -1,0 +1,95 @@
+"""Checks of what an experiment asks of Hadoop: words of parameters, stores, names of settings."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from whitewire import workloads
+from whitewire.description.paper import Paper, cells_of
+from whitewire.paths import HOME
+from whitewire.text import one_of
+from whitewire.tools.erasure_coding import BUILT_IN, Policy
+from whitewire.workloads.base import Workload
+
+DEFAULTS = HOME / ".cache" / "lib" / "defaults.jar"
+"""Hadoop's own *-default.xml, which set-up puts there."""
+OF_DAEMONS = (
+    "dfs.namenode.", "dfs.datanode.", "dfs.journalnode.", "dfs.ha.", "dfs.federation.", "dfs.provided.",
+    "dfs.storage.policy.", "yarn.", "mapreduce.jobhistory.", "mapreduce.shuffle.", "hadoop.http.",
+    "ipc.server.", "httpfs.",
+)  # fmt: skip
+"""How settings begin that only daemons read, which runs do not start anew."""
+OF_JOBS_ALL_THE_SAME = ("yarn.app.mapreduce.",)
+BESIDE = ("mapreduce.terasort.", "mapreduce.randomwriter.", "mapreduce.randomtextwriter.")
+"""How settings of Hadoop's examples begin, which its defaults do not list."""
+
+Problem = tuple[str, object, str, Iterable[str]]
+"""(key below the experiment, found, expected, names among which the nearest may be meant)."""
+
+
+def problems(paper: Paper, experiment: Mapping[str, Any]) -> Iterator[Problem]:
+    """What is wrong with an experiment; see Problem."""
+    workload = workloads.of(experiment["workload"])
+    yield from _words(workload, experiment)
+    yield from _stores(paper, workload, experiment)
+    yield from _settings(experiment)
+
+
+def _words(workload: Workload, experiment: Mapping[str, Any]) -> Iterator[Problem]:
+    for name, words in workload.choices.items():
+        for where, levels in (("factors", experiment["factors"].get(name, ())),
+                              ("parameters", [experiment["parameters"].get(name, words[0])])):  # fmt: skip
+            for level in levels:
+                if level not in words:
+                    yield f".{where}.{name}", level, one_of(words), words
+
+
+def _stores(paper: Paper, workload: Workload, experiment: Mapping[str, Any]) -> Iterator[Problem]:
+    for name, store in experiment.get("stores", {}).items():
+        key = f".stores.{name}"
+        if not workload.on_yarn and store["kind"] != "hdfs":
+            yield f"{key}.kind", store["kind"], f"hdfs: {workload.name} has clients of HDFS alone", ("hdfs",)
+        if "erasure_coding" not in store:
+            continue
+        if store["kind"] != "hdfs":
+            yield f"{key}.erasure_coding", store["erasure_coding"], f"nothing beside kind {store['kind']}", ()
+        if "replication" in store:
+            yield f"{key}.replication", store["replication"], "nothing beside erasure_coding, which takes its place", ()
+        if Policy.of(store["erasure_coding"]) is None:
+            expected = "a policy of HDFS, <RS or XOR>-<data>-<parity>-<KiB of a cell, to 4096>k"
+            yield f"{key}.erasure_coding", store["erasure_coding"], expected, BUILT_IN
+    for levels in cells_of(experiment):
+        policy = Policy.of(paper.store(experiment["id"], levels).get("erasure_coding", ""))
+        there = paper.roles(experiment["id"], levels).get("datanode", 0)
+        if policy and there < policy.datanodes:
+            expected = f"at least {policy.datanodes}, one for each block of a group of {policy.name}"
+            yield ".roles.datanode", there, expected, ()
+
+
+def _settings(experiment: Mapping[str, Any]) -> Iterator[Problem]:
+    known = names()
+    for level, settings in experiment.get("settings", {}).items():
+        for name in settings:
+            key = f".settings.{level}"
+            if name.startswith(OF_DAEMONS) and not name.startswith(OF_JOBS_ALL_THE_SAME):
+                yield key, name, "a setting of clients or jobs: daemons, which alone read this, do not get it", ()
+            elif known and name not in known and not name.startswith(BESIDE):
+                yield key, name, "a setting that Hadoop's own defaults list", known
+
+
+@cache
+def names(jar: Path = DEFAULTS) -> tuple[str, ...]:
+    """Names of all settings in Hadoop's *-default.xml; none where Hadoop is not installed."""
+    if not jar.is_file():
+        return ()
+    found: list[str] = []
+    with zipfile.ZipFile(jar) as archive:
+        for entry in archive.namelist():
+            if entry.endswith("-default.xml"):
+                found += [name.text or "" for name in ElementTree.fromstring(archive.read(entry)).iter("name")]
+    return tuple(found)

@@ -1,0 +1,55 @@
+"""What an experiment asks of links, hosts and named drives is something that a run can have."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+Problem = tuple[str, object, str, Collection[str]]
+"""Key below the experiment, what was found, what was expected, and the names that are near."""
+
+SHARES = {"slow_host": (0.01, 1), "slow_drives": (0.01, 1), "cross_traffic": (0, 0.95)}
+LEAST_MTU, MOST_MTU = 576, 9000
+
+
+def problems(experiment: Mapping[str, Any], fabrics: Collection[str]) -> Iterator[Problem]:
+    """Every fault, in the order of the keys; `fabrics` are the testbed's, with their descriptions where it has some."""
+    for name, key, level in _asked(experiment):
+        number = level if isinstance(level, int | float) and not isinstance(level, bool) else None
+        if name == "mtu" and not (isinstance(level, int) and number and LEAST_MTU <= number <= MOST_MTU):
+            yield key, level, f"bytes of an IP packet, a whole number from {LEAST_MTU} to {MOST_MTU}", ()
+        if name in SHARES and (number is None or not SHARES[name][0] <= number <= SHARES[name][1]):
+            yield key, level, "a share from {} to {}".format(*SHARES[name]), ()
+        if name == "drive":
+            drives = experiment.get("hardware", {}).get("drives", {})
+            if level not in drives:
+                yield key, level, "a key of hardware.drives", drives
+        if name == "slow_drives" and not experiment.get("hardware"):
+            yield key, level, "hardware, whose drives can be slow", ()
+    yield from _of_networks(experiment, fabrics)
+
+
+def _of_networks(experiment: Mapping[str, Any], fabrics: Collection[str]) -> Iterator[Problem]:
+    described = fabrics if isinstance(fabrics, Mapping) else {}
+    wanted = {name for name, _, _ in _asked(experiment)}
+    nodes = experiment["factors"].get("nodes", [experiment["roles"].get("datanode", 0)])
+    for name, key, level in _asked(experiment):
+        if name != "fabric" or level not in described:
+            continue
+        racks, shared = described[level].get("racks"), described[level].get("shared")
+        if "cross_traffic" in wanted and not racks:
+            near = f"a network with racks, such as {level}-2racks-4to1, for cross_traffic: a switch keeps others' apart"
+            yield key, level, near, ()
+        if "mtu" in wanted and shared:
+            yield key, level, "a network with a switch: frames on a shared segment have one size", ()
+        if racks and any(count < racks["count"] for count in nodes):
+            yield key, level, f"at least a worker in each rack ({min(nodes)} workers, {racks['count']} racks)", ()
+
+
+def _asked(experiment: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
+    """(name, key, level) of every parameter and of every level of a factor."""
+    for name, levels in experiment["factors"].items():
+        for level in levels:
+            yield name, f".factors.{name}", level
+    for name, value in experiment["parameters"].items():
+        yield name, f".parameters.{name}", value

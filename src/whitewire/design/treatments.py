@@ -1,0 +1,77 @@
+"""Whether the levels of a paper's factors make runs that differ, before anything is measured.
+
+A claim that sets two cells side by side would otherwise be judged on a treatment that never happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from whitewire import factors, workloads
+from whitewire.description.paper import Paper, cells_of, hardware_of
+from whitewire.design import rows
+from whitewire.design.drive import Drive
+from whitewire.design.scale import Scale, scale_of
+from whitewire.errors import UserError
+from whitewire.paths import shown
+from whitewire.text import canonical
+
+BY_NAME = {"settings", "store", "nodes", "drive", *rows.FABRICS, *factors.DRIVE}
+"""Factors whose levels say only where to look: what they stand for is compared in their place."""
+
+
+def check(paper: Paper, testbed: Mapping[str, Any]) -> None:
+    """Raises UserError with one line for the first two cells that come out as the same run, or a block never filled."""
+    for number, experiment in enumerate(paper.raw.get("experiments", [])):
+        key = f"experiments[{number}] ({experiment['id']}).factors"
+        for effort in experiment.get("efforts", paper.raw["replicates"]):
+            _check(paper, experiment, effort, testbed, f"{shown(paper.path)}: {key}")
+
+
+def _check(paper: Paper, experiment: Mapping[str, Any], effort: str, testbed: Mapping[str, Any], key: str) -> None:
+    made: dict[str, dict[str, Any]] = {}
+    for levels in cells_of(experiment):
+        scale = scale_of(paper, experiment["id"], effort, levels, testbed)
+        _check_block(paper, experiment, levels, scale, f"{key}.block_size_bytes", effort)
+        run = canonical(_really(paper, experiment, effort, levels, testbed, scale))
+        if run in made:
+            factor = next(factor for factor in levels if levels[factor] != made[run][factor])
+            raise UserError(
+                f"{key}.{factor}: found {made[run][factor]} and {levels[factor]}, which come out as the same run at "
+                f"{effort} effort ({_size(scale)}), expected levels that change the run"
+            )
+        made[run] = levels
+
+
+def _really(paper: Paper, experiment: Mapping[str, Any], effort: str, levels: Mapping[str, Any],
+            testbed: Mapping[str, Any], scale: Scale) -> dict[str, Any]:  # fmt: skip
+    """What a run of a cell is made of; what acts through the scale alone only as the scale has it."""
+    found = rows.defining(paper, experiment["id"], effort, levels, testbed)
+    through = {name for name, follows in factors.followed().items() if any("bytes" in of for of in follows)}
+    left_out = through | BY_NAME
+    hardware = hardware_of(experiment, levels)
+    networks = [testbed["fabrics"].get(found["parameters"].get(name)) for name in rows.FABRICS]
+    return {
+        **found,
+        "parameters": {name: value for name, value in found["parameters"].items() if name not in left_out},
+        "factors": {name: level for name, level in levels.items() if name not in left_out},
+        "drive": Drive.scaled(hardware, scale.k, "").record if found["drive"] else {},
+        "testbed": {**found["testbed"], "fabrics": networks},
+    }
+
+
+def _check_block(paper: Paper, experiment: Mapping[str, Any], levels: Mapping[str, Any], scale: Scale, key: str,
+                 effort: str) -> None:  # fmt: skip
+    if "block_size_bytes" not in experiment["factors"]:
+        return
+    each = workloads.of(experiment["workload"]).file_bytes(scale.file_bytes, paper.parameters(experiment["id"], levels))
+    if each < scale.block_bytes:
+        raise UserError(
+            f"{key}: found {levels['block_size_bytes']}, a block of {scale.block_bytes} bytes here, which files of "
+            f"{each:.0f} bytes at {effort} effort never fill, expected larger files or smaller blocks"
+        )
+
+
+def _size(scale: Scale) -> str:
+    return f"{scale.file_bytes} bytes in blocks of {scale.block_bytes}"

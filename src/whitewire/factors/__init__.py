@@ -1,0 +1,208 @@
+"""The table of factors: what a paper may vary, one line each, with the proof that a run had its level."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from whitewire.factors import seen
+from whitewire.factors.base import Factor, Proof, asked_for
+from whitewire.records.run import RunRecord
+
+NETWORK = frozenset({"mtu", "slow_host", "slow_drives", "cross_traffic"})
+"""Factors and parameters that change links or hosts of any run, and no floor: what moves no data meets none of them."""
+
+DRIVE = frozenset({"count", "rate_mb_per_s", "access_time_ms", "writeback_chunk_bytes", "cache_bytes"})
+"""Factors that are keys of an experiment's `hardware.drive`."""
+
+TABLE: dict[str, Factor] = {
+    factor.name: factor
+    for factor in (
+        # Links.
+        Factor(
+            "fabric", "The network: the rate of each host's link",
+            "tc (on a site: the device) reports the rate of every host's link",
+            lambda record: record["fabric"]["rate"], seen.link_rate, "Mbit/s", within=0.01,
+        ),
+        Factor(
+            "racks", "The network's racks: hosts of each, and the rate of its uplink",
+            "tc reports the rate of every uplink in both directions, `hdfs dfsadmin -printTopology` the racks",
+            seen.racks_asked, seen.racks, "", on_site=False, part_of="fabric",
+        ),
+        Factor(
+            "mtu", "Bytes of an IP packet: 1500, or 9000 for jumbo frames",
+            "ip reports it for both ends of every link; for more than 1500 TCP's mean segment must be larger than such "
+            "a frame holds",
+            asked_for("mtu"), seen.mtu, "B", on_site=False,
+        ),
+        Factor(
+            "slow_host", "Share of its link's rate that the last worker has",
+            "tc reports the rate of its link in both directions",
+            asked_for("slow_host"), seen.slow_host, within=0.01, on_site=False,
+        ),
+        Factor(
+            "slow_drives", "Share of its drives' rate that the last worker has",
+            "the model's state is read back from its host and from another worker's",
+            asked_for("slow_drives"), lambda record: record["evidence"].get("slow_drives"), within=0.001, on_site=False,
+        ),
+        Factor(
+            "cross_traffic", "Share of each uplink's rate that other hosts send over it during the run",
+            "the bytes that these hosts' links counted, over the time and the uplink's rate",
+            asked_for("cross_traffic"), lambda record: record["evidence"].get("cross_traffic"), within=0.1,
+            on_site=False,
+        ),
+        Factor(
+            "k", "What every rate and size is divided by",
+            "the network's rate at full scale over the rate that tc reports",
+            asked_for("k"), seen.divisor, within=0.01, follows=frozenset({"block bytes", "file bytes"}), on_site=False,
+        ),
+        Factor(
+            "switch_buffer_kib", "KiB that a port of the switch queues before it drops",
+            "tc reports the queue's limit on every host's link",
+            asked_for("switch_buffer_kib"), seen.queue_kib, "KiB", on_site=False,
+        ),
+        Factor(
+            "offloads", "Segmentation offloads of the links: on or off",
+            "ethtool reports them for every host's link",
+            asked_for("offloads"), seen.offloads, "", on_site=False,
+        ),
+        # Files in HDFS.
+        Factor(
+            "size_bytes", "Bytes of a job's data, or of each of its files",
+            "fsck counts the bytes of the input, or of what was written; of other file systems -count does",
+            seen.size_asked, seen.size, "B", within=0.001, follows=frozenset({"file bytes"}),
+        ),
+        Factor(
+            "file_size_bytes", "Bytes of each file that a client puts",
+            "fsck counts the bytes of every file",
+            seen.file_asked, seen.file_bytes, "B", follows=frozenset({"file bytes"}),
+        ),
+        Factor(
+            "file_blocks", "Blocks of each file that a client puts",
+            "fsck counts the blocks of every file",
+            asked_for("file_blocks"), seen.file_blocks, follows=frozenset({"file bytes"}),
+        ),
+        Factor(
+            "block_size_bytes", "Bytes in a block of HDFS",
+            "fsck lists the bytes of every block; the largest of a file that has more than one",
+            seen.block_asked, seen.block_bytes, "B", follows=frozenset({"block bytes"}),
+        ),
+        Factor(
+            "splits", "Blocks that a job's data make",
+            "fsck counts the blocks of the input, or of each file that was written; else the job's map tasks",
+            asked_for("splits"), seen.splits, follows=frozenset({"block bytes"}),
+        ),
+        Factor(
+            "replication", "Copies of each block",
+            "fsck lists the DataNodes that hold each block; distinct ones count",
+            seen.copies_asked, seen.copies,
+        ),
+        Factor(
+            "output_replication", "Copies of each block of a job's output, where it has a number of its own",
+            "fsck lists the DataNodes that hold each block of the output",
+            seen.output_copies_asked, seen.output_copies,
+        ),
+        Factor(
+            "lost_replicas", "Replicas that each block lacks when re-replication begins",
+            "fsck before the run: copies asked less copies there",
+            asked_for("lost_replicas"), seen.lost,
+        ),
+        Factor(
+            "store", "The file system that the data lie in",
+            "fsck, also of the policy and the block groups of coded files; of a mounted one the layout that its folder "
+            "reports and the options of the mounts' processes",
+            asked_for("store"), lambda record: record["evidence"].get("store"), "", follows=frozenset({"replication"}),
+        ),
+        # Who takes part.
+        Factor(
+            "nodes", "Workers",
+            "fsck counts the DataNodes; of a mounted file system the hosts on which tasks ran",
+            asked_for("nodes"), seen.nodes, follows=frozenset({"hosts"}),
+        ),
+        Factor(
+            "clients", "Clients that put files at once", "the NameNode's audit log names who made each file",
+            asked_for("clients"), seen.clients,
+        ),
+        Factor(
+            "puts_per_client", "Files that each client puts at once", "the NameNode's audit log counts them",
+            asked_for("puts_per_client"), seen.puts_per_client,
+        ),
+        Factor("maps", "Map tasks", "the history server counts them", asked_for("maps"), seen.maps),
+        Factor("reduces", "Reduce tasks", "the history server counts them", asked_for("reduces"), seen.reduces),
+        Factor(
+            "program", "The program of a suite", "the suite's own report names its type",
+            asked_for("program"), seen.program, "", follows=frozenset({"file bytes", "block bytes"}),
+        ),
+        Factor(
+            "profile", "The suite's scale profile: how much data its program moves",
+            "the suite's own report counts them",
+            seen.profile_asked, seen.profile, "B", within=0.1, follows=frozenset({"file bytes", "block bytes"}),
+        ),
+        Factor(
+            "operation", "What TestDFSIO times: write, read or both",
+            "the history server has a job of each, and no other",
+            asked_for("operation"), seen.operation, "",
+        ),
+        Factor(
+            "tasks_per_worker", "Tasks that a worker runs at once; with fewer than its share, in waves",
+            "the history server's times of tasks: most at once on a worker",
+            asked_for("tasks_per_worker"), seen.tasks_per_worker,
+        ),
+        Factor(
+            "map_output_compression", "What compresses the map tasks' output: none, deflate, gzip, snappy or bzip2",
+            "the job's configuration at the history server; with none, its counters of bytes put out and written too",
+            asked_for("map_output_compression"), seen.map_output_compression, "",
+        ),
+        # Settings and drives.
+        Factor(
+            "settings", "Settings of Hadoop for the run, by name",
+            "the job's configuration at the history server, or the client's, reports each",
+            asked_for("settings"), seen.settings, "",
+            follows=frozenset({"packet bytes"}),
+        ),
+        Factor(
+            "packet_bytes", "Bytes in a packet of HDFS's write pipeline",
+            "the DataNodes count packets: bytes written over their number",
+            asked_for("packet_bytes"), seen.packet_bytes, "B", follows=frozenset({"packet bytes"}), on_site=False,
+        ),
+        Factor(
+            "drive", "The drives of each worker, by a name under `hardware.drives`",
+            "the model's state is read back from the workers' hosts; a DataNode reports its volumes",
+            asked_for("drive"), seen.drive_named, "", on_site=False,
+            follows=frozenset({f"drive.{key}" for key in DRIVE}),
+        ),
+        *(
+            Factor(
+                name, meaning, "the model's state is read back from the workers' hosts",
+                asked_for(name), seen.drive(key, factor), unit, within=0.001, on_site=False,
+            )
+            for name, key, factor, unit, meaning in (
+                ("count", "count", 1, "1", "Drives per worker"),
+                ("rate_mb_per_s", "rate", 1e6, "MB/s", "Rate of one sequential stream of a drive"),
+                ("access_time_ms", "access_time", 1e-3, "ms", "Time that a drive takes to come to another place"),
+                ("writeback_chunk_bytes", "chunk", 1, "B", "Bytes that are written back before another file's turn"),
+                ("cache_bytes", "cache", 1, "B", "Bytes that may wait in a drive"),
+            )
+        ),
+    )
+}  # fmt: skip
+
+LEFT_OUT: dict[str, str] = {
+    "load_fabric": "it only says on which network the files are put before replicas are lost, which is not measured",
+    "bonded_links": "the kernel has no bonding in a network namespace of an ordinary user; a bond of n links is one "
+    "flow's rate of one link and all flows' rate of n, so name the fabric of n times the rate for many flows",
+    "racks": "racks belong to a network: give the factor fabric levels such as 10gbe-2racks-4to1",
+    "oversubscription": "it belongs to a network: give the factor fabric levels such as 10gbe-2racks-4to1",
+    "keep_caches": "nothing tells from outside what a mount's clients still held",
+}
+"""What might be thought a factor and cannot be one, and why."""
+
+
+def proofs(record: RunRecord, known: Collection[str]) -> list[Proof]:
+    """Of all that a run was asked and that its record tells, among the factors that its workload knows."""
+    found = (factor.check(record) for name, factor in TABLE.items() if (factor.part_of or name) in known)
+    return [proof for proof in found if proof is not None]
+
+
+def followed() -> Mapping[str, frozenset[str]]:
+    """What else of a cell's shape changes with each factor."""
+    return {factor.name: factor.follows for factor in TABLE.values() if factor.follows}

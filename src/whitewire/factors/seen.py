@@ -1,0 +1,349 @@
+"""What a run's record says that was really so, one function per factor; None where it says nothing. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from whitewire.records import jobs
+from whitewire.records.run import FilesSeen, Job, RunRecord
+from whitewire.tools import hibench
+
+
+def _one(values: Iterable[Any], otherwise: Callable[[list[Any]], Any] = max) -> Any | None:
+    """The value that all have; of several the one that `otherwise` chooses, so that it shows; None of none."""
+    found = list(values)
+    return None if not found else found[0] if len(set(found)) == 1 else otherwise(found)
+
+
+# --- links --------------------------------------------------------------------------------------------------
+
+
+def _links(record: RunRecord, key: str) -> list[Any]:
+    states = record["evidence"].get("links", {}).values()
+    return [state[key] for state in states if key in state]  # type: ignore[literal-required]
+
+
+def _alike(record: RunRecord) -> list[float]:
+    """Mbit/s of both directions of all links that should be alike."""
+    unlike = record["fabric"].get("unlike", {})
+    links = [link for host, link in record["evidence"].get("links", {}).items() if host not in unlike]
+    return [link[way] for link in links for way in ("rate", "rate_in") if way in link]
+
+
+def racks_asked(record: RunRecord) -> dict[str, Any] | None:
+    """Racks and Mbit/s of their uplinks; None on a network without racks."""
+    fabric = record["fabric"]
+    count = fabric.get("racks")
+    return {"racks": count, "uplink": _megabits(fabric["uplink"])} if count else None
+
+
+def racks(record: RunRecord) -> dict[str, Any] | None:
+    """Racks as HDFS has them; Mbit/s of their uplinks, of several rates that which is farthest from what was asked."""
+    asked, uplinks = record["fabric"]["uplink"], record["evidence"].get("uplinks", {}).values()
+    rates = [link[way] for link in uplinks for way in ("rate", "rate_in")]
+    rate = _one(rates, lambda found: max(found, key=lambda rate: abs(rate - asked)))
+    if rate is None or "racks" not in record["evidence"]:
+        return None
+    rate = asked if abs(rate / asked - 1) < 1e-3 else rate  # a shaper counts whole units
+    return {"racks": len(record["evidence"]["racks"]), "uplink": _megabits(rate)}
+
+
+def _megabits(rate: float) -> str:
+    """As precise as a shaper is set."""
+    return f"{rate:.4g} Mbit/s"
+
+
+def mtu(record: RunRecord) -> float | None:
+    """Bytes; that of a usual frame where segments were no larger than one, whatever the links say."""
+    found, segment = _one(_links(record, "mtu"), min), record["evidence"].get("segment")
+    if found is None or segment is None:
+        return None
+    return found if segment > USUAL_SEGMENT or found <= USUAL_MTU else USUAL_MTU
+
+
+USUAL_MTU, USUAL_SEGMENT = 1500, 1448
+
+
+def slow_host(record: RunRecord) -> float | None:
+    """Rate of the slowest link, in its faster direction, over what links have."""
+    rates = [max(link["rate"], link.get("rate_in", 0.0)) for link in record["evidence"].get("links", {}).values()]
+    return min(rates) / record["fabric"]["rate"] if rates else None
+
+
+def link_rate(record: RunRecord) -> float | None:
+    """Mbit/s; where links differ, that which is farthest from what was asked."""
+    asked = record["fabric"]["rate"]
+    return _one(_alike(record), lambda rates: max(rates, key=lambda rate: abs(rate - asked)))
+
+
+def divisor(record: RunRecord) -> float | None:
+    rate = link_rate(record)
+    return record["fabric"]["full_scale_rate"] / rate if rate else None
+
+
+def queue_kib(record: RunRecord) -> float | None:
+    queue = _one(_links(record, "queue"), min)
+    return None if queue is None else queue / 1024
+
+
+def offloads(record: RunRecord) -> str | None:
+    return _one(_links(record, "offloads"), lambda states: "on some links")
+
+
+# --- files --------------------------------------------------------------------------------------------------
+
+
+def _files(record: RunRecord, *names: str) -> FilesSeen | None:
+    """The first of these folders that there is evidence of."""
+    found = record["evidence"].get("files", {})
+    return next((found[name] for name in names if name in found), None)
+
+
+def size_asked(record: RunRecord) -> float | None:
+    """Bytes of all files together: of the level, on the testbed's scale."""
+    return None if "size_bytes" not in record["asked"] else record["user_bytes"]
+
+
+def size(record: RunRecord) -> float | None:
+    files = _files(record, "input", "output")
+    return None if files is None else files["bytes"]
+
+
+def file_asked(record: RunRecord) -> float | None:
+    return record["scale"]["file_bytes"] if "file_size_bytes" in record["asked"] else None
+
+
+def _per_file(record: RunRecord) -> dict[str, list[int]]:
+    """Bytes of each block, by file, of what clients put."""
+    found: dict[str, list[int]] = {}
+    for block in record.get("placement", []):
+        found.setdefault(block["file"], []).append(block["bytes"])
+    return found
+
+
+def file_bytes(record: RunRecord) -> float | None:
+    return _one(map(sum, _per_file(record).values()))
+
+
+def file_blocks(record: RunRecord) -> float | None:
+    return _one(map(len, _per_file(record).values()))
+
+
+def block_asked(record: RunRecord) -> float | None:
+    return record["scale"]["block_bytes"] if "block_size_bytes" in record["asked"] else None
+
+
+def block_bytes(record: RunRecord) -> float | None:
+    """The largest block where files have several; a file of one block fills it only if it is as large as asked."""
+    asked = record["scale"]["block_bytes"]
+    if (placed := _per_file(record)) and not record.get("coding"):
+        blocks, largest = max(map(len, placed.values())), max(map(max, placed.values()))
+    else:
+        files = _files(record, "input", "output")
+        if files is None or "blocks" not in files:
+            return None
+        blocks, largest = -(-files["blocks"] // max(1, files["files"])), files["largest_block"]
+    return largest if blocks > 1 or largest >= asked else None
+
+
+def splits(record: RunRecord) -> float | None:
+    if record.get("coding"):  # a block group is read as several splits
+        return maps(record)
+    files = _files(record, "input")
+    if files is not None and "blocks" in files:
+        return files["blocks"]
+    written = _files(record, "output")
+    if written is not None and "blocks" in written and written["files"]:
+        return written["blocks"] / written["files"]
+    return maps(record)
+
+
+def copies_asked(record: RunRecord) -> float | None:
+    """None where the data lie in a file system that keeps no copies of its own, or are erasure-coded."""
+    return None if record.get("mounted") or record.get("coding") else record["asked"].get("replication")
+
+
+def copies(record: RunRecord) -> float | None:
+    if placed := record.get("placement"):
+        return _worst([len(set(block["datanodes"])) for block in placed], record["asked"]["replication"])
+    # Of the output, unless it has a number of its own.
+    apart = "output_replication" in record["asked"]
+    found = _files(record, "input", "output") if apart else _files(record, "output", "input")
+    return _copies(found, record["asked"]["replication"])
+
+
+def output_copies_asked(record: RunRecord) -> float | None:
+    return None if record.get("coding") else record["asked"].get("output_replication")
+
+
+def output_copies(record: RunRecord) -> float | None:
+    return _copies(_files(record, "output"), record["asked"]["output_replication"])
+
+
+def _copies(files: FilesSeen | None, asked: int) -> float | None:
+    if files is None or not files.get("blocks"):
+        return None
+    return _worst([files["replicas_least"], files["replicas_most"]], asked)
+
+
+def _worst(found: list[int], asked: int) -> int:
+    return max(found, key=lambda number: abs(number - asked))
+
+
+def lost(record: RunRecord) -> float | None:
+    before = _files(record, "before")
+    return None if before is None else record["asked"]["replication"] - before["replicas_most"]
+
+
+# --- who takes part -----------------------------------------------------------------------------------------
+
+
+def nodes(record: RunRecord) -> float | None:
+    files = record["evidence"].get("files", {}).values()
+    registered = _one(seen["datanodes"] for seen in files if "datanodes" in seen)
+    if registered is not None and not record.get("mounted"):
+        return registered
+    hosts = {task["host"] for job in record.get("jobs", []) for task in job["tasks"]}
+    return len(hosts) or None
+
+
+def _puts(record: RunRecord) -> Counter[str]:
+    return Counter(put["client"] for put in record.get("operations", []))
+
+
+def clients(record: RunRecord) -> float | None:
+    """Of puts; of files that were put before a run, by their folders."""
+    return len(_puts(record)) or len({file.split("/")[2] for file in _per_file(record)}) or None
+
+
+def puts_per_client(record: RunRecord) -> float | None:
+    counted = _puts(record) or Counter(file.split("/")[2] for file in _per_file(record))
+    return _one(counted.values())
+
+
+def _jobs(record: RunRecord) -> list[Job]:
+    return [job for job in record.get("jobs", []) if "maps" in job]
+
+
+def maps(record: RunRecord) -> float | None:
+    return _one(job["maps"] for job in _jobs(record))
+
+
+def reduces(record: RunRecord) -> float | None:
+    return _one(job["reduces"] for job in _jobs(record))
+
+
+def program(record: RunRecord) -> str | None:
+    """As it was asked, if the reports' types all have its name; HiBench writes `HadoopTerasort` for terasort."""
+    types = [report["type"] for report in record.get("reports", [])]
+    name = str(record["asked"]["program"])
+    return None if not types else name if all(name in kind.lower() for kind in types) else " ".join(types)
+
+
+def profile_asked(record: RunRecord) -> float | None:
+    """Bytes of the program's input, on the testbed's scale; None where it reports none."""
+    asked = record["asked"]
+    if "profile" not in asked or not profile(record):
+        return None
+    return record["scale"]["file_bytes"] * (hibench.files(asked["profile"]) if asked["program"] == "dfsioe" else 1)
+
+
+def profile(record: RunRecord) -> float | None:
+    return _one([report["bytes"] for report in record.get("reports", [])])
+
+
+# --- settings and drives ------------------------------------------------------------------------------------
+
+
+LAST = 2
+"""Packets without data that a DataNode counts at the end of each block."""
+HEADER, CHUNK, CHECKSUM = 33, 512, 4
+"""Bytes of a packet's header, and of each chunk of data with its checksum (PacketHeader.java, DFSOutputStream.java)."""
+PACKETS_WITHIN = 0.02
+"""Share by which packets may be more than blocks need: one that a pause sends off before it is full."""
+
+
+def _data_per_packet(packet: float) -> float:
+    return max(1, (packet - HEADER) // (CHUNK + CHECKSUM)) * CHUNK
+
+
+def packet_bytes(record: RunRecord) -> float | None:
+    """As asked, where DataNodes received as many packets as make up the blocks; else what they received."""
+    return _packets(record, record["scale"]["packet_bytes"])
+
+
+PACKET_SIZE = "dfs.client-write-packet-size"
+
+
+def settings(record: RunRecord) -> dict[str, str] | None:
+    """As configurations report them; the size of packets as DataNodes received them, where they count."""
+    told = record["evidence"].get("settings")
+    asked = record["asked"].get("settings", {}).get(PACKET_SIZE)
+    received = _packets(record, float(asked)) if asked else None
+    if told is None or asked is None or received is None or received == float(asked):
+        return told
+    return {**told, PACKET_SIZE: f"{received:.0f}"}
+
+
+def _packets(record: RunRecord, asked: float) -> float | None:
+    """Bytes of a packet: as asked, where DataNodes received as many as make up the blocks; else the mean.
+
+    Each block ends with a packet that is not full, and LAST ones.
+    """
+    received, placed = record["evidence"].get("packets"), record.get("placement", [])
+    if received is None or not placed or record.get("coding"):
+        return None
+    copies = [(block["bytes"], len(set(block["datanodes"]))) for block in placed]
+    whole = _data_per_packet(asked)
+    expected = sum((math.ceil(length / whole) + LAST) * number for length, number in copies)
+    if abs(received - expected) <= PACKETS_WITHIN * expected:
+        return asked
+    full = received - sum(LAST * number for _, number in copies)
+    return sum(length * number for length, number in copies) / max(1, full) / CHUNK * (CHUNK + CHECKSUM) + HEADER
+
+
+# --- jobs ---------------------------------------------------------------------------------------------------
+
+
+def operation(record: RunRecord) -> str | None:
+    """Of TestDFSIO: the jobs that it submitted."""
+    ran = " and ".join(job["name"] for job in _jobs(record))
+    return {"write and read": "both"}.get(ran, ran) or None
+
+
+def tasks_per_worker(record: RunRecord) -> float | None:
+    """Most tasks that ran at once on a worker, over all jobs."""
+    return max((jobs.at_once(job["tasks"]) for job in _jobs(record) if job["tasks"]), default=None)
+
+
+def map_output_compression(record: RunRecord) -> str | None:
+    """As the job's configuration has it, unless its counters say that fewer or no fewer bytes were written."""
+    told = record["evidence"].get("map_output_compression")
+    for job in _jobs(record):
+        shorter = jobs.map_output_shorter(job["counters"])
+        if told == "none" and shorter:
+            return "something: fewer bytes were written than map tasks put out"
+    return told
+
+
+def drive_named(record: RunRecord) -> dict[str, Any] | None:
+    """All of the model's state, on the testbed's scale, as it is asked; drives as the DataNode counts its volumes."""
+    evidence = record["evidence"]
+    if "drive" not in evidence or "volumes" not in evidence:
+        return None
+    return {key: evidence["drive"][key] for key in record["asked"]["drive"]} | {"count": evidence["volumes"]}
+
+
+def drive(key: str, unit: float) -> Callable[[RunRecord], float | None]:
+    """A key of the drive model's state at full scale, in units of `unit`: rates and sizes are divided by k there."""
+
+    def seen(record: RunRecord) -> float | None:
+        value = record["evidence"].get("drive", {}).get(key)
+        if value is None:
+            return None
+        return value / unit * (record["scale"]["k"] if key in ("rate", "chunk", "cache") else 1)
+
+    return seen

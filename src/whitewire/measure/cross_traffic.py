@@ -1,0 +1,67 @@
+"""Traffic of other hosts over the racks' uplinks while a run goes on: iperf3 from each rack to the next one.
+
+Its hosts are its own (role `traffic`, one per rack), so that no processor time and no link of the workload's hosts goes
+to it: only the uplinks are shared. It is UDP at a fixed rate, which does not give way to the run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from whitewire.testbed.base import CommandFailed, Fabric, Host, Process, Testbed
+from whitewire.tools import iperf3
+
+ROLE = "traffic"
+START_S = 10.0
+"""Longest time until the first bytes move."""
+
+
+@contextlib.contextmanager
+def flowing(testbed: Testbed, fabric: Fabric, share: float, logs: Path) -> Iterator[None]:
+    """Both ways of every uplink carry `share` of its rate until the block ends; nothing at 0.
+
+    Raises CommandFailed when it does not begin, ProcessDied when it ended before the block did.
+    """
+    hosts = testbed.by_role(ROLE)
+    if not share or not fabric.racks:
+        yield
+        return
+    log = logs / "cross-traffic"
+    servers = [host.start(iperf3.server(host.address), log / f"{host.name}-server.txt") for host in hosts]
+    clients: list[Process] = []
+    try:
+        for server in servers:
+            server.wait_ready("Server listening", timeout=START_S)
+        before = moved(testbed)
+        for host, other in zip(hosts, [*hosts[1:], *hosts[:1]], strict=True):
+            argv = iperf3.steady(other.address, share * fabric.uplink * 1e6)
+            clients.append(host.start(argv, log / f"{host.name}.txt", name=f"cross traffic of {host.name}"))
+        _wait_until_it_moves(testbed, hosts, before)
+        yield
+        for client in clients:
+            client.check()
+    finally:
+        for process in [*clients, *servers]:
+            process.kill()
+
+
+def moved(testbed: Testbed) -> dict[str, int]:
+    """Bytes that each of its hosts has sent so far."""
+    counters = testbed.counters()
+    return {host.name: counters[host.name]["egress"] for host in testbed.by_role(ROLE)}
+
+
+def share(before: Mapping[str, int], after: Mapping[str, int], seconds: float, uplink: float) -> float:
+    """Share of the uplinks' rate (Mbit/s) that was sent in so many seconds: that of the host that sent least."""
+    return min((after[name] - before[name]) * 8e-6 / seconds / uplink for name in before)
+
+
+def _wait_until_it_moves(testbed: Testbed, hosts: list[Host], before: Mapping[str, int]) -> None:
+    deadline = time.monotonic() + START_S
+    while still := [name for name, sent in moved(testbed).items() if sent - before[name] < 20 * iperf3.DATAGRAM]:
+        if time.monotonic() > deadline:
+            raise CommandFailed(f"cross traffic: nothing moves from {', '.join(still)}")
+        time.sleep(0.05)

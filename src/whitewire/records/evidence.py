@@ -1,0 +1,60 @@
+"""What HDFS and other file systems say of a run's folders, as evidence. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from whitewire.records.run import FilesSeen
+from whitewire.tools import Unreadable, namenode, shown
+from whitewire.tools.erasure_coding import Policy
+
+
+def of_fsck(text: str, coded: bool = False) -> FilesSeen:
+    """A folder as `fsck -files -blocks -locations` reports it, without what Hadoop hides. Raises Unreadable.
+
+    Hidden are names that begin with _ or a dot: TeraSort's _partition.lst has copies of its own number. `coded`: files
+    may be erasure-coded; a block group counts as one block, whose bytes are those of the longest in the group.
+    """
+    listed = namenode.blocks(text, coded)
+    blocks = [block for block in listed if block.path.rpartition("/")[2][0] not in "_."]
+    per_file = Counter(block.path for block in blocks)
+    replicas = [len(set(block.addresses)) for block in blocks] or [0]
+    found: FilesSeen = {
+        "files": len(per_file),
+        "bytes": sum(block.length for block in blocks),
+        "blocks": len(blocks),
+        "largest_block": max(map(_longest, blocks), default=0),
+        "fewest_blocks": min(per_file.values(), default=0),
+        "replicas_least": min(replicas),
+        "replicas_most": max(replicas),
+    }
+    if policies := sorted({block.policy for block in blocks if block.policy}):
+        found["policy"] = " and ".join(policies)
+        found["wanting"] = sum(map(_wanting, blocks))
+    registered = namenode.datanodes(text)
+    return found if registered is None else {**found, "datanodes": registered}
+
+
+def _longest(block: namenode.Block) -> int:
+    policy = Policy.of(block.policy)
+    return policy.longest(block.length) if policy else block.length
+
+
+def _wanting(block: namenode.Block) -> bool:
+    policy = Policy.of(block.policy)
+    return policy is not None and len(set(block.addresses)) < policy.blocks(block.length)
+
+
+def coding(files: FilesSeen) -> str:
+    """The erasure coding policy of a folder's files, and how many block groups lack a block; empty of replicas."""
+    name, wanting = files.get("policy", ""), files.get("wanting", 0)
+    return f"{name}, {wanting} of {files['blocks']} block groups lack a block" if wanting else name
+
+
+def of_count(text: str) -> FilesSeen:
+    """A folder as `hdfs dfs -count` reports it, of any file system. Raises Unreadable."""
+    found = re.search(r"^\s*[0-9]+\s+([0-9]+)\s+([0-9]+)\s+\S", text, re.MULTILINE)
+    if not found:
+        raise Unreadable(f"hdfs dfs -count: found {shown(text)}, expected folders, files, bytes and the path")
+    return {"files": int(found[1]), "bytes": int(found[2])}

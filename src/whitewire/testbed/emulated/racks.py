@@ -1,0 +1,94 @@
+"""Racks: a bridge for the hosts of each, and a shaped pair of devices that joins it to the switch.
+
+Hosts of a role are divided evenly, in their order; a host that is alone in its role (the NameNode) stays at the switch
+that joins the racks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol
+
+from whitewire.testbed.base import Argv, Completed
+from whitewire.tools import link
+from whitewire.tools.link import Link
+
+
+class Member(Protocol):
+    """A host as a rack knows it."""
+
+    name: str
+    role: str
+    port: str
+
+
+def divided(hosts: Iterable[Member], count: int) -> dict[str, str]:
+    """Rack (`rack1`, …) of each host that is in one, by its name; racks of a role differ by one host at most."""
+    roles: dict[str, list[str]] = {}
+    for host in hosts:
+        roles.setdefault(host.role, []).append(host.name)
+    return {
+        name: f"rack{number * count // len(names) + 1}"
+        for names in roles.values()
+        if len(names) > 1
+        for number, name in enumerate(names)
+    }
+
+
+class Racks:
+    """The racks of an emulated testbed, made when they are first used. `inside` runs a command beside the switch."""
+
+    def __init__(self, inside: Callable[[Argv, bytes | None], Completed], hosts: Sequence[Member]) -> None:
+        self._inside, self._hosts = inside, hosts
+        self._made = 0
+        self.count = 0
+        """Racks in use now; 0: all hosts are at one switch."""
+
+    @property
+    def devices(self) -> list[str]:
+        """Those that shape the racks' uplinks: of each rack the switch's (down to it) and its own (up from it)."""
+        return [f"{way}{number}" for number in range(1, self._made + 1) for way in ("down", "up")]
+
+    def join(self, count: int, mtu: int, shape: Callable[[str, str], bytes]) -> None:
+        """Put the hosts into so many racks; `shape(device, command)` gives the lines of tc(8) for one device."""
+        lines = []
+        for number in range(self._made + 1, count + 1):
+            lines += [
+                f"link add rack{number} type bridge stp_state 0 mcast_snooping 0",
+                f"link add down{number} type veth peer name up{number}",
+                f"link set down{number} master switch",
+                f"link set up{number} master rack{number}",
+                *(f"link set {device} up" for device in (f"rack{number}", f"down{number}", f"up{number}")),
+            ]
+        old, self._made = self.devices, max(self._made, count)
+        lines += [f"link set {device} mtu {mtu}" for device in self.devices]
+        if count != self.count:
+            place = divided(self._hosts, count)
+            lines += [f"link set {host.port} master {place.get(host.name, 'switch')}" for host in self._hosts]
+        self._ip(lines)
+        commands = {device: "change" if device in old else "add" for device in self.devices[: 2 * count]}
+        shaped = b"\n".join(shape(device, command) for device, command in commands.items())
+        self._inside(["tc", "-batch", "-"], shaped).check()
+        self.count = count
+
+    def leave(self) -> None:
+        """Back to one switch for all."""
+        if self.count:
+            self._ip([f"link set {host.port} master switch" for host in self._hosts])
+            self.count = 0
+
+    def uplinks(self) -> dict[str, Link]:
+        """Of each rack in use, Mbit/s that tc says may leave and enter it."""
+        devices = self.devices[: 2 * self.count]
+        if not devices:
+            return {}
+        asked = "\n".join(f"class show dev {device} classid 1:1" for device in devices)
+        said = self._inside(["tc", "-batch", "-"], asked.encode()).check().stdout.decode()
+        rates: Mapping[str, float] = link.rates_in_turn(said, devices)
+        return {
+            f"rack{number}": {"rate": rates[f"up{number}"], "rate_in": rates[f"down{number}"]}
+            for number in range(1, self.count + 1)
+        }
+
+    def _ip(self, lines: Sequence[str]) -> None:
+        self._inside(["ip", "-batch", "-"], "\n".join(lines).encode()).check()

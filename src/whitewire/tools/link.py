@@ -1,0 +1,112 @@
+"""What tc, ip and ethtool say of links. Each parser finds its own tool's lines among those of the others."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, TypedDict
+
+from whitewire.tools import Unreadable, shown
+
+MEGABITS = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3, "T": 1e6}
+OFFLOADS = ("tcp-segmentation-offload", "generic-segmentation-offload", "generic-receive-offload")
+"""What the factor `offloads` switches, as ethtool names it."""
+
+
+class Link(TypedDict, total=False):
+    """A host's link as the system reports it; what a host cannot say is not there.
+
+    rate: Mbit/s that the host may send, and rate_in: that it may be sent, as shapers or the device say; mtu: bytes;
+    queue: bytes that the switch port queues for it; offloads: `on`, `off` or `mixed`.
+    """
+
+    rate: float
+    rate_in: float
+    mtu: int
+    queue: int
+    offloads: str
+
+
+def rates(said: str) -> dict[str, float]:
+    """Of `tc class show dev …`: Mbit/s of each class by its number (`1:1`), in the order of the lines.
+
+    tc prints classes as text only, with the largest unit that divides the rate. Raises Unreadable.
+    """
+    return dict(_rates(said))
+
+
+def rates_in_turn(said: str, devices: Sequence[str]) -> dict[str, float]:
+    """Of such a command for one class of each device in turn: Mbit/s by device. Raises Unreadable."""
+    found = [rate for _, rate in _rates(said)]
+    if len(found) != len(devices):
+        raise Unreadable(f"tc: found {len(found)} classes with a rate, expected one of each of {len(devices)} links")
+    return dict(zip(devices, found, strict=True))
+
+
+def _rates(said: str) -> list[tuple[str, float]]:
+    found = []
+    for line in said.splitlines():
+        if not line.startswith("class "):
+            continue
+        match = re.match(r"class \w+ (\S+) .*?\brate (\d+)([KMGT]?)bit\b", line)
+        if match is None:
+            raise Unreadable(f"tc: found {shown(line)}, expected a class with its rate")
+        found.append((match[1], int(match[2]) * MEGABITS[match[3]]))
+    return found
+
+
+def queues(said: str) -> dict[str, int]:
+    """Of `tc -j qdisc show`: bytes that each device's FIFO holds, by device. Raises Unreadable."""
+    return {
+        _text(row, "dev"): _count(row.get("options"), "limit")
+        for row in _rows(said, "tc")
+        if row.get("kind") == "bfifo"
+    }
+
+
+def mtus(said: str) -> dict[str, int]:
+    """Of `ip -j link show`: the MTU of each device in bytes, by device. Raises Unreadable."""
+    return {_text(row, "ifname"): _count(row, "mtu") for row in _rows(said, "ip") if "ifname" in row}
+
+
+def offloads(said: str) -> str:
+    """Of `ethtool -k …`: `on` where packets may be larger than frames on their way both in and out, `off` where they
+    may not at all, else `mixed`. Raises Unreadable.
+
+    On a segment without a switch hosts cut their frames themselves but nothing else changes, so TCP's own offload alone
+    does not tell.
+    """
+    found = {}
+    for name in OFFLOADS:
+        match = re.search(rf"(?m)^{name}: (on|off)\b", said)
+        if match is None:
+            raise Unreadable(f"ethtool: found {shown(said)}, expected {name}")
+        found[name] = match[1]
+    if found[OFFLOADS[1]] == found[OFFLOADS[2]] == "on":
+        return "on"
+    return "off" if set(found.values()) == {"off"} else "mixed"
+
+
+def _rows(said: str, tool: str) -> list[dict[str, Any]]:
+    lines = [line for line in said.splitlines() if line.startswith("[")]
+    try:
+        rows = [row for line in lines for row in json.loads(line)]
+    except (ValueError, RecursionError):
+        rows = []
+    if not rows or not all(isinstance(row, dict) for row in rows):
+        raise Unreadable(f"{tool}: found {shown(said)}, expected a list in JSON")
+    return rows
+
+
+def _text(row: Any, name: str) -> str:
+    if not isinstance(row.get(name), str):
+        raise Unreadable(f"{name}: found {row.get(name)!r}, expected a name")
+    return row[name]
+
+
+def _count(row: Any, name: str) -> int:
+    value = row.get(name) if isinstance(row, dict) else None
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise Unreadable(f"{name}: found {value!r}, expected a number of bytes")
+    return value

@@ -1,0 +1,51 @@
+"""`teravalidate`: TeraValidate, as a job, of rows that TeraSort has sorted (Hadoop's examples)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from whitewire.records.run import Job
+from whitewire.workloads import terasort
+from whitewire.workloads.base import OF_TASKS, Workload
+
+if TYPE_CHECKING:
+    from whitewire.measure.bench import Bench
+    from whitewire.records.result import Result
+
+
+class TeraValidate(Workload):
+    name: ClassVar[str] = "teravalidate"
+    needs: ClassVar[frozenset[str]] = frozenset({"maps"})
+    """Files that TeraSort writes, each of which one map task of TeraValidate reads, whatever its blocks."""
+    reads: ClassVar[frozenset[str]] = OF_TASKS
+    factors: ClassVar[frozenset[str]] = (Workload.factors | OF_TASKS | {"maps"}) - {"splits"}
+    floor_s: ClassVar[float] = 4
+    passes: ClassVar[float] = 1
+    shares_input: ClassVar[bool] = True
+    asks_again: ClassVar[bool] = False
+
+    def outputs(self, copies: int, outputs: int, drives: int) -> float:
+        return 0.0
+
+    def file_bytes(self, size: float, parameters: Mapping[str, Any]) -> float:
+        return size / parameters.get("maps", 1)
+
+    def run(self, bench: Bench) -> Result:
+        """Rows are made and sorted at ease, anew for each run; the measured job reads them all.
+
+        Raises RunFailed when a job failed or a row is out of order.
+        """
+        bench.begin()
+        rows, options, source = terasort.rows_of(bench)
+        target, report = bench.output("sorted"), bench.output("report")
+        bench.at_ease()
+        own = options | {"mapreduce.terasort.output.replication": bench.parameters.get("replication", 1)}
+        bench.tool(terasort.SORT, terasort.sort(source, target, bench.parameters["maps"], own), "rows in order")
+
+        def act(kept: dict[str, str]) -> list[Job]:
+            return [bench.job(terasort.VALIDATE, terasort.validate(target, report, options), "teravalidate", kept)]
+
+        result = bench.record(act, rows * terasort.ROW_BYTES, input=target)
+        terasort.check(bench, report)
+        return result

@@ -1,0 +1,101 @@
+"""Factors of links and hosts on a small cluster: what is asked is what runs prove, and what they do to puts."""
+
+import copy
+import json
+
+import pytest
+
+from tests.support.small import OPEN_LIMITS, small_paper
+from whitewire import workloads
+from whitewire.description.paper import Paper
+from whitewire.description.testbed import load_testbed
+from whitewire.design.rows import make_design
+from whitewire.measure.block import Block
+
+RACKS = {"/rack1": ["datanode1", "datanode2"], "/rack2": ["datanode3", "datanode4"]}
+pytestmark = pytest.mark.cluster
+
+
+def runs(folder, factors, hardware=None, roles=None, **parameters):
+    """One valid run of each cell of puts: levels as text → its record."""
+    testbed = load_testbed("emulated")
+    limits = testbed["limits"] | OPEN_LIMITS | {"wire_excess_high": 0.5, "attempts": 3}
+    testbed |= {"limits": limits, "memory": testbed["memory"] | {"storage_gib": 2}}
+    raw = copy.deepcopy(dict(small_paper().raw))
+    experiment = next(e for e in raw["experiments"] if e["id"] == "put-grid")
+    raw["experiments"] = [experiment]
+    experiment["factors"] = {"fabric": ["10gbe"], "clients": [2], "puts_per_client": [2], **factors}
+    experiment["parameters"] |= parameters
+    experiment["roles"] |= roles or {}
+    experiment["hardware"] = hardware or {}
+    paper = Paper(raw, small_paper().path)
+    rows = [row for row in make_design(paper, testbed, "smoke", 7) if row["block"] == "smoke-1"]
+    block = Block(paper, testbed, "smoke-1", rows, folder)
+    block.measure()
+    found = {}
+    for path in folder.glob("runs/*/run.json"):
+        record = json.loads(path.read_text())
+        assert not record["why_invalid"], record["why_invalid"]
+        found[tuple(record["factors"][name] for name in factors)] = record
+    assert len(found) == len(rows)
+    return found
+
+
+DRIVES = {
+    "hdd": {"count": 4, "rate_mb_per_s": 100, "access_time_ms": 12.7},
+    "ssd": {"count": 1, "rate_mb_per_s": 500, "access_time_ms": 0.1},
+    "raid0-4": {"count": 1, "rate_mb_per_s": 400, "access_time_ms": 12.7},
+}
+COMMON = {"writeback_chunk_bytes": 4194304, "cache_bytes": 16777216}
+
+
+def test_named_drives(tmp_path):
+    found = runs(tmp_path, {"drive": list(DRIVES)}, hardware={"drives": {n: d | COMMON for n, d in DRIVES.items()}})
+    for (name,), record in found.items():
+        drive, k = DRIVES[name], record["scale"]["k"]
+        seen = proof(record, "drive")
+        assert record["evidence"]["volumes"] == seen["count"] == drive["count"]
+        assert seen["rate"] * k == pytest.approx(drive["rate_mb_per_s"] * 1e6)
+        assert seen["access_time"] * 1e3 == pytest.approx(drive["access_time_ms"])
+
+
+def proof(record, factor):
+    (found,) = [proof for proof in workloads.proofs(record) if proof.factor == factor]
+    assert found.same, found.fault
+    return found.seen
+
+
+def seconds(record):
+    return record["end"] - record["start"]
+
+
+def test_jumbo_frames(tmp_path):
+    found = runs(tmp_path, {"mtu": [1500, 9000]})
+    assert {mtu: proof(record, "mtu") for (mtu,), record in found.items()} == {1500: 1500, 9000: 9000}
+    assert found[(1500,)]["evidence"]["segment"] <= 1448 < 2896 < found[(9000,)]["evidence"]["segment"]
+
+
+def test_one_slow_host_and_its_drives(tmp_path):
+    found = runs(
+        tmp_path, {"slow_host": [1, 0.1], "slow_drives": [1, 0.25]}, hardware={"drive": DRIVES["hdd"] | COMMON}
+    )
+    for (link, drives), record in found.items():
+        assert proof(record, "slow_host") == pytest.approx(link, rel=0.001)
+        assert proof(record, "slow_drives") == pytest.approx(drives)
+        assert proof(record, "fabric") == pytest.approx(record["fabric"]["rate"], rel=0.001)
+    assert seconds(found[(0.1, 1)]) > 1.5 * seconds(found[(1, 1)])
+
+
+def test_racks_and_cross_traffic(tmp_path):
+    fabrics = ["10gbe-2racks-1to1", "10gbe-2racks-4to1"]
+    found = runs(tmp_path, {"fabric": fabrics, "cross_traffic": [0, 0.5]})
+    for (fabric, share), record in found.items():
+        over = 1 if fabric.endswith("1to1") else 4
+        assert proof(record, "racks") == {"racks": 2, "uplink": f"{2 * record['fabric']['rate'] / over:.4g} Mbit/s"}
+        assert proof(record, "cross_traffic") == pytest.approx(share, rel=0.1, abs=0.01)
+        assert record["evidence"]["racks"] == {
+            "/rack1": ["datanode1", "datanode2"],
+            "/rack2": ["datanode3", "datanode4"],
+        }
+        assert not [name for name in record["links_after"] if name.startswith("traffic")]
+    assert seconds(found[("10gbe-2racks-4to1", 0.5)]) > 1.2 * seconds(found[("10gbe-2racks-1to1", 0)])

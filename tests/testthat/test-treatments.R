@@ -1,0 +1,25 @@
+functions_of()
+
+rows <- function(factor, level, asked, seen, same = TRUE, unit = "1", experiment = "e") {
+  data.frame(run_id = paste0("r", seq_along(asked)), experiment = experiment, factor = factor, varies = TRUE,
+             level = level, asked = asked, seen = seen, unit = unit, same = same, valid = same)
+}
+asked <- rbind(
+  rows("fabric", c("10gbe", "1gbe", "10gbe"), c("100", "10", "100"), c("100", "10", "99.5"), unit = "Mbit/s"),
+  rows("settings", c("default", "tuned"), c("{}", "{\"a\": \"1\"}"), c("{}", "{\"a\": \"1\"}"), unit = "")
+)
+read_treatments <- function(paper = NULL) asked
+run_table <- function() data.frame(run_id = c("r1", "r2", "r3", "r4"), valid = TRUE)
+
+test_that("a factor's levels are told as asked and as found, each once", {
+  found <- treatment_rows()
+  expect_equal(found$Asked, c("10, 100", "default, tuned"))
+  expect_equal(found$Found, c("10, 100, 99.5", "as asked"))
+  expect_equal(found$Runs, c(3, 2))
+})
+
+test_that("runs without a proof and runs that were otherwise are counted", {
+  expect_match(treatment_sentence(), "**1 run without such a proof**", fixed = TRUE)
+  asked$same[[1]] <<- FALSE
+  expect_match(treatment_sentence(), "1 run found to be otherwise", fixed = TRUE)
+})

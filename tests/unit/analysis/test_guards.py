@@ -1,0 +1,115 @@
+"""Guards: a rate that its runs do not tell, what would help, and no number of runs where runs do not help."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+from whitewire import workloads
+from whitewire.analysis import analyse
+from whitewire.analysis.claims import INCONCLUSIVE, decide, resolve
+from whitewire.analysis.guards import untold
+from whitewire.analysis.runs import Runs
+from whitewire.description import project, testbed
+from whitewire.description.checks import load_paper
+from whitewire.estimands import of
+from whitewire.workloads.testdfsio import TestDfsio
+
+WHOLE, PART = SimpleNamespace(data_fraction=1.0, k=20), SimpleNamespace(data_fraction=0.1, k=20)
+ON_HOSTS = SimpleNamespace(data_fraction=1.0, k=1)
+
+
+def paper_of(name):
+    return load_paper(project.paper_path(name), testbed.load_testbed("emulated")["fabrics"])
+
+
+def tasks_of(metrics, experiment="testdfsio-curve", scale=None, k=20.0, **levels):
+    """Six runs of one cell of Mellanox's TestDFSIO with five tasks."""
+    rows = [
+        {"run_id": str(number), "attempt": 1, "block": "quick-1", "experiment": experiment, "valid": True,
+         "metric": metric, "value": value + number / 1000, "unit": "1", "full_scale_unit": "",
+         "full_scale_value": None} | levels
+        for number in range(6)
+        for metric, value in metrics.items()
+    ]  # fmt: skip
+    paper = paper_of("mellanox-mapr")
+    return Runs(pd.DataFrame(rows), paper, k=k, scaling=None if scale is None else lambda name, levels: scale)
+
+
+APART = {"read_aggregate": 100.0, "read_tasks_at_once": 2.1}
+
+
+def test_tasks_that_would_meet_with_more_to_do_need_more_bytes():
+    said = untold(tasks_of(APART | {"read_tasks_at_best": 4.8}, scale=PART), "testdfsio-curve", {}, "read_aggregate")
+    assert "of 5 tasks only 2.1 read at once" in said and said.endswith("; more bytes a run are needed")
+
+
+def test_nothing_helps_tasks_of_which_some_end_at_once_whatever_they_do():
+    said = untold(tasks_of(APART | {"read_tasks_at_best": 2.4}, scale=PART), "testdfsio-curve", {}, "read_aggregate")
+    assert said.endswith("; nothing helps here while some end long before others: begun together 2.4 would")
+    assert "more bytes" not in said
+
+
+def test_nothing_helps_where_the_paper_s_bytes_have_all_moved():
+    said = untold(tasks_of(APART | {"read_tasks_at_best": 4.8}, scale=WHOLE), "testdfsio-curve", {}, "read_aggregate")
+    assert said.endswith("; nothing helps here: the runs moved all of the paper's bytes already")
+
+
+def test_old_results_do_not_tell_how_many_could_have_met():
+    assert untold(tasks_of(APART), "testdfsio-curve", {}, "read_aggregate").endswith("; more bytes a run are needed")
+
+
+@pytest.mark.parametrize(
+    ("k", "scale", "remedy"),
+    [(20.0, PART, "a larger k is needed"), (1.0, ON_HOSTS, "with these processors nothing helps here")],
+)
+def test_hosts_at_their_own_rates_have_no_larger_k(k, scale, remedy):
+    runs = tasks_of({"write_rate_while_busy": 9.0, "write_short_while_busy": 0.8}, scale=scale, k=k)
+    assert untold(runs, "testdfsio-curve", {}, "write_rate_while_busy").endswith(remedy)
+
+
+def test_no_number_of_runs_where_a_guard_decides():
+    paper = paper_of("mellanox-mapr")
+    claim = next(claim for claim in paper.claims if claim["id"] == "M-C08")
+    metric = claim["test"]["metric"]
+    operation = metric.partition("_")[0]
+    fabrics = [claim["test"][side]["where"]["fabric"] for side in ("numerator", "denominator")]
+    apart = {metric: 100.0, f"{operation}_tasks_at_once": 1.1}
+    experiment = claim["test"]["numerator"]["experiment"]
+    tables = [tasks_of(apart, experiment, fabric=fabric).table for fabric in fabrics]
+    evidence = of(claim["test"]).evaluate(Runs(pd.concat(tables), paper), paper)
+    found = decide(resolve(paper, claim["test"]), evidence)
+    assert (found.verdict, found.runs_needed) == (INCONCLUSIVE, None)
+    assert "at once" in found.reason
+
+
+def test_a_single_copy_is_named_as_why_a_reader_ends_long_before_others():
+    paper = paper_of("mellanox-mapr")
+    paper.experiments["testdfsio-curve"]["parameters"]["replication"] = 1
+    runs = tasks_of(APART | {"read_tasks_at_best": 2.4})
+    runs.paper = paper
+    said = untold(runs, "testdfsio-curve", {}, "read_aggregate")
+    assert "some end long before others, as one beside the only copy of its data does" in said
+
+
+def test_the_workload_says_which_metrics_a_guard_covers():
+    dfsio = TestDfsio()
+    covered = {metric for metric in dfsio.tells if dfsio.together(metric)}
+    assert covered == {f"{operation}_{rate}" for operation in ("write", "read")
+                       for rate in ("throughput", "rate_mean", "aggregate", "node_bandwidth")}  # fmt: skip
+    assert {m for m in dfsio.tells if dfsio.short_while(m)} == covered | {
+        "write_rate_while_busy",
+        "read_rate_while_busy",
+    }
+    others = [workload for workload in workloads.TABLE.values() if workload.name != "testdfsio"]
+    assert not any(workload.together(metric) or workload.short_while(metric) for workload in others
+                   for metric in workload.tells)  # fmt: skip
+
+
+def test_estimates_say_which_medians_their_runs_do_not_tell():
+    runs = tasks_of(APART | {"read_tasks_at_best": 2.4, "read_rate_while_busy": 70.0}, fabric="10gbe")
+    table = analyse.estimates(runs.paper, runs, "emulated").set_index("metric")["untold"]
+    assert table["read_aggregate"].startswith("of 5 tasks only 2.1 read at once")
+    assert not table["read_rate_while_busy"] and not table["read_tasks_at_once"]

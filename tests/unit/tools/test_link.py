@@ -1,0 +1,46 @@
+"""What tc, ip and ethtool printed of links of the emulated testbed, and what is read from it."""
+
+from pathlib import Path
+
+import pytest
+
+from whitewire.tools import Unreadable, link
+
+DATA = Path(__file__).parents[2] / "data" / "link"
+FEATURES = (DATA / "ethtool-k.txt").read_text()
+
+
+def test_rates_of_classes():
+    assert link.rates((DATA / "tc-class.txt").read_text()) == {"1:1": 1600.0}
+    said = "class htb 1:fffe root rate 78125Kbit ceil 1Gbit burst 1600b \nclass htb 1:1 rate 8bit ceil 1bit \n"
+    assert link.rates(said) == {"1:fffe": 78.125, "1:1": 8e-6}
+    assert link.rates("class tbf 8001:1 parent 8001: rate 2Gbit burst 1b\n") == {"8001:1": 2000.0}
+    assert link.rates("") == {}
+    with pytest.raises(Unreadable, match="expected a class with its rate"):
+        link.rates("class mq :1 root \n")
+
+
+def test_rates_of_devices_in_turn():
+    said = (DATA / "tc-class-2-links.txt").read_text()
+    assert link.rates_in_turn(said, ["port1", "port2"]) == {"port1": 1600.0, "port2": 1600.0}
+    with pytest.raises(Unreadable, match="found 2 classes with a rate, expected one of each of 3 links"):
+        link.rates_in_turn(said, ["port1", "port2", "port3"])
+
+
+def test_queues_and_mtus_by_device_from_both_tools_output():
+    said = (DATA / "tc-qdisc.json").read_text() + (DATA / "ip-link.json").read_text()
+    assert link.queues(said) == {"port1": 262144, "port2": 262144}
+    assert link.mtus(said) == {"lo": 65536, "switch": 1500, "port1": 1500, "port2": 1500}
+
+
+@pytest.mark.parametrize(
+    "tcp, generic, receive, expected",
+    [("on", "on", "on", "on"), ("off", "on", "on", "on"), ("on", "on", "off", "mixed"), ("off", "off", "off", "off"),
+     ("on", "off", "off", "mixed")],
+)  # fmt: skip
+def test_offloads(tcp, generic, receive, expected):
+    said = FEATURES
+    for name, state in zip(link.OFFLOADS, (tcp, generic, receive), strict=True):
+        assert f"\n{name}: on\n" in FEATURES
+        said = said.replace(f"\n{name}: on\n", f"\n{name}: {state} [fixed]\n")
+    assert link.offloads(said) == expected
