@@ -51,7 +51,8 @@ def _really(paper: Paper, experiment: Mapping[str, Any], effort: str, levels: Ma
     through = {name for name, follows in factors.followed().items() if any("bytes" in of for of in follows)}
     left_out = through | BY_NAME
     hardware = hardware_of(experiment, levels)
-    networks = [testbed["fabrics"].get(found["parameters"].get(name)) for name in rows.FABRICS]
+    named = [found["parameters"][name] for name in rows.FABRICS if name in found["parameters"]]
+    networks = [testbed["fabrics"].get(name) for name in named]
     return {
         **found,
         "parameters": {name: value for name, value in found["parameters"].items() if name not in left_out},

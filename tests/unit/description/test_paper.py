@@ -77,8 +77,8 @@ FAULTS = {
         'did you mean "block_size_bytes"',
     ),
     "parameter that nothing reads": (
-        lambda d: d["experiments"][0]["parameters"].update(mtu=9000),
-        'experiments[0].parameters: found "mtu", expected a parameter that hdfs_put reads',
+        lambda d: d["experiments"][0]["parameters"].update(frames=9000),
+        'experiments[0].parameters: found "frames", expected a parameter that hdfs_put reads',
     ),
     "parameter misspelt": (
         lambda d: d["experiments"][0]["parameters"].update(client=3),
