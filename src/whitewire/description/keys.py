@@ -20,7 +20,7 @@ SCHEMAS = {
     "paper": ("config/papers/<paper>.yaml", "A paper."),
     "testbed": ("config/testbeds/<testbed>.yaml", "Where runs are made. Which keys there are depends on `kind`."),
     "config": ("config/config.yaml", "What `make papers` does."),
-    "new-paper": ("Answers for `whitewire new-paper --from`", "Enough to begin a paper with."),
+    "new-paper": ("Answers for `whitewire new-paper` in a file", "Enough to begin a paper with."),
 }
 HEAD = """\
 # All keys

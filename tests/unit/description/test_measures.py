@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from whitewire.description.checks import load_paper
 from whitewire.errors import UserError
 from whitewire.records.metrics import unit_of
 
+RUNS = Path(__file__).resolve().parents[2] / "data" / "runs"
 TEMPLATE = Path(__file__).resolve().parents[3] / "docs" / "template" / "paper.yaml"
 
 
@@ -138,6 +140,12 @@ def test_a_fault_is_one_line(tmp_path, name):
     with pytest.raises(UserError) as told:
         read(tmp_path, change)
     assert said in str(told.value)
+
+
+def test_units_of_metrics_are_those_that_runs_record():
+    rows = list(csv.DictReader((RUNS / "metrics.csv").open()))
+    assert len({row["metric"] for row in rows}) > 60
+    assert {(row["metric"], unit_of(row["metric"])) for row in rows} == {(row["metric"], row["unit"]) for row in rows}
 
 
 def test_every_metric_that_a_claim_may_be_on_has_a_unit_that_is_known():
