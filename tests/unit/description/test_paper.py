@@ -92,7 +92,7 @@ FAULTS = {
         lambda d: d["experiments"][0]["factors"].update(splits=[1, 2]),
         'factors: found "splits", expected what runs of hdfs_put can vary',
     ),
-    "unknown factor": (lambda d: d["experiments"][0]["factors"].update(mtu=[1500, 9000]), 'factors: found "mtu"'),
+    "unknown factor": (lambda d: d["experiments"][0]["factors"].update(frames=[1500, 9000]), 'factors: found "frames"'),
     "unknown role": (lambda d: d["experiments"][0]["roles"].update(datanodes=3), 'did you mean "datanode"'),
     "missing parameter": (lambda d: d["experiments"][0]["parameters"].pop("replication"), "replication among them"),
     "claim id twice": (lambda d: d["claims"][1].update(id="E-C01"), "every id only once"),

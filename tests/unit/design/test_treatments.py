@@ -87,7 +87,6 @@ def test_blocks_that_no_file_fills_are_refused(tmp_path):
      "settings: found plain and tuned, which come out as the same run at smoke effort"),
     ({"fabric": ["10gbe", "10g-ipoib"]}, SORTING, {},
      "fabric: found 10gbe and 10g-ipoib, which come out as the same run"),
-    ({"splits": [6, 6.0001]}, SORTING, {}, "splits: found 6 and 6.0001, which come out as the same run"),
 ])  # fmt: skip
 def test_levels_that_come_out_as_one_run_are_refused(tmp_path, factors, parameters, keys, line):
     with pytest.raises(UserError) as caught:
