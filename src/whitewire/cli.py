@@ -157,6 +157,57 @@ def compare(args: argparse.Namespace) -> None:
     print(compare(args.a, args.b))
 
 
+def keys(args: argparse.Namespace) -> None:
+    """Write docs/use/keys.md anew: every key of every file, from the schemas."""
+    from whitewire.description.keys import write
+    from whitewire.paths import shown
+
+    print(shown(write()))
+
+
+def new_paper(args: argparse.Namespace) -> None:
+    """Make the two files of a new paper, from answers to questions or from a file. Nothing is written over."""
+    from whitewire.paths import shown
+    from whitewire.workflow import new_paper
+
+    if args.given:
+        given = new_paper.read(args.given)
+        paths = new_paper.new_paper(given, shown(args.given))
+    else:
+        given = new_paper.ask()
+        try:
+            paths = new_paper.new_paper(given, "your answers")
+        except UserError:
+            print(f"# Your answers: correct them in a file for --from.\n{new_paper.as_yaml(given)}")
+            raise
+    name = given["id"]
+    print(f"made {' and '.join(map(shown, paths))}")
+    print(
+        f"next: PAPERS={name} whitewire validate; PAPERS={name} whitewire plan; make papers PAPERS={name} EFFORT=smoke"
+    )
+
+
+NEW_PAPER = """\
+examples:
+  whitewire new-paper                       asks one thing after the other
+  whitewire new-paper --from answers.yaml   takes the answers from a file, such as
+
+    id: acme-2019
+    title: Faster Ingest with Acme Adapters
+    publisher: Acme Networks
+    year: 2019
+    source: {authors: ["Doe, Jane"], url: https://example.com/paper.pdf, accessed: 2026-11-26}
+    exhibits:
+    - {id: fig1, caption: Ingest by network}
+    claims:
+    - {statement: Ingest is six times as fast, exhibit: fig1, form: ratio, printed: 6x, fabric: 10gbe, over: 1gbe}
+    - {statement: Ingest reaches 900 MB/s, form: value, printed: 900 MB/s, fabric: 10gbe}
+    - {statement: The adapter takes load off the processors, form: not_testable, missing: the adapter}
+
+docs/use/keys.md has every key of the answers.
+"""
+
+
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     top = argparse.ArgumentParser(prog="whitewire", description="Re-measure papers and judge their claims.")
@@ -165,7 +216,8 @@ def parser() -> argparse.ArgumentParser:
 
     def command(function: Subcommand, *options: str) -> argparse.ArgumentParser:
         text = function.__doc__ or ""
-        sub = commands.add_parser(function.__name__, help=text.rstrip("."), description=text)
+        name = function.__name__.replace("_", "-")
+        sub = commands.add_parser(name, help=text.rstrip("."), description=text)
         sub.set_defaults(function=function)
         for option in options:
             kind = Path if option in ("--design", "--output", "--results") else str
@@ -191,6 +243,10 @@ def parser() -> argparse.ArgumentParser:
     sub = command(compare)
     sub.add_argument("a", metavar="A", help="a folder of results/, or a path")
     sub.add_argument("b", metavar="B", help="the one that is set against it")
+    command(keys)
+    sub = command(new_paper)
+    sub.formatter_class, sub.epilog = argparse.RawDescriptionHelpFormatter, NEW_PAPER
+    sub.add_argument("--from", dest="given", type=Path, metavar="FILE", help="answers as YAML, in place of questions")
     return top
 
 

@@ -77,6 +77,20 @@ def ratio_of_medians(numerator: np.ndarray, denominator: np.ndarray, axis: int =
     return np.median(numerator, axis=axis) / np.median(denominator, axis=axis)
 
 
+def ratio_of_means(numerator: np.ndarray, denominator: np.ndarray, axis: int = -1) -> np.ndarray:
+    """Arithmetic mean over arithmetic mean along `axis` (no unit when both have the same)."""
+    return np.mean(numerator, axis=axis) / np.mean(denominator, axis=axis)
+
+
+def mean_interval(values: Values) -> tuple[float, float] | None:
+    """Student's 95 % interval of the mean, in the values' unit; None below six values, as for the median."""
+    array = np.asarray(values, dtype=float)
+    if len(array) < MINIMUM:
+        return None
+    half = float(stats.t.ppf(0.975, len(array) - 1) * array.std(ddof=1) / math.sqrt(len(array)))
+    return float(array.mean()) - half, float(array.mean()) + half
+
+
 def ratio_interval(
     numerator: Values, denominator: Values, seed: int, confidence: float = 0.95
 ) -> tuple[float, float] | None:

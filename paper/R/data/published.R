@@ -8,3 +8,17 @@ published_value <- function(id) {
 }
 
 published <- function(id) as.numeric(published_value(id)$value)[[1]]
+
+# "Figure 1: ingest by network", for a heading.
+exhibit_title <- function(id) {
+  found <- Filter(function(exhibit) identical(exhibit$id, id), read_paper()$exhibits)
+  if (length(found) == 0) stop("the paper has no exhibit ", id)
+  kind <- c(fig = "Figure ", table = "Table ")[sub("[0-9].*$", "", id)]
+  name <- if (is.na(kind)) id else paste0(kind, sub("^[a-z]+", "", id))
+  paste0(name, ": ", safe(found[[1]]$caption))
+}
+
+# Every statement of the paper, in its order.
+claims_sentence <- function() {
+  paste0(paste(vapply(read_paper()$claims, function(claim) safe(claim$statement), ""), collapse = "; "), ".")
+}

@@ -3,6 +3,7 @@
 # beside_values: exhibit, rebuilt, scopes
 #   rebuilt  a list of from_claim and from_cell by value id, as in list("M-V02" = from_claim("M-C02", "percent_less"));
 #            a printed value without an entry is told as "not rebuilt"
+#   What the paper's number is of its runs (`statistic`) stands behind it; best and worst of n of our runs beside the median.
 #   scopes   scopes of values to list ("result" if left out; NULL lists all)
 # from_claim(claim, as)                    the claim's estimate with its interval and n (verdicts.csv)
 # from_cell(experiment, metric, where)     a cell's median with its interval and n (estimates.csv)
@@ -39,7 +40,30 @@ from_cell <- function(experiment, metric, where = list()) {
   if (nrow(found) == 0) {
     return(list(text = "not measured at this effort", n = ""))
   }
-  list(text = median_text(experiment, metric, where, why = FALSE), n = trimmed(found$n[[1]]), median = found[1, ])
+  list(text = median_text(experiment, metric, where, why = FALSE), n = trimmed(found$n[[1]]), median = found[1, ],
+       runs = at_levels(valid_runs(experiment, metric), where)$shown, less_is_better = shown_unit(found) %in% "s")
+}
+
+# What the paper's own number is: "best of 3"; nothing where it does not say.
+statistic_text <- function(value) {
+  of <- value$statistic
+  if (is.null(of)) "" else paste0(of$of, if (!is.null(of$runs)) paste(" of", of$runs))
+}
+
+# The best (or worst) of n of our runs: the mean of that over every choice of n of them, so that more runs of ours are
+# no advantage. With fewer runs than n, of all that there are.
+extreme_of <- function(x, n, of = "best", less_is_better = FALSE) {
+  n <- min(n, length(x))
+  x <- sort(x, decreasing = (of == "best") == less_is_better)
+  sum(choose(seq_along(x) - 1, n - 1) * x) / choose(length(x), n)
+}
+
+with_extreme <- function(value, found) {
+  of <- value$statistic
+  if (!isTRUE(of$of %in% c("best", "worst")) || length(found$runs) == 0) return(found$text)
+  n <- min(if (is.null(of$runs)) length(found$runs) else of$runs, length(found$runs))
+  extreme <- extreme_of(found$runs, n, of$of, found$less_is_better)
+  paste0("median ", found$text, "; ", of$of, " of ", n, ": ", trimmed(extreme))
 }
 
 # A value need not have all keys.
@@ -56,14 +80,17 @@ beside_values <- function(exhibit, rebuilt = list(), scopes = "result") {
   }
   made <- lapply(values, function(value) {
     found <- rebuilt[[value$id]]
-    if (is.null(found)) list(text = "not rebuilt", n = "") else found
+    if (is.null(found)) return(list(text = "not rebuilt", n = ""))
+    replace(found, "text", with_extreme(value, found))
   })
+  statistics <- vapply(values, statistic_text, character(1))
   medians <- do.call(rbind, lapply(seq_along(values), function(i) {
     if (!is.null(made[[i]]$median)) cbind(made[[i]]$median["untold"], level = values[[i]]$id)
   }))
   part <- function(name) vapply(values, function(value) safe(text_or_none(value[[name]])), character(1))
   table <- md_table(data.frame(
-    Value = part("id"), Metric = part("metric"), Condition = part("condition"), Published = part("printed"),
+    Value = part("id"), Metric = part("metric"), Condition = part("condition"),
+    Published = paste0(part("printed"), ifelse(statistics == "", "", paste0(" (", statistics, ")"))),
     Rebuilt = safe(vapply(made, `[[`, character(1), "text")), Runs = vapply(made, `[[`, character(1), "n")
   ), widths = c(8, 24, 22, 16, 24, 6))
   if (is.null(medians)) table else with_untold(table, medians)

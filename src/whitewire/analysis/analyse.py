@@ -311,6 +311,9 @@ def _judged(
         reason += f"; {evidence.note}"
     if said:
         reason += f"; {said}"
+    theirs = paper.statistic_of(test.get("expected", ""))
+    if evidence.source == "runs" and theirs and not theirs.startswith(ours := test.get("statistic", "median")):
+        reason += f"; the paper's number is its {theirs}, ours a {ours}"
     if evidence.n_invalid:
         reason += f"; {evidence.n_invalid} invalid left out"
     counts = evidence.source in ("runs", "census")

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from whitewire import estimands, workloads
-from whitewire.description import claim_checks, experiment_checks, hadoop, networks
+from whitewire.description import claim_checks, experiment_checks, hadoop, measures, networks
 from whitewire.description.faults import check_levels as _check_levels
 from whitewire.description.faults import fault as _fault
-from whitewire.description.files import load_yaml, validate
+from whitewire.description.files import validate
 from whitewire.description.paper import PLACES, Paper, against, cells_of
+from whitewire.errors import UserError
 from whitewire.factors import DRIVE, LEFT_OUT
+from whitewire.paths import shown
 from whitewire.tools import hibench
 
 
@@ -22,7 +24,7 @@ def load_paper(path: Path | str, fabrics: Collection[str]) -> Paper:
     Raises UserError with one line: file, key, found, expected and the nearest valid name.
     """
     path = Path(path)
-    data = load_yaml(path)
+    data = measures.read(path)
     validate(data, "paper", path)
     paper = Paper(data, path)
     _cross_check(paper, fabrics)
@@ -76,6 +78,8 @@ def _cross_check(paper: Paper, fabrics: Collection[str]) -> None:
         _check_audit(paper, f"audit[{index}] ({entry['id']})", entry)
     for index, sweep in enumerate(raw.get("sweeps", [])):
         _check_sweep(paper, f"sweeps[{index}] ({sweep['id']})", sweep)
+    for key, why in measures.problems(paper):
+        raise UserError(f"{shown(paper.path)}: {key}: {why}")
 
 
 def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fabrics: Collection[str]) -> None:

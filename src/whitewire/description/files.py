@@ -23,7 +23,7 @@ from whitewire.text import one_of, quoted, suggestion
 
 SCHEMAS = HOME / "workflow" / "schemas"
 
-_TYPES = {
+TYPES = {
     "object": "a mapping",
     "array": "a list",
     "string": "text",
@@ -32,6 +32,7 @@ _TYPES = {
     "boolean": "true or false",
     "null": "nothing",
 }
+"""JSON Schema's types in words."""
 _DISCRIMINATORS = {"kind", "type", "estimand", "relation", "route", "workload"}
 
 
@@ -62,6 +63,8 @@ def _mapping(loader: _Loader, node: yaml.MappingNode, deep: bool = False) -> dic
 
 
 _Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
+# A day is text, as it is written.
+_Loader.add_constructor("tag:yaml.org,2002:timestamp", lambda _, node: node.value)
 
 
 def load_yaml(path: Path | str) -> dict[str, Any]:
@@ -264,9 +267,9 @@ def _expected(part: Mapping[str, Any]) -> str:
         return quoted(part["const"])
     kinds = part.get("type")
     kinds = [kinds] if isinstance(kinds, str) else kinds or []
-    return " or ".join(_TYPES[k] for k in kinds) or "a value"
+    return " or ".join(TYPES[k] for k in kinds) or "a value"
 
 
 def _name(value: Any) -> str:
     kinds = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
-    return _TYPES[kinds.get(type(value), "null")]
+    return TYPES[kinds.get(type(value), "null")]

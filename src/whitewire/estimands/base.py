@@ -29,9 +29,9 @@ def _number(description: str, **more: Any) -> dict[str, Any]:
     return {"type": "number", "description": description, **more}
 
 
-def text_key(description: str) -> dict[str, Any]:
+def text_key(description: str, **more: Any) -> dict[str, Any]:
     """The schema of a key that holds text."""
-    return {"type": "string", "minLength": 1, "description": description}
+    return {"type": "string", "minLength": 1, "description": description, **more}
 
 
 def list_of(items: Mapping[str, Any], description: str, **more: Any) -> dict[str, Any]:
@@ -44,12 +44,13 @@ def cell_key(description: str) -> dict[str, Any]:
     return {"description": description, "$ref": "#/$defs/cell"}
 
 
-UNIT = {"unit": text_key("Unit of the result, as verdict tables print it; 1 where it is not given.")}
+UNIT = {"unit": text_key("Unit of the result, as verdict tables print it; 1 where it is not given.", examples=["MB/s"])}
 NO_EFFECT = {
     "no_effect": _number(
         "Value that would mean no effect, such as 1 for a ratio. It gives the claim a direction: an interval that "
         "misses the range on the claimed side of it is `direction only`. A verdict that rests only on there being "
-        "an effect then needs p < 0.05 after correction."
+        "an effect then needs p < 0.05 after correction.",
+        examples=[1],
     )
 }
 EXPECTED = {
@@ -61,13 +62,17 @@ EXPECTED = {
 }
 RANGE = EXPECTED | {
     "relative": _number(
-        "Half-width of the range for `within`, as a share of `expected`: 0.1 is ten percent to either side.", minimum=0
+        "Half-width of the range for `within`, as a share of `expected`: 0.1 is ten percent to either side.",
+        minimum=0,
+        examples=[0.1],
     ),
     "absolute": _number(
-        "Half-width of the range for `within`, in the estimand's unit. It counts before `relative`.", minimum=0
+        "Half-width of the range for `within`, in the estimand's unit. It counts before `relative`.",
+        minimum=0,
+        examples=[5],
     ),
-    "lower": _number("Lower end of the range for `within`, in place of one around `expected`."),
-    "upper": _number("Upper end of the range for `within`, in place of one around `expected`."),
+    "lower": _number("Lower end of the range for `within`, in place of one around `expected`.", examples=[3.5]),
+    "upper": _number("Upper end of the range for `within`, in place of one around `expected`.", examples=[4.5]),
 }
 """Keys that say, beside the relation, what a test asks for."""
 COMPARES = list_of(
@@ -144,6 +149,10 @@ class Estimand:
     def metrics(self) -> list[str]:
         """The metric of each of its cells."""
         return [self.test["metric"] for _ in self.cells()]
+
+    def unit(self) -> str:
+        """Unit of its estimate, in which `expected` is too; empty where it is not known beforehand."""
+        return self.test.get("unit", "1")
 
     whole: ClassVar[bool] = True
     """Whether a cell in `needed` must have a level of every factor."""

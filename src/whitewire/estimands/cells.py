@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from whitewire import propagation, statistics
-from whitewire.estimands.base import Estimand, list_of
+from whitewire.estimands.base import Estimand, Problem, list_of
 from whitewire.estimands.evidence import Evidence, Sample
+from whitewire.records.jobs import NET
 
 if TYPE_CHECKING:
     from whitewire.analysis.net import Drawn
@@ -20,10 +21,20 @@ if TYPE_CHECKING:
 
 Limits = tuple[float | None, float | None, float | None, tuple[float, float] | None]
 """(low, high, p-value, interval of the direction)."""
+STATISTIC = {
+    "statistic": {
+        "description": "What is taken of a cell's runs: the median (default), or their arithmetic mean where the "
+        "paper's number is one. Not of metrics that rest on a floor. Best and worst of n are not judged by: "
+        "docs/use/verdict-rules.md.",
+        "enum": ["median", "mean"],
+    }
+}
+"""The key of estimands that may take another statistic than the median."""
 ALSO = list_of(
     {"$ref": "#/$defs/metric"},
     "Further metrics: the same test on each is reported in analysis/readings.csv and does not judge.",
     uniqueItems=True,
+    examples=[["throughput_sum"]],
 )
 
 
@@ -32,6 +43,17 @@ class OfCells(Estimand):
 
     with_floors: ClassVar[bool] = True
     """Whether its interval holds the scatter of floors, where its metric rests on them."""
+
+    @property
+    def of_means(self) -> bool:
+        """Whether it takes the mean of a cell's runs in place of their median."""
+        return self.test.get("statistic") == "mean"
+
+    def problems(self, paper: Paper, fabrics: Collection[str]) -> Iterator[Problem]:
+        for metric in [*self.metrics(), *self.test.get("also", [])] if self.of_means else []:
+            if metric in (*NET, "job_floor"):
+                expected = f"median for {metric}: the scatter of floors is known for medians only"
+                yield ".statistic", self.test["statistic"], expected, ()
 
     @property
     def no_effect(self) -> float | None:

@@ -33,6 +33,7 @@ class Count(Estimand):
             {"$ref": "#/$defs/cell"},
             "Cells whose runs are looked at; factors left out mean all their levels.",
             minItems=1,
+            examples=[[{"experiment": "put-grid", "where": {"fabric": "10gbe"}}]],
         ),
     }
     routes: ClassVar[tuple[str, ...]] = ("emulated", "measured")

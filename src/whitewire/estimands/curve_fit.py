@@ -29,8 +29,14 @@ class CurveFit(OfLevels):
     keys: ClassVar[Mapping[str, Any]] = {
         "metric": METRIC,
         "cell": cell_key("The cell without the level of `factor`."),
-        "factor": text_key("Factor on the horizontal axis; its levels are numbers."),
-        "levels": list_of({"type": "number"}, "Levels that the curves go through.", minItems=4, uniqueItems=True),
+        "factor": text_key("Factor on the horizontal axis; its levels are numbers.", examples=["clients"]),
+        "levels": list_of(
+            {"type": "number"},
+            "Levels that the curves go through.",
+            minItems=4,
+            uniqueItems=True,
+            examples=[[1, 2, 4, 8]],
+        ),
     }
     relations: ClassVar[tuple[str, ...]] = ("above", "below")
     holds: ClassVar[str] = "above: the exponential fits better than by `expected`. below: the line does."
@@ -38,6 +44,7 @@ class CurveFit(OfLevels):
         "expected": {
             "description": "Difference of AIC that is asked for; 0 asks only which curve fits better.",
             "type": ["number", "string"],
+            "examples": [0],
         }
     }
     with_floors: ClassVar[bool] = False

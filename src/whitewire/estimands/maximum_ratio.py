@@ -37,6 +37,7 @@ class MaximumRatio(OfPairs):
             "Levels that complete numerator and denominator, one entry for each ratio. Each is tested at a stricter "
             "level, since the largest is chosen.",
             minItems=1,
+            examples=[[{"clients": 1}, {"clients": 3}]],
         ),
     }
 

@@ -12,8 +12,12 @@ class Nothing(Estimand):
     name: ClassVar[str] = "none"
     meaning: ClassVar[str] = "No test: the claim is not testable."
     keys: ClassVar[Mapping[str, Any]] = {
-        "missing": text_key("What every testbed here lacks, as the verdict's reason prints it."),
-        "testbed": text_key("Which testbed would do, as the verdict's reason prints it."),
+        "missing": text_key(
+            "What every testbed here lacks, as the verdict's reason prints it.", examples=["the adapter"]
+        ),
+        "testbed": text_key(
+            "Which testbed would do, as the verdict's reason prints it.", examples=["five servers with it"]
+        ),
     }
     relations: ClassVar[tuple[str, ...]] = ()
     routes: ClassVar[tuple[str, ...]] = ("not_testable",)

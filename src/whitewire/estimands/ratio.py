@@ -9,9 +9,10 @@ import numpy as np
 
 from whitewire import statistics
 from whitewire.estimands.base import COMPARES, METRIC, cell_key, in_words, of_test
-from whitewire.estimands.cells import ALSO, OfCells, bootstrapped
+from whitewire.estimands.cells import ALSO, STATISTIC, OfCells, bootstrapped
 from whitewire.estimands.evidence import Evidence, Sample
 from whitewire.levels import Cell
+from whitewire.records.metrics import unit_of
 
 if TYPE_CHECKING:
     from whitewire.analysis.runs import Runs
@@ -29,12 +30,13 @@ class OfPairs(OfCells):
 
 class Ratio(OfPairs):
     name: ClassVar[str] = "ratio"
-    meaning: ClassVar[str] = "Median of a metric in one cell over its median in another."
+    meaning: ClassVar[str] = "Median (or mean) of a metric in one cell over that in another."
     keys: ClassVar[Mapping[str, Any]] = {
         "metric": METRIC,
         "numerator": cell_key("The cell above."),
         "denominator": cell_key("The cell below: what the other is compared with."),
     }
+    optional: ClassVar[Mapping[str, Any]] = {**OfPairs.optional, **STATISTIC}
     signs: ClassVar[tuple[int, ...]] = (1, -1)
 
     def sides(self) -> list[Mapping[str, Any]]:
@@ -46,11 +48,17 @@ class Ratio(OfPairs):
     def metrics(self) -> list[str]:
         return [side.get("metric", self.test["metric"]) for side in self.sides()]
 
+    def unit(self) -> str:
+        above, below = map(unit_of, self.metrics())
+        return "1" if above == below else ""
+
     def describe(self) -> str:
-        return f"{self.test['metric']}: {' / '.join(map(in_words, self.sides()))}"
+        of = "mean " if self.of_means else ""
+        return f"{of}{self.test['metric']}: {' / '.join(map(in_words, self.sides()))}"
 
     def exact(self, samples: Sequence[Sample], runs: Runs) -> Evidence:
-        point, low, high = bootstrapped(samples, statistics.ratio_of_medians, runs.seed)
+        ratio = statistics.ratio_of_means if self.of_means else statistics.ratio_of_medians
+        point, low, high = bootstrapped(samples, ratio, runs.seed)
         a, b = values = [s.values for s in samples]
         if low is None:
             return self.few_runs(point, samples, "1", values)

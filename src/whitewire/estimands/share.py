@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from whitewire import statistics
+from whitewire import quantities, statistics
 from whitewire.estimands.base import METRIC, Problem, cell_key, in_words, of_test, text_key
-from whitewire.estimands.cells import ALSO, OfCells
+from whitewire.estimands.cells import ALSO, STATISTIC, OfCells
 from whitewire.estimands.evidence import Evidence, Sample
 from whitewire.levels import Cell, text
+from whitewire.records.metrics import unit_of
 from whitewire.units import MB_PER_GBIT, gbit_per_s
 
 if TYPE_CHECKING:
@@ -27,34 +28,59 @@ OVER = {
             "type": "number",
             "description": "A number, in the metric's unit. 1 leaves the metric as it is.",
             "exclusiveMinimum": 0,
+            "examples": [1],
         },
-        "unit": text_key("Unit of the quotient by a constant, as verdict tables print it; 1 where it is not given."),
+        "unit": text_key(
+            "Unit of the quotient by a constant, as verdict tables print it; 1 where it is not given.",
+            examples=["MB/s"],
+        ),
         "times_k": {
             "type": "boolean",
             "description": "true: the quotient is multiplied by k on an emulated testbed. For what does not shrink "
             "with k, such as CPU time of a byte, beside rates that do.",
         },
         "link_of": {**text_key("Fabric whose rate divides, by its name: 10gbe is 1250 MB/s."), "examples": ["10gbe"]},
-        "links": {"type": "integer", "description": "Number of such links, 1 where it is not given.", "minimum": 1},
+        "links": {
+            "type": "integer",
+            "description": "Number of such links, 1 where it is not given.",
+            "minimum": 1,
+            "examples": [4],
+        },
     },
     "required": [],
     "minProperties": 1,
+    "examples": [{"link_of": "10gbe"}, {"constant": 1, "unit": "MB/s"}],
 }
 
 
 class Share(OfCells):
     name: ClassVar[str] = "share"
-    meaning: ClassVar[str] = "Median of a metric in one cell over a constant, or over the rate of links."
+    meaning: ClassVar[str] = "Median (or mean) of a metric in one cell over a constant, or over the rate of links."
     keys: ClassVar[Mapping[str, Any]] = {"metric": METRIC, "cell": cell_key("The cell."), "over": OVER}
-    optional: ClassVar[Mapping[str, Any]] = {"also": ALSO}
+    optional: ClassVar[Mapping[str, Any]] = {"also": ALSO} | STATISTIC
     signs: ClassVar[tuple[int, ...]] = (1,)
 
     def problems(self, paper: Paper, fabrics: Collection[str]) -> Iterator[Problem]:
+        yield from super().problems(paper, fabrics)
         over = self.test["over"]
         if ("constant" in over) == ("link_of" in over):
             yield ".over", over, "either constant or link_of", ()
         if "link_of" in over and over["link_of"] not in fabrics:
             yield ".over.link_of", over["link_of"], "a fabric of the testbed", fabrics
+        own, metric = over.get("unit"), unit_of(self.test["metric"])
+        if own and over.get("constant") == 1 and "times_k" not in over:
+            try:
+                wanted, found = quantities.dimension(metric, paper.units), quantities.dimension(own, paper.units)
+            except quantities.UnknownUnit:
+                return  # told with the other units
+            if wanted != found or quantities.factor(own, metric, paper.units) != 1:
+                yield ".over.unit", own, f"{metric}, the unit of {self.test['metric']}", ()
+
+    def unit(self) -> str:
+        over = self.test["over"]
+        if over.get("constant") == 1 and "times_k" not in over:
+            return over.get("unit") or unit_of(self.test["metric"])
+        return "1" if "link_of" in over else over.get("unit", "1")
 
     def cells(self) -> list[Cell]:
         return [of_test(self.test["cell"])]
@@ -62,14 +88,16 @@ class Share(OfCells):
     def describe(self) -> str:
         over = self.test["over"]
         links = f"{over.get('links', 1)} x {over['link_of']} link" if "link_of" in over else ""
-        return f"{self.test['metric']}: {in_words(self.test['cell'])} / {links or text(over['constant'])}"
+        of = "mean " if self.of_means else ""
+        return f"{of}{self.test['metric']}: {in_words(self.test['cell'])} / {links or text(over['constant'])}"
 
     def exact(self, samples: Sequence[Sample], runs: Runs) -> Evidence:
         over = self.test["over"]
         values = self._shares(samples[0].values, runs)
-        low, high = statistics.median_interval(values) or (None, None)
+        interval = statistics.mean_interval if self.of_means else statistics.median_interval
+        low, high = interval(values) or (None, None)
         unit = "1" if "link_of" in over else over.get("unit", "1")
-        point = float(np.median(values))
+        point = float(np.mean(values) if self.of_means else np.median(values))
         if low is None:
             return self.few_runs(point, samples, unit, [values])
         p = None if self.no_effect is None else statistics.sign_flip_p(values, self.no_effect)

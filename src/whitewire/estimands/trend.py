@@ -40,8 +40,10 @@ class Trend(OfLevels):
     keys: ClassVar[Mapping[str, Any]] = {
         "metric": METRIC,
         "cell": cell_key("The cell without the level of `factor`."),
-        "factor": text_key("Factor along which it is to grow."),
-        "levels": list_of(LEVEL, "Levels in the order in which it is to grow.", minItems=2, uniqueItems=True),
+        "factor": text_key("Factor along which it is to grow.", examples=["clients"]),
+        "levels": list_of(
+            LEVEL, "Levels in the order in which it is to grow.", minItems=2, uniqueItems=True, examples=[[1, 2, 3]]
+        ),
     }
     relations: ClassVar[tuple[str, ...]] = ("increasing",)
     expects: ClassVar[bool] = False
@@ -52,10 +54,12 @@ class Trend(OfLevels):
             "Without it none may fall.",
             "type": "number",
             "minimum": 0,
+            "examples": [0.05],
         },
         "no_effect": {
             "description": "Ratio of the last level to the first that would mean no effect, 1: an interval of that "
             "ratio above it makes a trend that falls somewhere `direction only`.",
+            "examples": [1],
             "type": "number",
         },
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from whitewire.records.run import RunRecord
@@ -67,3 +68,19 @@ def full_scale(metric: str, value: float, unit: str, jobs: bool, k: float, data_
         return None
     factor = {"rate": k, "time": 1 / data_fraction, "size": k / data_fraction}.get(SCALES.get(unit, ""))
     return None if factor is None else (value * factor, unit)
+
+
+UNITS = {
+    r".*_per_gb": "s/GB",
+    r".*_cores": "cores",
+    r".*_per_user_byte|.*_share|credit_ratio.*|.*_excess|.*_at_once|.*_short_while_busy": "1",
+    r".*(throughput|rate|aggregate|bandwidth)(_.*)?": "MB/s",
+    r".*_time(_net)?|job_floor|(map|reduce)_phase": "s",
+    r".*bytes(_.*)?": "B",
+}
+"""Unit of the metrics whose names match; any other is a number."""
+
+
+def unit_of(metric: str) -> str:
+    """The unit of a metric before it is measured; tests hold it against what runs record."""
+    return next((unit for pattern, unit in UNITS.items() if re.fullmatch(pattern, metric)), "1")

@@ -12,22 +12,27 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from whitewire import paths, workloads
-from whitewire.description.files import load_yaml
-from whitewire.description.project import is_paper, paper_path
+from whitewire.description import measures
+from whitewire.description.project import is_paper
 from whitewire.errors import UserError
 from whitewire.install.quarto import quarto_lacks
 from whitewire.progress import Pulse
+from whitewire.report import citation
 
 FORMATS = ("html", "pdf")
 PROJECT = paths.HOME
 PAPER = PROJECT / "paper"
 INDEX = "index"
+BIBLIOGRAPHY = "references.bib"
 
 # What Quarto only warns of: something that a document refers to and that is not there. Filters end the conversion for
 # references and images.
@@ -72,8 +77,15 @@ def render(
     }
     pulse = Pulse(qmd.stem)
     with tempfile.TemporaryDirectory(prefix="render-", dir=paths.temporary()) as scratch, pulse.going():
+        config = Path(environment["WHITEWIRE_CONFIG"])
+        papers = _papers_as_read(config)
+        _write_papers(papers, config, Path(scratch) / "config")
+        # Found before the one beside the document, which has what is no paper of ours.
+        bibliography = (PAPER / BIBLIOGRAPHY).read_text("utf-8") + citation.entries(papers.values())
+        (Path(scratch) / BIBLIOGRAPHY).write_text(bibliography, "utf-8")
         environment["WHITEWIRE_REPORTS"] = str(Path(scratch) / "reports")
-        environment["WHITEWIRE_TOLD"] = str(_told_metrics(qmd.stem, Path(scratch)))
+        environment["WHITEWIRE_CONFIG"] = str(Path(scratch) / "config")
+        environment["WHITEWIRE_TOLD"] = str(_told_metrics(papers.get(f"{qmd.stem}.yaml", {}), Path(scratch)))
         if why_not and shutil.which("quarto"):
             pulse.say(f"not with Quarto: {why_not}")
         with_tool = _with_pandoc if why_not else _with_quarto
@@ -84,15 +96,37 @@ def render(
         return [_publish(made[name], output_dir / f"{qmd.stem}.{name}") for name in formats]
 
 
-def _told_metrics(paper: str, folder: Path) -> Path:
+def _told_metrics(raw: Mapping[str, Any], folder: Path) -> Path:
     """A file with the metrics that runs of each experiment tell, by which a document knows a misspelt one."""
-    raw = load_yaml(paper_path(paper)) if is_paper(paper) else {}
     experiments = {each["id"]: each["workload"] for each in raw.get("experiments", [])}
     controls = {each["id"]: experiments[each["cell"]["experiment"]] for each in raw.get("controls", [])}
     told = {name: list(workloads.of(workload).tells) for name, workload in (experiments | controls).items()}
     path = folder / "told.json"
     path.write_text(json.dumps(told))
     return path
+
+
+def _papers_as_read(config: Path) -> dict[str, dict[str, Any]]:
+    """The papers' YAML by file, as the analysis reads it: with amounts converted. Those with a fault are left out."""
+    found = {}
+    for path in sorted((config / "papers").glob("*.yaml")):
+        with suppress(UserError):  # a fault of another paper is no reason against this report
+            found[path.name] = measures.read(path)
+    return found
+
+
+def _write_papers(papers: Mapping[str, dict[str, Any]], config: Path, target: Path) -> None:
+    """The papers for documents to read; one with a fault as it is."""
+    shutil.copytree(config / "papers", target / "papers")
+    for name, data in papers.items():
+        (target / "papers" / name).write_text(yaml.dump(data, Dumper=_Quoted, sort_keys=False), "utf-8")
+
+
+class _Quoted(yaml.SafeDumper):
+    """Quotes all text: R takes `y` for true."""
+
+
+_Quoted.add_representer(str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"'))
 
 
 def render_command(args: Any) -> int:
@@ -164,6 +198,7 @@ def _with_quarto(
     """In a copy of the documents' folder; what Quarto keeps between runs goes into `scratch`, not into the home."""
     project = scratch / "paper"
     shutil.copytree(qmd.parent, project, ignore=shutil.ignore_patterns(".quarto", "_site", "*_files", "*_cache"))
+    shutil.copyfile(scratch / BIBLIOGRAPHY, project / BIBLIOGRAPHY)
     version = subprocess.run(["quarto", "--version"], capture_output=True, text=True).stdout.strip()
     environment["WHITEWIRE_RENDERER"] = f"Quarto {version}"
     for name in ("TMPDIR", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "DENO_DIR"):

@@ -33,7 +33,7 @@ from whitewire.paths import HOME, root, settle_environment, shown
 from whitewire.records.run import DesignRow
 from whitewire.text import suggestion
 from whitewire.tools import hibench
-from whitewire.workflow import recipes, tether
+from whitewire.workflow import outlook, recipes, tether
 
 if TYPE_CHECKING:
     from whitewire.description.paper import Paper
@@ -320,6 +320,8 @@ def print_plan() -> None:
             + (f", about {seconds / 60:.0f} min" if left else "")
             + f"; hosts: {_hosts(paper, plan.designs[name], testbed)}"
         )
+        for line in outlook.lines(paper, plan.designs[name], testbed):
+            print(line)
 
 
 def _journalled(results: Path, row: DesignRow) -> bool:

@@ -1,0 +1,87 @@
+"""A test may take the mean of a cell's runs; the best of n is shown and never judged by."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.support.papers import TESTBED, edited
+from whitewire import statistics
+from whitewire.analysis import analyse
+from whitewire.analysis.runs import Runs
+from whitewire.description.checks import load_paper
+from whitewire.errors import UserError
+from whitewire.estimands.evidence import Sample
+from whitewire.estimands.ratio import Ratio
+from whitewire.estimands.share import Share
+
+NONE = pd.DataFrame(columns=["experiment", "metric", "value", "full_scale_value", "full_scale_unit", "unit", "valid",
+                             "run_id"])  # fmt: skip
+SKEWED = np.array([10.0, 10, 10, 10, 10, 16])
+
+
+def samples(*values):
+    return [Sample(np.asarray(each, dtype=float), 0, "MB/s", "cell") for each in values]
+
+
+@pytest.fixture
+def none(tmp_path):
+    return Runs(NONE, load_paper(edited(tmp_path, lambda data: None), TESTBED["fabrics"]))
+
+
+def test_a_ratio_of_means(none):
+    one = {"experiment": "put-grid", "where": {}}
+    test = {"metric": "throughput", "numerator": one, "denominator": one}
+    of_median = Ratio(test).exact(samples(SKEWED, [5] * 6), none)
+    of_mean = Ratio({**test, "statistic": "mean"}).exact(samples(SKEWED, [5] * 6), none)
+    assert (of_median.estimate, of_mean.estimate) == (2, 2.2)
+    assert of_mean.low < 2.2 < of_mean.high
+    assert Ratio({**test, "statistic": "mean"}).describe().startswith("mean throughput")
+
+
+def test_a_share_of_the_mean_has_students_interval(none):
+    test = {"metric": "throughput", "statistic": "mean", "over": {"constant": 1, "unit": "MB/s"}}
+    found = Share(test).exact(samples(SKEWED), none)
+    assert found.estimate == 11
+    assert (found.low, found.high) == pytest.approx((11 - 2.5706, 11 + 2.5706), abs=1e-3)  # t 2.5706, sd √6, n 6
+
+
+def test_students_interval_holds_the_mean_as_often_as_it_says():
+    rng = np.random.default_rng(5)
+    held = [low <= 3 <= high for low, high in (statistics.mean_interval(rng.normal(3, 1, 8)) for _ in range(2000))]
+    assert 0.935 < np.mean(held) < 0.965
+    assert statistics.mean_interval([1, 2, 3, 4, 5]) is None
+
+
+def changed(tmp_path, **more):
+    def change(data):
+        claim = next(claim for claim in data["claims"] if claim["id"] == "E-C06")
+        claim["test"].update(more)
+
+    return load_paper(edited(tmp_path, change), TESTBED["fabrics"])
+
+
+def test_a_mean_is_refused_where_floors_count(tmp_path):
+    with pytest.raises(UserError, match='statistic: found "mean", expected median for completion_time_net'):
+        changed(tmp_path, statistic="mean", metric="completion_time_net", also=[])
+    with pytest.raises(UserError, match='found "best", expected one of median, mean'):
+        changed(tmp_path, statistic="best")
+    assert changed(tmp_path, statistic="mean")
+
+
+def test_the_reason_says_what_the_papers_number_is(tmp_path):
+    from tests.support.papers import runs
+
+    def change(data):
+        for value in data["values"]:
+            if value["id"] == "E-V11":
+                value["statistic"] = {"of": "best", "runs": 3}
+        claim = next(claim for claim in data["claims"] if claim["id"] == "E-C06")
+        claim["test"]["expected"] = "E_V11"
+
+    loaded = load_paper(edited(tmp_path, change), TESTBED["fabrics"])
+    table, _ = analyse.verdicts(loaded, Runs(runs(loaded), loaded), Runs(NONE, loaded), "emulated")
+    reason = table.set_index("claim").loc["E-C06", "reason"]
+    assert "the paper's number is its best of 3, ours a median" in reason
+    assert table["reason"].str.contains("the paper's number is").sum() == 1
