@@ -20,10 +20,12 @@ whole_number <- function(text) {
   if (abs(number) <= .Machine$integer.max) as.integer(number) else number
 }
 
+paper_file <- function(paper) file.path(config_dir(), "papers", paste0(paper, ".yaml"))
+
 read_paper <- function(paper = paper_id()) {
   remember(
     paste0("paper:", paper),
-    yaml::read_yaml(file.path(config_dir(), "papers", paste0(paper, ".yaml")), eval.expr = FALSE,
+    yaml::read_yaml(paper_file(paper), eval.expr = FALSE,
                     handlers = list(int = whole_number))
   )
 }
@@ -53,7 +55,8 @@ as_value <- function(x) suppressWarnings(as.numeric(as.character(x)))
 
 # What documents ask of every table, and all that the paper's experiments vary.
 factor_columns <- function(paper = paper_id()) {
-  own <- lapply(read_paper(paper)$experiments, function(experiment) names(experiment$factors))
+  experiments <- if (file.exists(paper_file(paper))) read_paper(paper)$experiments
+  own <- lapply(experiments, function(experiment) names(experiment$factors))
   union(c("fabric", "clients", "puts_per_client", "settings"), unlist(own))
 }
 

@@ -222,7 +222,7 @@ FAULTS = {
         f'controls[0] (N-K01).also[0]: found "write_throughput", expected {OF_PUTS}; did you mean "throughput"?'),
     "an inverse question's metric that it lacks": (
         lambda d: inverse(d).update(metric="write_throughput"),
-        f'claims[3] (N-C04).inverse.metric: found "write_throughput", expected {OF_PUTS}; did you mean "throughput"?'),
+        f'claims[3] (N-C04).inverse.metric: found "write_throughput", expected {OF_PUTS.replace(" 10gbe", "")}; did you mean "throughput"?'),
     "a bias's metric that it lacks": (
         lambda d: d.update(biases=[{"cell": test_of(d)["numerator"], "metrics": ["write_time"], "lower": 1, "upper": 2,
                                     "source": "a study"}]),
