@@ -71,6 +71,8 @@ def full_scale(metric: str, value: float, unit: str, jobs: bool, k: float, data_
 
 
 UNITS = {
+    ".*latency_mean": "ms",
+    "operations_per_second": "1/s",
     r".*_per_gb": "s/GB",
     r".*_cores": "cores",
     r".*_per_user_byte|.*_share|credit_ratio.*|.*_excess|.*_at_once|.*_short_while_busy": "1",

@@ -15,7 +15,7 @@ from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.tools import hibench
 
 RUN = {name.partition(" ")[0] for name in PARAMETERS}
-PROGRAMS = {name.partition(" ")[2] for name in PARAMETERS} - {""}
+PROGRAMS = {name.partition(" ")[2] for name in PARAMETERS if name.startswith("hibench ")}
 
 
 def documented(page: str, line: str) -> set[str]:
