@@ -75,6 +75,8 @@ UNITS = {
     "operations_per_second": "1/s",
     r".*_per_gb": "s/GB",
     r".*_cores": "cores",
+    r"operations_per_second": "1/s",
+    r".*latency_mean": "ms",
     r".*_per_user_byte|.*_share|credit_ratio.*|.*_excess|.*_at_once|.*_short_while_busy": "1",
     r".*(throughput|rate|aggregate|bandwidth)(_.*)?": "MB/s",
     r".*_time(_net)?|job_floor|(map|reduce)_phase": "s",
