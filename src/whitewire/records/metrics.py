@@ -71,8 +71,6 @@ def full_scale(metric: str, value: float, unit: str, jobs: bool, k: float, data_
 
 
 UNITS = {
-    ".*latency_mean": "ms",
-    "operations_per_second": "1/s",
     r".*_per_gb": "s/GB",
     r".*_cores": "cores",
     r"operations_per_second": "1/s",
