@@ -28,7 +28,7 @@ def check_metric(paper: Paper, key: str, experiment: str, metric: str, levels: M
     for cell in cells_of(spec):
         told = workload.tells_with(paper.parameters(experiment, cell))
         if metric not in told and wanted.items() <= cell.items():
-            named = " ".join([experiment, *map(str, wanted.values())])
+            named = " ".join([experiment, *(map(str, wanted.values()) if metric in workload.tells else ())])
             raise fault(paper, key, metric, f"a metric that runs of {workload.name} ({named}) tell", told)
 
 
