@@ -35,7 +35,8 @@ COUNTED = (
 """What is only counted: numbers without a dimension."""
 WORDS = {
     "[information] / [time]": "a rate", "[information]": "a size", "[time]": "a time", "1 / [time]": "a frequency",
-    "[money]": "an amount of money", "[power]": "a power", "[power] * [time]": "an energy", "dimensionless": "a plain number", "[time] / [information]": "a time per size",
+    "[money]": "an amount of money", "[power]": "a power", "[power] * [time]": "an energy",
+    "dimensionless": "a plain number", "[time] / [information]": "a time per size",
 }  # fmt: skip
 COMMON = (
     "B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB", "bit", "Mbit", "Gbit", "B/s", "MB/s", "GB/s",

@@ -25,7 +25,8 @@ def raise_replication(path: str, replication: int) -> list[str]:
 class Rereplicate(WithoutJobs):
     name: ClassVar[str] = "rereplicate"
     needs: ClassVar[frozenset[str]] = WithoutJobs.needs | {"lost_replicas", "load_fabric"}
-    factors: ClassVar[frozenset[str]] = WithoutJobs.factors | {"lost_replicas"}
+    factors: ClassVar[frozenset[str]] = (WithoutJobs.factors | {"lost_replicas"}) - {"settings", "packet_bytes"}
+    """Without those of clients: what is measured is between DataNodes."""
     floor_s: ClassVar[float] = 3.0
     tells: ClassVar[tuple[str, ...]] = (*OF_CLIENTS, "blocks_copied")
 
