@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+SIZES = {"TB": 1e12, "GB": 1e9, "MB": 1e6, "kB": 1e3, "TiB": 2**40, "GiB": 2**30, "MiB": 2**20, "KiB": 2**10}
+"""Units that sizes are told in."""
+
 Cell = tuple[str, Mapping[str, Any]]
 """(experiment, its levels by factor)."""
 
@@ -23,6 +26,15 @@ def text(level: Any) -> str:
     return found[:-2] if found.endswith(".0") and found[:-2].isdigit() else found
 
 
+def said(factor: str, level: Any) -> str:
+    """A level as text for people: of sizes with a unit, `1 TB`, `64 MiB`."""
+    if not factor.endswith("_bytes") or isinstance(level, str | bool) or not text(level):
+        return text(level)
+    exact = [(level / size, unit) for unit, size in SIZES.items() if level >= size]
+    found = [f"{number:g} {unit}" for number, unit in exact if float(f"{number:g}") == number]
+    return min(found, key=len, default=text(level))
+
+
 def cell_name(experiment: str, levels: Mapping[str, Any]) -> str:
     """A cell in words: `put-grid 10gbe 3 6`."""
-    return " ".join([experiment, *map(text, levels.values())])
+    return " ".join([experiment, *(said(factor, level) for factor, level in levels.items())])

@@ -21,5 +21,5 @@ test_that("a factor's levels are told as asked and as found, each once", {
 test_that("runs without a proof and runs that were otherwise are counted", {
   expect_match(treatment_sentence(), "**1 run without such a proof**", fixed = TRUE)
   asked$same[[1]] <<- FALSE
-  expect_match(treatment_sentence(), "1 run found to be otherwise", fixed = TRUE)
+  expect_match(treatment_sentence(), "1 attempt had something else", fixed = TRUE)
 })

@@ -45,7 +45,7 @@ treatment_sentence <- function() {
       sprintf("**%s without such a proof**: measured before runs had one.", count_of(length(unproved), "run"))
     },
     if (length(unlike) > 0) {
-      sprintf("%s found to be otherwise, which made them invalid.", count_of(length(unlike), "run"))
+      sprintf("%s had something else than was asked and did not count.", count_of(length(unlike), "attempt"))
     }
   )
   paste(c("After each run the system was asked what had really been so: links, blocks, copies, tasks, settings, drives.",

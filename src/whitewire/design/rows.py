@@ -23,6 +23,7 @@ from whitewire.description.paper import Paper, cells_of, hardware_of, ratio_of, 
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
+from whitewire.levels import text as levels_text
 from whitewire.records.run import DesignRow
 from whitewire.text import canonical
 from whitewire.workloads.base import Workload
@@ -141,7 +142,7 @@ def _row(
 ) -> dict[str, Any]:
     defines = defining(paper, experiment["id"], effort, levels, testbed) | {"replicate": replicate}
     digest = hashlib.sha256(canonical(defines).encode()).hexdigest()
-    text = "-".join(re.sub(r"[^A-Za-z0-9.]+", "_", str(level)) for level in levels.values())
+    text = "-".join(re.sub(r"[^A-Za-z0-9.]+", "_", levels_text(level)) for level in levels.values())
     stem = f"{experiment['id']}-{text}" if text else experiment["id"]
     return {
         "run_id": f"{stem}-r{replicate}-{digest[:6]}",

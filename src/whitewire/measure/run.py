@@ -12,6 +12,7 @@ from whitewire import workloads
 from whitewire.design.drive import Drive
 from whitewire.design.scale import Scale
 from whitewire.errors import RunFailed
+from whitewire.levels import said
 from whitewire.records.run import DesignRow
 from whitewire.testbed.base import CommandFailed, ProcessDied
 from whitewire.workloads.base import Workload
@@ -58,7 +59,7 @@ class Run:
 
     @property
     def title(self) -> str:
-        levels = " ".join(f"{name}={level}" for name, level in self.levels.items())
+        levels = " ".join(f"{name}={said(name, level)}" for name, level in self.levels.items())
         return f"{self.row['experiment']} {levels} (replicate {self.row['replicate']})"
 
 
