@@ -193,6 +193,12 @@ plot(1)
 #| tbl-cap: "A table without rows."
 md_table(data.frame())
 ```
+
+```{r}
+#| label: tbl-marked
+#| tbl-cap: "A table with a note below."
+with_untold(md_table(data.frame(a = "1")), data.frame(level = "one cell", untold = "too short"))
+```
 """
 
 
@@ -210,6 +216,7 @@ def test_what_is_left_out_has_no_caption_and_stops_no_pdf(tmp_path: Path, monkey
         text = " ".join(words)
         assert "left out" not in text
         assert "Table 1: A table without rows." in text and "Not measured at this effort." in text
+        assert "Table 2: A table with a note below." in text and "one cell: too short." in text
 
 
 def test_by_hand_in_the_folder_of_the_documents(project: Path, tmp_path: Path) -> None:
