@@ -26,7 +26,7 @@ asking <- function(code, told = list(ingest = list("throughput", "completion_tim
     WHITEWIRE_TOLD = if (is.null(told)) "" else file.path(folder, "told.json")
   )
   rm(list = ls(cache), envir = cache)
-  on.exit(rm(list = ls(cache), envir = cache))
+  on.exit(rm(list = ls(cache), envir = cache), add = TRUE)
   force(code)
 }
 
