@@ -31,6 +31,12 @@ knitr::opts_chunk$set(
   echo = FALSE, warning = FALSE, message = FALSE, error = FALSE
 )
 
+# A labelled piece with `eval: false` leaves its caption, of no table; Quarto makes no PDF of that.
+knitr::opts_hooks$set(eval = function(options) {
+  if (isFALSE(options$eval)) options$include <- FALSE
+  options
+})
+
 # By hand a document can be rendered before there is anything to show: it then says so, and what makes it.
 needs <- list(compare = "comparison.json")
 if (file.exists(file.path(config_dir(), "papers", paste0(document, ".yaml")))) {

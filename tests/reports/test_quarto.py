@@ -166,6 +166,59 @@ def test_a_fault_ends_the_rendering_with_one_line(small, body: str, told: str) -
     assert "\n" not in str(error.value)
 
 
+LEFT_OUT = """```{r}
+#| include: false
+source("R/setup.R")
+```
+
+Before.
+
+```{r}
+#| label: tbl-none
+#| tbl-cap: "A table left out."
+#| eval: !expr nrow(data.frame()) > 0
+md_table(data.frame(a = 1))
+```
+
+```{r}
+#| label: fig-none
+#| fig-cap: "A figure left out."
+#| fig-alt: "Nothing."
+#| eval: false
+plot(1)
+```
+
+```{r}
+#| label: tbl-text
+#| tbl-cap: "A table without rows."
+md_table(data.frame())
+```
+
+```{r}
+#| label: tbl-marked
+#| tbl-cap: "A table with a note below."
+with_untold(md_table(data.frame(a = "1")), data.frame(level = "one cell", untold = "too short"))
+```
+"""
+
+
+@pytest.mark.parametrize("renderer", ["quarto", "pandoc"])
+def test_what_is_left_out_has_no_caption_and_stops_no_pdf(tmp_path: Path, monkeypatch, renderer: str) -> None:
+    """A piece of code that is not run leaves nothing: a caption alone is no table, and Quarto's PDF fails on it."""
+    if renderer == "pandoc":
+        without_quarto(monkeypatch)
+    folder = tmp_path / "paper"
+    shutil.copytree(module.PAPER, folder, ignore=shutil.ignore_patterns("*.qmd", "_site", ".quarto"))
+    (tmp_path / "results").mkdir()
+    (folder / "small.qmd").write_text(f"---\ntitle: Small\n---\n\n{LEFT_OUT}")
+    page, pdf = module.render(folder / "small.qmd", tmp_path / "results", tmp_path / "reports", ("html", "pdf"))
+    for words in (words_of_page(page), words_of_pdf(pdf)):
+        text = " ".join(words)
+        assert "left out" not in text
+        assert "Table 1: A table without rows." in text and "Not measured at this effort." in text
+        assert "Table 2: A table with a note below." in text and "one cell: too short." in text
+
+
 def test_by_hand_in_the_folder_of_the_documents(project: Path, tmp_path: Path) -> None:
     """`quarto render` in paper/, as its users do: parts are no documents, and a paper without results says so."""
     for name in ("paper", "config"):

@@ -19,7 +19,7 @@ with_results <- function(code) {
   readr::write_csv(runs, file.path(folder, "p", "tidy", "runs.csv"))
   withr::local_envvar(WHITEWIRE_RESULTS = folder, WHITEWIRE_PAPER = "p")
   rm(list = ls(cache), envir = cache)
-  on.exit(rm(list = ls(cache), envir = cache))
+  on.exit(rm(list = ls(cache), envir = cache), add = TRUE)
   force(code)
 }
 

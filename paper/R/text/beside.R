@@ -3,7 +3,8 @@
 # beside_values: exhibit, rebuilt, scopes
 #   rebuilt  a list of from_claim and from_cell by value id, as in list("M-V02" = from_claim("M-C02", "percent_less"));
 #            a printed value without an entry is told as "not rebuilt"
-#   What the paper's number is of its runs (`statistic`) stands behind it; best and worst of n of our runs beside the median.
+#   What the paper's number is of its runs (`statistic`) stands behind it; best and worst of n of our runs beside the
+#   median.
 #   scopes   scopes of values to list ("result" if left out; NULL lists all)
 # from_claim(claim, as)                    the claim's estimate with its interval and n (verdicts.csv)
 # from_cell(experiment, metric, where)     a cell's median with its interval and n (estimates.csv)

@@ -1,8 +1,8 @@
 # What runs were asked, against what the system said that they had.
 
 read_treatments <- function(paper = paper_id()) {
-  table <- read_stage("tidy", "treatments.csv", c("run_id", "experiment", "factor", "varies", "level", "asked", "seen", "unit",
-                                                  "same", "valid"), paper)
+  columns <- c("run_id", "experiment", "factor", "varies", "level", "asked", "seen", "unit", "same", "valid")
+  table <- read_stage("tidy", "treatments.csv", columns, paper)
   table$varies <- as_flag(table$varies)
   table$same <- as_flag(table$same)
   table$valid <- as_flag(table$valid)
@@ -48,6 +48,7 @@ treatment_sentence <- function() {
       sprintf("%s had something else than was asked and did not count.", count_of(length(unlike), "attempt"))
     }
   )
-  paste(c("After each run the system was asked what had really been so: links, blocks, copies, tasks, settings, drives.",
-          told), collapse = " ")
+  paste(c(
+    "After each run the system was asked what had really been so: links, blocks, copies, tasks, settings, drives.", told
+  ), collapse = " ")
 }
