@@ -158,11 +158,13 @@ def compare(args: argparse.Namespace) -> None:
 
 
 def keys(args: argparse.Namespace) -> None:
-    """Write docs/use/keys.md anew: every key of every file, from the schemas."""
-    from whitewire.description.keys import write
+    """Write docs/use/keys.md and docs/use/factors.md anew: every key of every file, and what a paper may vary."""
+    from whitewire.description import factor_page, keys
     from whitewire.paths import shown
 
-    print(shown(write()))
+    for made in (keys, factor_page):
+        made.PAGE.write_text(made.page(), encoding="utf-8")
+        print(shown(made.PAGE))
 
 
 def new_paper(args: argparse.Namespace) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -199,9 +198,3 @@ def _anchor(heading: str) -> str:
 
 def _cell(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip().replace("|", "\\|")
-
-
-def write(path: Path = PAGE) -> Path:
-    """Write the page; return its path."""
-    path.write_text(page(), encoding="utf-8")
-    return path

@@ -5,14 +5,15 @@ from __future__ import annotations
 import jsonschema
 import pytest
 
-from whitewire.description import files, keys
+from whitewire.description import factor_page, files, keys
 
 ALL = [(name, key) for name in keys.SCHEMAS for table in keys.tables(files.schema(name)) for key in table.keys]
 IDS = [f"{name}: {key.place}.{key.name}" for name, key in ALL]
 
 
-def test_the_page_is_up_to_date():
-    assert keys.PAGE.read_text(encoding="utf-8") == keys.page(), "write it anew with `whitewire keys`"
+@pytest.mark.parametrize("of", [keys, factor_page], ids=["keys", "factors"])
+def test_the_page_is_up_to_date(of):
+    assert of.PAGE.read_text(encoding="utf-8") == of.page(), "write it anew with `whitewire keys`"
 
 
 @pytest.mark.parametrize(("name", "key"), ALL, ids=IDS)

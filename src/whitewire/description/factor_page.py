@@ -1,0 +1,53 @@
+"""The page of factors (docs/use/factors.md), made from the table: what may vary, of which workloads, how it is proved."""
+
+from __future__ import annotations
+
+from whitewire import factors, workloads
+from whitewire.factors.base import Factor
+from whitewire.paths import HOME
+
+PAGE = HOME / "docs" / "use" / "factors.md"
+HEAD = """\
+# What a paper may vary, and how a run proves it
+
+After each run the system is asked what was really so. What was asked, and what was found, stand in the run's record
+(`asked`, `evidence`) and in `tidy/treatments.csv`. A run where the two differ does not count, and says why:
+`replication: asked 3, found 2`. A factor of which nothing tells is refused before anything is measured, and so are
+levels that come out as the same run. Parameters that do not vary are held to the same proofs. `whitewire keys` writes
+this page from the table in `src/whitewire/factors`.
+
+- *emulated*: cells of the factor are left out on real hosts, because a site's switches, drives and links stay as they are.
+- With `size_bytes`, `file_size_bytes` or `block_size_bytes` as a factor, `scale.bytes`, `splits` and `file_blocks` are those
+  of the cell with the most blocks: the largest data, the smallest blocks. Other cells have fewer in proportion, so that
+  nothing else changes.
+
+| factor | what it is | proof | of | where |
+|---|---|---|---|---|
+"""
+LEFT_OUT = """
+## Cannot be a factor here
+
+| name | why |
+|---|---|
+"""
+
+
+def page() -> str:
+    """The text of docs/use/factors.md."""
+    rows = [_row(factor) for factor in factors.TABLE.values() if not factor.part_of]
+    out = [f"| `{name}` | {why} |" for name, why in sorted(factors.LEFT_OUT.items())]
+    return HEAD + "\n".join(rows) + "\n" + LEFT_OUT + "\n".join(out) + "\n"
+
+
+def _row(factor: Factor) -> str:
+    able = [name for name in workloads.in_papers() if factor.name in workloads.of(name).factors]
+    lacking = [name for name in workloads.in_papers() if name not in able]
+    of = "all" if not lacking else _names(able) if len(able) <= len(lacking) else f"all but {_names(lacking)}"
+    parts = "; ".join(part.proved_by for part in factors.TABLE.values() if part.part_of == factor.name)
+    proof = f"{factor.proved_by}; {parts}" if parts else factor.proved_by
+    where = "any testbed" if factor.on_site else "emulated"
+    return f"| `{factor.name}` | {factor.meaning} | {proof} | {of} | {where} |"
+
+
+def _names(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
