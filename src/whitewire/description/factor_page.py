@@ -1,4 +1,4 @@
-"""The page of factors (docs/use/factors.md), made from the table: what may vary, of which workloads, how it is proved."""
+"""The page of factors (docs/use/factors.md), made from the table: what may vary, where, and how it is proved."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ After each run the system is asked what was really so. What was asked, and what 
 levels that come out as the same run. Parameters that do not vary are held to the same proofs. `whitewire keys` writes
 this page from the table in `src/whitewire/factors`.
 
-- *emulated*: cells of the factor are left out on real hosts, because a site's switches, drives and links stay as they are.
-- With `size_bytes`, `file_size_bytes` or `block_size_bytes` as a factor, `scale.bytes`, `splits` and `file_blocks` are those
-  of the cell with the most blocks: the largest data, the smallest blocks. Other cells have fewer in proportion, so that
-  nothing else changes.
+- *emulated*: cells of the factor are left out on real hosts, whose switches, drives and links stay as they are.
+- With `size_bytes`, `file_size_bytes` or `block_size_bytes` as a factor, `scale.bytes`, `splits` and `file_blocks` are
+  those of the cell with the most blocks: the largest data, the smallest blocks. Other cells have fewer in proportion,
+  so that nothing else changes.
 
 | factor | what it is | proof | of | where |
 |---|---|---|---|---|
