@@ -65,7 +65,9 @@ class HdfsPut(WithoutJobs):
         # With several threads the shell ends with status 0 even when a copy failed: count what the NameNode completed.
         failed = next((outcome for outcome in outcomes if outcome.status != 0), None)
         if failed or len(operations) != clients * puts:
-            said = next((line for o in outcomes for line in o.output.splitlines() if line.strip()), "no message")
+            lines = [line.strip() for o in outcomes for line in o.output.splitlines() if line.strip()]
+            # The shell's own last word on a file, rather than a warning that came before it.
+            said = next((line for line in lines if line.startswith("put: ")), next(iter(lines), "no message"))
             raise RunFailed(f"{len(operations)} of {clients * puts} puts completed: {said[:200]}")
         written = sum(block["bytes"] for block in placement)
         if written != clients * puts * size:
