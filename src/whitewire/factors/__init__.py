@@ -20,8 +20,9 @@ TABLE: dict[str, Factor] = {
         # Links.
         Factor(
             "fabric", "The network: the rate of each host's link",
-            "tc (on a site: the device) reports the rate of every host's link",
-            lambda record: record["fabric"]["rate"], seen.link_rate, "Mbit/s", within=0.01,
+            "tc reports the rate of every host's link; of a real one the device, if it does, at least as much, and "
+            "iperf3 before the runs",
+            lambda record: record["fabric"]["rate"], seen.link_rate, "Mbit/s", within=0.01, real_links=True,
         ),
         Factor(
             "uplink", "The network's racks, and the rate of each one's uplink",

@@ -58,6 +58,8 @@ class Factor:
     within: float = 0.0
     follows: frozenset[str] = frozenset()
     on_site: bool = True
+    real_links: bool = False
+    """Whether real links may have more than was asked, or say nothing: a switch's port may be the slower end."""
     part_of: str = ""
     """The factor whose levels say this too, and under whose name a paper varies it."""
 
@@ -67,13 +69,20 @@ class Factor:
         if asked is None:
             return None
         seen = self.seen(record)
-        if seen is None and (self.part_of or self.name) not in record.get("factors", {}):
+        varies = (self.part_of or self.name) in record.get("factors", {})
+        if seen is None and not (varies and self._must_tell(record)):
             return None
         return Proof(self.name, asked, seen, self.unit, seen is not None and self._same(asked, seen, record))
+
+    def _must_tell(self, record: RunRecord) -> bool:
+        """Whether it has to be told, and exactly: always but of real links, which have no shaper's burst."""
+        return not self.real_links or bool(record["fabric"].get("burst"))
 
     def _same(self, asked: Value, seen: Value, record: RunRecord) -> bool:
         if isinstance(asked, Mapping | str):
             return canonical(asked) == canonical(seen)
+        if not self._must_tell(record) and seen >= asked:
+            return True
         within = max(self.within, record.get("inexact", 0.0)) if self.unit == "B" else self.within
         return abs(seen - asked) <= within * abs(asked)
 

@@ -23,7 +23,7 @@ SPANS = [{"type": "MAP", "host": host, "start": start, "end": start + 2}
 RECORD = {
     "workload": "terasort",
     "factors": {},
-    "fabric": {"name": "10gbe", "rate": 78.125, "full_scale_rate": 10000},
+    "fabric": {"name": "10gbe", "rate": 78.125, "full_scale_rate": 10000, "burst": 19531},
     "scale": {"k": 128, "block_bytes": 1_000_000, "file_bytes": 8_000_000, "packet_bytes": 16384},
     "user_bytes": 8_000_000,
     "mounted": False,
@@ -149,6 +149,19 @@ def test_links_that_differ_show_the_one_that_is_wrong():
     assert proof(record, "fabric", "10gbe").seen == 10.0
     assert not proof(record, "fabric", "10gbe").same
     assert proof(RECORD, "fabric", "10gbe").same
+
+
+@pytest.mark.parametrize(("rate", "same"), [(78.125, True), (10000.0, True), (10.0, False)])
+def test_a_real_link_may_have_more_than_was_asked_but_not_less(rate, same):
+    real = RECORD["fabric"] | {"burst": 0}
+    record = RECORD | {"fabric": real, "evidence": {"links": {"a": {"rate": rate}}}}
+    assert proof(record, "fabric", "10gbe").same == same
+
+
+def test_a_real_link_that_tells_no_rate_is_left_to_the_probe_before_the_runs():
+    real = RECORD["fabric"] | {"burst": 0}
+    assert proof(RECORD | {"fabric": real, "evidence": {"links": {"a": {"mtu": 1500}}}}, "fabric", "10gbe") is None
+    assert not proof(RECORD | {"evidence": {"links": {}}}, "fabric", "10gbe").same
 
 
 def test_a_file_that_fills_no_block_proves_no_block_size():

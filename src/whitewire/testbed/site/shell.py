@@ -142,7 +142,7 @@ ABOUT_INTERFACE = {
     "driver": 'ethtool -i "$1"',
     "offloads": 'ethtool -k "$1"',
     "qdisc": 'tc -d qdisc show dev "$1"',
-    "speed": 'cat "/sys/class/net/$1/speed"',
+    "speed": 'cd "/sys/class/net/$1" && { [ -e device ] || [ -e bonding ]; } && cat speed',
     "mtu": 'cat "/sys/class/net/$1/mtu"',
 }
 """What an interface $1 is."""
@@ -206,7 +206,8 @@ LINK_NOW = {
     "device": 'ip -json link show dev "$1"',
     "offloads": 'ethtool -k "$1"',
 }
-"""What an interface $1 really is; a shaper says its rate where one slows the link down."""
+"""What an interface $1 really is; a shaper says its rate where one slows the link down. Devices without hardware (veth,
+bridges, tunnels) name a speed that means nothing."""
 
 JARS = """
 if [ -d "$1/share/hadoop" ]; then cd "$1/share/hadoop"; else cd "$1"; fi || exit 1
