@@ -98,8 +98,7 @@ def with_store(data: dict, **store: object) -> None:
 SHAPE = {"stripe_count": 1, "stripe_size_bytes": 1048576, "max_dirty_bytes": 1048576, "readahead_bytes": 1048576}
 ESTIMANDS = "ratio, share, ratio_of_ratios, maximum_ratio, trend, curve_fit, count, expression, model, none"
 OF_JOBS = ", ".join(sorted(workloads.of("testdfsio").known()))
-OF_PUTS = "a metric that runs of hdfs_put (ingest 10gbe) tell"
-OF_ANY = OF_PUTS.replace(" 10gbe", "")
+OF_PUTS = "a metric that runs of hdfs_put (ingest) tell"
 
 FAULTS = {
     # --- what runs need
@@ -223,7 +222,7 @@ FAULTS = {
         f'controls[0] (N-K01).also[0]: found "write_throughput", expected {OF_PUTS}; did you mean "throughput"?'),
     "an inverse question's metric that it lacks": (
         lambda d: inverse(d).update(metric="write_throughput"),
-        f'claims[3] (N-C04).inverse.metric: found "write_throughput", expected {OF_ANY}; did you mean "throughput"?'),
+        f'claims[3] (N-C04).inverse.metric: found "write_throughput", expected {OF_PUTS}; did you mean "throughput"?'),
     "a bias's metric that it lacks": (
         lambda d: d.update(biases=[{"cell": test_of(d)["numerator"], "metrics": ["write_time"], "lower": 1, "upper": 2,
                                     "source": "a study"}]),
