@@ -36,7 +36,7 @@ def test_hosts_of_a_site_get_no_shell(project, capsys, kind):
 def test_a_paper_without_experiments_has_no_cluster(project, capsys):
     path = project / "config" / "papers" / "emulex-2012.yaml"
     paper = yaml.safe_load(path.read_text())
-    kept = ("id", "title", "publisher", "year", "testbed", "exhibits", "values", "constants", "audit")
+    kept = ("id", "title", "publisher", "year", "testbed", "exhibits", "values", "units", "constants", "audit")
     claims = [claim for claim in paper["claims"] if claim["test"]["estimand"] in ("expression", "none")]
     claims = [{key: value for key, value in claim.items() if key not in ("readings", "inverse")} for claim in claims]
     path.write_text(yaml.safe_dump({key: paper[key] for key in kept} | {"claims": claims}))
