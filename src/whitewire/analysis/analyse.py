@@ -27,6 +27,7 @@ from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, cells_of, hardware_of
 from whitewire.description.testbed import fabric_names, is_emulated, load_testbed
+from whitewire.design import cautions
 from whitewire.design.drive import Drive
 from whitewire.design.durations import model_cell
 from whitewire.design.scale import Scale, scale_of
@@ -280,6 +281,8 @@ def verdicts(
             own = list(_readings(paper, claim, route, runs, modelled, as_run, judged))
             readings += own
             row |= _judged(paper, claim["test"], route, modelled if route == "modelled" else runs, judged)
+            if route == "emulated" and row["estimate"] is not None:
+                row["reason"] += "".join(f"; caution: {words}" for words in cautions.of_test(paper, claim["test"]))
             extra = "; ".join(f"{r['reading']} {r['estimate']:.4g}" for r in own if r["estimate"] is not None)
         rows.append(row)
         further.append(f". Further readings: {extra}" if extra else "")

@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from whitewire import workloads
+from whitewire import estimands, workloads
 from whitewire.description.paper import OSTS_PER_OSS, Paper, hardware_of
 from whitewire.description.testbed import is_emulated
 from whitewire.design import scaling
@@ -546,10 +546,11 @@ def _studies(paper: Paper, kind: str) -> list[str]:
     """Experiments that vary what a kind of study is about."""
     factors = {"switch": "switch_buffer_kib", "file": "file_blocks", "splits": "splits"}
     names = {"file": "data-fraction", "k": "scale-factor"}
+    judged = {name for claim in paper.claims for name, _ in estimands.of(claim["test"]).cells()}
     return [
         name
         for name, experiment in paper.experiments.items()
-        if "control" not in experiment and kind
+        if "control" not in experiment and name not in judged and kind
         and (name == names.get(kind) or factors.get(kind) in experiment["factors"] and _only_there(experiment, kind))
     ]  # fmt: skip
 

@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from whitewire import workloads
+from whitewire.design import cautions
 from whitewire.design.durations import expected_seconds, floor_seconds
 from whitewire.design.rows import levels_of
 from whitewire.design.scale import scale_of
-from whitewire.levels import text
+from whitewire.levels import said
 from whitewire.records.run import DesignRow
 from whitewire.units import gbit_per_s
 
@@ -50,6 +51,8 @@ def lines(
         yield f"  {name}: {_moves(paper, cells[fastest], testbed)}"
         for cell in dict.fromkeys([slowest, fastest]):
             yield f"    {cell or 'its only cell'}: {_pace(paper, cells[cell], testbed, seconds[cell], cores)}"
+        if testbed["kind"] == "emulated":
+            yield from (f"    caution: {words}" for words in cautions.of(paper, name))
 
 
 def _moves(paper: Paper, row: DesignRow, testbed: Mapping[str, Any]) -> str:
@@ -102,7 +105,7 @@ def _scaled(paper: Paper, row: DesignRow, testbed: Mapping[str, Any]) -> tuple[A
 
 
 def _levels(levels: Mapping[str, Any]) -> str:
-    return ", ".join(f"{factor} {text(level)}" for factor, level in levels.items())
+    return ", ".join(f"{factor} {said(factor, level)}" for factor, level in levels.items())
 
 
 def _mb(size: float) -> str:

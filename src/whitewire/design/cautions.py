@@ -1,0 +1,54 @@
+"""Where a factor of an emulated testbed meets an assumption, or something that k does not divide: in one line each.
+
+`whitewire plan` prints them beforehand, and the reason of a verdict that rests on such a factor ends with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from whitewire import estimands
+from whitewire.description.paper import Paper, cells_of, hardware_of
+from whitewire.design.scale import scale_of
+from whitewire.levels import said
+
+BUFFERS = "switch_buffer_kib"
+
+
+def of(paper: Paper, experiment: str, factors: Collection[str] | None = None) -> list[str]:
+    """Cautions about an emulated experiment's factors, or about some of them."""
+    spec = paper.experiments[experiment]
+    varied = set(spec["factors"]) if factors is None else set(factors) & set(spec["factors"])
+    found = list(_drive_cache(paper, experiment)) if "block_size_bytes" in varied else []
+    if BUFFERS in varied:
+        k = scale_of(paper, experiment, next(iter(paper.raw["replicates"])), cells_of(spec)[0]).k
+        least = min(spec["factors"][BUFFERS])
+        found.append(
+            f"ports' buffers are not divided by k: {least} KiB last as long here as {least * k / 1024:.3g} MiB at full "
+            "scale"
+        )
+    return found
+
+
+def of_test(paper: Paper, test: Mapping[str, Any]) -> list[str]:
+    """Cautions about the factors in which the cells differ that a test sets side by side."""
+    found = []
+    for one, other in estimands.of(test).pairs():
+        if one[0] == other[0]:
+            found += of(paper, one[0], {name for name, level in one[1].items() if other[1].get(name) != level})
+    return list(dict.fromkeys(found))
+
+
+def _drive_cache(paper: Paper, experiment: str) -> Iterator[str]:
+    """Blocks that a drive's cache holds whole beside blocks that it does not: the assumption decides, not the block."""
+    spec = paper.experiments[experiment]
+    caches = {hardware_of(spec, levels).get("cache_bytes") for levels in cells_of(spec)}
+    blocks = sorted(set(spec["factors"]["block_size_bytes"]))
+    for cache in caches - {None}:
+        if blocks[0] <= cache < blocks[-1]:
+            fit = max(block for block in blocks if block <= cache)
+            yield (
+                f"blocks of {said('block_size_bytes', fit)} fit a drive's cache ({said('cache_bytes', cache)}) whole, "
+                f"those of {said('block_size_bytes', blocks[-1])} do not: vary cache_bytes to see what hangs on it"
+            )
