@@ -13,9 +13,23 @@ run_table <- function() data.frame(run_id = c("r1", "r2", "r3", "r4"), valid = T
 
 test_that("a factor's levels are told as asked and as found, each once", {
   found <- treatment_rows()
-  expect_equal(found$Asked, c("10, 100", "default, tuned"))
-  expect_equal(found$Found, c("10, 100, 99.5", "as asked"))
+  expect_equal(found$Level, c("1GbE; 10GbE", "default; tuned"))
+  expect_equal(found$Asked, c("10; 100", ""))
+  expect_equal(found$Found, c("10; 100, 99.5", "as asked; as asked"))
   expect_equal(found$Runs, c(3, 2))
+})
+
+test_that("what does not vary is named by experiment", {
+  expect_equal(fixed_sentence(), "")
+  fixed <- transform(asked[1, ], factor = "mtu", varies = FALSE)
+  asked <<- rbind(asked, fixed)
+  expect_equal(fixed_sentence(), "Held to the same proofs without being varied: `mtu` in `e`.")
+  asked <<- asked[asked$varies, ]
+})
+
+test_that("sizes have the shortest unit that is exact", {
+  expect_equal(size_name(c(67108864, 1e12, 1.5e12, 7.8e9, 5242880000, 8192, 123456789)),
+               c("64 MiB", "1 TB", "1.5 TB", "7.8 GB", "5000 MiB", "8 KiB", "123456789"))
 })
 
 test_that("runs without a proof and runs that were otherwise are counted", {

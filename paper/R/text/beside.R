@@ -33,7 +33,7 @@ from_claim <- function(claim, as = "value") {
     return(list(text = "not measured at this effort", n = ""))
   }
   list(text = told_value(row$estimate[[1]], row$low[[1]], row$high[[1]], as, row$unit[[1]]),
-       n = ifelse(is.na(row$n[[1]]), "", trimmed(row$n[[1]])))
+       ratio = if (as == "value" && row$unit[[1]] %in% "1") claim, n = ifelse(is.na(row$n[[1]]), "", trimmed(row$n[[1]])))
 }
 
 from_cell <- function(experiment, metric, where = list()) {
@@ -67,6 +67,18 @@ with_extreme <- function(value, found) {
   paste0("median ", found$text, "; ", of$of, " of ", n, ": ", trimmed(extreme))
 }
 
+# Whether a unit is one of rates, times or sizes, rather than of a number.
+has_dimension <- function(unit) grepl("/s$|^(s|ms|min|h|d|[kMGTP]?i?B|[kMGT]?bit)$", text_or_none(unit))
+
+# The printed text and, where it was converted when the paper was read, what it is in the unit of `value`.
+published_text <- function(value) {
+  printed <- text_or_none(value$printed)
+  number <- as_value(gsub(",", "", regmatches(printed, regexpr("[0-9][0-9,]*[.]?[0-9]*", printed))))
+  converted <- length(value$value) == 1 && length(number) == 1 && has_dimension(value$unit) &&
+    abs(as_value(value$value) / number - 1) > 0.005
+  if (isTRUE(converted)) paste0(printed, " = ", trimmed(as_value(value$value)), " ", value$unit) else printed
+}
+
 # A value need not have all keys.
 text_or_none <- function(x) if (is.null(x)) "" else x
 
@@ -82,6 +94,9 @@ beside_values <- function(exhibit, rebuilt = list(), scopes = "result") {
   made <- lapply(values, function(value) {
     found <- rebuilt[[value$id]]
     if (is.null(found)) return(list(text = "not rebuilt", n = ""))
+    if (!is.null(found$ratio) && has_dimension(value$unit)) {
+      stop(value$id, " is in ", value$unit, " and ", found$ratio, " is a plain number: they cannot stand side by side")
+    }
     replace(found, "text", with_extreme(value, found))
   })
   statistics <- vapply(values, statistic_text, character(1))
@@ -91,7 +106,7 @@ beside_values <- function(exhibit, rebuilt = list(), scopes = "result") {
   part <- function(name) vapply(values, function(value) safe(text_or_none(value[[name]])), character(1))
   table <- md_table(data.frame(
     Value = part("id"), Metric = part("metric"), Condition = part("condition"),
-    Published = paste0(part("printed"), ifelse(statistics == "", "", paste0(" (", statistics, ")"))),
+    Published = paste0(safe(vapply(values, published_text, character(1))), ifelse(statistics == "", "", paste0(" (", statistics, ")"))),
     Rebuilt = safe(vapply(made, `[[`, character(1), "text")), Runs = vapply(made, `[[`, character(1), "n")
   ), widths = c(8, 24, 22, 16, 24, 6))
   if (is.null(medians)) table else with_untold(table, medians)

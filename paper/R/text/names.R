@@ -27,12 +27,33 @@ store_name <- function(x) {
       variant <- gsub("-", " ", sub("^cephfs-?", "", id))
       return(paste0(place, if (variant != "") paste0(" (", variant, ")")))
     }
-    if (is.null(store)) id else paste0("HDFS", copies(store$replication))
+    if (is.null(store)) return(id)
+    if (!is.null(store$erasure_coding)) return(paste("HDFS,", store$erasure_coding))
+    paste0("HDFS", copies(store$replication))
+  }, character(1), USE.NAMES = FALSE)
+}
+
+# Sizes with the shortest unit that is exact: "64 MiB", "1 TB"; as they are where none is.
+size_name <- function(x) {
+  units <- c(TB = 1e12, GB = 1e9, MB = 1e6, kB = 1e3, TiB = 2^40, GiB = 2^30, MiB = 2^20, KiB = 2^10)
+  vapply(x, function(size) {
+    number <- as_value(size) / units
+    told <- signif(number, 6)
+    exact <- !is.na(number) & number >= 1 & told == number
+    if (!any(exact)) return(as.character(size))
+    words <- mapply(function(n, unit) paste(format(n, scientific = FALSE, trim = TRUE), unit), told[exact],
+                    names(units)[exact])
+    words[[which.min(nchar(words))]]
   }, character(1), USE.NAMES = FALSE)
 }
 
 level_name <- function(factor, x) {
+  if (endsWith(factor, "_bytes")) {
+    return(size_name(x))
+  }
   switch(factor,
+    mtu = paste("MTU", x),
+    replication = paste(x, ifelse(x == 1, "copy", "copies")),
     fabric = fabric_name(x),
     store = store_name(x),
     offloads = paste("offloads", x),

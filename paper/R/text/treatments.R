@@ -11,7 +11,7 @@ read_treatments <- function(paper = paper_id()) {
 
 has_treatments <- function() any(read_treatments()$varies)
 
-# One row per factor of an experiment: its levels as asked and as found, in the order of asking.
+# One row per factor of an experiment: its levels, as asked and as found on the testbed's scale, in the order of asking.
 treatment_rows <- function() {
   table <- read_treatments()
   table <- table[table$varies & table$valid, ]
@@ -19,12 +19,15 @@ treatment_rows <- function() {
   rows <- lapply(own[unique(paste(table$experiment, table$factor, sep = "\r"))], function(part) {
     # Settings and stores are several values each; their level names them.
     several <- startsWith(as.character(part$asked), "{")
-    part$asked <- ifelse(several, as.character(part$level), as.character(part$asked))
+    part$asked <- ifelse(several, NA, as.character(part$asked))
     part$seen <- ifelse(several & part$same, "as asked", as.character(part$seen))
-    pairs <- unique(part[order(as_value(part$asked)), c("asked", "seen")])
+    part <- part[order(as_value(part$asked), as.character(part$level)), ]
+    levels <- unique(part$level)
+    each <- function(column) vapply(levels, function(x) treatment_levels(unique(part[[column]][part$level %in% x])), "")
     data.frame(
       Experiment = code(part$experiment[[1]]), Factor = code(part$factor[[1]]),
-      Asked = treatment_levels(unique(pairs$asked)), Found = treatment_levels(unique(pairs$seen)),
+      Level = paste(safe(level_name(part$factor[[1]], levels)), collapse = "; "),
+      Asked = if (all(several)) "" else paste(each("asked"), collapse = "; "), Found = paste(each("seen"), collapse = "; "),
       Unit = ifelse(part$unit[[1]] %in% "1", "", safe(part$unit[[1]])), Runs = length(unique(part$run_id))
     )
   })
@@ -33,7 +36,19 @@ treatment_rows <- function() {
 
 treatment_levels <- function(levels) paste(ifelse(is.na(levels), "not told", safe(levels)), collapse = ", ")
 
-treatment_table <- function() md_table(treatment_rows(), widths = c(20, 18, 24, 24, 8, 6))
+# What did not vary and was proved all the same.
+fixed_sentence <- function() {
+  table <- read_treatments()
+  fixed <- table[!table$varies & table$valid, ]
+  if (nrow(fixed) == 0) {
+    return("")
+  }
+  own <- tapply(as.character(fixed$factor), fixed$experiment, function(x) paste(code(unique(x)), collapse = ", "))
+  paste0("Held to the same proofs without being varied: ",
+         paste0(unname(own), " in ", code(names(own)), collapse = "; "), ".")
+}
+
+treatment_table <- function() md_table(treatment_rows(), widths = c(16, 16, 20, 18, 18, 7, 5))
 
 treatment_sentence <- function() {
   runs <- run_table()

@@ -30,7 +30,7 @@ TABLE: dict[str, Factor] = {
             seen.racks_asked, seen.racks, "", on_site=False, part_of="fabric",
         ),
         Factor(
-            "mtu", "Bytes of an IP packet: 1500, or 9000 for jumbo frames",
+            "mtu", "Bytes of an IP packet: 1500, more for jumbo frames (9000)",
             "ip reports it for both ends of every link; for more than 1500 TCP's mean segment must be larger than such "
             "a frame holds",
             asked_for("mtu"), seen.mtu, "B", on_site=False,

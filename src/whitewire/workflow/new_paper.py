@@ -28,6 +28,11 @@ GO_ON = """\
 docs/use/keys.md has every key. Go on by
 # docs/use/add-a-paper.md: further values and claims, the testbed as it is printed, an audit, your own experiments.
 """
+TO_DO = {
+    "roles": "the paper's hosts", "parameters": "the paper's files, blocks and copies",
+    "hardware": "the paper's drives, with a source for each number",
+}  # fmt: skip
+"""Keys of the template's experiment that are still the template's, and what belongs there."""
 UNITS = {"throughput": "MB/s", "completion_time": "s"}
 RELATIVE = 0.1
 KINDS = {"ratio": "ratio", "value": "threshold", "not_testable": "qualitative"}
@@ -151,6 +156,8 @@ def _adapted(body: str, measured: Sequence[Mapping[str, Any]], letter: str) -> s
     ends = sorted(used, key=gbit_per_s)
     slow, fast = ends[0], ends[-1] if len(ends) > 1 else ("10gbe" if ends[0] != "10gbe" else "1gbe")
     body = body.replace("two SATA drives per node (paper, Table 1)", "assumption: two SATA drives per node")
+    for key, what in TO_DO.items():
+        body = re.sub(rf"(?m)^(\s*){key}:", rf"\1# To do: {what}\n\1{key}:", body, count=1)
     swap = {"1gbe": slow, "10gbe": fast, "1GbE": slow, "10GbE": fast, "N-K": f"{letter}-K"}
     pattern = r"(?<=fabric: )(?:1gbe|10gbe)\b|\b(?:1|10)GbE\b|\bN-K"
     return re.sub(pattern, lambda match: swap[match[0]], body)

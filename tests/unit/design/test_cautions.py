@@ -24,7 +24,8 @@ def test_a_cache_between_blocks_of_two_sizes_is_told(tmp_path, cache, number):
     factors = {"block_size_bytes": [67108864, 268435456]}
     found = cautions.of(read(tmp_path, factors, PUTTING, hardware=hardware(cache)), "varied")
     assert len(found) == number
-    assert all("blocks of 64 MiB fit a drive's cache (64 MiB) whole, those of 256 MiB do not" in words for words in found)
+    expected = "blocks of 64 MiB fit a drive's cache (64 MiB) whole, those of 256 MiB do not"
+    assert all(words.startswith(expected) for words in found)
 
 
 def test_buffers_are_told_as_what_they_would_be_at_full_scale(tmp_path):

@@ -65,6 +65,12 @@ strongest_finding <- function(paper) {
   against[order(!from_runs, -distance_of(against))[[1]], ]
 }
 
+# A claim that is open is no finding.
+finding_heading <- function(paper) {
+  found <- strongest_finding(paper)
+  if (nrow(found) > 0 && found$verdict[[1]] %in% "inconclusive") "**Still open.** " else "**Strongest finding.** "
+}
+
 finding_sentence <- function(paper) {
   lines <- finding_text(strongest_finding(paper))
   if (length(lines) == 0) "No claim has a firm verdict at this effort." else lines[[1]]
@@ -105,7 +111,7 @@ paper_card <- function(paper) {
   }
   links <- sprintf("[Read the report](%s.html) \u00b7 [PDF](%s.pdf)", paper, paper)
   if (!file.exists(paste0(paper, ".qmd"))) links <- "This paper has no report yet."
-  paste0("::: {.card}\n\n", heading, "**Strongest finding.** ", finding_sentence(paper), "\n\n",
+  paste0("::: {.card}\n\n", heading, finding_heading(paper), finding_sentence(paper), "\n\n",
          verdict_strip(paper), verdict_sentence(paper), "\n\n", controls_line(paper), "\n\n",
          if (!is.null(why)) paste0("Its last run stopped (", why, "). What stands here is from before.\n\n"),
          links, "\n\n:::\n")
