@@ -59,6 +59,7 @@ DRIVES = {
 COMMON = {"writeback_chunk_bytes": 4194304, "cache_bytes": 16777216}
 
 
+@pytest.mark.slow
 def test_named_drives(tmp_path):
     found = runs(tmp_path, {"drive": list(DRIVES)}, hardware={"drives": {n: d | COMMON for n, d in DRIVES.items()}})
     for (name,), record in found.items():
@@ -79,12 +80,14 @@ def seconds(record):
     return record["end"] - record["start"]
 
 
+@pytest.mark.slow
 def test_jumbo_frames(tmp_path):
     found = runs(tmp_path, {"mtu": [1500, 9000]})
     assert {mtu: proof(record, "mtu") for (mtu,), record in found.items()} == {1500: 1500, 9000: 9000}
     assert found[(1500,)]["evidence"]["segment"] <= 1448 < 2896 < found[(9000,)]["evidence"]["segment"]
 
 
+@pytest.mark.slow
 def test_one_slow_host_and_its_drives(tmp_path):
     found = runs(
         tmp_path, {"slow_host": [1, 0.1], "slow_drives": [1, 0.25]}, hardware={"drive": DRIVES["hdd"] | COMMON}
