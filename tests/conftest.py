@@ -6,11 +6,16 @@ from collections.abc import Callable
 
 import psutil
 import pytest
+from hypothesis import settings
 
 from whitewire.description.testbed import load_testbed
 from whitewire.install.doctor import user_namespaces
 from whitewire.testbed.emulated import software
 from whitewire.testbed.emulated.sandbox import EmulatedTestbed
+
+# A busy machine is no reason for a failure.
+settings.register_profile("busy", deadline=None)
+settings.load_profile("busy")
 
 # A shell starts what it puts in the background with SIGINT ignored, and tests send it to what they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -287,7 +287,9 @@ class Bench:
     def files_seen(self, path: str) -> FilesSeen:
         """A folder of the run's file system as the file system reports it."""
         if self.mounted:
-            return evidence.of_count(self.shell(["-count", f"{yarn.VIEW}{path.lstrip('/')}"], "what was written").output)
+            return evidence.of_count(
+                self.shell(["-count", f"{yarn.VIEW}{path.lstrip('/')}"], "what was written").output
+            )
         return evidence.of_fsck(self.settled(path), bool(self.coding))
 
     def settled(self, path: str) -> str:

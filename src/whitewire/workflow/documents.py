@@ -5,7 +5,9 @@ R is asked what the code calls (`paper/calls.R`), and runs none of it: what code
 
 from __future__ import annotations
 
+import contextlib
 import difflib
+import hashlib
 import json
 import re
 import shutil
@@ -18,7 +20,7 @@ from whitewire import workloads
 from whitewire.description.paper import Paper, cells_of
 from whitewire.errors import UserError
 from whitewire.paths import HOME, shown
-from whitewire.text import quoted, suggestion
+from whitewire.text import canonical, quoted, suggestion
 
 PARTS = HOME / "paper" / "parts"
 DERIVED = ("puts", "total_puts")
@@ -139,14 +141,25 @@ def _references(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 
 def asked(files: Sequence[Path], rscript: str) -> dict[str, list[dict[str, Any]]]:
-    """What the code of documents calls: the output of paper/calls.R."""
+    """What the code of documents calls: the output of paper/calls.R, kept for as long as no file of it changes."""
+    read = [*files, *sorted((HOME / "paper").rglob("*.R"))]
+    parts = [f"{file}\0{hashlib.sha256(file.read_bytes()).hexdigest()}" for file in read]
+    kept = HOME / ".cache" / "calls" / f"{hashlib.sha256(canonical(parts).encode()).hexdigest()}.json"
+    with contextlib.suppress(OSError, ValueError):
+        return json.loads(kept.read_text(encoding="utf-8"))
     done = subprocess.run(
         [rscript, "--vanilla", str(HOME / "paper" / "calls.R"), str(HOME / "paper")],
         input="".join(f"{file}\n" for file in files), capture_output=True, text=True,
     )  # fmt: skip
     if done.returncode != 0:
         raise NotLooked((done.stderr.strip().splitlines() or ["no message"])[-1])
-    return {kind: entries or [] for kind, entries in json.loads(done.stdout).items()}
+    found = {kind: entries or [] for kind, entries in json.loads(done.stdout).items()}
+    with contextlib.suppress(OSError):  # one only, for the files as they are now
+        shutil.rmtree(kept.parent, ignore_errors=True)
+        kept.parent.mkdir(parents=True)
+        kept.with_suffix(".part").write_text(json.dumps(found), encoding="utf-8")
+        kept.with_suffix(".part").rename(kept)
+    return found
 
 
 def in_code(paper: Paper, found: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[Fault]:

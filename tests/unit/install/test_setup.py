@@ -186,7 +186,7 @@ def test_a_killed_set_up_leaves_neither_a_process_nor_its_lock(tmp_path, number)
     assert len(started) >= 3  # the step, the pulse, its sleep
     os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
     process.wait(timeout=10)
-    assert subprocess.run(["flock", "--timeout", "3", str(tmp_path / "lock"), "true"]).returncode == 0
+    assert subprocess.run(["flock", "--timeout", "20", str(tmp_path / "lock"), "true"]).returncode == 0
     assert still_alive(started, patience=8) == set()
 
 
