@@ -33,7 +33,8 @@ from_claim <- function(claim, as = "value") {
     return(list(text = "not measured at this effort", n = ""))
   }
   list(text = told_value(row$estimate[[1]], row$low[[1]], row$high[[1]], as, row$unit[[1]]),
-       ratio = if (as == "value" && row$unit[[1]] %in% "1") claim, n = ifelse(is.na(row$n[[1]]), "", trimmed(row$n[[1]])))
+       ratio = if (as == "value" && row$unit[[1]] %in% "1") claim,
+       n = ifelse(is.na(row$n[[1]]), "", trimmed(row$n[[1]])))
 }
 
 from_cell <- function(experiment, metric, where = list()) {
@@ -106,7 +107,8 @@ beside_values <- function(exhibit, rebuilt = list(), scopes = "result") {
   part <- function(name) vapply(values, function(value) safe(text_or_none(value[[name]])), character(1))
   table <- md_table(data.frame(
     Value = part("id"), Metric = part("metric"), Condition = part("condition"),
-    Published = paste0(safe(vapply(values, published_text, character(1))), ifelse(statistics == "", "", paste0(" (", statistics, ")"))),
+    Published = paste0(safe(vapply(values, published_text, character(1))),
+                       ifelse(statistics == "", "", paste0(" (", statistics, ")"))),
     Rebuilt = safe(vapply(made, `[[`, character(1), "text")), Runs = vapply(made, `[[`, character(1), "n")
   ), widths = c(8, 24, 22, 16, 24, 6))
   if (is.null(medians)) table else with_untold(table, medians)

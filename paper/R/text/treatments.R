@@ -27,7 +27,8 @@ treatment_rows <- function() {
     data.frame(
       Experiment = code(part$experiment[[1]]), Factor = code(part$factor[[1]]),
       Level = paste(safe(level_name(part$factor[[1]], levels)), collapse = "; "),
-      Asked = if (all(several)) "" else paste(each("asked"), collapse = "; "), Found = paste(each("seen"), collapse = "; "),
+      Asked = if (all(several)) "" else paste(each("asked"), collapse = "; "),
+      Found = paste(each("seen"), collapse = "; "),
       Unit = ifelse(part$unit[[1]] %in% "1", "", safe(part$unit[[1]])), Runs = length(unique(part$run_id))
     )
   })

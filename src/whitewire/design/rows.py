@@ -77,7 +77,7 @@ def make_design(paper: Paper, testbed: Mapping[str, Any], effort: str, seed: int
     members: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
     spare = 0
     for experiment, levels, count in _counts(paper, effort):
-        if not _possible(paper, experiment, levels, fabrics, testbed["kind"]):
+        if not possible(paper, experiment, levels, fabrics, testbed["kind"]):
             continue
         each, rest = divmod(count, len(names))
         # The remainder goes round the blocks, so that no block gets all the odd runs.
@@ -117,8 +117,8 @@ def _counts(paper: Paper, effort: str) -> Iterable[tuple[Mapping[str, Any], dict
             yield experiment, levels, counts["claimed" if is_claimed or listed else "other"]
 
 
-def _possible(paper: Paper, experiment: Mapping[str, Any], levels: Mapping[str, Any], fabrics: Container[str],
-              kind: str) -> bool:  # fmt: skip
+def possible(paper: Paper, experiment: Mapping[str, Any], levels: Mapping[str, Any], fabrics: Container[str],
+             kind: str) -> bool:  # fmt: skip
     """Whether a testbed has a cell's networks and can set its factors: switches, offloads and drives of a site stay."""
     parameters = paper.parameters(experiment["id"], levels)
     named = {parameters[name] for name in FABRICS if name in parameters}

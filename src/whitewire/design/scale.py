@@ -16,6 +16,10 @@ PACKET, PACKET_SIZE = 65536, "dfs.client-write-packet-size"
 """Bytes in a packet of HDFS's write pipeline (Hadoop's default), and the setting."""
 
 
+SIZES = ("size_bytes", "file_size_bytes", "block_size_bytes", "profile", "program", "store")
+"""Factors on which the size of a file or block may hang."""
+
+
 @dataclass(frozen=True)
 class Scale:
     """How one run is scaled: `k` divides rates and sizes, `data_fraction` of the file is written.
@@ -99,7 +103,10 @@ def _granule(spec: Mapping[str, Any], least: int, share: float) -> int:
 def _largest(paper: Paper, experiment: str) -> tuple[float, Sequence[float]]:
     """Of an experiment's cells the most bytes of a file at full scale, and the sizes of blocks where these vary."""
     spec = paper.experiments[experiment]
-    cells = [paper.parameters(experiment, levels) for levels in cells_of(spec)]
+    # Asked for every run: of the factors that change neither, one cell tells.
+    varied = [name for name in spec["factors"] if name in SIZES]
+    listed = cells_of(spec) if varied else cells_of(spec)[:1]
+    cells = [paper.parameters(experiment, levels) for levels in listed]
     sizes = [workloads.of(spec["workload"]).whole_bytes(cell) for cell in cells]
     blocks = {cell["block_size_bytes"] for cell in cells} if "block_size_bytes" in spec["factors"] else ()
     return max(sizes, default=0), sorted(blocks)

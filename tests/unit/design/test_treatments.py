@@ -111,3 +111,8 @@ def test_a_study_adds_no_difference_to_a_claims_cells(tmp_path):
     one, other = (("varied", {"size_bytes": size}) for size in (1.0e10, 1.0e11))
     assert shapes.differences(paper, one, other, "quick", TESTBED) == {}
     assert len(make_design(paper, TESTBED, "quick", 1)) > 0
+
+
+def test_cells_whose_network_a_site_lacks_are_left_alone(tmp_path):
+    paper = read(tmp_path, {"fabric": ["1gbe", "10gbe"]}, SORTING)
+    treatments.check(paper, {"kind": "ssh", "fabrics": {"1gbe": {"rate_mbit_per_s": 1000}}})
