@@ -267,10 +267,10 @@ class Bench:
             return {}
         return {"uplinks": self.stack.testbed.uplinks(), "racks": self.stack.hdfs.racks()}
 
-    def _store(self, path: str) -> tuple[dict[str, object], dict[str, object]]:
-        """What was set of the file system that a path lies in, and what it reports."""
+    def _store(self, path: str, files: FilesSeen) -> tuple[dict[str, object], dict[str, object]]:
+        """What was set of the file system of a path with these files, and what it reports."""
         if not self.mounted:
-            return self.store_of(self.files_seen(path))
+            return self.store_of(files)
         folder = path.removeprefix(yarn.MOUNTED).lstrip("/").split("/")[0]
         return self.store.asked(folder), self.store.told(folder)
 
@@ -287,9 +287,7 @@ class Bench:
     def files_seen(self, path: str) -> FilesSeen:
         """A folder of the run's file system as the file system reports it."""
         if self.mounted:
-            return evidence.of_count(
-                self.shell(["-count", f"{yarn.VIEW}{path.lstrip('/')}"], "what was written").output
-            )
+            return evidence.of_count(self.shell(["-count", self.viewed(path)], "what was written").output)
         return evidence.of_fsck(self.settled(path), bool(self.coding))
 
     def settled(self, path: str) -> str:
@@ -400,6 +398,10 @@ class Bench:
         """A path in the run's file system."""
         return f"{yarn.MOUNTED}{path}" if self.mounted else path
 
+    def viewed(self, path: str) -> str:
+        """A path in the run's file system as a command of the shell finds it, whose own file system is HDFS."""
+        return f"{yarn.VIEW}{path.lstrip('/')}"
+
     def output(self, name: str) -> str:
         """A path for a result."""
         return self.path(f"{OUTPUT}/{name}")
@@ -461,7 +463,7 @@ class Bench:
 
     def cat(self, path: str) -> str:
         """The text of a file in the run's file system; of one that is not there, what the shell says."""
-        return self.stack.clients[0].run(hdfs.FS_SHELL, ["-cat", f"{yarn.VIEW}{path.lstrip('/')}"]).output
+        return self.stack.clients[0].run(hdfs.FS_SHELL, ["-cat", self.viewed(path)]).output
 
     def timed(self, name: str, outcome: Outcome) -> Job:
         """A command as a job's record, without tasks."""
@@ -513,7 +515,8 @@ class Bench:
         seen = self._of_jobs(result.record["jobs"], kept)
         seen["files"] = {name: self.files_seen(path) for name, path in files.items()}
         if files:
-            asked, told = self._store(files.get("output", next(iter(files.values()))))
+            named = "output" if "output" in files else next(iter(files))
+            asked, told = self._store(files[named], seen["files"][named])
             record["asked"] = {**result.record["asked"], "store": asked}
             seen["store"] = told
         record["evidence"] = {**result.record["evidence"], **seen}
@@ -565,8 +568,7 @@ def _beside(testbed: Testbed, fabric: Fabric, before: Links, after: Links, secon
     """What crossed the racks' uplinks beside the run; nothing where there is no host for it."""
     if not testbed.by_role(cross_traffic.ROLE) or not fabric.racks:
         return {}
-    was, now = ({host.name: counted[host.name]["egress"] for host in testbed.by_role(cross_traffic.ROLE)}
-                for counted in (before, after))  # fmt: skip
+    was, now = (cross_traffic.moved(testbed, counted) for counted in (before, after))
     return {"cross_traffic": cross_traffic.share(was, now, seconds, fabric.uplink)}
 
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from whitewire.records.run import Links
 from whitewire.testbed.base import CommandFailed, Fabric, Host, Process, Testbed
 from whitewire.tools import iperf3
 
@@ -35,7 +36,7 @@ def flowing(testbed: Testbed, fabric: Fabric, share: float, logs: Path) -> Itera
     try:
         for server in servers:
             server.wait_ready("Server listening", timeout=START_S)
-        before = moved(testbed)
+        before = moved(testbed, testbed.counters())
         for host, other in zip(hosts, [*hosts[1:], *hosts[:1]], strict=True):
             argv = iperf3.steady(other.address, share * fabric.uplink * 1e6)
             clients.append(host.start(argv, log / f"{host.name}.txt", name=f"cross traffic of {host.name}"))
@@ -48,9 +49,8 @@ def flowing(testbed: Testbed, fabric: Fabric, share: float, logs: Path) -> Itera
             process.kill()
 
 
-def moved(testbed: Testbed) -> dict[str, int]:
-    """Bytes that each of its hosts has sent so far."""
-    counters = testbed.counters()
+def moved(testbed: Testbed, counters: Links) -> dict[str, int]:
+    """Bytes that each of its hosts has sent, by the counters of all hosts."""
     return {host.name: counters[host.name]["egress"] for host in testbed.by_role(ROLE)}
 
 
@@ -61,7 +61,9 @@ def share(before: Mapping[str, int], after: Mapping[str, int], seconds: float, u
 
 def _wait_until_it_moves(testbed: Testbed, hosts: list[Host], before: Mapping[str, int]) -> None:
     deadline = time.monotonic() + START_S
-    while still := [name for name, sent in moved(testbed).items() if sent - before[name] < 20 * iperf3.DATAGRAM]:
+    while still := [
+        name for name, sent in moved(testbed, testbed.counters()).items() if sent - before[name] < 20 * iperf3.DATAGRAM
+    ]:
         if time.monotonic() > deadline:
             raise CommandFailed(f"cross traffic: nothing moves from {', '.join(still)}")
         time.sleep(0.05)
