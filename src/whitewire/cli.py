@@ -32,15 +32,14 @@ def validate(args: argparse.Namespace) -> None:
     from whitewire.description.testbed import load_testbed
     from whitewire.install.doctor import preflight
     from whitewire.workflow import documents
-    from whitewire.workflow.plan import Plan, paper_and_document
+    from whitewire.workflow.plan import Plan, document_of
 
     plan = Plan.load()
     testbed = load_testbed(plan.testbed)
-    papers = [paper_and_document(name, testbed) for name in plan.papers]
-    if left_out := documents.check(papers):
+    if left_out := documents.check([(paper, document_of(name)) for name, paper in plan.described.items()]):
         print(f"whitewire: {left_out}", file=sys.stderr)
     preflight(testbed)
-    for paper, _ in papers:
+    for paper in plan.described.values():
         print(kinds_said(paper))
 
 

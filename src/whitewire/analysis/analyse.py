@@ -25,6 +25,7 @@ from whitewire.analysis import (
 from whitewire.analysis.runs import Runs, Scaling
 from whitewire.description import project
 from whitewire.description.checks import load_paper
+from whitewire.description.claim_checks import MODELLED
 from whitewire.description.paper import Paper, cells_of, hardware_of
 from whitewire.description.testbed import fabric_names, is_emulated, load_testbed
 from whitewire.design import cautions
@@ -36,6 +37,7 @@ from whitewire.estimands.evidence import Evidence
 from whitewire.levels import text
 from whitewire.models import MODELS, maxmin
 from whitewire.paths import shown
+from whitewire.records.metrics import unit_of
 from whitewire.units import MB_PER_GBIT, gbit_per_s
 
 MODEL = "max-min flow"
@@ -44,13 +46,6 @@ UNMODELLED = factors.NETWORK | {"settings", "switch_buffer_kib", "packet_bytes"}
 """What the max-min model knows nothing of."""
 CURVE = np.round(np.geomspace(0.25, 40, 25), 4)
 """Link rates (Gbit/s) of the modelled response curve."""
-UNITS = {
-    "throughput": "MB/s",
-    "throughput_sum": "MB/s",
-    "throughput_peak_1s": "MB/s",
-    "completion_time": "s",
-    "link_share": "1",
-}
 SIMULATED = ["metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid", "link_gbit_per_s"]
 VERDICT_COLUMNS = [
     "paper",
@@ -204,11 +199,11 @@ def model_runs(paper: Paper, fabrics: Mapping[str, Any], scale: Scaling | None =
         name, levels, link, cell = job
         base = {"experiment": name, **{f: levels.get(f, "") for f in paper.factors}}
         for draw in range(DRAWS):
-            found = {metric: getattr(prediction, metric)[draw] for metric in UNITS if metric != "link_share"}
+            found = {metric: getattr(prediction, metric)[draw] for metric in MODELLED if metric != "link_share"}
             found["link_share"] = found["throughput"] / cell.clients / (link * MB_PER_GBIT)
             for metric, value in found.items():
                 row = {"run_id": f"model-{draw}", **base, "metric": metric, "value": value}
-                row |= {"unit": UNITS[metric], "full_scale_value": value, "full_scale_unit": UNITS[metric]}
+                row |= {"unit": unit_of(metric), "full_scale_value": value, "full_scale_unit": unit_of(metric)}
                 rows.append(row | {"valid": True, "link_gbit_per_s": link})
     return pd.DataFrame(rows, columns=["run_id", "experiment", *paper.factors, *SIMULATED])
 

@@ -22,15 +22,13 @@ from whitewire.design import scaling
 from whitewire.design.drive import Drive
 from whitewire.design.rows import levels_of, make_design
 from whitewire.design.scale import PACKET, Scale, scale_of
+from whitewire.records.samples import ETHERNET, MTU
 from whitewire.workloads import Workload, terasort
 
 COLUMNS = ["paper", "experiment", "fabric", "levels", "quantity", "unit", "full_scale", "emulated", "quotient", "alike",
            "follows", "bias"]  # fmt: skip
 TOLERANCE = 0.05
 """Quotients that differ less from 1 count as alike."""
-"""Jobs whose workers share one input; those of others have a file each."""
-MTU, ETHERNET = 1500, 14
-"""Bytes of an IP packet in a full Ethernet frame where a run asks for no others, and of the frame's header."""
 LEAST_TIMEOUT_S = 0.2
 """TCP's least retransmission timeout under Linux."""
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from whitewire.description.paper import Paper, cells_of
 from whitewire.errors import UserError
 from whitewire.paths import shown
 from whitewire.text import canonical, suggestion
+
+Problem = tuple[str, object, str, Collection[str]]
+"""Key below an experiment, what was found, what was expected, and the names that are near."""
 
 
 def fault(paper: Paper, key: str, found: object, expected: str, names: Iterable[str] = ()) -> UserError:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 from whitewire import workloads
+from whitewire.description.faults import Problem
 from whitewire.description.paper import Paper, cells_of
 from whitewire.paths import HOME
 from whitewire.text import one_of
@@ -27,9 +28,6 @@ OF_DAEMONS = (
 OF_JOBS_ALL_THE_SAME = ("yarn.app.mapreduce.",)
 BESIDE = ("mapreduce.terasort.", "mapreduce.randomwriter.", "mapreduce.randomtextwriter.")
 """How settings of Hadoop's examples begin, which its defaults do not list."""
-
-Problem = tuple[str, object, str, Iterable[str]]
-"""(key below the experiment, found, expected, names among which the nearest may be meant)."""
 
 
 def problems(paper: Paper, experiment: Mapping[str, Any]) -> Iterator[Problem]:

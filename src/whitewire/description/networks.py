@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-Problem = tuple[str, object, str, Collection[str]]
-"""Key below the experiment, what was found, what was expected, and the names that are near."""
+from whitewire.description.faults import Problem
 
 SHARES = {"slow_host": (0.01, 1), "slow_drives": (0.01, 1), "cross_traffic": (0, 0.95)}
 LEAST_MTU, MOST_MTU = 576, 9000

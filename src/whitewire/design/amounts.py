@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from whitewire import workloads
+from whitewire.description.experiment_checks import CHECKSUM
 from whitewire.description.faults import fault
 from whitewire.description.paper import Paper, cells_of
 from whitewire.design.scale import scale_of
@@ -13,8 +14,6 @@ from whitewire.text import canonical
 
 ROUNDING = 1e-6
 """Share by which bytes times k may pass the paper's size: whole bytes of a scaled file are rounded."""
-CHECKSUM = 512
-"""Bytes of which HDFS keeps a checksum: blocks are multiples of it."""
 
 
 def check(paper: Paper, testbed: Mapping[str, Any]) -> None:

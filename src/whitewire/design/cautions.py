@@ -43,9 +43,9 @@ def of_test(paper: Paper, test: Mapping[str, Any]) -> list[str]:
 def _drive_cache(paper: Paper, experiment: str) -> Iterator[str]:
     """Blocks that a drive's cache holds whole beside blocks that it does not: the assumption decides, not the block."""
     spec = paper.experiments[experiment]
-    caches = {hardware_of(spec, levels).get("cache_bytes") for levels in cells_of(spec)}
+    drives = [hardware_of(spec, levels) for levels in cells_of(spec)]
     blocks = sorted(set(spec["factors"]["block_size_bytes"]))
-    for cache in caches - {None}:
+    for cache in sorted({drive["cache_bytes"] for drive in drives if drive}):
         if blocks[0] <= cache < blocks[-1]:
             fit = max(block for block in blocks if block <= cache)
             yield (

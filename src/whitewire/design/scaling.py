@@ -10,6 +10,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from whitewire.records.samples import ETHERNET, MTU
+
 LEAST_BUFFER = 32768
 """Bytes that a port queues at any rate: some twenty full frames."""
 
@@ -53,13 +55,13 @@ LEAST_CLIENT_CACHE = 65536
 """Bytes that a client of CephFS may hold at least, not yet written or read ahead."""
 
 
-def burst_bytes(rate: float, mtu: int = 1500) -> int:
+def burst_bytes(rate: float, mtu: int = MTU) -> int:
     """HTB burst for a rate: two milliseconds at line rate, at least four full frames (of jumbo frames one).
 
     What a link may send late when the machine's processors kept it waiting, so longer pauses lose rate. A longer burst
     would fill a port's buffer at once.
     """
-    return max(6000, mtu + 14, int(rate * 1e6 / 8 * 2e-3))
+    return max(6000, mtu + ETHERNET, int(rate * 1e6 / 8 * 2e-3))
 
 
 def port_buffer(switch: Mapping[str, Any], rate: float) -> int:

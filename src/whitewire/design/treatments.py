@@ -19,6 +19,9 @@ from whitewire.text import canonical
 
 BY_NAME = {"settings", "store", "nodes", "drive", *rows.FABRICS, *factors.DRIVE}
 """Factors whose levels say only where to look: what they stand for is compared in their place."""
+THROUGH_SCALE = {name for name, follows in factors.followed().items() if any("bytes" in of for of in follows)}
+"""Factors that act through the scale alone."""
+LEFT_OUT = BY_NAME | THROUGH_SCALE
 
 
 def check(paper: Paper, testbed: Mapping[str, Any]) -> None:
@@ -50,15 +53,13 @@ def _really(paper: Paper, experiment: Mapping[str, Any], effort: str, levels: Ma
             testbed: Mapping[str, Any], scale: Scale) -> dict[str, Any]:  # fmt: skip
     """What a run of a cell is made of; what acts through the scale alone only as the scale has it."""
     found = rows.defining(paper, experiment["id"], effort, levels, testbed)
-    through = {name for name, follows in factors.followed().items() if any("bytes" in of for of in follows)}
-    left_out = through | BY_NAME
     hardware = hardware_of(experiment, levels)
     named = [found["parameters"][name] for name in rows.FABRICS if name in found["parameters"]]
     networks = [testbed["fabrics"].get(name) for name in named]
     return {
         **found,
-        "parameters": {name: value for name, value in found["parameters"].items() if name not in left_out},
-        "factors": {name: level for name, level in levels.items() if name not in left_out},
+        "parameters": {name: value for name, value in found["parameters"].items() if name not in LEFT_OUT},
+        "factors": {name: level for name, level in levels.items() if name not in LEFT_OUT},
         "drive": Drive.scaled(hardware, scale.k, "").record if found["drive"] else {},
         "testbed": {**found["testbed"], "fabrics": networks},
     }

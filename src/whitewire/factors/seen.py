@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from whitewire.records import jobs
 from whitewire.records.run import FilesSeen, Job, RunRecord
+from whitewire.records.samples import MTU, SEGMENT
 from whitewire.tools import hibench
 
 
@@ -16,6 +17,11 @@ def _one(values: Iterable[Any], otherwise: Callable[[list[Any]], Any] = max) -> 
     """The value that all have; of several the one that `otherwise` chooses, so that it shows; None of none."""
     found = list(values)
     return None if not found else found[0] if len(set(found)) == 1 else otherwise(found)
+
+
+def _farthest(found: Sequence[float], asked: float) -> float | None:
+    """The value that differs most from what was asked; None of none."""
+    return max(found, key=lambda value: abs(value - asked), default=None)
 
 
 # --- links --------------------------------------------------------------------------------------------------
@@ -43,8 +49,7 @@ def racks_asked(record: RunRecord) -> dict[str, Any] | None:
 def racks(record: RunRecord) -> dict[str, Any] | None:
     """Racks as HDFS has them; Mbit/s of their uplinks, of several rates that which is farthest from what was asked."""
     asked, uplinks = record["fabric"]["uplink"], record["evidence"].get("uplinks", {}).values()
-    rates = [link[way] for link in uplinks for way in ("rate", "rate_in")]
-    rate = _one(rates, lambda found: max(found, key=lambda rate: abs(rate - asked)))
+    rate = _farthest([link[way] for link in uplinks for way in ("rate", "rate_in")], asked)
     if rate is None or "racks" not in record["evidence"]:
         return None
     rate = asked if abs(rate / asked - 1) < 1e-3 else rate  # a shaper counts whole units
@@ -61,10 +66,7 @@ def mtu(record: RunRecord) -> float | None:
     found, segment = _one(_links(record, "mtu"), min), record["evidence"].get("segment")
     if found is None or segment is None:
         return None
-    return found if segment > USUAL_SEGMENT or found <= USUAL_MTU else USUAL_MTU
-
-
-USUAL_MTU, USUAL_SEGMENT = 1500, 1448
+    return found if segment > SEGMENT or found <= MTU else MTU
 
 
 def slow_host(record: RunRecord) -> float | None:
@@ -75,8 +77,7 @@ def slow_host(record: RunRecord) -> float | None:
 
 def link_rate(record: RunRecord) -> float | None:
     """Mbit/s; where links differ, that which is farthest from what was asked."""
-    asked = record["fabric"]["rate"]
-    return _one(_alike(record), lambda rates: max(rates, key=lambda rate: abs(rate - asked)))
+    return _farthest(_alike(record), record["fabric"]["rate"])
 
 
 def divisor(record: RunRecord) -> float | None:
@@ -172,7 +173,7 @@ def copies_asked(record: RunRecord) -> float | None:
 
 def copies(record: RunRecord) -> float | None:
     if placed := record.get("placement"):
-        return _worst([len(set(block["datanodes"])) for block in placed], record["asked"]["replication"])
+        return _farthest([len(set(block["datanodes"])) for block in placed], record["asked"]["replication"])
     # Of the output, unless it has a number of its own.
     apart = "output_replication" in record["asked"]
     found = _files(record, "input", "output") if apart else _files(record, "output", "input")
@@ -190,11 +191,7 @@ def output_copies(record: RunRecord) -> float | None:
 def _copies(files: FilesSeen | None, asked: int) -> float | None:
     if files is None or not files.get("blocks"):
         return None
-    return _worst([files["replicas_least"], files["replicas_most"]], asked)
-
-
-def _worst(found: list[int], asked: int) -> int:
-    return max(found, key=lambda number: abs(number - asked))
+    return _farthest([files["replicas_least"], files["replicas_most"]], asked)
 
 
 def lost(record: RunRecord) -> float | None:

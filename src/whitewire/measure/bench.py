@@ -27,6 +27,7 @@ from whitewire.records import evidence
 from whitewire.records import jobs as tasks
 from whitewire.records.result import Result
 from whitewire.records.run import DesignRow, Evidence, FilesSeen, Job, Links, PlacedBlock, RunRecord
+from whitewire.records.samples import ETHERNET, HEADERS
 from whitewire.testbed.base import Fabric, Host, Testbed
 from whitewire.testbed.samples import cpu_seconds, host_cpu_to_csv, to_csv
 from whitewire.tools import codecs, history, namenode
@@ -545,10 +546,6 @@ def _of_the_run(testbed: Testbed, counted: Links) -> Links:
     return {name: of for name, of in counted.items() if name not in beside}
 
 
-HEADER = 66
-"""Bytes of the headers of Ethernet, IP and TCP with time stamps."""
-
-
 def _segment(before: Links, after: Links, segments: Mapping[str, tuple[int, int]],
              sent: Mapping[str, tuple[int, int]]) -> Evidence:  # fmt: skip
     """Bytes that segments with data held at least, on average, at the host where they held most.
@@ -560,7 +557,7 @@ def _segment(before: Links, after: Links, segments: Mapping[str, tuple[int, int]
     for name in segments:
         number, with_data = (now - was for now, was in zip(sent[name], segments[name], strict=True))
         if with_data and name in before:
-            means.append((after[name]["egress"] - before[name]["egress"] - HEADER * number) / with_data)
+            means.append((after[name]["egress"] - before[name]["egress"] - (ETHERNET + HEADERS) * number) / with_data)
     return {"segment": max(means)} if means else {}
 
 

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 
 TICKS = 100
 """Clock ticks a second in /proc/stat (sysconf _SC_CLK_TCK; 100 on Linux)."""
-HEADERS = 52
-"""Bytes of IP and TCP headers with time stamps."""
-SEGMENT = 1500 - HEADERS
+MTU = 1500
+"""Bytes of an IP packet on Ethernet, unless a run asks for others."""
+ETHERNET, HEADERS = 14, 52
+"""Bytes of a frame's header, and of those of IP and TCP with time stamps."""
+SEGMENT = MTU - HEADERS
 """Bytes of data in a full TCP segment on Ethernet, unless a run had another MTU."""
 
 

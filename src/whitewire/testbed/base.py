@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Any
 import psutil
 
 from whitewire.errors import UserError
+from whitewire.records.samples import ETHERNET, HEADERS, MTU
 from whitewire.tools.link import Link
 
 if TYPE_CHECKING:
@@ -30,13 +31,10 @@ Argv = Sequence[str]
 PATIENCE = 180.0
 """Seconds until a daemon must be ready: many times what the whole cluster takes on a machine of usual speed."""
 
-MTU = 1500
-"""Bytes of an IP packet in a full Ethernet frame, unless a run asks for others."""
-
 
 def frame_share(mtu: int = MTU) -> float:
     """TCP payload in a full Ethernet frame without its checksum, as a shaper and an interface count frames."""
-    return (mtu - 52) / (mtu + 14)
+    return (mtu - HEADERS) / (mtu + ETHERNET)
 
 
 FRAME_SHARE = frame_share()

@@ -84,11 +84,6 @@ def document_of(name: str) -> Path:
     return root() / "paper" / f"{name}.qmd"
 
 
-def paper_and_document(name: str, testbed: Mapping[str, Any]) -> tuple[Paper, Path]:
-    """A paper that has been checked, and its document."""
-    return load_paper(paper_path(name), fabric_names(testbed)), document_of(name)
-
-
 @dataclass(frozen=True)
 class Plan:
     """What a run does: which papers on which testbed with which effort, and the design of each paper."""
@@ -102,6 +97,8 @@ class Plan:
     hibench: bool = False
     needs: Mapping[tuple[str, str], tuple[int, int]] = field(default_factory=dict, repr=False)
     """Of each paper's block on Slurm: nodes and minutes of its job."""
+    described: Mapping[str, Paper] = field(default_factory=dict, repr=False)
+    """The papers by name, as they were read and checked."""
     tether: Path | None = None
     """The file whose lock this process holds for its rules' containers."""
 
@@ -126,10 +123,11 @@ class Plan:
         config = load_config()
         testbed = load_testbed(config["testbed"])
         designs: dict[str, list[DesignRow]] = {}
+        described: dict[str, Paper] = {}
         needs: dict[tuple[str, str], tuple[int, int]] = {}
         for name in config["papers"]:
             path = paper_path(name)
-            paper = checked_paper(path, testbed)
+            paper = described[name] = checked_paper(path, testbed)
             if not document_of(name).is_file():
                 raise UserError(f"paper/{name}.qmd: no such file: every paper has a document")
             designs[name] = make_design(paper, testbed, config["effort"], config["seed"])
@@ -144,7 +142,7 @@ class Plan:
         return cls(
             config["papers"], config["testbed"], config["effort"], config["seed"], designs, deployment,
             hibench="hibench" in testbed and _of_suite(designs),
-            needs=needs, tether=held,
+            needs=needs, described=described, tether=held,
         )  # fmt: skip
 
     @property
@@ -306,8 +304,7 @@ def print_plan() -> None:
     plan = Plan.load()
     testbed = load_testbed(plan.testbed)
     print(f"testbed {plan.testbed}, effort {plan.effort}, seed {plan.seed}")
-    for name in plan.papers:
-        paper = load_paper(paper_path(name), fabric_names(testbed))
+    for name, paper in plan.described.items():
         results = root() / "results" / plan.testbed / name
         left = [row for row in plan.designs[name] if not _journalled(results, row)]
         seconds = sum(expected_seconds(paper, row, testbed) for row in left)

@@ -28,7 +28,8 @@ from whitewire.design import scaling
 from whitewire.design.scaling import FIRST_RECEIVE_BUFFER, SEND_BUFFER, burst_bytes
 from whitewire.errors import UserError
 from whitewire.paths import KILLED_WITH_THIS, SYSTEM_PATH
-from whitewire.testbed.base import MTU, Argv, CommandFailed, Completed, Fabric, Host, Process, Testbed, piped
+from whitewire.records.samples import MTU
+from whitewire.testbed.base import Argv, CommandFailed, Completed, Fabric, Host, Process, Testbed, piped
 from whitewire.testbed.emulated import segment
 from whitewire.testbed.emulated.racks import Racks, divided
 from whitewire.tools import link
