@@ -111,8 +111,6 @@ def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fab
     problems = [*networks.problems(experiment, fabrics), *hadoop.problems(paper, experiment)]
     for below, found, expected, names in problems:
         raise _fault(paper, f"{key}{below}", found, expected, names)
-    if experiment.get("whole_file") and "file_blocks" in experiment:
-        raise _fault(paper, f"{key}.file_blocks", experiment["file_blocks"], "nothing beside whole_file")
 
 
 def _check_cell(paper: Paper, key: str, cell: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

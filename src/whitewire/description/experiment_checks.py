@@ -182,9 +182,10 @@ def _unread(paper: Paper, experiment: Mapping[str, Any]) -> Iterator[tuple[str, 
         yield "factors.splits", factors["splits"], "nothing without scale.splits, whose place it takes"
     if workload.on_yarn and "file_blocks" in experiment:
         yield "file_blocks", experiment["file_blocks"], f"nothing: {workload.name} does not put files"
-    if experiment.get("whole_file") and "file_blocks" in {*factors, *experiment["parameters"]}:
-        place = "factors" if "file_blocks" in factors else "parameters"
-        yield f"{place}.file_blocks", experiment[place]["file_blocks"], "nothing beside whole_file"
+    if experiment.get("whole_file"):
+        for place, keys in (("", experiment), ("factors.", factors), ("parameters.", experiment["parameters"])):
+            if "file_blocks" in keys:
+                yield f"{place}file_blocks", keys["file_blocks"], "nothing beside whole_file"
 
 
 def check_control(paper: Paper, key: str, control: Mapping[str, Any], experiment: Mapping[str, Any]) -> None:
