@@ -1,6 +1,7 @@
 """What a testbed over ssh has to stand: hosts that cannot be used, connections that break, and others' processes."""
 
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -90,7 +91,8 @@ def test_every_host_that_cannot_be_used_is_named_in_one_table(config, ssh_site: 
     table = capfd.readouterr().err
     lines = {line.split()[0]: line for line in table.splitlines() if " NO " in line}
     assert set(lines) == {"datanode1", "datanode2", "datanode3", "datanode4"}
-    assert "Connection closed" in lines["datanode1"] or "banner exchange" in lines["datanode1"]
+    # ssh may end without a word: what it would say is below the level of an error.
+    assert re.search("[Cc]onnection (was )?closed|banner exchange", lines["datanode1"])
     assert "timed out" in lines["datanode2"] or "no answer in" in lines["datanode2"]
     assert "another host key" in lines["datanode3"]
     for what in ("clock -", "no Java", "no fio", "GiB free in /tmp/data2", "something listens on port 9866"):

@@ -15,6 +15,8 @@ from whitewire.description.testbed import load_testbed
 from whitewire.design.rows import make_design
 from whitewire.measure.block import Block
 
+pytestmark = pytest.mark.slow
+
 TEMPLATE = Path(__file__).resolve().parents[2] / "docs" / "template" / "paper.yaml"
 HOSTS = {"namenode": 1, "datanode": 3, "client": 1}
 BYTES = {"smoke": 4_000_000, "quick": 4_000_000, "full": 4_000_000}

@@ -158,15 +158,20 @@ def test_changed_claim_does_not_measure(project):
     ("module", "rules"),
     [
         ("records/jobs", {"tidy", "analysis", "paper", "index"}),
-        ("workloads/terasort", {"tidy", "analysis", "paper", "index"}),
-        ("tools/iperf3", set()),
-        ("design/shapes", set()),
-        ("description/paper", {"tidy", "analysis", "paper", "index"}),
         ("analysis/claims", {"analysis", "paper", "index"}),
-        ("models/raid", {"tidy", "analysis", "paper", "index"}),
-        ("report/render", {"paper", "index"}),
         ("measure/block", set()),
-        ("cluster/hdfs", set()),
+        *(
+            pytest.param(module, rules, marks=pytest.mark.slow)
+            for module, rules in {
+                "workloads/terasort": {"tidy", "analysis", "paper", "index"},
+                "tools/iperf3": set[str](),
+                "design/shapes": set[str](),
+                "description/paper": {"tidy", "analysis", "paper", "index"},
+                "models/raid": {"tidy", "analysis", "paper", "index"},
+                "report/render": {"paper", "index"},
+                "cluster/hdfs": set[str](),
+            }.items()
+        ),
     ],
 )
 def test_a_changed_module_makes_what_runs_it_again(project, module, rules):

@@ -33,7 +33,7 @@ from whitewire.testbed.site import (
     ssh,
 )
 from whitewire.testbed.site.remote import reading
-from whitewire.testbed.site.remote_host import Layout
+from whitewire.testbed.site.remote_host import Layout, offset_of
 from whitewire.testbed.site.remote_samples import Row
 
 ROLES = {"namenode": 1, "datanode": 2, "client": 1}
@@ -755,3 +755,16 @@ def test_outside_of_a_job_what_to_do_is_said(monkeypatch, tmp_path):
     with pytest.raises(UserError, match=r"SLURM_JOB_ID: found nothing.*profiles/slurm.*salloc"):
         slurm.job_id({})
     assert slurm.job_id({"SLURM_JOB_ID": "17"}) == "17"
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("true", "the connection was closed before the host said a word"),
+        ("echo Welcome to the cluster", "found 'Welcome to the cluster', expected 'ready'"),
+    ],
+)
+def test_a_host_that_ends_at_once_is_told_from_one_that_talks(command, why):
+    with subprocess.Popen(["sh", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as popen:
+        with pytest.raises(ValueError, match=why):
+            offset_of(popen, time.monotonic() + 10)

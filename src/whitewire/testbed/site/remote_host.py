@@ -63,6 +63,10 @@ class Layout:
         return [f"{folder.rstrip('/')}/whitewire-{self.run}-drive{number}" for number, folder in names]
 
 
+WORDLESS = "the connection was closed before the host said a word"
+"""ssh may end so: that nobody answers is, to it, no error but a piece of information."""
+
+
 def end_here(popen: subprocess.Popen[bytes]) -> None:
     """End a local process and what it started; it leads a session of its own."""
     if popen.poll() is None:
@@ -138,7 +142,7 @@ def _why(watcher: subprocess.Popen[bytes], errors: IO[bytes], line: bytes) -> st
         return f"{last_line(said)}: `work` and `data` are to be folders that are local to each host"
     if watcher.poll() is None and not line:
         return f"no answer in {OPEN_S:.0f} s"
-    return last_line(said or line)
+    return last_line(said or line) if said.strip() or line.strip() else WORDLESS
 
 
 class RemoteHost(Host):
@@ -361,6 +365,8 @@ class RemoteHost(Host):
 def offset_of(popen: subprocess.Popen[bytes], deadline: float) -> float:
     """Seconds that the clock of who runs shell.CLOCK is ahead. Raises ValueError at another answer."""
     line = read_line(piped(popen.stdout), deadline)
+    if not line:
+        raise ValueError(WORDLESS)
     if line.strip() != b"ready":
         raise ValueError(
             f"found {last_line(line)!r}, expected 'ready': do the start files of its shell print something?"
