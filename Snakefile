@@ -3,7 +3,7 @@
     config -> design -> measure -> raw -> tidy -> analysis -> paper
 
 Each stage is one file below workflow/rules/ and one command of `whitewire`; a stage reads the results of
-earlier stages only. `--config effort=smoke` and the environment (EFFORT, PAPERS, TESTBED) override
+earlier stages only. `--config effort=smoke` and the environment (EFFORT, PAPERS, TESTBED, BUDGET) override
 config/config.yaml.
 """
 
@@ -31,6 +31,7 @@ shell.prefix("set -euo pipefail; {plan.preamble}; ")
 
 RESULTS = f"results/{plan.testbed}"
 REPORTS = f"{RESULTS}/reports"
+REPORTING = 1000  # before any measurement: see rule measure
 
 
 wildcard_constraints:

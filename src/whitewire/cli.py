@@ -94,15 +94,17 @@ def analyse(args: argparse.Namespace) -> None:
 
 def render(args: argparse.Namespace) -> None:
     """Render documents: all that have results, or the named ones only."""
-    from whitewire.report.render import document, render, render_command
+    from whitewire.report.render import INDEX, document, lacking, render, render_command
 
     # Ended, it still clears what it has begun; a kill leaves that to the next start of the workflow.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     if not args.paper:
         render_command(args)
     for name in args.paper or ():
-        formats = ("html",) if name == "index" else ("html", "pdf")
+        formats = ("html",) if name == INDEX else ("html", "pdf")
         render(document(name), args.results, args.output or args.results / "reports", formats)
+    if args.start_page and lacking(args.results):
+        render(document(INDEX), args.results, args.output or args.results / "reports", ("html",))
 
 
 def doctor(args: argparse.Namespace) -> int:
@@ -233,6 +235,8 @@ def parser() -> argparse.ArgumentParser:
     sub = command(render, "--results")
     sub.add_argument("--paper", action="append", help="a paper, or index for the start page; may be repeated")
     sub.add_argument("--output", type=Path, help="the folder of the reports (default: reports/ of the results)")
+    more = "also the start page, where a paper of config.yaml has no verdicts yet and nothing else would make it soon"
+    sub.add_argument("--start-page", action="store_true", help=more)
     sub = command(doctor)
     sub.add_argument("--testbed", default=None, help="a site's name: its hosts, all at once")
     sub = command(lab)

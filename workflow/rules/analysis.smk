@@ -32,6 +32,7 @@ rule analysis:
             category="Verdicts",
             labels={"paper": "{paper}", "table": "verdicts"},
         ),
+    priority: REPORTING
     log:
         f"{RESULTS}/{{paper}}/logs/analysis.log",
     benchmark:

@@ -36,6 +36,7 @@ rule paper:
             category="Figures",
             labels={"paper": "{paper}", "figure": "{figure}"},
         ),
+    priority: REPORTING
     log:
         f"{RESULTS}/{{paper}}/logs/paper.log",
     benchmark:
@@ -52,6 +53,7 @@ rule paper:
         " --paper {wildcards.paper:q}"
         " --results {params.results:q}"
         " --output {params.reports:q}"
+        " --start-page"
         " > {log:q}"
 
 
@@ -70,6 +72,7 @@ rule index:
         program=program("report.render"),
     output:
         html=f"{REPORTS}/index.html",
+    priority: REPORTING
     log:
         f"{RESULTS}/logs/index.log",
     benchmark:

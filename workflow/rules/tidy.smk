@@ -26,6 +26,7 @@ rule tidy:
         program=program("tidy.tables"),
     output:
         expand(f"{RESULTS}/{{{{paper}}}}/tidy/{{table}}", table=TABLES),
+    priority: REPORTING
     log:
         f"{RESULTS}/{{paper}}/logs/tidy.log",
     benchmark:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from whitewire.description import claim_checks, experiment_checks, hadoop, measu
 from whitewire.description.faults import check_levels as _check_levels
 from whitewire.description.faults import fault as _fault
 from whitewire.description.files import validate
-from whitewire.description.paper import PLACES, Paper, against, cells_of
+from whitewire.description.paper import PLACES, Paper, against, cells_of, ladders
 from whitewire.errors import UserError
 from whitewire.factors import DRIVE, LEFT_OUT
 from whitewire.paths import shown
@@ -26,7 +27,7 @@ def load_paper(path: Path | str, fabrics: Collection[str]) -> Paper:
     path = Path(path)
     data = measures.read(path)
     validate(data, "paper", path)
-    paper = Paper(data, path)
+    paper = Paper.of(data, path)
     _cross_check(paper, fabrics)
     return paper
 
@@ -47,6 +48,9 @@ def _cross_check(paper: Paper, fabrics: Collection[str]) -> None:
     for part in ("scale", "replicates", "blocks"):
         if raw.get("experiments") and part not in raw:
             raise _fault(paper, part, None, "one, since there are experiments")
+    for key, ladder in ladders(paper.ladder or raw):
+        if any(left >= right for left, right in itertools.pairwise(ladder)):
+            raise _fault(paper, key, ladder, "a ladder of k that increases")
     for index, experiment in enumerate(raw.get("experiments", [])):
         _check_experiment(paper, f"experiments[{index}]", experiment, fabrics)
         experiment_checks.check(paper, f"experiments[{index}]", experiment)

@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whitewire import workloads
+from whitewire import budget, workloads
 from whitewire.analysis import sweeps
+from whitewire.budget import Budget
 from whitewire.cluster.hibench import on_this_machine
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import without_servers
@@ -38,11 +39,13 @@ from whitewire.workflow import outlook, recipes, tether
 if TYPE_CHECKING:
     from whitewire.description.paper import Paper
 
-OVERRIDES = ("papers", "testbed", "effort")
+OVERRIDES = ("papers", "testbed", "effort", "budget")
 
 
 START_S = 600
 """For each time that a block brings services up: probes, starts, warm-up."""
+START_UP_S = 90.0
+"""Seconds that a block's start usually takes: probes, services, warm-up."""
 NO_NEEDS = (1, 60)
 """Nodes and minutes of a block that isn't a job on Slurm; nobody reads them."""
 
@@ -99,6 +102,10 @@ class Plan:
     """Of each paper's block on Slurm: nodes and minutes of its job."""
     described: Mapping[str, Paper] = field(default_factory=dict, repr=False)
     """The papers by name, as they were read and checked."""
+    budget: str = budget.NONE
+    """How long the blocks of a start may take, as the user gave it."""
+    waiting: Mapping[str, float] = field(default_factory=dict, repr=False)
+    """Blocks that are not finished (`<paper>/<block>`) and the seconds that they should take, in their turn."""
     tether: Path | None = None
     """The file whose lock this process holds for its rules' containers."""
 
@@ -143,7 +150,14 @@ class Plan:
             config["papers"], config["testbed"], config["effort"], config["seed"], designs, deployment,
             hibench="hibench" in testbed and _of_suite(designs),
             needs=needs, described=described, tether=held,
+            budget=config["budget"], waiting=_waiting(described, designs, testbed, config["testbed"]),
         )  # fmt: skip
+
+    def turn(self, paper: str, block: str) -> int:
+        """When a block is measured: the higher, the earlier. Short papers come first, so that a report is soon there."""
+        names = list(self.waiting)
+        name = f"{paper}/{block}"
+        return len(names) - names.index(name) if name in names else 0
 
     @property
     def has_verdicts(self) -> bool:
@@ -190,11 +204,13 @@ class Plan:
     def preamble(self) -> str:
         """What each rule's command begins with: this checkout's command first on the PATH, stand-ins for others last.
 
-        In containers, where the death of Snakemake is not felt, also the file whose lock tells of it.
+        It tells measurements of the budget, which begins when this is asked. In containers, where the death of Snakemake is not felt, also the file whose lock tells of it.
         """
         scripts, fallback = (shlex.quote(str(HOME / "workflow" / name)) for name in ("scripts", "fallback"))
         path = f'PATH={scripts}:"$PATH":{fallback}'
-        return f"{path}; export {tether.VARIABLE}={shlex.quote(str(self.tether))}" if self.tether else path
+        told = {budget.VARIABLE: Budget.of(budget.seconds_of(self.budget), self.waiting).text()}
+        told |= {tether.VARIABLE: str(self.tether)} if self.tether else {}
+        return "; ".join([path, *(f"export {name}={shlex.quote(value)}" for name, value in told.items())])
 
     @staticmethod
     def can_make(image: str) -> bool:
@@ -210,6 +226,29 @@ class Plan:
     def files(*patterns: str) -> list[str]:
         """Files of the repository that match, as paths from its top."""
         return sorted(str(path.relative_to(HOME)) for p in patterns for path in HOME.glob(p) if path.is_file())
+
+
+def _waiting(
+    papers: Mapping[str, Paper], designs: Mapping[str, Sequence[DesignRow]], testbed: Mapping[str, Any], name: str
+) -> dict[str, float]:
+    """Blocks without a block.json and the seconds that what they lack should take; the shortest paper's first."""
+    found: dict[str, dict[str, float]] = {}
+    for paper, rows in designs.items():
+        results = root() / "results" / name / paper
+        for block in dict.fromkeys(row["block"] for row in rows):
+            if not (results / "raw" / block / "block.json").is_file():
+                own = [row for row in rows if row["block"] == block and not _journalled(results, row)]
+                found.setdefault(paper, {})[f"{paper}/{block}"] = seconds_of(papers[paper], own, testbed)
+    shortest = sorted(found.values(), key=lambda blocks: sum(blocks.values()))
+    return {block: seconds for blocks in shortest for block, seconds in blocks.items()}
+
+
+def seconds_of(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any]) -> float:
+    """Seconds that runs and their floors should take, and the start before them."""
+    if not rows:
+        return 0.0
+    runs = sum(expected_seconds(paper, row, testbed) for row in rows)
+    return START_UP_S + runs + all_floors_seconds(paper, rows, testbed, FLOOR_RUNS)
 
 
 def _of_suite(designs: Mapping[str, Sequence[Mapping[str, Any]]]) -> bool:
