@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from whitewire import __version__
-from whitewire.errors import UserError
+from whitewire.errors import UserError, of_system
 
 NO_ENVIRONMENT = 3
 """Status of `scripts/software --folder` outside of a rule's environment and image."""
@@ -149,6 +149,13 @@ def plan(args: argparse.Namespace) -> None:
     print_plan()
 
 
+def check(args: argparse.Namespace) -> None:
+    """Say what of results is sound: sizes and digests, records, names and designs, block by block."""
+    from whitewire.tidy.check import check
+
+    check(args.folder)
+
+
 def compare(args: argparse.Namespace) -> None:
     """Set two result folders side by side."""
     from whitewire.report.compare import compare
@@ -158,11 +165,12 @@ def compare(args: argparse.Namespace) -> None:
 
 def keys(args: argparse.Namespace) -> None:
     """Write docs/use/keys.md and docs/use/factors.md anew: every key of every file, and what a paper may vary."""
+    from whitewire import whole
     from whitewire.description import factor_page, keys
     from whitewire.paths import shown
 
     for made in (keys, factor_page):
-        made.PAGE.write_text(made.page(), encoding="utf-8")
+        whole.write(made.PAGE, made.page())
         print(shown(made.PAGE))
 
 
@@ -241,6 +249,8 @@ def parser() -> argparse.ArgumentParser:
     sub = command(hibench)
     sub.add_argument("source", nargs="?", default="", help="a folder, an archive or an address")
     command(plan)
+    sub = command(check)
+    sub.add_argument("folder", type=Path, metavar="FOLDER", help="results/<testbed>, or one paper of it")
     sub = command(compare)
     sub.add_argument("a", metavar="A", help="a folder of results/, or a path")
     sub.add_argument("b", metavar="B", help="the one that is set against it")
@@ -252,7 +262,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one subcommand; a UserError is one line and exit status 2."""
+    """Run one subcommand; what the user can put right is one line per fault and exit status 2."""
     args = parser().parse_args(argv)
     from whitewire.paths import settle_environment
     from whitewire.workflow import tether
@@ -261,12 +271,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         tether.follow()
         return args.function(args) or 0
-    except UserError as error:
-        print(f"whitewire: error: {error}", file=sys.stderr)
-        return 2
     except KeyboardInterrupt:
         print("whitewire: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
         sys.stderr.close()
         return 141
+    except (UserError, OSError) as error:
+        told = of_system(error) if isinstance(error, OSError) else error
+        for line in told.lines:
+            print(f"whitewire: error: {line}", file=sys.stderr)
+        return 2

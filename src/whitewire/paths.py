@@ -44,5 +44,5 @@ def shown(path: Path | str) -> str:
     """A path as the user would type it."""
     try:
         return str(Path(path).resolve().relative_to(Path.cwd()))
-    except ValueError:
+    except (ValueError, RuntimeError, OSError):  # elsewhere; a symbolic link that leads back to itself
         return str(path)

@@ -20,7 +20,7 @@ from typing import Any
 
 import yaml
 
-from whitewire import paths, workloads
+from whitewire import paths, whole, workloads
 from whitewire.description import measures
 from whitewire.description.project import is_paper
 from whitewire.errors import UserError
@@ -160,17 +160,13 @@ def _papers_with_results(results: Path) -> list[str]:
 
 def _publish(made: Path, target: Path) -> Path:
     """Put the finished file in its place in one step, so that a reader never opens half a report."""
-    beside = target.with_name(f".{target.name}.part")
-    shutil.copyfile(made, beside)
-    beside.replace(target)
-    return target
+    return whole.write(target, made.read_bytes())
 
 
 def _publish_folder(made: Path, target: Path) -> None:
-    if target.exists():
-        shutil.rmtree(target)
     made.mkdir(parents=True, exist_ok=True)
-    shutil.copytree(made, target)
+    with whole.folder(target) as part:
+        shutil.copytree(made, part, dirs_exist_ok=True)
 
 
 def _figures(scratch: Path) -> Path:

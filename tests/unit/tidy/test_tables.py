@@ -14,6 +14,8 @@ from whitewire.description import project, testbed
 from whitewire.description.checks import load_paper
 from whitewire.design.rows import columns, write_csv
 from whitewire.errors import UserError
+from whitewire.records.checked import read_block
+from whitewire.records.run import OF_DONE
 from whitewire.tidy.tables import _with_all_floors, metric_rows, tidy
 
 RUN = Path(__file__).parents[2] / "data" / "run"
@@ -37,7 +39,9 @@ def results(tmp_path):
     (other / "run.json").write_text(json.dumps(RECORD | {"run_id": other.name}))
     failed = block / "invalid" / f"{RECORD['run_id']}.1"
     failed.mkdir(parents=True)
-    lost = {name: RECORD[name] for name in ("run_id", "block", "order", "experiment", "replicate", "factors")}
+    lost = {
+        name: RECORD[name] for name in ("run_id", "block", "order", "experiment", "workload", "replicate", "factors")
+    }
     (failed / "run.json").write_text(
         json.dumps(lost | {"attempt": 1, "valid": False, "why_invalid": "DataNode datanode2 ended"})
     )
@@ -96,20 +100,22 @@ def test_the_data_package_describes_every_table(results):
 def test_a_record_that_is_cut_off_is_named(results):
     record = next(results.glob("raw/*/runs/*/run.json"))
     record.write_text(record.read_text()[:100])
-    with pytest.raises(UserError, match=r"run\.json is not whole JSON"):
+    with pytest.raises(UserError, match=r"run\.json: line \d+: .*expected whole JSON"):
         tidy("emulex-2012", results)
 
 
 def a_floor(seconds, number, valid=True, wire=2000):
     links = {"a": {"ingress": 0}}
+    also = {name: RECORD[name] for name in OF_DONE if name not in ("start", "end")}
     record = {
         "block": RECORD["block"], "floor": "sort hdfs 4", "workload": "sort", "number": number, "attempt": 1,
         "valid": valid, "why_invalid": "" if valid else "job FAILED",
     }  # fmt: skip
     if seconds is None:
         return record
-    jobs = [{"name": "sort", "submit": 50.0 + number, "end": 50.0 + number + seconds}]
-    return record | {"start": 50.0 + number, "end": 50.0 + number + seconds, "jobs": jobs, "workers": ["a"],
+    jobs = [{"name": "sort", "submit": 50.0 + number, "end": 50.0 + number + seconds, "tasks": [], "counters": {}}]
+    also |= {"user_bytes": 0, "mounted": False, "output_replication": 1, "made_by": "Hadoop 3.5.0", "cpu": "limit"}
+    return record | also | {"start": 50.0 + number, "end": 50.0 + number + seconds, "jobs": jobs, "workers": ["a"],
                      "links_before": links, "links_after": {"a": {"ingress": wire}}}  # fmt: skip
 
 
@@ -118,6 +124,9 @@ def keep_floors(block, floors):
         folder = block / "floors" / f"{record['number']:03d}"
         folder.mkdir(parents=True)
         (folder / "run.json").write_text(json.dumps(record))
+        if "start" in record:
+            (folder / "samples.csv").write_text(f"time,ticks,idle_ticks\n{record['start']},0,0\n{record['end']},9,9\n")
+            (folder / "host-cpu.csv").write_text(f"time,a\n{record['start']},0\n{record['end']},1\n")
 
 
 def test_floors_are_a_table_of_their_own(results):
@@ -143,7 +152,9 @@ def test_runs_get_the_median_of_all_valid_floors_and_old_ones_keep_their_own(tmp
     own = {"block": RECORD["block"], "floors": {"sort": 2.0}, "floor_wire": 1.0}
     named, unknown, old = (own | more for more in ({"floor": "sort hdfs 4"}, {"floor": "sort hdfs 8"}, {}))
     given = [(tmp_path, record) for record in (named, unknown, old)]
-    first, *others = [record for _, record in _with_all_floors(tmp_path, [RECORD["block"]], given)]
+    first, *others = [
+        record for _, record in _with_all_floors({RECORD["block"]: read_block(tmp_path / RECORD["block"])}, given)
+    ]
     assert first["floors"] == {"sort": pytest.approx(2.2)}
     assert first["floor_wire"] == 2500
     assert others == [unknown, old]
