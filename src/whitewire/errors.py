@@ -36,10 +36,10 @@ class RunFailed(RuntimeError):
     """The workload did not do what it should; the message is the cause in one line."""
 
 
-SPACE = "free some space there and start it again; what is finished stays"
+_SPACE = "free some space there and start it again; what is finished stays"
 REMEDIES = {
-    errno.ENOSPC: SPACE,
-    errno.EDQUOT: f"your quota is used up: {SPACE}",
+    errno.ENOSPC: _SPACE,
+    errno.EDQUOT: f"your quota is used up: {_SPACE}",
     errno.EFBIG: "a limit on the size of files is too low (`ulimit -f`)",
     errno.EROFS: "make the file system writable, or work in a folder of another one",
     errno.EACCES: "give yourself the right to it, or work in a folder of your own",

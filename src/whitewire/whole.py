@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 from collections.abc import Iterator
@@ -10,6 +11,22 @@ from pathlib import Path
 
 PART = ".part-"
 """How the name begins of what is not whole yet; a killed writer may leave such a file or folder."""
+
+
+LEAST_FREE_BYTES = 1 << 16
+"""A disk with less free is full."""
+
+
+def check_space(path: Path) -> None:
+    """Raise OSError (no space left) where the disk that a file or folder lies on, or would, is full.
+
+    For what others write there: a daemon whose log is cut off says nothing, and whoever waits for a word waits long.
+    """
+    there = next(each for each in (path, *path.absolute().parents) if each.exists())
+    disk = os.statvfs(there)
+    free = disk.f_bfree if os.geteuid() == 0 else disk.f_bavail
+    if disk.f_blocks and free * disk.f_frsize < LEAST_FREE_BYTES:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
 
 def write(path: Path | str, content: str | bytes) -> Path:

@@ -33,7 +33,7 @@ from whitewire.design import durations
 from whitewire.design.drive import Drive
 from whitewire.design.rows import defining_floor, levels_of, read_csv
 from whitewire.design.scale import scale_of
-from whitewire.errors import SPACE, Faults, UserError, of_system
+from whitewire.errors import Faults, UserError, of_system
 from whitewire.install.doctor import preflight
 from whitewire.measure import environment, groups
 from whitewire.measure.bench import Bench, warm_up
@@ -331,7 +331,7 @@ class Block:
             warm = self._warm_up_jobs(stack, floored)
             stack.settle()
         except FAILURES as failure:
-            raise UserError(f"warm-up: {_line(failure)}; logs: {stack.logs}") from None
+            raise UserError(f"warm-up: {_why(failure, stack)}; logs: {stack.logs}") from None
         return warm
 
     def _warm_up_puts(self, stack: Stack, puts: Sequence[Run]) -> None:
@@ -396,7 +396,7 @@ class Block:
             try:
                 result = _tiny(stack, run)
             except FAILURES as failure:
-                why, failed = _line(failure) + _full(stack), True
+                why, failed = _why(failure, stack), True
                 result = Result({"block": run.row["block"], "workload": run.row["workload"]}, _last_words(stack))
             why = self._keep_floor(floors, key, result, attempt, why)
             if not why:
@@ -484,7 +484,8 @@ class Block:
             try:
                 stack.start()
             except FAILURES as failure:
-                raise UserError(f"the services do not start: {_line(failure)}; logs: {stack.logs}") from None
+                why = _why(failure, stack)
+                raise UserError(f"the services do not start: {why}; logs: {stack.logs}") from None
 
     def _restart(self, stack: Stack, runs: Sequence[Run]) -> None:
         """Start again and warm up, twice if need be: what broke a run (a full drive) may outlast it by some seconds."""
@@ -508,8 +509,8 @@ class Block:
             record, why = result.record, "; ".join(workloads.faults(result.record, values, self.config["limits"]))
         except FAILURES as failure:
             record = {**run.row, "factors": dict(run.levels), "scale": run.scale.record}
-            why, failed = _line(failure) + _full(stack), True
-            no_disk = isinstance(failure, OSError) and failure.errno in NO_DISK
+            why, failed = _why(failure, stack), True
+            no_disk = _no_disk(failure)
             files = _last_words(stack)
         floor = floors.name(floor_key(run)) if self._floored(run) else ""
         record |= {"floor": floor, "attempt": attempt, "valid": not why, "why_invalid": why, **environment.commit()}
@@ -521,7 +522,7 @@ class Block:
                 self.journal.write(run_id, record, {}, valid=False)
             raise
         if no_disk:
-            raise UserError(f"{run_id}: {why}: the block ends here; {SPACE}")
+            raise UserError(f"{run_id}: {why}")
         return why, failed
 
     @staticmethod
@@ -564,11 +565,21 @@ def _memory_mib(stack: Stack) -> float:
     return round(total, 1)
 
 
-def _full(stack: Stack) -> str:
-    """Which daemons found a drive full: what a run does then may be to wait for ever."""
+def _why(failure: Exception, stack: Stack) -> str:
+    """Why a run failed, in one line; also which daemons found a drive full: it may then wait for ever."""
     names = [name for name, process in stack.processes().items() if "No space left on device" in process.said()]
-    return f"; no space left on a drive, say {', '.join(sorted(names)[:3])}" if names else ""
+    drives = [f"no space left on a drive, say {', '.join(sorted(names)[:3])}"] if names else []
+    try:
+        whole.check_space(stack.logs)
+    except OSError as error:
+        return "; ".join([str(of_system(error)), *([] if _no_disk(failure) else [_line(failure)]), *drives])
+    return "; ".join([_line(failure), *drives])
+
+
+def _no_disk(failure: Exception) -> bool:
+    return isinstance(failure, OSError) and failure.errno in NO_DISK
 
 
 def _line(failure: Exception) -> str:
-    return " ".join(str(failure).split())[:400] or failure.__class__.__name__
+    said = of_system(failure) if isinstance(failure, OSError) and failure.errno else failure
+    return " ".join(str(said).split())[:400] or failure.__class__.__name__
