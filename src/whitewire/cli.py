@@ -196,6 +196,10 @@ def new_paper(args: argparse.Namespace) -> None:
     )
 
 
+CONFIGURED: tuple[Subcommand, ...] = (
+    validate, design, measure, tidy, analyse, render, doctor, lab, plan, compare, new_paper,
+)  # fmt: skip
+"""Subcommands that read a configuration."""
 NEW_PAPER = """\
 examples:
   whitewire new-paper                       asks one thing after the other
@@ -264,12 +268,14 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand; what the user can put right is one line per fault and exit status 2."""
     args = parser().parse_args(argv)
-    from whitewire.paths import settle_environment
+    from whitewire.paths import elsewhere, settle_environment
     from whitewire.workflow import tether
 
     settle_environment()
     try:
         tether.follow()
+        if args.function in CONFIGURED and (told := elsewhere()):
+            print(f"whitewire: {told}", file=sys.stderr)
         return args.function(args) or 0
     except KeyboardInterrupt:
         print("whitewire: interrupted", file=sys.stderr)

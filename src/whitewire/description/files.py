@@ -136,11 +136,12 @@ _Validator = jsonschema.validators.extend(
 
 
 def validate(data: Any, schema_name: str, path: Path | str) -> None:
-    """Raise a UserError that names the most telling fault of `data`, if it has one."""
+    """Raise a UserError that names the most telling fault of `data`, if it has one, after its file or other source."""
     validator = _Validator(schema(schema_name))
     errors = [_branch(error) for error in validator.iter_errors(data)]
     if errors:
-        raise UserError(f"{shown(path)}: {_line(min(errors, key=_rank))}")
+        source = shown(path) if isinstance(path, Path) else path
+        raise UserError(f"{source}: {_line(min(errors, key=_rank))}")
 
 
 def _branch(error: jsonschema.ValidationError) -> jsonschema.ValidationError:

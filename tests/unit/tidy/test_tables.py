@@ -3,13 +3,14 @@
 import csv
 import gzip
 import json
+import re
 import shutil
 from pathlib import Path
 
 import frictionless
 import pytest
 
-from whitewire import workloads
+from whitewire import cli, workloads
 from whitewire.description import project, testbed
 from whitewire.description.checks import load_paper
 from whitewire.design.rows import columns, write_csv
@@ -102,6 +103,82 @@ def test_a_record_that_is_cut_off_is_named(results):
     record.write_text(record.read_text()[:100])
     with pytest.raises(UserError, match=r"run\.json: line \d+: .*expected whole JSON"):
         tidy("emulex-2012", results)
+
+
+def tables_of(results):
+    return {path.name: path.read_bytes() for path in (results / "tidy").iterdir()}
+
+
+DAMAGES = {
+    "no raw results": (lambda folder: shutil.rmtree(folder / "raw"), r"raw/smoke-1: found no such folder"),
+    "a run's folder copied": (
+        lambda folder: shutil.copytree(next(folder.glob("raw/*/runs/put-grid-1*")), folder / "raw/smoke-1/runs/again"),
+        r"runs/again/run.json: run_id: found",
+    ),
+    "half a design": (lambda folder: cut(folder / "design.csv", 100), r"design.csv: found 100 bytes.*whitewire design"),
+    "half a block.json": (
+        lambda folder: (folder / "raw" / "smoke-1" / "block.json").write_text('{"runs":'), r"block.json: line 1",
+    ),
+    "no hosts": (lambda folder: (folder / "raw/smoke-1/environment.json").write_text("{}"), r"environment.json: hosts"),
+    "half the samples": (
+        lambda folder: halve(next(folder.glob("raw/*/runs/put-grid-1*")) / "samples.csv"), r"samples.csv: time: found",
+    ),
+    "samples of text": (
+        lambda folder: (next(folder.glob("raw/*/runs/put-grid-1*")) / "samples.csv").write_text("time\n"),
+        r"samples.csv: line 1: found no column ticks",
+    ),
+}  # fmt: skip
+
+
+def cut(path, size):
+    path.write_bytes(path.read_bytes()[:size])
+
+
+def halve(path):
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[: len(lines) // 2]))
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_what_does_not_hold_is_told_and_leaves_the_tables(results, damage, capsys):
+    tidy("emulex-2012", results)
+    before = tables_of(results)
+    act, line = DAMAGES[damage]
+    act(results)
+    assert cli.main(["tidy", "--paper", "emulex-2012", "--results", str(results)]) == 2
+    said = [each for each in capsys.readouterr().err.splitlines() if each.startswith("whitewire: error")]
+    assert len(said) == 1 and re.search(line, said[0]), said
+    assert tables_of(results) == before
+
+
+def test_a_run_that_an_earlier_design_had_in_another_block_counts_once(results):
+    other = results / "raw" / "smoke-2" / "runs" / RECORD["run_id"]
+    shutil.copytree(RUN, other)
+    (other / "run.json").write_text(json.dumps(RECORD | {"block": "smoke-2"}))
+    second = RECORD | {"block": "smoke-2", "run_id": "put-grid-another", "replicate": 2}
+    with (results / "design.csv").open() as file:
+        names = file.readline().strip().split(",")
+    (results / "manifest.json").unlink()
+    with (results / "design.csv").open("a") as file:
+        csv.DictWriter(file, names, lineterminator="\n").writerow(
+            {name: (second | second["factors"]).get(name, "") for name in names}
+        )
+    tidy("emulex-2012", results)
+    rows = table(results / "tidy" / "runs.csv")
+    assert sum(row["metric"] == "throughput" for row in rows) == 1
+
+
+def test_a_table_that_was_cut_is_not_analysed(results, capsys):
+    tidy("emulex-2012", results)
+    halve(results / "tidy" / "runs.csv")
+    argv = ["analyse", "--paper", "emulex-2012", "--testbed", "emulated", "--results", str(results)]
+    assert cli.main(argv) == 2
+    assert re.search(r"tidy/runs.csv: found \d+ bytes, expected \d+ by datapackage.json", capsys.readouterr().err)
+    assert not (results / "analysis").exists()
+    (results / "tidy" / "datapackage.json").unlink()
+    (results / "tidy" / "runs.csv").write_text('a,b\n1,"')
+    assert cli.main(argv) == 2
+    assert re.search(r"tidy/runs.csv: .*make it anew", capsys.readouterr().err)
 
 
 def a_floor(seconds, number, valid=True, wire=2000):
