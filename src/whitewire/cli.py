@@ -274,8 +274,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     settle_environment()
     try:
         tether.follow()
-        if args.function in CONFIGURED and (told := elsewhere()):
-            print(f"whitewire: {told}", file=sys.stderr)
+        if args.function in CONFIGURED and (place := elsewhere()):
+            print(f"whitewire: {place}", file=sys.stderr)
         return args.function(args) or 0
     except KeyboardInterrupt:
         print("whitewire: interrupted", file=sys.stderr)

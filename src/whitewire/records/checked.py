@@ -207,7 +207,7 @@ def _record(folder: Path, kind: str) -> RunRecord:
 
 
 def _series_faults(folder: Path, record: RunRecord, listed: bool) -> Iterator[tuple[str, str]]:
-    """(file, fault) of sampled series that cannot be read or, where no manifest lists them, do not reach over the run."""
+    """(file, fault) of series that cannot be read or, where no manifest lists them, do not reach over the run."""
     if "start" not in record:
         return
     for name, read in (("samples.csv", read_samples), ("host-cpu.csv", read_host_cpu)):
