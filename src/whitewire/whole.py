@@ -17,12 +17,12 @@ LEAST_FREE_BYTES = 1 << 16
 """A disk with less free is full."""
 
 
-def check_space(path: Path) -> None:
+def check_space(path: Path | str) -> None:
     """Raise OSError (no space left) where the disk that a file or folder lies on, or would, is full.
 
     For what others write there: a daemon whose log is cut off says nothing, and whoever waits for a word waits long.
     """
-    there = next(each for each in (path, *path.absolute().parents) if each.exists())
+    there = next(each for each in (Path(path), *Path(path).absolute().parents) if each.exists())
     disk = os.statvfs(there)
     free = disk.f_bfree if os.geteuid() == 0 else disk.f_bavail
     if disk.f_blocks and free * disk.f_frsize < LEAST_FREE_BYTES:

@@ -147,6 +147,36 @@ def test_floors_are_measured_among_the_runs_and_kept(tmp_path, monkeypatch):
     assert [runs[name]["floors"]["terasort"] for name in "acf"] == pytest.approx([2.0, 2.1, 2.1])
 
 
+@pytest.mark.parametrize(
+    ("changed", "counts"),
+    [
+        ({"tcp": {"congestion_control": "bbr"}}, False),
+        ({"yarn": {"worker_mib": 4096}}, False),
+        ({"java": "/opt/java"}, False),
+        ({"limits": LIMITS | {"attempts": 9}}, True),
+        ({"fabrics": {"100gbe": {"rate_mbit_per_s": 100_000}}}, True),
+    ],
+)
+def test_floors_of_another_testbed_do_not_count(tmp_path, monkeypatch, changed, counts):
+    """A floor counts for what it was measured on: a changed description asks for floors of its own."""
+    made = measured(tmp_path, Site([2.0, 2.2, 2.1, 2.1]), monkeypatch, "ab")
+    (key,) = made._floors(CLUSTER, [run("a")]).known
+    assert len(made._floors(CLUSTER, [run("a")]).known[key]) == 4
+    made.config = {**made.config, **changed}
+    assert made._floors(CLUSTER, [run("a")]).has(key) == counts
+
+
+def test_nothing_is_measured_beside_damaged_runs(tmp_path, monkeypatch):
+    """A block that is resumed looks at what it has first; nothing is started."""
+    made = measured(tmp_path, Site([2.0, 2.2, 2.1, 2.1]), monkeypatch, "ab")
+    path = made.journal.runs / "a" / "samples.csv"
+    path.write_text("")
+    monkeypatch.setattr(made, "_run", pytest.fail)
+    with pytest.raises(UserError, match="samples.csv: found 0 bytes, expected 5 by manifest.json") as error:
+        made.measure()
+    assert error.value.lines[-1] == "remove the folders that are damaged, and their runs are measured again"
+
+
 def test_floors_that_scatter_get_more_at_the_end_and_then_no_more(tmp_path, monkeypatch):
     site = Site([2.0, 15.1, 2.1, 2.2] + [2.0, 2.1, 2.0, 2.1, 2.0])
     measured(tmp_path, site, monkeypatch, "ab")
