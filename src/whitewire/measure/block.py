@@ -508,7 +508,9 @@ class Block:
             values = workloads.metrics(result.record, files)
             record, why = result.record, "; ".join(workloads.faults(result.record, values, self.config["limits"]))
         except FAILURES as failure:
-            record = {**run.row, "factors": dict(run.levels), "scale": run.scale.record}
+            cells: Mapping[str, Any] = run.row
+            row = cast("RunRecord", {name: cells[name] for name in DesignRow.__annotations__ if name in cells})
+            record = {**row, "factors": dict(run.levels), "scale": run.scale.record}
             why, failed = _why(failure, stack), True
             no_disk = _no_disk(failure)
             files = _last_words(stack)

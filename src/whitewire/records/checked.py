@@ -17,7 +17,7 @@ from typing import Any, NotRequired, TypedDict, cast
 from whitewire.paths import shown
 from whitewire.records import manifest, schema
 from whitewire.records.journal import KEPT, BlockRecord
-from whitewire.records.run import OF_A_FLOOR, OF_A_RUN, OF_ANY, OF_DONE, OF_JOBS, DesignRow, RunRecord
+from whitewire.records.run import OF_A_FLOOR, OF_A_RUN, OF_ANY, OF_DONE, OF_FAILED, OF_JOBS, DesignRow, RunRecord
 from whitewire.records.samples import Torn, read_host_cpu, read_samples
 from whitewire.records.schema import Broken
 from whitewire.text import quoted
@@ -184,8 +184,12 @@ def _read_kept(folder: Path, kind: str, found: Block) -> None:
 
 def _record(folder: Path, kind: str) -> RunRecord:
     """run.json, with all that a record of its kind has, and agreeing with its folder. Raises Broken."""
-    record: RunRecord = schema.load(folder / "run.json", RunRecord)
-    done = "start" in record or (record.get("valid") is True)
+    told = schema.parse(schema.read(folder / "run.json"))
+    done = not isinstance(told, dict) or "start" in told or told.get("valid") is True
+    # Old records of failed attempts have their whole row: columns of factors, some of which are called as other keys.
+    if why := schema.fault(told if done else {name: told[name] for name in OF_FAILED if name in told}, RunRecord):
+        raise Broken(why)
+    record: RunRecord = told
     needed = [*OF_ANY, *(OF_A_FLOOR if kind == "floors" else OF_A_RUN), *(OF_DONE if done else ())]
     if "jobs" in record:
         needed += [name for name in OF_JOBS if kind != "floors" or name not in ("floors", "floor_wire")]

@@ -232,6 +232,8 @@ OF_ANY = ("block", "workload", "attempt", "valid", "why_invalid")
 """What every record has, of a run and of a floor."""
 OF_A_FLOOR = ("floor", "number")
 OF_A_RUN = ("run_id", "order", "experiment", "replicate", "factors")
+OF_FAILED = (*OF_ANY, *OF_A_RUN, *OF_A_FLOOR, "seed", "scale", "commit", "modified", "software")
+"""All that is read of a record that tells of a failed attempt."""
 OF_DONE = (
     "start", "end", "fabric", "scale", "client_hosts", "datanode_hosts", "links_before", "links_after", "cpu_seconds",
     "tcp_retransmits", "queue_drops", "clients", "replication", "busy_clients",

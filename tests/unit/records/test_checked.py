@@ -221,6 +221,20 @@ def test_a_block_has_the_runs_of_the_design_and_no_more_folders_than_when_it_was
     assert checked.read_block(block).faults == []
 
 
+def test_an_old_failed_attempt_has_its_whole_row(tmp_path):
+    """Its columns of factors are called as keys of other records: `fabric` is a name there."""
+    block, run = kept(tmp_path, "run", finish=False)
+    failed = {name: record_of("run")[name] for name in (*OF_A_RUN, "block", "workload", "scale")}
+    failed |= {"fabric": "10gbe", "clients": "", "attempt": 1, "valid": False, "why_invalid": "DataNode ended"}
+    target = Journal(block).write(run.name, failed, {}, valid=False)
+    (target / "manifest.json").unlink()
+    found = checked.read_block(block, [row_of("run")])
+    assert (len(found.runs), found.faults) == (2, [])
+    (target / "run.json").write_text(json.dumps(failed | {"why_invalid": None}))
+    (fault,) = checked.read_block(block).faults
+    assert "why_invalid: found null, expected text" in fault
+
+
 def test_old_results_without_manifests_are_read_and_counted(tmp_path):
     block, run = kept(tmp_path, "run", finish=False)
     (run / "manifest.json").unlink()
