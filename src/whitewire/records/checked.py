@@ -127,6 +127,12 @@ def tables(folder: Path) -> list[str] | None:
     return found if known else None
 
 
+def analysis(folder: Path) -> list[str] | None:
+    """What is wrong with the tables that an analysis left; None where it left no manifest."""
+    found = manifest.faults(folder)
+    return None if found is None else [_said(path, why) for path, why in found]
+
+
 def read_block(folder: Path, rows: Sequence[DesignRow] | None = None, measuring: bool = False) -> Block:
     """One block (`raw/<block>`) with all that is wrong with it; `rows`: those that the design has of it.
 

@@ -23,9 +23,10 @@ import yaml
 from whitewire import paths, whole, workloads
 from whitewire.description import measures
 from whitewire.description.project import is_paper
-from whitewire.errors import UserError
+from whitewire.errors import Faults, UserError
 from whitewire.install.quarto import quarto_lacks
 from whitewire.progress import Pulse
+from whitewire.records import checked
 from whitewire.report import citation
 
 FORMATS = ("html", "pdf")
@@ -67,6 +68,9 @@ def render(
         raise UserError(f"no results in {results_dir}: run the measure, tidy and analysis stages first")
     if is_paper(qmd.stem) and not (results_dir / qmd.stem / "analysis" / "verdicts.csv").is_file():
         raise UserError(f"no verdicts on {qmd.stem} in {results_dir}: `make papers PAPERS={qmd.stem}` makes them")
+    own = results_dir / qmd.stem
+    if faults := [*(checked.tables(own / "tidy") or ()), *(checked.analysis(own / "analysis") or ())]:
+        raise Faults([f"{fault}; make the tables anew with `whitewire tidy` and `analyse`" for fault in faults])
     output_dir.mkdir(parents=True, exist_ok=True)
     why_not = quarto_lacks()
     environment = {

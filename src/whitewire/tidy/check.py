@@ -8,7 +8,7 @@ from pathlib import Path
 from whitewire.design.rows import read_csv
 from whitewire.errors import Faults, UserError
 from whitewire.paths import shown
-from whitewire.records import checked, manifest
+from whitewire.records import checked
 from whitewire.records.run import DesignRow
 
 HEADER = ("paper", "part", "state", "runs", "invalid", "floors", "without manifest", "faults")
@@ -58,18 +58,16 @@ def of_paper(results: Path) -> Iterable[tuple[Row, list[str]]]:
         valid = sum(record["valid"] for _, record in block.runs)
         numbers = valid, len(block.runs) - valid, len(block.floors), block.unchecked
         yield (name, state, *numbers), block.faults
-    for name, faults in (("tidy", checked.tables(results / "tidy")), ("analysis", _of_tables(results / "analysis"))):
+    for name, faults in (
+        ("tidy", checked.tables(results / "tidy")),
+        ("analysis", checked.analysis(results / "analysis")),
+    ):
         if (results / name).is_dir():
             yield _part(name, "without manifest" if faults is None else "unsound" if faults else "sound"), faults or []
 
 
 def _part(name: str, state: str) -> Row:
     return name, state, "", "", "", ""
-
-
-def _of_tables(folder: Path) -> list[str] | None:
-    found = manifest.faults(folder)
-    return None if found is None else [f"{shown(path)}: {why}" for path, why in found]
 
 
 def _as_text(rows: Sequence[Row]) -> str:

@@ -181,6 +181,19 @@ def test_a_table_that_was_cut_is_not_analysed(results, capsys):
     assert re.search(r"tidy/runs.csv: .*make it anew", capsys.readouterr().err)
 
 
+def test_a_verdict_that_was_changed_by_hand_is_not_reported(results, capsys):
+    tidy("emulex-2012", results)
+    argv = ["--paper", "emulex-2012", "--results"]
+    assert cli.main(["analyse", "--testbed", "emulated", *argv, str(results)]) == 0
+    path = results / "analysis" / "verdicts.csv"
+    path.write_text(path.read_text().replace("inconclusive", "reproduced"))
+    for command in (["render", *argv, str(results.parent)], ["check", str(results)]):
+        capsys.readouterr()
+        assert cli.main(command) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert re.search(r"error: \S+analysis/verdicts.csv: found \d+ bytes, expected \d+ by manifest.json", line)
+
+
 def a_floor(seconds, number, valid=True, wire=2000):
     links = {"a": {"ingress": 0}}
     also = {name: RECORD[name] for name in OF_DONE if name not in ("start", "end")}
