@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from whitewire.description.files import load_yaml, validate
+from whitewire.description.files import validate
+from whitewire.description.reading import load_yaml
 from whitewire.errors import UserError
 from whitewire.paths import root, shown
 from whitewire.text import one_of, quoted, suggestion

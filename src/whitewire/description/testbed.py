@@ -6,8 +6,9 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from whitewire.description.files import load_yaml, validate
+from whitewire.description.files import validate
 from whitewire.description.project import testbed_path
+from whitewire.description.reading import load_yaml
 from whitewire.paths import HIBENCH
 
 

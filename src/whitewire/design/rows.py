@@ -38,6 +38,9 @@ EVERY_TESTBED = ("kind", "switch", "tcp", "scale", "data", "cluster", "hadoop", 
 """What of a testbed's description, where it has it, makes every run another run."""
 FABRICS = ("fabric", "load_fabric")
 """Parameters that name a fabric that a run is made on."""
+MOST_RUNS = 10_000
+"""Of a paper at one effort."""
+MOST_BLOCKS = 1000
 FIRST = ("run_id", "block", "order", "experiment", "workload", "replicate")
 
 
@@ -78,6 +81,7 @@ def make_design(paper: Paper, testbed: Mapping[str, Any], effort: str, seed: int
     if effort not in paper.raw["replicates"]:
         known = ", ".join(paper.raw["replicates"])
         raise UserError(f"effort: found {effort!r}, expected one of {known}")
+    check_number(paper, [effort])
     rng = np.random.Generator(np.random.PCG64(seed))
     fabrics, names = testbed["fabrics"], blocks(paper, effort)
     members: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
@@ -99,6 +103,18 @@ def make_design(paper: Paper, testbed: Mapping[str, Any], effort: str, seed: int
         for order, index in enumerate(rng.permutation(len(runs)), start=1):
             rows.append(runs[index] | {"block": name, "order": order})
     return [cast("DesignRow", {column: row[column] for column in columns(paper)}) for row in rows]
+
+
+def check_number(paper: Paper, efforts: Iterable[str] = ()) -> None:
+    """UserError where one of the efforts, of all that the paper has without `efforts`, would make too many runs."""
+    for effort in efforts or paper.raw.get("replicates", ()):
+        if (starts := paper.raw["blocks"][effort]) > MOST_BLOCKS:
+            raise UserError(f"{shown(paper.path)}: blocks.{effort}: found {starts}, expected at most {MOST_BLOCKS}")
+        runs = sum(count for _, _, count in _counts(paper, effort))
+        if runs > MOST_RUNS:
+            raise UserError(
+                f"{shown(paper.path)}: replicates.{effort}: found {runs} runs, expected at most {MOST_RUNS}"
+            )
 
 
 def columns(paper: Paper) -> list[str]:

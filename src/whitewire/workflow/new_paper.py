@@ -11,7 +11,8 @@ from typing import Any
 import yaml
 
 from whitewire import quantities, whole
-from whitewire.description.files import dotted, load_yaml, validate
+from whitewire.description.files import dotted, validate
+from whitewire.description.reading import load_yaml
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.errors import UserError
 from whitewire.paths import HOME, root, shown, temporary

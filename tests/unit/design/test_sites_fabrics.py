@@ -7,8 +7,8 @@ import pytest
 
 from whitewire.analysis.runs import Runs
 from whitewire.description import checks, paper
-from whitewire.description.files import load_yaml
 from whitewire.description.project import paper_path
+from whitewire.description.reading import load_yaml
 from whitewire.description.testbed import fabric_names
 from whitewire.design.rows import levels_of, make_design
 from whitewire.errors import UserError
