@@ -29,14 +29,15 @@ class Subcommand(Protocol):
 def validate(args: argparse.Namespace) -> None:
     """Check every file that a run would use, and that this machine can do it; say what each paper's claims ask for."""
     from whitewire.analysis.claims import kinds_said
+    from whitewire.description.project import document_path
     from whitewire.description.testbed import load_testbed
     from whitewire.install.doctor import preflight
     from whitewire.workflow import documents
-    from whitewire.workflow.plan import Plan, document_of
+    from whitewire.workflow.plan import Plan
 
     plan = Plan.load()
     testbed = load_testbed(plan.testbed)
-    if left_out := documents.check([(paper, document_of(name)) for name, paper in plan.described.items()]):
+    if left_out := documents.check([(paper, document_path(name)) for name, paper in plan.described.items()]):
         print(f"whitewire: {left_out}", file=sys.stderr)
     preflight(testbed)
     for paper in plan.described.values():

@@ -43,7 +43,8 @@ def convert(data: dict[str, Any], path: Path) -> None:
     try:
         own = data.get("units") if isinstance(data.get("units"), dict) else {}
         _sizes(data, ())
-        for index, value in enumerate(data.get("values") or []):
+        values = data.get("values")
+        for index, value in enumerate(values if isinstance(values, list) else []):
             if isinstance(value, dict) and isinstance(value.get("unit"), str) and "value" in value:
                 value["value"] = _value(value["value"], value["unit"], own, ("values", index, "value"))
     except _Fault as fault:

@@ -71,6 +71,11 @@ def paper_path(name: str) -> Path:
     return root() / "config" / "papers" / f"{name}.yaml"
 
 
+def document_path(name: str) -> Path:
+    """The document of a paper, which need not be there."""
+    return root() / "paper" / f"{name}.qmd"
+
+
 def testbed_path(name: str) -> Path:
     """The file of a testbed."""
     _known(name, testbeds(), "testbed", "testbeds")

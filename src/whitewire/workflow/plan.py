@@ -20,7 +20,7 @@ from whitewire.analysis import sweeps
 from whitewire.cluster.hibench import on_this_machine
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import without_servers
-from whitewire.description.project import load_config, paper_path
+from whitewire.description.project import document_path, load_config, paper_path
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design import amounts, shapes, treatments
 from whitewire.design.durations import all_floors_seconds, expected_seconds
@@ -82,11 +82,6 @@ def checked_paper(path: Path, testbed: Mapping[str, Any]) -> Paper:
     return paper
 
 
-def document_of(name: str) -> Path:
-    """The document of a paper."""
-    return root() / "paper" / f"{name}.qmd"
-
-
 @dataclass(frozen=True)
 class Plan:
     """What a run does: which papers on which testbed with which effort, and the design of each paper."""
@@ -131,7 +126,7 @@ class Plan:
         for name in config["papers"]:
             path = paper_path(name)
             paper = described[name] = checked_paper(path, testbed)
-            if not document_of(name).is_file():
+            if not document_path(name).is_file():
                 raise UserError(f"paper/{name}.qmd: no such file: every paper has a document")
             designs[name] = make_design(paper, testbed, config["effort"], config["seed"])
             check_unique(designs[name], shown(path))

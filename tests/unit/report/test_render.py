@@ -218,7 +218,7 @@ def test_what_an_ended_rendering_leaves(tmp_path: Path, number: signal.Signals) 
         program.chmod(0o755)
     verdicts = tmp_path / "results" / "emulex-2012" / "analysis" / "verdicts.csv"
     verdicts.parent.mkdir(parents=True)
-    verdicts.touch()
+    verdicts.write_text(f"{','.join(module.VERDICT_COLUMNS)}\nemulex-2012,E-C01,Six times,emulated,,inconclusive,\n")
     (tmp_path / "elsewhere").mkdir()
     before = set(paths.temporary().iterdir())
     process = subprocess.Popen(
