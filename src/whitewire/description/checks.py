@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,9 @@ def load_paper(path: Path | str, fabrics: Collection[str]) -> Paper:
 
 def _cross_check(paper: Paper, fabrics: Collection[str]) -> None:
     raw = paper.raw
+    for key, text in _told(raw):
+        if FORMULA.match(text):
+            raise _fault(paper, key, text, "text that a spreadsheet does not take for a formula: begin with a word")
     for part in ("exhibits", "values", "claims", "audit", "experiments", "controls", "sweeps"):
         seen: set[str] = set()
         for index, entry in enumerate(raw.get(part, [])):
@@ -82,6 +86,23 @@ def _cross_check(paper: Paper, fabrics: Collection[str]) -> None:
         _check_sweep(paper, f"sweeps[{index}] ({sweep['id']})", sweep)
     for key, why in measures.problems(paper):
         raise UserError(f"{shown(paper.path)}: {key}: {why}")
+
+
+def _told(part: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """(key, text) of all that tables take over as it is, which people open in spreadsheets."""
+    if isinstance(part, list):
+        for index, item in enumerate(part):
+            yield from _told(item, f"{key}[{index}]")
+    elif isinstance(part, Mapping):
+        for name, value in part.items():
+            below = f"{key}.{name}" if key else name
+            if name == "factors" and isinstance(value, Mapping):
+                for factor, levels in value.items():
+                    yield from ((f"{below}.{factor}", level) for level in levels if isinstance(level, str))
+            elif isinstance(value, str) and name in TOLD:
+                yield below, value
+            else:
+                yield from _told(value, below)
 
 
 def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fabrics: Collection[str]) -> None:
@@ -162,6 +183,9 @@ def _check_bias(paper: Paper, key: str, bias: Mapping[str, Any]) -> None:
         raise _fault(paper, f"{key}.lower", bias["lower"], f"no more than upper, {bias['upper']}")
 
 
+TOLD = ("title", "statement", "basis", "note", "finding", "missing", "testbed", "source", "unit", "metric", "condition")
+FORMULA = re.compile(r"\s*([=@]|[+-](?![0-9. ]))")
+"""How a cell begins that a spreadsheet computes. A number with its sign is none."""
 MOST_CELLS = 1000
 """Combinations of an experiment's levels, before its `only`."""
 ROLES = ("namenode", "datanode", "client", "mds", "oss")

@@ -78,6 +78,21 @@ def test_every_key_is_described_and_examples_are_valid(name):
             assert validator.is_valid(example), f"{key}: {example}"
 
 
+@pytest.mark.parametrize("name", ["config", "paper", "testbed", "new-paper"])
+def test_patterns_are_of_whole_texts_and_counts_have_an_end(name):
+    for part in parts(files.schema(name)):
+        if isinstance(pattern := part.get("pattern"), str):
+            assert pattern.startswith("^") and pattern.endswith("$"), pattern
+        if part.get("type") == "integer":
+            assert {"maximum", "const"} & set(part), part
+
+
+@pytest.mark.parametrize("more", ["\n", "\n\n", "\u2028", "\0", " ", "x y"])
+def test_nothing_may_follow_what_a_pattern_matches(more):
+    config = {"papers": [f"hibench{more}"], "testbed": "emulated", "effort": "smoke", "seed": 1}
+    assert fault(config, "config").startswith("x.yaml: papers[0]: found ")
+
+
 def test_shipped_files_are_valid():
     settings = project.load_config({})
     assert settings["papers"] == [
