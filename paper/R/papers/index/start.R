@@ -153,7 +153,8 @@ verdict_rows <- function() {
     ),
     html_escape(table$verdict), html_escape(table$paper), html_escape(route_word(table$route)), html_escape(short),
     html_escape(table$paper), html_escape(table$claim), html_escape(table$statement),
-    gsub(" ", "-", html_escape(table$verdict)), html_escape(table$verdict), html_escape(unescaped(estimate_text(table))),
+    gsub(" ", "-", html_escape(table$verdict)), html_escape(table$verdict),
+    html_escape(unescaped(estimate_text(table))),
     html_escape(unescaped(expected_text(table))), html_escape(route_word(table$route))
   )
   paste(cells, collapse = "\n")
