@@ -11,7 +11,7 @@ import sys
 
 from snakemake.utils import min_version
 
-from whitewire.errors import UserError
+from whitewire.errors import UserError, of_system
 from whitewire.workflow.plan import Plan
 from whitewire.workflow.programs import program
 
@@ -22,8 +22,9 @@ try:
         given=config,
         deployment=map(str, workflow.deployment_settings.deployment_method),
     )
-except UserError as error:
-    print(f"whitewire: error: {error}", file=sys.stderr)
+except (UserError, OSError) as error:
+    told = of_system(error) if isinstance(error, OSError) else error
+    print(f"whitewire: error: {told}", file=sys.stderr)
     sys.exit(2)
 
 # The command `whitewire` is this checkout's wherever a rule runs: here, in its conda environment, in its container.

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from whitewire import __version__
-from whitewire.errors import UserError
+from whitewire.errors import UserError, of_system
 
 NO_ENVIRONMENT = 3
 """Status of `scripts/software --folder` outside of a rule's environment and image."""
@@ -29,14 +29,15 @@ class Subcommand(Protocol):
 def validate(args: argparse.Namespace) -> None:
     """Check every file that a run would use, and that this machine can do it; say what each paper's claims ask for."""
     from whitewire.analysis.claims import kinds_said
+    from whitewire.description.project import document_path
     from whitewire.description.testbed import load_testbed
     from whitewire.install.doctor import preflight
     from whitewire.workflow import documents
-    from whitewire.workflow.plan import Plan, document_of
+    from whitewire.workflow.plan import Plan
 
     plan = Plan.load()
     testbed = load_testbed(plan.testbed)
-    if left_out := documents.check([(paper, document_of(name)) for name, paper in plan.described.items()]):
+    if left_out := documents.check([(paper, document_path(name)) for name, paper in plan.described.items()]):
         print(f"whitewire: {left_out}", file=sys.stderr)
     preflight(testbed)
     for paper in plan.described.values():
@@ -151,6 +152,13 @@ def plan(args: argparse.Namespace) -> None:
     print_plan()
 
 
+def check(args: argparse.Namespace) -> None:
+    """Say what of results is sound: sizes and digests, records, names and designs, block by block."""
+    from whitewire.tidy.check import check
+
+    check(args.folder)
+
+
 def compare(args: argparse.Namespace) -> None:
     """Set two result folders side by side."""
     from whitewire.report.compare import compare
@@ -160,11 +168,12 @@ def compare(args: argparse.Namespace) -> None:
 
 def keys(args: argparse.Namespace) -> None:
     """Write docs/use/keys.md and docs/use/factors.md anew: every key of every file, and what a paper may vary."""
+    from whitewire import whole
     from whitewire.description import factor_page, keys
     from whitewire.paths import shown
 
     for made in (keys, factor_page):
-        made.PAGE.write_text(made.page(), encoding="utf-8")
+        whole.write(made.PAGE, made.page())
         print(shown(made.PAGE))
 
 
@@ -190,6 +199,10 @@ def new_paper(args: argparse.Namespace) -> None:
     )
 
 
+CONFIGURED: tuple[Subcommand, ...] = (
+    validate, design, measure, tidy, analyse, render, doctor, lab, plan, compare, new_paper,
+)  # fmt: skip
+"""Subcommands that read a configuration."""
 NEW_PAPER = """\
 examples:
   whitewire new-paper                       asks one thing after the other
@@ -245,6 +258,8 @@ def parser() -> argparse.ArgumentParser:
     sub = command(hibench)
     sub.add_argument("source", nargs="?", default="", help="a folder, an archive or an address")
     command(plan)
+    sub = command(check)
+    sub.add_argument("folder", type=Path, metavar="FOLDER", help="results/<testbed>, or one paper of it")
     sub = command(compare)
     sub.add_argument("a", metavar="A", help="a folder of results/, or a path")
     sub.add_argument("b", metavar="B", help="the one that is set against it")
@@ -256,21 +271,25 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one subcommand; a UserError is one line and exit status 2."""
+    """Run one subcommand; what the user can put right is one line per fault and exit status 2."""
     args = parser().parse_args(argv)
-    from whitewire.paths import settle_environment
+    from whitewire.paths import elsewhere, settle_environment
     from whitewire.workflow import tether
 
     settle_environment()
     try:
         tether.follow()
+        if args.function in CONFIGURED and (place := elsewhere()):
+            print(f"whitewire: {place}", file=sys.stderr)
         return args.function(args) or 0
-    except UserError as error:
-        print(f"whitewire: error: {error}", file=sys.stderr)
-        return 2
     except KeyboardInterrupt:
         print("whitewire: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
         sys.stderr.close()
         return 141
+    except (UserError, OSError) as error:
+        told = of_system(error) if isinstance(error, OSError) else error
+        for line in told.lines:
+            print(f"whitewire: error: {line}", file=sys.stderr)
+        return 2

@@ -1,5 +1,10 @@
 """The errors that end a command or a run: one line for the eyes of the user."""
 
+from __future__ import annotations
+
+import errno
+from collections.abc import Sequence
+
 
 class UserError(Exception):
     """Something the user can put right. Shown as one line, without a traceback, exit status 2."""
@@ -7,6 +12,49 @@ class UserError(Exception):
     def __init__(self, message: str) -> None:
         super().__init__(" ".join(str(message).split()))
 
+    @property
+    def lines(self) -> Sequence[str]:
+        """What is shown, one line per fault."""
+        return [str(self)]
+
+
+class Faults(UserError):
+    """Several faults at once, each in one line."""
+
+    def __init__(self, faults: Sequence[str], most: int = 20) -> None:
+        """`most`: of more than so many only the number is shown."""
+        self.faults, self.most = [" ".join(fault.split()) for fault in faults], most
+        super().__init__(" | ".join(self.faults))
+
+    @property
+    def lines(self) -> Sequence[str]:
+        more = len(self.faults) - self.most
+        return [*self.faults[: self.most], *([f"and {more} more"] if more > 0 else [])]
+
 
 class RunFailed(RuntimeError):
     """The workload did not do what it should; the message is the cause in one line."""
+
+
+_SPACE = "free some space there and start it again; what is finished stays"
+REMEDIES = {
+    errno.ENOSPC: _SPACE,
+    errno.EDQUOT: f"your quota is used up: {_SPACE}",
+    errno.EFBIG: "a limit on the size of files is too low (`ulimit -f`)",
+    errno.EROFS: "make the file system writable, or work in a folder of another one",
+    errno.EACCES: "give yourself the right to it, or work in a folder of your own",
+    errno.EPERM: "give yourself the right to it, or work in a folder of your own",
+    errno.EMFILE: "raise the limit on open files (`ulimit -n`)",
+    errno.ELOOP: "a symbolic link there leads back to itself: remove it",
+    errno.EIO: "the disk or the file server does not answer as it should; look at the system's log",
+    errno.ESTALE: "the file server has lost it: mount the file system again",
+}
+"""What a user can do, by what the system says."""
+
+
+def of_system(error: OSError) -> UserError:
+    """The line of an OSError: the path, what the system said, what to do."""
+    what = error.strerror or str(error) or error.__class__.__name__
+    paths = [str(path) for path in (error.filename, error.filename2) if path is not None]
+    remedy = REMEDIES.get(error.errno or 0)
+    return UserError(": ".join([*paths[:1], what, *([remedy] if remedy else [])]))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from whitewire.errors import UserError
+
 HOME = Path(__file__).resolve().parents[2]  # the repository: schemas, caches and programs live here
 HIBENCH = Path(os.environ.get("WHITEWIRE_HIBENCH") or HOME / ".cache" / "hibench")
 """The prepared copy of HiBench (`make hibench`): its tree, and prepared.json, which describes it."""
@@ -15,9 +17,29 @@ KILLED_WITH_THIS = ("setpriv", "--pdeathsig", "KILL", "--")
 
 
 def root() -> Path:
-    """The folder whose `config/` and `results/` are used: the current one if it has a `config/`."""
+    """The folder whose `config/` and `results/` are used: the current one if it has a `config/config.yaml`, else the
+    repository.
+
+    Raises UserError where the current folder's `config/` is meant, as it has papers or testbeds or is a link, but has
+    no `config.yaml`: another configuration in its place would measure something else.
+    """
     here = Path.cwd()
-    return here if (here / "config" / "config.yaml").is_file() else HOME
+    config = here / "config"
+    if os.path.lexists(config / "config.yaml"):
+        return here
+    if config.is_symlink() and not config.exists():
+        raise UserError("config: found a symbolic link that leads nowhere, expected a folder with config.yaml")
+    if here != HOME and any((config / name).is_dir() for name in ("papers", "testbeds")):
+        raise UserError(
+            "config/config.yaml: no such file, expected one beside this folder's own papers and testbeds; to use those "
+            f"of {HOME}, start there"
+        )
+    return HOME
+
+
+def elsewhere() -> str:
+    """Says whose configuration is used where it is not the current folder's; else empty. Raises UserError."""
+    return "" if root() == Path.cwd() else f"no config/config.yaml here: using {HOME}/config and {HOME}/results"
 
 
 def settle_environment() -> None:
@@ -44,5 +66,5 @@ def shown(path: Path | str) -> str:
     """A path as the user would type it."""
     try:
         return str(Path(path).resolve().relative_to(Path.cwd()))
-    except ValueError:
+    except (ValueError, RuntimeError, OSError):  # elsewhere; a symbolic link that leads back to itself
         return str(path)

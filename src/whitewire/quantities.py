@@ -47,6 +47,8 @@ COMMON = (
 AMOUNT = re.compile(r"([-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?)(\s*)(\D.*)")
 UNIT = re.compile(r"(1|[A-Za-zµ]+)(\s?/\s?[A-Za-zµ]+)*")
 REMARK = re.compile(r"\s*\([^()]*\)$")
+MOST_UNIT = 100
+"""Characters of a unit."""
 PLAIN = "1"
 """The unit of a number without a dimension."""
 
@@ -74,7 +76,7 @@ def _parsed(unit: str) -> Any:
     import pint
 
     text = REMARK.sub("", unit).strip().replace("%", "percent")
-    if not UNIT.fullmatch(text):
+    if len(text) > MOST_UNIT or not UNIT.fullmatch(text):
         raise UnknownUnit(f"found {quoted(unit)}, expected a unit such as MB/s{suggestion(text, COMMON)}")
     try:
         return _registry().Quantity(1, _registry().parse_units("" if text == PLAIN else text))

@@ -7,11 +7,16 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+MOST_NEAR = 200
+"""Characters of a name to which a near one is looked for: that takes the square of it."""
+
 
 def suggestion(found: object, names: Iterable[str]) -> str:
     """`; did you mean "x"?` when a valid name is near, else nothing."""
     names = [str(name) for name in names]
     text = str(found)
+    if len(text) > MOST_NEAR:
+        return ""
     near = difflib.get_close_matches(text, names, n=1, cutoff=0.55)
     if not near:
         lower = {name.lower(): name for name in names}
@@ -28,10 +33,10 @@ def one_of(names: Iterable[Any], most: int = 12) -> str:
     return "one of " + ", ".join(names[:most] + more)
 
 
-def quoted(value: Any) -> str:
-    """A value as JSON, cut short after some 60 characters."""
+def quoted(value: Any, most: int = 60) -> str:
+    """A value as JSON, cut short after some 60 characters, or `most`."""
     text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= 60 else text[:57] + "…"
+    return text if len(text) <= most else text[: most - 3] + "…"
 
 
 def canonical(data: Any) -> str:

@@ -11,7 +11,7 @@ MB_PER_GBIT = 125.0
 
 def gbit_per_s(fabric: str) -> float:
     """Rate in the name of a fabric: `10gbe` is 10, `0.5gbe` is 0.5."""
-    match = re.match(r"(\d+(?:\.\d+)?)g", str(fabric))
+    match = re.match(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)g", str(fabric))
     if not match:
         raise UserError(f"fabric: found {fabric!r}, expected a name that starts with its rate, such as 10gbe")
     return float(match[1])

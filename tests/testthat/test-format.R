@@ -23,7 +23,16 @@ test_that("negative numbers have a minus sign, ranges and names keep their hyphe
 
 test_that("text cannot act as markup", {
   expect_equal(safe("a|b *c* [d] <e> @fig-x"), "a\\|b \\*c\\* \\[d\\] \\<e\\> \\@fig-x")
+  expect_equal(safe("&lt;b&gt;"), "\\&lt;b\\&gt;")
   expect_equal(safe(NA), "")
+})
+
+test_that("no cell of a published table is a formula", {
+  table <- as_cells(data.frame(a = c("=1+1", "-x", "-1.5", NA, "fine"), b = factor(c("@x", "+y", "+2", "a", "=")), n = -2:2))
+  expect_equal(table$a, c("'=1+1", "'-x", "-1.5", NA, "fine"))
+  expect_equal(table$b, c("'@x", "'+y", "+2", "a", "'="))
+  expect_equal(table$n, -2:2)
+  expect_equal(as_cells(data.frame(n = 1:2)), data.frame(n = 1:2))
 })
 
 test_that("lists read as prose", {

@@ -205,3 +205,12 @@ def test_snakemake_says_the_same_line(project):
     assert "Traceback" not in done.stderr
     said = [line for line in done.stderr.splitlines() if not line.startswith("Using ")]
     assert len(said) == 1 and said[0].endswith('did you mean "quick"?'), said
+
+
+def test_what_the_system_refuses_is_one_line(tmp_path, monkeypatch, capsys):
+    def refuse(_):
+        raise PermissionError(13, "Permission denied", str(tmp_path / "x"))
+
+    monkeypatch.setattr("whitewire.workflow.plan.print_plan", lambda: refuse(None))
+    assert main(["plan"]) == 2
+    assert capsys.readouterr().err == f"whitewire: error: {tmp_path}/x: Permission denied\n"

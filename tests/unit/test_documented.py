@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.documented import CODE, DOCUMENTS, HOME, blocks, distinct
 from whitewire.cli import parser
-from whitewire.description.files import load_yaml
+from whitewire.description.reading import load_yaml
 
 NAMES = set(re.findall(r"\$\((?:value )?([A-Z_]+)\)", (HOME / "Makefile").read_text()))
 

@@ -34,7 +34,7 @@ listed <- function(items) paste(knitr::combine_words(as.character(items), oxford
 # Text from a table or a YAML file inside markdown: nothing in it may act as markup.
 safe <- function(x) {
   x <- ifelse(is.na(x), "", gsub("[\r\n]+", " ", as.character(x)))
-  gsub("([\\\\`*_{}\\[\\]#+!|<>~^$@])", "\\\\\\1", x, perl = TRUE)
+  gsub("([\\\\`*_{}\\[\\]#+!|<>~^$@&])", "\\\\\\1", x, perl = TRUE)
 }
 
 code <- function(x) ifelse(is.na(x) | x == "", "", paste0("`", gsub("[`|]", " ", x), "`"))
@@ -60,6 +60,17 @@ md_table <- function(table, widths = NULL, align = NULL) {
   ))
 }
 
+# A table whose text no spreadsheet takes for a formula: what begins like one, and is no number, gets an apostrophe.
+as_cells <- function(table) {
+  words <- vapply(table, function(column) is.character(column) || is.factor(column), logical(1))
+  table[words] <- lapply(table[words], function(column) {
+    text <- as.character(column)
+    formula <- grepl("^[=+@\t\r-]", text, perl = TRUE) & is.na(as_value(text))
+    ifelse(formula, paste0("'", text), text)
+  })
+  table
+}
+
 # The data of a figure, as a file beside the report and as a link that carries the same bytes.
 data_link <- function(name, table, of = "figure") {
   if (is.null(table) || nrow(table) == 0) {
@@ -70,7 +81,7 @@ data_link <- function(name, table, of = "figure") {
   folder <- file.path(reports_dir(), "data", paper_id())
   dir.create(folder, recursive = TRUE, showWarnings = FALSE)
   path <- file.path(folder, file)
-  readr::write_csv(table[keep], path, na = "")
+  readr::write_csv(as_cells(table[keep]), path, na = "")
   bytes <- readBin(path, "raw", file.size(path))
   uri <- paste0("data:text/csv;base64,", gsub("\\s", "", jsonlite::base64_enc(bytes)))
   sprintf("[Data of this %s (CSV, %s)](%s){.data-link download=\"%s-%s\" data-file=\"data/%s/%s\"}",

@@ -32,7 +32,7 @@ expected_text <- function(table) {
 # After a number; what is counted is singular after a one (1 server, but 1 s and 1 MB/s).
 unit_text <- function(unit, value = NA) {
   unit <- ifelse(!is.na(value) & value == 1 & grepl("^[a-z]{3,}s$", unit), sub("s$", "", unit), unit)
-  ifelse(is.na(unit) | unit %in% c("1", ""), "", paste0("\u00a0", unit))
+  ifelse(is.na(unit) | unit %in% c("1", ""), "", paste0("\u00a0", safe(unit)))
 }
 
 estimate_text <- function(table) {

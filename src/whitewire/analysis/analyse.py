@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from whitewire import estimands, factors, propagation, statistics, workloads
+from whitewire import estimands, factors, propagation, statistics, whole, workloads
 from whitewire.analysis import (
     biases,
     claims,
@@ -32,11 +33,12 @@ from whitewire.design import cautions
 from whitewire.design.drive import Drive
 from whitewire.design.durations import model_cell
 from whitewire.design.scale import Scale, scale_of
-from whitewire.errors import UserError
+from whitewire.errors import Faults, UserError
 from whitewire.estimands.evidence import Evidence
 from whitewire.levels import text
 from whitewire.models import MODELS, maxmin
 from whitewire.paths import shown
+from whitewire.records import checked, manifest
 from whitewire.records.metrics import unit_of
 from whitewire.units import MB_PER_GBIT, gbit_per_s
 
@@ -414,19 +416,17 @@ def analyse(paper: str, testbed: str, results: Path | str) -> None:
 
 def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) -> None:
     """All tables of the analysis of one paper on one testbed."""
-    source = results / "tidy" / "runs.csv"
-    try:
-        table = pd.read_csv(source, dtype=dict.fromkeys(paper.factors, str), keep_default_na=True)
-    except FileNotFoundError:
-        raise UserError(f"{config_shown(source)}: no such file; make it with `whitewire tidy`") from None
+    if faults := checked.tables(results / "tidy"):
+        raise Faults([f"{fault}; make the tables anew with `whitewire tidy`" for fault in faults])
+    table = _read(results / "tidy" / "runs.csv", dict.fromkeys(paper.factors, str))
     status = "emulated" if is_emulated(testbed) else "measured"
     k = paper.raw["scale"]["k"] if status == "emulated" and paper.experiments else 1
     missing = results / "tidy" / "unavailable.csv"
-    lost = pd.read_csv(missing) if missing.is_file() else pd.DataFrame(columns=["run_id", "reason"])
+    lost = _read(missing) if missing.is_file() else pd.DataFrame(columns=["run_id", "reason"])
     fabrics = testbed["fabrics"]
     lost_runs = dict(zip(lost["run_id"], lost["reason"], strict=True))
     measured = results / "tidy" / "floors.csv"
-    floors = pd.read_csv(measured, dtype={"job": str}) if measured.is_file() else None
+    floors = _read(measured, {"job": str}) if measured.is_file() else None
     effort = table["block"].iloc[0].rsplit("-", 1)[0] if len(table) else ""
     scaling = partial(_scaling, paper, effort, testbed) if effort else None
     runs = Runs(table, paper, seed, k, lost_runs, fabrics, floors, scaling)
@@ -435,16 +435,16 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
     if scaling:
         short = model_runs(paper, fabrics, scaling)
         scaled = similitude.table(paper, testbed, effort)
-    checked = controls.judge(paper, runs)
+    judged_controls = controls.judge(paper, runs)
     as_run = None if short is None else Runs(short, paper, seed)
-    judged, readings = verdicts(paper, runs, Runs(simulated, paper, seed), status, as_run, checked)
+    judged, readings = verdicts(paper, runs, Runs(simulated, paper, seed), status, as_run, judged_controls)
     folder = results / "analysis"
     folder.mkdir(parents=True, exist_ok=True)
     tables = {
         "estimates": estimates(paper, runs, status),
         "verdicts": judged,
         "readings": readings,
-        "controls": controls.table(checked),
+        "controls": controls.table(judged_controls),
         "model": model_table(paper, simulated),
         "audit": audit(paper),
         "sweeps": sweeps.table(paper),
@@ -453,14 +453,20 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
     }
     if short is not None:
         tables["model_as_run"] = model_table(paper, short)
-    for name, frame in tables.items():
-        frame.to_csv(folder / f"{name}.csv", index=False, lineterminator="\n")
+    made = {f"{name}.csv": frame.to_csv(index=False, lineterminator="\n").encode() for name, frame in tables.items()}
+    for name, content in made.items():
+        whole.write(folder / name, content)
+    whole.write(folder / manifest.NAME, json.dumps(manifest.of(made), indent=1) + "\n")
+
+
+def _read(path: Path, types: Mapping[str, type] | None = None) -> pd.DataFrame:
+    try:
+        return pd.read_csv(path, dtype=types)
+    except FileNotFoundError:
+        raise UserError(f"{shown(path)}: no such file; make it with `whitewire tidy`") from None
+    except ValueError as error:  # pandas' own are of this type too
+        raise UserError(f"{shown(path)}: {error}; make it anew with `whitewire tidy`") from None
 
 
 def _scaling(paper: Paper, effort: str, testbed: Mapping[str, Any], name: str, levels: Mapping[str, Any]) -> Scale:
     return scale_of(paper, name, effort, levels, testbed)
-
-
-def config_shown(path: Path) -> str:
-    """A path as the user would type it."""
-    return shown(path)

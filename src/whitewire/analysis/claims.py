@@ -22,6 +22,7 @@ INCONCLUSIVE = "inconclusive"
 NOT_TESTABLE = "not testable here"
 CONSISTENT = "consistent"
 INCONSISTENT = "inconsistent"
+VERDICTS = (REPRODUCED, DIRECTION, NOT_REPRODUCED, INCONCLUSIVE, CONSISTENT, INCONSISTENT, NOT_TESTABLE)
 EQUIVALENCE, SIGN, SIZE = "equivalence", "direction", "size"
 """What a claim asks for: that there is no effect to speak of; that there is one, on a side; that it is so large."""
 EPSILON = 1e-9

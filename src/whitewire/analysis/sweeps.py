@@ -6,16 +6,19 @@ A paper's YAML lists them under `sweeps`; nothing here is measured and no claim 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pandas as pd
 
-from whitewire.description.claim_checks import compute
-from whitewire.description.faults import fault
+from whitewire.description.claim_checks import compute, evaluated
+from whitewire.description.faults import fault, fault_in_words
 from whitewire.description.paper import Paper
 from whitewire.levels import text
 
+MOST_ROWS = 10_000
+"""Of one sweep."""
 COLUMNS = ["paper", "sweep", "title", "model", "arguments", "value", "unit"]
 
 
@@ -38,13 +41,21 @@ def check(paper: Paper) -> None:
 
 def _rows(paper: Paper, sweep: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     own = _own_names(paper, sweep)
-    levels = {name: [paper.evaluate(value, own) for value in values] for name, values in sweep["vary"].items()}
-    fixed = {n: paper.evaluate(v, own) for n, v in sweep.get("arguments", {}).items() if n not in levels}
+    key = f"sweeps ({sweep['id']})"
+    levels = {
+        name: [paper.evaluate(value, own, f"{key}.vary.{name}") for value in values]
+        for name, values in sweep["vary"].items()
+    }
+    fixed = {name: value for name, value in sweep.get("arguments", {}).items() if name not in levels}
+    fixed = evaluated(paper, f"{key}.arguments", fixed, own)
+    points = math.prod(map(len, levels.values()))
+    if points > MOST_ROWS:
+        raise fault_in_words(paper, f"{key}.vary", f"{points} combinations of values", f"at most {MOST_ROWS}")
     listed = ", ".join(f"{name}={text(value)}" for name, value in fixed.items())
     base = {"paper": paper.id, "sweep": sweep["id"], "title": sweep["title"], "model": sweep["model"]}
     for point in itertools.product(*levels.values()):
         chosen = dict(zip(levels, point, strict=True))
-        value = compute(paper, f"sweeps ({sweep['id']})", sweep["model"], {**fixed, **chosen})
+        value = compute(paper, key, sweep["model"], {**fixed, **chosen})
         yield base | {"arguments": listed, "value": value, "unit": sweep["unit"]} | chosen
 
 

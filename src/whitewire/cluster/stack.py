@@ -16,6 +16,7 @@ from whitewire.cluster.service import Service
 from whitewire.cluster.yarn import Yarn
 from whitewire.design.drive import Drive
 from whitewire.testbed.base import Host, Process, Testbed
+from whitewire.whole import check_space
 
 if TYPE_CHECKING:
     from whitewire.cluster.hibench import HiBench
@@ -121,9 +122,13 @@ class Stack:
             self.at_work = at_work
 
     def check(self) -> None:
-        """Raise ProcessDied, with the name and the end of the log, when any daemon or client has ended."""
+        """Raise ProcessDied, with the name and the end of the log, when any daemon or client has ended.
+
+        OSError when there is no space left for their logs.
+        """
         for service in self._services:
             service.check()
+        check_space(self.logs)
 
     def dead(self) -> list[str]:
         return [name for service in self._services for name in service.dead()]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Mapping
+import math
+import re
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from whitewire import estimands, workloads
 from whitewire.description import claim_checks, experiment_checks, hadoop, measures, networks
 from whitewire.description.faults import check_levels as _check_levels
 from whitewire.description.faults import fault as _fault
+from whitewire.description.faults import fault_in_words
 from whitewire.description.files import validate
 from whitewire.description.paper import PLACES, Paper, against, cells_of, ladders
 from whitewire.errors import UserError
@@ -34,6 +37,9 @@ def load_paper(path: Path | str, fabrics: Collection[str]) -> Paper:
 
 def _cross_check(paper: Paper, fabrics: Collection[str]) -> None:
     raw = paper.raw
+    for key, text in _told(raw):
+        if FORMULA.match(text):
+            raise _fault(paper, key, text, "text that a spreadsheet does not take for a formula: begin with a word")
     for part in ("exhibits", "values", "claims", "audit", "experiments", "controls", "sweeps"):
         seen: set[str] = set()
         for index, entry in enumerate(raw.get(part, [])):
@@ -86,8 +92,29 @@ def _cross_check(paper: Paper, fabrics: Collection[str]) -> None:
         raise UserError(f"{shown(paper.path)}: {key}: {why}")
 
 
+def _told(part: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """(key, text) of all that tables take over as it is, which people open in spreadsheets."""
+    if isinstance(part, list):
+        for index, item in enumerate(part):
+            yield from _told(item, f"{key}[{index}]")
+    elif isinstance(part, Mapping):
+        for name, value in part.items():
+            below = f"{key}.{name}" if key else name
+            if name == "factors" and isinstance(value, Mapping):
+                for factor, levels in value.items():
+                    yield from ((f"{below}.{factor}", level) for level in levels if isinstance(level, str))
+            elif isinstance(value, str) and name in TOLD:
+                yield below, value
+            else:
+                yield from _told(value, below)
+
+
 def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fabrics: Collection[str]) -> None:
     factors, parameters = experiment["factors"], experiment["parameters"]
+    cells = math.prod(map(len, factors.values()))
+    if cells > MOST_CELLS:
+        told = f"{cells} combinations of levels" if cells < 10**18 else "more than 10^18 combinations of levels"
+        raise fault_in_words(paper, f"{key}.factors", told, f"at most {MOST_CELLS}")
     missing = experiment.get("missing_fabrics", "error")
     for level in factors.get("fabric", []):
         if level not in fabrics and missing == "error":
@@ -160,6 +187,11 @@ def _check_bias(paper: Paper, key: str, bias: Mapping[str, Any]) -> None:
         raise _fault(paper, f"{key}.lower", bias["lower"], f"no more than upper, {bias['upper']}")
 
 
+TOLD = ("title", "statement", "basis", "note", "finding", "missing", "testbed", "source", "unit", "metric", "condition")
+FORMULA = re.compile(r"\s*([=@]|[+-](?![0-9. ]))")
+"""How a cell begins that a spreadsheet computes. A number with its sign is none."""
+MOST_CELLS = 1000
+"""Combinations of an experiment's levels, before its `only`."""
 ROLES = ("namenode", "datanode", "client", "mds", "oss")
 """Roles that hosts can have."""
 
@@ -204,8 +236,10 @@ def _check_routes(paper: Paper, key: str, claim: Mapping[str, Any]) -> None:
 
 def _check_test(paper: Paper, key: str, test: Mapping[str, Any], fabrics: Collection[str]) -> None:
     estimand = estimands.of(test)
-    if "expected" in test:
-        paper.evaluate(test["expected"])
+    for name in ("expected", "expression"):
+        if name in test:
+            paper.evaluate(test[name], key=f"{key}.{name}")
+    claim_checks.evaluated(paper, f"{key}.arguments", test.get("arguments", {}))
     if test.get("relation") == "within" and not (
         {"relative", "absolute"} & set(test) or {"lower", "upper"} <= set(test)
     ):
@@ -235,14 +269,14 @@ def _check_audit(paper: Paper, key: str, entry: Mapping[str, Any]) -> None:
         if ("expression" in check) == ("model" in check):
             raise _fault(paper, where, check, "either expression or model")
         if "model" in check:
-            arguments = {name: paper.evaluate(value) for name, value in check.get("arguments", {}).items()}
+            arguments = claim_checks.evaluated(paper, f"{where}.arguments", check.get("arguments", {}))
             results[f"model_{len(results) + 1}"] = claim_checks.compute(paper, where, check["model"], arguments)
         else:
-            paper.evaluate(check["expression"], results)
+            paper.evaluate(check["expression"], results, f"{where}.expression")
             if "arguments" in check:
                 raise _fault(paper, f"{where}.arguments", sorted(check["arguments"]), "nothing beside expression")
         if "printed" in check:
-            paper.evaluate(check["printed"])
+            paper.evaluate(check["printed"], key=f"{where}.printed")
         bounds = [name for name in ("at_most", "at_least", "relative") if check.get(name) not in (None, False)]
         if bounds and "printed" not in check:
             raise _fault(paper, f"{where}.{bounds[0]}", check[bounds[0]], "printed beside it, to compare with")

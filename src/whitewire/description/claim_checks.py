@@ -52,7 +52,7 @@ def check_test(paper: Paper, key: str, test: Mapping[str, Any]) -> None:
         raise fault(paper, f"{key}.{place}.where", factor, "no level of a factor that the test varies")
     _check_target(paper, key, test)
     if test["estimand"] == "model":
-        compute(paper, key, test["model"], {n: paper.evaluate(v) for n, v in test["arguments"].items()})
+        compute(paper, key, test["model"], evaluated(paper, f"{key}.arguments", test["arguments"]))
 
 
 def _cells_in(test: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -135,13 +135,20 @@ def check_inverse(paper: Paper, key: str, inverse: Mapping[str, Any]) -> None:
     if len(rates) < LEAST_RATES:
         raise fault(paper, f"{key}.experiment", inverse["experiment"],
                     f"an experiment with at least {LEAST_RATES} levels of {factor}, not {len(rates)}")  # fmt: skip
-    low, high = (paper.evaluate(value) for value in inverse["plausible"])
+    low, high = (paper.evaluate(value, key=f"{key}.plausible") for value in inverse["plausible"])
     if low > high:
         raise fault(paper, f"{key}.plausible", inverse["plausible"], "the smaller ratio first")
     if low <= 0:
         raise fault(paper, f"{key}.plausible", inverse["plausible"], "ratios of link rate above 0")
-    if paper.evaluate(inverse["effect"]) <= 0:
+    if paper.evaluate(inverse["effect"], key=f"{key}.effect") <= 0:
         raise fault(paper, f"{key}.effect", inverse["effect"], "a ratio above 0: the metric after over before")
+
+
+def evaluated(
+    paper: Paper, key: str, arguments: Mapping[str, Any], extra: Mapping[str, Any] | None = None
+) -> dict[str, float]:
+    """Arguments of a model as numbers. UserError that names the argument which has no value."""
+    return {name: paper.evaluate(value, extra, f"{key}.{name}") for name, value in arguments.items()}
 
 
 def check_arguments(paper: Paper, key: str, model: str, given: Mapping[str, Any]) -> None:

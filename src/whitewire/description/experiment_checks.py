@@ -23,16 +23,20 @@ def _whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
-WHOLE: Kind = (_whole, "a whole number of at least 1")
+def _up_to(most: int) -> Kind:
+    return lambda value: _whole(value) and value <= most, f"a whole number from 1 to {most}"
+
+
 SIZE: Kind = (
     lambda value: isinstance(value, int | float) and not isinstance(value, bool) and value >= 1,
     "a number of bytes, at least 1",
 )
 TEXT: Kind = (lambda value: isinstance(value, str) and value != "", "text")
 KINDS: dict[str, Kind] = {
-    **dict.fromkeys(
-        ("replication", "output_replication", "clients", "puts_per_client", "file_blocks", "maps", "reduces",
-         "lost_replicas", "splits", "nodes", "k", "tasks_per_worker", "files_per_map"), WHOLE),
+    **dict.fromkeys(("clients", "puts_per_client", "nodes", "tasks_per_worker"), _up_to(1000)),
+    **dict.fromkeys(("replication", "output_replication", "lost_replicas"), _up_to(512)),
+    **dict.fromkeys(("file_blocks", "maps", "reduces", "splits", "files_per_map"), _up_to(100_000)),
+    "k": _up_to(1_000_000),
     **dict.fromkeys(("size_bytes", "file_size_bytes"), SIZE),
     **dict.fromkeys(("fabric", "load_fabric", "program", "profile", "settings", "store"), TEXT),
     "block_size_bytes": (
@@ -41,8 +45,8 @@ KINDS: dict[str, Kind] = {
         lambda value: _whole(value) and LEAST_PACKET <= value <= LARGEST_PACKET,
         f"a whole number of bytes from {LEAST_PACKET} to {LARGEST_PACKET}"),
     "switch_buffer_kib": (
-        lambda value: isinstance(value, int | float) and not isinstance(value, bool) and value > 0,
-        "a number of KiB above 0"),
+        lambda value: isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= 2**30,
+        f"a number of KiB above 0, at most {2**30}"),
     "offloads": (lambda value: value in ("on", "off") and isinstance(value, str), 'text "on" or "off", in quotes'),
     "keep_caches": (lambda value: isinstance(value, bool), "true or false"),
 }  # fmt: skip

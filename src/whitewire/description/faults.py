@@ -10,7 +10,10 @@ from typing import Any
 from whitewire.description.paper import Paper, cells_of
 from whitewire.errors import UserError
 from whitewire.paths import shown
-from whitewire.text import canonical, suggestion
+from whitewire.text import canonical, quoted, suggestion
+
+MOST_SHOWN = 300
+"""Characters of what was found."""
 
 Problem = tuple[str, object, str, Collection[str]]
 """Key below an experiment, what was found, what was expected, and the names that are near."""
@@ -18,7 +21,7 @@ Problem = tuple[str, object, str, Collection[str]]
 
 def fault(paper: Paper, key: str, found: object, expected: str, names: Iterable[str] = ()) -> UserError:
     """The error of one fault: file, key, what was found, what was expected, and the nearest of the valid `names`."""
-    shown_found = json.dumps(found, ensure_ascii=False, default=str)
+    shown_found = quoted(found, MOST_SHOWN)
     return fault_in_words(paper, key, shown_found, f"{expected}{suggestion(found, [str(n) for n in names])}")
 
 

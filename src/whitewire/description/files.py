@@ -1,97 +1,31 @@
-"""Reads YAML files and says in one line what is wrong with one.
+"""Checks what YAML files say, and tells in one line what is wrong with one.
 
-Every file is YAML and is checked against a closed JSON Schema in `workflow/schemas/`, which is YAML too.
-What a table of the package lists
-(estimands, workloads and their metrics, models) is filled in from there.
+Every file is checked against a closed JSON Schema in `workflow/schemas/`, which is YAML too. What a table of the
+package lists (estimands, workloads and their metrics, models) is filled in from there.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jsonschema
-import yaml
 
 from whitewire import estimands, models, workloads
+from whitewire.description.reading import TYPES, kind_of, load_yaml
 from whitewire.errors import UserError
 from whitewire.paths import HOME, shown
-from whitewire.text import one_of, quoted, suggestion
+from whitewire.text import canonical, one_of, quoted, suggestion
 
+MOST_ERRORS = 200
+"""Faults of a file among which the most telling one is looked for."""
 SCHEMAS = HOME / "workflow" / "schemas"
 
-TYPES = {
-    "object": "a mapping",
-    "array": "a list",
-    "string": "text",
-    "integer": "a whole number",
-    "number": "a number",
-    "boolean": "true or false",
-    "null": "nothing",
-}
-"""JSON Schema's types in words."""
 _DISCRIMINATORS = {"kind", "type", "estimand", "relation", "route", "workload"}
-
-
-# --- YAML -------------------------------------------------------------------------------------------
-
-
-if TYPE_CHECKING:
-    _Fastest = yaml.SafeLoader
-else:
-    _Fastest = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-class _Loader(_Fastest):
-    """The safe loader, except that a key given twice is an error."""
-
-
-def _mapping(loader: _Loader, node: yaml.MappingNode, deep: bool = False) -> dict:
-    seen = set()
-    for key_node, _ in node.value:
-        if not isinstance(key_node, yaml.ScalarNode):
-            raise yaml.constructor.ConstructorError(None, None, "a key is a list or a mapping", key_node.start_mark)
-        key = key_node.value
-        if key in seen and key != "<<":
-            raise yaml.constructor.ConstructorError(None, None, f"the key {key!r} is given twice", key_node.start_mark)
-        seen.add(key)
-    loader.flatten_mapping(node)
-    return {loader.construct_object(k, deep=True): loader.construct_object(v, deep=True) for k, v in node.value}
-
-
-_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
-# A day is text, as it is written.
-_Loader.add_constructor("tag:yaml.org,2002:timestamp", lambda _, node: node.value)
-
-
-def load_yaml(path: Path | str) -> dict[str, Any]:
-    """The mapping in a YAML file."""
-    path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-        near = suggestion(path.name, (p.name for p in path.parent.glob("*.y*ml")))
-        raise UserError(f"{shown(path)}: no such file{near}") from None
-    except UnicodeDecodeError as error:
-        raise UserError(
-            f"{shown(path)}: byte {error.start}: found bytes that are not UTF-8, expected YAML text"
-        ) from None
-    except OSError as error:
-        raise UserError(f"{shown(path)}: cannot be read: {error.strerror}") from None
-    try:
-        data = yaml.load(text, Loader=_Loader)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-        where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        problem = getattr(error, "problem", None) or str(error)
-        raise UserError(f"{shown(path)}: {where}not valid YAML: {problem}") from None
-    if not isinstance(data, dict):
-        found = "an empty file" if data is None else f"{_name(data)} ({quoted(data)})"
-        raise UserError(f"{shown(path)}: found {found}, expected YAML with keys")
-    return data
 
 
 # --- schemas ----------------------------------------------------------------------------------------
@@ -126,9 +60,24 @@ def _one_of(part: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     return {"enum": list(names), "description": part["description"]}
 
 
+def _pattern(_: Any, pattern: str, text: Any, __: Any) -> Iterator[jsonschema.ValidationError]:
+    """The whole text is as the pattern says: `$` alone lets a line end follow."""
+    if isinstance(text, str) and not re.fullmatch(pattern, text):
+        yield jsonschema.ValidationError(f"does not match {pattern}")
+
+
+def _unique(_: Any, wanted: bool, items: Any, __: Any) -> Iterator[jsonschema.ValidationError]:
+    """No item is there twice. In one pass: the library's own takes the square of it for items of several types."""
+    if wanted and isinstance(items, list):
+        told = [canonical(int(i) if isinstance(i, float) and i.is_integer() else i) for i in items]
+        if len(set(told)) < len(told):
+            yield jsonschema.ValidationError("has an item twice")
+
+
 # To JSON Schema 10.0 is an integer; to what counts runs and hosts it is not.
 _Validator = jsonschema.validators.extend(
     jsonschema.Draft202012Validator,
+    validators={"pattern": _pattern, "uniqueItems": _unique},
     type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine(
         "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
     ),
@@ -136,11 +85,12 @@ _Validator = jsonschema.validators.extend(
 
 
 def validate(data: Any, schema_name: str, path: Path | str) -> None:
-    """Raise a UserError that names the most telling fault of `data`, if it has one."""
+    """Raise a UserError that names the most telling fault of `data`, if it has one, after its file or other source."""
     validator = _Validator(schema(schema_name))
-    errors = [_branch(error) for error in validator.iter_errors(data)]
+    errors = [_branch(error) for error in itertools.islice(validator.iter_errors(data), MOST_ERRORS)]
     if errors:
-        raise UserError(f"{shown(path)}: {_line(min(errors, key=_rank))}")
+        source = shown(path) if isinstance(path, Path) else path
+        raise UserError(f"{source}: {_line(min(errors, key=_rank))}")
 
 
 def _branch(error: jsonschema.ValidationError) -> jsonschema.ValidationError:
@@ -226,7 +176,7 @@ def _line(error: jsonschema.ValidationError) -> str:
     if rule == "const":
         return f"{prefix}found {quoted(value)}, expected {quoted(wanted)}"
     if rule == "type":
-        return f"{prefix}found {quoted(value)} ({_name(value)}), expected {_expected(part)}"
+        return f"{prefix}found {quoted(value)} ({kind_of(value)}), expected {_expected(part)}"
     if rule in ("oneOf", "anyOf"):
         kinds = " or ".join(dict.fromkeys(_expected(s) for s in wanted))
         return f"{prefix}found {quoted(value)}, expected {kinds}"
@@ -237,6 +187,8 @@ def _line(error: jsonschema.ValidationError) -> str:
         "exclusiveMaximum": "less than {}",
         "minItems": "at least {} items",
         "maxItems": "at most {} items",
+        "maxProperties": "at most {} keys",
+        "maxLength": "at most {} characters",
         "minProperties": "at least {} keys",
         "minLength": "at least {} characters",
         "pattern": "text like {}",
@@ -268,8 +220,3 @@ def _expected(part: Mapping[str, Any]) -> str:
     kinds = part.get("type")
     kinds = [kinds] if isinstance(kinds, str) else kinds or []
     return " or ".join(TYPES[k] for k in kinds) or "a value"
-
-
-def _name(value: Any) -> str:
-    kinds = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
-    return TYPES[kinds.get(type(value), "null")]

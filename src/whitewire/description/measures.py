@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import simpleeval
 
 from whitewire import estimands, quantities
-from whitewire.description.files import dotted, load_yaml
+from whitewire.description.files import dotted
+from whitewire.description.reading import fault_of_number, load_yaml
 from whitewire.errors import UserError
 from whitewire.paths import shown
 from whitewire.quantities import PLAIN, UnknownUnit
+from whitewire.text import quoted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,7 +43,8 @@ def convert(data: dict[str, Any], path: Path) -> None:
     try:
         own = data.get("units") if isinstance(data.get("units"), dict) else {}
         _sizes(data, ())
-        for index, value in enumerate(data.get("values") or []):
+        values = data.get("values")
+        for index, value in enumerate(values if isinstance(values, list) else []):
             if isinstance(value, dict) and isinstance(value.get("unit"), str) and "value" in value:
                 value["value"] = _value(value["value"], value["unit"], own, ("values", index, "value"))
     except _Fault as fault:
@@ -59,10 +62,7 @@ def _value(value: Any, unit: str, own: Any, place: Place) -> Any:
         return [_value(item, unit, own, (*place, index)) for index, item in enumerate(value)]
     if not isinstance(value, str) or quantities.amount(value) is None:
         return value
-    try:
-        return quantities.converted(value, unit, own)
-    except UnknownUnit as error:
-        raise _Fault(place, error) from None
+    return _converted(value, unit, own, place)
 
 
 def _sizes(part: Any, place: Place) -> None:
@@ -91,10 +91,17 @@ def _size(value: Any, unit: str, place: Place) -> Any:
         return {key: _size(item, unit, (*place, key)) for key, item in value.items()}
     if not isinstance(value, str):
         return value
+    return _converted(value, unit, None, place)
+
+
+def _converted(value: str, unit: str, own: Any, place: Place) -> float | int:
     try:
-        return quantities.converted(value, unit)
+        found = quantities.converted(value, unit, own)
     except UnknownUnit as error:
         raise _Fault(place, error) from None
+    if why := fault_of_number(found):
+        raise _Fault(place, f"found {quoted(value)}, expected {why} ({unit})")
+    return found
 
 
 # --- what expressions measure -----------------------------------------------------------------------

@@ -9,14 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import simpleeval
-
 from whitewire import estimands
+from whitewire.description import arithmetic
 from whitewire.errors import UserError
 from whitewire.paths import shown
-from whitewire.text import suggestion
-
-FUNCTIONS = {"max": max, "min": min, "abs": abs, "round": round}
 
 
 @dataclass(frozen=True)
@@ -80,6 +76,11 @@ class Paper:
         names = {v["id"].replace("-", "_"): v["value"] for v in self.raw["values"]}
         return names | {n: c["value"] for n, c in self.raw.get("constants", {}).items()}
 
+    @cached_property
+    def memory(self) -> dict[Any, Any]:
+        """What others have worked out of the paper, which does not change, and would work out for every cell anew."""
+        return {}
+
     @property
     def units(self) -> dict[str, str]:
         """Units of the paper's own: name to `count`, or so much of another unit."""
@@ -99,22 +100,19 @@ class Paper:
                 return f"{statistic['of']} of {statistic['runs']}" if "runs" in statistic else statistic["of"]
         return ""
 
-    def evaluate(self, expression: float | str, extra: Mapping[str, Any] | None = None) -> float:
-        """A number, or the value of an expression over the paper's values; UserError when it has none."""
+    def evaluate(self, expression: float | str, extra: Mapping[str, Any] | None = None, key: str = "") -> float:
+        """A number, or the value of an expression over the paper's values and `extra`; UserError when it has none.
+
+        `key` is where the expression stands, for the error.
+        """
         if isinstance(expression, int | float):
             return float(expression)
-        names = self.names | dict(extra or {})
         try:
-            result = float(simpleeval.simple_eval(expression, names=names, functions=FUNCTIONS))
-        except simpleeval.NameNotDefined as error:
-            name = str(getattr(error, "name", "")) or str(error)
-            raise UserError(
-                f"{shown(self.path)}: expression {expression!r}: found {name!r}, expected a value id "
-                f"or a constant{suggestion(name, names)}"
-            ) from None
-        except Exception as error:
-            raise UserError(f"{shown(self.path)}: expression {expression!r}: {error}") from None
-        return result
+            return arithmetic.value_of(expression, self.names | dict(extra or {}))
+        except arithmetic.NoValue as error:
+            told = expression if len(expression) <= 60 else f"{expression[:57]}…"
+            where = f"{shown(self.path)}: {key}: " if key else f"{shown(self.path)}: "
+            raise UserError(f"{where}expression {told!r}: {error}") from None
 
     def parameters(self, experiment: str, levels: Mapping[str, Any]) -> dict[str, Any]:
         """Parameters of a run at full scale: those of the experiment, replaced by the levels it really has."""

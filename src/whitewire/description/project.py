@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from whitewire import budget
-from whitewire.description.files import load_yaml, validate
+from whitewire.description.files import validate
+from whitewire.description.reading import load_yaml
 from whitewire.errors import UserError
 from whitewire.paths import root, shown
 from whitewire.text import one_of, quoted, suggestion
@@ -84,6 +85,11 @@ def paper_path(name: str) -> Path:
     """The file of a paper."""
     _known(name, papers(), "paper", "papers")
     return root() / "config" / "papers" / f"{name}.yaml"
+
+
+def document_path(name: str) -> Path:
+    """The document of a paper, which need not be there."""
+    return root() / "paper" / f"{name}.qmd"
 
 
 def testbed_path(name: str) -> Path:

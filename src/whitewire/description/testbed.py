@@ -6,8 +6,9 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from whitewire.description.files import load_yaml, validate
+from whitewire.description.files import validate
 from whitewire.description.project import testbed_path
+from whitewire.description.reading import load_yaml
 from whitewire.paths import HIBENCH
 
 
@@ -16,7 +17,7 @@ def is_emulated(testbed: Mapping) -> bool:
     return testbed.get("kind", "emulated") == "emulated" or testbed.get("scale", 1) != 1
 
 
-NAMED = re.compile(r"([0-9.]+)gbe(-shared)?(?:-([0-9]+)racks-([0-9.]+)to1)?")
+NAMED = re.compile(r"([0-9.]{1,10})gbe(-shared)?(?:-([0-9]{1,4})racks-([0-9.]{1,10})to1)?")
 """A fabric whose name says all of it: `25gbe`, `2.5gbe-shared`, `10gbe-2racks-4to1`."""
 
 

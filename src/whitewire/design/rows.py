@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import io
+import json
 import re
+from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -17,7 +20,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from whitewire import estimands, factors, workloads
+from whitewire import estimands, factors, whole, workloads
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, cells_of, hardware_of, ratio_of, tests_of, without_servers
@@ -25,7 +28,10 @@ from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
 from whitewire.levels import text as levels_text
+from whitewire.paths import shown
+from whitewire.records import checked, manifest, schema
 from whitewire.records.run import DesignRow
+from whitewire.records.samples import Torn
 from whitewire.text import canonical
 from whitewire.workloads.base import Workload
 
@@ -33,6 +39,9 @@ EVERY_TESTBED = ("kind", "switch", "tcp", "scale", "data", "cluster", "hadoop", 
 """What of a testbed's description, where it has it, makes every run another run."""
 FABRICS = ("fabric", "load_fabric")
 """Parameters that name a fabric that a run is made on."""
+MOST_RUNS = 10_000
+"""Of a paper at one effort."""
+MOST_BLOCKS = 1000
 FIRST = ("run_id", "block", "order", "experiment", "workload", "replicate")
 
 
@@ -73,6 +82,7 @@ def make_design(paper: Paper, testbed: Mapping[str, Any], effort: str, seed: int
     if effort not in paper.raw["replicates"]:
         known = ", ".join(paper.raw["replicates"])
         raise UserError(f"effort: found {effort!r}, expected one of {known}")
+    check_number(paper, [effort])
     rng = np.random.Generator(np.random.PCG64(seed))
     fabrics, names = testbed["fabrics"], blocks(paper, effort)
     members: dict[str, list[tuple[int, dict[str, Any]]]] = {name: [] for name in names}
@@ -95,6 +105,18 @@ def make_design(paper: Paper, testbed: Mapping[str, Any], effort: str, seed: int
         for order, (_, row) in enumerate(sorted(shuffled, key=lambda pair: pair[0]), start=1):
             rows.append(row | {"block": name, "order": order})
     return [cast("DesignRow", {column: row[column] for column in columns(paper)}) for row in rows]
+
+
+def check_number(paper: Paper, efforts: Iterable[str] = ()) -> None:
+    """UserError where one of the efforts, of all that the paper has without `efforts`, would make too many runs."""
+    for effort in efforts or paper.raw.get("replicates", ()):
+        if (starts := paper.raw["blocks"][effort]) > MOST_BLOCKS:
+            raise UserError(f"{shown(paper.path)}: blocks.{effort}: found {starts}, expected at most {MOST_BLOCKS}")
+        runs = sum(count for _, _, count in _counts(paper, effort))
+        if runs > MOST_RUNS:
+            raise UserError(
+                f"{shown(paper.path)}: replicates.{effort}: found {runs} runs, expected at most {MOST_RUNS}"
+            )
 
 
 def columns(paper: Paper) -> list[str]:
@@ -182,6 +204,15 @@ def defining(paper: Paper, experiment: str, effort: str, levels: Mapping[str, An
     }
 
 
+def defining_floor(testbed: Mapping[str, Any], workload: Workload, mounted: bool) -> str:
+    """Digest of what of a testbed's description affects the floor of a workload's jobs: as of a run, but for networks.
+
+    Six hexadecimal digits, as in a run's id.
+    """
+    defines = {"testbed": _of_testbed(testbed, workload, {}, mounted), "made_by": workload.identity(testbed)}
+    return hashlib.sha256(canonical(defines).encode()).hexdigest()[:6]
+
+
 def _of_testbed(testbed: Mapping[str, Any], workload: Workload, parameters: Mapping[str, Any],
                 mounted: bool) -> dict[str, Any]:  # fmt: skip
     """What of a testbed's description affects a run; of its fabrics those that the run is made on.
@@ -212,26 +243,46 @@ def levels_of(paper: Paper, row: DesignRow) -> dict[str, Any]:
 
 
 def write_csv(rows: Sequence[DesignRow], paper: Paper, path: Path | str) -> None:
-    """Write design.csv."""
+    """Write design.csv, and beside it the manifest that tells whether it is whole. Raises OSError."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, columns(paper), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    output = io.StringIO()
+    writer = csv.DictWriter(output, columns(paper), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    content = output.getvalue().encode()
+    whole.write(path, content)
+    whole.write(path.with_name(manifest.NAME), json.dumps(manifest.of({path.name: content}), indent=1) + "\n")
 
 
 def read_csv(path: Path | str) -> list[DesignRow]:
-    """Rows of design.csv as text, but `order`, `replicate` and `seed` as whole numbers."""
-    try:
-        with Path(path).open(newline="", encoding="utf-8") as file:
-            rows: list[dict[str, Any]] = list(csv.DictReader(file))
-    except FileNotFoundError:
+    """Rows of design.csv as text, but `order`, `replicate` and `seed` as whole numbers. Raises UserError."""
+    path = Path(path)
+    if not path.exists():
         raise UserError(f"{path}: no such file; make it with `whitewire design`") from None
-    for row in rows:
-        for column in ("order", "replicate", "seed"):
-            row[column] = int(row[column])
+    listed = manifest.faults(path.parent, [path.name]) if (path.parent / manifest.NAME).exists() else None
+    if listed:
+        where, why = listed[0]
+        raise UserError(f"{shown(where)}: {why}; make it anew with `whitewire design`")
+    try:
+        rows: list[dict[str, Any]] = checked.table(schema.read(path), DesignRow.__annotations__)
+        for number, row in enumerate(rows, start=2):
+            for column in ("order", "replicate", "seed"):
+                row[column] = _whole_number(row[column], number, column)
+            if not row["run_id"] or not row["block"]:
+                raise Torn(f"line {number}: run_id: found an empty cell, expected a run and its block")
+        ids = Counter(row["run_id"] for row in rows)
+        if twice := next((run_id for run_id, count in ids.items() if count > 1), None):
+            raise Torn(f"run_id: found {twice} {ids[twice]} times, expected it once")
+    except (schema.Broken, Torn) as broken:
+        raise UserError(f"{shown(path)}: {broken}; make it anew with `whitewire design`") from None
     return cast("list[DesignRow]", rows)
+
+
+def _whole_number(text: str, line: int, column: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,18}", text):
+        raise Torn(f"line {line}: {column}: found {text[:40]!r}, expected a whole number")
+    return int(text)
 
 
 def design(paper: str, testbed: str, effort: str, output: Path | str) -> None:

@@ -102,6 +102,8 @@ def _granule(spec: Mapping[str, Any], least: int, share: float) -> int:
 
 def _largest(paper: Paper, experiment: str) -> tuple[float, Sequence[float]]:
     """Of an experiment's cells the most bytes of a file at full scale, and the sizes of blocks where these vary."""
+    if found := paper.memory.get(("largest", experiment)):
+        return found
     spec = paper.experiments[experiment]
     # Asked for every run: of the factors that change neither, one cell tells.
     varied = [name for name in spec["factors"] if name in SIZES]
@@ -109,4 +111,5 @@ def _largest(paper: Paper, experiment: str) -> tuple[float, Sequence[float]]:
     cells = [paper.parameters(experiment, levels) for levels in listed]
     sizes = [workloads.of(spec["workload"]).whole_bytes(cell) for cell in cells]
     blocks = {cell["block_size_bytes"] for cell in cells} if "block_size_bytes" in spec["factors"] else ()
-    return max(sizes, default=0), sorted(blocks)
+    paper.memory["largest", experiment] = found = max(sizes, default=0), sorted(blocks)
+    return found

@@ -44,6 +44,7 @@ OVER = {
             "type": "integer",
             "description": "Number of such links, 1 where it is not given.",
             "minimum": 1,
+            "maximum": 1_000_000,
             "examples": [4],
         },
     },

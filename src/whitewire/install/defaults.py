@@ -6,10 +6,13 @@ descriptions, which nothing uses. Names, values and their order stay as they are
 
 from __future__ import annotations
 
+import io
 import xml.etree.ElementTree as ElementTree
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
+
+from whitewire import whole
 
 NAMES = ("core-default.xml", "hdfs-default.xml", "yarn-default.xml", "mapred-default.xml")
 KEPT = ("name", "value", "final", "source")
@@ -35,13 +38,13 @@ def bare(text: bytes) -> bytes:
 
 def write(jars: Iterable[Path], target: Path) -> None:
     """A jar of the bare defaults that these jars hold, whole or not at all; it goes before them on the class path."""
-    beside = target.with_suffix(".part")
     found: dict[str, bytes] = {}
     for jar in jars:
         with zipfile.ZipFile(jar) as archive:
             for name in set(NAMES).intersection(archive.namelist()) - set(found):
                 found[name] = bare(archive.read(name))
-    with zipfile.ZipFile(beside, "w", zipfile.ZIP_STORED) as archive:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_STORED) as archive:
         for name, text in sorted(found.items()):
             archive.writestr(zipfile.ZipInfo(name), text)
-    beside.rename(target)
+    whole.write(target, made.getvalue())

@@ -14,8 +14,8 @@ from typing import Any
 
 from whitewire.cluster import cephfs
 from whitewire.cluster.hibench import on_this_machine
-from whitewire.description.files import load_yaml
 from whitewire.description.project import load_config
+from whitewire.description.reading import load_yaml
 from whitewire.description.testbed import load_testbed
 from whitewire.errors import UserError
 from whitewire.install.quarto import quarto_lacks

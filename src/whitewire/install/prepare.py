@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import shutil
 from dataclasses import replace
-from pathlib import Path
 
+from whitewire import whole
 from whitewire.cluster import hdfs, yarn
 from whitewire.cluster.hadoop import Resident, whereabouts
 from whitewire.description.testbed import load_testbed
@@ -135,7 +135,7 @@ def _dump(testbed: Testbed, bare: Installation, classes: bytes) -> None:
     argv = [bare.java, "-Xshare:dump", "-XX:+UseG1GC", "-XX:SharedClassListFile=/tmp/all.classes"]
     argv += ["-XX:SharedArchiveFile=/tmp/hadoop.jsa", "-Xlog:cds=off", "-cp", ":".join(bare.jars)]
     host.run(argv).check()
-    _write(ARCHIVE, host.get("/tmp/hadoop.jsa"))
+    whole.write(ARCHIVE, host.get("/tmp/hadoop.jsa"))
 
 
 def _format(testbed: Testbed, bare: Installation) -> None:
@@ -144,11 +144,4 @@ def _format(testbed: Testbed, bare: Installation) -> None:
     properties = {"whitewire.name": folder, **whereabouts(host)}
     host.run(["mkdir", "-p", folder]).check()
     host.run(bare.argv(hdfs.NAMENODE, 256, properties, ["-format", "-nonInteractive"])).check()
-    _write(IMAGE, host.run(["tar", "-c", "-C", folder, "."]).check().stdout)
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Whole or not at all."""
-    beside = path.with_suffix(".part")
-    beside.write_bytes(content)
-    beside.rename(path)
+    whole.write(IMAGE, host.run(["tar", "-c", "-C", folder, "."]).check().stdout)

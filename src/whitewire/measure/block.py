@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import itertools
 import json
 import time
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import psutil
 
-from whitewire import factors, paths, workloads
+from whitewire import factors, paths, whole, workloads
 from whitewire.cluster import cephfs, hdfs, yarn
 from whitewire.cluster.cephfs import CephFs
 from whitewire.cluster.existing import Existing
@@ -30,9 +31,9 @@ from whitewire.description.paper import Paper, experiments_asked, hardware_of, w
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design import durations
 from whitewire.design.drive import Drive
-from whitewire.design.rows import levels_of, read_csv
+from whitewire.design.rows import defining_floor, levels_of, read_csv
 from whitewire.design.scale import scale_of
-from whitewire.errors import UserError
+from whitewire.errors import Faults, UserError, of_system
 from whitewire.install.doctor import preflight
 from whitewire.measure import environment, groups
 from whitewire.measure.bench import Bench, warm_up
@@ -41,6 +42,7 @@ from whitewire.measure.probing import Probing, unused
 from whitewire.measure.run import FAILURES, FloorKey, Run, floor_key, tiny
 from whitewire.measure.shortage import Shortage
 from whitewire.progress import Progress
+from whitewire.records.checked import read_block
 from whitewire.records.floor import name_of, typical
 from whitewire.records.jobs import NET, losses
 from whitewire.records.journal import Journal, read_runs, valid_floors
@@ -55,6 +57,8 @@ OF_A_RUN = ("run_id", "order", "experiment", "replicate", "seed", "factors", "fl
 """What a floor's record does not take from the run that it is the floor of, among others."""
 SMOKE_ATTEMPTS = 2
 """Attempts at a run or a floor at smoke effort."""
+NO_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+"""What a run may fail by that no later run would escape."""
 WARM_UP_GIB = 1.0
 """Memory touched before the first run: about what one run's replicas take."""
 WARM_UP_JOBS = 4
@@ -109,12 +113,15 @@ class Block:
 
     def measure(self) -> None:
         begin = time.time()
+        if faults := read_block(self.journal.folder, self.rows, measuring=True).faults:
+            raise Faults([*faults, "remove the folders that are damaged, and their runs are measured again"])
         missing = [self._run(row) for row in self.rows if not self.journal.has(row["run_id"])]
         clusters = groups.clusters(self.paper, missing, self.config)
         ordered = [seconds for key, runs in clusters.items() for seconds in self._expected(key, runs)]
         progress = Progress(self.name, ordered, len(clusters))
         progress.say(f"{len(self.rows)} runs, {len(missing)} to make")
         if missing:
+            self.journal.begin()
             with progress.going():
                 preflight(self.config)
                 number = 0
@@ -173,11 +180,15 @@ class Block:
         for place, run in enumerate(runs):
             if self._floored(run):
                 first.setdefault(floor_key(run), place)
-        names = {key: name_of(key, shared) for key in first}
+        names = {key: name_of(key, shared, self._defines(runs[place])) for key, place in first.items()}
         floored = [run for run in runs if self._floored(run)]
         judged = {floor_key(r) for r in floored if self.paper.origin(r.row["experiment"]) in self.net_experiments}
         counts = {key: 1 if self.effort == "smoke" else FLOOR_RUNS if key in judged else UNJUDGED for key in first}
         return Floors(first, names, len(runs), counts, valid_floors(self.journal.folder))
+
+    def _defines(self, run: Run) -> str:
+        """Digest of what of the testbed's description affects a run's floor."""
+        return defining_floor(self.config, run.workload, run.store["kind"] == "cephfs")
 
     def _floored(self, run: Run) -> bool:
         return run.workload.floored(run.parameters, bool(self.config.get("hibench")))
@@ -305,7 +316,8 @@ class Block:
             "switch": self.config.get("switch", {}),
             **({"hibench": hibench_copy.described(self.config["hibench"]["home"])} if stack.hibench else {}),
         }
-        unused(self.journal.folder, "environment", ".json").write_text(json.dumps(record, indent=1, default=str) + "\n")
+        path = unused(self.journal.folder, "environment", ".json")
+        whole.write(path, json.dumps(record, indent=1, default=str) + "\n")
 
     def _warm_up(self, stack: Stack, runs: Sequence[Run]) -> dict[FloorKey, Result]:
         """Runs that are not kept: JVMs compile, files and memory get warm, so that the order of runs doesn't matter.
@@ -319,7 +331,7 @@ class Block:
             warm = self._warm_up_jobs(stack, floored)
             stack.settle()
         except FAILURES as failure:
-            raise UserError(f"warm-up: {_line(failure)}; logs: {stack.logs}") from None
+            raise UserError(f"warm-up: {_why(failure, stack)}; logs: {stack.logs}") from None
         return warm
 
     def _warm_up_puts(self, stack: Stack, puts: Sequence[Run]) -> None:
@@ -363,7 +375,8 @@ class Block:
         why = why or "; ".join(losses(result.record, self.config["limits"]))
         record = cast("RunRecord", {name: of for name, of in result.record.items() if name not in OF_A_RUN})
         record |= {"floor": floors.name(key), "attempt": attempt, "valid": not why, "why_invalid": why}
-        self.journal.write_floor({**record, **environment.commit()}, result.files)
+        self._keep(f"a floor of {result.record['workload']}",
+                   lambda: self.journal.write_floor({**record, **environment.commit()}, result.files))  # fmt: skip
         if not why:
             floors.add(key, record)
         return why
@@ -383,7 +396,7 @@ class Block:
             try:
                 result = _tiny(stack, run)
             except FAILURES as failure:
-                why, failed = _line(failure) + _full(stack), True
+                why, failed = _why(failure, stack), True
                 result = Result({"block": run.row["block"], "workload": run.row["workload"]}, _last_words(stack))
             why = self._keep_floor(floors, key, result, attempt, why)
             if not why:
@@ -471,7 +484,8 @@ class Block:
             try:
                 stack.start()
             except FAILURES as failure:
-                raise UserError(f"the services do not start: {_line(failure)}; logs: {stack.logs}") from None
+                why = _why(failure, stack)
+                raise UserError(f"the services do not start: {why}; logs: {stack.logs}") from None
 
     def _restart(self, stack: Stack, runs: Sequence[Run]) -> None:
         """Start again and warm up, twice if need be: what broke a run (a full drive) may outlast it by some seconds."""
@@ -486,7 +500,7 @@ class Block:
 
     def _attempt(self, stack: Stack, run: Run, floors: Floors) -> tuple[str, bool]:
         """One attempt; returns why it is not valid (empty: it is) and whether it failed, rather than ran badly."""
-        run_id, failed = run.row["run_id"], False
+        run_id, failed, no_disk = run.row["run_id"], False, False
         attempt = self.journal.attempts(run_id) + 1
         try:
             result = _made(stack, run)
@@ -494,13 +508,32 @@ class Block:
             values = workloads.metrics(result.record, files)
             record, why = result.record, "; ".join(workloads.faults(result.record, values, self.config["limits"]))
         except FAILURES as failure:
-            record = {**run.row, "factors": dict(run.levels), "scale": run.scale.record}
-            why, failed = _line(failure) + _full(stack), True
+            cells: Mapping[str, Any] = run.row
+            row = cast("RunRecord", {name: cells[name] for name in DesignRow.__annotations__ if name in cells})
+            record = {**row, "factors": dict(run.levels), "scale": run.scale.record}
+            why, failed = _why(failure, stack), True
+            no_disk = _no_disk(failure)
             files = _last_words(stack)
         floor = floors.name(floor_key(run)) if self._floored(run) else ""
-        record |= {"floor": floor, "attempt": attempt, "valid": not why, "why_invalid": why}
-        self.journal.write(run_id, {**record, **environment.commit()}, files, valid=not why)
+        record |= {"floor": floor, "attempt": attempt, "valid": not why, "why_invalid": why, **environment.commit()}
+        try:
+            self._keep(run_id, lambda: self.journal.write(run_id, record, files, valid=not why))
+        except UserError as error:
+            record |= {"valid": False, "why_invalid": str(error)}
+            with contextlib.suppress(OSError):  # a record alone may fit where its files do not
+                self.journal.write(run_id, record, {}, valid=False)
+            raise
+        if no_disk:
+            raise UserError(f"{run_id}: {why}")
         return why, failed
+
+    @staticmethod
+    def _keep(what: str, write: Callable[[], object]) -> None:
+        """Write to the journal; UserError where the disk does not take it: what comes after would be lost too."""
+        try:
+            write()
+        except OSError as error:
+            raise UserError(f"{what} could not be kept: {of_system(error)}") from error
 
 
 def _last_words(stack: Stack) -> dict[str, str]:
@@ -534,11 +567,21 @@ def _memory_mib(stack: Stack) -> float:
     return round(total, 1)
 
 
-def _full(stack: Stack) -> str:
-    """Which daemons found a drive full: what a run does then may be to wait for ever."""
+def _why(failure: Exception, stack: Stack) -> str:
+    """Why a run failed, in one line; also which daemons found a drive full: it may then wait for ever."""
     names = [name for name, process in stack.processes().items() if "No space left on device" in process.said()]
-    return f"; no space left on a drive, say {', '.join(sorted(names)[:3])}" if names else ""
+    drives = [f"no space left on a drive, say {', '.join(sorted(names)[:3])}"] if names else []
+    try:
+        whole.check_space(stack.logs)
+    except OSError as error:
+        return "; ".join([str(of_system(error)), *([] if _no_disk(failure) else [_line(failure)]), *drives])
+    return "; ".join([_line(failure), *drives])
+
+
+def _no_disk(failure: Exception) -> bool:
+    return isinstance(failure, OSError) and failure.errno in NO_DISK
 
 
 def _line(failure: Exception) -> str:
-    return " ".join(str(failure).split())[:400] or failure.__class__.__name__
+    said = of_system(failure) if isinstance(failure, OSError) and failure.errno else failure
+    return " ".join(str(said).split())[:400] or failure.__class__.__name__

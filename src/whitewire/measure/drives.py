@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from whitewire import whole
 from whitewire.errors import UserError
 from whitewire.testbed.base import CommandFailed, Completed, Host
 from whitewire.tools import Unreadable, fio
@@ -164,7 +165,7 @@ def measure(targets: Sequence[Place], effort: str, folder: Path, at_once: int = 
 
 def write(folder: Path, measured: Measured) -> None:
     """drives.json: what the tidy stage reads."""
-    (folder / "drives.json").write_text(json.dumps(measured.__dict__, indent=1) + "\n")
+    whole.write(folder / "drives.json", json.dumps(measured.__dict__, indent=1) + "\n")
 
 
 def _points(plan: Effort) -> list[tuple[str, int, int]]:

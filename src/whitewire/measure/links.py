@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from whitewire import whole
 from whitewire.design.drive import Drive
 from whitewire.design.scaling import burst_bytes
 from whitewire.errors import UserError
@@ -246,4 +247,4 @@ def _until_within(probe: Callable[[int], tuple[float, str, list[dict]]], bound: 
 
 
 def write(folder: Path, rows: Sequence[Mapping]) -> None:
-    (folder / "probes.json").write_text(json.dumps(list(rows), indent=1) + "\n")
+    whole.write(folder / "probes.json", json.dumps(list(rows), indent=1) + "\n")

@@ -7,6 +7,7 @@ test whose output stayed unreadable.
 from __future__ import annotations
 
 import csv
+import io
 import ipaddress
 import itertools
 import json
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from whitewire import whole
 from whitewire.testbed.base import CommandFailed, Host, Process, ProcessDied, Testbed, last_line
 from whitewire.tools import Unreadable, ibv_devinfo, perftest
 
@@ -280,8 +282,8 @@ def write(folder: Path, rows: Sequence[Mapping]) -> Path:
     """Write the rows as rdma.csv in the folder of a block's probes."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "rdma.csv"
-    with path.open("w", newline="", encoding="utf-8") as table:
-        writer = csv.DictWriter(table, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
+    table = io.StringIO()
+    writer = csv.DictWriter(table, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return whole.write(path, table.getvalue())

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 
+MOST_PORTS = 1_000_000
+
 
 def _check(hosts: float, ports: float) -> None:
     if hosts < 1 or ports < 2 or ports % 2:
@@ -37,8 +39,13 @@ def most_hosts(count: float, ports: float) -> float:
     """Most hosts that `count` switches of `ports` ports connect without blocking, in two levels at most."""
     if count < 1 or ports < 2 or ports % 2:
         raise ValueError("there must be one switch at least, and an even number of ports")
-    limit = int(ports * ports / 2)
-    return float(max(n for n in range(1, limit + 1) if switches(n, ports) <= count))
+    if ports > MOST_PORTS:
+        raise ValueError(f"a switch has at most {MOST_PORTS} ports")
+    fewest, most = 1, int(ports * ports / 2)
+    while fewest < most:  # the number of switches never falls with that of hosts
+        middle = (fewest + most + 1) // 2
+        fewest, most = (middle, most) if switches(middle, ports) <= count else (fewest, middle - 1)
+    return float(fewest)
 
 
 def ports_per_node(count: float, ports: float, nodes: float) -> float:

@@ -23,6 +23,8 @@ from whitewire.units import MB_PER_GBIT
 GOODPUT = 1448 / 1514
 """TCP payload over Ethernet frame, as iperf3 sees it on a link of 1500-byte packets."""
 UNLIMITED = 1e9
+MOST_PUTS, MOST_DRIVES = 50, 1000
+"""Of one simulation that a claim may ask for."""
 
 
 @dataclass(frozen=True)
@@ -257,5 +259,9 @@ def put_throughput(
 
     `fabric_gbit_per_s` is the rate of every link; with `drives` 0 only links limit.
     """
+    if fabric_gbit_per_s <= 0 or clients < 1 or puts_per_client < 1 or drives < 0 or seed < 0:
+        raise ValueError("the rate must be above 0, clients and puts at least 1, drives and seed at least 0")
+    if clients * puts_per_client > MOST_PUTS or drives > MOST_DRIVES:
+        raise ValueError(f"there may be {MOST_PUTS} puts at once, and {MOST_DRIVES} drives on a node, at most")
     cell = Cell(float(fabric_gbit_per_s), int(clients), int(puts_per_client), drives=int(drives))
-    return float(np.median(simulate([cell], 1, seed)[0].throughput))
+    return float(np.median(simulate([cell], 1, int(seed))[0].throughput))

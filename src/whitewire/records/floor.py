@@ -12,12 +12,18 @@ from whitewire.records.run import RunRecord
 from whitewire.statistics import MEDIAN_EFFICIENCY
 
 
-def name_of(key: Sequence[Hashable], cluster: str) -> str:
-    """A floor's key as text, unlike that of another cluster of its block (`cluster`: what its runs share, as JSON)."""
+def name_of(key: Sequence[Hashable], cluster: str, defines: str) -> str:
+    """A floor's key as text, unlike that of another cluster of its block (`cluster`: what its runs share, as JSON).
+
+    `defines` is the digest of what else affects it: floors that were measured before the testbed's description changed
+    are others.
+    """
     roles, place, drives, slots, *racks = json.loads(cluster)
     hosts = " ".join(f"{role}={count}" for role, count in sorted(roles.items()))
     where = [hosts, f"drives={drives} slots={slots or 'any'}", " k=".join(map(str, place))]
-    return " | ".join([" ".join(map(str, key)), *filter(None, [*where, *(f"racks={count}" for count in racks)])])
+    return " | ".join(
+        [" ".join(map(str, key)), *filter(None, [*where, *(f"racks={count}" for count in racks), defines])]
+    )
 
 
 def seconds_of(record: RunRecord) -> dict[str, float]:

@@ -6,11 +6,15 @@ import json
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
+from whitewire import whole
+from whitewire.records import manifest
 from whitewire.records.run import RunRecord
+from whitewire.whole import PART
 
-PART = ".part-"
+KEPT = ("runs", "invalid", "floors")
+"""Folders of a block that hold a folder per run, attempt or floor."""
 
 
 class BlockRecord(TypedDict):
@@ -45,29 +49,54 @@ class Journal:
         return len(list(self.invalid.glob(f"{run_id}.*")))
 
     def write(self, run_id: str, record: RunRecord, files: Mapping[str, str], valid: bool) -> Path:
-        """Keep one attempt whole: its record and what the tools printed, by file name."""
+        """Keep one attempt whole: its record and what the tools printed, by file name. Raises OSError."""
         target = self.runs / run_id if valid else self.invalid / f"{run_id}.{self.attempts(run_id) + 1}"
         return self._keep(target, record, files)
 
     def write_floor(self, record: RunRecord, files: Mapping[str, str]) -> Path:
-        """Keep one floor whole, valid or not; its record gets the block's next `number`."""
+        """Keep one floor whole, valid or not; its record gets the block's next `number`. Raises OSError."""
         number = 1 + max((int(path.name) for path in self.floors.glob("[0-9]*")), default=0)
         return self._keep(self.floors / f"{number:03d}", {**record, "number": number}, files)
 
     def _keep(self, target: Path, record: RunRecord, files: Mapping[str, str]) -> Path:
-        part = target.with_name(PART + target.name)
-        part.mkdir()
-        for name, content in files.items():
-            (part / name).write_text(content)
-        (part / "run.json").write_text(json.dumps(record, indent=1) + "\n")
-        part.rename(target)
+        contents = {name: content.encode() for name, content in files.items()}
+        contents["run.json"] = _json(record)
+        with whole.folder(target) as part:
+            for name, content in contents.items():
+                (part / name).write_bytes(content)
+            (part / manifest.NAME).write_bytes(_json(manifest.of(contents)))
         return target
 
+    def begin(self) -> None:
+        """From here on the block is not finished: further runs are made."""
+        for name in ("block.json", manifest.NAME):
+            (self.folder / name).unlink(missing_ok=True)
+
     def finish(self, record: BlockRecord) -> None:
-        """Say that the block is finished."""
-        part = self.folder / f"{PART}block.json"
-        part.write_text(json.dumps(record, indent=1) + "\n")
-        part.rename(self.folder / "block.json")
+        """Say that the block is finished, and how all that is in it ends up."""
+        listed = manifest.of_folder(self.folder, kept_files(self.folder))
+        content = _json(record)
+        listed["files"]["block.json"] = manifest.entry(content)
+        whole.write(self.folder / manifest.NAME, _json(listed))
+        whole.write(self.folder / "block.json", content)
+
+
+def kept_files(folder: Path) -> list[Path]:
+    """What a block's manifest lists but for block.json: environment and probes, and each run's and floor's manifest.
+
+    Of a run that was kept before there were manifests it is all files.
+    """
+    patterns = ("environment*.json", "probes*/**/*", "drives*/**/*")
+    found = [path for pattern in patterns for path in sorted(folder.glob(pattern))]
+    for kind in KEPT:
+        for each in sorted((folder / kind).glob("[!.]*")):
+            listed = each / manifest.NAME
+            found += [listed] if listed.exists() else sorted(each.glob("*"))
+    return [path for path in found if path.is_file() and not path.name.startswith(PART)]
+
+
+def _json(record: Mapping[str, Any]) -> bytes:
+    return (json.dumps(record, indent=1) + "\n").encode()
 
 
 def read_runs(raw: Path, blocks: Sequence[str]) -> list[tuple[Path, RunRecord]]:

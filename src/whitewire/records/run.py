@@ -34,7 +34,8 @@ class Scale(TypedDict):
     data_fraction: float
     block_bytes: int
     file_bytes: int
-    packet_bytes: int
+    packet_bytes: NotRequired[int]
+    """Missing in old results."""
 
 
 class Fabric(TypedDict):
@@ -225,3 +226,18 @@ class RunRecord(TypedDict, total=False):
     commit: str
     modified: bool
     software: str
+
+
+OF_ANY = ("block", "workload", "attempt", "valid", "why_invalid")
+"""What every record has, of a run and of a floor."""
+OF_A_FLOOR = ("floor", "number")
+OF_A_RUN = ("run_id", "order", "experiment", "replicate", "factors")
+OF_FAILED = (*OF_ANY, *OF_A_RUN, *OF_A_FLOOR, "seed", "scale", "commit", "modified", "software")
+"""All that is read of a record that tells of a failed attempt."""
+OF_DONE = (
+    "start", "end", "fabric", "scale", "client_hosts", "datanode_hosts", "links_before", "links_after", "cpu_seconds",
+    "tcp_retransmits", "queue_drops", "clients", "replication", "busy_clients",
+)  # fmt: skip
+"""What a record has besides that tells of a run that came to its end; that of a run whose attempt failed does not."""
+OF_JOBS = ("user_bytes", "workers", "mounted", "output_replication", "made_by", "cpu", "floors", "floor_wire")
+"""What a run has besides that has `jobs`."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 TICKS = 100
 """Clock ticks a second in /proc/stat (sysconf _SC_CLK_TCK; 100 on Linux)."""
@@ -31,15 +33,57 @@ class Samples:
         return [sum(values) for values in zip(*(self.links[f"{host}.{way}"] for host in hosts), strict=True)]
 
 
+class Torn(ValueError):
+    """A table is not whole; the message is the fault without the path: line, column, found, expected."""
+
+
 def read_samples(text: str) -> Samples:
-    rows = list(csv.DictReader(io.StringIO(text)))
-    links = [name for name in rows[0] if "." in name]
+    """Raises Torn."""
+    names, rows = _rows(text, ("time", "ticks", "idle_ticks"))
+    links = [name for name in names if "." in name]
     return Samples(
-        [float(row["time"]) for row in rows],
-        [int(row["ticks"]) for row in rows],
-        [int(row["idle_ticks"]) for row in rows],
-        {name: [int(row[name]) for row in rows] for name in links},
+        _column(names, rows, "time", float),
+        _column(names, rows, "ticks", int),
+        _column(names, rows, "idle_ticks", int),
+        {name: _column(names, rows, name, int) for name in links},
     )
+
+
+def _rows(text: str, needed: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+    """Names of columns and rows of cells, of a table with a line at least. Raises Torn."""
+    names, *rows = list(csv.reader(io.StringIO(text))) or [[]]
+    for name in needed:
+        if name not in names:
+            raise Torn(f"line 1: found no column {name}, expected one")
+    if len(set(names)) < len(names):
+        raise Torn("line 1: found a column twice, expected it once")
+    if not rows:
+        raise Torn("found no samples, expected some")
+    for number, row in enumerate(rows, start=2):
+        if len(row) != len(names):
+            raise Torn(f"line {number}: found {len(row)} cells, expected {len(names)}")
+    if not text.endswith("\n"):
+        raise Torn(f"line {len(rows) + 1}: found no line end, expected a whole line")
+    return names, rows
+
+
+Number = TypeVar("Number", int, float)
+
+
+def _column(names: Sequence[str], rows: Sequence[Sequence[str]], name: str, kind: Callable[[str], Number]
+            ) -> list[Number]:  # fmt: skip
+    """The numbers of a column, all of them finite. Raises Torn."""
+    place, found = names.index(name), []
+    for number, row in enumerate(rows, start=2):
+        try:
+            value = kind(row[place])
+        except ValueError:
+            value = None
+        if value is None or not math.isfinite(value):
+            what = "a whole number" if kind is int else "a number"
+            raise Torn(f"line {number}: {name}: found {row[place][:40]!r}, expected {what}")
+        found.append(value)
+    return found
 
 
 def peak_rate(times: Sequence[float], totals: Sequence[float], window: float) -> float:
@@ -87,6 +131,7 @@ HostCpu = tuple[list[float], dict[str, list[float]]]
 
 
 def read_host_cpu(text: str) -> HostCpu:
-    rows = list(csv.DictReader(io.StringIO(text)))
-    hosts = [name for name in rows[0] if name != "time"]
-    return [float(row["time"]) for row in rows], {host: [float(row[host]) for row in rows] for host in hosts}
+    """Raises Torn."""
+    names, rows = _rows(text, ("time",))
+    hosts = [name for name in names if name != "time"]
+    return _column(names, rows, "time", float), {host: _column(names, rows, host, float) for host in hosts}

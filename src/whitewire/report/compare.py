@@ -16,7 +16,7 @@ from typing import Any
 
 import pandas as pd
 
-from whitewire import paths
+from whitewire import paths, whole
 from whitewire.errors import UserError
 from whitewire.levels import text
 from whitewire.report.render import document, render
@@ -410,12 +410,12 @@ def compare(a: str, b: str) -> Path:
     target = paths.root() / "results" / "compare" / "-".join(name.replace("/", "_") for name in names)
     target.mkdir(parents=True, exist_ok=True)
     for name, table in (("verdicts", verdicts), ("estimates", estimates), ("environment", environment)):
-        table(one, two).to_csv(target / f"{name}.csv", index=False, lineterminator="\n")
+        whole.write(target / f"{name}.csv", table(one, two).to_csv(index=False, lineterminator="\n"))
     told = messages(one, two)
     facts_of = {side: {"name": name, "folder": paths.shown(folder)}
                 for side, name, folder in zip(SIDES, names, folders, strict=True)}  # fmt: skip
     record = facts_of | {"papers": _both(one, two), "messages": told}
-    (target / "comparison.json").write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    whole.write(target / "comparison.json", json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     for line in told:
         print(f"{line['paper']}: {line['message']}")
     return render(document("compare"), target, target, ("html",))[0]

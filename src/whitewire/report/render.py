@@ -14,19 +14,23 @@ import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import yaml
 
-from whitewire import paths, workloads
+from whitewire import paths, whole, workloads
+from whitewire.analysis.claims import VERDICTS
 from whitewire.description import measures
-from whitewire.description.project import is_paper, load_config
-from whitewire.errors import UserError
+from whitewire.description.files import validate
+from whitewire.description.project import document_path, is_paper, load_config
+from whitewire.errors import Faults, UserError
 from whitewire.install.quarto import quarto_lacks
 from whitewire.progress import Pulse
+from whitewire.records import checked
 from whitewire.report import citation
+from whitewire.text import quoted
 
 FORMATS = ("html", "pdf")
 PROJECT = paths.HOME
@@ -37,6 +41,8 @@ BIBLIOGRAPHY = "references.bib"
 # What Quarto only warns of: something that a document refers to and that is not there. Filters end the conversion for
 # references and images.
 QUARTO_FAULTS = re.compile(r"Citeproc: citation \S+ not found|Could not fetch resource", re.IGNORECASE)
+VERDICT_COLUMNS = ("paper", "claim", "statement", "route", "estimate", "verdict", "reason")
+"""Columns of analysis/verdicts.csv without which there is nothing to show."""
 OWN_TEMPLATE = '<meta name="generator" content="Whitewire">'
 """In every page that was made with the project's template."""
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
@@ -65,24 +71,34 @@ def render(
         raise UserError(f"no such document: {qmd}")
     if not results_dir.is_dir():
         raise UserError(f"no results in {results_dir}: run the measure, tidy and analysis stages first")
-    if is_paper(qmd.stem) and not (results_dir / qmd.stem / "analysis" / "verdicts.csv").is_file():
-        raise UserError(f"no verdicts on {qmd.stem} in {results_dir}: `make papers PAPERS={qmd.stem}` makes them")
+    verdicts = sorted(results_dir.glob("*/analysis/verdicts.csv"))
+    if is_paper(qmd.stem):
+        verdicts = [results_dir / qmd.stem / "analysis" / "verdicts.csv"]
+        if not verdicts[0].is_file():
+            raise UserError(f"no verdicts on {qmd.stem} in {results_dir}: `make papers PAPERS={qmd.stem}` makes them")
+    own = results_dir / qmd.stem
+    if faults := [*(checked.tables(own / "tidy") or ()), *(checked.analysis(own / "analysis") or ())]:
+        raise Faults([f"{fault}; make the tables anew with `whitewire tidy` and `analyse`" for fault in faults])
+    for path in verdicts:
+        check_verdicts(path)
+    config = paths.root() / "config"
+    papers = _papers_as_read(config, qmd.stem)
     output_dir.mkdir(parents=True, exist_ok=True)
     why_not = quarto_lacks()
     environment = {
         **os.environ,
         "WHITEWIRE_RESULTS": str(results_dir),
-        "WHITEWIRE_CONFIG": os.environ.get("WHITEWIRE_CONFIG", str(PROJECT / "config")),
         "WHITEWIRE_PAPER": qmd.stem,
     }
     pulse = Pulse(qmd.stem)
     with tempfile.TemporaryDirectory(prefix="render-", dir=paths.temporary()) as scratch, pulse.going():
-        config = Path(environment["WHITEWIRE_CONFIG"])
-        papers = _papers_as_read(config)
-        _write_papers(papers, config, Path(scratch) / "config")
+        _write_papers(papers, Path(scratch) / "config")
         # Found before the one beside the document, which has what is no paper of ours.
         bibliography = (PAPER / BIBLIOGRAPHY).read_text("utf-8") + citation.entries(papers.values())
         (Path(scratch) / BIBLIOGRAPHY).write_text(bibliography, "utf-8")
+        own = paths.root().resolve() / "paper"
+        if own != PAPER and own.is_dir() and qmd.parent in (own, PAPER):
+            qmd = _beside_ours(own, Path(scratch) / "sources") / qmd.name
         environment["WHITEWIRE_REPORTS"] = str(Path(scratch) / "reports")
         environment["WHITEWIRE_CONFIG"] = str(Path(scratch) / "config")
         environment["WHITEWIRE_TOLD"] = str(_told_metrics(papers.get(f"{qmd.stem}.yaml", {}), Path(scratch)))
@@ -111,18 +127,58 @@ def _told_metrics(raw: Mapping[str, Any], folder: Path) -> Path:
     return path
 
 
-def _papers_as_read(config: Path) -> dict[str, dict[str, Any]]:
-    """The papers' YAML by file, as the analysis reads it: with amounts converted. Those with a fault are left out."""
+def check_verdicts(path: Path) -> None:
+    """UserError for a table of verdicts that is cut off or none at all, which would read as one of no claims."""
+    how = f"; `make papers PAPERS={path.parent.parent.name}` makes it anew"
+    try:
+        table = pd.read_csv(path, dtype=str)
+    except OSError as error:
+        raise UserError(f"{paths.shown(path)}: cannot be read: {error.strerror}") from None
+    except ValueError as error:  # pandas' own, and text that is none
+        raise UserError(f"{paths.shown(path)}: found no table ({error}), expected verdicts{how}") from None
+    for column in VERDICT_COLUMNS:
+        if column not in table:
+            raise UserError(f"{paths.shown(path)}: {column}: found no such column, expected one{how}")
+    if table.empty:
+        raise UserError(f"{paths.shown(path)}: found no row, expected one for each claim{how}")
+    for number, row in enumerate(table.to_dict("records"), start=2):
+        if row["verdict"] not in VERDICTS:
+            found = quoted("" if pd.isna(row["verdict"]) else row["verdict"])
+            expected = f"one of {', '.join(VERDICTS)}"
+            raise UserError(f"{paths.shown(path)}: line {number}, verdict: found {found}, expected {expected}{how}")
+    twice = table["claim"][table["claim"].duplicated()]
+    if len(twice):
+        raise UserError(f"{paths.shown(path)}: claim: found {quoted(twice.iloc[0])} twice, expected it once{how}")
+
+
+def _papers_as_read(config: Path, own: str) -> dict[str, dict[str, Any]]:
+    """The papers' YAML by file, as the analysis reads it: with amounts converted.
+
+    UserError for a fault of the document's own. Of another with a fault, which is no reason against this report, only
+    its name is left: nobody has checked what else it says.
+    """
     found = {}
     for path in sorted((config / "papers").glob("*.yaml")):
-        with suppress(UserError):  # a fault of another paper is no reason against this report
+        try:
             found[path.name] = measures.read(path)
+            validate(found[path.name], "paper", path)
+        except UserError:
+            if path.stem == own:
+                raise
+            found[path.name] = {"id": path.stem, "title": path.stem}
     return found
 
 
-def _write_papers(papers: Mapping[str, dict[str, Any]], config: Path, target: Path) -> None:
-    """The papers for documents to read; one with a fault as it is."""
-    shutil.copytree(config / "papers", target / "papers")
+def _beside_ours(documents: Path, folder: Path) -> Path:
+    """A copy of another project's documents, with the functions and parts that all documents read."""
+    shutil.copytree(PAPER, folder, ignore=shutil.ignore_patterns(".quarto", "_site", "*_files", "*_cache"))
+    shutil.copytree(documents, folder, dirs_exist_ok=True)
+    return folder
+
+
+def _write_papers(papers: Mapping[str, dict[str, Any]], target: Path) -> None:
+    """The papers for documents to read."""
+    (target / "papers").mkdir(parents=True)
     for name, data in papers.items():
         (target / "papers" / name).write_text(yaml.dump(data, Dumper=_Quoted, sort_keys=False), "utf-8")
 
@@ -150,8 +206,8 @@ def render_command(args: Any) -> int:
 
 
 def document(paper: str) -> Path:
-    """The Quarto document of a paper."""
-    qmd = PAPER / f"{paper}.qmd"
+    """The Quarto document of a paper, beside the configuration in use; of what is no paper, our own."""
+    qmd = document_path(paper) if document_path(paper).is_file() else PAPER / f"{paper}.qmd"
     if not qmd.is_file():
         known = ", ".join(sorted(path.stem for path in PAPER.glob("*.qmd") if path.stem != INDEX))
         raise UserError(f"no document for paper '{paper}': there are {known or 'none'}")
@@ -160,22 +216,18 @@ def document(paper: str) -> Path:
 
 def _papers_with_results(results: Path) -> list[str]:
     found = [path.parent.parent.name for path in sorted(results.glob("*/analysis/verdicts.csv"))]
-    return [paper for paper in found if (PAPER / f"{paper}.qmd").is_file()]
+    return [paper for paper in found if document_path(paper).is_file() or (PAPER / f"{paper}.qmd").is_file()]
 
 
 def _publish(made: Path, target: Path) -> Path:
     """Put the finished file in its place in one step, so that a reader never opens half a report."""
-    beside = target.with_name(f".{target.name}.part")
-    shutil.copyfile(made, beside)
-    beside.replace(target)
-    return target
+    return whole.write(target, made.read_bytes())
 
 
 def _publish_folder(made: Path, target: Path) -> None:
-    if target.exists():
-        shutil.rmtree(target)
     made.mkdir(parents=True, exist_ok=True)
-    shutil.copytree(made, target)
+    with whole.folder(target) as part:
+        shutil.copytree(made, part, dirs_exist_ok=True)
 
 
 def _figures(scratch: Path) -> Path:

@@ -22,6 +22,7 @@ import psutil
 from whitewire.errors import UserError
 from whitewire.records.samples import ETHERNET, HEADERS, MTU
 from whitewire.tools.link import Link
+from whitewire.whole import check_space
 
 if TYPE_CHECKING:
     from whitewire.testbed.samples import Sampling
@@ -117,7 +118,7 @@ class Process:
         """Wait until the log holds `count` distinct matches of `pattern`, and return them.
 
         `meanwhile` is called as long as it waits, and may raise. Raises ProcessDied when the daemon ends first,
-        TimeoutError with the log's end after `timeout` seconds.
+        TimeoutError with the log's end after `timeout` seconds, OSError when there is no space left for the log.
         """
         compiled, deadline = re.compile(pattern), time.monotonic() + timeout
         while True:
@@ -125,6 +126,7 @@ class Process:
             if len(found) >= count:
                 return list(found.values())
             self.check()
+            check_space(self.log)
             meanwhile()
             if time.monotonic() > deadline:
                 raise TimeoutError(

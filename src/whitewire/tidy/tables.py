@@ -4,28 +4,32 @@ from __future__ import annotations
 
 import csv
 import gzip
+import hashlib
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from whitewire import workloads
+from whitewire import whole, workloads
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.rows import levels_of, read_csv
 from whitewire.design.scale import scale_of
-from whitewire.errors import UserError
+from whitewire.errors import Faults, UserError
+from whitewire.paths import shown
 from whitewire.records import floor
+from whitewire.records.checked import Block, read_block
 from whitewire.records.jobs import worker_wire
-from whitewire.records.journal import read_floors, read_runs, valid_floors
+from whitewire.records.journal import BlockRecord
 from whitewire.records.metrics import full_scale
 from whitewire.records.run import DesignRow, RunRecord
 from whitewire.records.samples import Samples, idle_shares, read_host_cpu, read_samples
 from whitewire.text import canonical
 
+PACKAGE = "datapackage.json"
 RUN = ("run_id", "attempt", "block", "order", "experiment", "replicate", "made_by", "floor")
 MEASURED = ("metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid", "why_invalid")
 Cells = Mapping[str, object]
@@ -116,53 +120,59 @@ def tidy(paper: str, results: Path) -> None:
     description = load_testbed(testbed)
     loaded = load_paper(project.paper_path(paper), fabric_names(description))
     rows = read_csv(results / "design.csv")
-    blocks = list(dict.fromkeys(row["block"] for row in rows))
-    wanted = {row["run_id"] for row in rows}
-    runs = [(folder, record) for folder, record in _runs(results / "raw", blocks) if record["run_id"] in wanted]
-    runs = _with_all_floors(results / "raw", blocks, runs)
+    read = read_blocks(results, rows)
+    if faults := [fault for block in read.values() for fault in block.faults]:
+        raise Faults(faults)
+    blocks = list(read)
+    runs = _with_all_floors(read, _wanted(read, rows))
+    valid = [each for each in runs if each[1]["valid"]]
     target = results / "tidy"
     target.mkdir(parents=True, exist_ok=True)
     factors = loaded.factors
     columns = {"runs.csv": (*RUN, *factors, *MEASURED), **TABLES}
     tables: dict[str, Iterable[Cells]] = {
-        "runs.csv": [row for folder, record in runs for row in metric_rows(folder, record, factors)],
-        "series.csv.gz": (row for folder, record in runs if record["valid"] for row in _series(folder, record)),
-        "operations.csv": [row for _, record in runs if record["valid"] for row in _operations(record)],
+        "runs.csv": _of_each(runs, lambda folder, record: metric_rows(folder, record, factors)),
+        "series.csv.gz": _of_each(valid, _series),
+        "operations.csv": _of_each(valid, _operations),
         "probes.csv": [row for block in blocks for row in _probes(results / "raw" / block)],
         "drives.csv": [row for block in blocks for row in _drives(results / "raw" / block)],
         "rdma.csv": [row for block in blocks for row in _rdma(results / "raw" / block)],
         "topology.csv": _topology(results / "raw", blocks),
-        "placement.csv": [row for _, record in runs if record["valid"] for row in _placement(record)],
-        "floors.csv": [row for block in blocks for row in _floors(results / "raw" / block)],
-        "phases.csv": [row for _, record in runs if record["valid"] for row in _phases(record)],
-        "treatments.csv": [row for _, record in runs for row in _treatments(record)],
-        "unavailable.csv": [row for block in blocks for row in _unavailable(results / "raw" / block)],
+        "placement.csv": _of_each(valid, _placement),
+        "floors.csv": [row for block in read.values() for row in _floors(block.floors)],
+        "phases.csv": _of_each(valid, _phases),
+        "treatments.csv": _of_each(runs, _treatments),
+        "unavailable.csv": [row for block in read.values() for row in _unavailable(block.finished)],
         "scale.csv": _scale(loaded, testbed, description, rows),
     }
-    for name, content in tables.items():
-        _write(target / name, columns[name], content)
-    (target / "datapackage.json").write_text(json.dumps(_package(paper, columns, factors), indent=1) + "\n")
+    # All are made before the first is written, so that what cannot be read leaves the earlier tables as they were.
+    made = {name: _table(columns[name], content, name) for name, content in tables.items()}
+    for name, content in made.items():
+        whole.write(target / name, content)
+    whole.write(target / PACKAGE, json.dumps(_package(paper, columns, factors, made), indent=1) + "\n")
 
 
-def _runs(raw: Path, blocks: Sequence[str]) -> list[tuple[Path, RunRecord]]:
-    try:
-        return read_runs(raw, blocks)
-    except ValueError as error:
-        raise UserError(f"{raw}: a run.json is not whole JSON: {error}") from None
+def read_blocks(results: Path, rows: Sequence[DesignRow]) -> dict[str, Block]:
+    """All blocks of a design as they are below results/raw, by name, with their faults."""
+    found: dict[str, list[DesignRow]] = {}
+    for row in rows:
+        found.setdefault(row["block"], []).append(row)
+    return {name: read_block(results / "raw" / name, own) for name, own in found.items()}
 
 
-def _with_all_floors(
-    raw: Path, blocks: Sequence[str], runs: Sequence[tuple[Path, RunRecord]]
-) -> list[tuple[Path, RunRecord]]:
+def _wanted(read: Mapping[str, Block], rows: Sequence[DesignRow]) -> list[tuple[Path, RunRecord]]:
+    """Runs that the design has in their block: an earlier design may have had them in another one too."""
+    block_of = {row["run_id"]: row["block"] for row in rows}
+    return [each for name, block in read.items() for each in block.runs if block_of.get(each[1]["run_id"]) == name]
+
+
+def _with_all_floors(read: Mapping[str, Block], runs: Sequence[tuple[Path, RunRecord]]) -> list[tuple[Path, RunRecord]]:
     """Runs with the medians over all valid floors of their block, where a run itself knew only those before it."""
-    try:
-        known = {
-            (block, name): floor.typical(records)
-            for block in blocks
-            for name, records in valid_floors(raw / block).items()
-        }
-    except ValueError as error:
-        raise UserError(f"{raw}: a run.json of a floor is not whole JSON: {error}") from None
+    known = {
+        (name, key): floor.typical(records)
+        for name, block in read.items()
+        for key, records in block.valid_floors().items()
+    }
     found: list[tuple[Path, RunRecord]] = []
     for folder, record in runs:
         if record.get("floor") and (medians := known.get((record["block"], record["floor"]))):
@@ -173,9 +183,8 @@ def _with_all_floors(
     return found
 
 
-def _floors(block: Path) -> Iterable[Cells]:
+def _floors(records: Sequence[RunRecord]) -> Iterable[Cells]:
     """One row per job of each floor; one of a floor that failed outright."""
-    records = read_floors(block)
     first = min((record["start"] for record in records if "start" in record), default=0.0)
     for record in records:
         base: dict[str, object] = {
@@ -209,6 +218,21 @@ def metric_rows(folder: Path, record: RunRecord, factors: Sequence[str]) -> Iter
             "metric": metric, "value": _number(value), "unit": unit,
             "full_scale_value": _number(full[0]) if full else "", "full_scale_unit": full[1] if full else "",
         }  # fmt: skip
+
+
+def _of_each(
+    runs: Iterable[tuple[Path, RunRecord]], rows: Callable[[Path, RunRecord], Iterable[Cells]]
+) -> Iterable[Cells]:
+    """Rows of a table, run by run. UserError for a run whose record has all that any has, but not what its own has."""
+    for folder, record in runs:
+        try:
+            yield from rows(folder, record)
+        except (LookupError, ValueError, ArithmeticError) as error:
+            what = f"no {error}" if isinstance(error, KeyError) else f"{error.__class__.__name__}: {error}"
+            raise UserError(
+                f"{shown(folder / 'run.json')}: found {what}, expected the record and series of a run of "
+                f"{record['workload']}"
+            ) from error
 
 
 def _series(folder: Path, record: RunRecord) -> Iterable[Cells]:
@@ -257,7 +281,7 @@ def _rates(run_id: str, host: str, series: str, times: Sequence[float], totals: 
                    "value": _number(rate), "unit": unit}  # fmt: skip
 
 
-def _phases(record: RunRecord) -> Iterable[Cells]:
+def _phases(_: Path, record: RunRecord) -> Iterable[Cells]:
     for job in record.get("jobs", []):
         for task in job["tasks"]:
             known = {"start": task.get("start"), "shuffle_end": task.get("shuffle_end"),
@@ -267,7 +291,7 @@ def _phases(record: RunRecord) -> Iterable[Cells]:
                    "host": task["host"], **moments}  # fmt: skip
 
 
-def _treatments(record: RunRecord) -> Iterable[Cells]:
+def _treatments(_: Path, record: RunRecord) -> Iterable[Cells]:
     """What was asked of a run against what was so."""
     for proof in workloads.proofs(record):
         yield {
@@ -285,14 +309,13 @@ def _level(value: object) -> str:
     return f"{value:.10g}" if isinstance(value, int | float) else str(value)
 
 
-def _unavailable(block: Path) -> Iterable[Cells]:
+def _unavailable(finished: BlockRecord | None) -> Iterable[Cells]:
     """Runs that this machine cannot make at all, and why."""
-    finished = json.loads((block / "block.json").read_text()) if (block / "block.json").exists() else {}
-    for run_id, reason in finished.get("unavailable", {}).items():
+    for run_id, reason in (finished["unavailable"] if finished else {}).items():
         yield {"run_id": run_id, "reason": reason}
 
 
-def _operations(record: RunRecord) -> Iterable[Cells]:
+def _operations(_: Path, record: RunRecord) -> Iterable[Cells]:
     for operation in record.get("operations", []):
         yield {
             "run_id": record["run_id"], "client": operation["client"], "operation": operation["operation"],
@@ -301,7 +324,7 @@ def _operations(record: RunRecord) -> Iterable[Cells]:
         }  # fmt: skip
 
 
-def _placement(record: RunRecord) -> Iterable[Cells]:
+def _placement(_: Path, record: RunRecord) -> Iterable[Cells]:
     for block in record.get("placement", []):
         for datanode in block["datanodes"]:
             yield {"run_id": record["run_id"], "file": block["file"], "block_index": block["block_index"],
@@ -361,18 +384,20 @@ def _text(value: bool) -> str:
     return "true" if value else "false"
 
 
-def _write(path: Path, columns: Sequence[str], rows: Iterable[Cells]) -> None:
+def _table(columns: Sequence[str], rows: Iterable[Cells], name: str) -> bytes:
     output = io.StringIO()
     writer = csv.DictWriter(output, columns, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     content = output.getvalue().encode()
     # No time stamp in the archive: the same results make the same bytes.
-    path.write_bytes(gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
+    return gzip.compress(content, mtime=0) if name.endswith(".gz") else content
 
 
-def _package(paper: str, columns: Mapping[str, Sequence[str]], factors: Sequence[str]) -> dict:
-    """A Frictionless data package (specs.frictionlessdata.io/data-package) of the tables."""
+def _package(
+    paper: str, columns: Mapping[str, Sequence[str]], factors: Sequence[str], made: Mapping[str, bytes]
+) -> dict:
+    """A Frictionless data package (specs.frictionlessdata.io/data-package) of the tables, each with its digest."""
 
     def field(name: str) -> dict:
         kind = "number" if name in NUMBERS else "integer" if name in INTEGERS else "string"
@@ -388,6 +413,8 @@ def _package(paper: str, columns: Mapping[str, Sequence[str]], factors: Sequence
             "profile": "tabular-data-resource",
             "encoding": "utf-8",
             "format": "csv",
+            "bytes": len(made[name]),
+            "hash": f"sha256:{hashlib.sha256(made[name]).hexdigest()}",
             "schema": {"fields": [field(column) for column in names], "missingValues": [""]},
         }
         if name.endswith(".gz"):

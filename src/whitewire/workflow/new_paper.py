@@ -10,8 +10,9 @@ from typing import Any
 
 import yaml
 
-from whitewire import quantities
-from whitewire.description.files import dotted, load_yaml, validate
+from whitewire import quantities, whole
+from whitewire.description.files import dotted, validate
+from whitewire.description.reading import load_yaml
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.errors import UserError
 from whitewire.paths import HOME, root, shown, temporary
@@ -53,8 +54,7 @@ def new_paper(answers: Answers, source: str) -> tuple[Path, Path]:
     texts = paper_text(answers), document_text(answers)
     _try(texts[0], answers["id"], source)
     for path, text in zip(paths, texts, strict=True):
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
+        whole.write(path, text)
     return paths
 
 

@@ -21,18 +21,18 @@ from whitewire.budget import Budget
 from whitewire.cluster.hibench import on_this_machine
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import without_servers
-from whitewire.description.project import load_config, paper_path
+from whitewire.description.project import document_path, load_config, paper_path
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design import amounts, shapes, treatments
 from whitewire.design.durations import all_floors_seconds, expected_seconds
-from whitewire.design.rows import levels_of, make_design
+from whitewire.design.rows import check_number, levels_of, make_design
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
 from whitewire.measure import groups
 from whitewire.measure.floors import FLOOR_RUNS, FURTHER
 from whitewire.paths import HOME, root, settle_environment, shown
 from whitewire.records.run import DesignRow
-from whitewire.text import suggestion
+from whitewire.text import quoted, suggestion
 from whitewire.tools import hibench
 from whitewire.workflow import outlook, recipes, tether
 
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 OVERRIDES = ("papers", "testbed", "effort", "budget")
 
 
+MOST_ID = 200
+"""Characters of a run's id."""
 START_S = 600
 """For each time that a block brings services up: probes, starts, warm-up."""
 START_UP_S = 90.0
@@ -74,17 +76,13 @@ def checked_paper(path: Path, testbed: Mapping[str, Any]) -> Paper:
     paper = load_paper(path, fabric_names(testbed))
     if paper.id != path.stem:
         raise UserError(f'{shown(path)}: id: found "{paper.id}", expected "{path.stem}", the name of the file')
+    check_number(paper)
     sweeps.check(paper)
     amounts.check(paper, testbed)
     treatments.check(paper, testbed)
     shapes.check(paper, testbed)
     groups.check_slots(paper, testbed)
     return paper
-
-
-def document_of(name: str) -> Path:
-    """The document of a paper."""
-    return root() / "paper" / f"{name}.qmd"
 
 
 @dataclass(frozen=True)
@@ -135,7 +133,7 @@ class Plan:
         for name in config["papers"]:
             path = paper_path(name)
             paper = described[name] = checked_paper(path, testbed)
-            if not document_of(name).is_file():
+            if not document_path(name).is_file():
                 raise UserError(f"paper/{name}.qmd: no such file: every paper has a document")
             designs[name] = make_design(paper, testbed, config["effort"], config["seed"])
             check_unique(designs[name], shown(path))
@@ -282,6 +280,9 @@ def check_unique(rows: Sequence[Mapping[str, Any]], source: str) -> None:
     for run_id, count in Counter(row["run_id"] for row in rows).items():
         if count > 1:
             raise UserError(f'{source}: experiments: found {count} runs with the id "{run_id}", expected one')
+        if len(run_id) > MOST_ID:
+            told = f"a run's id of {len(run_id)} characters ({quoted(run_id)})"
+            raise UserError(f"{source}: experiments: found {told}, expected at most {MOST_ID}: it names a folder")
 
 
 def check_programs(paper: Paper, rows: Iterable[DesignRow], testbed: Mapping[str, Any]) -> None:

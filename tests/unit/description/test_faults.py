@@ -168,10 +168,10 @@ FAULTS = {
     # --- values of another type
     "a parameter in quotes": (
         lambda d: parameters(d).update(replication="2"),
-        'experiments[0].parameters.replication: found text "2", expected a whole number of at least 1'),
+        'experiments[0].parameters.replication: found text "2", expected a whole number from 1 to 512'),
     "half a replica": (
         lambda d: parameters(d).update(replication=2.5),
-        "experiments[0].parameters.replication: found 2.5, expected a whole number of at least 1"),
+        "experiments[0].parameters.replication: found 2.5, expected a whole number from 1 to 512"),
     "offloads without quotes": (
         lambda d: experiment(d)["factors"].update(offloads=[True, False]),
         'experiments[0].factors.offloads[0]: found true, expected text "on" or "off", in quotes'),
@@ -284,6 +284,7 @@ FAULTS = {
         'sweeps[0] (speedup).arguments: found ["share"], expected factor among them, which amdahl.speedup needs'),
     "a name in a sweep's argument": (
         lambda d: d["sweeps"][0].update(arguments={"factor": "link_rato"}),
+        "sweeps (speedup).arguments.factor: "
         "expression 'link_rato': found 'link_rato', expected a value id or a constant; did you mean \"link_ratio\"?"),
     "a sweep twice": (
         lambda d: d["sweeps"].append(d["sweeps"][0]), 'sweeps[1].id: found "speedup", expected every id only once'),

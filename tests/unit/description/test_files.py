@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from whitewire import paths
-from whitewire.description import files, project
+from whitewire.description import files, project, reading
 from whitewire.description.testbed import load_testbed
 from whitewire.errors import UserError
 
@@ -76,6 +76,21 @@ def test_every_key_is_described_and_examples_are_valid(name):
         validator = jsonschema.Draft202012Validator(schema).evolve(schema={**part, "$defs": schema.get("$defs", {})})
         for example in part.get("examples", []):
             assert validator.is_valid(example), f"{key}: {example}"
+
+
+@pytest.mark.parametrize("name", ["config", "paper", "testbed", "new-paper"])
+def test_patterns_are_of_whole_texts_and_counts_have_an_end(name):
+    for part in parts(files.schema(name)):
+        if isinstance(pattern := part.get("pattern"), str):
+            assert pattern.startswith("^") and pattern.endswith("$"), pattern
+        if part.get("type") == "integer":
+            assert {"maximum", "const"} & set(part), part
+
+
+@pytest.mark.parametrize("more", ["\n", "\n\n", "\u2028", "\0", " ", "x y"])
+def test_nothing_may_follow_what_a_pattern_matches(more):
+    config = {"papers": [f"hibench{more}"], "testbed": "emulated", "effort": "smoke", "seed": 1}
+    assert fault(config, "config").startswith("x.yaml: papers[0]: found ")
 
 
 def test_shipped_files_are_valid():
@@ -157,7 +172,7 @@ def test_files_that_are_not_yaml(tmp_path, text, said):
     path = tmp_path / "bad.yaml"
     path.write_text(text)
     with pytest.raises(UserError) as raised:
-        files.load_yaml(path)
+        reading.load_yaml(path)
     assert said in str(raised.value)
     assert "bad.yaml" in str(raised.value)
     assert "\n" not in str(raised.value)
@@ -167,19 +182,19 @@ def test_bytes_that_are_not_text(tmp_path):
     path = tmp_path / "bad.yaml"
     path.write_bytes(b"a: \xff\xfe\n")
     with pytest.raises(UserError, match="byte 3: found bytes that are not UTF-8"):
-        files.load_yaml(path)
+        reading.load_yaml(path)
 
 
 def test_missing_file_names_its_neighbour(tmp_path):
     (tmp_path / "emulex.yaml").write_text("a: 1\n")
     with pytest.raises(UserError, match='no such file; did you mean "emulex.yaml"'):
-        files.load_yaml(tmp_path / "emulx.yaml")
+        reading.load_yaml(tmp_path / "emulx.yaml")
 
 
 def test_anchors_and_merges_still_work(tmp_path):
     path = tmp_path / "good.yaml"
     path.write_text("base: &b {x: 1, y: 2}\nmore: {<<: *b, y: 3}\n")
-    assert files.load_yaml(path)["more"] == {"x": 1, "y": 3}
+    assert reading.load_yaml(path)["more"] == {"x": 1, "y": 3}
 
 
 def test_system_programs_come_after_the_users_own(monkeypatch):

@@ -7,13 +7,14 @@ import pytest
 
 from whitewire.analysis.runs import Runs
 from whitewire.description import checks, paper
-from whitewire.description.files import load_yaml
 from whitewire.description.project import paper_path
+from whitewire.description.reading import load_yaml
 from whitewire.description.testbed import fabric_names
 from whitewire.design.rows import levels_of, make_design
 from whitewire.errors import UserError
 from whitewire.estimands import of
 from whitewire.paths import HOME
+from whitewire.workflow.plan import checked_paper
 
 PAPERS = ("emulex-2012", "mellanox-mapr", "chelsio-iwarp", "xyratex-lustre-2011", "qubole-2015", "hibench",
           "cisco-ucs-2015")  # fmt: skip
@@ -50,3 +51,10 @@ def test_a_network_that_no_testbed_has_is_a_mistake(tmp_path):
     path.write_text(text.replace("fabric: [5gbe, 10gbe,", "fabric: [5gbee, 10gbe,", 1), encoding="utf-8")
     with pytest.raises(UserError, match='found "5gbee", expected a fabric of the testbed'):
         checks.load_paper(path, fabric_names(SITE))
+
+
+def test_a_site_without_a_papers_networks_has_a_plan(tmp_path):
+    text = (HOME / "docs" / "template" / "paper.yaml").read_text(encoding="utf-8")
+    (tmp_path / "made-up-2026.yaml").write_text(text, encoding="utf-8")
+    found = checked_paper(tmp_path / "made-up-2026.yaml", SITE)  # it has levels of fabric that the site lacks
+    assert {row["fabric"] for row in make_design(found, SITE, "quick", 1)} <= set(SITE["fabrics"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from types import SimpleNamespace
 
 import numpy as np
@@ -57,8 +58,8 @@ def test_a_key_is_another_on_another_cluster():
     key = ("terasort", "hdfs", 4, 4, 4)
     larger = json.dumps([{"namenode": 1, "datanode": 8}, [], 1, 1])
     site = json.dumps([{"namenode": 1, "datanode": 4}, ["10gbe", 1], 1, None])
-    assert name_of(key, CLUSTER) == "terasort hdfs 4 4 4 | datanode=4 namenode=1 | drives=1 slots=1"
-    assert len({name_of(key, cluster) for cluster in (CLUSTER, larger, site)}) == 3
+    assert name_of(key, CLUSTER, "1a2b3c") == "terasort hdfs 4 4 4 | datanode=4 namenode=1 | drives=1 slots=1 | 1a2b3c"
+    assert len({name_of(key, cluster, "1a2b3c") for cluster in (CLUSTER, larger, site)}) == 3
 
 
 def record(seconds, wire=1000, start=100.0, lost=0):
@@ -137,13 +138,43 @@ def test_floors_are_measured_among_the_runs_and_kept(tmp_path, monkeypatch):
     assert site.made == ["floor", "a", "b", "floor", "c", "d", "floor", "e", "f", "floor"]
     kept = journal.read_floors(made.journal.folder)
     assert [(each["number"], each["valid"], each["attempt"]) for each in kept] == [(n, True, 1) for n in (1, 2, 3, 4)]
-    name = name_of(floor_key(run("a")), CLUSTER)
+    name = made._floors(CLUSTER, [run("a")]).names[floor_key(run("a"))]
     assert {each["floor"] for each in kept} == {name}
     assert not {"run_id", "experiment", "floors"} & set(kept[0])
     runs = {each["run_id"]: each for _, each in journal.read_runs(tmp_path, ["quick-1"])}
     assert {each["floor"] for each in runs.values()} == {name}
     # At the time of a run only those before it are known.
     assert [runs[name]["floors"]["terasort"] for name in "acf"] == pytest.approx([2.0, 2.1, 2.1])
+
+
+@pytest.mark.parametrize(
+    ("changed", "counts"),
+    [
+        ({"tcp": {"congestion_control": "bbr"}}, False),
+        ({"yarn": {"worker_mib": 4096}}, False),
+        ({"java": "/opt/java"}, False),
+        ({"limits": LIMITS | {"attempts": 9}}, True),
+        ({"fabrics": {"100gbe": {"rate_mbit_per_s": 100_000}}}, True),
+    ],
+)
+def test_floors_of_another_testbed_do_not_count(tmp_path, monkeypatch, changed, counts):
+    """A floor counts for what it was measured on: a changed description asks for floors of its own."""
+    made = measured(tmp_path, Site([2.0, 2.2, 2.1, 2.1]), monkeypatch, "ab")
+    (key,) = made._floors(CLUSTER, [run("a")]).known
+    assert len(made._floors(CLUSTER, [run("a")]).known[key]) == 4
+    made.config = {**made.config, **changed}
+    assert made._floors(CLUSTER, [run("a")]).has(key) == counts
+
+
+def test_nothing_is_measured_beside_damaged_runs(tmp_path, monkeypatch):
+    """A block that is resumed looks at what it has first; nothing is started."""
+    made = measured(tmp_path, Site([2.0, 2.2, 2.1, 2.1]), monkeypatch, "ab")
+    path = made.journal.runs / "a" / "samples.csv"
+    path.write_text("")
+    monkeypatch.setattr(made, "_run", pytest.fail)
+    with pytest.raises(UserError, match="samples.csv: found 0 bytes, expected 5 by manifest.json") as error:
+        made.measure()
+    assert error.value.lines[-1] == "remove the folders that are damaged, and their runs are measured again"
 
 
 def test_floors_that_scatter_get_more_at_the_end_and_then_no_more(tmp_path, monkeypatch):
@@ -217,8 +248,7 @@ def test_the_number_of_a_floor_is_never_given_twice(tmp_path):
     kept = journal.Journal(tmp_path)
     for _ in range(3):
         kept.write_floor({"valid": True, "floor": "a"}, {})
-    (tmp_path / "floors" / "002" / "run.json").unlink()
-    (tmp_path / "floors" / "002").rmdir()
+    shutil.rmtree(tmp_path / "floors" / "002")
     assert kept.write_floor({"valid": False, "floor": "a"}, {}).name == "004"
     assert [each["number"] for each in journal.valid_floors(tmp_path)["a"]] == [1, 3]
 

@@ -52,7 +52,7 @@ def test_ratios_share_a_cluster_and_numbers_of_racks_do_not(tmp_path):
 def test_hosts_of_cross_traffic_are_one_per_rack_for_all_runs_of_the_cluster(tmp_path):
     ((key, _),) = clusters(paper({"fabric": ["10gbe-2racks-4to1"], "cross_traffic": [0, 0.5]}), tmp_path).items()
     assert json.loads(key)[0][cross_traffic.ROLE] == 2
-    assert name_of(("terasort", "hdfs"), key).endswith(" | racks=2")
+    assert name_of(("terasort", "hdfs"), key, "1a2b3c").endswith(" | racks=2 | 1a2b3c")
 
 
 def test_a_site_leaves_out_what_it_cannot_set_be_it_a_level_or_a_parameter():

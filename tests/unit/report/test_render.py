@@ -20,6 +20,7 @@ import psutil
 import pytest
 
 from whitewire import paths
+from whitewire.cli import main
 from whitewire.errors import UserError
 from whitewire.report import render as module
 from whitewire.report.render import render
@@ -218,7 +219,7 @@ def test_what_an_ended_rendering_leaves(tmp_path: Path, number: signal.Signals) 
         program.chmod(0o755)
     verdicts = tmp_path / "results" / "emulex-2012" / "analysis" / "verdicts.csv"
     verdicts.parent.mkdir(parents=True)
-    verdicts.touch()
+    verdicts.write_text(f"{','.join(module.VERDICT_COLUMNS)}\nemulex-2012,E-C01,Six times,emulated,,inconclusive,\n")
     (tmp_path / "elsewhere").mkdir()
     before = set(paths.temporary().iterdir())
     process = subprocess.Popen(
@@ -240,3 +241,48 @@ def test_what_an_ended_rendering_leaves(tmp_path: Path, number: signal.Signals) 
     assert not renderer.is_running() or renderer.status() == psutil.STATUS_ZOMBIE
     assert left == (set() if number == signal.SIGTERM else during)
     assert not any((tmp_path / "elsewhere").iterdir())
+
+
+HEAD = ",".join(module.VERDICT_COLUMNS)
+ROW = "emulex-2012,E-C01,Six times,emulated,,reproduced,"
+BROKEN = {
+    "nothing at all": ("", "found no table"),
+    "half a head": (HEAD[:20] + "\n", "found no such column"),
+    "no claim": (HEAD + "\n", "found no row"),
+    "half a row": (f"{HEAD}\n{ROW}\nemulex-2012,E-C02,Fi", "line 3, verdict: found"),
+    "another verdict": (f"{HEAD}\n{ROW.replace('reproduced', 'true')}\n", 'line 2, verdict: found "true"'),
+    "a claim twice": (f"{HEAD}\n{ROW}\n{ROW}\n", 'claim: found "E-C01" twice'),
+    "a row too long": (f"{HEAD}\n{ROW}\n{ROW},,,\n", "found no table"),
+    "an open quote": (f'{HEAD}\n{ROW}"x\n{ROW}\n', "found no table"),
+    "bytes that are no text": (f"{HEAD}\n".encode() + b"\xff\xfe\x00", "found no table"),
+}
+
+
+@pytest.mark.parametrize("paper", ["emulex-2012", "index"])
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_verdicts_are_told_and_nothing_starts(name, paper, tmp_path, monkeypatch, capsys) -> None:
+    text, said = BROKEN[name]
+    verdicts = tmp_path / "emulated" / "emulex-2012" / "analysis" / "verdicts.csv"
+    verdicts.parent.mkdir(parents=True)
+    verdicts.write_bytes(text if isinstance(text, bytes) else text.encode())
+    monkeypatch.setattr(module, "_run", lambda *_, **__: pytest.fail("something was started"))
+    assert main(["render", "--paper", paper, "--results", str(tmp_path / "emulated")]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and f"{verdicts}: " in error and said in error
+    assert "`make papers PAPERS=emulex-2012` makes it anew" in error
+    assert not (tmp_path / "emulated" / "reports").exists()
+
+
+def test_the_configuration_is_that_of_the_current_folder(tmp_path, monkeypatch) -> None:
+    for folder in ("config/papers", "results", "paper"):
+        (tmp_path / folder).mkdir(parents=True)
+    for name, path in (("config.yaml", "config.yaml"), ("papers/own-2026.yaml", "../docs/template/paper.yaml")):
+        text = (paths.HOME / "config" / path).read_text(encoding="utf-8")
+        (tmp_path / "config" / name).write_text(text.replace("made-up-2026", "own-2026"), encoding="utf-8")
+    (tmp_path / "paper" / "own-2026.qmd").touch()
+    monkeypatch.chdir(tmp_path)
+    assert module.document("own-2026") == tmp_path / "paper" / "own-2026.qmd"
+    assert module.document("index") == paths.HOME / "paper" / "index.qmd"
+    assert list(module._papers_as_read(tmp_path / "config", "own-2026")) == ["own-2026.yaml"]
+    with pytest.raises(UserError, match="no verdicts on own-2026"):
+        render(module.document("own-2026"), tmp_path / "results", tmp_path / "reports")

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 from whitewire import paths
 from whitewire.cluster import yarn
-from whitewire.description.files import load_yaml, validate
+from whitewire.description.files import validate
+from whitewire.description.reading import load_yaml
 from whitewire.errors import UserError
 from whitewire.testbed.base import last_line
 from whitewire.testbed.emulated import sandbox

@@ -3,17 +3,20 @@
 import csv
 import gzip
 import json
+import re
 import shutil
 from pathlib import Path
 
 import frictionless
 import pytest
 
-from whitewire import workloads
+from whitewire import cli, workloads
 from whitewire.description import project, testbed
 from whitewire.description.checks import load_paper
 from whitewire.design.rows import columns, write_csv
 from whitewire.errors import UserError
+from whitewire.records.checked import read_block
+from whitewire.records.run import OF_DONE
 from whitewire.tidy.tables import _with_all_floors, metric_rows, tidy
 
 RUN = Path(__file__).parents[2] / "data" / "run"
@@ -37,7 +40,9 @@ def results(tmp_path):
     (other / "run.json").write_text(json.dumps(RECORD | {"run_id": other.name}))
     failed = block / "invalid" / f"{RECORD['run_id']}.1"
     failed.mkdir(parents=True)
-    lost = {name: RECORD[name] for name in ("run_id", "block", "order", "experiment", "replicate", "factors")}
+    lost = {
+        name: RECORD[name] for name in ("run_id", "block", "order", "experiment", "workload", "replicate", "factors")
+    }
     (failed / "run.json").write_text(
         json.dumps(lost | {"attempt": 1, "valid": False, "why_invalid": "DataNode datanode2 ended"})
     )
@@ -96,20 +101,111 @@ def test_the_data_package_describes_every_table(results):
 def test_a_record_that_is_cut_off_is_named(results):
     record = next(results.glob("raw/*/runs/*/run.json"))
     record.write_text(record.read_text()[:100])
-    with pytest.raises(UserError, match=r"run\.json is not whole JSON"):
+    with pytest.raises(UserError, match=r"run\.json: line \d+: .*expected whole JSON"):
         tidy("emulex-2012", results)
+
+
+def tables_of(results):
+    return {path.name: path.read_bytes() for path in (results / "tidy").iterdir()}
+
+
+DAMAGES = {
+    "no raw results": (lambda folder: shutil.rmtree(folder / "raw"), r"raw/smoke-1: found no such folder"),
+    "a run's folder copied": (
+        lambda folder: shutil.copytree(next(folder.glob("raw/*/runs/put-grid-1*")), folder / "raw/smoke-1/runs/again"),
+        r"runs/again/run.json: run_id: found",
+    ),
+    "half a design": (lambda folder: cut(folder / "design.csv", 100), r"design.csv: found 100 bytes.*whitewire design"),
+    "half a block.json": (
+        lambda folder: (folder / "raw" / "smoke-1" / "block.json").write_text('{"runs":'), r"block.json: line 1",
+    ),
+    "no hosts": (lambda folder: (folder / "raw/smoke-1/environment.json").write_text("{}"), r"environment.json: hosts"),
+    "half the samples": (
+        lambda folder: halve(next(folder.glob("raw/*/runs/put-grid-1*")) / "samples.csv"), r"samples.csv: time: found",
+    ),
+    "samples of text": (
+        lambda folder: (next(folder.glob("raw/*/runs/put-grid-1*")) / "samples.csv").write_text("time\n"),
+        r"samples.csv: line 1: found no column ticks",
+    ),
+}  # fmt: skip
+
+
+def cut(path, size):
+    path.write_bytes(path.read_bytes()[:size])
+
+
+def halve(path):
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[: len(lines) // 2]))
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_what_does_not_hold_is_told_and_leaves_the_tables(results, damage, capsys):
+    tidy("emulex-2012", results)
+    before = tables_of(results)
+    act, line = DAMAGES[damage]
+    act(results)
+    assert cli.main(["tidy", "--paper", "emulex-2012", "--results", str(results)]) == 2
+    said = [each for each in capsys.readouterr().err.splitlines() if each.startswith("whitewire: error")]
+    assert len(said) == 1 and re.search(line, said[0]), said
+    assert tables_of(results) == before
+
+
+def test_a_run_that_an_earlier_design_had_in_another_block_counts_once(results):
+    other = results / "raw" / "smoke-2" / "runs" / RECORD["run_id"]
+    shutil.copytree(RUN, other)
+    (other / "run.json").write_text(json.dumps(RECORD | {"block": "smoke-2"}))
+    second = RECORD | {"block": "smoke-2", "run_id": "put-grid-another", "replicate": 2}
+    with (results / "design.csv").open() as file:
+        names = file.readline().strip().split(",")
+    (results / "manifest.json").unlink()
+    with (results / "design.csv").open("a") as file:
+        csv.DictWriter(file, names, lineterminator="\n").writerow(
+            {name: (second | second["factors"]).get(name, "") for name in names}
+        )
+    tidy("emulex-2012", results)
+    rows = table(results / "tidy" / "runs.csv")
+    assert sum(row["metric"] == "throughput" for row in rows) == 1
+
+
+def test_a_table_that_was_cut_is_not_analysed(results, capsys):
+    tidy("emulex-2012", results)
+    halve(results / "tidy" / "runs.csv")
+    argv = ["analyse", "--paper", "emulex-2012", "--testbed", "emulated", "--results", str(results)]
+    assert cli.main(argv) == 2
+    assert re.search(r"tidy/runs.csv: found \d+ bytes, expected \d+ by datapackage.json", capsys.readouterr().err)
+    assert not (results / "analysis").exists()
+    (results / "tidy" / "datapackage.json").unlink()
+    (results / "tidy" / "runs.csv").write_text('a,b\n1,"')
+    assert cli.main(argv) == 2
+    assert re.search(r"tidy/runs.csv: .*make it anew", capsys.readouterr().err)
+
+
+def test_a_verdict_that_was_changed_by_hand_is_not_reported(results, capsys):
+    tidy("emulex-2012", results)
+    argv = ["--paper", "emulex-2012", "--results"]
+    assert cli.main(["analyse", "--testbed", "emulated", *argv, str(results)]) == 0
+    path = results / "analysis" / "verdicts.csv"
+    path.write_text(path.read_text().replace("inconclusive", "reproduced"))
+    for command in (["render", *argv, str(results.parent)], ["check", str(results)]):
+        capsys.readouterr()
+        assert cli.main(command) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert re.search(r"error: \S+analysis/verdicts.csv: found \d+ bytes, expected \d+ by manifest.json", line)
 
 
 def a_floor(seconds, number, valid=True, wire=2000):
     links = {"a": {"ingress": 0}}
+    also = {name: RECORD[name] for name in OF_DONE if name not in ("start", "end")}
     record = {
         "block": RECORD["block"], "floor": "sort hdfs 4", "workload": "sort", "number": number, "attempt": 1,
         "valid": valid, "why_invalid": "" if valid else "job FAILED",
     }  # fmt: skip
     if seconds is None:
         return record
-    jobs = [{"name": "sort", "submit": 50.0 + number, "end": 50.0 + number + seconds}]
-    return record | {"start": 50.0 + number, "end": 50.0 + number + seconds, "jobs": jobs, "workers": ["a"],
+    jobs = [{"name": "sort", "submit": 50.0 + number, "end": 50.0 + number + seconds, "tasks": [], "counters": {}}]
+    also |= {"user_bytes": 0, "mounted": False, "output_replication": 1, "made_by": "Hadoop 3.5.0", "cpu": "limit"}
+    return record | also | {"start": 50.0 + number, "end": 50.0 + number + seconds, "jobs": jobs, "workers": ["a"],
                      "links_before": links, "links_after": {"a": {"ingress": wire}}}  # fmt: skip
 
 
@@ -118,6 +214,9 @@ def keep_floors(block, floors):
         folder = block / "floors" / f"{record['number']:03d}"
         folder.mkdir(parents=True)
         (folder / "run.json").write_text(json.dumps(record))
+        if "start" in record:
+            (folder / "samples.csv").write_text(f"time,ticks,idle_ticks\n{record['start']},0,0\n{record['end']},9,9\n")
+            (folder / "host-cpu.csv").write_text(f"time,a\n{record['start']},0\n{record['end']},1\n")
 
 
 def test_floors_are_a_table_of_their_own(results):
@@ -143,7 +242,9 @@ def test_runs_get_the_median_of_all_valid_floors_and_old_ones_keep_their_own(tmp
     own = {"block": RECORD["block"], "floors": {"sort": 2.0}, "floor_wire": 1.0}
     named, unknown, old = (own | more for more in ({"floor": "sort hdfs 4"}, {"floor": "sort hdfs 8"}, {}))
     given = [(tmp_path, record) for record in (named, unknown, old)]
-    first, *others = [record for _, record in _with_all_floors(tmp_path, [RECORD["block"]], given)]
+    first, *others = [
+        record for _, record in _with_all_floors({RECORD["block"]: read_block(tmp_path / RECORD["block"])}, given)
+    ]
     assert first["floors"] == {"sort": pytest.approx(2.2)}
     assert first["floor_wire"] == 2500
     assert others == [unknown, old]

@@ -11,7 +11,7 @@ paper_title <- function(paper) {
 
 paper_year <- function(paper) {
   year <- tryCatch(read_paper(paper)$year, error = function(e) NULL)
-  if (is.null(year)) "" else paste0(" (", year, ")")
+  if (is.null(year)) "" else paste0(" (", safe(year), ")")
 }
 
 all_verdicts <- function() {
@@ -127,14 +127,14 @@ paper_cards <- function() {
 }
 
 html_escape <- function(x) {
-  x <- ifelse(is.na(x), "", as.character(x))
+  x <- ifelse(is.na(x), "", gsub("[\r\n]+", " ", as.character(x)))  # a line end could close the block of HTML
   x <- gsub("&", "&amp;", x, fixed = TRUE)
   x <- gsub("<", "&lt;", x, fixed = TRUE)
   x <- gsub(">", "&gt;", x, fixed = TRUE)
   gsub("\"", "&quot;", x, fixed = TRUE)
 }
 
-unescaped <- function(x) gsub("\\\\([\\\\`*_{}\\[\\]#+!|<>~^$@])", "\\1", x, perl = TRUE)
+unescaped <- function(x) gsub("\\\\([\\\\`*_{}\\[\\]#+!|<>~^$@&])", "\\1", x, perl = TRUE)
 
 route_word <- function(route) ifelse(grepl("^not.testable", route), "none here", gsub("_", " ", route))
 
@@ -153,7 +153,8 @@ verdict_rows <- function() {
     ),
     html_escape(table$verdict), html_escape(table$paper), html_escape(route_word(table$route)), html_escape(short),
     html_escape(table$paper), html_escape(table$claim), html_escape(table$statement),
-    gsub(" ", "-", html_escape(table$verdict)), html_escape(table$verdict), html_escape(estimate_text(table)),
+    gsub(" ", "-", html_escape(table$verdict)), html_escape(table$verdict),
+    html_escape(unescaped(estimate_text(table))),
     html_escape(unescaped(expected_text(table))), html_escape(route_word(table$route))
   )
   paste(cells, collapse = "\n")

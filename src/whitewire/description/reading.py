@@ -1,0 +1,212 @@
+"""YAML text to data, within bounds that are checked before anything is made of it.
+
+The C parser calls itself once per level and aliases stand for copies, so a short text could end the process or fill the
+memory. So its events are counted first.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from whitewire.errors import UserError
+from whitewire.paths import shown
+from whitewire.text import quoted, suggestion
+
+MOST_BYTES = 1_000_000
+"""Of one file."""
+MOST_LEVELS = 30
+"""Of lists and mappings inside each other."""
+MOST_VALUES = 60_000
+"""Of one file, each alias counted as the copy that it stands for."""
+MOST_KEY = 200
+"""Characters of a key."""
+GREATEST, LEAST = 10**18, 1e-18
+"""Of the size of a number that is not 0. All whole numbers to there fit into 64 bits."""
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Characters that no text may have: control characters but tab and the end of a line, and halves of characters."""
+TYPES = {
+    "object": "a mapping",
+    "array": "a list",
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "null": "nothing",
+}
+"""JSON Schema's types in words."""
+WHOLE = re.compile(r"[-+]?(0|[1-9][0-9_]*)")
+
+
+if TYPE_CHECKING:
+    _Fastest = yaml.SafeLoader
+else:
+    _Fastest = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Loader(_Fastest):
+    """The safe loader, except that a key given twice, a tag and a number in another notation are errors."""
+
+
+def _fault(node: Any, problem: str) -> yaml.constructor.ConstructorError:
+    return yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+
+
+def _mapping(loader: _Loader, node: yaml.MappingNode, deep: bool = False) -> dict:
+    seen = set()
+    for key_node, _ in node.value:
+        if not isinstance(key_node, yaml.ScalarNode):
+            raise _fault(key_node, "a key is a list or a mapping")
+        key = key_node.value
+        if key in seen and key != "<<":
+            raise _fault(key_node, f"the key {key!r} is given twice")
+        if len(key) > MOST_KEY:
+            raise _fault(key_node, f"a key has {len(key)} characters, expected at most {MOST_KEY}")
+        if CONTROL.search(key) or "\n" in key:
+            raise _fault(key_node, f"the key {quoted(key)} has control characters")
+        seen.add(key)
+    loader.flatten_mapping(node)
+    made = {loader.construct_object(k, deep=True): loader.construct_object(v, deep=True) for k, v in node.value}
+    for name in made:
+        if not isinstance(name, str):
+            raise _fault(node, f"the key {name} is no text; write it in quotes")
+    return made
+
+
+def _whole(loader: _Loader, node: yaml.ScalarNode) -> int:
+    if not WHOLE.fullmatch(node.value):
+        raise _fault(node, f"found {quoted(node.value)}, expected a whole number in decimal digits, or text in quotes")
+    if len(node.value) > len(str(GREATEST)) * 2:
+        raise _fault(node, f"found a number of {len(node.value)} digits, expected at most {GREATEST:.0e}")
+    return int(node.value.replace("_", ""))
+
+
+def _number(loader: _Loader, node: yaml.ScalarNode) -> float:
+    if ":" in node.value:
+        raise _fault(node, f"found {quoted(node.value)}, expected a number, or text in quotes")
+    return loader.construct_yaml_float(node)
+
+
+_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
+_Loader.add_constructor("tag:yaml.org,2002:int", _whole)
+_Loader.add_constructor("tag:yaml.org,2002:float", _number)
+# A day is text, as it is written.
+_Loader.add_constructor("tag:yaml.org,2002:timestamp", lambda _, node: node.value)
+
+
+def load_yaml(path: Path | str) -> dict[str, Any]:
+    """The mapping in a YAML file, in which every number is finite and every text can be shown.
+
+    UserError with one line for a file that cannot be read, is no such YAML or is beyond the bounds above.
+    """
+    path = Path(path)
+    text = _text(path)
+    try:
+        _bounded(yaml.parse(text, Loader=_Loader))
+        data = yaml.load(text, Loader=_Loader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+        where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        problem = getattr(error, "problem", None) or str(error)
+        raise UserError(f"{shown(path)}: {where}not valid YAML: {problem}") from None
+    if not isinstance(data, dict):
+        found = "an empty file" if data is None else f"{kind_of(data)} ({quoted(data)})"
+        raise UserError(f"{shown(path)}: found {found}, expected YAML with keys")
+    for key, value, expected in _unusable(data, ""):
+        raise UserError(f"{shown(path)}: {key}: found {value}, expected {expected}")
+    return data
+
+
+def _text(path: Path) -> str:
+    """What is in a file of at most so many bytes."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():
+            raise UserError(f"{shown(path)}: found no plain file, expected YAML text")
+        with path.open("rb") as file:
+            found = file.read(MOST_BYTES + 1)
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+        near = suggestion(path.name, (p.name for p in path.parent.glob("*.y*ml")))
+        raise UserError(f"{shown(path)}: no such file{near}") from None
+    except OSError as error:
+        raise UserError(f"{shown(path)}: cannot be read: {error.strerror}") from None
+    if len(found) > MOST_BYTES:
+        raise UserError(f"{shown(path)}: found more than {MOST_BYTES} bytes, expected at most so many")
+    try:
+        return found.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UserError(
+            f"{shown(path)}: byte {error.start}: found bytes that are not UTF-8, expected YAML text"
+        ) from None
+
+
+def _bounded(events: Iterator[Any]) -> None:
+    """Raises a YAMLError for a tag, too many levels, or aliases that would make too much of a little."""
+    sizes: dict[str, int] = {}
+    parts: list[tuple[str | None, int]] = [(None, 0)]
+    for event in events:
+        if isinstance(event, yaml.CollectionEndEvent):
+            anchor, size = parts.pop()
+            _counted(event, parts, anchor, size, sizes)
+        elif isinstance(event, yaml.AliasEvent):
+            if event.anchor in {anchor for anchor, _ in parts}:
+                raise _fault(event, f"the alias *{event.anchor} is inside what it stands for")
+            _counted(event, parts, None, sizes.get(event.anchor or "", 1), sizes)
+        elif isinstance(event, yaml.NodeEvent):
+            tag = getattr(event, "tag", None)
+            if tag is not None:
+                raise _fault(event, f"found the tag {quoted(tag)}, expected a value without a tag")
+            if isinstance(event, yaml.CollectionStartEvent):
+                parts.append((event.anchor, 1))
+                if len(parts) > MOST_LEVELS + 1:
+                    raise _fault(event, f"found more than {MOST_LEVELS} levels of lists and mappings")
+            else:
+                _counted(event, parts, event.anchor, 1, sizes)
+
+
+def _counted(event: Any, parts: list[tuple[str | None, int]], anchor: str | None, size: int,
+             sizes: dict[str, int]) -> None:  # fmt: skip
+    """Add a part that has ended to the one that it is in."""
+    if anchor is not None:
+        sizes[anchor] = size
+    outer, before = parts[-1]
+    parts[-1] = (outer, before + size)
+    if before + size > MOST_VALUES:
+        raise _fault(event, f"found more than {MOST_VALUES} values, aliases among them, expected at most so many")
+
+
+def _unusable(part: Any, key: str) -> Iterator[tuple[str, str, str]]:
+    """(key, found, expected) of every number that is none to compute with, and of every text that cannot be shown."""
+    if isinstance(part, dict):
+        for name, value in part.items():
+            yield from _unusable(value, f"{key}.{name}" if key else name)
+    elif isinstance(part, list):
+        for index, value in enumerate(part):
+            yield from _unusable(value, f"{key}[{index}]")
+    elif isinstance(part, str):
+        if CONTROL.search(part):
+            yield key, quoted(part), "text without control characters"
+    elif isinstance(part, int | float) and (why := fault_of_number(part)):
+        yield key, str(part), why
+
+
+def kind_of(value: Any) -> str:
+    """What a value of YAML is, in words."""
+    kinds = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
+    return TYPES[kinds.get(type(value), "null")]
+
+
+def fault_of_number(number: float) -> str:
+    """What was expected in place of a number that is not finite, too large or too near to 0; empty for any other."""
+    if not math.isfinite(number):
+        return "a finite number"
+    if abs(number) > GREATEST:
+        return f"a number of at most {GREATEST:.0e}"
+    if number and abs(number) < LEAST:
+        return f"0, or a number of at least {LEAST:.0e}"
+    return ""

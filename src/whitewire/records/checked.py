@@ -1,0 +1,368 @@
+"""Results are evidence, checked whenever they are read: runs, floors and blocks against their manifests, the records'
+schema, their folders' names and the design.
+
+A folder that was written before there were manifests has none: it is read, its record is checked by the schema, and it
+is counted as unchecked. Nothing that does not hold is ever returned.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NotRequired, TypedDict, cast
+
+from whitewire.paths import shown
+from whitewire.records import manifest, schema
+from whitewire.records.journal import KEPT, BlockRecord
+from whitewire.records.run import OF_A_FLOOR, OF_A_RUN, OF_ANY, OF_DONE, OF_FAILED, OF_JOBS, DesignRow, RunRecord
+from whitewire.records.samples import Torn, read_host_cpu, read_samples
+from whitewire.records.schema import Broken
+from whitewire.text import quoted
+from whitewire.whole import PART
+
+SLACK_S, SLACK_OF_SITES_S = 0.05, 1.0
+"""By how much a run may begin before its first sample and end after its last one; a site's hosts have clocks of their
+own."""
+
+
+class HostSeen(TypedDict):
+    """A host of environment.json."""
+
+    name: str
+    role: str
+    address: str
+
+
+class EnvironmentRecord(TypedDict):
+    """environment.json, so far as tables are made of it."""
+
+    hosts: list[HostSeen]
+
+
+class ProbeRow(TypedDict):
+    """A row of probes.json."""
+
+    probe: str
+    fabric: str
+    source: str
+    destination: str
+    streams: int
+    operation: NotRequired[str]
+    mode: NotRequired[str]
+    metric: str
+    value: float | None
+    unit: str
+    expected: NotRequired[float | str | None]
+    error: NotRequired[float | str | None]
+    ok: bool
+    attempt: NotRequired[int]
+
+
+class DriveRows(TypedDict):
+    """drives.json."""
+
+    rows: list[dict[str, Any]]
+
+
+RDMA = ("fabric", "source", "destination", "metric", "value", "unit")
+"""Columns of rdma.csv at least."""
+
+
+@dataclass
+class Block:
+    """What is sound of one block, and each fault as one line with its file."""
+
+    runs: list[tuple[Path, RunRecord]] = field(default_factory=list)
+    """Folder and record of every attempt, valid or not."""
+    floors: list[RunRecord] = field(default_factory=list)
+    """In the order of their making, valid or not."""
+    finished: BlockRecord | None = None
+    """block.json; None where the block is not finished."""
+    faults: list[str] = field(default_factory=list)
+    unchecked: int = 0
+    """Folders without a manifest."""
+
+    def valid_floors(self) -> dict[str, list[RunRecord]]:
+        """Valid floors by their key."""
+        found: dict[str, list[RunRecord]] = {}
+        for record in self.floors:
+            if record["valid"]:
+                found.setdefault(record["floor"], []).append(record)
+        return found
+
+
+class Resource(TypedDict):
+    """A table of datapackage.json; without size and digest in old results."""
+
+    path: str
+    bytes: NotRequired[int]
+    hash: NotRequired[str]
+
+
+class Package(TypedDict):
+    """datapackage.json."""
+
+    resources: list[Resource]
+
+
+def tables(folder: Path) -> list[str] | None:
+    """What is wrong with the tables that a folder's datapackage.json describes; None where it has no digests."""
+    path = folder / "datapackage.json"
+    if not path.exists():
+        return None
+    try:
+        package: Package = schema.load(path, Package)
+    except Broken as broken:
+        return [_said(path, str(broken))]
+    found, known = [], False
+    for each in package["resources"]:
+        if "bytes" in each and "hash" in each:
+            known = True
+            wanted: manifest.Entry = {"bytes": each["bytes"], "sha256": each["hash"].removeprefix("sha256:")}
+            if why := manifest.fault_of(folder, each["path"], wanted):
+                found.append(_said(folder / each["path"], why.replace(manifest.NAME, path.name)))
+    return found if known else None
+
+
+def analysis(folder: Path) -> list[str] | None:
+    """What is wrong with the tables that an analysis left; None where it left no manifest."""
+    found = manifest.faults(folder)
+    return None if found is None else [_said(path, why) for path, why in found]
+
+
+def read_block(folder: Path, rows: Sequence[DesignRow] | None = None, measuring: bool = False) -> Block:
+    """One block (`raw/<block>`) with all that is wrong with it; `rows`: those that the design has of it.
+
+    Runs that the design does not have are checked too, but need not agree with it. `measuring`: whether the block was
+    finished, and how, does not matter, since it is about to be measured on.
+    """
+    found = Block()
+    if not folder.is_dir():
+        found.faults.append(f"{shown(folder)}: found no such folder, expected the block's raw results")
+        return found
+    for kind in KEPT:
+        for each in sorted((folder / kind).glob("*")):
+            if not each.name.startswith(PART):
+                _read_kept(each, kind, found)
+    _read_around(folder, found)
+    if not measuring:
+        _finished(folder, found, rows)
+    if rows is not None:
+        _against_design(found, {row["run_id"]: row for row in rows})
+    _once(found)
+    return found
+
+
+def of_folder(folder: Path, kind: str) -> tuple[RunRecord | None, list[str], bool]:
+    """(record, faults, whether there is a manifest) of the folder of one run, attempt or floor.
+
+    `kind` is one of KEPT. The record is None where there are faults.
+    """
+    if not folder.is_dir():
+        return None, [_said(folder, "found a file, expected a folder")], False
+    listed = manifest.faults(folder)
+    if listed:
+        return None, [_said(path, why) for path, why in listed], True
+    try:
+        record = _record(folder, kind)
+    except Broken as broken:
+        return None, [_said(folder / "run.json", str(broken))], listed is not None
+    faults = [_said(folder / name, why) for name, why in _series_faults(folder, record, listed is not None)]
+    return (None if faults else record), faults, listed is not None
+
+
+def _read_kept(folder: Path, kind: str, found: Block) -> None:
+    record, faults, listed = of_folder(folder, kind)
+    found.faults += faults
+    found.unchecked += not listed
+    if record is None:
+        return
+    if record["block"] != folder.parents[1].name:
+        found.faults.append(_unlike(folder, "block", record["block"], folder.parents[1].name))
+    elif kind == "floors":
+        found.floors.append(record)
+    else:
+        found.runs.append((folder, record))
+
+
+def _record(folder: Path, kind: str) -> RunRecord:
+    """run.json, with all that a record of its kind has, and agreeing with its folder. Raises Broken."""
+    told = schema.parse(schema.read(folder / "run.json"))
+    done = not isinstance(told, dict) or "start" in told or told.get("valid") is True
+    # Old records of failed attempts have their whole row: columns of factors, some of which are called as other keys.
+    if why := schema.fault(told if done else {name: told[name] for name in OF_FAILED if name in told}, RunRecord):
+        raise Broken(why)
+    record: RunRecord = told
+    needed = [*OF_ANY, *(OF_A_FLOOR if kind == "floors" else OF_A_RUN), *(OF_DONE if done else ())]
+    if "jobs" in record:
+        needed += [name for name in OF_JOBS if kind != "floors" or name not in ("floors", "floor_wire")]
+    for name in needed:
+        if name not in record:
+            raise Broken(schema.lacking(name, record))
+    if kind == "floors":
+        name, expected = "number", folder.name
+        same = folder.name.isdecimal() and int(folder.name) == record["number"]
+    else:
+        name = "run_id"
+        own = record["run_id"] if kind == "runs" else f"{record['run_id']}.{record['attempt']}"
+        expected, same = folder.name, folder.name == own
+    if not same:
+        raise Broken(f"{name}: found {quoted(cast('Any', record)[name])}, expected that of its folder {expected}")
+    if kind != "floors" and record["valid"] is not (kind == "runs"):
+        raise Broken(f"valid: found {quoted(record['valid'])}, expected {quoted(kind == 'runs')} in {kind}/")
+    return record
+
+
+def _series_faults(folder: Path, record: RunRecord, listed: bool) -> Iterator[tuple[str, str]]:
+    """(file, fault) of series that cannot be read or, where no manifest lists them, do not reach over the run."""
+    if "start" not in record:
+        return
+    for name, read in (("samples.csv", read_samples), ("host-cpu.csv", read_host_cpu)):
+        if not (folder / name).exists() and not (record["valid"] and name in _series(record)):
+            continue
+        try:
+            times = _times(read(schema.read(folder / name)))
+        except (Broken, Torn) as error:
+            yield name, str(error)
+            continue
+        if listed:
+            continue  # as they were written, which is all that can be asked
+        slack = SLACK_OF_SITES_S if record["scale"]["k"] == 1 else SLACK_S
+        for where, lacking in (("begin", times[0] - record["start"]), ("end", record["end"] - times[-1])):
+            if lacking > slack:
+                yield name, f"time: found {lacking:.1f} s without samples at the run's {where}, expected none"
+
+
+def _series(record: RunRecord) -> tuple[str, ...]:
+    return ("samples.csv", "host-cpu.csv") if "jobs" in record else ("samples.csv",)
+
+
+def _times(read: Any) -> list[float]:
+    return read[0] if isinstance(read, tuple) else read.time
+
+
+def _read_around(folder: Path, found: Block) -> None:
+    """Environment, probes and curves of drives and RDMA."""
+    kinds: tuple[tuple[str, Any], ...] = (
+        ("environment*.json", EnvironmentRecord), ("probes*/probes.json", list[ProbeRow]),
+        ("drives*/drives.json", DriveRows),
+    )  # fmt: skip
+    for pattern, kind in kinds:
+        for path in sorted(folder.glob(pattern)):
+            try:
+                schema.load(path, kind)
+            except Broken as broken:
+                found.faults.append(_said(path, str(broken)))
+    for path in sorted(folder.glob("probes*/rdma.csv")):
+        try:
+            table(schema.read(path), RDMA)
+        except (Broken, Torn) as broken:
+            found.faults.append(_said(path, str(broken)))
+
+
+def table(text: str, columns: Iterable[str]) -> list[dict[str, str]]:
+    """Rows of a CSV table that has these columns at least and in every row a cell of each of its columns.
+
+    Raises Torn.
+    """
+    if text and not text.endswith("\n"):
+        raise Torn(f"line {text.count(chr(10)) + 1}: found no line end, expected a whole line")
+    try:
+        reader = csv.DictReader(io.StringIO(text, newline=""), restval=None, strict=True)
+        names = reader.fieldnames or []
+        if missing := [name for name in columns if name not in names]:
+            raise Torn(f"line 1: found no column {missing[0]}, expected one")
+        rows = []
+        for row in reader:
+            if None in row or None in row.values():
+                raise Torn(f"line {reader.line_num}: found another number of cells, expected {len(names)}")
+            rows.append(row)
+    except csv.Error as error:
+        raise Torn(f"found a table that cannot be read ({error}), expected CSV") from None
+    return rows
+
+
+def _finished(folder: Path, found: Block, rows: Sequence[DesignRow] | None) -> None:
+    """block.json, what the block's manifest lists, and that all runs are there that are said to be."""
+    path = folder / "block.json"
+    if not path.exists() and not path.is_symlink():
+        return
+    try:
+        record: BlockRecord = schema.load(path, BlockRecord)
+    except Broken as broken:
+        found.faults.append(_said(path, str(broken)))
+        return
+    if record["block"] != folder.name:
+        found.faults.append(_said(path, f"block: found {quoted(record['block'])}, expected {folder.name}"))
+        return
+    found.finished = record
+    listed = manifest.faults(folder, whole=False)
+    found.faults += [_said(each, why) for each, why in listed or ()]
+    found.faults += [_said(each, f"found a folder that {manifest.NAME} of its block does not list, expected none")
+                     for each in _unlisted(folder)]  # fmt: skip
+    there = {each.name for each in (folder / "runs").glob("*")}
+    for run_id in sorted({*record["runs"]} - {*record["given_up"], *record["unavailable"]} - there):
+        found.faults.append(_said(folder / "runs" / run_id, "found no such folder, expected the run of block.json"))
+    if rows is None:
+        return
+    own = {row["run_id"] for row in rows}
+    for run_id in sorted(own ^ {*record["runs"]}):
+        has, lacks = ("design.csv", "block.json") if run_id in own else ("block.json", "design.csv")
+        found.faults.append(_said(path, f"runs: found {run_id} in {has} but not in {lacks}, expected the same runs"))
+
+
+def _unlisted(folder: Path) -> list[Path]:
+    """Folders of runs and floors that came after the block's manifest was written; none where it has no manifest."""
+    try:
+        listed: manifest.Manifest = schema.load(folder / manifest.NAME, manifest.Manifest)
+    except Broken:
+        return []
+    there = [path.parent for kind in KEPT for path in sorted(folder.glob(f"{kind}/*/run.json"))]
+    names = {Path(name).parent.as_posix() for name in listed["files"]}
+    new = (each for each in there if each.relative_to(folder).as_posix() not in names)
+    return [each for each in new if not each.name.startswith(PART)]
+
+
+def _against_design(found: Block, rows: Mapping[str, DesignRow]) -> None:
+    """Runs that the design has agree with their row."""
+    sound = []
+    for folder, record in found.runs:
+        cells: Mapping[str, object] | None = rows.get(record["run_id"])
+        why = "" if cells is None else _unlike_row(record, cells)
+        if why:
+            found.faults.append(_said(folder / "run.json", why))
+        else:
+            sound.append((folder, record))
+    found.runs = sound
+
+
+def _unlike_row(record: RunRecord, row: Mapping[str, object]) -> str:
+    told: dict[str, object] = {name: cast("Any", record)[name] for name in ("experiment", "workload", "replicate")}
+    told |= {f"factors.{name}": value for name, value in record["factors"].items()}
+    for name, value in told.items():
+        cell = row.get(name.removeprefix("factors."), "")
+        if str(value) != str(cell):
+            return f"{name}: found {quoted(value)}, expected {quoted(cell)} of its row of design.csv"
+    return ""
+
+
+def _once(found: Block) -> None:
+    """No attempt counts twice."""
+    seen: dict[tuple[str, int, bool], Path] = {}
+    for folder, record in found.runs:
+        key = (record["run_id"], record["attempt"] if not record["valid"] else 0, record["valid"])
+        if key in seen:
+            other = shown(seen[key])
+            found.faults.append(_unlike(folder, "run_id", record["run_id"], f"it once, and not in {other} too"))
+        seen[key] = folder
+
+
+def _said(path: Path, why: str) -> str:
+    return f"{shown(path)}: {why}"
+
+
+def _unlike(folder: Path, key: str, value: object, expected: str) -> str:
+    return _said(folder / "run.json", f"{key}: found {quoted(value)}, expected {expected}")

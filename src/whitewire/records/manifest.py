@@ -1,0 +1,90 @@
+"""manifest.json of a folder: size and SHA-256 of each of its files, written with them, checked by readers."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TypedDict
+
+from whitewire.records.schema import Broken, load
+from whitewire.text import quoted
+from whitewire.whole import PART
+
+NAME = "manifest.json"
+
+
+class Entry(TypedDict):
+    """Of one file."""
+
+    bytes: int
+    sha256: str
+
+
+class Manifest(TypedDict):
+    """manifest.json: entries by path, with `/` between folders, from the manifest's own folder."""
+
+    files: dict[str, Entry]
+
+
+def entry(content: bytes) -> Entry:
+    """What a manifest says of a file with this content."""
+    return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+
+
+def of(contents: Mapping[str, bytes]) -> Manifest:
+    """The manifest of files by path."""
+    return {"files": {name: entry(content) for name, content in sorted(contents.items())}}
+
+
+def of_folder(folder: Path, paths: Iterable[Path]) -> Manifest:
+    """The manifest of files that are there."""
+    return of({path.relative_to(folder).as_posix(): path.read_bytes() for path in paths})
+
+
+def faults(folder: Path, names: Iterable[str] | None = None, whole: bool = True) -> list[tuple[Path, str]] | None:
+    """(path, what is wrong) of every file that is not as the folder's manifest says; None where it has no manifest.
+
+    `names`: these alone are looked at. `whole`: the folder may hold nothing that its manifest does not list.
+    """
+    path = folder / NAME
+    if not path.exists() and not path.is_symlink():
+        return None
+    try:
+        listed: Manifest = load(path, Manifest)
+    except Broken as broken:
+        return [(path, str(broken))]
+    found = []
+    wanted_names = listed["files"] if names is None else names
+    for name in wanted_names:
+        if name not in listed["files"]:
+            found.append((folder / name, f"found a file that {NAME} does not list, expected none"))
+        elif why := fault_of(folder, name, listed["files"][name]):
+            found.append((folder / name, why))
+    if whole and names is None:
+        known = {NAME, *listed["files"]}
+        there = (each for each in sorted(folder.rglob("*")) if not each.is_dir() and not each.name.startswith(PART))
+        found += [
+            (each, f"found a file that {NAME} does not list, expected none")
+            for each in there
+            if each.relative_to(folder).as_posix() not in known
+        ]
+    return found
+
+
+def fault_of(folder: Path, name: str, wanted: Entry) -> str:
+    """What is wrong with one listed file; empty: nothing."""
+    path = folder / name
+    if Path(name).is_absolute() or ".." in Path(name).parts:
+        return f"found the path {quoted(name)} in {NAME}, expected one below it"
+    if not path.is_file():
+        return f"found no such file, expected the one that {NAME} lists"
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    if len(content) != wanted["bytes"]:
+        return f"found {len(content)} bytes, expected {wanted['bytes']} by {NAME}"
+    if (digest := hashlib.sha256(content).hexdigest()) != wanted["sha256"]:
+        return f"found SHA-256 {digest[:12]}…, expected {wanted['sha256'][:12]}… by {NAME}"
+    return ""

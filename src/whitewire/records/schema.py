@@ -1,0 +1,146 @@
+"""What a record in JSON must look like, as JSON Schema that is made from its TypedDict; and reading one. Pure but for
+reading.
+
+The TypedDicts are what mypy checks the writers by, so they are the one place where a record's form is said.
+"""
+
+from __future__ import annotations
+
+import json
+import types
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
+
+import jsonschema
+
+from whitewire.text import quoted, suggestion
+
+PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+WORDS = {
+    "object": "a mapping", "array": "a list", "string": "text", "integer": "a whole number", "number": "a number",
+    "boolean": "true or false", "null": "nothing",
+}  # fmt: skip
+
+
+class Broken(ValueError):
+    """A file is not what it should be; the message is the fault without the path: key, found, expected."""
+
+
+def of(kind: Any) -> dict[str, Any]:
+    """JSON Schema of a type: a TypedDict, a list, dict, tuple, union, literal or plain type. Further keys are fine."""
+    if kind in PLAIN:
+        return {"type": PLAIN[kind]}
+    if kind in (Any, object):
+        return {}
+    origin, inner = get_origin(kind), get_args(kind)
+    if is_typeddict(kind):
+        return _of_keys(kind)
+    if origin is NotRequired:
+        return of(inner[0])
+    if origin in (Union, types.UnionType):
+        return {"anyOf": [of(each) for each in inner]}
+    if origin is Literal:
+        return {"enum": list(inner)}
+    if origin is list:
+        return {"type": "array", "items": of(inner[0])}
+    if origin is tuple:
+        parts = [of(each) for each in inner]
+        return {"type": "array", "prefixItems": parts, "minItems": len(parts), "maxItems": len(parts)}
+    if origin is dict:
+        return {"type": "object", "additionalProperties": of(inner[1])}
+    raise TypeError(f"no schema of {kind}")
+
+
+def _of_keys(kind: Any) -> dict[str, Any]:
+    # Not __required_keys__: of annotations that are text it does not know which are NotRequired.
+    hints = get_type_hints(kind, include_extras=True)
+    unless = NotRequired if kind.__total__ else None
+    needed = [name for name, hint in hints.items() if unless and get_origin(hint) is not unless]
+    return {"type": "object", "properties": {name: of(hint) for name, hint in hints.items()}, "required": needed}
+
+
+_Validator = jsonschema.validators.extend(
+    jsonschema.Draft202012Validator,
+    type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine(
+        "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
+    ),
+)
+
+
+@cache
+def validator(kind: Any) -> Any:
+    """The validator of a type's schema."""
+    return _Validator(of(kind))
+
+
+def fault(value: Any, kind: Any) -> str:
+    """The first fault of a value in one line, as `key: found …, expected …`; empty where there is none."""
+    errors = sorted(validator(kind).iter_errors(value), key=lambda error: [str(part) for part in error.absolute_path])
+    return _line(errors[0]) if errors else ""
+
+
+def _line(error: Any) -> str:
+    key = ""
+    for part in error.absolute_path:
+        key += f"[{part}]" if isinstance(part, int) else f".{part}" if key else str(part)
+    if error.validator == "required":
+        missing = next(name for name in error.validator_value if name not in error.instance)
+        return lacking(f"{key}.{missing}" if key else missing, error.instance)
+    wanted = error.schema.get("type") or [each.get("type") for each in error.schema.get("anyOf", [])]
+    kinds = [wanted] if isinstance(wanted, str) else [each for each in wanted if each]
+    expected = " or ".join(WORDS[each] for each in kinds) or error.message
+    return f"{key + ': ' if key else ''}found {quoted(error.instance)}, expected {expected}"
+
+
+def lacking(key: str, there: Mapping[str, Any]) -> str:
+    """The fault of a key that is not there."""
+    return f"{key}: found no such key, expected one{suggestion(key.rpartition('.')[2], there)}"
+
+
+def load(path: Path, kind: Any) -> Any:
+    """The value in a JSON file, checked against the type. Raises Broken."""
+    value = parse(read(path))
+    if why := fault(value, kind):
+        raise Broken(why)
+    return value
+
+
+def read(path: Path) -> str:
+    """Text of a file. Raises Broken."""
+    if not path.is_file():  # neither a folder nor a pipe, on which one could wait for ever
+        raise Broken("found no such file, expected one")
+    try:
+        return path.read_bytes().decode()
+    except UnicodeDecodeError as error:
+        raise Broken(f"byte {error.start}: found bytes that are not UTF-8, expected text") from None
+    except OSError as error:
+        raise Broken(f"cannot be read: {error.strerror}") from None
+
+
+def parse(text: str) -> Any:
+    """What JSON text says. Raises Broken also for a key that is there twice, and for NaN, which is no value."""
+    try:
+        return json.loads(text, object_pairs_hook=_once, parse_constant=_constant)
+    except Broken:
+        raise
+    except json.JSONDecodeError as error:
+        what = f"found {quoted(text[error.pos : error.pos + 20])}" if error.pos < len(text.rstrip()) else "it ends"
+        raise Broken(f"line {error.lineno}: {what}, expected whole JSON ({error.msg})") from None
+    except (ValueError, RecursionError) as error:
+        raise Broken(f"found no JSON that can be read, expected a record ({error})") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise Broken(f"{next(name for name in names if names.count(name) > 1)}: found the key twice, expected it once")
+    return found
+
+
+def _constant(name: str) -> float:
+    if name == "NaN":
+        raise Broken("found NaN, expected a number")
+    return float(name)  # of a drive without a bound

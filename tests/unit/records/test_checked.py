@@ -1,0 +1,326 @@
+"""Damaged results: each damage is one line with its file, or changes nothing; never another table in silence."""
+
+import csv
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from whitewire import cli, workloads
+from whitewire.errors import Faults, UserError
+from whitewire.records import checked, manifest, schema
+from whitewire.records.journal import Journal, read_runs
+from whitewire.records.run import OF_A_RUN, OF_ANY, OF_DONE, OF_JOBS, RunRecord
+from whitewire.tidy.tables import metric_rows
+
+DATA = Path(__file__).parents[2] / "data"
+RUNS = {
+    folder.name: folder for folder in (DATA / "run", *(path for path in (DATA / "runs").iterdir() if path.is_dir()))
+}
+FINISHED = {"seconds": 1.0, "commit": "", "modified": False, "software": "", "given_up": [], "unavailable": {}}
+
+
+def record_of(name):
+    return json.loads((RUNS[name] / "run.json").read_text())
+
+
+def kept(folder, name, finish=True):
+    """A block with one run that was really made, kept as the measure stage keeps it; its folder and the run's."""
+    record = record_of(name)
+    journal = Journal(folder / record["block"])
+    files = {path.name: path.read_text() for path in RUNS[name].iterdir() if path.name != "run.json"}
+    target = journal.write(record["run_id"], record, files, valid=True)
+    (journal.folder / "environment.json").write_text('{"hosts": [{"name": "a", "role": "client", "address": "1"}]}')
+    (journal.folder / "probes").mkdir()
+    (journal.folder / "probes" / "probes.json").write_text("[]")
+    (journal.folder / "probes" / "iperf3.json").write_text('{"verbatim": 1}')
+    if finish:
+        journal.finish({"block": record["block"], "runs": [record["run_id"]], **FINISHED})
+    return journal.folder, target
+
+
+def row_of(name):
+    record = record_of(name)
+    return {k: record[k] for k in ("run_id", "block", "experiment", "workload", "replicate")} | record["factors"]
+
+
+def rows_of(folder, record):
+    return list(metric_rows(folder, record, list(record["factors"])))
+
+
+@pytest.fixture(scope="module")
+def blocks(tmp_path_factory):
+    """Of each real run: its block, its folder and what its metrics are."""
+    made = {}
+    for name in RUNS:
+        block, run = kept(tmp_path_factory.mktemp(name), name)
+        found = checked.read_block(block, [row_of(name)])
+        assert found.faults == [] and found.unchecked == 0
+        made[name] = block, run, rows_of(*found.runs[0])
+    return made
+
+
+def same_or_told(block, name, expected, path):
+    """Whether the damage was told; else all that is read is as before."""
+    found = checked.read_block(block, [row_of(name)])
+    if found.faults:
+        assert all("\n" not in fault for fault in found.faults)
+        assert any(path.name in fault or path.parent.name in fault for fault in found.faults), found.faults
+        return True
+    assert [rows_of(*each) for each in found.runs] == [expected]
+    return False
+
+
+FILES = ("run.json", "samples.csv", "host-cpu.csv", "manifest.json", "../../block.json", "../../manifest.json",
+         "../../environment.json", "../../probes/probes.json", "../../probes/iperf3.json")  # fmt: skip
+MANY = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@MANY
+@given(
+    st.data(), st.sampled_from(sorted(RUNS)), st.sampled_from(FILES), st.sampled_from(["cut", "flip", "add", "gone"])
+)
+def test_no_damage_of_any_file_is_read_in_silence(blocks, data, name, file, how):
+    block, run, expected = blocks[name]
+    path = (run / file).resolve()
+    if not path.exists():
+        return
+    before = path.read_bytes()
+    place = data.draw(st.integers(0, len(before) - 1))
+    after = {
+        "cut": before[:place],
+        "flip": before[:place] + bytes([before[place] ^ data.draw(st.integers(1, 255))]) + before[place + 1 :],
+        "add": before[:place] + data.draw(st.binary(min_size=1, max_size=9)) + before[place:],
+    }
+    try:
+        path.unlink() if how == "gone" else path.write_bytes(after[how])
+        told = same_or_told(block, name, expected, path)
+        # Without block.json the block is not finished, which is told otherwise; without its own manifest it is old.
+        assert told or how == "gone" or path.name == "manifest.json"
+    finally:
+        path.write_bytes(before)
+
+
+@pytest.mark.parametrize("name", sorted(RUNS))
+def test_without_manifests_a_file_cut_at_any_line_is_told(name, tmp_path):
+    """Old results: what the record and its series say of each other must hold."""
+    for file in ("samples.csv", "host-cpu.csv"):
+        block, run = kept(tmp_path / file, name, finish=False)
+        (run / "manifest.json").unlink()
+        assert checked.read_block(block).faults == []
+        if not (run / file).exists():
+            continue
+        lines = (run / file).read_text().splitlines(keepends=True)
+        times = [float(line.split(",")[0]) for line in lines[1:]]
+        record = record_of(name)
+        for number in range(len(lines)):
+            (run / file).write_text("".join(lines[:number]))
+            reaches = number > 1 and times[number - 2] >= record["end"] - checked.SLACK_S
+            assert bool(checked.read_block(block).faults) == (not reaches)
+            (run / file).write_text("".join(lines[:number]) + lines[number][:-2])
+            assert checked.read_block(block).faults
+
+
+@pytest.mark.parametrize("name", sorted(RUNS))
+def test_without_manifests_a_record_without_a_key_is_told(name, tmp_path):
+    block, run = kept(tmp_path, name, finish=False)
+    (run / "manifest.json").unlink()
+    whole = record_of(name)
+    expected = rows_of(run, whole)
+    needed = {*OF_ANY, *OF_A_RUN, *OF_DONE, *(OF_JOBS if "jobs" in whole else ())}
+    for key in whole:
+        (run / "run.json").write_text(json.dumps({k: v for k, v in whole.items() if k != key}))
+        found = checked.read_block(block, [row_of(name)])
+        if key in needed:
+            (fault,) = found.faults
+            assert f"run.json: {key}: found no such key" in fault and found.runs == []
+        elif found.faults == []:
+            try:
+                rows = rows_of(*found.runs[0])
+            except (LookupError, ValueError):
+                continue  # tidy makes a line of it
+            # A key of no metric, or of what was measured otherwise: `program` and `inexact` only say more.
+            assert rows == expected or key in ("program", "floor", "reports"), key
+
+
+WRONG = [None, [], {}, "text", -1.5, True, [1], {"a": None}]
+
+
+@MANY
+@given(st.sampled_from(sorted(RUNS)), st.data())
+def test_without_manifests_a_value_of_another_type_is_told(blocks, name, data):
+    block, run, expected = blocks[name]
+    whole = record_of(name)
+    key = data.draw(st.sampled_from([key for key in whole if key not in ("factors", "asked", "evidence", "modified")]))
+    wrong = data.draw(st.sampled_from(WRONG))
+    why = schema.fault(whole | {key: wrong}, RunRecord)
+    fine = type(wrong) is type(whole[key]) or (isinstance(whole[key], int | float) and isinstance(wrong, float))
+    assert bool(why) or fine or wrong in ([], {}), (key, wrong)
+    assert not why or why.startswith(key)
+
+
+@pytest.mark.parametrize("value", ["false", "true", 1, 0, None, "", []])
+def test_valid_is_a_boolean(tmp_path, value):
+    block, run = kept(tmp_path, "run", finish=False)
+    (run / "manifest.json").unlink()
+    (run / "run.json").write_text(json.dumps(record_of("run") | {"valid": value}))
+    (fault,) = checked.read_block(block).faults
+    assert re.search(r"run\.json: valid: found .*, expected true or false", fault)
+
+
+def test_a_folder_under_another_name_is_no_further_run(tmp_path):
+    block, run = kept(tmp_path, "run", finish=False)
+    shutil.copytree(run, run.with_name("put-grid-10gbe-1-8-r2-75fd57"))
+    found = checked.read_block(block)
+    assert len(found.runs) == 1
+    (fault,) = found.faults
+    assert "put-grid-10gbe-1-8-r2-75fd57/run.json: run_id: found" in fault
+    shutil.copytree(run, block / "invalid" / f"{run.name}.1")
+    assert any(
+        "invalid" in fault and "attempt" in fault or "run_id" in fault for fault in checked.read_block(block).faults
+    )
+
+
+def test_another_run_s_record_is_not_joined_to_the_samples(tmp_path):
+    block, run = kept(tmp_path, "run", finish=False)
+    other = json.dumps(record_of("run") | {"start": 1.0, "end": 2.0})
+    (run / "run.json").write_text(other)
+    (fault,) = checked.read_block(block).faults
+    assert "run.json: found" in fault and "by manifest.json" in fault
+    (run / "manifest.json").unlink()
+    assert any("samples.csv: time:" in fault for fault in checked.read_block(block).faults)
+
+
+@pytest.mark.parametrize(
+    "changed", [{"replicate": 2}, {"experiment": "rereplicate"}, {"workload": "sort"}, {"fabric": "1gbe"}]
+)
+def test_a_record_agrees_with_its_row_of_the_design(tmp_path, changed):
+    block, _ = kept(tmp_path, "run")
+    found = checked.read_block(block, [row_of("run") | changed])
+    (key,) = changed
+    assert found.runs == []
+    (fault,) = found.faults
+    assert f"{key}: found" in fault and "of its row of design.csv" in fault
+
+
+def test_a_block_has_the_runs_of_the_design_and_no_more_folders_than_when_it_was_finished(tmp_path):
+    block, run = kept(tmp_path, "run")
+    (fault,) = checked.read_block(block, [row_of("run"), row_of("run") | {"run_id": "another"}]).faults
+    assert "another in design.csv but not in block.json" in fault
+    journal = Journal(block)
+    journal.write(run.name, record_of("run") | {"valid": False, "attempt": 1}, {}, valid=False)
+    assert any(f"invalid/{run.name}.1" in fault for fault in checked.read_block(block).faults)
+    shutil.rmtree(block / "invalid" / f"{run.name}.1")
+    shutil.rmtree(run)
+    assert any("found no such" in fault for fault in checked.read_block(block).faults)
+    journal.begin()  # to be measured again
+    assert checked.read_block(block).faults == []
+
+
+def test_an_old_failed_attempt_has_its_whole_row(tmp_path):
+    """Its columns of factors are called as keys of other records: `fabric` is a name there."""
+    block, run = kept(tmp_path, "run", finish=False)
+    failed = {name: record_of("run")[name] for name in (*OF_A_RUN, "block", "workload", "scale")}
+    failed |= {"fabric": "10gbe", "clients": "", "attempt": 1, "valid": False, "why_invalid": "DataNode ended"}
+    target = Journal(block).write(run.name, failed, {}, valid=False)
+    (target / "manifest.json").unlink()
+    found = checked.read_block(block, [row_of("run")])
+    assert (len(found.runs), found.faults) == (2, [])
+    (target / "run.json").write_text(json.dumps(failed | {"why_invalid": None}))
+    (fault,) = checked.read_block(block).faults
+    assert "why_invalid: found null, expected text" in fault
+
+
+def test_old_results_without_manifests_are_read_and_counted(tmp_path):
+    block, run = kept(tmp_path, "run", finish=False)
+    (run / "manifest.json").unlink()
+    found = checked.read_block(block)
+    assert (len(found.runs), found.unchecked, found.faults) == (1, 1, [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[", "[]", "null", '{"a": 1, "a": 2}', '{"a": NaN}', "[" * 100_000, "1" * 5000, "\ufeff{}", '{"a": "\x00"'],
+)
+def test_what_is_no_record_is_one_line(tmp_path, text):
+    path = tmp_path / "run.json"
+    path.write_text(text)
+    with pytest.raises(schema.Broken) as broken:
+        schema.load(path, RunRecord)
+    assert "\n" not in str(broken.value) and "expected" in str(broken.value)
+
+
+def test_what_is_no_file_is_one_line(tmp_path):
+    import os
+
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe")
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("loop", "bytes", "pipe", "none", "."):
+        with pytest.raises(schema.Broken, match="expected"):
+            schema.load(tmp_path / name, RunRecord)
+
+
+def test_a_manifest_leads_nowhere_else(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "secret").write_text("x")
+    listed = {"files": {"../secret": manifest.entry(b"x")}}
+    (tmp_path / "a" / "manifest.json").write_text(json.dumps(listed))
+    ((path, why),) = manifest.faults(tmp_path / "a")
+    assert "expected one below it" in why
+
+
+def test_every_real_run_of_the_tests_is_read_by_its_workload():
+    for name in RUNS:
+        files = {path.name: path.read_text() for path in RUNS[name].iterdir()}
+        assert workloads.metrics(record_of(name), files)
+
+
+# -- whitewire check --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def results(tmp_path):
+    """results/<testbed> with one paper of one block."""
+    block, run = kept(tmp_path / "emulated" / "made-up" / "raw", "run")
+    row = {"order": 1, "seed": 1} | row_of("run")
+    with (tmp_path / "emulated" / "made-up" / "design.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, row, lineterminator="\n")
+        writer.writeheader()
+        writer.writerow(row)
+    return tmp_path / "emulated"
+
+
+def test_check_says_what_is_sound(results, capsys):
+    assert cli.main(["check", str(results)]) == 0
+    said = capsys.readouterr()
+    assert re.search(r"made-up +smoke-1 +sound +1 +0 +0 +0 +0", said.out) and said.err == ""
+
+
+def test_check_tells_every_fault_and_ends_with_2(results, capsys):
+    run = next(results.glob("*/raw/*/runs/*"))
+    (run / "samples.csv").write_text((run / "samples.csv").read_text()[:1000])
+    (run.parents[1] / "environment.json").write_text("{")
+    assert cli.main(["check", str(results / "made-up")]) == 2
+    said = capsys.readouterr()
+    assert re.search(r"made-up +smoke-1 +unsound +0 +0 +0 +0 +3", said.out)
+    lines = said.err.splitlines()
+    assert len(lines) == 3 and all(line.startswith("whitewire: error: ") for line in lines)
+    assert "samples.csv: found 1000 bytes, expected 4684 by manifest.json" in said.err
+    assert "Traceback" not in said.err
+
+
+def test_check_of_no_results_is_one_line(tmp_path, capsys):
+    assert cli.main(["check", str(tmp_path)]) == 2
+    assert "found no results" in capsys.readouterr().err
+
+
+def test_many_faults_are_shown_up_to_a_number():
+    error = Faults([f"file {n}: broken" for n in range(30)])
+    assert len(error.lines) == 21 and error.lines[-1] == "and 10 more"
+    assert isinstance(error, UserError)
+    assert read_runs(Path("nowhere"), ["a"]) == []
