@@ -62,7 +62,13 @@ CANDIDATES = {
     "waited_worst": 1, "worst_per_ran": 1, "pressure": 1,
 }  # fmt: skip
 """Candidates, and whether much (1) or little (-1) of it is bad."""
-BURN = "import time\nwhile True:\n    end = time.monotonic() + {busy}\n    while time.monotonic() < end: pass\n    time.sleep({rest})"
+BURN = """
+import time
+while True:
+    end = time.monotonic() + {busy}
+    while time.monotonic() < end: pass
+    time.sleep({rest})
+"""
 CANARY = """
 import sys, time
 late = []

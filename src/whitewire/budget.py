@@ -1,4 +1,4 @@
-"""How long measuring may take: a budget for a whole start, and the share of it that a block gets. Pure, but for a clock.
+"""How long measuring may take: a budget for a whole start, and the share of it that a block gets.
 
 Blocks are measured one after the other. Each gets what is left in proportion to what it and those after it should
 take, so what one does not need goes to the next ones.

@@ -29,7 +29,7 @@ from whitewire.records.result import Result
 from whitewire.records.run import DesignRow, Evidence, FilesSeen, Job, Links, PlacedBlock, RunRecord
 from whitewire.records.samples import ETHERNET, HEADERS
 from whitewire.testbed.base import Fabric, Host, Testbed
-from whitewire.testbed.samples import cpu_seconds, host_cpu_to_csv, to_csv
+from whitewire.testbed.samples import cpu_seconds, host_cpu_to_csv, to_csv, waited_to_csv
 from whitewire.tools import codecs, history, namenode
 from whitewire.tools.erasure_coding import Policy
 from whitewire.workloads import hdfs_put
@@ -214,6 +214,7 @@ class Bench:
                        "shared": fabric.shared, "burst": fabric.burst, "mtu": fabric.mtu, "racks": fabric.racks,
                        "uplink": fabric.uplink, "unlike": dict(fabric.unlike)},
             "scale": run.scale.record,
+            "cpu": run.cpu,
             "clients": run.parameters.get("clients", 0),
             "replication": run.parameters.get("replication", 0),
             "client_hosts": [host.name for host in testbed.by_role("client")],
@@ -227,6 +228,8 @@ class Bench:
         }  # fmt: skip
         audit = "\n".join(line for line in log.splitlines() if "FSNamesystem.audit" in line)
         files = {"samples.csv": to_csv(sampler.samples), "namenode-audit.txt": audit + "\n"}
+        if sampler.waited:
+            files["waited.csv"] = waited_to_csv(sampler.waited)
         if by_host:
             files["host-cpu.csv"] = host_cpu_to_csv(sampler.host_cpu)
         return Result(record, files)
@@ -509,7 +512,6 @@ class Bench:
             "workers": workers,
             "busy_clients": [],
             "made_by": f"Hadoop {self.stack.hdfs.installation.version}",
-            "cpu": self.run.cpu,
             "floors": {name: value for name, value in floors.items() if name != "wire"},
             "floor_wire": floors.get("wire", 0.0),
         }

@@ -18,7 +18,7 @@ from whitewire.paths import shown
 from whitewire.records import manifest, schema
 from whitewire.records.journal import KEPT, BlockRecord
 from whitewire.records.run import OF_A_FLOOR, OF_A_RUN, OF_ANY, OF_DONE, OF_FAILED, OF_JOBS, DesignRow, RunRecord
-from whitewire.records.samples import Torn, read_host_cpu, read_samples
+from whitewire.records.samples import Torn, read_host_cpu, read_samples, read_waited
 from whitewire.records.schema import Broken
 from whitewire.text import quoted
 from whitewire.whole import PART
@@ -220,7 +220,7 @@ def _series_faults(folder: Path, record: RunRecord, listed: bool) -> Iterator[tu
     """(file, fault) of series that cannot be read or, where no manifest lists them, do not reach over the run."""
     if "start" not in record:
         return
-    for name, read in (("samples.csv", read_samples), ("host-cpu.csv", read_host_cpu)):
+    for name, read in (("samples.csv", read_samples), ("host-cpu.csv", read_host_cpu), ("waited.csv", read_waited)):
         if not (folder / name).exists() and not (record["valid"] and name in _series(record)):
             continue
         try:

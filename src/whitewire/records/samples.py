@@ -1,4 +1,4 @@
-"""samples.csv and host-cpu.csv of a run: times, ticks of the processors, bytes of the links. Pure."""
+"""samples.csv, host-cpu.csv and waited.csv of a run: times, ticks of the processors, bytes of the links. Pure."""
 
 from __future__ import annotations
 
@@ -135,3 +135,24 @@ def read_host_cpu(text: str) -> HostCpu:
     names, rows = _rows(text, ("time",))
     hosts = [name for name in names if name != "time"]
     return _column(names, rows, "time", float), {host: _column(names, rows, host, float) for host in hosts}
+
+
+WAITED = ("time", "ran", "waited", "own")
+"""Columns of waited.csv."""
+
+
+@dataclass(frozen=True)
+class WaitedSeries:
+    """waited.csv of a run: times (seconds since 1970); seconds that threads of the hosts ran, that they were ready and
+    waited for a processor, and that the measuring process ran, all so far."""
+
+    time: list[float]
+    ran: list[float]
+    waited: list[float]
+    own: list[float]
+
+
+def read_waited(text: str) -> WaitedSeries:
+    """Raises Torn."""
+    names, rows = _rows(text, WAITED)
+    return WaitedSeries(*(_column(names, rows, name, float) for name in WAITED))

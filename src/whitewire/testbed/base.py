@@ -25,6 +25,7 @@ from whitewire.tools.link import Link
 from whitewire.whole import check_space
 
 if TYPE_CHECKING:
+    from whitewire.testbed.emulated.waiting import Waiting
     from whitewire.testbed.samples import Sampling
 
 Argv = Sequence[str]
@@ -304,6 +305,10 @@ class Testbed(ABC):
     @abstractmethod
     def cpu_seconds(self) -> dict[str, float]:
         """For each host name, CPU seconds (user and system) used so far."""
+
+    def waiting(self) -> Waiting | None:
+        """A meter of how long the hosts' threads wait for a processor; None where each host has its own processors."""
+        return None
 
     @abstractmethod
     def tcp_retransmits(self) -> dict[str, int]:

@@ -208,7 +208,11 @@ def metric_rows(folder: Path, record: RunRecord, factors: Sequence[str]) -> Iter
     if "start" not in record or not samples.exists():
         yield base | {"metric": "", "value": "", "unit": "", "full_scale_value": "", "full_scale_unit": ""}
         return
-    files = {path.name: path.read_text() for path in (samples, folder / "host-cpu.csv") if path.exists()}
+    files = {
+        path.name: path.read_text()
+        for path in (samples, folder / "host-cpu.csv", folder / "waited.csv")
+        if path.exists()
+    }
     found = workloads.metrics(record, files)
     scale, workload = record["scale"], workloads.of(record["workload"])
     for metric, (value, unit) in found.items():

@@ -152,7 +152,7 @@ class Plan:
         )  # fmt: skip
 
     def turn(self, paper: str, block: str) -> int:
-        """When a block is measured: the higher, the earlier. Short papers come first, so that a report is soon there."""
+        """When a block is measured: the higher, the earlier. Short papers come first: a report is soon there."""
         names = list(self.waiting)
         name = f"{paper}/{block}"
         return len(names) - names.index(name) if name in names else 0
@@ -202,7 +202,8 @@ class Plan:
     def preamble(self) -> str:
         """What each rule's command begins with: this checkout's command first on the PATH, stand-ins for others last.
 
-        It tells measurements of the budget, which begins when this is asked. In containers, where the death of Snakemake is not felt, also the file whose lock tells of it.
+        It tells measurements of the budget, which begins when this is asked; in containers, where the death of
+        Snakemake is not felt, also of the file whose lock tells of it.
         """
         scripts, fallback = (shlex.quote(str(HOME / "workflow" / name)) for name in ("scripts", "fallback"))
         path = f'PATH={scripts}:"$PATH":{fallback}'

@@ -32,6 +32,7 @@ from whitewire.records.samples import MTU
 from whitewire.testbed.base import Argv, CommandFailed, Completed, Fabric, Host, Process, Testbed, piped
 from whitewire.testbed.emulated import segment
 from whitewire.testbed.emulated.racks import Racks, divided
+from whitewire.testbed.emulated.waiting import Waiting
 from whitewire.tools import link
 from whitewire.tools.link import Link
 
@@ -484,6 +485,9 @@ class EmulatedTestbed(Testbed):
             except OSError:  # it has just ended
                 continue
         return {name: ticks / os.sysconf("SC_CLK_TCK") for name, ticks in found.items()}
+
+    def waiting(self) -> Waiting:
+        return Waiting(f"/proc/{self.init_pid}/root/proc")
 
     def queue_drops(self) -> int:
         """Packets that the shapers' queues of all links have dropped since the start."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from dataclasses import dataclass
 
 NS = 1e-9
@@ -16,10 +17,15 @@ NS = 1e-9
 
 @dataclass(frozen=True)
 class Waited:
-    """Seconds that threads ran, and that they were ready and waited, summed over all of them since the start."""
+    """At one moment (seconds since 1970): seconds that threads ran, and that they were ready and waited, so far.
 
+    Both are sums over all threads. `own` are the CPU seconds of the process that asks.
+    """
+
+    time: float
     ran: float
     waited: float
+    own: float
 
 
 class Waiting:
@@ -54,6 +60,8 @@ class Waiting:
                 self._ended[1] += waited
         self._last = now
         return Waited(
+            time.time(),
             NS * (self._ended[0] + sum(ran for ran, _ in now.values())),
             NS * (self._ended[1] + sum(waited for _, waited in now.values())),
+            time.process_time(),
         )
