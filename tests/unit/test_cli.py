@@ -213,4 +213,6 @@ def test_what_the_system_refuses_is_one_line(tmp_path, monkeypatch, capsys):
 
     monkeypatch.setattr("whitewire.workflow.plan.print_plan", lambda: refuse(None))
     assert main(["plan"]) == 2
-    assert capsys.readouterr().err == f"whitewire: error: {tmp_path}/x: Permission denied\n"
+    said = capsys.readouterr().err
+    assert said.startswith(f"whitewire: error: {tmp_path}/x: Permission denied: give yourself the right to it")
+    assert said.count("\n") == 1
