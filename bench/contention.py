@@ -37,6 +37,8 @@ from whitewire.design.rows import levels_of, make_design
 from whitewire.measure.block import Block
 from whitewire.measure.floors import Floors
 from whitewire.measure.run import Run
+from whitewire.measure.turns import Outcome, Turns
+from whitewire.progress import Progress
 from whitewire.records.journal import read_runs
 from whitewire.records.run import DesignRow
 from whitewire.records.samples import idle_shares, read_samples
@@ -154,7 +156,7 @@ class Loaded(Block):
     told: dict[str, dict[str, float]] = {}
     attempts = 1
 
-    def _attempt(self, stack: Stack, run: Run, floors: Floors) -> tuple[str, bool]:
+    def _attempt(self, stack: Stack, run: Run, floors: Floors) -> Outcome:
         testbed: Any = stack.testbed
         with burning(self.loads[run.row["run_id"]]):
             time.sleep(0.5)
@@ -176,7 +178,7 @@ class Loaded(Block):
                     "seconds": end - start,
                 }
 
-    def _check_processors(self, run: Run) -> None:
+    def _check_processors(self, run: Run, turns: Turns, progress: Progress) -> None:
         """A load that is asked for is no reason to stop."""
 
 

@@ -44,6 +44,10 @@ class Paper:
     def id(self) -> str:
         return self.raw["id"]
 
+    def looks(self, effort: str) -> tuple[int, ...]:
+        """After how many runs of each claimed cell the claims are looked at; none: at the end only."""
+        return tuple(self.raw.get("looks", {}).get(effort, ()))
+
     @property
     def claims(self) -> list[dict[str, Any]]:
         return self.raw["claims"]

@@ -22,6 +22,7 @@ from whitewire.design import scaling
 from whitewire.design.scale import PACKET, PACKET_SIZE, Scale
 from whitewire.errors import RunFailed
 from whitewire.measure import cross_traffic
+from whitewire.measure.clocks import Clocks
 from whitewire.measure.run import Run, floor_key
 from whitewire.records import evidence
 from whitewire.records import jobs as tasks
@@ -186,10 +187,12 @@ class Bench:
         beside = run.parameters.get("cross_traffic", 0)
         with cross_traffic.flowing(testbed, fabric, beside, stack.logs):
             used, segments = cpu_seconds(stack.processes()), testbed.segments()
+            clocks = Clocks.now()
             begin, before = time.monotonic(), testbed.counters()
             with testbed.sampler(by_host) as sampler:
                 done = act()
             seconds, after = time.monotonic() - begin, testbed.counters()
+            clock = clocks.since()
             used_after, sent = cpu_seconds(stack.processes()), testbed.segments()
         log = stack.hdfs.log_since(position)
         row = run.row
@@ -215,6 +218,7 @@ class Bench:
                        "uplink": fabric.uplink, "unlike": dict(fabric.unlike)},
             "scale": run.scale.record,
             "cpu": run.cpu,
+            "clock": clock,
             "clients": run.parameters.get("clients", 0),
             "replication": run.parameters.get("replication", 0),
             "client_hosts": [host.name for host in testbed.by_role("client")],

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from whitewire.measure.rounds import Rounds, Seen
 from whitewire.measure.run import Run
-from whitewire.text import counted
 
 BUDGET, OTHERS, DECIDED = "the budget ended", "other programs used the processors", "decided"
 """How reasons begin that a run was not made: see Turns.left."""
@@ -61,7 +60,7 @@ class Turns:
         """Leave out runs that no open claim needs; `run` is the first of the round after which it was looked."""
         ids = self.rounds.dropped(seen, [each.row["run_id"] for each in self.waiting])
         after = self.rounds.of[run.row["run_id"]] - 1
-        self.left |= dict.fromkeys(ids, f"{DECIDED} after {counted(after, 'run')} of each cell")
+        self.left |= dict.fromkeys(ids, f"{DECIDED} after {after} runs of each cell")
         self.waiting = [each for each in self.waiting if each.row["run_id"] not in self.left]
         return len(ids)
 

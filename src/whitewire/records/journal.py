@@ -17,7 +17,19 @@ KEPT = ("runs", "invalid", "floors")
 """Folders of a block that hold a folder per run, attempt or floor."""
 
 
-class BlockRecord(TypedDict):
+class OfLaterBlocks(TypedDict, total=False):
+    """What block.json has since budgets and looks; see docs/inside/tables.md."""
+
+    left: dict[str, str]
+    """Runs that were not made, and why: their cell's claims were decided, or the budget ended."""
+    rung: int
+    """Which k of the paper's ladders its runs have, from 0."""
+    budget_seconds: float | None
+    spent: dict[str, float]
+    """Seconds by what was done: start, warm-up, floors, runs, spoiled, waiting, looks."""
+
+
+class BlockRecord(OfLaterBlocks):
     """block.json: its runs' ids, those given up, those that cannot be made here and why, seconds, the code's commit."""
 
     block: str
@@ -52,6 +64,16 @@ class Journal:
         """Keep one attempt whole: its record and what the tools printed, by file name. Raises OSError."""
         target = self.runs / run_id if valid else self.invalid / f"{run_id}.{self.attempts(run_id) + 1}"
         return self._keep(target, record, files)
+
+    def set_aside(self, run_id: str, why: str) -> None:
+        """Take a run that counted for one that does not, for a reason that came later. Raises OSError."""
+        folder = self.runs / run_id
+        own = ("run.json", manifest.NAME)
+        files = {path.name: path.read_text() for path in folder.iterdir() if path.name not in own}
+        record: RunRecord = json.loads((folder / "run.json").read_text())
+        record |= {"valid": False, "why_invalid": why, "attempt": self.attempts(run_id) + 1}
+        self.write(run_id, record, files, valid=False)
+        shutil.rmtree(folder)
 
     def write_floor(self, record: RunRecord, files: Mapping[str, str]) -> Path:
         """Keep one floor whole, valid or not; its record gets the block's next `number`. Raises OSError."""

@@ -74,8 +74,22 @@ def metrics(record: RunRecord, files: Mapping[str, str]) -> Found:
 def faults(record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[str]:
     """Why a run may not count (empty: it is valid): not what was asked, or beyond the testbed's `limits`."""
     unlike = [proof.fault for proof in proofs(record) if not proof.same]
-    lacking = processors.faults(record, found, limits)
+    lacking = clock_faults(record) + processors.faults(record, found, limits)
     return unlike + lacking + of(record["workload"]).faults(record, found, limits)
+
+
+STEP_S, SLEEP_S = 0.05, 1.0
+"""What a clock may be set by, and a machine may sleep, in a run that counts: one is a correction, the other noise."""
+
+
+def clock_faults(record: RunRecord) -> list[str]:
+    """Why the times of a run are none (empty: they are): its clock was set, or the machine slept."""
+    clock = record.get("clock", {"stepped": 0.0, "slept": 0.0})
+    told = [
+        (abs(clock["stepped"]) > STEP_S, f"the clock was set by {clock['stepped']:+.1f} s during the run"),
+        (clock["slept"] > SLEEP_S, f"the machine slept for {clock['slept']:.0f} s during the run"),
+    ]
+    return [why for so, why in told if so]
 
 
 def proofs(record: RunRecord) -> list[Proof]:
