@@ -27,10 +27,6 @@ def load_config(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         if environ.get(name.upper()):
             config[name] = environ[name.upper()]
             validate(config, "config", f"{name.upper()}={config[name]}")
-    source = shown(path)
-    if environ.get("BUDGET"):
-        config["budget"], source = environ["BUDGET"], f"BUDGET={environ['BUDGET']}"
-    config["budget"] = _budget(config.get("budget", budget.NONE), config["effort"], source)
     if environ.get("PAPERS"):
         config["papers"] = environ["PAPERS"].replace(",", " ").split()
         validate(config, "config", f"PAPERS={environ['PAPERS']}")
@@ -39,6 +35,10 @@ def load_config(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         _known(paper, papers(), f"{source}: papers[{index}]", "papers")
     source = f"TESTBED={environ['TESTBED']}" if environ.get("TESTBED") else shown(path)
     _known(config["testbed"], testbeds(), f"{source}: testbed", "testbeds")
+    source = shown(path)
+    if environ.get("BUDGET"):
+        config["budget"], source = environ["BUDGET"], f"BUDGET={environ['BUDGET']}"
+    config["budget"] = _budget(config.get("budget", budget.NONE), config["effort"], source)
     return config
 
 
