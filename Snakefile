@@ -47,6 +47,13 @@ onerror:
             "setpriv --pdeathsig KILL whitewire render --paper index"
             " --results {RESULTS:q} --output {REPORTS:q} > /dev/null || true"
         )
+    if workflow.is_main_process:
+        shell("setpriv --pdeathsig KILL whitewire ending || true")
+
+
+onsuccess:
+    if workflow.is_main_process:
+        shell("setpriv --pdeathsig KILL whitewire ending || true")
 
 
 # With an executor of jobs, only measurements become jobs: the rest takes seconds, where Snakemake was started.

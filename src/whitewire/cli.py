@@ -108,6 +108,13 @@ def render(args: argparse.Namespace) -> None:
         render(document(INDEX), args.results, args.output or args.results / "reports", ("html",))
 
 
+def ending(args: argparse.Namespace) -> None:
+    """Say what the last start came to: runs, verdicts and reports of each paper, what is missing, what to do."""
+    from whitewire.report.ending import show
+
+    show()
+
+
 def doctor(args: argparse.Namespace) -> int:
     """Say what this machine, or every host of a site, can and cannot do."""
     from whitewire.description.project import testbed_path
@@ -250,6 +257,7 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--output", type=Path, help="the folder of the reports (default: reports/ of the results)")
     more = "also the start page, where a paper of config.yaml has no verdicts yet and nothing else would make it soon"
     sub.add_argument("--start-page", action="store_true", help=more)
+    command(ending)
     sub = command(doctor)
     sub.add_argument("--testbed", default=None, help="a site's name: its hosts, all at once")
     sub = command(lab)

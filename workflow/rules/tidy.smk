@@ -11,7 +11,9 @@ TABLES = [
     "placement.csv",
     "floors.csv",
     "phases.csv",
+    "treatments.csv",
     "unavailable.csv",
+    "left.csv",
     "scale.csv",
     "datapackage.json",
 ]

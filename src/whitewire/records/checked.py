@@ -304,7 +304,8 @@ def _finished(folder: Path, found: Block, rows: Sequence[DesignRow] | None) -> N
     found.faults += [_said(each, f"found a folder that {manifest.NAME} of its block does not list, expected none")
                      for each in _unlisted(folder)]  # fmt: skip
     there = {each.name for each in (folder / "runs").glob("*")}
-    for run_id in sorted({*record["runs"]} - {*record["given_up"], *record["unavailable"]} - there):
+    not_made = {*record["given_up"], *record["unavailable"], *record.get("left", {})}
+    for run_id in sorted({*record["runs"]} - not_made - there):
         found.faults.append(_said(folder / "runs" / run_id, "found no such folder, expected the run of block.json"))
     if rows is None:
         return

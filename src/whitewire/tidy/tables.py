@@ -9,7 +9,7 @@ import io
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from whitewire import whole, workloads
 from whitewire.description import project
@@ -50,7 +50,8 @@ TABLES: dict[str, tuple[str, ...]] = {
     "phases.csv": ("run_id", "job", "task", "type", "host", "start", "shuffle_end", "merge_end", "end"),
     "treatments.csv": ("run_id", "experiment", "factor", "varies", "level", "asked", "seen", "unit", "same", "valid"),
     "unavailable.csv": ("run_id", "reason"),
-    "scale.csv": ("experiment", "testbed", "kind", "k", "data_fraction"),
+    "left.csv": ("run_id", "experiment", "cell", "reason"),
+    "scale.csv": ("experiment", "testbed", "kind", "k", "data_fraction", "rung"),
 }  # fmt: skip
 NUMBERS = {
     "value",
@@ -69,6 +70,7 @@ NUMBERS = {
     "limit",
 }
 INTEGERS = {
+    "rung",
     "attempt",
     "number",
     "order",
@@ -109,6 +111,9 @@ DESCRIPTIONS = {
     "expected": "what the probe should show for what is set",
     "error": "value ÷ expected − 1",
     "k": "by which every rate and size is divided",
+    "rung": "which k of the paper's ladders the runs have, from 0",
+    "cell": "levels of the run's cell as JSON",
+    "reason": "why the run was not made",
     "data_fraction": "share of the full-scale file that a run writes",
 }
 
@@ -143,7 +148,8 @@ def tidy(paper: str, results: Path) -> None:
         "phases.csv": _of_each(valid, _phases),
         "treatments.csv": _of_each(runs, _treatments),
         "unavailable.csv": [row for block in read.values() for row in _unavailable(block.finished)],
-        "scale.csv": _scale(loaded, testbed, description, rows),
+        "left.csv": _left(loaded, read, rows),
+        "scale.csv": _scale(loaded.on(_rung(read)), testbed, description, rows),
     }
     # All are made before the first is written, so that what cannot be read leaves the earlier tables as they were.
     made = {name: _table(columns[name], content, name) for name, content in tables.items()}
@@ -365,6 +371,29 @@ def _topology(raw: Path, blocks: Sequence[str]) -> list[Cells]:
     return []
 
 
+def _left(paper: Paper, read: Mapping[str, Block], rows: Sequence[DesignRow]) -> Iterable[Cells]:
+    """Runs of the design that were not made, though they could have been: no claim needs them, or time was up."""
+    made = {record["run_id"] for block in read.values() for _, record in block.runs if record["valid"]}
+    reasons = {run_id: why for block in read.values() for run_id, why in _of_finished(block, "left").items()}
+    for row in rows:
+        if (why := reasons.get(row["run_id"])) and row["run_id"] not in made:
+            levels = canonical(levels_of(paper, row))
+            yield {"run_id": row["run_id"], "experiment": row["experiment"], "cell": levels, "reason": why}
+
+
+def _of_finished(block: Block, key: str) -> Mapping[str, str]:
+    return cast("Mapping[str, Any]", block.finished or {}).get(key, {})
+
+
+def _rung(read: Mapping[str, Block]) -> int:
+    """Which k of the paper's ladders the blocks have. UserError where they have not the same."""
+    found = {name: block.finished.get("rung", 0) for name, block in read.items() if block.finished}
+    if len(set(found.values())) > 1:
+        told = ", ".join(f"{name}: {number}" for name, number in found.items())
+        raise UserError(f"block.json: rung: found {told}, expected the same in all blocks: remove those with another k")
+    return next(iter(found.values()), 0)
+
+
 def _scale(paper: Paper, testbed: str, description: Mapping[str, Any], rows: Sequence[DesignRow]) -> Iterable[Cells]:
     seen = set()
     for row in rows:
@@ -377,7 +406,7 @@ def _scale(paper: Paper, testbed: str, description: Mapping[str, Any], rows: Seq
         if found not in seen:
             seen.add(found)
             yield {"experiment": found[0], "testbed": testbed, "kind": description["kind"], "k": found[1],
-                   "data_fraction": _number(found[2])}  # fmt: skip
+                   "data_fraction": _number(found[2]), "rung": paper.rung}  # fmt: skip
 
 
 def _number(value: float) -> str:

@@ -22,7 +22,10 @@ def made(cells, looks=(), attempts=3, until=1e9, seconds=1.0):
     return turns, time
 
 
-def all_of(turns, outcome=Outcome(), most=10_000):
+VALID = Outcome()
+
+
+def all_of(turns, outcome=VALID, most=10_000):
     found = []
     while (run := turns.next()) is not None:
         found.append(run.row["run_id"])
