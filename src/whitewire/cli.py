@@ -33,10 +33,11 @@ def validate(args: argparse.Namespace) -> None:
     from whitewire.description.testbed import load_testbed
     from whitewire.install.doctor import preflight
     from whitewire.workflow import documents
-    from whitewire.workflow.plan import Plan
+    from whitewire.workflow.plan import Plan, outlook_of
 
     plan = Plan.load()
     testbed = load_testbed(plan.testbed)
+    print(outlook_of(plan, testbed), flush=True)
     if left_out := documents.check([(paper, document_path(name)) for name, paper in plan.described.items()]):
         print(f"whitewire: {left_out}", file=sys.stderr)
     preflight(testbed)

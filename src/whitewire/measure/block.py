@@ -126,6 +126,7 @@ class Block:
         self.shortage = Shortage()
         self.unavailable: dict[str, str] = {}
         self.attempts = testbed["limits"]["attempts"] if self.effort != "smoke" else SMOKE_ATTEMPTS
+        self.pace = 1.0
         self.spent: defaultdict[str, float] = defaultdict(float)
         self.until = math.inf
         self.tried: list[dict[str, Any]] = []
@@ -157,6 +158,7 @@ class Block:
                 "rung": self.paper.rung,
                 "budget_seconds": round(self.seconds, 1) if math.isfinite(self.seconds) else None,
                 "seconds": round(time.monotonic() - begin, 1),
+                "pace": self.pace,
                 "spent": {what: round(seconds, 1) for what, seconds in self.spent.items()},
                 **environment.commit(),
             }
@@ -178,6 +180,7 @@ class Block:
             number = 0
             for key, runs in clusters.items():
                 number = self._on_one_cluster(key, runs, progress, number)
+        self.pace = round(progress.pace, 3)
         progress.say(f"finished{self._not_made()}")
 
     def _not_made(self) -> str:

@@ -25,6 +25,8 @@ class OfLaterBlocks(TypedDict, total=False):
     rung: int
     """Which k of the paper's ladders its runs have, from 0."""
     budget_seconds: float | None
+    pace: float
+    """Seconds that runs took for each that they should."""
     spent: dict[str, float]
     """Seconds by what was done: start, warm-up, floors, runs, spoiled, waiting, looks."""
 

@@ -34,7 +34,7 @@ from whitewire.paths import HOME, root, settle_environment, shown
 from whitewire.records.run import DesignRow
 from whitewire.text import quoted, suggestion
 from whitewire.tools import hibench
-from whitewire.workflow import outlook, recipes, tether
+from whitewire.workflow import outlook, recipes, speed, tether
 
 if TYPE_CHECKING:
     from whitewire.description.paper import Paper
@@ -48,6 +48,8 @@ START_S = 600
 """For each time that a block brings services up: probes, starts, warm-up."""
 START_UP_S = 90.0
 """Seconds that a block's start usually takes: probes, services, warm-up."""
+REPORT_S = 40.0
+"""Seconds from a paper's last run to its report."""
 NO_NEEDS = (1, 60)
 """Nodes and minutes of a block that isn't a job on Slurm; nobody reads them."""
 
@@ -345,21 +347,61 @@ def print_plan() -> None:
     plan = Plan.load()
     testbed = load_testbed(plan.testbed)
     print(f"testbed {plan.testbed}, effort {plan.effort}, seed {plan.seed}")
+    print(outlook_of(plan, testbed))
+    pace, _ = speed.pace(root() / "results" / plan.testbed)
     for name, paper in plan.described.items():
-        results = root() / "results" / plan.testbed / name
-        left = [row for row in plan.designs[name] if not _journalled(results, row)]
-        seconds = sum(expected_seconds(paper, row, testbed) for row in left)
-        seconds += all_floors_seconds(paper, left, testbed, FLOOR_RUNS)
+        left, least = _to_measure(plan, name)
         blocks = len({row["block"] for row in plan.designs[name]})
         plural = "s" if blocks > 1 else ""
         total = len(plan.designs[name])
         print(
             f"{name}: {total} runs in {blocks} block{plural}, {total - len(left)} done, {len(left)} to measure"
-            + (f", about {seconds / 60:.0f} min" if left else "")
+            + (f", {_about(paper, least, left, testbed, pace)}" if left else "")
             + f"; hosts: {_hosts(paper, plan.designs[name], testbed)}"
         )
         for line in outlook.lines(paper, plan.designs[name], testbed):
             print(line)
+
+
+def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:
+    """How many runs a start has to make and how long that takes here, in one line."""
+    pace, source = speed.pace(root() / "results" / plan.testbed)
+    runs, low, high, shortest = 0, 0.0, 0.0, math.inf
+    for name, paper in plan.described.items():
+        left, least = _to_measure(plan, name)
+        if left:
+            runs += len(left)
+            own = START_UP_S + pace * (seconds_of(paper, least, testbed) - START_UP_S)
+            low, high = low + own, high + START_UP_S + pace * (seconds_of(paper, left, testbed) - START_UP_S)
+            shortest = min(shortest, own)
+    if not runs:
+        return "all runs are made"
+    within = budget.seconds_of(plan.budget)
+    first = budget.words(min(shortest, shortest / low * within) + REPORT_S)
+    low, high = min(low, within), min(high, within)
+    took = (
+        budget.words(low) if budget.words(low) == budget.words(high) else f"{budget.words(low)} to {budget.words(high)}"
+    )
+    told = f"at most {runs} runs to make: about {took} of measuring on this machine ({source})"
+    ends = f", which ends after {plan.budget} (BUDGET)" if math.isfinite(within) else ""
+    return f"{told}{ends}; first report after about {first}"
+
+
+def _to_measure(plan: Plan, name: str) -> tuple[list[DesignRow], list[DesignRow]]:
+    """Rows of a paper that are not measured, and those of them that are made whatever the first look says."""
+    results = root() / "results" / plan.testbed / name
+    finished = {row["block"] for row in plan.designs[name] if (results / "raw" / row["block"] / "block.json").is_file()}
+    rows = [row for row in plan.designs[name] if row["block"] not in finished]
+    left = [row for row in rows if not _journalled(results, row)]
+    looks = plan.described[name].looks(plan.effort)
+    return left, [row for row in left if not looks or row["replicate"] <= looks[0]]
+
+
+def _about(paper: Paper, least: Sequence[DesignRow], most: Sequence[DesignRow], testbed: Mapping[str, Any],
+           pace: float) -> str:  # fmt: skip
+    """`about 5 to 9 min`: with claims that are all decided at the first look, and with none decided before the end."""
+    low, high = (max(1, round(pace * seconds_of(paper, rows, testbed) / 60)) for rows in (least, most))
+    return f"about {low} min" if low == high else f"about {low} to {high} min"
 
 
 def _journalled(results: Path, row: DesignRow) -> bool:
