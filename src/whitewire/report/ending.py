@@ -23,7 +23,7 @@ def lines() -> Iterator[str]:
     config = load_config()
     results = root() / "results" / config["testbed"]
     short = Counter[str]()
-    unfinished = []
+    unfinished: list[str] = []
     for paper in config["papers"]:
         yield f"{paper}: {_of_paper(results, paper, config['effort'], short, unfinished)}"
     if short[BUDGET]:

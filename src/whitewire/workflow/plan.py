@@ -232,13 +232,17 @@ class Plan:
 def _waiting(
     papers: Mapping[str, Paper], designs: Mapping[str, Sequence[DesignRow]], testbed: Mapping[str, Any], name: str
 ) -> dict[str, float]:
-    """Blocks without a block.json and the seconds that what they lack should take; the shortest paper's first."""
+    """Blocks without a block.json and the seconds that what they lack should take; the shortest paper's first.
+
+    What comes after a first look counts for nothing: it is made as far as time allows.
+    """
     found: dict[str, dict[str, float]] = {}
     for paper, rows in designs.items():
         results = root() / "results" / name / paper
         for block in dict.fromkeys(row["block"] for row in rows):
             if not (results / "raw" / block / "block.json").is_file():
-                own = [row for row in rows if row["block"] == block and not _journalled(results, row)]
+                lacking = [row for row in rows if row["block"] == block and not _journalled(results, row)]
+                own = _least(papers[paper], lacking)
                 found.setdefault(paper, {})[f"{paper}/{block}"] = seconds_of(papers[paper], own, testbed)
     shortest = sorted(found.values(), key=lambda blocks: sum(blocks.values()))
     return {block: seconds for blocks in shortest for block, seconds in blocks.items()}
@@ -379,9 +383,7 @@ def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:
     within = budget.seconds_of(plan.budget)
     first = budget.words(min(shortest, shortest / low * within) + REPORT_S)
     low, high = min(low, within), min(high, within)
-    took = (
-        budget.words(low) if budget.words(low) == budget.words(high) else f"{budget.words(low)} to {budget.words(high)}"
-    )
+    took = " to ".join(dict.fromkeys([budget.words(low), budget.words(high)]))
     told = f"at most {runs} runs to make: about {took} of measuring on this machine ({source})"
     ends = f", which ends after {plan.budget} (BUDGET)" if math.isfinite(within) else ""
     return f"{told}{ends}; first report after about {first}"
@@ -393,8 +395,13 @@ def _to_measure(plan: Plan, name: str) -> tuple[list[DesignRow], list[DesignRow]
     finished = {row["block"] for row in plan.designs[name] if (results / "raw" / row["block"] / "block.json").is_file()}
     rows = [row for row in plan.designs[name] if row["block"] not in finished]
     left = [row for row in rows if not _journalled(results, row)]
-    looks = plan.described[name].looks(plan.effort)
-    return left, [row for row in left if not looks or row["replicate"] <= looks[0]]
+    return left, _least(plan.described[name], left)
+
+
+def _least(paper: Paper, rows: Sequence[DesignRow]) -> list[DesignRow]:
+    """Rows that are made whatever a look says: those before the first one."""
+    looks = {block: paper.looks(block.rsplit("-", 1)[0]) for block in {row["block"] for row in rows}}
+    return [row for row in rows if not looks[row["block"]] or row["replicate"] <= looks[row["block"]][0]]
 
 
 def _about(paper: Paper, least: Sequence[DesignRow], most: Sequence[DesignRow], testbed: Mapping[str, Any],
