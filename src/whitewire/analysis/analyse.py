@@ -281,7 +281,9 @@ def verdicts(
             extra = "; ".join(f"{r['reading']} {r['estimate']:.4g}" for r in own if r["estimate"] is not None)
         rows.append(row)
         further.append(f". Further readings: {extra}" if extra else "")
-    for row, p, more in zip(rows, statistics.holm([r.get("p_value") for r in rows]), further, strict=True):
+    for row, p, more in zip(
+        rows, statistics.holm([runs.overall(r.get("p_value")) for r in rows]), further, strict=True
+    ):
         row["p_holm"] = p
         row["verdict"], row["reason"] = claims.corrected(row["verdict"], row["reason"], row, p)
         row["reason"] += more
@@ -297,9 +299,9 @@ def _judged(
     target, evidence = claims.resolve(paper, test), estimands.of(test).evaluate(runs, paper)
     if route == "modelled" and evidence.source in ("runs", "census"):
         evidence = Evidence("model", evidence.estimate, None, None, 0, 0, evidence.unit)
-    exact = claims.decide(target, evidence)
+    exact = claims.decide(target, evidence, runs.confidence())
     evidence, said = biases.widened(paper, test, evidence) if route == "emulated" else (evidence, "")
-    verdict = claims.decide(target, evidence) if said else exact
+    verdict = claims.decide(target, evidence, runs.confidence()) if said else exact
     if verdict.verdict != exact.verdict:
         verdict = replace(verdict, runs_needed=None)  # more runs would not decide it
     if evidence.missing and (why := runs.why_missing(test)):
