@@ -120,8 +120,8 @@ def moderated(variances: Values, freedoms: Values, most: float = PRIOR_FREEDOM) 
     Smyth's moderated variances (doi:10.2202/1544-6115.1027): the true variances are taken for scaled inverse chi-square
     with d0 degrees of freedom, fitted by the moments of the logarithms. A cell's variance becomes
     (d0 s0^2 + d s^2) / (d0 + d), with d0 + d degrees, but not more than all cells have together. Where all scatter
-    alike, d0 is infinite: one pooled scatter. `most` bounds d0 for cells with a variance of their own; those of one run
-    have a freedom of 0 and that of the others. NaN and 0 without any freedom.
+    alike, d0 is infinite: one pooled scatter. `most` bounds d0 for cells of three runs or more, on which verdicts may
+    rest; of one run, the freedom is 0 and the variance that of the others. NaN and 0 without any freedom.
 
     limma is R; inmoose has its functions in Python, for samples by genes with a design matrix, in a suite with compiled
     code: too much for these lines, and it knows no bound.
@@ -142,7 +142,7 @@ def moderated(variances: Values, freedoms: Values, most: float = PRIOR_FREEDOM) 
         prior_freedom = 2 * _trigamma_inverse(np.where(unlike, excess, 1.0))
         prior = np.exp(mean + special.digamma(prior_freedom / 2) - np.log(prior_freedom / 2))
     prior, prior_freedom = np.where(unlike, prior, pooled), np.where(unlike, prior_freedom, np.inf)
-    weight = np.where(known, np.minimum(prior_freedom, most), prior_freedom)
+    weight = np.where(own >= FEWEST_POOLED - 1, np.minimum(prior_freedom, most), prior_freedom)
     whole = np.isinf(weight)
     finite = np.where(whole, 1.0, weight)
     found = np.where(whole, prior, (finite * prior + own * variance) / (finite + own))

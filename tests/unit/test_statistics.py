@@ -64,7 +64,7 @@ def test_pooled_scatter_by_hand():
 VARIANCES = st.lists(st.floats(1e-6, 1e6), min_size=2, max_size=20)
 
 
-@given(VARIANCES, st.integers(1, 20), st.floats(1e-3, 1e3))
+@given(VARIANCES, st.integers(2, 20), st.floats(1e-3, 1e3))
 def test_moderated_variances_lie_between_a_cells_own_and_what_all_say(variances, freedom, factor):
     found, freedoms = s.moderated(variances, [freedom] * len(variances))
     assert np.all(np.isfinite(found)) and np.all(found > 0)

@@ -101,11 +101,15 @@ class Target:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A verdict, why, and (if inconclusive) the further runs of each cell that would decide."""
+    """A verdict, why, and (if inconclusive) the further runs of each cell that would decide.
+
+    `runs_help` is false where no number of runs would.
+    """
 
     verdict: str
     reason: str
     runs_needed: int | None = None
+    runs_help: bool = True
 
 
 def resolve(paper: Paper, test: Mapping[str, Any]) -> Target:
@@ -160,7 +164,7 @@ def decide(target: Target, evidence: Evidence, confidence: float = 0.95) -> Verd
     if evidence.estimate is None or not math.isfinite(evidence.estimate):
         needed = {"census": 1, "runs": max(1, MINIMUM - evidence.n)}.get(evidence.source)
         reason = evidence.missing or "there is no finite estimate"
-        return Verdict(INCONCLUSIVE, reason, needed if evidence.runs_help else None)
+        return Verdict(INCONCLUSIVE, reason, needed if evidence.runs_help else None, evidence.runs_help)
     found = _compared(target, evidence, confidence)
     said = "a claim of equivalence: " if target.kind == EQUIVALENCE else ""
     return replace(found, reason=said + found.reason)
@@ -180,9 +184,11 @@ def _compared(target: Target, evidence: Evidence, confidence: float) -> Verdict:
         return Verdict(verdict, f"{seen} over {_runs(evidence.n)}; the claim asks for {wanted}")
     if evidence.low is None or evidence.high is None:
         if evidence.unbounded:
-            return Verdict(INCONCLUSIVE, f"{seen} from {_runs(evidence.n)} a cell: {evidence.unbounded}")
+            reason = f"{seen} from {_runs(evidence.n)} a cell: {evidence.unbounded}"
+            return Verdict(INCONCLUSIVE, reason, runs_help=evidence.runs_help)
         if evidence.n >= MINIMUM:
-            return Verdict(INCONCLUSIVE, f"{seen} from {_runs(evidence.n)} a cell: the interval is not finite")
+            reason = f"{seen} from {_runs(evidence.n)} a cell: the interval is not finite"
+            return Verdict(INCONCLUSIVE, reason, runs_help=False)
         needed = max(1, MINIMUM - evidence.n)
         reason = f"{seen} from {_runs(evidence.n)} a cell: too few for an interval"
         return Verdict(INCONCLUSIVE, reason, needed)
@@ -200,7 +206,8 @@ def _compared(target: Target, evidence: Evidence, confidence: float) -> Verdict:
     too_wide = f"{interval} is too wide to say: {wanted}"
     if evidence.least and not target.holds(*evidence.least) and not target.fails(*evidence.least):
         ends = " to ".join(map(_number, evidence.least))
-        return Verdict(INCONCLUSIVE, f"{too_wide}; however many runs, {ends} would be left, {evidence.left_by}")
+        reason = f"{too_wide}; however many runs, {ends} would be left, {evidence.left_by}"
+        return Verdict(INCONCLUSIVE, reason, runs_help=False)
     return Verdict(INCONCLUSIVE, too_wide, _runs_needed(target, evidence, confidence))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,8 @@ class Runs:
                  scaling: Scaling | None = None,
                  looks: Sequence[int] = ()) -> None:  # fmt: skip
         self.looks = tuple(looks)
+        self._again = partial(type(self), paper=paper, seed=seed, k=k, unavailable=unavailable, fabrics=fabrics,
+                              floors=floors, scaling=scaling, looks=looks)  # fmt: skip
         self.floors = net.FloorErrors(floors, seed)
         self.paper, self.seed, self.k = paper, seed, k
         self.unavailable = dict(unavailable or {})
@@ -62,6 +65,16 @@ class Runs:
         attempts = [name for name in ("run_id", "attempt") if name in table]
         # A run that failed has a row without a metric: it counts for every metric that it would have had.
         self.invalid = table[~table["valid"]].drop_duplicates(attempts)
+
+    def first(self, n: int) -> Runs:
+        """What was known when each cell had so many valid runs, or all that it has: the first by their number."""
+        keys = ["experiment", *self.paper.factors]
+        good = self.table[self.table["valid"]].drop_duplicates([*keys, "replicate"])
+        number = pd.to_numeric(good["replicate"]).groupby([good[key] for key in keys]).rank()
+        late = good.assign(number=number)[number > n]
+        gone = set(zip(*(late[key] for key in (*keys, "replicate")), strict=True))
+        kept = [each not in gone for each in zip(*(self.table[key] for key in (*keys, "replicate")), strict=True)]
+        return self._again(self.table[kept])
 
     def as_measured(self, experiment: str, levels: Mapping[str, Any], metric: str) -> np.ndarray:
         """Values of a cell's valid runs as they were measured, not at full scale."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,7 @@ def _cross_check(paper: Paper, fabrics: Collection[str]) -> None:
     for part in ("scale", "replicates", "blocks"):
         if raw.get("experiments") and part not in raw:
             raise _fault(paper, part, None, "one, since there are experiments")
+    _check_looks(paper)
     for index, experiment in enumerate(raw.get("experiments", [])):
         _check_experiment(paper, f"experiments[{index}]", experiment, fabrics)
         experiment_checks.check(paper, f"experiments[{index}]", experiment)
@@ -80,6 +82,23 @@ def _cross_check(paper: Paper, fabrics: Collection[str]) -> None:
         _check_sweep(paper, f"sweeps[{index}] ({sweep['id']})", sweep)
     for key, why in measures.problems(paper):
         raise UserError(f"{shown(paper.path)}: {key}: {why}")
+
+
+def _check_looks(paper: Paper) -> None:
+    looks, replicates = paper.raw.get("looks", {}), paper.raw.get("replicates", {})
+    if looks and not replicates:
+        raise _fault(paper, "looks", looks, "none, since there are no replicates")
+    for effort, ladder in looks.items():
+        for index, (before, after) in enumerate(itertools.pairwise(ladder), start=1):
+            if after <= before:
+                raise _fault(
+                    paper, f"looks.{effort}[{index}]", after, f"more runs than the {before} of the look before"
+                )
+        most = replicates[effort]["claimed"]
+        if ladder[-1] != most:
+            raise _fault(
+                paper, f"looks.{effort}[{len(ladder) - 1}]", ladder[-1], f"{most}, as replicates.{effort}.claimed says"
+            )
 
 
 def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fabrics: Collection[str]) -> None:

@@ -51,6 +51,12 @@ class Paper:
     def controls(self) -> list[dict[str, Any]]:
         return self.raw.get("controls", [])
 
+    def looks(self, effort: str) -> tuple[int, ...]:
+        """After how many runs of each claimed cell the claims are looked at, at an effort; once if none are named."""
+        replicates = self.raw.get("replicates", {}).get(effort)
+        last = (replicates["claimed"],) if replicates else ()
+        return tuple(self.raw.get("looks", {}).get(effort, last))
+
     @cached_property
     def factors(self) -> list[str]:
         """Names of all factors, in the order of first use: the factor columns of every table."""

@@ -100,14 +100,17 @@ class OfCells(Estimand):
             exact, low=None, high=None, p_value=None, direction=None, floors=True, note=note if high else ""
         )
         if problem := next((each.problem for each in drawn if each.problem), ""):
-            return replace(found, unbounded="" if problem.startswith("too few") else problem)
+            few = problem.startswith("too few")
+            return replace(found, unbounded="" if few else problem, runs_help=few)
         worst, of_worst = max(zip(drawn, self.cells(), strict=True), key=lambda each: each[0].lost)
         if worst.lost > runs.alpha / 2:
             lost = (
                 f"with the scatter of runs and floors {worst.lost:.0%} of the draws of {worst.cell.name} have no net "
                 "time"
             )
-            return replace(found, unbounded=f"{lost}; {runs.more_bytes(*of_worst)}")
+            settled = [runs.drawn(*cell, settled=True).lost for cell in cells]
+            said = f"{lost}; {runs.more_bytes(*of_worst)}"
+            return replace(found, unbounded=said, runs_help=max(settled) <= runs.alpha / 2)
         with np.errstate(divide="ignore", invalid="ignore"):
             low, high_, p, direction = self.limits(drawn, runs)
         if low is None or high_ is None:

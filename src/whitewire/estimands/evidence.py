@@ -35,7 +35,8 @@ class Evidence:
     `freedom`, where it is not 0, is that of a scatter that cells share, from which the interval comes; `floors` says
     that it holds the scatter of the jobs' floors, too. `unbounded` is why there is no interval, `note` what else a
     reader of the reason must know. `least` is the interval that would be left with ever so many runs, if more than the
-    estimate, and `left_by` what leaves it; `runs_help` is false where something `missing` is not runs.
+    estimate, and `left_by` what leaves it; `runs_help` is false where not runs are `missing`, and where the interval is
+    `unbounded` however many there are.
     """
 
     source: str
