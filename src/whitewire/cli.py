@@ -55,9 +55,12 @@ def design(args: argparse.Namespace) -> None:
 def measure(args: argparse.Namespace) -> None:
     """Measure one block of a design."""
     make_software()
+    from whitewire.analysis.so_far import looker
     from whitewire.measure.block import measure
 
-    measure(args.paper, args.testbed, args.design, args.block, args.output)
+    measure(
+        args.paper, args.testbed, args.design, args.block, args.output, look=looker(args.paper, args.testbed)
+    )  # fmt: skip
 
 
 def make_software() -> None:

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from whitewire import estimands, factors, propagation, statistics, whole, workloads
+from whitewire import factors, propagation, statistics, whole, workloads
 from whitewire.analysis import (
-    biases,
     claims,
     controls,
     guards,
     inverse,
+    judging,
+    looks,
     net,
     similitude,
     sweeps,
@@ -29,17 +30,17 @@ from whitewire.description.checks import load_paper
 from whitewire.description.claim_checks import MODELLED
 from whitewire.description.paper import Paper, cells_of, hardware_of
 from whitewire.description.testbed import fabric_names, is_emulated, load_testbed
-from whitewire.design import cautions
 from whitewire.design.drive import Drive
 from whitewire.design.durations import model_cell
 from whitewire.design.scale import Scale, scale_of
 from whitewire.errors import Faults, UserError
-from whitewire.estimands.evidence import Evidence
 from whitewire.levels import text
 from whitewire.models import MODELS, maxmin
 from whitewire.paths import shown
 from whitewire.records import checked, manifest
+from whitewire.records.journal import BUDGET, OTHERS
 from whitewire.records.metrics import unit_of
+from whitewire.text import canonical
 from whitewire.units import MB_PER_GBIT, gbit_per_s
 
 MODEL = "max-min flow"
@@ -63,6 +64,7 @@ VERDICT_COLUMNS = [
     "high",
     "unit",
     "n",
+    "decided_after",
     "relation",
     "asks",
     "expected",
@@ -264,88 +266,19 @@ def verdicts(
     `status` is `emulated` or `measured`: which kind of testbed the runs come from. Every claim gets a row. Where a
     control in `judged` failed, what it covers is inconclusive.
     """
-    rows, readings, further = [], [], []
-    for claim in paper.claims:
-        extra = ""
-        route = next((r for r in claim["routes"] if r in (status, "modelled", "arithmetic")), None)
-        row = {key: claim.get(key, "") for key in ("statement", "kind", "basis", "audit")}
-        row |= {"paper": paper.id, "claim": claim["id"], "exhibits": " ".join(claim["exhibits"])}
-        row |= {"estimand": estimands.of(claim["test"]).describe(), "control": ""}
-        if route is None:
-            row |= _not_testable(claim)
-            readings += list(_readings(paper, claim, claims.NOT_TESTABLE, runs, modelled, as_run, judged))
-        else:
-            own = list(_readings(paper, claim, route, runs, modelled, as_run, judged))
-            readings += own
-            row |= _judged(paper, claim["test"], route, modelled if route == "modelled" else runs, judged)
-            if route == "emulated" and row["estimate"] is not None:
-                row["reason"] += "".join(f"; caution: {words}" for words in cautions.of_test(paper, claim["test"]))
-            extra = "; ".join(f"{r['reading']} {r['estimate']:.4g}" for r in own if r["estimate"] is not None)
-        rows.append(row)
-        further.append(f". Further readings: {extra}" if extra else "")
-    for row, p, more in zip(rows, statistics.holm([r.get("p_value") for r in rows]), further, strict=True):
-        row["p_holm"] = p
-        row["verdict"], row["reason"] = claims.corrected(row["verdict"], row["reason"], row, p)
-        row["reason"] += more
+    rows, readings = judging.claims_judged(paper, runs, status, judged, modelled), []
+    after = looks.decided_after(paper, runs, status, rows)
+    for claim, row in zip(paper.claims, rows, strict=True):
+        row["decided_after"] = after.get(claim["id"])
+        own = list(_readings(paper, claim, row["route"], runs, modelled, as_run, judged))
+        readings += own
+        extra = "; ".join(f"{r['reading']} {r['estimate']:.4g}" for r in own if r["estimate"] is not None)
+        if extra and row["route"] != claims.NOT_TESTABLE:
+            row["reason"] += f". Further readings: {extra}"
     table = pd.DataFrame(rows, columns=VERDICT_COLUMNS)
-    for column in ("n", "runs_needed"):
+    for column in ("n", "decided_after", "runs_needed"):
         table[column] = table[column].astype("Int64")
     return table, pd.DataFrame(readings, columns=READING_COLUMNS)
-
-
-def _judged(
-    paper: Paper, test: Mapping[str, Any], route: str, runs: Runs, judged: Sequence[controls.Control]
-) -> dict[str, Any]:
-    target, evidence = claims.resolve(paper, test), estimands.of(test).evaluate(runs, paper)
-    if route == "modelled" and evidence.source in ("runs", "census"):
-        evidence = Evidence("model", evidence.estimate, None, None, 0, 0, evidence.unit)
-    exact = claims.decide(target, evidence)
-    evidence, said = biases.widened(paper, test, evidence) if route == "emulated" else (evidence, "")
-    verdict = claims.decide(target, evidence) if said else exact
-    if verdict.verdict != exact.verdict:
-        verdict = replace(verdict, runs_needed=None)  # more runs would not decide it
-    if evidence.missing and (why := runs.why_missing(test)):
-        verdict = claims.Verdict(claims.NOT_TESTABLE, why)
-    reason = verdict.reason
-    if evidence.note:
-        reason += f"; {evidence.note}"
-    if said:
-        reason += f"; {said}"
-    theirs = paper.statistic_of(test.get("expected", ""))
-    if evidence.source == "runs" and theirs and not theirs.startswith(ours := test.get("statistic", "median")):
-        reason += f"; the paper's number is its {theirs}, ours a {ours}"
-    if evidence.n_invalid:
-        reason += f"; {evidence.n_invalid} invalid left out"
-    counts = evidence.source in ("runs", "census")
-    covering = controls.of(paper, judged, test) if counts else []
-    failed = [control.said for control in covering if control.failed]
-    decided, reason = claims.controlled(verdict.verdict, reason, failed)
-    return {
-        "route": route,
-        "estimate": evidence.estimate,
-        "low": evidence.low,
-        "high": evidence.high,
-        "unit": evidence.unit or test.get("unit", "1"),
-        "n": evidence.n if counts else None,
-        "relation": target.relation,
-        "no_effect": target.no_effect,
-        "expected": target.expected,
-        "expected_low": target.lower,
-        "expected_high": target.upper,
-        "asks": target.kind,
-        # Of equivalence there is no test against no effect to make or to correct for.
-        "p_value": None if target.kind == claims.EQUIVALENCE else evidence.p_value,
-        "verdict": decided,
-        "reason": reason,
-        "runs_needed": None if failed else verdict.runs_needed,
-        "control": " ".join(dict.fromkeys(control.row["control"] for control in covering)),
-    }
-
-
-def _not_testable(claim: Mapping[str, Any]) -> dict[str, Any]:
-    reason = estimands.of(claim["test"]).untestable()
-    reason = reason or f"this testbed offers none of the routes: {', '.join(claim['routes'])}"
-    return {"route": claims.NOT_TESTABLE, "verdict": claims.NOT_TESTABLE, "reason": reason}
 
 
 def _readings(paper: Paper, claim: Mapping[str, Any], route: str, runs: Runs, modelled: Runs, as_run: Runs | None,
@@ -361,7 +294,7 @@ def _readings(paper: Paper, claim: Mapping[str, Any], route: str, runs: Runs, mo
         source = modelled if reading["route"] == "modelled" else runs
         wanted.append((reading["title"], reading["route"], reading["test"], source))
     for title, own_route, own_test, source in wanted:
-        found = _judged(paper, own_test, own_route, source, judged)
+        found = judging.judged(paper, own_test, own_route, source, judged)
         row = {key: found[key] for key in ("estimate", "low", "high", "unit", "n", "verdict", "reason")}
         row |= {"paper": paper.id, "claim": claim["id"], "reading": title, "route": own_route}
         yield row | {"metric": own_test.get("metric", "")}
@@ -421,6 +354,8 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
     table = _read(results / "tidy" / "runs.csv", dict.fromkeys(paper.factors, str))
     status = "emulated" if is_emulated(testbed) else "measured"
     k = paper.raw["scale"]["k"] if status == "emulated" and paper.experiments else 1
+    scales = _read(results / "tidy" / "scale.csv")
+    paper = paper.on(int(scales["rung"].iloc[0]) if "rung" in scales and len(scales) else 0)
     missing = results / "tidy" / "unavailable.csv"
     lost = _read(missing) if missing.is_file() else pd.DataFrame(columns=["run_id", "reason"])
     fabrics = testbed["fabrics"]
@@ -429,7 +364,7 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
     floors = _read(measured, {"job": str}) if measured.is_file() else None
     effort = table["block"].iloc[0].rsplit("-", 1)[0] if len(table) else ""
     scaling = partial(_scaling, paper, effort, testbed) if effort else None
-    runs = Runs(table, paper, seed, k, lost_runs, fabrics, floors, scaling)
+    runs = Runs(table, paper, seed, k, lost_runs, fabrics, floors, scaling, paper.looks(effort))
     simulated = model_runs(paper, fabrics)
     short, scaled = None, pd.DataFrame(columns=similitude.COLUMNS)
     if scaling:
@@ -438,6 +373,9 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
     judged_controls = controls.judge(paper, runs)
     as_run = None if short is None else Runs(short, paper, seed)
     judged, readings = verdicts(paper, runs, Runs(simulated, paper, seed), status, as_run, judged_controls)
+    not_made = results / "tidy" / "left.csv"
+    if not_made.is_file():
+        judged["reason"] = _with_left(paper, runs, judged, _read(not_made))
     folder = results / "analysis"
     folder.mkdir(parents=True, exist_ok=True)
     tables = {
@@ -457,6 +395,19 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
     for name, content in made.items():
         whole.write(folder / name, content)
     whole.write(folder / manifest.NAME, json.dumps(manifest.of(made), indent=1) + "\n")
+
+
+def _with_left(paper: Paper, runs: Runs, judged: pd.DataFrame, left: pd.DataFrame) -> list[str]:
+    """Reasons of verdicts; those of open claims say how many runs of their cells were not made, and why."""
+    reasons = []
+    for claim, verdict, reason in zip(paper.claims, judged["verdict"], judged["reason"], strict=True):
+        cells = looks.cells_of_test(paper, runs, claim["test"]) if verdict == claims.INCONCLUSIVE else None
+        own = {(name, canonical(levels)) for name, levels in cells or ()}
+        lacking = [why for name, cell, why in zip(left["experiment"], left["cell"], left["reason"], strict=True)
+                   if (name, cell) in own and why in (BUDGET, OTHERS)]  # fmt: skip
+        told = [f"; {why} before {lacking.count(why)} more runs of its cells" for why in dict.fromkeys(lacking)]
+        reasons.append(reason + "".join(told))
+    return reasons
 
 
 def _read(path: Path, types: Mapping[str, type] | None = None) -> pd.DataFrame:

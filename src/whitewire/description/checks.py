@@ -57,6 +57,7 @@ def _cross_check(paper: Paper, fabrics: Collection[str]) -> None:
     for key, ladder in ladders(paper.ladder or raw):
         if any(left >= right for left, right in itertools.pairwise(ladder)):
             raise _fault(paper, key, ladder, "a ladder of k that increases")
+    _check_looks(paper)
     for index, experiment in enumerate(raw.get("experiments", [])):
         _check_experiment(paper, f"experiments[{index}]", experiment, fabrics)
         experiment_checks.check(paper, f"experiments[{index}]", experiment)
@@ -107,6 +108,25 @@ def _told(part: Any, key: str = "") -> Iterator[tuple[str, str]]:
                 yield below, value
             else:
                 yield from _told(value, below)
+
+
+def _check_looks(paper: Paper) -> None:
+    looks, replicates = paper.raw.get("looks", {}), paper.raw.get("replicates", {})
+    if looks and not replicates:
+        raise _fault(paper, "looks", looks, "none, since there are no replicates")
+    for effort, ladder in looks.items():
+        for index, (before, after) in enumerate(itertools.pairwise(ladder), start=1):
+            if after <= before:
+                raise _fault(
+                    paper, f"looks.{effort}[{index}]", after, f"more runs than the {before} of the look before"
+                )
+        if len(ladder) > 1 and paper.raw["blocks"][effort] > 1:
+            raise _fault(paper, f"blocks.{effort}", paper.raw["blocks"][effort], f"1, since looks.{effort} has several")
+        most = replicates[effort]["claimed"]
+        if ladder[-1] != most:
+            raise _fault(
+                paper, f"looks.{effort}[{len(ladder) - 1}]", ladder[-1], f"{most}, as replicates.{effort}.claimed says"
+            )
 
 
 def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fabrics: Collection[str]) -> None:

@@ -44,10 +44,6 @@ class Paper:
     def id(self) -> str:
         return self.raw["id"]
 
-    def looks(self, effort: str) -> tuple[int, ...]:
-        """After how many runs of each claimed cell the claims are looked at; none: at the end only."""
-        return tuple(self.raw.get("looks", {}).get(effort, ()))
-
     @property
     def claims(self) -> list[dict[str, Any]]:
         return self.raw["claims"]
@@ -68,6 +64,12 @@ class Paper:
     @property
     def controls(self) -> list[dict[str, Any]]:
         return self.raw.get("controls", [])
+
+    def looks(self, effort: str) -> tuple[int, ...]:
+        """After how many runs of each claimed cell the claims are looked at, at an effort; once if none are named."""
+        replicates = self.raw.get("replicates", {}).get(effort)
+        last = (replicates["claimed"],) if replicates else ()
+        return tuple(self.raw.get("looks", {}).get(effort, last))
 
     @cached_property
     def factors(self) -> list[str]:

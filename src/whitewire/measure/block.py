@@ -48,12 +48,12 @@ from whitewire.measure.rounds import Look, Rounds, cell_of
 from whitewire.measure.run import FAILURES, FloorKey, Run, floor_key, tiny
 from whitewire.measure.rung import TooHeavy
 from whitewire.measure.shortage import Shortage
-from whitewire.measure.turns import BUDGET, Outcome, Turns
+from whitewire.measure.turns import Outcome, Turns
 from whitewire.progress import Progress
 from whitewire.records.checked import read_block
 from whitewire.records.floor import name_of, typical
 from whitewire.records.jobs import NET, losses
-from whitewire.records.journal import Journal, read_runs, valid_floors
+from whitewire.records.journal import BUDGET, Journal, read_runs, valid_floors
 from whitewire.records.metrics import SHORT_OF_PROCESSORS
 from whitewire.records.result import Result
 from whitewire.records.run import DesignRow, RunRecord
@@ -593,7 +593,8 @@ class Block:
 
     def _rounds(self) -> Rounds:
         rows = {row["run_id"]: cell_of(row["experiment"], levels_of(self.paper, row)) for row in self.rows}
-        return Rounds(rows, self.paper.looks(self.effort))
+        looks = self.paper.looks(self.effort)
+        return Rounds(rows, looks if len(looks) > 1 else ())
 
     def _look_at_claims(self, turns: Turns, run: Run, progress: Progress) -> None:
         """Leave out what no open claim needs any more. What cannot be looked at goes on as if nothing were decided."""

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from whitewire.text import canonical
 
@@ -16,13 +17,15 @@ Cell = tuple[str, str]
 """An experiment and the levels of a cell, as JSON."""
 
 
-@dataclass(frozen=True)
-class Seen:
+class Seen(Protocol):
     """What a look saw: the claims that are decided and those that are open, and the cells that these still need."""
 
-    decided: Collection[str]
-    open: Collection[str]
-    cells: Collection[Cell]
+    @property
+    def decided(self) -> Collection[str]: ...
+    @property
+    def open(self) -> Collection[str]: ...
+    @property
+    def cells(self) -> Collection[Cell]: ...
 
 
 Look = Callable[[Path, str], Seen]

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 from whitewire.measure.rounds import Rounds, Seen
 from whitewire.measure.run import Run
+from whitewire.records.journal import BUDGET, DECIDED, OTHERS
 
-BUDGET, OTHERS, DECIDED = "the budget ended", "other programs used the processors", "decided"
-"""How reasons begin that a run was not made: see Turns.left."""
 MORE_FOR_OTHERS = 3
 """A run that others spoiled is tried so many times as often as one that is invalid by itself. It is never given up, but
 left for the next start."""

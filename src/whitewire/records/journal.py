@@ -17,6 +17,10 @@ KEPT = ("runs", "invalid", "floors")
 """Folders of a block that hold a folder per run, attempt or floor."""
 
 
+BUDGET, OTHERS, DECIDED = "the budget ended", "other programs used the processors", "decided"
+"""Why a run was not made, or how that begins; see `left`."""
+
+
 class OfLaterBlocks(TypedDict, total=False):
     """What block.json has since budgets and looks; see docs/inside/tables.md."""
 

@@ -11,11 +11,11 @@ import pandas as pd
 
 from whitewire.description.project import load_config
 from whitewire.paths import root, shown
+from whitewire.records.journal import BUDGET, OTHERS
 
 OPEN = "inconclusive"
 MEASURED = ("emulated", "measured")
 """Routes that rest on runs."""
-BUDGET, OTHERS = "the budget ended", "other programs used the processors"
 
 
 def lines() -> Iterator[str]:

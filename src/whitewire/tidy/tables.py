@@ -23,7 +23,7 @@ from whitewire.paths import shown
 from whitewire.records import floor
 from whitewire.records.checked import Block, read_block
 from whitewire.records.jobs import worker_wire
-from whitewire.records.journal import BlockRecord
+from whitewire.records.journal import BlockRecord, read_floors, read_runs
 from whitewire.records.metrics import full_scale
 from whitewire.records.run import DesignRow, RunRecord
 from whitewire.records.samples import Samples, idle_shares, read_host_cpu, read_samples
@@ -158,6 +158,19 @@ def tidy(paper: str, results: Path) -> None:
     whole.write(target / PACKAGE, json.dumps(_package(paper, columns, factors, made), indent=1) + "\n")
 
 
+def so_far(paper: Paper, block: Path) -> tuple[list[Cells], list[Cells]]:
+    """Rows of runs.csv and floors.csv of a block that is being measured."""
+    known = read_floors(block)
+    valid: dict[str, list[RunRecord]] = {}
+    for record in known:
+        if record["valid"]:
+            valid.setdefault(record["floor"], []).append(record)
+    runs = _with_floors({(block.name, key): floor.typical(of) for key, of in valid.items()},
+                        read_runs(block.parent, [block.name]))  # fmt: skip
+    rows = _of_each(runs, lambda folder, record: metric_rows(folder, record, paper.factors))
+    return list(rows), list(_floors(known))
+
+
 def read_blocks(results: Path, rows: Sequence[DesignRow]) -> dict[str, Block]:
     """All blocks of a design as they are below results/raw, by name, with their faults."""
     found: dict[str, list[DesignRow]] = {}
@@ -179,6 +192,12 @@ def _with_all_floors(read: Mapping[str, Block], runs: Sequence[tuple[Path, RunRe
         for name, block in read.items()
         for key, records in block.valid_floors().items()
     }
+    return _with_floors(known, runs)
+
+
+def _with_floors(known: Mapping[tuple[str, str], Mapping[str, float]], runs: Sequence[tuple[Path, RunRecord]]
+                 ) -> list[tuple[Path, RunRecord]]:  # fmt: skip
+    """Runs with the medians of floors, which are by block and key."""
     found: list[tuple[Path, RunRecord]] = []
     for folder, record in runs:
         if record.get("floor") and (medians := known.get((record["block"], record["floor"]))):

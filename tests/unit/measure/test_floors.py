@@ -306,7 +306,8 @@ def test_without_a_table_of_floors_they_count_as_exact():
 def test_the_scatter_of_floors_widens_an_interval(metric):
     test = RATIO | {"metric": metric}
     (exact, without), (steady, narrow), (loose, wide) = (widths(test, each) for each in ([], STEADY, SCATTERED))
-    assert narrow == pytest.approx(without, rel=0.15)
+    # Draws of two Student t's are a little wider than Welch's t of both together.
+    assert narrow == pytest.approx(without, rel=0.2)
     assert wide > 1.5 * narrow
     assert exact.estimate == steady.estimate == loose.estimate
     assert loose.low < loose.estimate < loose.high

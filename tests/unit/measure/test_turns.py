@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whitewire.measure.rounds import Rounds, Seen, cell_of
-from whitewire.measure.turns import BUDGET, MORE_FOR_OTHERS, OTHERS, Outcome, Turns
+from whitewire.measure.rounds import Rounds, cell_of
+from whitewire.measure.turns import MORE_FOR_OTHERS, Outcome, Turns
+from whitewire.records.journal import BUDGET, OTHERS
 
 A, B = cell_of("grid", {"fabric": "1gbe"}), cell_of("grid", {"fabric": "10gbe"})
 SHORT, SPOILED = Outcome("processors: too few"), Outcome("processors: too few", spoiled=True)
@@ -92,7 +93,7 @@ def test_looks_are_due_before_the_round_after_them_and_only_once():
 def test_what_no_open_claim_needs_is_left_out():
     turns, _ = made([A, B, A, B, A, B], looks=[1, 2, 3])
     made_so_far = [turns.next(), turns.next()]
-    assert turns.drop(Seen({"c1"}, {"c2"}, {B}), turns.waiting[0]) == 2
+    assert turns.drop(SimpleNamespace(decided={"c1"}, open={"c2"}, cells={B}), turns.waiting[0]) == 2
     assert turns.left == dict.fromkeys(["2", "4"], "decided after 1 runs of each cell")
     assert [run.row["run_id"] for run in turns.waiting] == ["3", "5"]
     assert len(made_so_far) == 2
