@@ -54,11 +54,25 @@ validity_sentence <- function() {
     return("No run was made.")
   }
   bad <- sum(!runs$valid)
-  sprintf("%s %s made; %s.", count_of(nrow(runs), "run"), if (nrow(runs) == 1) "was" else "were", if (bad == 0) {
+  paste0(sprintf("%s %s made; %s.", count_of(nrow(runs), "run"), if (nrow(runs) == 1) "was" else "were", if (bad == 0) {
     "all are valid"
   } else {
     paste(bad, if (bad == 1) "stayed invalid and is" else "stayed invalid and are", "left out of every estimate")
-  })
+  }), left_sentence())
+}
+
+# Runs that were planned and not made, by reason; nothing where all were made.
+left_sentence <- function() {
+  left <- read_stage("tidy", "left.csv", c("run_id", "experiment", "cell", "reason"))
+  if (nrow(left) == 0) {
+    return("")
+  }
+  decided <- grepl("^decided", left$reason)
+  counts <- c("because no open claim needed them any more" = sum(decided),
+              table(paste("because", left$reason[!decided])))
+  counts <- counts[counts > 0]
+  paste0(" Of those planned ", listed(paste(counts, "were not made", safe(names(counts)))),
+         ": a cell is measured until the claims on it are decided, at most as often as the effort allows.")
 }
 
 # What a run must have had of the processors, by the bounds in the record of the first block.
@@ -66,6 +80,11 @@ cpu_rule <- function() {
   runs <- cpu_headroom()
   limits <- c(read_environments(), list(list()))[[1]]$limits
   bound <- function(name) if (is.null(limits[[name]])) "its bound" else percent(limits[[name]], 0)
+  if ("cpu_waited" %in% runs$metric) {
+    most <- if (is.null(limits$cpu_waited)) "their bound" else paste(trimmed(limits$cpu_waited, 2), "s")
+    return(paste0("threads of its hosts that were ready waited for a processor no longer than ", most,
+                  " for each second that they ran (more can change a result by over 2\u00a0%)"))
+  }
   listed(c(
     if ("cpu_idle_min" %in% runs$metric || nrow(runs) == 0) {
       paste("at least", bound("cpu_idle_floor"), "of the processors' time was idle in every second of it")

@@ -13,7 +13,7 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -46,7 +46,7 @@ from whitewire.measure.floors import FLOOR_RUNS, UNJUDGED, Floors, too_wide
 from whitewire.measure.probing import Probing, unused
 from whitewire.measure.rounds import Look, Rounds, cell_of
 from whitewire.measure.run import FAILURES, FloorKey, Run, floor_key, tiny
-from whitewire.measure.rung import TooHeavy
+from whitewire.measure.rung import Ladder, TooHeavy
 from whitewire.measure.shortage import Shortage
 from whitewire.measure.turns import Outcome, Turns
 from whitewire.progress import Progress
@@ -111,8 +111,9 @@ class Block:
     def __init__(
         self, paper: Paper, testbed: Mapping[str, Any], name: str, rows: Sequence[DesignRow], folder: Path
     ) -> None:
-        self.paper, self.config, self.name, self.rows = paper, testbed, name, rows
+        self.config, self.name, self.rows = testbed, name, rows
         self.effort = name.rsplit("-", 1)[0]
+        self.ladder = Ladder(paper, folder.parent, self.effort != "smoke" and testbed["kind"] == "emulated")
         self.source = "testbed"
         """What messages call the testbed's description."""
         self.look: Look | None = None
@@ -129,9 +130,11 @@ class Block:
         self.pace = 1.0
         self.spent: defaultdict[str, float] = defaultdict(float)
         self.until = math.inf
-        self.tried: list[dict[str, Any]] = []
-        self.deciding = False
-        """Whether the k is still to be chosen; see rung.py."""
+
+    @property
+    def paper(self) -> Paper:
+        """The paper with the k that its runs have."""
+        return self.ladder.paper
 
     @property
     def probing(self) -> Probing:
@@ -141,7 +144,6 @@ class Block:
         begin, self.until = time.monotonic(), time.monotonic() + self.seconds
         if faults := read_block(self.journal.folder, self.rows, measuring=True).faults:
             raise Faults([*faults, "remove the folders that are damaged, and their runs are measured again"])
-        self._choose_rung()
         while True:
             try:
                 self._make_missing()
@@ -155,7 +157,7 @@ class Block:
                 "given_up": self.given_up,
                 "unavailable": self.unavailable,
                 "left": self.left,
-                "rung": self.paper.rung,
+                "rung": self.ladder.paper.rung,
                 "budget_seconds": round(self.seconds, 1) if math.isfinite(self.seconds) else None,
                 "seconds": round(time.monotonic() - begin, 1),
                 "pace": self.pace,
@@ -199,54 +201,28 @@ class Block:
         finally:
             self.spent[what] += time.monotonic() - begin
 
-    # -- k --------------------------------------------------------------------------------------------------
-
-    def _choose_rung(self) -> None:
-        """Go on with the k that the paper's results have; smoke takes the first."""
-        known = rung.recorded(self.journal.folder.parent)
-        self.deciding = known is None and self.paper.rungs > 1 and self._may_climb
-        if known is not None and self._may_climb:
-            self.paper = self.paper.on(min(known, self.paper.rungs - 1))
-
-    @property
-    def _may_climb(self) -> bool:
-        return self.effort != "smoke" and self.config["kind"] == "emulated"
-
-    def _try_rung(self, stack: Stack, runs: Sequence[Run], progress: Progress) -> None:
-        """Make the heaviest cell once, which is not kept. TooHeavy where it lacks processors and there is another k."""
+    def _try_heaviest(self, stack: Stack, runs: Sequence[Run], progress: Progress) -> None:
+        """Make the heaviest cell once, which is not kept, where the k is still to be chosen. Raises TooHeavy."""
         run = rung.heaviest(runs)
-        if not self.deciding or run is None:
+        if not self.ladder.open or run is None:
             return
         progress.say(f"trying the heaviest cell at k = {run.scale.k:g}: {run.title.rsplit(' (', 1)[0]}")
         if readings := self._readings(stack):
             self.calm.before_a_run(readings, self.until)
-        bound = rung.SPARE * self.config["limits"]["cpu_waited"]
         try:
             result = _made(stack, run)
-            found = workloads.metrics(result.record, result.files)
-            waited = found["cpu_waited"][0]
+            waited = workloads.metrics(result.record, result.files)["cpu_waited"][0]
         except FAILURES as failure:
             raise UserError(f"the heaviest cell: {_why(failure, stack)}; logs: {stack.logs}") from None
-        enough = waited <= bound
-        self.tried.append(asdict(rung.Tried(run.scale.k, run.title, round(waited, 4), enough)))
-        said = f"threads waited {waited:.2f} s for each second that they ran, at most {bound:.2g} to have time to spare"
-        if not enough and self.paper.rung + 1 < self.paper.rungs:
-            raise TooHeavy(f"k = {run.scale.k:g} is too small for this machine ({said})")
-        self.deciding = False
-        rung.keep(self.journal.folder.parent, self.paper.rung, self.tried)
-        progress.say(f"k = {run.scale.k:g}: {said}" if enough else
-                     f"even k = {run.scale.k:g} is too small for this machine ({said}): the heaviest cells will stay "
-                     "invalid, the others are measured")  # fmt: skip
+        progress.say(self.ladder.judge(run, waited, self.config["limits"]["cpu_waited"]))
 
     def _climb(self, why: str) -> None:
         """Take the next k; what counted at the one before counts no more."""
         for row in self.rows:
             if self.journal.has(row["run_id"]):
                 self.journal.set_aside(row["run_id"], f"made at another k: {why}")
-        self.paper, self.shortage = self.paper.on(self.paper.rung + 1), Shortage()
-        self.given_up, self.left = [], {}
-        if not self.deciding:
-            rung.keep(self.journal.folder.parent, self.paper.rung, [*self.tried, {"why": why}])
+        self.ladder.climb(why)
+        self.shortage, self.given_up, self.left = Shortage(), [], {}
         print(f"{self.name}: {why}: taking the next one", file=sys.stderr, flush=True)
 
     @staticmethod
@@ -357,7 +333,7 @@ class Block:
                 floors = self._floors(shared, runs)
                 with self._spending("warm-up"):
                     self._take_over(stack, floors, self._warm_up(stack, runs))
-                    self._try_rung(stack, runs, progress)
+                    self._try_heaviest(stack, runs, progress)
                 number = self._all(stack, runs, progress, number, floors)
             finally:
                 stack.stop()
@@ -612,10 +588,9 @@ class Block:
 
         TooHeavy where there is a larger k; else the cells that this machine cannot make are tried less often.
         """
-        if not self._may_climb or not (short := str(self.shortage)):
+        if not self.ladder.climbs or not (short := str(self.shortage)):
             return
-        if self.paper.rung + 1 < self.paper.rungs:
-            self.deciding = False
+        if not self.ladder.last:
             raise TooHeavy(f"k = {run.scale.k:g} is too small for this machine ({short})")
         progress.say(f"{short}: this machine is too slow for k = {run.scale.k:g}; cells that lack processors are tried "
                      f"once more only. A larger k: `scale` in {paths.shown(self.paper.path)}")  # fmt: skip

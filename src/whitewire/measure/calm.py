@@ -13,10 +13,10 @@ from typing import Protocol
 from whitewire.records.samples import TICKS
 from whitewire.testbed.samples import processor_ticks
 
-CALM = 0.15
+CALM = 0.25
 """Processors that other programs may use while a run begins."""
-LOOK_S = 0.5
-"""Seconds over which it is looked."""
+GLANCE_S, LOOK_S = 0.25, 0.75
+"""Seconds over which it is looked before every run, and where that does not look calm: the kernel counts hundredths."""
 MOST_S, SHARE = 45.0, 0.15
 """Longest wait before one run, and of a block's time until then that may have been waited altogether; the first wait
 is free. A load that comes and goes is sat out; one that stays is met."""
@@ -44,10 +44,10 @@ class Calm:
         self.say, self.clock, self.sleep, self.ticks = say, clock, sleep, ticks
         self.waited, self._begin, self._in_vain = 0.0, clock(), 0
 
-    def outside(self, read: Callable[[], Readings]) -> float:
-        """Processors that other programs use just now."""
+    def outside(self, read: Callable[[], Readings], seconds: float = LOOK_S) -> float:
+        """Processors that other programs use, over so many seconds from now on."""
         before, (all_before, idle_before) = read(), self.ticks()
-        self.sleep(LOOK_S)
+        self.sleep(seconds)
         after, (all_after, idle_after) = read(), self.ticks()
         busy = ((all_after - all_before) - (idle_after - idle_before)) / TICKS
         here = (after.ran - before.ran) + (after.own - before.own)
@@ -58,6 +58,9 @@ class Calm:
 
         `until` is the moment at which the block's own time is up.
         """
+        if (used := self.outside(read, GLANCE_S)) <= CALM:
+            self._in_vain = 0
+            return used
         begin, said = self.clock(), False
         while (used := self.outside(read)) > CALM:
             now = self.clock()
@@ -71,5 +74,5 @@ class Calm:
                 said = True
         else:
             self._in_vain = 0
-        self.waited += self.clock() - begin - LOOK_S
+        self.waited += self.clock() - begin
         return used

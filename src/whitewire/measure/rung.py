@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from whitewire import whole
+from whitewire.description.paper import Paper
 from whitewire.design.durations import busy_cores
 from whitewire.measure.run import Run
 
@@ -19,7 +20,7 @@ SPARE = 0.7
 
 
 class TooHeavy(Exception):
-    """The runs want more of the processors than there is at this k; the message says what was seen."""
+    """The runs want more of the processors than there is at this k, and there is a larger one; says what was seen."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +42,47 @@ def recorded(raw: Path) -> int | None:
     return rung if isinstance(rung, int) and rung >= 0 else None
 
 
-def keep(raw: Path, rung: int, tried: Sequence[Mapping[str, Any]]) -> None:
-    """Write the choice down."""
-    whole.write(raw / FILE, json.dumps({"rung": rung, "tried": list(tried)}, indent=1) + "\n")
+class Ladder:
+    """The rung that a paper's results are on, kept in `raw`; without `climbs` it is the first, and nothing is kept."""
+
+    def __init__(self, paper: Paper, raw: Path, climbs: bool) -> None:
+        known = recorded(raw) if climbs else 0
+        self.raw, self.climbs = raw, climbs
+        self.paper = paper.on(min(known or 0, paper.rungs - 1))
+        self.open = known is None and paper.rungs > 1
+        """Whether the heaviest cell is still to be tried."""
+        self.tried: list[dict[str, Any]] = []
+
+    @property
+    def last(self) -> bool:
+        """Whether there is no larger k."""
+        return self.paper.rung + 1 >= self.paper.rungs
+
+    def judge(self, run: Run, waited: float, bound: float) -> str:
+        """Settle on this k, in words, or raise TooHeavy: a trial's threads `waited` seconds for each that they ran."""
+        most, k = SPARE * bound, f"k = {run.scale.k:g}"
+        enough = waited <= most
+        self.tried.append(asdict(Tried(run.scale.k, run.title, round(waited, 4), enough)))
+        said = f"threads waited {waited:.2f} s for each second that they ran, at most {most:.2g} to have time to spare"
+        if not enough and not self.last:
+            raise TooHeavy(f"{k} is too small for this machine ({said})")
+        self._settle()
+        if enough:
+            return f"{k}: {said}"
+        return (
+            f"even {k} is too small for this machine ({said}): what it cannot make stays invalid, the rest is measured"
+        )
+
+    def climb(self, why: str) -> None:
+        """Take the next k."""
+        self.paper = self.paper.on(self.paper.rung + 1)
+        if not self.open:  # it was settled before, and proved too small
+            self.tried.append({"why": why})
+            self._settle()
+
+    def _settle(self) -> None:
+        self.open = False
+        whole.write(self.raw / FILE, json.dumps({"rung": self.paper.rung, "tried": self.tried}, indent=1) + "\n")
 
 
 def heaviest(runs: Sequence[Run]) -> Run | None:

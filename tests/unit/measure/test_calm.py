@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from whitewire.measure.calm import CALM, LOOK_S, MOST_S, NEVER_S, Calm
+from whitewire.measure.calm import CALM, GLANCE_S, MOST_S, NEVER_S, Calm
 
 
 class Machine:
@@ -41,7 +41,7 @@ def test_what_others_use_is_told_from_what_the_cluster_and_the_runner_use():
 def test_a_calm_machine_is_not_waited_for():
     machine = Machine(lambda now: 0.0)
     assert machine.calm().before_a_run(machine.read, 1e9) < CALM
-    assert machine.now == pytest.approx(LOOK_S)
+    assert machine.now == pytest.approx(GLANCE_S)
     assert not machine.said
 
 
