@@ -480,6 +480,10 @@ class Block:
         return why
 
     def _floor(self, stack: Stack, floors: Floors, key: FloorKey, runs: Sequence[Run], progress: Progress) -> None:
+        with self._spending("floors"):
+            self._make_floor(stack, floors, key, runs, progress)
+
+    def _make_floor(self, stack: Stack, floors: Floors, key: FloorKey, runs: Sequence[Run], progress: Progress) -> None:
         """What a job of a kind takes on almost no data, on the fastest fabric: starts of JVMs and the like.
 
         It does not shrink with the data, so it is measured beside the runs and told apart from them. One that is not
