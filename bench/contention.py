@@ -47,7 +47,7 @@ from whitewire.testbed.emulated.waiting import Waiting
 CELLS: dict[str, tuple[str, str, dict[str, Any], str]] = {
     "light": ("emulex-2012", "put-grid", {"fabric": "10gbe", "clients": 1, "puts_per_client": 1}, "throughput"),
     "eight": ("emulex-2012", "put-grid", {"fabric": "1gbe", "clients": 1, "puts_per_client": 8}, "throughput"),
-    "heavy": ("emulex-2012", "put-grid", {"fabric": "10gbe", "clients": 3, "puts_per_client": 6}, "throughput"),
+    "heavy": ("emulex-2012", "put-grid", {"fabric": "10gbe", "clients": 3, "puts_per_client": 6}, "throughput_sum"),
     "job": ("mellanox-mapr", "terasort-curve", {"fabric": "10gbe"}, "completion_time"),
     "fast job": ("mellanox-mapr", "terasort-curve", {"fabric": "40gbe"}, "completion_time"),
     "copy": ("xyratex-lustre-2011", "copy", {"store": "hdfs-3x", "fabric": "1gbe"}, "completion_time"),
@@ -225,8 +225,10 @@ def measure(args: argparse.Namespace) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         block = Loaded(paper, testbed, "quick-1", made.rows, folder)
         block.attempts, block.loads, block.told = 1, made.loads, {}
-        block.measure()
-        keep(Path(args.folder) / "runs.csv", folder, made, block.told)
+        try:
+            block.measure()
+        finally:  # also of what is stopped
+            keep(Path(args.folder) / "runs.csv", folder, made, block.told)
 
 
 def keep(path: Path, folder: Path, made: Made, told: Mapping[str, Mapping[str, float]]) -> None:
@@ -253,7 +255,7 @@ def show(path: Path) -> None:
     table = pd.read_csv(path)
     calm = table[table["load"] == 0].groupby("cell")["value"]
     middle, scatter = calm.median(), calm.std(ddof=1) / calm.median()
-    rate = {name: CELLS[name][3] == "throughput" for name in middle.index}
+    rate = {name: CELLS[name][3].startswith("throughput") for name in middle.index}
     table["bias"] = [
         (value / middle[cell] - 1) if rate[cell] else (middle[cell] / value - 1)
         for cell, value in zip(table["cell"], table["value"], strict=True)
