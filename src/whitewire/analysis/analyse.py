@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +22,14 @@ from whitewire.analysis import (
     similitude,
     sweeps,
 )
-from whitewire.analysis.runs import Runs, Scaling
+from whitewire.analysis.runs import Runs, Scaling, on_testbed, status_on
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.claim_checks import MODELLED
 from whitewire.description.paper import Paper, cells_of, hardware_of
-from whitewire.description.testbed import fabric_names, is_emulated, load_testbed
+from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.drive import Drive
 from whitewire.design.durations import model_cell
-from whitewire.design.scale import Scale, scale_of
 from whitewire.errors import UserError
 from whitewire.levels import text
 from whitewire.models import MODELS, maxmin
@@ -350,8 +348,7 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
         table = pd.read_csv(source, dtype=dict.fromkeys(paper.factors, str), keep_default_na=True)
     except FileNotFoundError:
         raise UserError(f"{config_shown(source)}: no such file; make it with `whitewire tidy`") from None
-    status = "emulated" if is_emulated(testbed) else "measured"
-    k = paper.raw["scale"]["k"] if status == "emulated" and paper.experiments else 1
+    status = status_on(testbed)
     missing = results / "tidy" / "unavailable.csv"
     lost = pd.read_csv(missing) if missing.is_file() else pd.DataFrame(columns=["run_id", "reason"])
     fabrics = testbed["fabrics"]
@@ -359,12 +356,11 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
     measured = results / "tidy" / "floors.csv"
     floors = pd.read_csv(measured, dtype={"job": str}) if measured.is_file() else None
     effort = table["block"].iloc[0].rsplit("-", 1)[0] if len(table) else ""
-    scaling = partial(_scaling, paper, effort, testbed) if effort else None
-    runs = Runs(table, paper, seed, k, lost_runs, fabrics, floors, scaling, paper.looks(effort))
+    runs = on_testbed(paper, testbed, effort, table, floors, lost_runs, seed)
     simulated = model_runs(paper, fabrics)
     short, scaled = None, pd.DataFrame(columns=similitude.COLUMNS)
-    if scaling:
-        short = model_runs(paper, fabrics, scaling)
+    if effort:
+        short = model_runs(paper, fabrics, runs.scaling)
         scaled = similitude.table(paper, testbed, effort)
     checked = controls.judge(paper, runs)
     as_run = None if short is None else Runs(short, paper, seed)
@@ -386,10 +382,6 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
         tables["model_as_run"] = model_table(paper, short)
     for name, frame in tables.items():
         frame.to_csv(folder / f"{name}.csv", index=False, lineterminator="\n")
-
-
-def _scaling(paper: Paper, effort: str, testbed: Mapping[str, Any], name: str, levels: Mapping[str, Any]) -> Scale:
-    return scale_of(paper, name, effort, levels, testbed)
 
 
 def config_shown(path: Path) -> str:

@@ -10,9 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
+
 from whitewire import estimands
 from whitewire.analysis import claims, controls, judging
-from whitewire.analysis.runs import Runs
+from whitewire.analysis.runs import Runs, on_testbed, status_on
 from whitewire.description.paper import Paper, cells_of, ratio_of
 from whitewire.levels import Cell
 from whitewire.text import canonical
@@ -31,6 +33,15 @@ class Look:
     decided: Mapping[str, str]
     open: Mapping[str, str]
     cells: frozenset[tuple[str, str]]
+
+
+def at_tables(
+    paper: Paper, testbed: Mapping[str, Any], effort: str, table: pd.DataFrame, floors: pd.DataFrame | None = None,
+    unavailable: Mapping[str, str] | None = None, seed: int = 1,
+) -> Look:  # fmt: skip
+    """The look by tables so far, as runs.on_testbed takes them."""
+    runs = on_testbed(paper, testbed, effort, table, floors, unavailable, seed)
+    return look(paper, runs, status_on(testbed))
 
 
 def look(paper: Paper, runs: Runs, status: str) -> Look:
