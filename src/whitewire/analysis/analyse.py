@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +23,14 @@ from whitewire.analysis import (
     similitude,
     sweeps,
 )
-from whitewire.analysis.runs import Runs, Scaling
+from whitewire.analysis.runs import Runs, Scaling, on_testbed, status_on
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.claim_checks import MODELLED
 from whitewire.description.paper import Paper, cells_of, hardware_of
-from whitewire.description.testbed import fabric_names, is_emulated, load_testbed
+from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.drive import Drive
 from whitewire.design.durations import model_cell
-from whitewire.design.scale import Scale, scale_of
 from whitewire.errors import Faults, UserError
 from whitewire.levels import text
 from whitewire.models import MODELS, maxmin
@@ -352,8 +350,7 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
     if faults := checked.tables(results / "tidy"):
         raise Faults([f"{fault}; make the tables anew with `whitewire tidy`" for fault in faults])
     table = _read(results / "tidy" / "runs.csv", dict.fromkeys(paper.factors, str))
-    status = "emulated" if is_emulated(testbed) else "measured"
-    k = paper.raw["scale"]["k"] if status == "emulated" and paper.experiments else 1
+    status = status_on(testbed)
     scales = _read(results / "tidy" / "scale.csv")
     paper = paper.on(int(scales["rung"].iloc[0]) if "rung" in scales and len(scales) else 0)
     missing = results / "tidy" / "unavailable.csv"
@@ -363,12 +360,11 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
     measured = results / "tidy" / "floors.csv"
     floors = _read(measured, {"job": str}) if measured.is_file() else None
     effort = table["block"].iloc[0].rsplit("-", 1)[0] if len(table) else ""
-    scaling = partial(_scaling, paper, effort, testbed) if effort else None
-    runs = Runs(table, paper, seed, k, lost_runs, fabrics, floors, scaling, paper.looks(effort))
+    runs = on_testbed(paper, testbed, effort, table, floors, lost_runs, seed)
     simulated = model_runs(paper, fabrics)
     short, scaled = None, pd.DataFrame(columns=similitude.COLUMNS)
-    if scaling:
-        short = model_runs(paper, fabrics, scaling)
+    if effort:
+        short = model_runs(paper, fabrics, runs.scaling)
         scaled = similitude.table(paper, testbed, effort)
     judged_controls = controls.judge(paper, runs)
     as_run = None if short is None else Runs(short, paper, seed)

@@ -10,9 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
+
 from whitewire import estimands
 from whitewire.analysis import claims, controls, judging
-from whitewire.analysis.runs import Runs
+from whitewire.analysis.runs import Runs, on_testbed, status_on
 from whitewire.description.paper import Paper, cells_of, ratio_of
 from whitewire.levels import Cell
 from whitewire.text import canonical
@@ -24,13 +26,22 @@ class Look:
 
     `decided` are the verdicts of claims that need no further run: those that have one, those that no number of runs
     here decides, those that rest on none (of a model's there is no verdict yet: ""). `open` says of each other claim
-    why. `cells` (experiment, levels as canonical JSON) are those on which an open claim or an open control rests; the
-    design says how many runs of them there may be.
+    why. `cells` (experiment, levels as canonical JSON) are those on which an open claim rests, or an open control that
+    covers it; the design says how many runs of them there may be.
     """
 
     decided: Mapping[str, str]
     open: Mapping[str, str]
     cells: frozenset[tuple[str, str]]
+
+
+def at_tables(
+    paper: Paper, testbed: Mapping[str, Any], effort: str, table: pd.DataFrame, floors: pd.DataFrame | None = None,
+    unavailable: Mapping[str, str] | None = None, seed: int = 1,
+) -> Look:  # fmt: skip
+    """The look by tables so far, as runs.on_testbed takes them."""
+    runs = on_testbed(paper, testbed, effort, table, floors, unavailable, seed)
+    return look(paper, runs, status_on(testbed))
 
 
 def look(paper: Paper, runs: Runs, status: str) -> Look:
@@ -42,12 +53,11 @@ def look(paper: Paper, runs: Runs, status: str) -> Look:
         if row["verdict"] == claims.INCONCLUSIVE and row["runs_help"] and cells is not None:
             still[claim["id"]] = row["reason"]
             needed += cells
+            for control in controls.of(paper, checked, claim["test"]):
+                if control.row["outcome"] == controls.OPEN:
+                    needed += cells_of_test(paper, runs, ratio_of(control.spec)) or []
         else:
             decided[claim["id"]] = row["verdict"]
-    for control in checked:
-        test = ratio_of(control.spec)
-        if control.row["outcome"] == controls.OPEN and not runs.why_missing(test):
-            needed += cells_of_test(paper, runs, test) or []
     return Look(decided, still, frozenset((name, canonical(levels)) for name, levels in needed))
 
 

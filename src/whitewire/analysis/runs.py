@@ -14,7 +14,8 @@ import pandas as pd
 from whitewire import estimands, sequential, statistics
 from whitewire.analysis import guards, net
 from whitewire.description.paper import Paper
-from whitewire.design.scale import Scale
+from whitewire.description.testbed import is_emulated
+from whitewire.design.scale import Scale, scale_of
 from whitewire.estimands.evidence import Sample
 from whitewire.levels import Cell, cell_name, text
 from whitewire.records.jobs import NET, WHOLE
@@ -236,6 +237,29 @@ class Runs:
         seconds = self.as_measured(experiment, levels, metric)
         sd, freedom = self.scatter(experiment, levels, metric, "value")
         return (sd / float(np.median(seconds)), freedom) if math.isfinite(sd) else (0.0, 0)
+
+
+def status_on(testbed: Mapping[str, Any]) -> str:
+    """What runs on a testbed are: `emulated` or `measured`."""
+    return "emulated" if is_emulated(testbed) else "measured"
+
+
+def on_testbed(
+    paper: Paper, testbed: Mapping[str, Any], effort: str, table: pd.DataFrame, floors: pd.DataFrame | None = None,
+    unavailable: Mapping[str, str] | None = None, seed: int = 1,
+) -> Runs:  # fmt: skip
+    """The runs of a paper at an effort (empty: there are none) on a testbed, of which `testbed` is the description.
+
+    `table` and `floors` have the columns of tidy/runs.csv and tidy/floors.csv, `unavailable` is reason by run.
+    """
+    k = paper.raw["scale"]["k"] if is_emulated(testbed) and paper.experiments else 1
+    scaling = partial(_scaling, paper, effort, testbed) if effort else None
+    fabrics = testbed["fabrics"]
+    return Runs(table, paper, seed, k, unavailable, fabrics, floors, scaling, paper.looks(effort))
+
+
+def _scaling(paper: Paper, effort: str, testbed: Mapping[str, Any], name: str, levels: Mapping[str, Any]) -> Scale:
+    return scale_of(paper, name, effort, levels, testbed)
 
 
 def at(rows: pd.DataFrame, levels: Mapping[str, Any]) -> pd.Series:
