@@ -38,11 +38,12 @@ from whitewire.measure.block import Block
 from whitewire.measure.floors import Floors
 from whitewire.measure.run import Run
 from whitewire.measure.turns import Outcome, Turns
+from whitewire.paths import KILLED_WITH_THIS
 from whitewire.progress import Progress
 from whitewire.records.journal import read_runs
 from whitewire.records.run import DesignRow
 from whitewire.records.samples import idle_shares, read_samples
-from whitewire.testbed.emulated.waiting import Waiting
+from whitewire.testbed.emulated.waiting import Threads
 
 CELLS: dict[str, tuple[str, str, dict[str, Any], str]] = {
     "light": ("emulex-2012", "put-grid", {"fabric": "10gbe", "clients": 1, "puts_per_client": 1}, "throughput"),
@@ -87,8 +88,12 @@ print(sum(late) / len(late), late[int(0.99 * (len(late) - 1))])
 def burning(load: float) -> Iterator[None]:
     """So many processors are busy with something else."""
     shares = [1.0] * int(load) + ([load % 1] if load % 1 else [])
+    # Each in a session of its own: the kernel shares processors out by session first (sched_autogroup).
     burners = [
-        subprocess.Popen([sys.executable, "-c", BURN.format(busy=TURN_S * share, rest=TURN_S * (1 - share))])
+        subprocess.Popen(
+            [*KILLED_WITH_THIS, sys.executable, "-c", BURN.format(busy=TURN_S * share, rest=TURN_S * (1 - share))],
+            start_new_session=True,
+        )
         for share in shares
     ]
     try:
@@ -103,7 +108,7 @@ class Watch:
     """All candidates that no file of a run has, while its `with` block runs."""
 
     def __init__(self, proc: str) -> None:
-        self.waiting, self.rows = Waiting(proc), list[tuple[float, float, float, float]]()
+        self.waiting, self.rows = Threads(proc), list[tuple[float, float, float, float]]()
         self._stop = threading.Event()
 
     def __enter__(self) -> Watch:
@@ -125,10 +130,10 @@ class Watch:
         self.late = tuple(map(float, said.split()))
 
     def take(self) -> None:
-        found = self.waiting.take()
+        ran, waited = self.waiting.take()
         words = Path("/proc/pressure/cpu").read_text().split() if Path("/proc/pressure/cpu").exists() else []
         some = float(words[4].removeprefix("total=")) / 1e6 if words else float("nan")
-        self.rows.append((time.time(), found.ran, found.waited, some))
+        self.rows.append((time.time(), ran, waited, some))
 
     def _go_on(self) -> None:
         while not self._stop.wait(PERIOD_S):
@@ -219,6 +224,8 @@ def measure(args: argparse.Namespace) -> None:
     testbed = load_testbed("emulated")
     for name in dict.fromkeys(CELLS[cell][0] for cell in args.cells):
         paper = load_paper(project.paper_path(name), fabric_names(testbed))
+        if args.k:
+            paper.raw["scale"]["k"] = args.k
         cells = [cell for cell in args.cells if CELLS[cell][0] == name]
         made = rows_of(paper, testbed, cells, args.loads, args.runs)
         folder = Path(args.folder) / name / "quick-1"
@@ -309,6 +316,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=4)
     parser.add_argument("--loads", type=float, nargs="*", default=LOADS)
+    parser.add_argument("--k", type=int, default=None, help="in place of the papers' k: how own load shows")
     parser.add_argument("--cells", nargs="*", choices=CELLS, default=list(CELLS))
     parser.add_argument("--folder", default="results/contention")
     parser.add_argument("--show", action="store_true")

@@ -157,14 +157,16 @@ def finished_record(folder):
 
 
 def test_a_machine_that_is_too_slow_takes_the_next_k_and_then_goes_on(can_emulate, tmp_path, capfd):
-    """No thread may wait at all: no k is large enough, the last one is taken, and every run stays invalid."""
+    """No process may wake late at all: no k is large enough, the last one is taken, and every run stays invalid."""
     folder = tmp_path / "quick-1"
-    block = small_block(folder, "quick", 1, {"cpu_waited": 0.0, "attempts": 1})
+    block = small_block(folder, "quick", 1, {"cpu_late_ms": 0.0, "attempts": 1})
     described(block, scale=block.paper.raw["scale"] | {"k": [128, 256]})
     before = descendants(os.getpid())
     block.measure()
     said = capfd.readouterr().err
-    assert re.search(r"k = 128 is too small for this machine \(threads waited \d.*: taking the next one", said)
+    assert re.search(
+        r"k = 128 is too small for this machine \(a process woke \d.* ms late .*: taking the next one", said
+    )
     assert re.search(r"even k = 256 is too small for this machine .* the rest is measured", said)
     chosen = json.loads((tmp_path / "scale.json").read_text())
     assert chosen["rung"] == 1
@@ -173,7 +175,7 @@ def test_a_machine_that_is_too_slow_takes_the_next_k_and_then_goes_on(can_emulat
     done = finished_record(folder)
     assert done["rung"] == 1
     assert {*done["given_up"], *done["left"]} == {*done["runs"]}  # other programs may have been in the way too
-    assert all(record["why_invalid"].startswith("processors: threads waited") for record in records(folder, "invalid"))
+    assert all(record["why_invalid"].startswith("processors: a process woke") for record in records(folder, "invalid"))
     assert {record["scale"]["k"] for record in records(folder, "invalid")} == {256}
     assert not still_alive(descendants(os.getpid()) - before)
 

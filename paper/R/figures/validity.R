@@ -1,6 +1,6 @@
 # How much of the processors was left while the runs were made.
 
-headroom_words <- c(cpu_waited = "waited for a processor,\nseconds per second that threads ran",
+headroom_words <- c(cpu_late = "how late a process woke,\nms, mean of the run",
                     cpu_outside = "used by other programs,\nprocessors",
                     cpu_idle_mean = "idle, mean of the run,\nshare", cpu_idle_min = "idle, worst second of the run,\nshare",
                     compute_share = "short beyond the job's floor,\nshare (compute share)",
@@ -8,22 +8,22 @@ headroom_words <- c(cpu_waited = "waited for a processor,\nseconds per second th
                     read_short_while_busy = "short while TestDFSIO's\ntasks read, share")
 
 # A job starts all its processes at once, so no second of it tells much: it has a compute share in place of the worst.
-# Where it is known how long threads waited, that tells what idle time only suggests.
+# Where it is known how late a process woke, that tells what idle time only suggests.
 cpu_headroom <- function() {
   runs <- read_runs()
   runs <- runs[runs$metric %in% names(headroom_words) & !is.na(runs$value), ]
   jobs <- runs$experiment[runs$metric == "compute_share"]
-  known <- any(runs$metric == "cpu_waited")
+  known <- any(runs$metric == "cpu_late")
   runs[!(runs$metric == "cpu_idle_min" & (known | runs$experiment %in% jobs)), ]
 }
 
 # The bounds that runs are held to, each in its panel.
 headroom_bounds <- function() {
   limits <- c(read_environments(), list(list()))[[1]]$limits
-  if (is.null(limits$cpu_waited)) {
+  if (is.null(limits$cpu_late_ms)) {
     return(data.frame(bound = numeric(0), what = factor(character(0), headroom_words)))
   }
-  data.frame(bound = limits$cpu_waited, what = factor(headroom_words[["cpu_waited"]], headroom_words))
+  data.frame(bound = limits$cpu_late_ms, what = factor(headroom_words[["cpu_late"]], headroom_words))
 }
 
 # Inches: a row of panels grows with its experiments, or their names would overlap.

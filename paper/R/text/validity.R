@@ -80,10 +80,10 @@ cpu_rule <- function() {
   runs <- cpu_headroom()
   limits <- c(read_environments(), list(list()))[[1]]$limits
   bound <- function(name) if (is.null(limits[[name]])) "its bound" else percent(limits[[name]], 0)
-  if ("cpu_waited" %in% runs$metric) {
-    most <- if (is.null(limits$cpu_waited)) "their bound" else paste(trimmed(limits$cpu_waited, 2), "s")
-    return(paste0("threads of its hosts that were ready waited for a processor no longer than ", most,
-                  " for each second that they ran (more can change a result by over 2\u00a0%)"))
+  if ("cpu_late" %in% runs$metric) {
+    most <- if (is.null(limits$cpu_late_ms)) "its bound" else paste0(trimmed(limits$cpu_late_ms, 2), "\u00a0ms")
+    return(paste0("a process that sleeps 2\u00a0ms again and again woke no later than ", most,
+                  " on average (later, and a result may be off by more than 2\u00a0%)"))
   }
   listed(c(
     if ("cpu_idle_min" %in% runs$metric || nrow(runs) == 0) {

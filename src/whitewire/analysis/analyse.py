@@ -351,8 +351,7 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
         raise Faults([f"{fault}; make the tables anew with `whitewire tidy`" for fault in faults])
     table = _read(results / "tidy" / "runs.csv", dict.fromkeys(paper.factors, str))
     status = status_on(testbed)
-    scales = _read(results / "tidy" / "scale.csv")
-    paper = paper.on(int(scales["rung"].iloc[0]) if "rung" in scales and len(scales) else 0)
+    paper = paper.on(_rung(results / "tidy" / "scale.csv"))
     missing = results / "tidy" / "unavailable.csv"
     lost = _read(missing) if missing.is_file() else pd.DataFrame(columns=["run_id", "reason"])
     fabrics = testbed["fabrics"]
@@ -394,16 +393,27 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
 
 
 def _with_left(paper: Paper, runs: Runs, judged: pd.DataFrame, left: pd.DataFrame) -> list[str]:
-    """Reasons of verdicts; those of open claims say how many runs of their cells were not made, and why."""
+    """Reasons of verdicts, with the look at which each was decided.
+
+    Those of open claims say how many runs of their cells were not made, and why.
+    """
     reasons = []
-    for claim, verdict, reason in zip(paper.claims, judged["verdict"], judged["reason"], strict=True):
+    rows = zip(paper.claims, judged["verdict"], judged["reason"], judged["decided_after"], strict=True)
+    for claim, verdict, reason, after in rows:
         cells = looks.cells_of_test(paper, runs, claim["test"]) if verdict == claims.INCONCLUSIVE else None
         own = {(name, canonical(levels)) for name, levels in cells or ()}
         lacking = [why for name, cell, why in zip(left["experiment"], left["cell"], left["reason"], strict=True)
                    if (name, cell) in own and why in (BUDGET, OTHERS)]  # fmt: skip
         told = [f"; {why} before {lacking.count(why)} more runs of its cells" for why in dict.fromkeys(lacking)]
+        told += [f"; decided after {after:.0f} runs of each cell"] if pd.notna(after) else []
         reasons.append(reason + "".join(told))
     return reasons
+
+
+def _rung(path: Path) -> int:
+    """Which k of the paper's ladders the runs have; the first where nothing tells: of old results, and of none."""
+    scales = _read(path) if path.is_file() else pd.DataFrame()
+    return int(scales["rung"].iloc[0]) if "rung" in scales and len(scales) else 0
 
 
 def _read(path: Path, types: Mapping[str, type] | None = None) -> pd.DataFrame:
@@ -413,7 +423,3 @@ def _read(path: Path, types: Mapping[str, type] | None = None) -> pd.DataFrame:
         raise UserError(f"{shown(path)}: no such file; make it with `whitewire tidy`") from None
     except ValueError as error:  # pandas' own are of this type too
         raise UserError(f"{shown(path)}: {error}; make it anew with `whitewire tidy`") from None
-
-
-def _scaling(paper: Paper, effort: str, testbed: Mapping[str, Any], name: str, levels: Mapping[str, Any]) -> Scale:
-    return scale_of(paper, name, effort, levels, testbed)

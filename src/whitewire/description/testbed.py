@@ -86,7 +86,7 @@ def load_testbed(name: str) -> dict[str, Any]:
     return testbed
 
 
-OF_SITES, OF_THIS_MACHINE = ("cpu_idle_floor", "compute_share"), ("cpu_waited",)
+OF_SITES, OF_THIS_MACHINE = ("cpu_idle_floor", "compute_share"), ("cpu_late_ms",)
 """Bounds on the processors where each host has its own, and where hosts share those of one machine."""
 
 

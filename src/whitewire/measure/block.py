@@ -41,7 +41,7 @@ from whitewire.errors import Faults, UserError, of_system
 from whitewire.install.doctor import preflight
 from whitewire.measure import environment, groups, rung
 from whitewire.measure.bench import Bench, warm_up
-from whitewire.measure.calm import CALM, Calm, Readings
+from whitewire.measure.calm import Calm, Readings
 from whitewire.measure.floors import FLOOR_RUNS, UNJUDGED, Floors, too_wide
 from whitewire.measure.probing import Probing, unused
 from whitewire.measure.rounds import Look, Rounds, cell_of
@@ -68,6 +68,9 @@ SMOKE_ATTEMPTS = 2
 """Attempts at a run or a floor at smoke effort."""
 NO_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 """What a run may fail by that no later run would escape."""
+OTHERS_SHARE = 0.5
+"""Processors that others use in a run that they, and not its own load, may have spoiled: some 0.3 are the testbed's own
+helpers, which come and go."""
 CLOSING_S, START_S = 15.0, 60.0
 """Seconds that a budget keeps for the end of a cluster, and at least for its start."""
 WARM_UP_GIB = 1.0
@@ -211,10 +214,10 @@ class Block:
             self.calm.before_a_run(readings, self.until)
         try:
             result = _made(stack, run)
-            waited = workloads.metrics(result.record, result.files)["cpu_waited"][0]
+            late = workloads.metrics(result.record, result.files)["cpu_late"][0]
         except FAILURES as failure:
             raise UserError(f"the heaviest cell: {_why(failure, stack)}; logs: {stack.logs}") from None
-        progress.say(self.ladder.judge(run, waited, self.config["limits"]["cpu_waited"]))
+        progress.say(self.ladder.judge(run, late, self.config["limits"]["cpu_late_ms"]))
 
     def _climb(self, why: str) -> None:
         """Take the next k; what counted at the one before counts no more."""
@@ -633,7 +636,7 @@ class Block:
             files = result.files
             values = workloads.metrics(result.record, files)
             record, why = result.record, "; ".join(workloads.faults(result.record, values, self.config["limits"]))
-            spoiled = SHORT_OF_PROCESSORS in why and values.get("cpu_outside", (0.0, ""))[0] > CALM
+            spoiled = SHORT_OF_PROCESSORS in why and values.get("cpu_outside", (0.0, ""))[0] > OTHERS_SHARE
         except FAILURES as failure:
             cells: Mapping[str, Any] = run.row
             row = cast("RunRecord", {name: cells[name] for name in DesignRow.__annotations__ if name in cells})

@@ -25,11 +25,11 @@ class TooHeavy(Exception):
 
 @dataclass(frozen=True)
 class Tried:
-    """The heaviest cell at one k: seconds that threads waited for each that they ran; whether these are few enough."""
+    """The heaviest cell at one k: how late a process woke on average, ms; whether that is little enough."""
 
     k: float
     cell: str
-    cpu_waited: float
+    cpu_late: float
     enough: bool
 
 
@@ -46,10 +46,10 @@ class Ladder:
     """The rung that a paper's results are on, kept in `raw`; without `climbs` it is the first, and nothing is kept."""
 
     def __init__(self, paper: Paper, raw: Path, climbs: bool) -> None:
-        known = recorded(raw) if climbs else 0
+        known = recorded(raw)
         self.raw, self.climbs = raw, climbs
-        self.paper = paper.on(min(known or 0, paper.rungs - 1))
-        self.open = known is None and paper.rungs > 1
+        self.paper = paper.on(min(known or 0, paper.rungs - 1)) if climbs else paper
+        self.open = climbs and known is None and paper.rungs > 1
         """Whether the heaviest cell is still to be tried."""
         self.tried: list[dict[str, Any]] = []
 
@@ -58,12 +58,12 @@ class Ladder:
         """Whether there is no larger k."""
         return self.paper.rung + 1 >= self.paper.rungs
 
-    def judge(self, run: Run, waited: float, bound: float) -> str:
-        """Settle on this k, in words, or raise TooHeavy: a trial's threads `waited` seconds for each that they ran."""
+    def judge(self, run: Run, late: float, bound: float) -> str:
+        """Settle on this k, in words, or raise TooHeavy: in a trial a process woke `late` (ms)."""
         most, k = SPARE * bound, f"k = {run.scale.k:g}"
-        enough = waited <= most
-        self.tried.append(asdict(Tried(run.scale.k, run.title, round(waited, 4), enough)))
-        said = f"threads waited {waited:.2f} s for each second that they ran, at most {most:.2g} to have time to spare"
+        enough = late <= most
+        self.tried.append(asdict(Tried(run.scale.k, run.title, round(late, 4), enough)))
+        said = f"a process woke {late:.2f} ms late on average, at most {most:.2g} ms to have time to spare"
         if not enough and not self.last:
             raise TooHeavy(f"{k} is too small for this machine ({said})")
         self._settle()

@@ -6,7 +6,7 @@ import json
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from whitewire import whole
 from whitewire.records import manifest
@@ -21,27 +21,25 @@ BUDGET, OTHERS, DECIDED = "the budget ended", "other programs used the processor
 """Why a run was not made, or how that begins; see `left`."""
 
 
-class OfLaterBlocks(TypedDict, total=False):
-    """What block.json has since budgets and looks; see docs/inside/tables.md."""
+class BlockRecord(TypedDict):
+    """block.json: its runs' ids, those given up, those that cannot be made here and why, seconds, the code's commit.
 
-    left: dict[str, str]
-    """Runs that were not made, and why: their cell's claims were decided, or the budget ended."""
-    rung: int
-    """Which k of the paper's ladders its runs have, from 0."""
-    budget_seconds: float | None
-    pace: float
-    """Seconds that runs took for each that they should."""
-    spent: dict[str, float]
-    """Seconds by what was done: start, warm-up, floors, runs, spoiled, waiting, looks."""
-
-
-class BlockRecord(OfLaterBlocks):
-    """block.json: its runs' ids, those given up, those that cannot be made here and why, seconds, the code's commit."""
+    Old ones have no more than that.
+    """
 
     block: str
     runs: list[str]
     given_up: list[str]
     unavailable: dict[str, str]
+    left: NotRequired[dict[str, str]]
+    """Runs that were not made, and why: their cell's claims were decided, or the budget ended."""
+    rung: NotRequired[int]
+    """Which k of the paper's ladders its runs have, from 0."""
+    budget_seconds: NotRequired[float | None]
+    pace: NotRequired[float]
+    """Seconds that runs took for each that they should."""
+    spent: NotRequired[dict[str, float]]
+    """Seconds by what was done: start, warm-up, floors, runs, spoiled, waiting, looks."""
     seconds: float
     commit: str
     modified: bool

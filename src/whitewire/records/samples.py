@@ -137,19 +137,22 @@ def read_host_cpu(text: str) -> HostCpu:
     return _column(names, rows, "time", float), {host: _column(names, rows, host, float) for host in hosts}
 
 
-WAITED = ("time", "ran", "waited", "own")
+WAITED = ("time", "ran", "waited", "own", "wakes", "late")
 """Columns of waited.csv."""
 
 
 @dataclass(frozen=True)
 class WaitedSeries:
-    """waited.csv of a run: times (seconds since 1970); seconds that threads of the hosts ran, that they were ready and
-    waited for a processor, and that the measuring process ran, all so far."""
+    """waited.csv of a run: times (seconds since 1970); so far seconds that threads of the hosts ran, that they were
+    ready and waited for a processor, and that the measuring process ran; how often a timer in the sandbox woke, and how
+    many seconds late all together."""
 
     time: list[float]
     ran: list[float]
     waited: list[float]
     own: list[float]
+    wakes: list[float]
+    late: list[float]
 
 
 def read_waited(text: str) -> WaitedSeries:

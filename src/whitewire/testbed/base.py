@@ -25,7 +25,7 @@ from whitewire.tools.link import Link
 from whitewire.whole import check_space
 
 if TYPE_CHECKING:
-    from whitewire.testbed.emulated.waiting import Waiting
+    from whitewire.testbed.emulated.waiting import Meter
     from whitewire.testbed.samples import Sampling
 
 Argv = Sequence[str]
@@ -306,8 +306,8 @@ class Testbed(ABC):
     def cpu_seconds(self) -> dict[str, float]:
         """For each host name, CPU seconds (user and system) used so far."""
 
-    def waiting(self) -> Waiting | None:
-        """A meter of how long the hosts' threads wait for a processor; None where each host has its own processors."""
+    def waiting(self) -> Meter | None:
+        """What tells whether the hosts get the processors that they need; None where each has its own."""
         return None
 
     @abstractmethod

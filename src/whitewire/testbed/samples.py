@@ -121,12 +121,14 @@ def host_cpu_to_csv(samples: list[tuple[float, dict[str, float]]]) -> str:
 
 
 def waited_to_csv(rows: list[Waited]) -> str:
-    """One line a reading: time (seconds since 1970), seconds that threads of the hosts ran and that they waited for a
-    processor, seconds that the measuring process itself ran."""
+    """One line a reading, as records.samples.WaitedSeries has it."""
     output = io.StringIO()
     writer = csv.writer(output, lineterminator="\n")
     writer.writerow(WAITED)
-    writer.writerows([f"{row.time:.3f}", f"{row.ran:.4f}", f"{row.waited:.4f}", f"{row.own:.4f}"] for row in rows)
+    writer.writerows(
+        [f"{row.time:.3f}", f"{row.ran:.4f}", f"{row.waited:.4f}", f"{row.own:.4f}", row.wakes, f"{row.late:.5f}"]
+        for row in rows
+    )
     return output.getvalue()
 
 

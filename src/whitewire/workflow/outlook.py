@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from whitewire.description.paper import Paper
 
 MOST_BUSY = 0.65
-"""Share of the processors beyond which runs lack them (`limits.cpu_waited`)."""
+"""Share of the processors beyond which runs lack them (`limits.cpu_late_ms`)."""
 
 LEAST_NET = 0.2
 """Share of the floor that a time beyond it must have to count (analysis/guards.py)."""

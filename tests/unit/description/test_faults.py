@@ -114,8 +114,8 @@ FAULTS = {
         lambda d: d.update(looks={"quick": [3, 3, 6]}),
         "looks.quick[1]: found 3, expected more runs than the 3 of the look before"),
     "looks that end early": (
-        lambda d: d.update(looks={"full": [3, 4, 6]}),
-        "looks.full[2]: found 6, expected 10, as replicates.full.claimed says"),
+        lambda d: d.update(looks={"quick": [3, 4, 5]}),
+        "looks.quick[2]: found 5, expected 6, as replicates.quick.claimed says"),
     "a look too early": (
         lambda d: d.update(looks={"full": [2, 10]}), "looks.full[0]: found 2, expected at least 3"),
     "no looks": (lambda d: d.update(looks={"full": []}), "looks.full: found [], expected at least 1 items"),

@@ -122,7 +122,7 @@ def test_environment_overrides_and_is_checked():
 def test_misspelt_key_is_named_with_its_neighbour(testbed):
     testbed["limits"]["link_eror"] = testbed["limits"].pop("link_error")
     said = fault(testbed)
-    assert said.startswith("x.yaml: limits.cpu_idle_flor: found an unknown key, expected one of attempts, ")
+    assert said.startswith("x.yaml: limits.link_eror: found an unknown key, expected one of attempts, ")
     assert said.endswith('; did you mean "link_error"?')
 
 

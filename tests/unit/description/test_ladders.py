@@ -3,9 +3,8 @@
 import pytest
 
 from tests.support.papers import TESTBED, edited
-from whitewire.description import testbed
+from whitewire.description import project, testbed
 from whitewire.description.checks import load_paper
-from whitewire.description.project import testbed_path
 from whitewire.description.testbed import load_testbed
 from whitewire.design.rows import make_design
 from whitewire.design.scale import scale_of
@@ -74,11 +73,11 @@ def test_looks_that_a_block_cannot_have_are_one_line(tmp_path):
 
 
 def test_bounds_on_processors_belong_to_the_kind_of_testbed(tmp_path, monkeypatch):
-    text, path = testbed_path("emulated").read_text(), tmp_path / "emulated.yaml"
+    text, path = project.testbed_path("emulated").read_text(), tmp_path / "emulated.yaml"
     monkeypatch.setattr(testbed, "testbed_path", lambda name: path)
-    path.write_text(text.replace("  cpu_waited:", "  cpu_idle_floor: 0.3\n  cpu_waited:"))
+    path.write_text(text.replace("  cpu_late_ms:", "  cpu_idle_floor: 0.3\n  cpu_late_ms:"))
     with pytest.raises(UserError, match=r"limits\.cpu_idle_floor: found 0\.3, expected none: it counts on sites only"):
         load_testbed("emulated")
-    path.write_text("".join(line for line in text.splitlines(keepends=True) if "cpu_waited" not in line))
-    with pytest.raises(UserError, match=r"limits\.cpu_waited: found none, expected a number"):
+    path.write_text("".join(line for line in text.splitlines(keepends=True) if "cpu_late_ms" not in line))
+    with pytest.raises(UserError, match=r"limits\.cpu_late_ms: found none, expected a number"):
         load_testbed("emulated")

@@ -86,7 +86,11 @@ class Site:
 
     def __init__(self, seconds):
         self.seconds, self.made, self.restarts = iter(seconds), [], 0
-        self.floors, self.testbed, self.logs = {}, SimpleNamespace(fastest=lambda: "40gbe"), "logs"
+        self.floors, self.testbed, self.logs = (
+            {},
+            SimpleNamespace(fastest=lambda: "40gbe", waiting=lambda: None),
+            "logs",
+        )
 
     def made_of(self, stack, run):
         self.made.append("floor" if run.scale.file_bytes < 1_000_000 else run.row["run_id"])
@@ -117,7 +121,11 @@ def block_of(tmp_path, site, monkeypatch, effort="quick"):
     monkeypatch.setattr(block.workloads, "metrics", lambda record, files: {})
     monkeypatch.setattr(block.workloads, "faults", lambda record, values, limits: [])
     paper = SimpleNamespace(
-        claims=[{"test": RATIO}], controls=[], origin=str, really=lambda experiment, levels: dict(levels)
+        claims=[{"test": RATIO}],
+        controls=[],
+        origin=str,
+        really=lambda experiment, levels: dict(levels),
+        looks=lambda effort: (),
     )
     made = block.Block(paper, {"kind": "ssh", "limits": LIMITS}, f"{effort}-1", [], tmp_path / f"{effort}-1")
     monkeypatch.setattr(made, "_restart", lambda stack, runs: setattr(site, "restarts", site.restarts + 1))
@@ -401,7 +409,7 @@ def test_the_stage_reads_the_table_of_floors_where_there_is_one(tmp_path, kept):
     testbed = load_testbed("emulated")
     paper = load_paper(project.paper_path("mellanox-mapr"), testbed["fabrics"])
     made = runs_of(6.0, [5.5, 6.0, 6.5, 6.1], nets={"10gbe": 5.0, "40gbe": 4.0, "56gbe": 4.0}, n=6)
-    table = made.table.drop(columns=["best", "best_unit"]).assign(experiment="terasort-curve")
+    table = made.table.drop(columns=["best", "best_unit"]).assign(experiment="terasort-curve", replicate=1)
     (tmp_path / "tidy").mkdir()
     table.assign(**{name: "" for name in paper.factors if name not in table}).to_csv(
         tmp_path / "tidy" / "runs.csv", index=False

@@ -35,11 +35,11 @@ def trial(k):
 def test_the_first_k_with_time_to_spare_is_kept_and_found_again(tmp_path):
     ladder = rung.Ladder(paper(64, 128, 256), tmp_path, climbs=True)
     assert ladder.open
-    with pytest.raises(rung.TooHeavy, match=r"k = 64 is too small for this machine \(threads waited 0\.90 s"):
+    with pytest.raises(rung.TooHeavy, match=r"k = 64 is too small for this machine \(a process woke 0\.90 ms late"):
         ladder.judge(trial(64), 0.9, bound=1.0)
     ladder.climb("k = 64 is too small")
     assert ladder.open
-    assert ladder.judge(trial(128), 0.6, bound=1.0).startswith("k = 128: threads waited 0.60 s")
+    assert ladder.judge(trial(128), 0.6, bound=1.0).startswith("k = 128: a process woke 0.60 ms late")
     kept = json.loads((tmp_path / rung.FILE).read_text())
     assert kept["rung"] == 1
     assert [(tried["k"], tried["enough"]) for tried in kept["tried"]] == [(64, False), (128, True)]
