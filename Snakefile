@@ -40,22 +40,6 @@ wildcard_constraints:
     block="[A-Za-z0-9][A-Za-z0-9_.-]*",
 
 
-# What could not be measured keeps no other paper from the start page, which says what happened to it.
-onerror:
-    if workflow.is_main_process and plan.has_verdicts:
-        shell(
-            "setpriv --pdeathsig KILL whitewire render --paper index"
-            " --results {RESULTS:q} --output {REPORTS:q} > /dev/null || true"
-        )
-    if workflow.is_main_process:
-        shell("setpriv --pdeathsig KILL whitewire ending || true")
-
-
-onsuccess:
-    if workflow.is_main_process:
-        shell("setpriv --pdeathsig KILL whitewire ending || true")
-
-
 # With an executor of jobs, only measurements become jobs: the rest takes seconds, where Snakemake was started.
 localrules:
     all,
@@ -73,6 +57,8 @@ report: "workflow/report/workflow.rst"
 rule all:
     input:
         f"{REPORTS}/index.html",
+        # Not only through the tables: a block whose folder was removed is measured again.
+        plan.blocks(f"{RESULTS}/{{paper}}/raw/{{block}}/block.json"),
         expand(
             f"{REPORTS}/{{paper}}.{{format}}",
             paper=plan.papers,
@@ -86,3 +72,4 @@ include: "workflow/rules/tidy.smk"
 include: "workflow/rules/analysis.smk"
 include: "workflow/rules/paper.smk"
 include: "workflow/rules/containers.smk"
+include: "workflow/rules/ending.smk"

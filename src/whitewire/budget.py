@@ -1,7 +1,8 @@
 """How long measuring may take: a budget for a whole start, and the share of it that a block gets.
 
-Blocks are measured one after the other. Each gets what is left in proportion to what it and those after it should
-take, so what one does not need goes to the next ones.
+Blocks are measured one after the other. Where the budget is enough for all, each gets what is left in proportion to what
+it and those after it should take; where it is not, the first ones get what they should take, so that some papers are
+decided rather than none. What one does not need goes to the next ones.
 """
 
 from __future__ import annotations
@@ -81,4 +82,6 @@ class Budget:
             return left
         waiting = sum(self.expected[name] for name in names[names.index(own) + 1 :])
         whole = self.expected[own] + waiting
+        if left < whole:
+            return min(left, self.expected[own])
         return left * self.expected[own] / whole if whole else left

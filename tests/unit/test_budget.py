@@ -51,6 +51,13 @@ def test_what_one_does_not_need_goes_to_the_next():
     assert budget.share("c", "1", 140.0) == 0
 
 
+def test_too_small_a_budget_decides_the_first_papers():
+    budget = Budget(30.0, {"a/1": 10.0, "b/1": 15.0, "c/1": 30.0})
+    assert budget.share("a", "1", 0.0) == 10
+    assert budget.share("b", "1", 10.0) == 15
+    assert budget.share("c", "1", 25.0) == 5
+
+
 def test_a_block_that_nobody_waits_for_has_all_that_is_left():
     assert Budget(100.0, {"a/1": 10.0}).share("z", "1", 40.0) == 60
 

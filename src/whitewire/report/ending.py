@@ -27,9 +27,9 @@ def lines() -> Iterator[str]:
     for paper in config["papers"]:
         yield f"{paper}: {_of_paper(results, paper, config['effort'], short, unfinished)}"
     if short[BUDGET]:
-        yield f"the budget of {config['budget']} ended before {short[BUDGET]} runs: BUDGET=1h make papers goes on"
+        yield f"the budget of {config['budget']} ended before {short[BUDGET]} runs: BUDGET=2h make papers goes on"
     if short[OTHERS]:
-        yield f"{OTHERS} in {short[OTHERS]} runs: stop them, and BUDGET=1h make papers goes on"
+        yield f"{OTHERS} in {short[OTHERS]} runs: stop them, and BUDGET=2h make papers goes on"
     if unfinished:
         yield f"not finished: {', '.join(unfinished)}; what was measured is kept, and `make papers` goes on"
     page = results / "reports" / "index.html"

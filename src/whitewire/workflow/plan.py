@@ -381,7 +381,7 @@ def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:
     if not runs:
         return "all runs are made"
     within = budget.seconds_of(plan.budget)
-    first = budget.words(min(shortest, shortest / low * within) + REPORT_S)
+    first = budget.words(min(shortest, within) + REPORT_S)
     low, high = min(low, within), min(high, within)
     took = " to ".join(dict.fromkeys([budget.words(low), budget.words(high)]))
     told = f"at most {runs} runs to make: about {took} of measuring on this machine ({source})"

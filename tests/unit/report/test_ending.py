@@ -41,8 +41,8 @@ def test_what_is_decided_open_and_left_is_told_with_what_to_do(results):
     assert list(ending.lines()) == [
         "a: 3 runs; 1 of 2 claims that runs judge are decided; results/emulated/reports/a.html",
         "b: 3 runs; 1 of 1 claims that runs judge are decided; results/emulated/reports/b.html",
-        "the budget of 30m ended before 2 runs: BUDGET=1h make papers goes on",
-        "other programs used the processors in 1 runs: stop them, and BUDGET=1h make papers goes on",
+        "the budget of 30m ended before 2 runs: BUDGET=2h make papers goes on",
+        "other programs used the processors in 1 runs: stop them, and BUDGET=2h make papers goes on",
         "start page: results/emulated/reports/index.html",
     ]
 
