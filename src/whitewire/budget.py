@@ -1,8 +1,8 @@
 """How long measuring may take: a budget for a whole start, and the share of it that a block gets.
 
-Blocks are measured one after the other. Where the budget is enough for all, each gets what is left in proportion to what
-it and those after it should take; where it is not, the first ones get what they should take, so that some papers are
-decided rather than none. What one does not need goes to the next ones.
+Blocks are measured one after the other. Where the budget is enough for all, each gets what is left in proportion to
+what it and those after it should take; where it is not, the first ones get what they should take, so that some papers
+are decided rather than none. What one does not need goes to the next ones.
 """
 
 from __future__ import annotations

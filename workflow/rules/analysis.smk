@@ -32,11 +32,11 @@ rule analysis:
             category="Verdicts",
             labels={"paper": "{paper}", "table": "verdicts"},
         ),
-    priority: REPORTING
     log:
         f"{RESULTS}/{{paper}}/logs/analysis.log",
     benchmark:
         f"{RESULTS}/{{paper}}/logs/analysis.tsv"
+    priority: REPORTING
     conda:
         "../../envs/analysis.yaml"
     container:

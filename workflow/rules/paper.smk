@@ -36,11 +36,11 @@ rule paper:
             category="Figures",
             labels={"paper": "{paper}", "figure": "{figure}"},
         ),
-    priority: REPORTING
     log:
         f"{RESULTS}/{{paper}}/logs/paper.log",
     benchmark:
         f"{RESULTS}/{{paper}}/logs/paper.tsv"
+    priority: REPORTING
     conda:
         "../../envs/paper.yaml"
     container:
@@ -72,11 +72,11 @@ rule index:
         program=program("report.render"),
     output:
         html=f"{REPORTS}/index.html",
-    priority: REPORTING
     log:
         f"{RESULTS}/logs/index.log",
     benchmark:
         f"{RESULTS}/logs/index.tsv"
+    priority: REPORTING
     conda:
         "../../envs/paper.yaml"
     container:

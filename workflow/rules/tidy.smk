@@ -28,11 +28,11 @@ rule tidy:
         program=program("tidy.tables"),
     output:
         expand(f"{RESULTS}/{{{{paper}}}}/tidy/{{table}}", table=TABLES),
-    priority: REPORTING
     log:
         f"{RESULTS}/{{paper}}/logs/tidy.log",
     benchmark:
         f"{RESULTS}/{{paper}}/logs/tidy.tsv"
+    priority: REPORTING
     conda:
         "../../envs/analysis.yaml"
     container:
