@@ -384,8 +384,8 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
         "inverse": inverse.table(paper, runs, fabrics),
         "similitude": scaled,
     }
-    if short is not None:
-        tables["model_as_run"] = model_table(paper, short)
+    # Of no runs an empty one: a budget may end before the first.
+    tables["model_as_run"] = model_table(paper, simulated[:0] if short is None else short)
     made = {f"{name}.csv": frame.to_csv(index=False, lineterminator="\n").encode() for name, frame in tables.items()}
     for name, content in made.items():
         whole.write(folder / name, content)

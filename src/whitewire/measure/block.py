@@ -71,7 +71,7 @@ NO_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 OTHERS_SHARE = 0.5
 """Processors that others use in a run that they, and not its own load, may have spoiled: some 0.3 are the testbed's own
 helpers, which come and go."""
-CLOSING_S, START_S = 15.0, 60.0
+CLOSING_S, START_S = 15.0, 90.0
 """Seconds that a budget keeps for the end of a cluster, and at least for its start."""
 WARM_UP_GIB = 1.0
 """Memory touched before the first run: about what one run's replicas take."""

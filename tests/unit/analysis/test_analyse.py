@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -383,3 +386,22 @@ def test_the_largest_of_several_ratios_has_an_interval_where_a_cell_has_few_runs
     assert found.high / found.low < 1.2
     none = MaximumRatio({"cells": [{}] * 2}).exact([cell(4, 2), *few[1:]], runs_of)
     assert none.low is None
+
+
+def test_all_tables_are_there_where_no_run_was_made(tmp_path):
+    """A budget may end before a paper's first run: its claims are open, and its report can be made."""
+    (tmp_path / "tidy").mkdir()
+    columns = ["run_id", "attempt", "block", "order", "experiment", "replicate", "made_by", "floor", *LOADED.factors,
+               "metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid", "why_invalid"]  # fmt: skip
+    pd.DataFrame(columns=columns).to_csv(tmp_path / "tidy" / "runs.csv", index=False)
+    left = [("put-grid-r1", "put-grid", "{}", "the budget ended")]
+    pd.DataFrame(left, columns=["run_id", "experiment", "cell", "reason"]).to_csv(
+        tmp_path / "tidy" / "left.csv", index=False
+    )
+    analyse.write(LOADED, load_testbed("emulated"), tmp_path, 1)
+    rule = (Path(__file__).parents[3] / "workflow" / "rules" / "analysis.smk").read_text()
+    wanted = set(re.findall(r'^    "(\w+\.csv)",$', rule, re.MULTILINE))
+    assert len(wanted) == 10
+    assert wanted <= {path.name for path in (tmp_path / "analysis").iterdir()}
+    verdicts = pd.read_csv(tmp_path / "analysis" / "verdicts.csv").set_index("claim")["verdict"]
+    assert verdicts["E-C06"] == "inconclusive"
