@@ -341,7 +341,9 @@ def _against_design(found: Block, rows: Mapping[str, DesignRow]) -> None:
 
 
 def _unlike_row(record: RunRecord, row: Mapping[str, object]) -> str:
-    told: dict[str, object] = {name: cast("Any", record)[name] for name in ("experiment", "workload", "replicate")}
+    # A program of HiBench's may be made by Hadoop's jars: the record then has the workload that made it.
+    names = ("experiment", "replicate", *(() if "program" in record else ("workload",)))
+    told: dict[str, object] = {name: cast("Any", record)[name] for name in names}
     told |= {f"factors.{name}": value for name, value in record["factors"].items()}
     for name, value in told.items():
         cell = row.get(name.removeprefix("factors."), "")
