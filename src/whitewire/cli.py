@@ -37,10 +37,10 @@ def validate(args: argparse.Namespace) -> None:
 
     plan = Plan.load()
     testbed = load_testbed(plan.testbed)
-    print(outlook_of(plan, testbed), flush=True)
     if left_out := documents.check([(paper, document_path(name)) for name, paper in plan.described.items()]):
         print(f"whitewire: {left_out}", file=sys.stderr)
     preflight(testbed)
+    print(outlook_of(plan, testbed), flush=True)
     for paper in plan.described.values():
         print(kinds_said(paper))
 
