@@ -9,10 +9,13 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from whitewire import __version__
 from whitewire.errors import UserError, of_system
+
+if TYPE_CHECKING:
+    from whitewire.measure.rounds import Seen
 
 NO_ENVIRONMENT = 3
 """Status of `scripts/software --folder` outside of a rule's environment and image."""
@@ -55,12 +58,14 @@ def design(args: argparse.Namespace) -> None:
 def measure(args: argparse.Namespace) -> None:
     """Measure one block of a design."""
     make_software()
-    from whitewire.analysis.so_far import looker
     from whitewire.measure.block import measure
 
-    measure(
-        args.paper, args.testbed, args.design, args.block, args.output, look=looker(args.paper, args.testbed)
-    )  # fmt: skip
+    def look(results: Path, block: str) -> Seen:
+        from whitewire.analysis.so_far import look_at  # no look is made where a paper has none at the effort
+
+        return look_at(args.paper, args.testbed, results, block)
+
+    measure(args.paper, args.testbed, args.design, args.block, args.output, look)
 
 
 def make_software() -> None:

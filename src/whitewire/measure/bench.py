@@ -188,10 +188,10 @@ class Bench:
         with cross_traffic.flowing(testbed, fabric, beside, stack.logs):
             used, segments = cpu_seconds(stack.processes()), testbed.segments()
             clocks = Clocks.now()
-            begin, before = time.monotonic(), testbed.counters()
+            before = testbed.counters()
             with testbed.sampler(by_host) as sampler:
                 done = act()
-            seconds, after = time.monotonic() - begin, testbed.counters()
+            seconds, after = time.monotonic() - clocks.steady, testbed.counters()
             clock = clocks.since()
             used_after, sent = cpu_seconds(stack.processes()), testbed.segments()
         log = stack.hdfs.log_since(position)

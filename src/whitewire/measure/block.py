@@ -580,7 +580,7 @@ class Block:
         return Rounds(rows, looks if len(looks) > 1 else ())
 
     def _look_at_claims(self, turns: Turns, run: Run, progress: Progress) -> None:
-        """Leave out what no open claim needs any more. What cannot be looked at goes on as if nothing were decided."""
+        """Leave out what no open claim needs any more."""
         assert self.look is not None, "it is looked only where there is something to look with"
         with self._spending("looks"):
             seen = self.look(self.journal.folder.parents[1], self.name)

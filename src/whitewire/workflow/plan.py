@@ -354,13 +354,13 @@ def print_plan() -> None:
     print(outlook_of(plan, testbed))
     pace, _ = speed.pace(root() / "results" / plan.testbed)
     for name, paper in plan.described.items():
-        left, least = _to_measure(plan, name)
+        left = _to_measure(plan, name)
         blocks = len({row["block"] for row in plan.designs[name]})
         plural = "s" if blocks > 1 else ""
         total = len(plan.designs[name])
         print(
             f"{name}: {total} runs in {blocks} block{plural}, {total - len(left)} done, {len(left)} to measure"
-            + (f", {_about(paper, least, left, testbed, pace)}" if left else "")
+            + (f", {_about(*_here(plan, name, left, testbed, pace))}" if left else "")
             + f"; hosts: {_hosts(paper, plan.designs[name], testbed)}"
         )
         for line in outlook.lines(paper, plan.designs[name], testbed):
@@ -370,32 +370,25 @@ def print_plan() -> None:
 def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:
     """How many runs a start has to make and how long that takes here, in one line."""
     pace, source = speed.pace(root() / "results" / plan.testbed)
-    runs, low, high, shortest = 0, 0.0, 0.0, math.inf
-    for name, paper in plan.described.items():
-        left, least = _to_measure(plan, name)
-        if left:
-            runs += len(left)
-            own = START_UP_S + pace * (seconds_of(paper, least, testbed) - START_UP_S)
-            low, high = low + own, high + START_UP_S + pace * (seconds_of(paper, left, testbed) - START_UP_S)
-            shortest = min(shortest, own)
-    if not runs:
+    left = {name: rows for name in plan.described if (rows := _to_measure(plan, name))}
+    if not left:
         return "all runs are made"
+    times = [_here(plan, name, rows, testbed, pace) for name, rows in left.items()]
     within = budget.seconds_of(plan.budget)
-    first = budget.words(min(shortest, within) + REPORT_S)
-    low, high = min(low, within), min(high, within)
-    took = " to ".join(dict.fromkeys([budget.words(low), budget.words(high)]))
+    shortest = min(low for low, _ in times)
+    ends = (min(within, sum(each)) for each in zip(*times, strict=True))
+    took = " to ".join(dict.fromkeys(map(budget.words, ends)))
+    runs = sum(map(len, left.values()))
     told = f"at most {runs} runs to make: about {took} of measuring on this machine ({source})"
-    ends = f", which ends after {plan.budget} (BUDGET)" if math.isfinite(within) else ""
-    return f"{told}{ends}; first report after about {first}"
+    limit = f", which ends after {plan.budget} (BUDGET)" if math.isfinite(within) else ""
+    return f"{told}{limit}; first report after about {budget.words(min(shortest, within) + REPORT_S)}"
 
 
-def _to_measure(plan: Plan, name: str) -> tuple[list[DesignRow], list[DesignRow]]:
-    """Rows of a paper that are not measured, and those of them that are made whatever the first look says."""
+def _to_measure(plan: Plan, name: str) -> list[DesignRow]:
+    """Rows of a paper that are not measured and whose block is not finished."""
     results = root() / "results" / plan.testbed / name
-    finished = {row["block"] for row in plan.designs[name] if (results / "raw" / row["block"] / "block.json").is_file()}
-    rows = [row for row in plan.designs[name] if row["block"] not in finished]
-    left = [row for row in rows if not _journalled(results, row)]
-    return left, _least(plan.described[name], left)
+    rows = [row for row in plan.designs[name] if f"{name}/{row['block']}" in plan.waiting]
+    return [row for row in rows if not _journalled(results, row)]
 
 
 def _least(paper: Paper, rows: Sequence[DesignRow]) -> list[DesignRow]:
@@ -404,11 +397,18 @@ def _least(paper: Paper, rows: Sequence[DesignRow]) -> list[DesignRow]:
     return [row for row in rows if not looks[row["block"]] or row["replicate"] <= looks[row["block"]][0]]
 
 
-def _about(paper: Paper, least: Sequence[DesignRow], most: Sequence[DesignRow], testbed: Mapping[str, Any],
-           pace: float) -> str:  # fmt: skip
-    """`about 5 to 9 min`: with claims that are all decided at the first look, and with none decided before the end."""
-    low, high = (max(1, round(pace * seconds_of(paper, rows, testbed) / 60)) for rows in (least, most))
-    return f"about {low} min" if low == high else f"about {low} to {high} min"
+def _here(plan: Plan, name: str, rows: Sequence[DesignRow], testbed: Mapping[str, Any], pace: float
+          ) -> tuple[float, float]:  # fmt: skip
+    """Seconds that rows of a paper take on this machine: where all claims are decided at the first look, and none."""
+    least = sum(seconds for block, seconds in plan.waiting.items() if block.partition("/")[0] == name)
+    most = seconds_of(plan.described[name], rows, testbed)
+    return START_UP_S + pace * (least - START_UP_S), START_UP_S + pace * (most - START_UP_S)
+
+
+def _about(low: float, high: float) -> str:
+    """`about 5 to 9 min`, of seconds."""
+    ends = dict.fromkeys(str(max(1, round(seconds / 60))) for seconds in (low, high))
+    return f"about {' to '.join(ends)} min"
 
 
 def _journalled(results: Path, row: DesignRow) -> bool:
