@@ -315,6 +315,15 @@ def _finished(folder: Path, found: Block, rows: Sequence[DesignRow] | None) -> N
         found.faults.append(_said(path, f"runs: found {run_id} in {has} but not in {lacks}, expected the same runs"))
 
 
+def block_record(path: Path) -> BlockRecord | None:
+    """What a block.json says; None where there is none, or it is damaged, which is told where the block is read."""
+    try:
+        record: BlockRecord = schema.load(path, BlockRecord)
+    except Broken:
+        return None
+    return record
+
+
 def _unlisted(folder: Path) -> list[Path]:
     """Folders of runs and floors that came after the block's manifest was written; none where it has no manifest."""
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ import pandas as pd
 
 from whitewire.description.project import load_config
 from whitewire.paths import root, shown
+from whitewire.records.checked import block_record
 from whitewire.records.journal import BUDGET, OTHERS
 
 OPEN = "inconclusive"
@@ -45,7 +45,8 @@ def _of_paper(results: Path, paper: str, effort: str, short: Counter[str], unfin
     if not verdicts.is_file() or not blocks:
         unfinished.append(paper)
         return f"{made} runs; no verdicts yet"
-    left = Counter(why for path in blocks for why in json.loads(path.read_text()).get("left", {}).values())
+    records = filter(None, map(block_record, blocks))
+    left = Counter(why for record in records for why in record.get("left", {}).values())
     short.update({why: count for why, count in left.items() if why in (BUDGET, OTHERS)})
     table = pd.read_csv(verdicts, usecols=["route", "verdict"])
     ours = table[table["route"].isin(MEASURED)]

@@ -31,6 +31,8 @@ from whitewire.errors import UserError
 from whitewire.measure import groups
 from whitewire.measure.floors import FLOOR_RUNS, FURTHER
 from whitewire.paths import HOME, root, settle_environment, shown
+from whitewire.records.checked import block_record
+from whitewire.records.journal import BUDGET, OTHERS
 from whitewire.records.run import DesignRow
 from whitewire.text import quoted, suggestion
 from whitewire.tools import hibench
@@ -232,18 +234,16 @@ class Plan:
 def _waiting(
     papers: Mapping[str, Paper], designs: Mapping[str, Sequence[DesignRow]], testbed: Mapping[str, Any], name: str
 ) -> dict[str, float]:
-    """Blocks without a block.json and the seconds that what they lack should take; the shortest paper's first.
+    """Blocks that lack runs, and the seconds that these should take; the shortest paper's first.
 
     What comes after a first look counts for nothing: it is made as far as time allows.
     """
     found: dict[str, dict[str, float]] = {}
     for paper, rows in designs.items():
-        results = root() / "results" / name / paper
-        for block in dict.fromkeys(row["block"] for row in rows):
-            if not (results / "raw" / block / "block.json").is_file():
-                lacking = [row for row in rows if row["block"] == block and not _journalled(results, row)]
-                own = _least(papers[paper], lacking)
-                found.setdefault(paper, {})[f"{paper}/{block}"] = seconds_of(papers[paper], own, testbed)
+        lacking = _lacking(root() / "results" / name / paper, rows, again=True)
+        for block in dict.fromkeys(row["block"] for row in lacking):
+            own = _least(papers[paper], [row for row in lacking if row["block"] == block])
+            found.setdefault(paper, {})[f"{paper}/{block}"] = seconds_of(papers[paper], own, testbed)
     shortest = sorted(found.values(), key=lambda blocks: sum(blocks.values()))
     return {block: seconds for blocks in shortest for block, seconds in blocks.items()}
 
@@ -354,7 +354,7 @@ def print_plan() -> None:
     print(outlook_of(plan, testbed))
     pace, _ = speed.pace(root() / "results" / plan.testbed)
     for name, paper in plan.described.items():
-        left = _to_measure(plan, name)
+        left = _lacking(root() / "results" / plan.testbed / name, plan.designs[name])
         blocks = len({row["block"] for row in plan.designs[name]})
         plural = "s" if blocks > 1 else ""
         total = len(plan.designs[name])
@@ -370,7 +370,8 @@ def print_plan() -> None:
 def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:
     """How many runs a start has to make and how long that takes here, in one line."""
     pace, source = speed.pace(root() / "results" / plan.testbed)
-    left = {name: rows for name in plan.described if (rows := _to_measure(plan, name))}
+    results = root() / "results" / plan.testbed
+    left = {name: rows for name in plan.described if (rows := _lacking(results / name, plan.designs[name]))}
     if not left:
         return "all runs are made"
     times = [_here(plan, name, rows, testbed, pace) for name, rows in left.items()]
@@ -384,11 +385,21 @@ def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:
     return f"{told}{limit}; first report after about {budget.words(min(shortest, within) + REPORT_S)}"
 
 
-def _to_measure(plan: Plan, name: str) -> list[DesignRow]:
-    """Rows of a paper that are not measured and whose block is not finished."""
-    results = root() / "results" / plan.testbed / name
-    rows = [row for row in plan.designs[name] if f"{name}/{row['block']}" in plan.waiting]
-    return [row for row in rows if not _journalled(results, row)]
+def _lacking(results: Path, rows: Sequence[DesignRow], again: bool = False) -> list[DesignRow]:
+    """Rows whose runs are still to be made.
+
+    In a block that is finished, and has all rows of the design, these are none; `again`: those that it left for want of
+    time, which another budget makes.
+    """
+    found = []
+    for block in dict.fromkeys(row["block"] for row in rows):
+        own = [row for row in rows if row["block"] == block]
+        finished = block_record(results / "raw" / block / "block.json")
+        if finished and {row["run_id"] for row in own} <= {*finished["runs"]}:
+            short = {name for name, why in finished.get("left", {}).items() if again and why in (BUDGET, OTHERS)}
+            own = [row for row in own if row["run_id"] in short]
+        found += [row for row in own if not _journalled(results, row)]
+    return found
 
 
 def _least(paper: Paper, rows: Sequence[DesignRow]) -> list[DesignRow]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 import time
 from pathlib import Path
+
+from whitewire.records.checked import block_record
 
 REFERENCE_S = 0.0185
 """Seconds of work() on the machine from which expected times come (an AMD EPYC of 2023, one of its processors)."""
@@ -22,14 +23,8 @@ def work() -> float:
 
 def pace(results: Path) -> tuple[float, str]:
     """Seconds that runs take for each that they should, and where that is from; `results` is a testbed's folder."""
-    found = []
-    for path in results.glob("*/raw/*/block.json"):
-        try:
-            told = json.loads(path.read_text())["pace"]
-        except (OSError, ValueError, LookupError, TypeError):
-            continue
-        if isinstance(told, int | float) and LEAST <= told <= MOST:
-            found.append(float(told))
+    told = filter(None, map(block_record, results.glob("*/raw/*/block.json")))
+    found = [pace for record in told if LEAST <= (pace := record.get("pace", 0.0)) <= MOST]
     if found:
         return statistics.median(found), "by what it has measured so far"
     slower = min(work() for _ in range(TRIES)) / REFERENCE_S

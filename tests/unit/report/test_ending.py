@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.support.blocks import BLOCK
 from whitewire.report import ending
 
 
@@ -27,7 +28,7 @@ def paper(results, name, verdicts, left, report=True, runs=3):
     for number in range(runs):
         (block / "runs" / str(number)).mkdir(parents=True)
         (block / "runs" / str(number) / "run.json").write_text("{}")
-    (block / "block.json").write_text(json.dumps({"left": left}))
+    (block / "block.json").write_text(json.dumps(BLOCK | {"left": left}))
     if report:
         (results / "reports").mkdir(exist_ok=True)
         (results / "reports" / f"{name}.html").write_text("")

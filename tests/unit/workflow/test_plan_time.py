@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.support.blocks import BLOCK
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import fabric_names, load_testbed
@@ -61,6 +62,27 @@ def test_a_machine_is_as_fast_as_its_blocks_were(tmp_path):
     for number, pace in enumerate([0.5, 2.0, 0.7, "fast", -1, None]):
         folder = tmp_path / "a" / "raw" / f"quick-{number}"
         folder.mkdir(parents=True)
-        (folder / "block.json").write_text(json.dumps({"pace": pace}))
+        (folder / "block.json").write_text(json.dumps(BLOCK | {"pace": pace}))
     (tmp_path / "a" / "raw" / "quick-0" / "block.json").write_text("{")
     assert speed.pace(tmp_path) == (pytest.approx(1.35), "by what it has measured so far")
+
+
+def test_a_finished_block_lacks_what_the_design_has_besides_and_what_time_was_short_for(two, tmp_path):
+    rows = two[2]["chelsio-iwarp"]
+    first, second, third, *others = (row["run_id"] for row in rows)
+    folder = tmp_path / "raw" / "quick-1"
+    (folder / "runs" / first).mkdir(parents=True)
+    (folder / "runs" / first / "run.json").write_text("{}")
+    assert len(plan._lacking(tmp_path, rows)) == len(rows) - 1
+
+    def lacking(told, again=False):
+        (folder / "block.json").write_text(json.dumps(BLOCK | told))
+        return [row["run_id"] for row in plan._lacking(tmp_path, rows, again)]
+
+    assert lacking({"runs": [first, second]}) == [second, third, *others], "an earlier design had fewer runs"
+    left = {second: "the budget ended", third: "decided after 3 runs of each cell"}
+    told = {"runs": [first, second, third, *others], "left": left, "given_up": others}
+    assert lacking(told) == []
+    assert lacking(told, again=True) == [second]
+    (folder / "block.json").write_text("{")
+    assert len(plan._lacking(tmp_path, rows)) == len(rows) - 1
