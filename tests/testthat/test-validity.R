@@ -42,8 +42,10 @@ test_that("runs that were not made are told with their reasons", {
   left <- data.frame(reason = c("decided after 3 runs of each cell", "decided after 4 runs of each cell",
                                 "the budget ended"))
   read_stage <<- function(...) left
-  expect_match(left_sentence(), paste("2 were not made because no open claim needed them any more and 1 were not made",
+  expect_match(left_sentence(), paste("2 were not made because no open claim needed them any more and 1 was not made",
                                       "because the budget ended"), fixed = TRUE)
+  left <- left[1:2, , drop = FALSE]
+  expect_match(left_sentence(), "Of those planned 2 were not made because no open claim needed them any more:", fixed = TRUE)
   left <- left[0, , drop = FALSE]
   expect_equal(left_sentence(), "")
 })

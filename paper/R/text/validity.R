@@ -67,11 +67,10 @@ left_sentence <- function() {
   if (nrow(left) == 0) {
     return("")
   }
-  decided <- grepl("^decided", left$reason)
-  counts <- c("because no open claim needed them any more" = sum(decided),
-              table(paste("because", left$reason[!decided])))
-  counts <- counts[counts > 0]
-  paste0(" Of those planned ", listed(paste(counts, "were not made", safe(names(counts)))),
+  why <- ifelse(grepl("^decided", left$reason), "no open claim needed them any more", left$reason)
+  counts <- table(paste("because", why))
+  told <- paste(counts, ifelse(counts == 1, "was", "were"), "not made", safe(names(counts)))
+  paste0(" Of those planned ", listed(told),
          ": a cell is measured until the claims on it are decided, at most as often as the effort allows.")
 }
 

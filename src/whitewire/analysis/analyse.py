@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -258,16 +259,19 @@ def verdicts(
     status: str,
     as_run: Runs | None = None,
     judged: Sequence[controls.Control] = (),
+    left: pd.DataFrame | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """(verdicts, readings): a row a claim, and a row a further reading of it.
 
     `status` is `emulated` or `measured`: which kind of testbed the runs come from. Every claim gets a row. Where a
-    control in `judged` failed, what it covers is inconclusive.
+    control in `judged` failed, what it covers is inconclusive. `left` is the table tidy/left.csv: reasons of open
+    claims say how many runs of their cells were not made, and why.
     """
     rows, readings = judging.claims_judged(paper, runs, status, judged, modelled), []
     after = looks.decided_after(paper, runs, status, rows)
     for claim, row in zip(paper.claims, rows, strict=True):
         row["decided_after"] = after.get(claim["id"])
+        row["reason"] += "".join(f"; {words}" for words in _course(paper, claim, row, runs, left))
         own = list(_readings(paper, claim, row["route"], runs, modelled, as_run, judged))
         readings += own
         extra = "; ".join(f"{r['reading']} {r['estimate']:.4g}" for r in own if r["estimate"] is not None)
@@ -277,6 +281,20 @@ def verdicts(
     for column in ("n", "decided_after", "runs_needed"):
         table[column] = table[column].astype("Int64")
     return table, pd.DataFrame(readings, columns=READING_COLUMNS)
+
+
+def _course(paper: Paper, claim: Mapping[str, Any], row: Mapping[str, Any], runs: Runs, left: pd.DataFrame | None
+            ) -> Iterator[str]:  # fmt: skip
+    """After which look a claim was decided; of an open one, which runs of its cells were not made."""
+    if row["decided_after"] is not None:
+        yield f"decided after {row['decided_after']} runs of each cell"
+    if left is None or row["verdict"] != claims.INCONCLUSIVE:
+        return
+    cells = looks.cells_of_test(paper, runs, claim["test"])
+    own = {(name, canonical(levels)) for name, levels in cells or ()}
+    rows = zip(left["experiment"], left["cell"], left["reason"], strict=True)
+    lacking = Counter(why for name, cell, why in rows if (name, cell) in own and why in (BUDGET, OTHERS))
+    yield from (f"{why} before {count} more runs of its cells" for why, count in lacking.items())
 
 
 def _readings(paper: Paper, claim: Mapping[str, Any], route: str, runs: Runs, modelled: Runs, as_run: Runs | None,
@@ -367,10 +385,9 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
         scaled = similitude.table(paper, testbed, effort)
     judged_controls = controls.judge(paper, runs)
     as_run = None if short is None else Runs(short, paper, seed)
-    judged, readings = verdicts(paper, runs, Runs(simulated, paper, seed), status, as_run, judged_controls)
     not_made = results / "tidy" / "left.csv"
-    if not_made.is_file():
-        judged["reason"] = _with_left(paper, runs, judged, _read(not_made))
+    left = _read(not_made) if not_made.is_file() else None
+    judged, readings = verdicts(paper, runs, Runs(simulated, paper, seed), status, as_run, judged_controls, left)
     folder = results / "analysis"
     folder.mkdir(parents=True, exist_ok=True)
     tables = {
@@ -390,24 +407,6 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
     for name, content in made.items():
         whole.write(folder / name, content)
     whole.write(folder / manifest.NAME, json.dumps(manifest.of(made), indent=1) + "\n")
-
-
-def _with_left(paper: Paper, runs: Runs, judged: pd.DataFrame, left: pd.DataFrame) -> list[str]:
-    """Reasons of verdicts, with the look at which each was decided.
-
-    Those of open claims say how many runs of their cells were not made, and why.
-    """
-    reasons = []
-    rows = zip(paper.claims, judged["verdict"], judged["reason"], judged["decided_after"], strict=True)
-    for claim, verdict, reason, after in rows:
-        cells = looks.cells_of_test(paper, runs, claim["test"]) if verdict == claims.INCONCLUSIVE else None
-        own = {(name, canonical(levels)) for name, levels in cells or ()}
-        lacking = [why for name, cell, why in zip(left["experiment"], left["cell"], left["reason"], strict=True)
-                   if (name, cell) in own and why in (BUDGET, OTHERS)]  # fmt: skip
-        told = [f"; {why} before {lacking.count(why)} more runs of its cells" for why in dict.fromkeys(lacking)]
-        told += [f"; decided after {after:.0f} runs of each cell"] if pd.notna(after) else []
-        reasons.append(reason + "".join(told))
-    return reasons
 
 
 def _rung(path: Path) -> int:

@@ -22,6 +22,7 @@ from whitewire.estimands.curve_fit import aic_difference
 from whitewire.estimands.evidence import Sample
 from whitewire.estimands.maximum_ratio import MaximumRatio
 from whitewire.levels import text
+from whitewire.text import canonical
 
 LOADED = paper()
 
@@ -403,5 +404,26 @@ def test_all_tables_are_there_where_no_run_was_made(tmp_path):
     wanted = set(re.findall(r'^    "(\w+\.csv)",$', rule, re.MULTILINE))
     assert len(wanted) == 10
     assert wanted <= {path.name for path in (tmp_path / "analysis").iterdir()}
-    verdicts = pd.read_csv(tmp_path / "analysis" / "verdicts.csv").set_index("claim")["verdict"]
+    told = pd.read_csv(tmp_path / "analysis" / "verdicts.csv").set_index("claim")
+    verdicts = told["verdict"]
     assert verdicts["E-C06"] == "inconclusive"
+
+
+def test_a_reason_tells_when_it_was_decided_and_what_is_lacking_before_the_further_readings(complete, modelled):
+    claim = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
+    cells = [(name, canonical(levels)) for name, levels in of(claim["test"]).cells()]
+    left = pd.DataFrame([("r", *cell, "the budget ended") for cell in cells for _ in range(2)],
+                        columns=["run_id", "experiment", "cell", "reason"])  # fmt: skip
+
+    def reason(most):
+        some = Runs(complete[complete["replicate"] <= most], LOADED, looks=(3, 4, 6))
+        table, _ = analyse.verdicts(LOADED, some, Runs(modelled, LOADED), "emulated", left=left)
+        row = table.set_index("claim").loc["E-C06"]
+        return row["decided_after"], *row["reason"].partition(". Further readings")
+
+    after, decided, mark, _ = reason(6)
+    assert after in (3, 4, 6)
+    assert decided.endswith(f"; decided after {after} runs of each cell") and mark
+    after, lacking, mark, _ = reason(1)
+    assert pd.isna(after)
+    assert lacking.endswith(f"; the budget ended before {len(left)} more runs of its cells") and mark
