@@ -85,13 +85,13 @@ print(sum(late) / len(late), late[int(0.99 * (len(late) - 1))])
 
 
 @contextlib.contextmanager
-def burning(load: float) -> Iterator[None]:
-    """So many processors are busy with something else."""
+def burning(load: float, turn: float = TURN_S) -> Iterator[None]:
+    """So many processors are busy with something else; a part of one runs and rests in turns of so many seconds."""
     shares = [1.0] * int(load) + ([load % 1] if load % 1 else [])
     # Each in a session of its own: the kernel shares processors out by session first (sched_autogroup).
     burners = [
         subprocess.Popen(
-            [*KILLED_WITH_THIS, sys.executable, "-c", BURN.format(busy=TURN_S * share, rest=TURN_S * (1 - share))],
+            [*KILLED_WITH_THIS, sys.executable, "-c", BURN.format(busy=turn * share, rest=turn * (1 - share))],
             start_new_session=True,
         )
         for share in shares
