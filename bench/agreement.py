@@ -116,7 +116,7 @@ def verdicts(results: Path) -> dict[tuple[str, str], tuple[str, str]]:
 
 def agreement(told: Mapping[str, Mapping[tuple[str, str], tuple[str, str]]]) -> tuple[float, list[list[object]]]:
     """The smallest share, over pairs of loads, of claims with the same verdict; the claims where one has another."""
-    shares, rows = [1.0], []
+    shares, rows = [1.0], list[list[object]]()
     for one, two in combinations(told, 2):
         both = told[one].keys() & told[two].keys()
         same = sum(told[one][claim][0] == told[two][claim][0] for claim in both)

@@ -2,7 +2,8 @@
 
 Blocks are measured one after the other. Where the budget is enough for all, each gets what is left in proportion to
 what it and those after it should take; where it is not, the first ones get what they should take, so that some papers
-are decided rather than none. What one does not need goes to the next ones.
+are decided rather than none; and half as much more while the first look at their claims is not yet made, for without
+one all their time would be lost. What one does not need goes to the next ones.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 PART = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)\s*(s|min|m|h)\s*", re.ASCII)
 TIME = re.compile(rf"\s*(?:{PART.pattern})+", re.ASCII)
 MOST_S = 366 * 86400.0
+OVERRUN = 1.5
+"""How much of what it should take a block may take until its first look: expectations are as wrong as that."""
 EXPECTED = f"a time such as 30m or 1h30m, or {NONE}"
 
 
@@ -85,3 +88,11 @@ class Budget:
         if left < whole:
             return min(left, self.expected[own])
         return left * self.expected[own] / whole if whole else left
+
+    def longest(self, paper: str, block: str, now: float | None = None) -> float:
+        """Seconds from now on within which a block may begin what its first look needs; at least its share."""
+        share = self.share(paper, block, now)
+        if math.isinf(share):
+            return share
+        left = max(0.0, self.ends - (time.monotonic() if now is None else now))
+        return max(share, min(left, OVERRUN * self.expected.get(f"{paper}/{block}", 0.0)))

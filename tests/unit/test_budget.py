@@ -33,6 +33,15 @@ def test_times_in_words(seconds, said):
 EXPECTED_S = st.dictionaries(st.text("abc/", min_size=1), st.floats(1, 1e5), min_size=1, max_size=6)
 
 
+def test_the_first_look_may_take_half_as_long_again_but_no_longer_than_there_is():
+    budget = Budget(30.0, {"a/1": 10.0, "b/1": 15.0, "c/1": 30.0})
+    assert budget.longest("a", "1", 0.0) == 15
+    assert budget.longest("b", "1", 15.0) == 15
+    assert budget.longest("c", "1", 30.0) == 0
+    assert Budget(100.0, {"a/1": 10.0, "b/1": 10.0}).longest("a", "1", 0.0) == 50
+    assert Budget(math.inf, {}).longest("a", "1") == math.inf
+
+
 @given(EXPECTED_S, st.floats(1, 1e6))
 def test_blocks_that_take_their_share_end_in_time(expected, seconds):
     """Each takes all that it gets; the last one then gets all that is left, and the sum is the budget."""
@@ -60,6 +69,7 @@ def test_too_small_a_budget_decides_the_first_papers():
 
 def test_a_block_that_nobody_waits_for_has_all_that_is_left():
     assert Budget(100.0, {"a/1": 10.0}).share("z", "1", 40.0) == 60
+    assert Budget(100.0, {"a/1": 10.0}).longest("z", "1", 40.0) == 60
 
 
 def test_it_goes_through_the_environment():

@@ -104,7 +104,8 @@ def measure(paper: str, testbed: str, design_path: Path, block: str, output: Pat
         made = Block(loaded, settings, block, sorted(rows, key=lambda row: row["order"]), folder)
         made.source = paths.shown(project.testbed_path(testbed))
         made.look = look
-        made.seconds = Budget.read(os.environ.get(budget.VARIABLE, "")).share(paper, block)
+        own = Budget.read(os.environ.get(budget.VARIABLE, ""))
+        made.seconds, made.longest = own.share(paper, block), own.longest(paper, block)
         made.measure()
 
 
@@ -123,6 +124,8 @@ class Block:
         """Tells what the paper's claims are worth so far, where the paper has looks at the effort."""
         self.seconds = math.inf
         """How long it may measure from the start of measure()."""
+        self.longest = math.inf
+        """How long it may measure what the first look needs: as long or longer."""
         self.net_experiments = experiments_asked(paper, NET)
         self.journal = Journal(folder)
         self.given_up: list[str] = []
@@ -132,7 +135,7 @@ class Block:
         self.attempts = testbed["limits"]["attempts"] if self.effort != "smoke" else SMOKE_ATTEMPTS
         self.pace = 1.0
         self.spent: defaultdict[str, float] = defaultdict(float)
-        self.until = math.inf
+        self.until = self.latest = math.inf
 
     @property
     def paper(self) -> Paper:
@@ -144,7 +147,8 @@ class Block:
         return Probing(self.config, self.effort, self.journal.folder, self.source)
 
     def measure(self) -> None:
-        begin, self.until = time.monotonic(), time.monotonic() + self.seconds
+        begin = time.monotonic()
+        self.until, self.latest = begin + self.seconds, begin + self.longest
         if faults := read_block(self.journal.folder, self.rows, measuring=True).faults:
             raise Faults([*faults, "remove the folders that are damaged, and their runs are measured again"])
         while True:
@@ -211,7 +215,7 @@ class Block:
             return
         progress.say(f"trying the heaviest cell at k = {run.scale.k:g}: {run.title.rsplit(' (', 1)[0]}")
         if readings := self._readings(stack):
-            self.calm.before_a_run(readings, self.until)
+            self.calm.before_a_run(readings, self.latest)
         try:
             result = _made(stack, run)
             late = workloads.metrics(result.record, result.files)["cpu_late"][0]
@@ -300,7 +304,7 @@ class Block:
         runs = self._without_the_unavailable(runs, progress)
         if not runs:
             return number
-        if time.monotonic() + START_S > self.until:
+        if time.monotonic() + START_S > self.latest:
             self.left |= {run.row["run_id"]: BUDGET for run in runs}
             return number
         emulated = self.config["kind"] == "emulated"
@@ -534,7 +538,8 @@ class Block:
         Every attempt is kept. Attempts of an earlier, interrupted measurement do not count against the bound. TooHeavy
         when the processors are too slow at this k and there is another one.
         """
-        turns, begun = Turns(runs, self._rounds(), self.attempts, self.until - CLOSING_S), 0
+        until, latest = self.until - CLOSING_S, self.latest - CLOSING_S
+        turns, begun = Turns(runs, self._rounds(), self.attempts, until, latest), 0
         readings = self._readings(stack)
         while (run := turns.next(progress.pace)) is not None:
             run_id = run.row["run_id"]
@@ -550,7 +555,7 @@ class Block:
                 number += 1
             if readings:
                 with self._spending("waiting"):
-                    self.calm.before_a_run(readings, turns.until)
+                    self.calm.before_a_run(readings, turns.latest)
             tried = turns.tried[run_id] + 1
             progress.run(number, run.title + (f", attempt {tried}" if tried > 1 else ""))
             clock = time.monotonic()

@@ -48,7 +48,7 @@ MOST_ID = 200
 """Characters of a run's id."""
 START_S = 600
 """For each time that a block brings services up: probes, starts, warm-up."""
-START_UP_S = 90.0
+START_UP_S = 60.0
 """Seconds that a block's start usually takes: probes, services, warm-up."""
 REPORT_S = 40.0
 """Seconds from a paper's last run to its report."""
