@@ -24,7 +24,7 @@ from scipy import stats
 
 from whitewire import sequential, statistics
 
-LADDER = (2, 3, 4, 6, 8, 10)
+LADDER = (3, 4, 6, 8, 10)
 CLAIMS = (
     (0.0, 0.0, math.inf),
     (0.0, 0.0, math.inf),
@@ -63,8 +63,8 @@ WAYS = (
     Way("looks, one pooled scatter", LADDER, sequential.nominal(sequential.ALPHA, LADDER), pooled),
     Way("looks at 95 % each", LADDER, sequential.ALPHA),
     *(Way(f"{n} runs", (n,), sequential.ALPHA) for n in (3, 6, 10)),
-    Way("3 runs, d0 at most 2", (3,), sequential.ALPHA, partial(statistics.moderated, most=2, share=math.inf)),
-    Way("3 runs, any d0", (3,), sequential.ALPHA, partial(statistics.moderated, most=math.inf, share=math.inf)),
+    Way("3 runs, d0 at most 2", (3,), sequential.ALPHA, partial(statistics.moderated, most=2)),
+    Way("3 runs, any d0", (3,), sequential.ALPHA, partial(statistics.moderated, most=math.inf)),
     Way("3 runs, one pooled scatter", (3,), sequential.ALPHA, pooled),
 )
 SCATTERS: dict[str, Callable[[np.random.Generator, int, int], np.ndarray]] = {

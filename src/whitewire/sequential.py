@@ -1,6 +1,6 @@
 """Levels for tests that are made more than once while runs come in: Pocock's constant boundary (Biometrika, 1977).
 
-Whoever looks at 95 % intervals after 2, 3, 4, 6, 8 and 10 runs and stops at the first that pleases is wrong in 15 % of
+Whoever looks at 95 % intervals after 3, 4, 6, 8 and 10 runs and stops at the first that pleases is wrong in 13 % of
 cases, not in 5. Repeated confidence intervals (Jennison & Turnbull, J. R. Stat. Soc. B, 1989) are each so much wider
 that all of them hold the truth together in 95 %. Estimates after n of N runs are taken as normal, correlated as sums of
 like runs are.

@@ -16,11 +16,11 @@ from scipy import special, stats
 
 MINIMUM = 6
 """Fewest values for which a 95 % order-statistic interval of the median exists (2 x 0.5^6 < 0.05)."""
-FEWEST_POOLED, LEAST_FREEDOM = 2, 5
+FEWEST_POOLED, LEAST_FREEDOM = 3, 5
 """Fewest runs of a cell for an interval from scatter that cells share, and the fewest degrees of freedom of all of them
 together: as many as six runs of one cell have."""
-PRIOR_FREEDOM, PRIOR_SHARE = 1.0, 1 / 3
-"""Most degrees of freedom that other cells' scatter adds to a cell's own: so many, and such a share of its own.
+PRIOR_FREEDOM = 1.0
+"""Most degrees of freedom that other cells' scatter adds to a cell's own: it counts as much as one further run does.
 
 By `bench/looks.py`: with more, a pair of cells that scatters four times as much as all others is covered too rarely."""
 MEDIAN_EFFICIENCY = 1.2533
@@ -114,16 +114,14 @@ def pooled_sd(cells: Sequence[Values]) -> tuple[float, int]:
     return math.sqrt(sum(float(np.sum((each - each.mean()) ** 2)) for each in arrays) / freedom), freedom
 
 
-def moderated(
-    variances: Values, freedoms: Values, most: float = PRIOR_FREEDOM, share: float = PRIOR_SHARE
-) -> tuple[np.ndarray, np.ndarray]:
+def moderated(variances: Values, freedoms: Values, most: float = PRIOR_FREEDOM) -> tuple[np.ndarray, np.ndarray]:
     """Variances within cells, each drawn towards what all say, and their degrees of freedom; over the last axis.
 
     Smyth's moderated variances (doi:10.2202/1544-6115.1027): the true variances are taken for scaled inverse chi-square
     with d0 degrees of freedom, fitted by the moments of the logarithms. A cell's variance becomes
     (d0 s0^2 + d s^2) / (d0 + d), with d0 + d degrees, but not more than all cells have together. Where all scatter
-    alike, d0 is infinite: one pooled scatter. `most` and `share` d bound d0 for cells of several runs, on which
-    verdicts may rest; of one run, the freedom is 0 and the variance that of the others. NaN and 0 without any freedom.
+    alike, d0 is infinite: one pooled scatter. `most` bounds d0 for cells of three runs or more, on which verdicts may
+    rest; of one run, the freedom is 0 and the variance that of the others. NaN and 0 without any freedom.
 
     limma is R; inmoose has its functions in Python, for samples by genes with a design matrix, in a suite with compiled
     code: too much for these lines, and it knows no bound.
@@ -144,8 +142,7 @@ def moderated(
         prior_freedom = 2 * _trigamma_inverse(np.where(unlike, excess, 1.0))
         prior = np.exp(mean + special.digamma(prior_freedom / 2) - np.log(prior_freedom / 2))
     prior, prior_freedom = np.where(unlike, prior, pooled), np.where(unlike, prior_freedom, np.inf)
-    bound = share * np.where(own > 0, own, 1.0)
-    weight = np.where(own >= FEWEST_POOLED - 1, np.minimum(prior_freedom, np.minimum(most, bound)), prior_freedom)
+    weight = np.where(own >= FEWEST_POOLED - 1, np.minimum(prior_freedom, most), prior_freedom)
     whole = np.isinf(weight)
     finite = np.where(whole, 1.0, weight)
     found = np.where(whole, prior, (finite * prior + own * variance) / (finite + own))

@@ -78,7 +78,7 @@ def test_decided_are_the_verdicts_of_the_analysis(complete):
 
 
 def test_open_controls_keep_their_cells(complete):
-    known = so_far(complete, 1)
+    known = so_far(complete, 2)
     found = looks.look(LOADED, known, "emulated")
     control = LOADED.controls[0]
     assert {(name, canonical(levels)) for name, levels in estimands.of(ratio_of(control)).cells()} <= found.cells

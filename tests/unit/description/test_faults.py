@@ -117,7 +117,7 @@ FAULTS = {
         lambda d: d.update(looks={"quick": [3, 4, 5]}),
         "looks.quick[2]: found 5, expected 6, as replicates.quick.claimed says"),
     "a look too early": (
-        lambda d: d.update(looks={"full": [1, 10]}), "looks.full[0]: found 1, expected at least 2"),
+        lambda d: d.update(looks={"full": [2, 10]}), "looks.full[0]: found 2, expected at least 3"),
     "no looks": (lambda d: d.update(looks={"full": []}), "looks.full: found [], expected at least 1 items"),
     "looks at no effort": (
         lambda d: d.update(looks={"fast": [3, 6]}),
