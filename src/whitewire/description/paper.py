@@ -163,11 +163,15 @@ def ladders(raw: Mapping[str, Any]) -> Iterator[tuple[str, list[int]]]:
 
 
 def _on_rung(raw: Mapping[str, Any], rung: int) -> Mapping[str, Any]:
-    """A paper's YAML with one k in the place of each ladder."""
+    """A paper's YAML with one k in the place of each ladder, and as many fewer bytes: times are those of the first k."""
 
     def settled(part: dict[str, Any]) -> dict[str, Any]:
-        k = part.get("scale", {}).get("k")
-        return part | {"scale": part["scale"] | {"k": k[min(rung, len(k) - 1)]}} if isinstance(k, list) else part
+        scale = part.get("scale", {})
+        if not isinstance(ladder := scale.get("k"), list):
+            return part
+        k = ladder[min(rung, len(ladder) - 1)]
+        moved = {effort: round(size * ladder[0] / k) for effort, size in scale.get("bytes", {}).items()}
+        return part | {"scale": scale | {"k": k} | ({"bytes": moved} if moved else {})}
 
     if not any(ladders(raw)):
         return raw

@@ -40,6 +40,13 @@ def test_a_step_of_one_ladder_is_a_step_of_all(tmp_path):
     assert paper.on(2).on(0) == paper
 
 
+def test_a_larger_k_moves_fewer_bytes_so_that_times_stay(tmp_path):
+    paper = with_ladder(tmp_path, [128, 256], own=[64, 100])
+    assert [on.experiments["put-grid"]["scale"]["bytes"]["quick"] for on in (paper, paper.on(1))] == [4000000, 2560000]
+    alone = with_ladder(tmp_path, [128, 256], own=64)
+    assert alone.on(1).experiments["put-grid"]["scale"]["bytes"]["quick"] == 4e6
+
+
 def test_runs_keep_their_names_on_every_rung(tmp_path):
     """The design is that of the first k; what a run really had is in its record."""
     plain, ladder = with_ladder(tmp_path, 128), with_ladder(tmp_path, [128, 256])
