@@ -2,9 +2,9 @@
 
     .venv/bin/python bench/scales.py [PAPER ...] [--runs 2] [--turns 2] [--folder results/scales] [--show]
 
-The cells that a paper measures at smoke effort, with the bytes of quick effort, once per k of its ladder, in turn (first,
-second, first, second, ...), so that what drifts does not line up with k. Each turn is a start of the cluster of its own;
-what is finished is not made again. Prints per cell and metric the ratio of what the second k says to what the first
+The cells that a paper measures at smoke effort, with the bytes of quick effort, on each k of its ladder in turn (first,
+second, first, second, ...), so that what drifts does not line up with k. Each turn is a start of the cluster of its
+own; what is finished is not made again. Prints per cell and metric the ratio of what the second k says to what the first
 says, at full scale, with its 95 % interval, and whether it lies within 3 %.
 """
 
@@ -88,7 +88,7 @@ def show(paper: Paper, folder: Path) -> None:
             counts = [len(one[key]), len(two[key])]
             interval = statistics.student_interval(ratio, counts, list(np.sqrt(spread[at])), list(freedom[at]))
             low, high = interval or (np.nan, np.nan)
-            within = 1 - AGREED <= low and high <= 1 + AGREED
+            within = low >= 1 - AGREED and high <= 1 + AGREED
             apart = high < 1 - AGREED or low > 1 + AGREED
             word = "yes" if within else "no" if apart else "cannot tell"
             print(f"| {paper.id} | {' '.join(key[:2])} | {key[2]} | {ks[1]} against {ks[0]} | {ratio:.3f} "

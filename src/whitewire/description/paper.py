@@ -163,7 +163,7 @@ def ladders(raw: Mapping[str, Any]) -> Iterator[tuple[str, list[int]]]:
 
 
 def _on_rung(raw: Mapping[str, Any], rung: int) -> Mapping[str, Any]:
-    """A paper's YAML with one k in the place of each ladder, and as many fewer bytes: times are those of the first k."""
+    """A paper's YAML with one k in the place of each ladder, and as many fewer bytes, so that times stay."""
 
     def settled(part: dict[str, Any]) -> dict[str, Any]:
         scale = part.get("scale", {})
