@@ -4,8 +4,8 @@
 
 The cells that a paper measures at smoke effort, with the bytes of quick effort, on each k of its ladder in turn (first,
 second, first, second, ...), so that what drifts does not line up with k. Each turn is a start of the cluster of its
-own; what is finished is not made again. Prints per cell and metric the ratio of what the second k says to what the first
-says, at full scale, with its 95 % interval, and whether it lies within 3 %.
+own; what is finished is not made again. Prints per cell and metric the ratio of what the second k says to what the
+first says, at full scale, with its 95 % interval, and whether it lies within 3 %.
 """
 
 from __future__ import annotations
