@@ -50,6 +50,7 @@ from whitewire.measure.rung import Ladder, TooHeavy
 from whitewire.measure.shortage import Shortage
 from whitewire.measure.turns import Outcome, Turns
 from whitewire.progress import Progress
+from whitewire.records import processors
 from whitewire.records.checked import read_block
 from whitewire.records.floor import name_of, typical
 from whitewire.records.jobs import NET, losses
@@ -504,6 +505,10 @@ class Block:
             why, failed = "", False
             try:
                 result = _tiny(stack, run)
+                # One that lacked processors is better than none: then all runs are tried beside the same programs.
+                if attempt < self.attempts or floors.has(key):
+                    found = workloads.metrics(result.record, result.files)
+                    why = "; ".join(processors.faults(result.record, found, self.config["limits"]))
             except FAILURES as failure:
                 why, failed = _why(failure, stack), True
                 result = Result({"block": run.row["block"], "workload": run.row["workload"]}, _last_words(stack))

@@ -209,6 +209,17 @@ def test_without_any_valid_floor_a_block_ends_with_one_line(tmp_path, monkeypatc
         measured(tmp_path, Site([None, None]), monkeypatch, "ab")
 
 
+def test_a_floor_that_lacked_processors_is_made_again_but_the_last_try_counts(tmp_path, monkeypatch):
+    site = Site([2.0] * 8)
+    monkeypatch.setattr(block.processors, "faults", lambda record, found, limits: ["processors: too few"])
+    made = measured(tmp_path, site, monkeypatch, "ab")
+    kept = journal.read_floors(made.journal.folder)
+    tries = made.attempts
+    assert [each["valid"] for each in kept][: tries + 1] == [False] * (tries - 1) + [True, False]
+    assert kept[0]["why_invalid"] == "processors: too few"
+    assert site.restarts == 0
+
+
 def test_a_resumed_block_counts_the_floors_that_are_there(tmp_path, monkeypatch):
     measured(tmp_path, Site([2.0] * 4), monkeypatch, "ab")
     kept = tmp_path / "quick-1" / "floors"
