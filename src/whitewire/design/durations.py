@@ -124,14 +124,21 @@ def floor_seconds(row: DesignRow) -> float:
 def all_floors_seconds(paper: Paper, rows: Iterable[DesignRow], testbed: Mapping[str, Any], count: int) -> float:
     """Seconds for about `count` floors (one at smoke effort) of each kind of job in each block.
 
-    A site's fabrics have services, and so floors, of their own.
+    Experiments share those of a kind, as the controls' jobs do those of their cells; a site's fabrics have services, and
+    so floors, of their own.
     """
     kinds: dict[str, float] = {}
-    apart = {"nodes", "store", "splits"} | ({"fabric"} if testbed["kind"] != "emulated" else set())
     for row in rows:
         if workloads.of(row["workload"]).has_floor:
-            levels = levels_of(paper, row)
-            own = {name: level for name, level in levels.items() if name in apart}
-            times = 1 if str(row["block"]).startswith("smoke") else count
-            kinds[canonical([row["block"], row["experiment"], own])] = times * floor_seconds(row)
+            levels, effort = levels_of(paper, row), str(row["block"]).rsplit("-", 1)[0]
+            parameters = paper.parameters(row["experiment"], levels)
+            scale = scale_of(paper, row["experiment"], effort, levels, testbed)
+            store = paper.store(row["experiment"], levels)
+            kind = [
+                row["block"], workloads.of(row["workload"]).kind(parameters), store["kind"], scale.k,
+                math.ceil(scale.file_bytes / scale.block_bytes), levels.get("nodes"),
+                *(parameters.get(name) for name in ("maps", "reduces")),
+                parameters.get("fabric") if testbed["kind"] != "emulated" else None,
+            ]  # fmt: skip
+            kinds[canonical(kind)] = (1 if effort == "smoke" else count) * floor_seconds(row)
     return sum(kinds.values())

@@ -256,6 +256,7 @@ def test_a_plan_counts_the_floors_of_each_kind():
         | {"fabric": fabric}
         for fabric in ("10gbe", "40gbe")
     ]
+    rows.append(rows[0] | {"experiment": "M-K01", "fabric": "40gbe"})  # a control's jobs are of the same kind
     each = durations.floor_seconds(rows[0])
     assert durations.all_floors_seconds(paper, rows, testbed, 4) == pytest.approx(4 * each)
     assert durations.all_floors_seconds(paper, rows, testbed | {"kind": "ssh"}, 4) == pytest.approx(8 * each)
