@@ -124,8 +124,8 @@ def floor_seconds(row: DesignRow) -> float:
 def all_floors_seconds(paper: Paper, rows: Iterable[DesignRow], testbed: Mapping[str, Any], count: int) -> float:
     """Seconds for about `count` floors (one at smoke effort) of each kind of job in each block.
 
-    Experiments share those of a kind, as controls do those of their cells; a site's fabrics have services, and so floors,
-    of their own.
+    Experiments share those of a kind, as controls do those of their cells. A site's fabrics have services of their own,
+    and so floors.
     """
     kinds: dict[str, float] = {}
     for row in rows:
