@@ -1,9 +1,10 @@
-"""How long measuring may take: a budget for a whole start, and the share of it that a block gets.
+"""How long measuring may take: a budget for a whole start, and what of it a block gets.
 
-Blocks are measured one after the other. Where the budget is enough for all, each gets what is left in proportion to
-what it and those after it should take; where it is not, the first ones get what they should take, so that some papers
-are decided rather than none; and half as much more while the first look at their claims is not yet made, for without
-one all their time would be lost. What one does not need goes to the next ones.
+Blocks are measured one after the other. Until the first look at its claims a block gets what it should take, and half
+as much more if need be, because without that look all its time would be lost. After it a block gets a part of what the
+blocks after it do not need for theirs: in proportion to what it and they should take, and nothing where nothing is left
+over. So a budget that is too small for all decides some papers rather than none, and no paper has many runs of a cell
+while a later one has none. What one does not need goes to the next ones.
 """
 
 from __future__ import annotations
@@ -74,25 +75,22 @@ class Budget:
         told = json.loads(text) if text else {"ends": None, "expected": {}}
         return cls(math.inf if told["ends"] is None else told["ends"], told["expected"])
 
-    def share(self, paper: str, block: str, now: float | None = None) -> float:
-        """Seconds that a block has from now on; infinite without an end."""
+    def first(self, block: str, now: float | None = None) -> float:
+        """Seconds from now on within which a block (`<paper>/<block>`) may begin what its first look needs."""
+        left, own, later = self._left(block, now)
+        return min(left, max(OVERRUN * own, left * own / (own + later))) if own else left
+
+    def further(self, block: str, now: float | None = None) -> float:
+        """Seconds from now on within which a block may begin more: its part of what later ones do not need."""
+        left, own, later = self._left(block, now)
+        return max(0.0, left - later) * own / (own + later) if own else left
+
+    def _left(self, block: str, now: float | None) -> tuple[float, float, float]:
+        """Seconds that are left, that the block should take, and that those after it should."""
         if math.isinf(self.ends):
-            return math.inf
+            return math.inf, 0.0, 0.0
         left = max(0.0, self.ends - (time.monotonic() if now is None else now))
         names = list(self.expected)
-        own = f"{paper}/{block}"
-        if own not in names:
-            return left
-        waiting = sum(self.expected[name] for name in names[names.index(own) + 1 :])
-        whole = self.expected[own] + waiting
-        if left < whole:
-            return min(left, self.expected[own])
-        return left * self.expected[own] / whole if whole else left
-
-    def longest(self, paper: str, block: str, now: float | None = None) -> float:
-        """Seconds from now on within which a block may begin what its first look needs; at least its share."""
-        share = self.share(paper, block, now)
-        if math.isinf(share):
-            return share
-        left = max(0.0, self.ends - (time.monotonic() if now is None else now))
-        return max(share, min(left, OVERRUN * self.expected.get(f"{paper}/{block}", 0.0)))
+        if block not in names:
+            return left, 0.0, 0.0
+        return left, self.expected[block], sum(self.expected[name] for name in names[names.index(block) + 1 :])

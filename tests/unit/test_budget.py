@@ -33,47 +33,49 @@ def test_times_in_words(seconds, said):
 EXPECTED_S = st.dictionaries(st.text("abc/", min_size=1), st.floats(1, 1e5), min_size=1, max_size=6)
 
 
-def test_the_first_look_may_take_half_as_long_again_but_no_longer_than_there_is():
-    budget = Budget(30.0, {"a/1": 10.0, "b/1": 15.0, "c/1": 30.0})
-    assert budget.longest("a", "1", 0.0) == 15
-    assert budget.longest("b", "1", 15.0) == 15
-    assert budget.longest("c", "1", 30.0) == 0
-    assert Budget(100.0, {"a/1": 10.0, "b/1": 10.0}).longest("a", "1", 0.0) == 50
-    assert Budget(math.inf, {}).longest("a", "1") == math.inf
-
-
 @given(EXPECTED_S, st.floats(1, 1e6))
-def test_blocks_that_take_their_share_end_in_time(expected, seconds):
-    """Each takes all that it gets; the last one then gets all that is left, and the sum is the budget."""
-    budget = Budget(seconds, {f"paper/{name}": each for name, each in expected.items()})
+def test_blocks_that_take_all_they_get_end_in_time(expected, seconds):
+    budget = Budget(seconds, expected)
     now = 0.0
     for name in expected:
-        now += budget.share("paper", name, now)
-    assert now == pytest.approx(seconds)
+        now += budget.first(name, now)
+        now += budget.further(name, now)
+    assert now <= seconds * (1 + 1e-9)
+    if sum(expected.values()) >= seconds:
+        return
+    now = 0.0
+    for name, takes in expected.items():  # where each takes what it should, all of them get to their first look
+        assert budget.first(name, now) >= takes * (1 - 1e-9)
+        now += takes
+        now += budget.further(name, now)
 
 
 def test_what_one_does_not_need_goes_to_the_next():
     budget = Budget(100.0, {"a/1": 10.0, "b/1": 10.0, "c/1": 30.0})
-    assert budget.share("a", "1", 0.0) == 20
-    assert budget.share("b", "1", 4.0) == 24
-    assert budget.share("c", "1", 40.0) == 60
-    assert budget.share("c", "1", 140.0) == 0
+    assert budget.first("a/1", 0.0) == 20
+    assert budget.further("a/1", 10.0) == 10  # 50 s are not needed, and it is a fifth of what is to do
+    assert budget.first("b/1", 10.0) == 22.5
+    assert budget.first("c/1", 40.0) == 60
+    assert budget.further("c/1", 70.0) == 30
+    assert budget.first("c/1", 140.0) == 0
 
 
-def test_too_small_a_budget_decides_the_first_papers():
+def test_too_small_a_budget_looks_at_the_first_papers_and_at_no_one_further():
     budget = Budget(30.0, {"a/1": 10.0, "b/1": 15.0, "c/1": 30.0})
-    assert budget.share("a", "1", 0.0) == 10
-    assert budget.share("b", "1", 10.0) == 15
-    assert budget.share("c", "1", 25.0) == 5
+    assert budget.first("a/1", 0.0) == 15
+    assert budget.further("a/1", 9.0) == 0
+    assert budget.first("b/1", 9.0) == 21
+    assert budget.further("b/1", 24.0) == 0
+    assert budget.first("c/1", 24.0) == 6
 
 
 def test_a_block_that_nobody_waits_for_has_all_that_is_left():
-    assert Budget(100.0, {"a/1": 10.0}).share("z", "1", 40.0) == 60
-    assert Budget(100.0, {"a/1": 10.0}).longest("z", "1", 40.0) == 60
+    budget = Budget(100.0, {"a/1": 10.0})
+    assert budget.first("z/1", 40.0) == budget.further("z/1", 40.0) == 60
 
 
 def test_it_goes_through_the_environment():
     budget = Budget(123.5, {"a/quick-1": 3.0})
     assert Budget.read(budget.text()) == budget
     assert Budget.read("") == Budget(math.inf, {})
-    assert Budget.read(Budget.of(math.inf, {}).text()).share("a", "1") == math.inf
+    assert Budget.read(Budget.of(math.inf, {}).text()).first("a/1") == math.inf

@@ -14,6 +14,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -106,7 +107,7 @@ def measure(paper: str, testbed: str, design_path: Path, block: str, output: Pat
         made.source = paths.shown(project.testbed_path(testbed))
         made.look = look
         own = Budget.read(os.environ.get(budget.VARIABLE, ""))
-        made.seconds, made.longest = own.share(paper, block), own.longest(paper, block)
+        made.first, made.further = (partial(of, f"{paper}/{block}") for of in (own.first, own.further))
         made.measure()
 
 
@@ -123,10 +124,9 @@ class Block:
         """What messages call the testbed's description."""
         self.look: Look | None = None
         """Tells what the paper's claims are worth so far, where the paper has looks at the effort."""
-        self.seconds = math.inf
-        """How long it may measure from the start of measure()."""
-        self.longest = math.inf
-        """How long it may measure what the first look needs: as long or longer."""
+        self.first: Callable[[], float] = lambda: math.inf
+        self.further = self.first
+        """Seconds from now on in which it may measure until its first look at claims, and after that one."""
         self.net_experiments = experiments_asked(paper, NET)
         self.journal = Journal(folder)
         self.given_up: list[str] = []
@@ -136,7 +136,8 @@ class Block:
         self.attempts = testbed["limits"]["attempts"] if self.effort != "smoke" else SMOKE_ATTEMPTS
         self.pace = 1.0
         self.spent: defaultdict[str, float] = defaultdict(float)
-        self.until = self.latest = math.inf
+        self.until = math.inf
+        self.looked = False
 
     @property
     def paper(self) -> Paper:
@@ -148,8 +149,8 @@ class Block:
         return Probing(self.config, self.effort, self.journal.folder, self.source)
 
     def measure(self) -> None:
-        begin = time.monotonic()
-        self.until, self.latest = begin + self.seconds, begin + self.longest
+        begin, seconds = time.monotonic(), self.first()
+        self.until = begin + seconds
         if faults := read_block(self.journal.folder, self.rows, measuring=True).faults:
             raise Faults([*faults, "remove the folders that are damaged, and their runs are measured again"])
         while True:
@@ -166,7 +167,7 @@ class Block:
                 "unavailable": self.unavailable,
                 "left": self.left,
                 "rung": self.ladder.paper.rung,
-                "budget_seconds": round(self.seconds, 1) if math.isfinite(self.seconds) else None,
+                "budget_seconds": round(seconds, 1) if math.isfinite(seconds) else None,
                 "seconds": round(time.monotonic() - begin, 1),
                 "pace": self.pace,
                 "spent": {what: round(seconds, 1) for what, seconds in self.spent.items()},
@@ -179,7 +180,8 @@ class Block:
         clusters = groups.clusters(self.paper, missing, self.config)
         ordered = [seconds for key, runs in clusters.items() for seconds in self._expected(key, runs)]
         progress = Progress(self.name, ordered, len(clusters))
-        within = f" within {budget.words(self.seconds)}" if math.isfinite(self.seconds) else ""
+        left = self.until - time.monotonic()
+        within = f" within {budget.words(left)}" if math.isfinite(left) else ""
         progress.say(f"{len(self.rows)} runs, {len(missing)} to make{within}")
         if not missing:
             return
@@ -216,7 +218,7 @@ class Block:
             return
         progress.say(f"trying the heaviest cell at k = {run.scale.k:g}: {run.title.rsplit(' (', 1)[0]}")
         if readings := self._readings(stack):
-            self.calm.before_a_run(readings, self.latest)
+            self.calm.before_a_run(readings, self.until)
         try:
             result = _made(stack, run)
             late = workloads.metrics(result.record, result.files)["cpu_late"][0]
@@ -305,7 +307,7 @@ class Block:
         runs = self._without_the_unavailable(runs, progress)
         if not runs:
             return number
-        if time.monotonic() + START_S > self.latest:
+        if time.monotonic() + START_S > self.until:
             self.left |= {run.row["run_id"]: BUDGET for run in runs}
             return number
         emulated = self.config["kind"] == "emulated"
@@ -543,8 +545,7 @@ class Block:
         Every attempt is kept. Attempts of an earlier, interrupted measurement do not count against the bound. TooHeavy
         when the processors are too slow at this k and there is another one.
         """
-        until, latest = self.until - CLOSING_S, self.latest - CLOSING_S
-        turns, begun = Turns(runs, self._rounds(), self.attempts, until, latest), 0
+        turns, begun = Turns(runs, self._rounds(), self.attempts, self.until - CLOSING_S), 0
         readings = self._readings(stack)
         while (run := turns.next(progress.pace)) is not None:
             run_id = run.row["run_id"]
@@ -560,7 +561,7 @@ class Block:
                 number += 1
             if readings:
                 with self._spending("waiting"):
-                    self.calm.before_a_run(readings, turns.latest)
+                    self.calm.before_a_run(readings, turns.until)
             tried = turns.tried[run_id] + 1
             progress.run(number, run.title + (f", attempt {tried}" if tried > 1 else ""))
             clock = time.monotonic()
@@ -595,6 +596,9 @@ class Block:
         with self._spending("looks"):
             seen = self.look(self.journal.folder.parents[1], self.name)
         turns.rounds.looked(run.row["run_id"])
+        if not self.looked:
+            self.looked, self.until = True, time.monotonic() + self.further()
+            turns.until = self.until - CLOSING_S
         dropped = turns.drop(seen, run)
         progress.say(f"looked at the claims: {len(seen.decided)} decided, {len(seen.open)} open; {dropped} runs are "
                      f"not needed, {len(turns.waiting)} are left")  # fmt: skip

@@ -54,10 +54,6 @@ class Rounds:
         """Whether the claims are to be looked at before a run: it is the first one of a round after a look's."""
         return bool(self._ahead) and self.of[run_id] > self._ahead[0]
 
-    def first(self, run_id: str) -> bool:
-        """Whether the first look needs a run; all are where it is looked but once."""
-        return not self.looks or self.of[run_id] <= self.looks[0]
-
     def looked(self, run_id: str) -> None:
         """All looks before a run are made."""
         self._ahead = [look for look in self._ahead if look >= self.of[run_id]]

@@ -30,13 +30,12 @@ class Outcome:
 
 
 class Turns:
-    """The runs of a cluster in turn. `until` is the moment (of `clock`) after which none begins, `latest` the one after
-    which none begins that the first look needs."""
+    """The runs of a cluster in turn. `until` is the moment (of `clock`) after which none begins."""
 
-    def __init__(self, runs: Sequence[Run], rounds: Rounds, attempts: int, until: float, latest: float,
+    def __init__(self, runs: Sequence[Run], rounds: Rounds, attempts: int, until: float,
                  clock: Callable[[], float] = time.monotonic) -> None:  # fmt: skip
         self.waiting, self.rounds, self.attempts = list(runs), rounds, attempts
-        self.until, self.latest, self.clock = until, latest, clock
+        self.until, self.clock = until, clock
         self.tried: Counter[str] = Counter()
         self.spoiled: Counter[str] = Counter()
         self.given_up: list[str] = []
@@ -47,8 +46,7 @@ class Turns:
         """The next run; None at the end. `pace`: seconds that runs take for each that they should."""
         while self.waiting:
             run = self.waiting.pop(0)
-            until = self.latest if self.rounds.first(run.row["run_id"]) else self.until
-            if self.clock() + pace * run.expected_seconds <= until:
+            if self.clock() + pace * run.expected_seconds <= self.until:
                 return run
             self.left[run.row["run_id"]] = BUDGET
         return None

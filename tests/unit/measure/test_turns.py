@@ -14,13 +14,13 @@ A, B = cell_of("grid", {"fabric": "1gbe"}), cell_of("grid", {"fabric": "10gbe"})
 SHORT, SPOILED = Outcome("processors: too few"), Outcome("processors: too few", spoiled=True)
 
 
-def made(cells, looks=(), attempts=3, until=1e9, seconds=1.0, latest=None):
+def made(cells, looks=(), attempts=3, until=1e9, seconds=1.0):
     """Turns over runs of cells, in this order; their ids are numbers."""
     rows = {str(number): cell for number, cell in enumerate(cells)}
     runs = [SimpleNamespace(row={"run_id": run_id}, expected_seconds=seconds) for run_id in rows]
     time = SimpleNamespace(now=0.0)
-    latest = until if latest is None else latest
-    return Turns(runs, Rounds(rows, looks), attempts, until, latest, clock=lambda: time.now), time
+    turns = Turns(runs, Rounds(rows, looks), attempts, until, clock=lambda: time.now)
+    return turns, time
 
 
 VALID = Outcome()
@@ -40,21 +40,6 @@ def test_runs_in_their_order():
     assert all_of(turns) == ["0", "1", "2", "3"]
     assert not turns.left
     assert not turns.given_up
-
-
-def test_what_the_first_look_needs_has_longer_than_what_comes_after_it():
-    turns, time = made([A, B, A, B, A], looks=(1, 2, 3), until=1.5, latest=2.5)
-    found = []
-    while (run := turns.next()) is not None:
-        found.append(run.row["run_id"])
-        time.now += 1.0
-    assert found == ["0", "1"]
-    assert turns.left == dict.fromkeys(["2", "3", "4"], BUDGET)
-
-
-def test_where_it_is_looked_but_once_all_has_the_longer_time():
-    turns, _ = made([A, A, A], until=0.5, latest=1.5)
-    assert all_of(turns) == ["0", "1", "2"]
 
 
 def test_one_that_is_not_valid_is_made_again_at_the_end_of_its_round():
