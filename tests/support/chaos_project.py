@@ -98,7 +98,7 @@ def papers() -> dict[str, dict[str, Any]]:
     jobs = yaml.safe_load(yaml.safe_dump(puts)) | {"id": JOBS}
     (sort,) = jobs["experiments"]
     sort |= {"title": "TeraSort", "workload": "terasort"}
-    sort["scale"] = {"k": 400, "bytes": {"smoke": 6_000_000, "quick": 6_000_000, "full": 6_000_000}, "splits": 3}
+    sort["scale"] = {"k": 100, "bytes": {"smoke": 6_000_000, "quick": 6_000_000, "full": 6_000_000}, "splits": 3}
     sort["parameters"] = {"size_bytes": 1e12, "block_size_bytes": 268435456, "replication": 3, "output_replication": 1,
                           "maps": 3, "reduces": 3}  # fmt: skip
     jobs["replicates"] = {effort: {"claimed": 1, "other": 1} for effort in ("smoke", "quick", "full")}
@@ -169,7 +169,7 @@ class Start:
         return None
 
     def measure(self) -> psutil.Process | None:
-        return self.find(lambda argv: argv[1:5] == ["-P", "-m", "whitewire", "measure"])
+        return self.find(lambda argv: "measure" in argv and "--block" in argv)
 
     def init(self) -> psutil.Process | None:
         """The first process of the sandbox."""
