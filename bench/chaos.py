@@ -30,6 +30,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
+import yaml
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -38,7 +39,7 @@ from tests.support import chaos_project as doing
 from tests.support.chaos import Fault, Injection, Row
 from tests.support.chaos_project import ENDS_S, LONGEST_S, STARTS, Project, Start, TooLate
 from tests.support.site import installed, open_ssh_site
-from whitewire.description.testbed import load_testbed
+from whitewire.description.project import testbed_path
 
 TRIES = 3
 """Blocks in which a fault's moment may come too late."""
@@ -242,15 +243,14 @@ def main() -> int:
     # A shell starts what it puts in the background with SIGINT ignored, and so would be all that is started here.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     began = time.monotonic()
-    emulated = load_testbed("emulated")
-    emulated = emulated | {"memory": emulated["memory"] | {"storage_gib": 2}}
+    emulated = yaml.safe_load(testbed_path("emulated").read_text())
+    emulated["memory"]["storage_gib"] = 2
     with contextlib.ExitStack() as stack:
         folder = given.folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="whitewire-chaos-")))
         folder = folder.resolve()
         tree = folder / "tree"
-        if not tree.exists():
-            folder.mkdir(parents=True, exist_ok=True)
-            doing.clone(tree)
+        folder.mkdir(parents=True, exist_ok=True)
+        doing.prepare(tree)
         _left_out(given, tree)
         site = None
         if "ssh" in given.testbeds:

@@ -182,8 +182,10 @@ def _hit(fault: Fault, run: Kept) -> bool:
     overlap = first < fault.end and last > fault.begin
     if kind == "clock":
         return overlap or last < first
-    rode_out = (kind == "memory" and run.whole) or (fault.injection.victim == "measure" and run.gap <= GAP_S)
-    return overlap and not rode_out
+    if kind == "memory":
+        return overlap and not run.whole
+    sampled = fault.injection.victim == "measure" and run.gap <= GAP_S
+    return overlap and not (kind == "stop" and sampled)
 
 
 def whole(fsck: str, replication: int) -> bool:
