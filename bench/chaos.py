@@ -271,8 +271,10 @@ def main() -> int:
     bad = [row for row in suite.rows if not row.good]
     minutes = (time.monotonic() - began) / 60
     late = planned - missing - len(suite.rows)
-    print(f"\n{len(suite.rows)} of {planned} faults in {minutes:.0f} minutes (seed {given.seed}), {len(bad)} not as they "
-          f"have to be; {missing} for want of time and {late} too late for their block were not made")  # fmt: skip
+    print(
+        f"\n{len(suite.rows)} of {planned} faults in {minutes:.0f} minutes (seed {given.seed}), {len(bad)} not as they"
+    )
+    print(f"have to be. Not made: {missing} for want of time, {late} whose moment came too late in their block")
     return int(bool(bad) or not suite.rows)
 
 

@@ -74,7 +74,7 @@ class Injection:
 
 def _others(testbed: str) -> list[tuple[str, str, str]]:
     """(kind, victim, how) of all faults but kills, once each."""
-    found = [
+    return [
         ("disk", "results", "full"),
         ("readonly", "results", "read-only"),
         ("clock", "measure", f"set forward by {STEP_S:.0f} s"),
@@ -86,7 +86,6 @@ def _others(testbed: str) -> list[tuple[str, str, str]]:
         ("memory", "drives", f"full for {SHORT_S:.0f} s"),
         ("memory", "datanode", f"no further memory for {SHORT_S:.0f} s"),
     ]
-    return found
 
 
 def _kill(chance: random.Random, number: int, testbeds: Sequence[str]) -> tuple[str, str, str, str]:
@@ -263,10 +262,10 @@ def table(rows: Iterable[Row]) -> str:
 
 def _line(key: Sequence[str], rows: Sequence[Row]) -> str:
     left = [sum(row.left.get(what, 0) for row in rows) for what in LEFT]
-    same = sum(row.same for row in rows)
+    same, slowest = sum(row.same for row in rows), max((row.seconds for row in rows), default=0.0)
     return _cells([
         *key, len(rows), sum(row.within for row in rows), ", ".join(map(str, left)), sum(row.lost for row in rows),
-        sum(row.counted for row in rows), f"{same} of {len(rows)}", f"{max((row.seconds for row in rows), default=0):.0f}",
+        sum(row.counted for row in rows), f"{same} of {len(rows)}", f"{slowest:.0f}",
     ])  # fmt: skip
 
 

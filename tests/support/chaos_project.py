@@ -257,7 +257,7 @@ class Project:
 
     def unsound(self, testbed: str) -> str:
         """What `whitewire check` has against the results; empty where it finds them sound."""
-        argv = [self.tree / ".venv" / "bin" / "whitewire", "check", f"results/chaos-{testbed}"]
+        argv = [str(self.tree / ".venv" / "bin" / "whitewire"), "check", f"results/chaos-{testbed}"]
         done = subprocess.run(argv, cwd=self.tree, capture_output=True, text=True)
         return "" if done.returncode == 0 else (done.stderr or done.stdout).strip().replace("\n", "; ")[:300]
 
@@ -369,6 +369,7 @@ def _victim(start: Start, name: str) -> psutil.Process:
     if name == "make":
         return psutil.Process(start.make.pid)
     if name == "snakemake":
+
         def find():
             return start.find(lambda argv: any(part.endswith("/snakemake") for part in argv[:4]))
     else:

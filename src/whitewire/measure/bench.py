@@ -551,9 +551,7 @@ def _stopped(stack: Stack) -> list[str]:
     return [name for name, process in stack.processes().items() if process.stood_still()]
 
 
-def disturbances(
-    stopped: Sequence[str], before: Mapping[str, int], after: Mapping[str, int], gap: float
-) -> list[str]:
+def disturbances(stopped: Sequence[str], before: Mapping[str, int], after: Mapping[str, int], gap: float) -> list[str]:
     """What befell a run, each in words; `before` and `after` say how often each host's link had changed, `gap` (s) is
     the longest time between two samples. Whether the run came to its end all the same does not matter: it measured
     the pause."""

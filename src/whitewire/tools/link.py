@@ -71,7 +71,7 @@ def mtus(said: str) -> dict[str, int]:
 
 
 def carrier_changes(said: str) -> dict[str, int]:
-    """Of `ip -s -s -j link show`: how often each device's link has come up or gone down, by device. Raises Unreadable."""
+    """Of `ip -s -s -j link show`: how often the link of each device has come up or gone down. Raises Unreadable."""
     found = {}
     for row in _rows(said, "ip"):
         stats = row.get("stats64")

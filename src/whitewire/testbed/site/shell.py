@@ -110,8 +110,8 @@ while :; do
 done
 """
 """Ten times a second: time, all and idle processor ticks, bytes that interface $1 sent and received; and `still` with
-the name of each file in $2 whose process a signal has stopped. Forks nothing but `sleep`. The time is that of day where the shell knows it (bash 5), else the seconds since boot, to 0.01 s, which the
-first line relates to the time of day."""
+the name of each file in $2 whose process a signal has stopped. Forks nothing but `sleep`. The time is that of day where
+the shell knows it (bash 5), else the seconds since boot, to 0.01 s, which the first line relates to the time of day."""
 
 BEST_SHELL = 'shell=$(command -v bash || command -v sh); exec "$shell" -c "$@"'
 
