@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import dataclasses
 import shutil
 import signal
 import subprocess
@@ -60,10 +59,8 @@ class Suite:
         """What an undisturbed block comes to, and the seconds it takes; measured once."""
         if (testbed, paper) not in self.undisturbed:
             self.project.clear()
-            start = self.project.start(testbed, paper)
-            start.ends_within(LONGEST_S)
-            if start.make.poll() != 0:
-                start.end()
+            start = self._again(testbed, paper)
+            if start.make.returncode != 0:
                 sys.exit(f"{paper} on {testbed} cannot be measured undisturbed: {start.log}\n" + _tail(start))
             block, seconds = self.project.block(testbed, paper), time.monotonic() - start.began
             self.undisturbed[testbed, paper] = block, seconds
@@ -71,8 +68,8 @@ class Suite:
                   flush=True)  # fmt: skip
         return self.undisturbed[testbed, paper]
 
-    def run(self, waiting: list[list[Injection]]) -> int:
-        """Make the faults in their order until the time is over; how many were not."""
+    def run(self, waiting: list[list[Injection]]) -> None:
+        """Make the faults in their order until the time is over; `waiting` is what is left then."""
         while waiting and time.monotonic() < self.deadline:
             chain = waiting.pop(0)
             self.reference(chain[0].testbed, chain[0].paper)
@@ -83,7 +80,6 @@ class Suite:
                 waiting.append([chain[len(made)]])
             if rest:
                 waiting.insert(0, rest)
-        return sum(map(len, waiting))
 
     @contextlib.contextmanager
     def _results(self, first: Injection) -> Iterator[None]:
@@ -136,6 +132,15 @@ class Suite:
         self._finish(testbed, paper, made, before, baseline)
         return made, late
 
+    def _again(self, testbed: str, paper: str) -> Start:
+        """One start that nothing happens to, up to its end."""
+        start = self.project.start(testbed, paper)
+        try:
+            start.ends_within(LONGEST_S)
+        finally:
+            start.end()
+        return start
+
     def _until_its_end(self, start: Start, injection: Injection, row: Row) -> None:
         ends = injection.kind == "kill" and injection.victim in chaos.ENDS
         if not start.ends_within(ENDS_S if ends else LONGEST_S):
@@ -150,19 +155,15 @@ class Suite:
     def _finish(self, testbed: str, paper: str, made: list[tuple[Fault, Row]], before: dict[str, int],
                 baseline: tuple[set[int], set[str], set[str]]) -> None:  # fmt: skip
         """Start again until the block is finished, then judge all faults that it went through."""
-        begin, starts, said = time.monotonic(), 0, ""
-        while True:
-            start = self.project.start(testbed, paper)
-            starts += 1
-            start.ends_within(LONGEST_S)
-            if start.make.poll() == 0 or starts == STARTS:
+        begin = time.monotonic()
+        for _ in range(STARTS):
+            start = self._again(testbed, paper)
+            if start.make.returncode == 0:
                 break
-            start.end()
         if not made:
             return
-        fault, row = made[-1]
-        if start.make.poll() != 0:
-            start.end()
+        _, row = made[-1]
+        if start.make.returncode != 0:
             row.problems.append(f"not finished in {STARTS} starts: {start.log.name}")
         left, names = self.project.left(baseline)
         for what, number in left.items():
@@ -242,6 +243,7 @@ def main() -> int:
     ours.alone()
     # A shell starts what it puts in the background with SIGINT ignored, and so would be all that is started here.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     began = time.monotonic()
     emulated = yaml.safe_load(testbed_path("emulated").read_text())
     emulated["memory"]["storage_gib"] = 2
@@ -266,16 +268,21 @@ def main() -> int:
             waiting = [own for chain in waiting if (own := [one for one in chain if one.victim in some])]
         planned = sum(map(len, waiting))
         suite = Suite(project, began + 60 * given.minutes)
-        missing = suite.run([[dataclasses.replace(one) for one in chain] for chain in waiting])
+        stopped = False
+        try:
+            suite.run(waiting)
+        except KeyboardInterrupt:
+            stopped = True
+        missing = sum(map(len, waiting))
     print("\n" + chaos.table(suite.rows))
     bad = [row for row in suite.rows if not row.good]
     minutes = (time.monotonic() - began) / 60
-    late = planned - missing - len(suite.rows)
+    late = planned - missing - len(suite.rows) - stopped
     print(
         f"\n{len(suite.rows)} of {planned} faults in {minutes:.0f} minutes (seed {given.seed}), {len(bad)} not as they"
     )
     print(f"have to be. Not made: {missing} for want of time, {late} whose moment came too late in their block")
-    return int(bool(bad) or not suite.rows)
+    return 130 if stopped else int(bool(bad) or not suite.rows)
 
 
 if __name__ == "__main__":

@@ -14,8 +14,8 @@ memory: a run within which memory was short, unless it rode it out: then HDFS it
     with all of its replicas.
 
 No process, namespace, mount or temporary file is left 15 seconds after the end, and none after the next start. A run
-that was finished before is the same file afterwards. The block ends up with the runs and the verdict of one that
-nothing happened to.
+that was finished before is the same file afterwards. The block ends up with the runs, the verdict and the
+value of one that nothing happened to.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ STOPPED_S, DOWN_S, SHORT_S = 30.0, 5.0, 12.0
 """How long a process stands still, a link is down for a while, and memory is short."""
 GAP_S = 3.0
 """Longest time between two samples of a run that counts."""
+APART = 2.0
+"""Factor by which estimates may differ: far more than a busy machine makes them, as they are medians of three."""
 STEP_S = 3600.0
 """By how much the clock is set."""
 
@@ -201,13 +203,14 @@ def lost(before: Mapping[str, int], after: Mapping[str, int]) -> list[str]:
 
 @dataclass(frozen=True)
 class Block:
-    """What a finished block comes to: ids of its valid runs, its verdict, and how many runs that rests on."""
+    """What a finished block comes to: ids of its valid runs, its verdict, how many runs that rests on, the estimate."""
 
     valid: frozenset[str]
     listed: frozenset[str]
     """Runs that block.json has."""
     verdict: str
     n: str
+    estimate: float
 
 
 @dataclass
@@ -240,12 +243,14 @@ def unlike(found: Block, undisturbed: Block) -> list[str]:
     for name, got, expected in (("verdict", found.verdict, undisturbed.verdict), ("n", found.n, undisturbed.n)):
         if got != expected:
             why.append(f"{name}: found {got!r}, without the fault {expected!r}")
+    if not 1 / APART < found.estimate / undisturbed.estimate < APART:
+        why.append(f"estimate: found {found.estimate:.4g}, without the fault {undisturbed.estimate:.4g}")
     return why
 
 
 LEFT = ("processes", "namespaces", "mounts", "files")
 HEADER = ("fault", "victim", "how", "testbed", "times", "in a run", f"left ({', '.join(LEFT)})", "finished runs lost",
-          "counted though hit", "same runs and verdict", "seconds")  # fmt: skip
+          "counted though hit", "same runs, verdict, value", "seconds")  # fmt: skip
 
 
 def table(rows: Iterable[Row]) -> str:

@@ -181,7 +181,9 @@ class Start:
         return next(iter(unshare.children()), None) if unshare else None
 
     def end(self) -> None:
-        """SIGTERM, as a person would; then all of it at once."""
+        """SIGTERM, as a person would; then all of it at once. Nothing where it has ended."""
+        if self.ended:
+            return
         self.make.terminate()
         if not self.ends_within(ENDS_S):
             os.killpg(self.make.pid, signal.SIGKILL)
@@ -225,7 +227,8 @@ class Project:
         (self.folder / "tmp").mkdir(exist_ok=True)
         self.starts += 1
         log = self.folder / f"start-{self.starts:03d}.log"
-        return Start(["make", "papers", f"ARGS={target}"], self.tree, self.environment(testbed, paper, clock), log)
+        ends_with_this = ("setpriv", "--pdeathsig", "TERM", "--")
+        return Start([*ends_with_this, "make", "papers", f"ARGS={target}"], self.tree, self.environment(testbed, paper, clock), log)
 
     def clear(self) -> None:
         shutil.rmtree(self.tree / "results", ignore_errors=True)
@@ -253,7 +256,7 @@ class Project:
         with (self.results(testbed, paper) / "analysis" / "verdicts.csv").open() as table:
             (row,) = [row for row in csv.DictReader(table) if row["claim"] == CLAIM]
         valid = frozenset(self.finished(testbed, paper))
-        return Block(valid, frozenset(told["runs"]), row["verdict"], row["n"])
+        return Block(valid, frozenset(told["runs"]), row["verdict"], row["n"], float(row["estimate"]))
 
     def unsound(self, testbed: str) -> str:
         """What `whitewire check` has against the results; empty where it finds them sound."""

@@ -115,9 +115,10 @@ def test_a_run_is_whole_when_each_block_has_all_of_its_replicas():
 
 
 def test_a_block_differs_in_runs_verdict_or_number():
-    one = Block(frozenset({"a", "b"}), frozenset({"a", "b"}), "supported", "2")
+    one = Block(frozenset({"a", "b"}), frozenset({"a", "b"}), "supported", "2", 9.0)
     assert chaos.unlike(one, one) == []
-    for change in ({"valid": frozenset({"a"})}, {"listed": frozenset({"c"})}, {"verdict": "other"}, {"n": "1"}):
+    for change in ({"valid": frozenset({"a"})}, {"listed": frozenset({"c"})}, {"verdict": "other"}, {"n": "1"},
+                   {"estimate": 4.4}, {"estimate": 18.1}):  # fmt: skip
         assert len(chaos.unlike(dataclasses.replace(one, **change), one)) == 1
 
 
