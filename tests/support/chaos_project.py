@@ -227,8 +227,8 @@ class Project:
         (self.folder / "tmp").mkdir(exist_ok=True)
         self.starts += 1
         log = self.folder / f"start-{self.starts:03d}.log"
-        ends_with_this = ("setpriv", "--pdeathsig", "TERM", "--")
-        return Start([*ends_with_this, "make", "papers", f"ARGS={target}"], self.tree, self.environment(testbed, paper, clock), log)
+        argv = ["setpriv", "--pdeathsig", "TERM", "--", "make", "papers", f"ARGS={target}"]
+        return Start(argv, self.tree, self.environment(testbed, paper, clock), log)
 
     def clear(self) -> None:
         shutil.rmtree(self.tree / "results", ignore_errors=True)
