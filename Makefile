@@ -15,6 +15,7 @@ export LC_ALL := C.UTF-8
 # What a user gives is text, for make as for the shell: recipes see it in the environment only.
 export override A := $(value A)
 export override B := $(value B)
+export override BUDGET := $(value BUDGET)
 export override EFFORT := $(value EFFORT)
 export override HIBENCH := $(value HIBENCH)
 export override PAPERS := $(value PAPERS)
@@ -33,7 +34,7 @@ bound := exec setpriv --pdeathsig TERM
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 12
 	@echo
-	@echo 'EFFORT=smoke|quick|full  PAPERS="name …"  TESTBED=name  DRY_RUN=1  ARGS="options of snakemake"'
+	@echo 'EFFORT=smoke|quick|full  PAPERS="name …"  TESTBED=name  BUDGET=30m  DRY_RUN=1  ARGS="options of snakemake"'
 
 setup: ## install what measuring and reports need, inside the repository
 	@$(bound) scripts/setup

@@ -3,7 +3,7 @@
     config -> design -> measure -> raw -> tidy -> analysis -> paper
 
 Each stage is one file below workflow/rules/ and one command of `whitewire`; a stage reads the results of
-earlier stages only. `--config effort=smoke` and the environment (EFFORT, PAPERS, TESTBED) override
+earlier stages only. `--config effort=smoke` and the environment (EFFORT, PAPERS, TESTBED, BUDGET) override
 config/config.yaml.
 """
 
@@ -32,20 +32,12 @@ shell.prefix("set -euo pipefail; {plan.preamble}; ")
 
 RESULTS = f"results/{plan.testbed}"
 REPORTS = f"{RESULTS}/reports"
+REPORTING = 1000  # before any measurement: see rule measure
 
 
 wildcard_constraints:
     paper="[a-z0-9][a-z0-9-]*",
     block="[A-Za-z0-9][A-Za-z0-9_.-]*",
-
-
-# What could not be measured keeps no other paper from the start page, which says what happened to it.
-onerror:
-    if workflow.is_main_process and plan.has_verdicts:
-        shell(
-            "setpriv --pdeathsig KILL whitewire render --paper index"
-            " --results {RESULTS:q} --output {REPORTS:q} > /dev/null || true"
-        )
 
 
 # With an executor of jobs, only measurements become jobs: the rest takes seconds, where Snakemake was started.
@@ -65,6 +57,8 @@ report: "workflow/report/workflow.rst"
 rule all:
     input:
         f"{REPORTS}/index.html",
+        # Not only through the tables: a block whose folder was removed is measured again.
+        plan.blocks(f"{RESULTS}/{{paper}}/raw/{{block}}/block.json"),
         expand(
             f"{REPORTS}/{{paper}}.{{format}}",
             paper=plan.papers,
@@ -78,3 +72,4 @@ include: "workflow/rules/tidy.smk"
 include: "workflow/rules/analysis.smk"
 include: "workflow/rules/paper.smk"
 include: "workflow/rules/containers.smk"
+include: "workflow/rules/ending.smk"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import math
 import os
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -61,14 +62,15 @@ def interval_of(case: Case, seed: int, draws: int = 2000) -> tuple[float, float]
     ]
     names = ["block", "floor", "workload", "job", "number", "seconds", "valid"]
     errors = net.FloorErrors(pd.DataFrame(rows, columns=names), seed, draws)
-    log_sd, freedom = statistics.pooled_log_sd(nets)
-    seconds_sd, _ = statistics.pooled_sd(nets)
+    freedoms = [case.runs - 1.0] * len(nets)
+    logs = statistics.moderated([float(np.var(np.log(each), ddof=1)) for each in nets], freedoms)
+    seconds = statistics.moderated([float(np.var(each, ddof=1)) for each in nets], freedoms)
     drawn = []
-    for name, key, values in zip("ab", keys, nets, strict=False):
+    for i, (name, key, values) in enumerate(zip("ab", keys, nets, strict=False)):
         median = float(np.median(values))
-        spread = max(log_sd, seconds_sd / median)
+        spread, freedom = max((math.sqrt(logs[0][i]), logs[1][i]), (math.sqrt(seconds[0][i]) / median, seconds[1][i]))
         cell = net.Cell(
-            name, "e", METRIC, METRIC, median, case.runs, spread, freedom, median, case.share, {(BLOCK, key): 1.0}
+            name, METRIC, METRIC, median, case.runs, spread, freedom, median, case.share, {(BLOCK, key): 1.0}
         )
         drawn.append(net.draw(cell, errors))
     if max(each.lost for each in drawn) > propagation.LOST:

@@ -9,10 +9,13 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from whitewire import __version__
 from whitewire.errors import UserError, of_system
+
+if TYPE_CHECKING:
+    from whitewire.measure.rounds import Seen
 
 NO_ENVIRONMENT = 3
 """Status of `scripts/software --folder` outside of a rule's environment and image."""
@@ -33,13 +36,14 @@ def validate(args: argparse.Namespace) -> None:
     from whitewire.description.testbed import load_testbed
     from whitewire.install.doctor import preflight
     from whitewire.workflow import documents
-    from whitewire.workflow.plan import Plan
+    from whitewire.workflow.plan import Plan, outlook_of
 
     plan = Plan.load()
     testbed = load_testbed(plan.testbed)
     if left_out := documents.check([(paper, document_path(name)) for name, paper in plan.described.items()]):
         print(f"whitewire: {left_out}", file=sys.stderr)
     preflight(testbed)
+    print(outlook_of(plan, testbed), flush=True)
     for paper in plan.described.values():
         print(kinds_said(paper))
 
@@ -56,7 +60,12 @@ def measure(args: argparse.Namespace) -> None:
     make_software()
     from whitewire.measure.block import measure
 
-    measure(args.paper, args.testbed, args.design, args.block, args.output)
+    def look(results: Path, block: str) -> Seen:
+        from whitewire.analysis.so_far import look_at  # no look is made where a paper has none at the effort
+
+        return look_at(args.paper, args.testbed, results, block)
+
+    measure(args.paper, args.testbed, args.design, args.block, args.output, look)
 
 
 def make_software() -> None:
@@ -95,15 +104,24 @@ def analyse(args: argparse.Namespace) -> None:
 
 def render(args: argparse.Namespace) -> None:
     """Render documents: all that have results, or the named ones only."""
-    from whitewire.report.render import document, render, render_command
+    from whitewire.report.render import INDEX, document, lacking, render, render_command
 
     # Ended, it still clears what it has begun; a kill leaves that to the next start of the workflow.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     if not args.paper:
         render_command(args)
     for name in args.paper or ():
-        formats = ("html",) if name == "index" else ("html", "pdf")
+        formats = ("html",) if name == INDEX else ("html", "pdf")
         render(document(name), args.results, args.output or args.results / "reports", formats)
+    if args.start_page and lacking(args.results):
+        render(document(INDEX), args.results, args.output or args.results / "reports", ("html",))
+
+
+def ending(args: argparse.Namespace) -> None:
+    """Say what the last start came to: runs, verdicts and reports of each paper, what is missing, what to do."""
+    from whitewire.report.ending import show
+
+    show()
 
 
 def doctor(args: argparse.Namespace) -> int:
@@ -246,6 +264,9 @@ def parser() -> argparse.ArgumentParser:
     sub = command(render, "--results")
     sub.add_argument("--paper", action="append", help="a paper, or index for the start page; may be repeated")
     sub.add_argument("--output", type=Path, help="the folder of the reports (default: reports/ of the results)")
+    more = "also the start page, where a paper of config.yaml has no verdicts yet and nothing else would make it soon"
+    sub.add_argument("--start-page", action="store_true", help=more)
+    command(ending)
     sub = command(doctor)
     sub.add_argument("--testbed", default=None, help="a site's name: its hosts, all at once")
     sub = command(lab)

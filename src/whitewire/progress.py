@@ -103,9 +103,18 @@ class Progress(Pulse):
         """A run of so many expected seconds is to be made once more."""
         self.expected.append(expected)
 
+    def left(self, expected: Sequence[float]) -> None:
+        """Of the runs that are still to begin these are left, of so many expected seconds each."""
+        self.expected = [*self.expected[: self.begun], *expected]
+
+    @property
+    def pace(self) -> float:
+        """Seconds that runs took for each that they should; 1 before the first has ended."""
+        planned = sum(self.expected[: self.begun - 1]) if self.begun > 1 else 0.0
+        return self.spent / planned if planned and self.spent else 1.0
+
     def _left(self) -> float:
         # The model's seconds, corrected by how the runs so far compare with it, and the starts of further clusters.
-        planned = sum(self.expected[: self.begun - 1])
-        runs = sum(self.expected[self.begun - 1 :]) * (self.spent / planned if planned else 1.0)
+        runs = sum(self.expected[self.begun - 1 :]) * self.pace
         ahead = self.clusters - len(self.starts)
         return runs + (ahead * sum(self.starts) / len(self.starts) if self.starts else 0.0)

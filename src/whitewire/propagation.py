@@ -17,7 +17,7 @@ DRAWS = 10_000
 CLIP, QUARTER = 4.0, 1.15
 """Residuals of floors count up to so many robust standard deviations; three quarters of normal ones are within 1.15."""
 LOST = 0.025
-"""Largest share of draws without a net time above zero, for an interval."""
+"""Largest share of draws without a net time above zero, for an interval of 95 %."""
 
 
 def generator(seed: int, *names: object) -> np.random.Generator:
@@ -25,7 +25,7 @@ def generator(seed: int, *names: object) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64([seed, zlib.crc32(repr(names).encode())]))
 
 
-def widths(rng: np.random.Generator, freedom: int, draws: int) -> np.ndarray:
+def widths(rng: np.random.Generator, freedom: float, draws: int) -> np.ndarray:
     """True over estimated scatter, where the estimate has so many degrees of freedom."""
     return np.sqrt(freedom / rng.chisquare(freedom, draws))
 

@@ -12,13 +12,17 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy import stats
+from scipy import special, stats
 
 MINIMUM = 6
 """Fewest values for which a 95 % order-statistic interval of the median exists (2 x 0.5^6 < 0.05)."""
-FEWEST_POOLED, LEAST_FREEDOM = 3, 5
-"""Fewest runs of a cell for an interval from scatter pooled over cells, and the fewest degrees of freedom of that: as
-many as six runs of one cell have."""
+FEWEST_POOLED, LEAST_FREEDOM = 2, 5
+"""Fewest runs of a cell for an interval from scatter that cells share, and the fewest degrees of freedom of all of them
+together: as many as six runs of one cell have."""
+PRIOR_FREEDOM, PRIOR_SHARE = 1.0, 1 / 3
+"""Most degrees of freedom that other cells' scatter adds to a cell's own: so many, and such a share of its own.
+
+By `bench/looks.py`: with more, a pair of cells that scatters four times as much as all others is covered too rarely."""
 MEDIAN_EFFICIENCY = 1.2533
 """Standard error of a normal sample's median over that of its mean, for large samples; smaller for few values."""
 RESAMPLES = 2000
@@ -31,14 +35,14 @@ Values = Sequence[float] | np.ndarray
 """Numbers of one sample."""
 
 
-def median_interval(values: Values) -> tuple[float, float] | None:
-    """Exact 95 % order-statistic interval of the median, in the values' unit; None when too few values.
+def median_interval(values: Values, confidence: float = 0.95) -> tuple[float, float] | None:
+    """Exact order-statistic interval of the median, in the values' unit; None when too few values.
 
     The narrowest symmetric pair of order statistics whose binomial coverage is at least that (Conover, Practical
     Nonparametric Statistics, 3.2).
     """
     ordered = np.sort(np.asarray(values, dtype=float))
-    beyond = int(stats.binom.ppf(0.025, len(ordered), 0.5))
+    beyond = int(stats.binom.ppf((1 - confidence) / 2, len(ordered), 0.5))
     return (float(ordered[beyond - 1]), float(ordered[-beyond])) if beyond else None
 
 
@@ -82,12 +86,12 @@ def ratio_of_means(numerator: np.ndarray, denominator: np.ndarray, axis: int = -
     return np.mean(numerator, axis=axis) / np.mean(denominator, axis=axis)
 
 
-def mean_interval(values: Values) -> tuple[float, float] | None:
-    """Student's 95 % interval of the mean, in the values' unit; None below six values, as for the median."""
+def mean_interval(values: Values, confidence: float = 0.95) -> tuple[float, float] | None:
+    """Student's interval of the mean, in the values' unit; None below six values, as for the median."""
     array = np.asarray(values, dtype=float)
     if len(array) < MINIMUM:
         return None
-    half = float(stats.t.ppf(0.975, len(array) - 1) * array.std(ddof=1) / math.sqrt(len(array)))
+    half = float(stats.t.ppf((1 + confidence) / 2, len(array) - 1) * array.std(ddof=1) / math.sqrt(len(array)))
     return float(array.mean()) - half, float(array.mean()) + half
 
 
@@ -96,11 +100,6 @@ def ratio_interval(
 ) -> tuple[float, float] | None:
     """Bootstrap interval (percentile) of median(numerator) / median(denominator)."""
     return bootstrap_interval([numerator, denominator], ratio_of_medians, seed, confidence)
-
-
-def pooled_log_sd(cells: Sequence[Values]) -> tuple[float, int]:
-    """pooled_sd of the values' logarithms (no unit). Values must be above 0; assumes a like scatter in proportion."""
-    return pooled_sd([np.log(np.asarray(cell, dtype=float)) for cell in cells])
 
 
 def pooled_sd(cells: Sequence[Values]) -> tuple[float, int]:
@@ -115,27 +114,87 @@ def pooled_sd(cells: Sequence[Values]) -> tuple[float, int]:
     return math.sqrt(sum(float(np.sum((each - each.mean()) ** 2)) for each in arrays) / freedom), freedom
 
 
-def pooled_interval(
-    point: float, counts: Sequence[int], spreads: Sequence[float], freedom: int, confidence: float = 0.95
+def moderated(
+    variances: Values, freedoms: Values, most: float = PRIOR_FREEDOM, share: float = PRIOR_SHARE
+) -> tuple[np.ndarray, np.ndarray]:
+    """Variances within cells, each drawn towards what all say, and their degrees of freedom; over the last axis.
+
+    Smyth's moderated variances (doi:10.2202/1544-6115.1027): the true variances are taken for scaled inverse chi-square
+    with d0 degrees of freedom, fitted by the moments of the logarithms. A cell's variance becomes
+    (d0 s0^2 + d s^2) / (d0 + d), with d0 + d degrees, but not more than all cells have together. Where all scatter
+    alike, d0 is infinite: one pooled scatter. `most` and `share` d bound d0 for cells of several runs, on which
+    verdicts may rest; of one run, the freedom is 0 and the variance that of the others. NaN and 0 without any freedom.
+
+    limma is R; inmoose has its functions in Python, for samples by genes with a design matrix, in a suite with compiled
+    code: too much for these lines, and it knows no bound.
+    """
+    variance, own = np.broadcast_arrays(np.asarray(variances, dtype=float), np.asarray(freedoms, dtype=float))
+    known = own > 0
+    count, total = (each.sum(axis=-1, keepdims=True) for each in (known, own))
+    variance, degrees = np.where(known, variance, 0.0), np.where(known, own, 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        pooled = (variance * own).sum(axis=-1, keepdims=True) / total
+        # A scatter of 0 has no logarithm: as in limma it counts as next to none beside the typical one.
+        low = 1e-5 * np.median(np.where(known, variance, pooled), axis=-1, keepdims=True)
+        logs = np.log(np.maximum(variance, low)) - special.digamma(degrees / 2) + np.log(degrees / 2)
+        mean = np.where(known, logs, 0.0).sum(axis=-1, keepdims=True) / count
+        excess = np.where(known, (logs - mean) ** 2, 0.0).sum(axis=-1, keepdims=True) / (count - 1)
+        excess = excess - np.where(known, special.polygamma(1, degrees / 2), 0.0).sum(axis=-1, keepdims=True) / count
+        unlike = (excess > 0) & np.isfinite(excess)
+        prior_freedom = 2 * _trigamma_inverse(np.where(unlike, excess, 1.0))
+        prior = np.exp(mean + special.digamma(prior_freedom / 2) - np.log(prior_freedom / 2))
+    prior, prior_freedom = np.where(unlike, prior, pooled), np.where(unlike, prior_freedom, np.inf)
+    bound = share * np.where(own > 0, own, 1.0)
+    weight = np.where(own >= FEWEST_POOLED - 1, np.minimum(prior_freedom, np.minimum(most, bound)), prior_freedom)
+    whole = np.isinf(weight)
+    finite = np.where(whole, 1.0, weight)
+    found = np.where(whole, prior, (finite * prior + own * variance) / (finite + own))
+    return found, np.minimum(weight + own, total)
+
+
+def _trigamma_inverse(values: np.ndarray) -> np.ndarray:
+    """y of trigamma(y) = values, by Newton's method on 1/trigamma, which is nearly straight (Smyth, 2004)."""
+    found = 0.5 + 1 / values
+    for _ in range(50):
+        trigamma = special.polygamma(1, found)
+        step = trigamma * (1 - trigamma / values) / special.polygamma(2, found)
+        found = found + step
+        if np.all(np.abs(step) < 1e-9 * found):
+            break
+    return found
+
+
+def student_interval(
+    point: float, counts: Sequence[int], spreads: Sequence[float], freedoms: Sequence[float], confidence: float = 0.95
 ) -> tuple[float, float] | None:
     """Interval of a product and quotient of medians of `counts` values, whose logarithms scatter by `spreads`.
 
-    Student's t with the pooled scatter's degrees of freedom. None when a cell or the freedom has too few.
+    Student's t with the degrees of freedom of all together. None when a cell has too few values or no freedom.
     """
-    if min(counts) < FEWEST_POOLED or freedom < LEAST_FREEDOM or not point > 0:
+    if min(counts) < FEWEST_POOLED or not min(freedoms) > 0 or not point > 0 or not np.all(np.isfinite(spreads)):
         return None
+    freedom = welch_freedom(counts, spreads, freedoms)
     half = stats.t.ppf((1 + confidence) / 2, freedom) * _median_error(counts, spreads)
     return point * math.exp(-half), point * math.exp(half)
 
 
-def pooled_p(
-    point: float, counts: Sequence[int], spreads: Sequence[float], freedom: int, no_effect: float
+def student_p(
+    point: float, counts: Sequence[int], spreads: Sequence[float], freedoms: Sequence[float], no_effect: float
 ) -> float | None:
     """Two-sided t test of the same against `no_effect`; None where there is no interval, or no scatter."""
     error = _median_error(counts, spreads)
-    if pooled_interval(point, counts, spreads, freedom) is None or no_effect <= 0 or not error:
+    if student_interval(point, counts, spreads, freedoms) is None or no_effect <= 0 or not error:
         return None
+    freedom = welch_freedom(counts, spreads, freedoms)
     return float(2 * stats.t.sf(abs(math.log(point / no_effect)) / error, freedom))
+
+
+def welch_freedom(counts: Sequence[int], spreads: Sequence[float], freedoms: Sequence[float]) -> float:
+    """Degrees of freedom of the error of independent medians together (Welch & Satterthwaite)."""
+    parts = np.array([(sd * median_error(n)) ** 2 for sd, n in zip(spreads, counts, strict=True)])
+    if not parts.sum():
+        return float(min(freedoms))
+    return float(parts.sum() ** 2 / np.sum(parts**2 / np.array(freedoms, dtype=float)))
 
 
 def median_error(n: int) -> float:
@@ -203,11 +262,18 @@ def log_sd(values: Values) -> float:
     return float(np.std(np.log(array), ddof=1)) if len(array) > 1 else 0.0
 
 
-def runs_to_decide(samples: Sequence[Values], estimate: float, bounds: Sequence[float]) -> int | None:
+def normal(confidence: float) -> float:
+    """Half-width of a normal interval, in standard errors, to two digits as usual: 1.96 of 95 %."""
+    return round(float(stats.norm.isf((1 - confidence) / 2)), 2)
+
+
+def runs_to_decide(
+    samples: Sequence[Values], estimate: float, bounds: Sequence[float], confidence: float = 0.95
+) -> int | None:
     """Further runs of each cell until the interval would clear the nearest of `bounds`.
 
-    Takes the interval's half-width in logarithms as 1.96 x MEDIAN_EFFICIENCY x sd x sqrt(1/n) summed in quadrature over
-    the samples. At least what an interval of a cell's own needs; None without samples, or when the estimate sits on a
+    Takes the interval's half-width in logarithms as normal() x MEDIAN_EFFICIENCY x sd x sqrt(1/n) summed in quadrature
+    over the samples. At least what an interval of a cell's own needs; None without samples, or when the estimate is a
     bound.
     """
     if not samples:
@@ -221,7 +287,7 @@ def runs_to_decide(samples: Sequence[Values], estimate: float, bounds: Sequence[
     distance = min(abs(math.log(estimate / b)) for b in positive)
     if distance == 0:
         return None
-    needed = math.ceil((1.96 * MEDIAN_EFFICIENCY * spread / distance) ** 2)
+    needed = math.ceil((normal(confidence) * MEDIAN_EFFICIENCY * spread / distance) ** 2)
     return min(MOST_RUNS, max(1, lacking, needed - have))
 
 

@@ -22,7 +22,7 @@ from whitewire.testbed.emulated.sandbox import ROOT
 from whitewire.workloads.copy import Copy
 from whitewire.workloads.testdfsio import TestDfsio
 
-OPEN = {"cpu_idle_floor": 0.0, "link_error": 0.2, "drive_error": 0.3, "compute_share": 1.0, "job_wire_low": -1.0,
+OPEN = {"cpu_late_ms": 1000, "link_error": 0.2, "drive_error": 0.3, "job_wire_low": -1.0,
         "job_wire_high": 5.0, "retransmit_share": 0.5, "queue_drop_share": 0.5}  # fmt: skip
 
 

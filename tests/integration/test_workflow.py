@@ -190,6 +190,18 @@ def test_newer_design_with_the_same_rows_does_not_measure(project):
     assert "measure" not in jobs(snakemake(project, "--dry-run"))
 
 
+def test_a_block_whose_folder_was_removed_is_measured_again(project):
+    results = finished(project)
+    assert "measure" not in jobs(snakemake(project, "--dry-run"))
+    shutil.rmtree(results / "emulex-2012" / "raw" / "smoke-1")
+    assert jobs(snakemake(project, "--dry-run"))["measure"] == 1
+
+
+def test_another_budget_goes_on_measuring(project):
+    finished(project)
+    assert jobs(snakemake(project, "--dry-run", BUDGET="2h"))["measure"] >= 1
+
+
 def test_another_seed_measures(project):
     finished(project)
     path = project / "config" / "config.yaml"

@@ -41,10 +41,9 @@ def snakemake(
 
 
 WIDE = {
-    "cpu_idle_floor": "0.0",
+    "cpu_late_ms": "1000",
     "link_error": "0.2",
     "drive_error": "0.3",
-    "compute_share": "1.0",
     "job_wire_low": "-1.0",
     "job_wire_high": "3.0",
 }

@@ -39,11 +39,13 @@ def as_printed(gbit: float, clients: int, puts: int) -> float:
     return {1: 162 + (puts - 1) * 91, 2: 200 + 80 * puts, 3: 350 + 82 * puts}[clients]
 
 
-def runs(loaded: Paper, effort: str = "quick", rate=as_printed, spread: float = 0.002) -> pd.DataFrame:
-    """tidy/runs.csv of a whole design; `spread` is the log-sd of a run."""
+def runs(loaded: Paper, effort: str = "quick", rate=as_printed, spread: float = 0.002, most: int = 6) -> pd.DataFrame:
+    """tidy/runs.csv of a whole design; `spread` is the log-sd of a run, `most` the most of a cell."""
     rng = np.random.default_rng(7)
     rows = []
     for row in make_design(loaded, TESTBED, effort, 1):
+        if row["replicate"] > most:
+            continue
         levels, cells = levels_of(loaded, row), dict[str, object](row)
         parameters = loaded.parameters(row["experiment"], levels)
         gbit = RATES[parameters["fabric"]] / 1000

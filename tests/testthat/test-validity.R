@@ -28,3 +28,24 @@ test_that("a job is held to its compute share, a put to its worst second", {
                                  "processors were short in at most 50 % of a job's time beyond its floor",
                                  "(the compute share)"))
 })
+
+test_that("where it is known how late a process woke, that is the rule, and idle seconds say nothing", {
+  seen <<- data.frame(experiment = c("put", "put", "put"), metric = c("cpu_late", "cpu_idle_min", "cpu_outside"),
+                      value = c(0.2, 0.1, 0))
+  expect_equal(cpu_headroom()$metric, c("cpu_late", "cpu_outside"))
+  read_environments <<- function() list(list(limits = list(cpu_late_ms = 0.6)))
+  expect_match(cpu_rule(), "woke no later than 0.6\u00a0ms on average", fixed = TRUE)
+  expect_equal(headroom_bounds()$bound, 0.6)
+})
+
+test_that("runs that were not made are told with their reasons", {
+  left <- data.frame(reason = c("decided after 3 runs of each cell", "decided after 4 runs of each cell",
+                                "the budget ended"))
+  read_stage <<- function(...) left
+  expect_match(left_sentence(), paste("2 were not made because no open claim needed them any more and 1 was not made",
+                                      "because the budget ended"), fixed = TRUE)
+  left <- left[1:2, , drop = FALSE]
+  expect_match(left_sentence(), "Of those planned 2 were not made because no open claim needed them any more:", fixed = TRUE)
+  left <- left[0, , drop = FALSE]
+  expect_equal(left_sentence(), "")
+})

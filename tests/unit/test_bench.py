@@ -31,6 +31,12 @@ def test_coverage_needs_no_cluster():
     assert "coverage" in done.stdout
 
 
+def test_looks_need_no_cluster():
+    done = _run("bench/looks.py", "--quick")
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.count("\n| ") == 37
+
+
 def test_a_study_of_nothing_measures_nothing(tmp_path):
     done = _run("bench/study.py", "emulex-2012", "no-such-experiment", "--folder", str(tmp_path / "study"))
     assert done.returncode == 2

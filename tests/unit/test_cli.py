@@ -64,7 +64,9 @@ def test_shipped_configuration_is_valid(project):
     done = run(project, "validate")
     assert (done.returncode, done.stderr) == (0, "")
     papers = yaml.safe_load((project / "config" / "config.yaml").read_text())["papers"]
-    assert [line.partition(":")[0] for line in done.stdout.splitlines()] == papers
+    first, *lines = done.stdout.splitlines()
+    assert first.startswith("at most ") and " of measuring on this machine (by " in first
+    assert [line.partition(":")[0] for line in lines] == papers
     assert "emulex-2012: 42 claims: 2 of equivalence (E-C12, E-C15), 4 of direction, " in done.stdout
 
 
@@ -77,7 +79,7 @@ def test_plan_counts_runs(project):
 def test_unknown_key_of_the_configuration(project):
     edit(project, "config.yaml", lambda c: c.update(efort=c.pop("effort")))
     assert refused(project).endswith(
-        "config/config.yaml: efort: found an unknown key, expected one of effort, "
+        "config/config.yaml: efort: found an unknown key, expected one of budget, effort, "
         'papers, seed, testbed; did you mean "effort"?'
     )
 

@@ -55,41 +55,110 @@ def test_ratio_interval_covers_the_ratio_and_needs_six_values():
 
 
 def test_pooled_scatter_by_hand():
-    e = math.e
-    assert s.pooled_log_sd([[1.0, e, e**2]] * 3) == (pytest.approx(1.0), 6)
-    assert s.pooled_log_sd([[2.0] * 4, [5.0] * 3]) == (0.0, 5)
-    spread, freedom = s.pooled_log_sd([[1.0]] * 6)
+    assert s.pooled_sd([[1.0, 2.0, 3.0]] * 3) == (pytest.approx(1.0), 6)
+    assert s.pooled_sd([[2.0] * 4, [5.0] * 3]) == (0.0, 5)
+    spread, freedom = s.pooled_sd([[1.0]] * 6)
     assert math.isnan(spread) and freedom == 0
 
 
-def test_a_pooled_interval_needs_three_runs_a_cell_and_five_degrees_of_freedom():
-    assert s.pooled_interval(2.0, [3, 3], [0.1, 0.1], 5) is not None
-    assert s.pooled_interval(2.0, [3, 2], [0.1, 0.1], 9) is None
-    assert s.pooled_interval(2.0, [3, 3], [0.1, 0.1], 4) is None
-    assert s.pooled_interval(2.0, [3, 3], [0.0, 0.0], 8) == (2.0, 2.0)
+VARIANCES = st.lists(st.floats(1e-6, 1e6), min_size=2, max_size=20)
+
+
+@given(VARIANCES, st.integers(2, 20), st.floats(1e-3, 1e3))
+def test_moderated_variances_lie_between_a_cells_own_and_what_all_say(variances, freedom, factor):
+    found, freedoms = s.moderated(variances, [freedom] * len(variances))
+    assert np.all(np.isfinite(found)) and np.all(found > 0)
+    order = np.argsort(variances, kind="stable")
+    assert np.all(np.diff(found[order]) >= -1e-9 * found.max())  # nothing changes places
+    assert np.all(freedoms >= freedom)
+    assert np.all(freedoms <= freedom + min(s.PRIOR_FREEDOM, s.PRIOR_SHARE * freedom, freedom * (len(variances) - 1)))
+    scaled, same = s.moderated(np.array(variances) * factor, [freedom] * len(variances))
+    assert scaled == pytest.approx(found * factor, rel=1e-6) and same == pytest.approx(freedoms)
+
+
+@given(st.floats(1e-6, 1e6), st.integers(1, 20), st.integers(2, 20))
+def test_cells_that_scatter_alike_keep_the_pooled_scatter(variance, freedom, cells):
+    found, freedoms = s.moderated([variance] * cells, [freedom] * cells, most=math.inf, share=math.inf)
+    assert found == pytest.approx([variance] * cells) and list(freedoms) == [freedom * cells] * cells
+    bounded, _ = s.moderated([variance] * cells, [freedom] * cells)
+    assert bounded == pytest.approx([variance] * cells)
+
+
+@given(st.floats(0, 1e6), st.integers(1, 20))
+def test_a_cell_alone_keeps_its_own_scatter(variance, freedom):
+    for variances, freedoms in (([variance], [freedom]), ([variance, 0.0], [freedom, 0])):
+        found, degrees = s.moderated(variances, freedoms)
+        assert found[0] == pytest.approx(variance) and degrees[0] == freedom
+
+
+def test_moderated_variances_at_the_ends():
+    found, degrees = s.moderated([0.0, 0.0, 0.0], [2, 2, 2])
+    assert list(found) == [0, 0, 0] and list(degrees) == pytest.approx([8 / 3] * 3)
+    found, degrees = s.moderated([np.nan, np.nan], [0, 0])
+    assert np.all(np.isnan(found)) and list(degrees) == [0, 0]
+    # A cell of one run has what the others say, at their freedom.
+    found, degrees = s.moderated([1.0, 1.0, 0.0], [4, 4, 0])
+    assert found == pytest.approx([1, 1, 1]) and list(degrees) == [5, 5, 8]
+
+
+def test_moderated_variances_find_the_prior_that_they_were_drawn_from():
+    rng = np.random.default_rng(4)
+    true = 3.0 * 6 / rng.chisquare(6, 20000)
+    seen = true * rng.chisquare(4, true.size) / 4
+    found, degrees = s.moderated(seen, np.full(true.size, 4.0), most=math.inf, share=math.inf)
+    assert degrees[0] - 4 == pytest.approx(6, rel=0.1)
+    # The posterior of a cell: (6 x 3 + 4 s^2) / 10.
+    assert found == pytest.approx((18 + 4 * seen) / 10, rel=0.05)
+
+
+def test_designs_are_moderated_each_on_its_own():
+    rng = np.random.default_rng(4)
+    seen, freedoms = rng.chisquare(3, (5, 8)), np.full((5, 8), 3.0)
+    together = s.moderated(seen, freedoms)
+    for row in range(5):
+        alone = s.moderated(seen[row], freedoms[row])
+        assert together[0][row] == pytest.approx(alone[0]) and together[1][row] == pytest.approx(alone[1])
+
+
+def test_a_student_interval_needs_two_runs_a_cell_and_some_freedom():
+    assert s.student_interval(2.0, [3, 3], [0.1, 0.1], [2, 2]) is not None
+    assert s.student_interval(2.0, [3, 1], [0.1, 0.1], [9, 9]) is None
+    assert s.student_interval(2.0, [3, 3], [0.1, 0.1], [4, 0]) is None
+    assert s.student_interval(2.0, [3, 3], [0.1, math.nan], [4, 4]) is None
+    assert s.student_interval(2.0, [3, 3], [0.0, 0.0], [8, 8]) == (2.0, 2.0)
     # t(0.975, 6) = 2.4469; the error of a median of three is 1.2533 x 0.1 / sqrt(3), of two of them sqrt(2) of that.
-    low, high = s.pooled_interval(2.0, [3, 3], [0.1, 0.1], 6)
+    low, high = s.student_interval(2.0, [3, 3], [0.1, 0.1], [3, 3])
     assert high == pytest.approx(2.0 * math.exp(2.4469 * 1.2533 * 0.1 * math.sqrt(2 / 3)), rel=1e-4)
     assert low * high == pytest.approx(4.0)
 
 
-def test_a_pooled_interval_covers_the_ratio():
+@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize("noisy", [1, 2, 4])
+def test_a_student_interval_covers_the_ratio_of_a_noisy_pair_among_calm_cells(noisy, n):
     rng = np.random.default_rng(5)
-    inside, tries = 0, 600
+    inside, tries = 0, 1000
     for _ in range(tries):
-        cells = np.exp(0.1 * rng.standard_normal((3, 3))) * np.array([[3.0], [1.0], [7.0]])
-        spread, freedom = s.pooled_log_sd(cells)
-        low, high = s.pooled_interval(np.median(cells[0]) / np.median(cells[1]), [3, 3], [spread, spread], freedom)
+        logs = 0.1 * rng.standard_normal((12, n))
+        logs[:2] *= noisy
+        variances, freedoms = s.moderated(logs.var(axis=1, ddof=1), [n - 1] * 12)
+        point = 3.0 * math.exp(np.median(logs[0]) - np.median(logs[1]))
+        low, high = s.student_interval(point, [n, n], np.sqrt(variances[:2]), freedoms[:2])
         inside += low <= 3.0 <= high
-    assert inside / tries > 0.94
+    assert inside / tries > 0.93
 
 
-def test_the_pooled_test_agrees_with_its_interval():
-    low, high = s.pooled_interval(1.5, [3, 4], [0.2, 0.1], 7)
-    assert s.pooled_p(1.5, [3, 4], [0.2, 0.1], 7, low) == pytest.approx(0.05)
-    assert s.pooled_p(1.5, [3, 4], [0.2, 0.1], 7, 1.5) == pytest.approx(1.0)
-    assert s.pooled_p(1.5, [3, 4], [0.0, 0.0], 7, 1.0) is None
-    assert s.pooled_p(1.5, [2, 4], [0.2, 0.1], 7, 1.0) is None
+def test_the_test_by_student_agrees_with_its_interval():
+    low, high = s.student_interval(1.5, [3, 4], [0.2, 0.1], [7, 9])
+    assert s.student_p(1.5, [3, 4], [0.2, 0.1], [7, 9], low) == pytest.approx(0.05)
+    assert s.student_p(1.5, [3, 4], [0.2, 0.1], [7, 9], 1.5) == pytest.approx(1.0)
+    assert s.student_p(1.5, [3, 4], [0.0, 0.0], [7, 9], 1.0) is None
+    assert s.student_p(1.5, [1, 4], [0.2, 0.1], [7, 9], 1.0) is None
+
+
+@given(st.lists(st.floats(0.01, 10), min_size=2, max_size=4), st.floats(1, 50))
+def test_the_freedom_of_some_errors_lies_between_the_least_and_their_sum(spreads, freedom):
+    n = len(spreads)
+    assert freedom * (1 - 1e-9) <= s.welch_freedom([3] * n, spreads, [freedom] * n) <= n * freedom * (1 + 1e-9)
 
 
 @given(st.lists(st.floats(0.1, 10), min_size=6, max_size=9), st.floats(0.1, 10))

@@ -36,6 +36,7 @@ rule analysis:
         f"{RESULTS}/{{paper}}/logs/analysis.log",
     benchmark:
         f"{RESULTS}/{{paper}}/logs/analysis.tsv"
+    priority: REPORTING
     conda:
         "../../envs/analysis.yaml"
     container:

@@ -16,7 +16,9 @@ rule measure:
         f"{RESULTS}/{{paper}}/logs/measure/{{block}}.log",
     benchmark:
         f"{RESULTS}/{{paper}}/logs/measure/{{block}}.tsv"
-    priority: 1  # before what else could be made: reports come last, as many at once as there are processors
+    # The shortest paper's first. What follows from finished blocks has a higher priority: a paper is judged and
+    # reported before the next one is measured.
+    priority: lambda wildcards: plan.turn(wildcards.paper, wildcards.block)
     conda:
         "../../envs/measure.yaml"
     container:
@@ -32,6 +34,7 @@ rule measure:
     params:
         testbed=plan.testbed,
         rows=lambda wildcards: plan.digest(wildcards.paper, wildcards.block),
+        budget=plan.budget,  # another one: measuring goes on
     shell:
         "exec setpriv --pdeathsig KILL whitewire measure"
         " --paper {wildcards.paper:q}"

@@ -40,6 +40,7 @@ rule paper:
         f"{RESULTS}/{{paper}}/logs/paper.log",
     benchmark:
         f"{RESULTS}/{{paper}}/logs/paper.tsv"
+    priority: REPORTING
     conda:
         "../../envs/paper.yaml"
     container:
@@ -52,6 +53,7 @@ rule paper:
         " --paper {wildcards.paper:q}"
         " --results {params.results:q}"
         " --output {params.reports:q}"
+        " --start-page"
         " > {log:q}"
 
 
@@ -74,6 +76,7 @@ rule index:
         f"{RESULTS}/logs/index.log",
     benchmark:
         f"{RESULTS}/logs/index.tsv"
+    priority: REPORTING
     conda:
         "../../envs/paper.yaml"
     container:

@@ -11,7 +11,9 @@ TABLES = [
     "placement.csv",
     "floors.csv",
     "phases.csv",
+    "treatments.csv",
     "unavailable.csv",
+    "left.csv",
     "scale.csv",
     "datapackage.json",
 ]
@@ -30,6 +32,7 @@ rule tidy:
         f"{RESULTS}/{{paper}}/logs/tidy.log",
     benchmark:
         f"{RESULTS}/{{paper}}/logs/tidy.tsv"
+    priority: REPORTING
     conda:
         "../../envs/analysis.yaml"
     container:

@@ -1,16 +1,30 @@
 # How much of the processors was left while the runs were made.
 
-headroom_words <- c(cpu_idle_mean = "idle, mean of the run", cpu_idle_min = "idle, worst second of the run",
-                    compute_share = "short beyond the job's floor\n(compute share)",
-                    write_short_while_busy = "short while TestDFSIO's\ntasks wrote",
-                    read_short_while_busy = "short while TestDFSIO's\ntasks read")
+headroom_words <- c(cpu_late = "how late a process woke,\nms, mean of the run",
+                    cpu_outside = "used by other programs,\nprocessors",
+                    cpu_idle_mean = "idle, mean of the run,\nshare",
+                    cpu_idle_min = "idle, worst second of the run,\nshare",
+                    compute_share = "short beyond the job's floor,\nshare (compute share)",
+                    write_short_while_busy = "short while TestDFSIO's\ntasks wrote, share",
+                    read_short_while_busy = "short while TestDFSIO's\ntasks read, share")
 
 # A job starts all its processes at once, so no second of it tells much: it has a compute share in place of the worst.
+# Where it is known how late a process woke, that tells what idle time only suggests.
 cpu_headroom <- function() {
   runs <- read_runs()
   runs <- runs[runs$metric %in% names(headroom_words) & !is.na(runs$value), ]
   jobs <- runs$experiment[runs$metric == "compute_share"]
-  runs[!(runs$metric == "cpu_idle_min" & runs$experiment %in% jobs), ]
+  known <- any(runs$metric == "cpu_late")
+  runs[!(runs$metric == "cpu_idle_min" & (known | runs$experiment %in% jobs)), ]
+}
+
+# The bounds that runs are held to, each in its panel.
+headroom_bounds <- function() {
+  limits <- c(read_environments(), list(list()))[[1]]$limits
+  if (is.null(limits$cpu_late_ms)) {
+    return(data.frame(bound = numeric(0), what = factor(character(0), headroom_words)))
+  }
+  data.frame(bound = limits$cpu_late_ms, what = factor(headroom_words[["cpu_late"]], headroom_words))
 }
 
 # Inches: a row of panels grows with its experiments, or their names would overlap.
@@ -29,13 +43,12 @@ figure_cpu_idle <- function(title) {
   runs$what <- factor(headroom_words[runs$metric], headroom_words)
   runs$state <- ifelse(runs$valid, "valid", "invalid")
   ggplot(runs, aes(value, experiment, colour = state, shape = state)) +
+    geom_vline(aes(xintercept = bound), headroom_bounds(), linetype = "22", colour = "grey40") +
     geom_point(position = position_jitter(width = 0, height = 0.2, seed = 1), alpha = 0.7, size = 1.7) +
-    facet_wrap(~what, ncol = 2) +
+    facet_wrap(~what, ncol = 2, scales = "free_x") +
     scale_colour_manual(NULL, values = c(valid = okabe_ito[["blue"]], invalid = okabe_ito[["vermillion"]])) +
     scale_shape_manual(NULL, values = c(valid = 16, invalid = 4)) +
-    scale_x_continuous("share of the machine's CPU time, or of that time of the job", limits = c(0, 1),
-                       breaks = c(0, 0.25, 0.5, 0.75, 1),
-                       labels = scales::percent_format()) +
+    scale_x_continuous(NULL, limits = c(0, NA), breaks = scales::breaks_extended(4)) +
     theme(panel.spacing.x = unit(22, "pt")) +
     labs(title = title, subtitle = scale_note(absolute = FALSE), y = NULL)
 }

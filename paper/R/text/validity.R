@@ -54,11 +54,24 @@ validity_sentence <- function() {
     return("No run was made.")
   }
   bad <- sum(!runs$valid)
-  sprintf("%s %s made; %s.", count_of(nrow(runs), "run"), if (nrow(runs) == 1) "was" else "were", if (bad == 0) {
+  paste0(sprintf("%s %s made; %s.", count_of(nrow(runs), "run"), if (nrow(runs) == 1) "was" else "were", if (bad == 0) {
     "all are valid"
   } else {
     paste(bad, if (bad == 1) "stayed invalid and is" else "stayed invalid and are", "left out of every estimate")
-  })
+  }), left_sentence())
+}
+
+# Runs that were planned and not made, by reason; nothing where all were made.
+left_sentence <- function() {
+  left <- read_stage("tidy", "left.csv", c("run_id", "experiment", "cell", "reason"))
+  if (nrow(left) == 0) {
+    return("")
+  }
+  why <- ifelse(grepl("^decided", left$reason), "no open claim needed them any more", left$reason)
+  counts <- table(paste("because", why))
+  told <- paste(counts, ifelse(counts == 1, "was", "were"), "not made", safe(names(counts)))
+  paste0(" Of those planned ", listed(told),
+         ": a cell is measured until the claims on it are decided, at most as often as the effort allows.")
 }
 
 # What a run must have had of the processors, by the bounds in the record of the first block.
@@ -66,6 +79,11 @@ cpu_rule <- function() {
   runs <- cpu_headroom()
   limits <- c(read_environments(), list(list()))[[1]]$limits
   bound <- function(name) if (is.null(limits[[name]])) "its bound" else percent(limits[[name]], 0)
+  if ("cpu_late" %in% runs$metric) {
+    most <- if (is.null(limits$cpu_late_ms)) "its bound" else paste0(trimmed(limits$cpu_late_ms, 2), "\u00a0ms")
+    return(paste0("a process that sleeps 2\u00a0ms again and again woke no later than ", most,
+                  " on average (later, and a result may be off by more than 2\u00a0%)"))
+  }
   listed(c(
     if ("cpu_idle_min" %in% runs$metric || nrow(runs) == 0) {
       paste("at least", bound("cpu_idle_floor"), "of the processors' time was idle in every second of it")

@@ -3,43 +3,43 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from whitewire import estimands, factors, propagation, statistics, whole, workloads
+from whitewire import factors, propagation, statistics, whole, workloads
 from whitewire.analysis import (
-    biases,
     claims,
     controls,
     guards,
     inverse,
+    judging,
+    looks,
     net,
     similitude,
     sweeps,
 )
-from whitewire.analysis.runs import Runs, Scaling
+from whitewire.analysis.runs import Runs, Scaling, on_testbed, status_on
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.claim_checks import MODELLED
 from whitewire.description.paper import Paper, cells_of, hardware_of
-from whitewire.description.testbed import fabric_names, is_emulated, load_testbed
-from whitewire.design import cautions
+from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.drive import Drive
 from whitewire.design.durations import model_cell
-from whitewire.design.scale import Scale, scale_of
 from whitewire.errors import Faults, UserError
-from whitewire.estimands.evidence import Evidence
 from whitewire.levels import text
 from whitewire.models import MODELS, maxmin
 from whitewire.paths import shown
 from whitewire.records import checked, manifest
+from whitewire.records.journal import BUDGET, OTHERS
 from whitewire.records.metrics import unit_of
+from whitewire.text import canonical
 from whitewire.units import MB_PER_GBIT, gbit_per_s
 
 MODEL = "max-min flow"
@@ -63,6 +63,7 @@ VERDICT_COLUMNS = [
     "high",
     "unit",
     "n",
+    "decided_after",
     "relation",
     "asks",
     "expected",
@@ -258,94 +259,42 @@ def verdicts(
     status: str,
     as_run: Runs | None = None,
     judged: Sequence[controls.Control] = (),
+    left: pd.DataFrame | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """(verdicts, readings): a row a claim, and a row a further reading of it.
 
     `status` is `emulated` or `measured`: which kind of testbed the runs come from. Every claim gets a row. Where a
-    control in `judged` failed, what it covers is inconclusive.
+    control in `judged` failed, what it covers is inconclusive. `left` is the table tidy/left.csv: reasons of open
+    claims say how many runs of their cells were not made, and why.
     """
-    rows, readings, further = [], [], []
-    for claim in paper.claims:
-        extra = ""
-        route = next((r for r in claim["routes"] if r in (status, "modelled", "arithmetic")), None)
-        row = {key: claim.get(key, "") for key in ("statement", "kind", "basis", "audit")}
-        row |= {"paper": paper.id, "claim": claim["id"], "exhibits": " ".join(claim["exhibits"])}
-        row |= {"estimand": estimands.of(claim["test"]).describe(), "control": ""}
-        if route is None:
-            row |= _not_testable(claim)
-            readings += list(_readings(paper, claim, claims.NOT_TESTABLE, runs, modelled, as_run, judged))
-        else:
-            own = list(_readings(paper, claim, route, runs, modelled, as_run, judged))
-            readings += own
-            row |= _judged(paper, claim["test"], route, modelled if route == "modelled" else runs, judged)
-            if route == "emulated" and row["estimate"] is not None:
-                row["reason"] += "".join(f"; caution: {words}" for words in cautions.of_test(paper, claim["test"]))
-            extra = "; ".join(f"{r['reading']} {r['estimate']:.4g}" for r in own if r["estimate"] is not None)
-        rows.append(row)
-        further.append(f". Further readings: {extra}" if extra else "")
-    for row, p, more in zip(rows, statistics.holm([r.get("p_value") for r in rows]), further, strict=True):
-        row["p_holm"] = p
-        row["verdict"], row["reason"] = claims.corrected(row["verdict"], row["reason"], row, p)
-        row["reason"] += more
+    rows, readings = judging.claims_judged(paper, runs, status, judged, modelled), []
+    after = looks.decided_after(paper, runs, status, rows)
+    for claim, row in zip(paper.claims, rows, strict=True):
+        row["decided_after"] = after.get(claim["id"])
+        row["reason"] += "".join(f"; {words}" for words in _course(paper, claim, row, runs, left))
+        own = list(_readings(paper, claim, row["route"], runs, modelled, as_run, judged))
+        readings += own
+        extra = "; ".join(f"{r['reading']} {r['estimate']:.4g}" for r in own if r["estimate"] is not None)
+        if extra and row["route"] != claims.NOT_TESTABLE:
+            row["reason"] += f". Further readings: {extra}"
     table = pd.DataFrame(rows, columns=VERDICT_COLUMNS)
-    for column in ("n", "runs_needed"):
+    for column in ("n", "decided_after", "runs_needed"):
         table[column] = table[column].astype("Int64")
     return table, pd.DataFrame(readings, columns=READING_COLUMNS)
 
 
-def _judged(
-    paper: Paper, test: Mapping[str, Any], route: str, runs: Runs, judged: Sequence[controls.Control]
-) -> dict[str, Any]:
-    target, evidence = claims.resolve(paper, test), estimands.of(test).evaluate(runs, paper)
-    if route == "modelled" and evidence.source in ("runs", "census"):
-        evidence = Evidence("model", evidence.estimate, None, None, 0, 0, evidence.unit)
-    exact = claims.decide(target, evidence)
-    evidence, said = biases.widened(paper, test, evidence) if route == "emulated" else (evidence, "")
-    verdict = claims.decide(target, evidence) if said else exact
-    if verdict.verdict != exact.verdict:
-        verdict = replace(verdict, runs_needed=None)  # more runs would not decide it
-    if evidence.missing and (why := runs.why_missing(test)):
-        verdict = claims.Verdict(claims.NOT_TESTABLE, why)
-    reason = verdict.reason
-    if evidence.note:
-        reason += f"; {evidence.note}"
-    if said:
-        reason += f"; {said}"
-    theirs = paper.statistic_of(test.get("expected", ""))
-    if evidence.source == "runs" and theirs and not theirs.startswith(ours := test.get("statistic", "median")):
-        reason += f"; the paper's number is its {theirs}, ours a {ours}"
-    if evidence.n_invalid:
-        reason += f"; {evidence.n_invalid} invalid left out"
-    counts = evidence.source in ("runs", "census")
-    covering = controls.of(paper, judged, test) if counts else []
-    failed = [control.said for control in covering if control.failed]
-    decided, reason = claims.controlled(verdict.verdict, reason, failed)
-    return {
-        "route": route,
-        "estimate": evidence.estimate,
-        "low": evidence.low,
-        "high": evidence.high,
-        "unit": evidence.unit or test.get("unit", "1"),
-        "n": evidence.n if counts else None,
-        "relation": target.relation,
-        "no_effect": target.no_effect,
-        "expected": target.expected,
-        "expected_low": target.lower,
-        "expected_high": target.upper,
-        "asks": target.kind,
-        # Of equivalence there is no test against no effect to make or to correct for.
-        "p_value": None if target.kind == claims.EQUIVALENCE else evidence.p_value,
-        "verdict": decided,
-        "reason": reason,
-        "runs_needed": None if failed else verdict.runs_needed,
-        "control": " ".join(dict.fromkeys(control.row["control"] for control in covering)),
-    }
-
-
-def _not_testable(claim: Mapping[str, Any]) -> dict[str, Any]:
-    reason = estimands.of(claim["test"]).untestable()
-    reason = reason or f"this testbed offers none of the routes: {', '.join(claim['routes'])}"
-    return {"route": claims.NOT_TESTABLE, "verdict": claims.NOT_TESTABLE, "reason": reason}
+def _course(paper: Paper, claim: Mapping[str, Any], row: Mapping[str, Any], runs: Runs, left: pd.DataFrame | None
+            ) -> Iterator[str]:  # fmt: skip
+    """After which look a claim was decided; of an open one, which runs of its cells were not made."""
+    if row["decided_after"] is not None:
+        yield f"decided after {row['decided_after']} runs of each cell"
+    if left is None or row["verdict"] != claims.INCONCLUSIVE:
+        return
+    cells = looks.cells_of_test(paper, runs, claim["test"])
+    own = {(name, canonical(levels)) for name, levels in cells or ()}
+    rows = zip(left["experiment"], left["cell"], left["reason"], strict=True)
+    lacking = Counter(why for name, cell, why in rows if (name, cell) in own and why in (BUDGET, OTHERS))
+    yield from (f"{why} before {count} more runs of its cells" for why, count in lacking.items())
 
 
 def _readings(paper: Paper, claim: Mapping[str, Any], route: str, runs: Runs, modelled: Runs, as_run: Runs | None,
@@ -361,7 +310,7 @@ def _readings(paper: Paper, claim: Mapping[str, Any], route: str, runs: Runs, mo
         source = modelled if reading["route"] == "modelled" else runs
         wanted.append((reading["title"], reading["route"], reading["test"], source))
     for title, own_route, own_test, source in wanted:
-        found = _judged(paper, own_test, own_route, source, judged)
+        found = judging.judged(paper, own_test, own_route, source, judged)
         row = {key: found[key] for key in ("estimate", "low", "high", "unit", "n", "verdict", "reason")}
         row |= {"paper": paper.id, "claim": claim["id"], "reading": title, "route": own_route}
         yield row | {"metric": own_test.get("metric", "")}
@@ -419,8 +368,8 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
     if faults := checked.tables(results / "tidy"):
         raise Faults([f"{fault}; make the tables anew with `whitewire tidy`" for fault in faults])
     table = _read(results / "tidy" / "runs.csv", dict.fromkeys(paper.factors, str))
-    status = "emulated" if is_emulated(testbed) else "measured"
-    k = paper.raw["scale"]["k"] if status == "emulated" and paper.experiments else 1
+    status = status_on(testbed)
+    paper = paper.on(_rung(results / "tidy" / "scale.csv"))
     missing = results / "tidy" / "unavailable.csv"
     lost = _read(missing) if missing.is_file() else pd.DataFrame(columns=["run_id", "reason"])
     fabrics = testbed["fabrics"]
@@ -428,16 +377,17 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
     measured = results / "tidy" / "floors.csv"
     floors = _read(measured, {"job": str}) if measured.is_file() else None
     effort = table["block"].iloc[0].rsplit("-", 1)[0] if len(table) else ""
-    scaling = partial(_scaling, paper, effort, testbed) if effort else None
-    runs = Runs(table, paper, seed, k, lost_runs, fabrics, floors, scaling)
+    runs = on_testbed(paper, testbed, effort, table, floors, lost_runs, seed)
     simulated = model_runs(paper, fabrics)
     short, scaled = None, pd.DataFrame(columns=similitude.COLUMNS)
-    if scaling:
-        short = model_runs(paper, fabrics, scaling)
+    if effort:
+        short = model_runs(paper, fabrics, runs.scaling)
         scaled = similitude.table(paper, testbed, effort)
     judged_controls = controls.judge(paper, runs)
     as_run = None if short is None else Runs(short, paper, seed)
-    judged, readings = verdicts(paper, runs, Runs(simulated, paper, seed), status, as_run, judged_controls)
+    not_made = results / "tidy" / "left.csv"
+    left = _read(not_made) if not_made.is_file() else None
+    judged, readings = verdicts(paper, runs, Runs(simulated, paper, seed), status, as_run, judged_controls, left)
     folder = results / "analysis"
     folder.mkdir(parents=True, exist_ok=True)
     tables = {
@@ -451,12 +401,18 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
         "inverse": inverse.table(paper, runs, fabrics),
         "similitude": scaled,
     }
-    if short is not None:
-        tables["model_as_run"] = model_table(paper, short)
+    # Of no runs an empty one: a budget may end before the first.
+    tables["model_as_run"] = model_table(paper, simulated[:0] if short is None else short)
     made = {f"{name}.csv": frame.to_csv(index=False, lineterminator="\n").encode() for name, frame in tables.items()}
     for name, content in made.items():
         whole.write(folder / name, content)
     whole.write(folder / manifest.NAME, json.dumps(manifest.of(made), indent=1) + "\n")
+
+
+def _rung(path: Path) -> int:
+    """Which k of the paper's ladders the runs have; the first where nothing tells: of old results, and of none."""
+    scales = _read(path) if path.is_file() else pd.DataFrame()
+    return int(scales["rung"].iloc[0]) if "rung" in scales and len(scales) else 0
 
 
 def _read(path: Path, types: Mapping[str, type] | None = None) -> pd.DataFrame:
@@ -466,7 +422,3 @@ def _read(path: Path, types: Mapping[str, type] | None = None) -> pd.DataFrame:
         raise UserError(f"{shown(path)}: no such file; make it with `whitewire tidy`") from None
     except ValueError as error:  # pandas' own are of this type too
         raise UserError(f"{shown(path)}: {error}; make it anew with `whitewire tidy`") from None
-
-
-def _scaling(paper: Paper, effort: str, testbed: Mapping[str, Any], name: str, levels: Mapping[str, Any]) -> Scale:
-    return scale_of(paper, name, effort, levels, testbed)

@@ -13,6 +13,7 @@ from typing import Any
 
 from whitewire.description.paper import Paper
 from whitewire.estimands.evidence import Evidence
+from whitewire.sequential import ALPHA
 from whitewire.statistics import MINIMUM, runs_to_decide, runs_to_narrow
 
 REPRODUCED = "reproduced"
@@ -101,11 +102,15 @@ class Target:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A verdict, why, and (if inconclusive) the further runs of each cell that would decide."""
+    """A verdict, why, and (if inconclusive) the further runs of each cell that would decide.
+
+    `runs_help` is false where no number of runs would.
+    """
 
     verdict: str
     reason: str
     runs_needed: int | None = None
+    runs_help: bool = True
 
 
 def resolve(paper: Paper, test: Mapping[str, Any]) -> Target:
@@ -149,24 +154,24 @@ def kinds_said(paper: Paper) -> str:
     return f"{paper.id}: {len(paper.claims)} claims: {', '.join(parts)}"
 
 
-def decide(target: Target, evidence: Evidence) -> Verdict:
+def decide(target: Target, evidence: Evidence, confidence: float = 0.95) -> Verdict:
     """The verdict on a target by its evidence.
 
     With runs: reproduced when the relation holds throughout the 95 % interval; when it holds nowhere in it,
     direction only if the interval lies on the claimed side of no effect, else not reproduced; inconclusive
     when the interval straddles a bound or does not exist. A claim of equivalence has no side, so it is never direction
-    only. Arithmetic and models: consistent or inconsistent.
+    only. Arithmetic and models: consistent or inconsistent. `confidence` is that of the interval, by looks.
     """
     if evidence.estimate is None or not math.isfinite(evidence.estimate):
         needed = {"census": 1, "runs": max(1, MINIMUM - evidence.n)}.get(evidence.source)
         reason = evidence.missing or "there is no finite estimate"
-        return Verdict(INCONCLUSIVE, reason, needed if evidence.runs_help else None)
-    found = _compared(target, evidence)
+        return Verdict(INCONCLUSIVE, reason, needed if evidence.runs_help else None, evidence.runs_help)
+    found = _compared(target, evidence, confidence)
     said = "a claim of equivalence: " if target.kind == EQUIVALENCE else ""
     return replace(found, reason=said + found.reason)
 
 
-def _compared(target: Target, evidence: Evidence) -> Verdict:
+def _compared(target: Target, evidence: Evidence, confidence: float) -> Verdict:
     """The verdict by a finite estimate."""
     assert evidence.estimate is not None, "decide() asks before"
     wanted, seen = _wanted(target), _number(evidence.estimate)
@@ -180,15 +185,17 @@ def _compared(target: Target, evidence: Evidence) -> Verdict:
         return Verdict(verdict, f"{seen} over {_runs(evidence.n)}; the claim asks for {wanted}")
     if evidence.low is None or evidence.high is None:
         if evidence.unbounded:
-            return Verdict(INCONCLUSIVE, f"{seen} from {_runs(evidence.n)} a cell: {evidence.unbounded}")
+            reason = f"{seen} from {_runs(evidence.n)} a cell: {evidence.unbounded}"
+            return Verdict(INCONCLUSIVE, reason, runs_help=evidence.runs_help)
         if evidence.n >= MINIMUM:
-            return Verdict(INCONCLUSIVE, f"{seen} from {_runs(evidence.n)} a cell: the interval is not finite")
+            reason = f"{seen} from {_runs(evidence.n)} a cell: the interval is not finite"
+            return Verdict(INCONCLUSIVE, reason, runs_help=False)
         needed = max(1, MINIMUM - evidence.n)
         reason = f"{seen} from {_runs(evidence.n)} a cell: too few for an interval"
         return Verdict(INCONCLUSIVE, reason, needed)
     floors = " and that of floors" if evidence.floors else ""
-    pooled = f"; {_runs(evidence.n)} a cell, scatter pooled over the experiment{floors}" if evidence.freedom else ""
-    interval = f"{seen} ({_number(evidence.low)} to {_number(evidence.high)}{pooled})"
+    shared = f"; {_runs(evidence.n)} a cell, scatter shared by the cells of the experiment{floors}"
+    interval = f"{seen} ({_number(evidence.low)} to {_number(evidence.high)}{shared if evidence.freedom else ''})"
     if target.holds(evidence.low, evidence.high):
         return Verdict(REPRODUCED, f"{interval} lies wholly within the claim: {wanted}")
     if target.fails(evidence.low, evidence.high):
@@ -200,21 +207,22 @@ def _compared(target: Target, evidence: Evidence) -> Verdict:
     too_wide = f"{interval} is too wide to say: {wanted}"
     if evidence.least and not target.holds(*evidence.least) and not target.fails(*evidence.least):
         ends = " to ".join(map(_number, evidence.least))
-        return Verdict(INCONCLUSIVE, f"{too_wide}; however many runs, {ends} would be left, {evidence.left_by}")
-    return Verdict(INCONCLUSIVE, too_wide, _runs_needed(target, evidence))
+        reason = f"{too_wide}; however many runs, {ends} would be left, {evidence.left_by}"
+        return Verdict(INCONCLUSIVE, reason, runs_help=False)
+    return Verdict(INCONCLUSIVE, too_wide, _runs_needed(target, evidence, confidence))
 
 
-def _runs_needed(target: Target, evidence: Evidence) -> int | None:
+def _runs_needed(target: Target, evidence: Evidence, confidence: float) -> int | None:
     """Further runs of each cell until the interval clears the nearest bound."""
     assert evidence.estimate is not None and evidence.low is not None and evidence.high is not None, "it is too wide"
     bounds = [b for b in (target.lower, target.upper) if b is not None]
     if evidence.least is None:
-        return runs_to_decide(evidence.samples, evidence.estimate, bounds)
+        return runs_to_decide(evidence.samples, evidence.estimate, bounds, confidence)
     shown = evidence.low, evidence.high
     return runs_to_narrow(evidence.n, evidence.estimate, shown, evidence.least, bounds, evidence.floors)
 
 
-SIGNIFICANT = 0.05
+SIGNIFICANT = ALPHA
 
 
 def corrected(verdict: str, reason: str, target: Mapping[str, Any], p_holm: float | None) -> tuple[str, str]:

@@ -56,7 +56,7 @@ def judge(paper: Paper, runs: Runs) -> list[Control]:
     """
     found = [(control, metric, _measured(control, metric, runs, paper)) for control in paper.controls
              for metric in (control["metric"], *control.get("also", ()))]  # fmt: skip
-    adjusted = statistics.holm([row["p_value"] for *_, row in found])
+    adjusted = statistics.holm([runs.overall(row["p_value"]) for *_, row in found])
     judged = []
     for (control, metric, row), p in zip(found, adjusted, strict=True):
         covered = [c["id"] for c in paper.claims if covers(paper, control, metric, c["test"])]
@@ -129,17 +129,19 @@ def _measured(control: Mapping[str, Any], metric: str, runs: Runs, paper: Paper)
         "low": evidence.low,
         "high": evidence.high,
         "expected": expected,
-        "t": _distance(evidence.estimate, evidence.low, evidence.high, expected),
+        "t": _distance(evidence.estimate, evidence.low, evidence.high, expected, runs.confidence()),
         "p_value": _p(control, test, evidence, runs, paper),
         "missing": runs.why_missing(test) or evidence.missing,
     }
 
 
-def _distance(estimate: float | None, low: float | None, high: float | None, expected: float) -> float | None:
+def _distance(
+    estimate: float | None, low: float | None, high: float | None, expected: float, confidence: float
+) -> float | None:
     """How many standard errors an estimate lies from the right value, by its interval, in logarithms."""
     if not estimate or not low or not high or high <= low:
         return None
-    return math.log(estimate / expected) / (math.log(high / low) / (2 * 1.96))
+    return math.log(estimate / expected) / (math.log(high / low) / (2 * statistics.normal(confidence)))
 
 
 def _p(control: Mapping[str, Any], test: Mapping[str, Any], evidence: Evidence, runs: Runs, paper: Paper

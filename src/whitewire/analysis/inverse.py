@@ -16,7 +16,7 @@ from whitewire.analysis.runs import Runs
 from whitewire.description.paper import Paper
 from whitewire.estimands.evidence import Sample
 from whitewire.propagation import LOST
-from whitewire.statistics import LEAST_FREEDOM, median_error
+from whitewire.statistics import median_error
 
 COLUMNS = [
     *("paper", "claim", "experiment", "metric", "from", "effect", "link_ratio", "link_ratio_low", "link_ratio_high"),
@@ -77,10 +77,9 @@ def answer(paper: Paper, runs: Runs, inverse: Mapping[str, Any], fabrics: Mappin
     row["reached"] = bool(np.isfinite(ratio))
     if row["reached"]:
         row["link_ratio"] = float(ratio)
-    freedom = min(point.freedom for point in points)
-    if freedom < LEAST_FREEDOM:
+    if not min(point.freedom for point in points) > 0:
         return row  # too few runs to say how far they scatter
-    curves = medians * _noise(points, freedom, runs.seed)
+    curves = medians * _noise(points, runs.seed)
     if any(point.cell.weights for point in drawn_medians.values()):
         with_floors = [drawn_medians[rate] for rate in rates]
         if any(point.problem or point.lost > LOST for point in with_floors):
@@ -101,17 +100,18 @@ def answer(paper: Paper, runs: Runs, inverse: Mapping[str, Any], fabrics: Mappin
     return row
 
 
-def _noise(points: Sequence[Sample], freedom: int, seed: int) -> np.ndarray:
-    """What medians of so many runs are multiplied by (draws, rates): the parametric form of statistics.pooled_interval.
+def _noise(points: Sequence[Sample], seed: int) -> np.ndarray:
+    """What medians of so many runs are multiplied by (draws, rates): the draws of statistics.student_interval.
 
-    Normal in the logarithm, by the scatter pooled over the experiment, whose own uncertainty makes it Student's t.
+    Normal in the logarithm, by the scatter of each, whose own uncertainty makes it Student's t.
     """
     rng = np.random.Generator(np.random.PCG64(seed))
     errors = np.array([
         point.spread * median_error(len(point.values))
         for point in points
     ])  # fmt: skip
-    widths = np.sqrt(freedom / rng.chisquare(freedom, (DRAWS, 1)))
+    freedoms = np.array([point.freedom for point in points])
+    widths = np.sqrt(freedoms / rng.chisquare(freedoms, (DRAWS, len(points))))
     return np.exp(widths * errors * rng.standard_normal((DRAWS, len(points))))
 
 

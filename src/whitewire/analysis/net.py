@@ -89,13 +89,12 @@ class Cell:
     """
 
     name: str
-    experiment: str
     metric: str
     base: str
     median: float
     n: int
     spread: float
-    freedom: int
+    freedom: float
     net: float = math.nan
     share: float = math.nan
     weights: Mapping[tuple[str, str], float] | None = None
@@ -121,14 +120,13 @@ def draw(cell: Cell, floors: FloorErrors, fewest: int = FEWEST_POOLED, settled: 
 
     `settled`: of its floors alone.
 
-    The scatter of runs is pooled over an experiment, so its own error is the same for all its cells; a floor that
-    several cells share has the same error in all of them.
+    A floor that several cells share has the same error in all of them.
     """
     none = np.array([])
-    if cell.n < fewest or cell.freedom < LEAST_FREEDOM or not math.isfinite(cell.spread):
+    if cell.n < fewest or not cell.freedom > 0 or not math.isfinite(cell.spread):
         return Drawn(cell, none, problem="too few for an interval")
     width = propagation.widths(
-        propagation.generator(floors.seed, "width", cell.experiment, cell.base), cell.freedom, floors.draws
+        propagation.generator(floors.seed, "width", cell.name, cell.base), cell.freedom, floors.draws
     )
     rng = propagation.generator(floors.seed, "cell", cell.name, cell.base)
     error = statistics.median_error(cell.n) * width * rng.standard_normal(floors.draws) * (not settled)

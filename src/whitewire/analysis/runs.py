@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from whitewire import estimands, statistics
+from whitewire import estimands, sequential, statistics
 from whitewire.analysis import guards, net
 from whitewire.description.paper import Paper
-from whitewire.design.scale import Scale
+from whitewire.description.testbed import is_emulated
+from whitewire.design.scale import Scale, scale_of
 from whitewire.estimands.evidence import Sample
 from whitewire.levels import Cell, cell_name, text
 from whitewire.records.jobs import NET, WHOLE
@@ -27,14 +29,20 @@ class Runs:
     """The table tidy/runs.csv, indexed by cell.
 
     `seed` starts resampling; `k` is the testbed's scale, `fabrics` its networks (None: every paper's). `floors` is the
-    table tidy/floors.csv; without it floors count as exact. `scaling` says how a run of a cell was scaled.
+    table tidy/floors.csv; without it floors count as exact. `scaling` says how a run of a cell was scaled. `looks` are
+    the numbers of runs after which the claims are looked at, if more than once: every interval and p-value that a
+    verdict rests on takes its level from them, here.
     """
 
     def __init__(self, table: pd.DataFrame, paper: Paper, seed: int = 1, k: float = 1.0,
                  unavailable: Mapping[str, str] | None = None,
                  fabrics: Collection[str] | None = None,
                  floors: pd.DataFrame | None = None,
-                 scaling: Scaling | None = None) -> None:  # fmt: skip
+                 scaling: Scaling | None = None,
+                 looks: Sequence[int] = ()) -> None:  # fmt: skip
+        self.looks = tuple(looks)
+        self._again = partial(type(self), paper=paper, seed=seed, k=k, unavailable=unavailable, fabrics=fabrics,
+                              floors=floors, scaling=scaling, looks=looks)  # fmt: skip
         self.floors = net.FloorErrors(floors, seed)
         self.paper, self.seed, self.k = paper, seed, k
         self.unavailable = dict(unavailable or {})
@@ -53,11 +61,21 @@ class Runs:
         table["best_unit"] = units.fillna("").astype(str)
         self.table = table
         self.efforts = {str(block).rsplit("-", 1)[0] for block in table["block"]} if "block" in table else set()
-        self._scatter: dict[tuple[str, str], tuple[float, int]] = {}
+        self._scatter: dict[tuple[str, str, str], tuple[pd.DataFrame, np.ndarray, np.ndarray]] = {}
         self.groups = dict(tuple(table.groupby(["experiment", "metric"], sort=False))) if len(table) else {}
         attempts = [name for name in ("run_id", "attempt") if name in table]
         # A run that failed has a row without a metric: it counts for every metric that it would have had.
         self.invalid = table[~table["valid"]].drop_duplicates(attempts)
+
+    def first(self, n: int) -> Runs:
+        """What was known when each cell had so many valid runs, or all that it has: the first by their number."""
+        keys = ["experiment", *self.paper.factors]
+        good = self.table[self.table["valid"]].drop_duplicates([*keys, "replicate"])
+        number = pd.to_numeric(good["replicate"]).groupby([good[key] for key in keys]).rank()
+        late = good.assign(number=number)[number > n]
+        gone = set(zip(*(late[key] for key in (*keys, "replicate")), strict=True))
+        kept = [each not in gone for each in zip(*(self.table[key] for key in (*keys, "replicate")), strict=True)]
+        return self._again(self.table[kept])
 
     def as_measured(self, experiment: str, levels: Mapping[str, Any], metric: str) -> np.ndarray:
         """Values of a cell's valid runs as they were measured, not at full scale."""
@@ -72,26 +90,55 @@ class Runs:
             return 0
         return int(((self.invalid["experiment"] == experiment) & at(self.invalid, levels)).sum())
 
-    def scatter(self, experiment: str, metric: str) -> tuple[float, int]:
-        """statistics.pooled_log_sd over all cells of an experiment; (NaN, 0) when a value is not above 0."""
-        key = (experiment, metric)
+    @property
+    def alpha(self) -> float:
+        """Two-sided level of each look, for which all together have that of sequential.ALPHA."""
+        return sequential.nominal(sequential.ALPHA, self.looks)
+
+    def confidence(self, ratios: int = 1) -> float:
+        """Confidence of an interval at each look, 0.95 where there is but one; of one of so many `ratios`."""
+        return 1 - sequential.nominal(sequential.ALPHA / ratios, self.looks)
+
+    def overall(self, p: float | None) -> float | None:
+        """A p-value that holds for all looks together; the same where there is but one."""
+        return None if p is None else sequential.overall(p, self.looks)
+
+    def scatter(self, experiment: str, levels: Mapping[str, Any], metric: str, of: str = "log") -> tuple[float, float]:
+        """Standard deviation of one run of a cell, and its degrees of freedom: statistics.moderated over all cells.
+
+        Of the values' logarithms (`log`), of the values (`best`), or of those as measured (`value`). (NaN, 0) where a
+        value has no logarithm, and where all cells together have too few degrees.
+        """
+        key = (experiment, metric, of)
         if key not in self._scatter:
-            self._scatter[key] = self._scatter_of(self._family(experiment, metric))
-        return self._scatter[key]
+            self._scatter[key] = self._scatter_of(self._family(experiment, metric), of)
+        cells, variances, freedoms = self._scatter[key]
+        own = (cells["experiment"] == experiment) & at(cells, levels) if len(cells) else pd.Series(dtype=bool)
+        if not own.any():
+            return math.nan, 0
+        return math.sqrt(float(np.mean(variances[own]))), float(np.min(freedoms[own]))
 
     def _family(self, experiment: str, metric: str) -> pd.DataFrame | None:
         """Rows of an experiment and of its controls, which are runs like its own."""
         keys = [(name, metric) for name in self.paper.family(experiment) if (name, metric) in self.groups]
         return pd.concat([self.groups[key] for key in keys]) if keys else None
 
-    def _scatter_of(self, rows: pd.DataFrame | None) -> tuple[float, int]:
+    def _scatter_of(self, rows: pd.DataFrame | None, of: str) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+        """(cells, moderated variances, degrees of freedom); nothing where nobody can say."""
+        nothing = pd.DataFrame(), np.array([]), np.array([])
         if rows is None:
-            return float("nan"), 0
+            return nothing
         good = rows[rows["valid"] & rows["best"].notna()]
-        if not len(good) or good["best"].min() <= 0:
-            return float("nan"), 0
-        cells = good.groupby(["experiment", *self.paper.factors], sort=False)["best"]
-        return statistics.pooled_log_sd([values.to_numpy(dtype=float) for _, values in cells])
+        values = pd.to_numeric(good["value"]) if of == "value" else good["best"]
+        if not len(good) or (of == "log" and values.min() <= 0):
+            return nothing
+        keys = ["experiment", *self.paper.factors]
+        found = (np.log(values) if of == "log" else values).groupby([good[key] for key in keys], sort=False)
+        cells = found.agg(["var", "count"]).reset_index()
+        freedoms = cells["count"].to_numpy(dtype=float) - 1
+        if freedoms.sum() < statistics.LEAST_FREEDOM:
+            return nothing
+        return cells, *statistics.moderated(cells["var"].fillna(0.0).to_numpy(), freedoms)
 
     def why_missing(self, test: Mapping[str, Any]) -> str:
         """Why this machine cannot make the runs of a test at all; empty when it can."""
@@ -141,9 +188,9 @@ class Runs:
             return Sample(np.array([]), invalid, "", name)
         good = rows[rows["valid"] & rows["best"].notna() & at(rows, levels)]
         unit = good["best_unit"].iloc[0] if len(good) else ""
-        spread, freedom = self.scatter(experiment, metric)
+        spread, freedom = self.scatter(experiment, levels, metric)
         if metric in NET and len(good):
-            spread = max(spread, self._scatter_of_net(experiment, NET[metric][0], levels))
+            spread, freedom = max((spread, freedom), self._scatter_of_net(experiment, NET[metric][0], levels))
         return Sample(good["best"].to_numpy(dtype=float), invalid, unit, name, spread, freedom)
 
     def drawn(
@@ -159,22 +206,14 @@ class Runs:
         median = float(np.median(sample.values)) if len(sample.values) else math.nan
         spread, freedom = sample.spread, sample.freedom
         if not math.isfinite(spread) and median > 0:  # a share may be 0, which has no logarithm
-            sd, freedom = self._absolute(experiment, metric)
+            sd, freedom = self.scatter(experiment, levels, metric, "best")
             spread = sd / median
-        cell = net.Cell(sample.name, experiment, metric, base, median, len(sample.values), spread, freedom)
+        cell = net.Cell(sample.name, metric, base, median, len(sample.values), spread, freedom)
         weights = self.floor_weights(experiment, levels, metric)
         if not weights:
             return net.draw(cell, self.floors, fewest, settled)
         seconds, share = self._net_and_share(experiment, levels, metric)
         return net.draw(replace(cell, net=seconds, share=share, weights=weights), self.floors, fewest, settled)
-
-    def _absolute(self, experiment: str, metric: str) -> tuple[float, int]:
-        rows = self._family(experiment, metric)
-        if rows is None:
-            return math.nan, 0
-        good = rows[rows["valid"] & rows["best"].notna()]
-        cells = good.groupby(["experiment", *self.paper.factors], sort=False)["best"]
-        return statistics.pooled_sd([values.to_numpy(dtype=float) for _, values in cells])
 
     def floor_weights(self, experiment: str, levels: Mapping[str, Any], metric: str) -> dict[tuple[str, str], float]:
         """Shares of a cell's runs by the block and name of their floor; empty for what rests on no known floor."""
@@ -193,16 +232,34 @@ class Runs:
         whole = beyond + other if NET[metric] is WHOLE else other
         return beyond, 1 - beyond / whole if whole else math.nan
 
-    def _scatter_of_net(self, experiment: str, metric: str, levels: Mapping[str, Any]) -> float:
-        """Pooled scatter in seconds of an experiment's times less their floors, over the median of a cell's."""
-        rows = self._family(experiment, metric)
+    def _scatter_of_net(self, experiment: str, metric: str, levels: Mapping[str, Any]) -> tuple[float, float]:
+        """Scatter in seconds of a cell's times less their floors, over their median, and its degrees of freedom."""
         seconds = self.as_measured(experiment, levels, metric)
-        if rows is None or not len(seconds):
-            return 0.0
-        good = rows[rows["valid"] & rows["best"].notna()]
-        cells = good.groupby(["experiment", *self.paper.factors], sort=False)["value"]
-        sd, _ = statistics.pooled_sd([pd.to_numeric(values).to_numpy(dtype=float) for _, values in cells])
-        return sd / float(np.median(seconds)) if math.isfinite(sd) else 0.0
+        sd, freedom = self.scatter(experiment, levels, metric, "value")
+        return (sd / float(np.median(seconds)), freedom) if math.isfinite(sd) else (0.0, 0)
+
+
+def status_on(testbed: Mapping[str, Any]) -> str:
+    """What runs on a testbed are: `emulated` or `measured`."""
+    return "emulated" if is_emulated(testbed) else "measured"
+
+
+def on_testbed(
+    paper: Paper, testbed: Mapping[str, Any], effort: str, table: pd.DataFrame, floors: pd.DataFrame | None = None,
+    unavailable: Mapping[str, str] | None = None, seed: int = 1,
+) -> Runs:  # fmt: skip
+    """The runs of a paper at an effort (empty: there are none) on a testbed, of which `testbed` is the description.
+
+    `table` and `floors` have the columns of tidy/runs.csv and tidy/floors.csv, `unavailable` is reason by run.
+    """
+    k = paper.raw["scale"]["k"] if is_emulated(testbed) and paper.experiments else 1
+    scaling = partial(_scaling, paper, effort, testbed) if effort else None
+    fabrics = testbed["fabrics"]
+    return Runs(table, paper, seed, k, unavailable, fabrics, floors, scaling, paper.looks(effort))
+
+
+def _scaling(paper: Paper, effort: str, testbed: Mapping[str, Any], name: str, levels: Mapping[str, Any]) -> Scale:
+    return scale_of(paper, name, effort, levels, testbed)
 
 
 def at(rows: pd.DataFrame, levels: Mapping[str, Any]) -> pd.Series:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -14,7 +15,7 @@ from whitewire.description.faults import check_levels as _check_levels
 from whitewire.description.faults import fault as _fault
 from whitewire.description.faults import fault_in_words
 from whitewire.description.files import validate
-from whitewire.description.paper import PLACES, Paper, against, cells_of
+from whitewire.description.paper import PLACES, Paper, against, cells_of, ladders
 from whitewire.errors import UserError
 from whitewire.factors import DRIVE, LEFT_OUT
 from whitewire.paths import shown
@@ -29,7 +30,7 @@ def load_paper(path: Path | str, fabrics: Collection[str]) -> Paper:
     path = Path(path)
     data = measures.read(path)
     validate(data, "paper", path)
-    paper = Paper(data, path)
+    paper = Paper.of(data, path)
     _cross_check(paper, fabrics)
     return paper
 
@@ -53,6 +54,10 @@ def _cross_check(paper: Paper, fabrics: Collection[str]) -> None:
     for part in ("scale", "replicates", "blocks"):
         if raw.get("experiments") and part not in raw:
             raise _fault(paper, part, None, "one, since there are experiments")
+    for key, ladder in ladders(paper.ladder or raw):
+        if any(left >= right for left, right in itertools.pairwise(ladder)):
+            raise _fault(paper, key, ladder, "a ladder of k that increases")
+    _check_looks(paper)
     for index, experiment in enumerate(raw.get("experiments", [])):
         _check_experiment(paper, f"experiments[{index}]", experiment, fabrics)
         experiment_checks.check(paper, f"experiments[{index}]", experiment)
@@ -103,6 +108,25 @@ def _told(part: Any, key: str = "") -> Iterator[tuple[str, str]]:
                 yield below, value
             else:
                 yield from _told(value, below)
+
+
+def _check_looks(paper: Paper) -> None:
+    looks, replicates = paper.raw.get("looks", {}), paper.raw.get("replicates", {})
+    if looks and not replicates:
+        raise _fault(paper, "looks", looks, "none, since there are no replicates")
+    for effort, ladder in looks.items():
+        for index, (before, after) in enumerate(itertools.pairwise(ladder), start=1):
+            if after <= before:
+                raise _fault(
+                    paper, f"looks.{effort}[{index}]", after, f"more runs than the {before} of the look before"
+                )
+        if len(ladder) > 1 and paper.raw["blocks"][effort] > 1:
+            raise _fault(paper, f"blocks.{effort}", paper.raw["blocks"][effort], f"1, since looks.{effort} has several")
+        most = replicates[effort]["claimed"]
+        if ladder[-1] != most:
+            raise _fault(
+                paper, f"looks.{effort}[{len(ladder) - 1}]", ladder[-1], f"{most}, as replicates.{effort}.claimed says"
+            )
 
 
 def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fabrics: Collection[str]) -> None:

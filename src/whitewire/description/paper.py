@@ -17,10 +17,28 @@ from whitewire.paths import shown
 
 @dataclass(frozen=True)
 class Paper:
-    """A checked paper. `raw` is the YAML as read; `path` its file."""
+    """A checked paper. `raw` is the YAML as read, with one k where it has a ladder of them; `path` is its file."""
 
     raw: Mapping[str, Any]
     path: Path
+    rung: int = 0
+    """Which k of each ladder `raw` has, from 0."""
+    ladder: Mapping[str, Any] | None = None
+    """The YAML with its ladders; None: `raw` has all of it."""
+
+    @classmethod
+    def of(cls, raw: Mapping[str, Any], path: Path, rung: int = 0) -> Paper:
+        """The paper on a rung of its ladders, the last one where a ladder ends before."""
+        return cls(_on_rung(raw, rung), path, rung, raw)
+
+    def on(self, rung: int) -> Paper:
+        """The same paper on another rung."""
+        return self.of(self.ladder or self.raw, self.path, rung)
+
+    @property
+    def rungs(self) -> int:
+        """How many k there are to choose from, at least 1."""
+        return max((len(ladder) for _, ladder in ladders(self.ladder or self.raw)), default=1)
 
     @property
     def id(self) -> str:
@@ -46,6 +64,12 @@ class Paper:
     @property
     def controls(self) -> list[dict[str, Any]]:
         return self.raw.get("controls", [])
+
+    def looks(self, effort: str) -> tuple[int, ...]:
+        """After how many runs of each claimed cell the claims are looked at, at an effort; once if none are named."""
+        replicates = self.raw.get("replicates", {}).get(effort)
+        last = (replicates["claimed"],) if replicates else ()
+        return tuple(self.raw.get("looks", {}).get(effort, last))
 
     @cached_property
     def factors(self) -> list[str]:
@@ -125,6 +149,29 @@ class Paper:
         """An experiment and its controls, whose runs scatter alike."""
         origin = self.origin(experiment)
         return [name for name in self.experiments if self.origin(name) == origin]
+
+
+def ladders(raw: Mapping[str, Any]) -> Iterator[tuple[str, list[int]]]:
+    """Every ladder of k of a paper, with its key."""
+    for key, each in (
+        ("scale", raw),
+        *((f"experiments[{i}].scale", e) for i, e in enumerate(raw.get("experiments", []))),
+    ):
+        k = each.get("scale", {}).get("k")
+        if isinstance(k, list):
+            yield f"{key}.k", k
+
+
+def _on_rung(raw: Mapping[str, Any], rung: int) -> Mapping[str, Any]:
+    """A paper's YAML with one k in the place of each ladder."""
+
+    def settled(part: dict[str, Any]) -> dict[str, Any]:
+        k = part.get("scale", {}).get("k")
+        return part | {"scale": part["scale"] | {"k": k[min(rung, len(k) - 1)]}} if isinstance(k, list) else part
+
+    if not any(ladders(raw)):
+        return raw
+    return settled(dict(raw)) | {"experiments": [settled(each) for each in raw["experiments"]]}
 
 
 CONTROL_EFFORTS = ("quick", "full")

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from whitewire import budget
 from whitewire.description.files import validate
 from whitewire.description.reading import load_yaml
 from whitewire.errors import UserError
@@ -17,7 +18,7 @@ from whitewire.text import one_of, quoted, suggestion
 
 
 def load_config(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """`config/config.yaml` with PAPERS, TESTBED and EFFORT of the environment put over it."""
+    """`config/config.yaml` with PAPERS, TESTBED, EFFORT and BUDGET of the environment put over it."""
     environ = os.environ if environ is None else environ
     path = root() / "config" / "config.yaml"
     config = load_yaml(path)
@@ -34,7 +35,22 @@ def load_config(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         _known(paper, papers(), f"{source}: papers[{index}]", "papers")
     source = f"TESTBED={environ['TESTBED']}" if environ.get("TESTBED") else shown(path)
     _known(config["testbed"], testbeds(), f"{source}: testbed", "testbeds")
+    source = shown(path)
+    if environ.get("BUDGET"):
+        config["budget"], source = environ["BUDGET"], f"BUDGET={environ['BUDGET']}"
+    config["budget"] = _budget(config.get("budget", budget.NONE), config["effort"], source)
     return config
+
+
+def _budget(told: Any, effort: str, source: str) -> str:
+    """The budget of an effort as its text; UserError with one line where it is no time."""
+    text = told.get(effort, budget.NONE) if isinstance(told, Mapping) else str(told)
+    try:
+        budget.seconds_of(text)
+    except ValueError as error:
+        key = f": budget.{effort}" if isinstance(told, Mapping) else ""
+        raise UserError(f"{source}{key}: found {quoted(text)}, expected {error}") from None
+    return text
 
 
 def _known(name: str, names: list[str], where: str, folder: str) -> None:

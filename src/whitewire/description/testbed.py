@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any
 
 from whitewire.description.files import validate
 from whitewire.description.project import testbed_path
 from whitewire.description.reading import load_yaml
-from whitewire.paths import HIBENCH
+from whitewire.errors import UserError
+from whitewire.paths import HIBENCH, shown
 
 
 def is_emulated(testbed: Mapping) -> bool:
@@ -76,8 +78,28 @@ def load_testbed(name: str) -> dict[str, Any]:
     path = testbed_path(name)
     testbed = load_yaml(path)
     validate(testbed, "testbed", path)
+    _check_limits(testbed, path)
     if testbed["kind"] == "emulated":
         testbed["fabrics"] = Fabrics(testbed["fabrics"])
         if (HIBENCH / "tree").is_dir():
             testbed.setdefault("hibench", {"home": str(HIBENCH / "tree")})
     return testbed
+
+
+OF_SITES, OF_THIS_MACHINE = ("cpu_idle_floor", "compute_share"), ("cpu_late_ms",)
+"""Bounds on the processors where each host has its own, and where hosts share those of one machine."""
+
+
+def _check_limits(testbed: Mapping[str, Any], path: Path) -> None:
+    """UserError for a bound on the processors that is missing, or that does not count on this kind of testbed."""
+    needed, others = (OF_THIS_MACHINE, OF_SITES) if testbed["kind"] == "emulated" else (OF_SITES, OF_THIS_MACHINE)
+    for name in needed:
+        if name not in testbed["limits"]:
+            raise UserError(f"{shown(path)}: limits.{name}: found none, expected a number")
+    for name in others:
+        if name in testbed["limits"]:
+            kind = "sites" if name in OF_SITES else "emulated testbeds"
+            raise UserError(
+                f"{shown(path)}: limits.{name}: found {testbed['limits'][name]}, expected none: it counts on {kind} "
+                f"only; here it is {' and '.join(needed)}"
+            )

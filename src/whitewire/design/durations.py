@@ -20,6 +20,17 @@ from whitewire.units import gbit_per_s
 
 OVERHEAD_S = 0.8
 """Seconds that a run takes beside moving its data (clients start, fsck)."""
+PUTS, JOBS = (0.3, 80.0), (4.0, 45.0)
+"""CPU seconds of a run beside its data, and of each user gigabyte: of clients and DataNodes, and of jobs. From measured
+runs, against which a test holds them."""
+IDLE_CORES = 0.35
+"""Cores that the services take while they wait."""
+
+
+def busy_cores(on_yarn: bool, user_bytes: float, seconds: float) -> float:
+    """Cores that a run keeps busy, on average, on an emulated testbed."""
+    own, per_gb = JOBS if on_yarn else PUTS
+    return IDLE_CORES + (own + per_gb * user_bytes / 1e9) / seconds
 
 
 def model_cell(paper: Paper, experiment: str, levels: Mapping[str, Any], link: float, file_bytes: float,

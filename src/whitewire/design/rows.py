@@ -1,7 +1,8 @@
 """The design: which runs, in which block and order.
 
-Order is random inside a block, over all experiments and fabrics at once, so that drift of the machine
-does not line up with a factor. The random numbers come from the recorded seed alone (PCG64).
+A block is made of rounds: in each, every cell that still has runs to make has one. Order is random inside a round, over
+all experiments and fabrics at once, so that drift of the machine does not line up with a factor. The random numbers
+come from the recorded seed alone (PCG64).
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def make_design(paper: Paper, testbed: Mapping[str, Any], effort: str, seed: int
     check_number(paper, [effort])
     rng = np.random.Generator(np.random.PCG64(seed))
     fabrics, names = testbed["fabrics"], blocks(paper, effort)
-    members: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+    members: dict[str, list[tuple[int, dict[str, Any]]]] = {name: [] for name in names}
     spare = 0
     for experiment, levels, count in _counts(paper, effort):
         if not possible(paper, experiment, levels, fabrics, testbed["kind"]):
@@ -95,13 +96,14 @@ def make_design(paper: Paper, testbed: Mapping[str, Any], effort: str, seed: int
         spare += rest
         replicate = 0
         for name in names:
-            for _ in range(each + (name in extra)):
+            for turn in range(each + (name in extra)):
                 replicate += 1
-                members[name].append(_row(paper, experiment, effort, levels, replicate, seed, testbed))
+                members[name].append((turn, _row(paper, experiment, effort, levels, replicate, seed, testbed)))
     rows = []
     for name, runs in members.items():
-        for order, index in enumerate(rng.permutation(len(runs)), start=1):
-            rows.append(runs[index] | {"block": name, "order": order})
+        shuffled = [runs[index] for index in rng.permutation(len(runs))]
+        for order, (_, row) in enumerate(sorted(shuffled, key=lambda pair: pair[0]), start=1):
+            rows.append(row | {"block": name, "order": order})
     return [cast("DesignRow", {column: row[column] for column in columns(paper)}) for row in rows]
 
 

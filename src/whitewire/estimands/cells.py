@@ -71,7 +71,7 @@ class OfCells(Estimand):
         """Its interval and p-value from draws of its cells."""
         found = self.of_medians([each.values for each in drawn], runs)
         p = None if self.no_effect is None else propagation.p_value(found, self.no_effect)
-        return (*(propagation.interval(found) or (None, None)), p, None)
+        return (*(propagation.interval(found, runs.confidence()) or (None, None)), p, None)
 
     def evaluate(self, runs: Runs, paper: Paper) -> Evidence:
         cells, metrics = self.cells(), self.metrics()
@@ -100,14 +100,17 @@ class OfCells(Estimand):
             exact, low=None, high=None, p_value=None, direction=None, floors=True, note=note if high else ""
         )
         if problem := next((each.problem for each in drawn if each.problem), ""):
-            return replace(found, unbounded="" if problem.startswith("too few") else problem)
+            few = problem.startswith("too few")
+            return replace(found, unbounded="" if few else problem, runs_help=few)
         worst, of_worst = max(zip(drawn, self.cells(), strict=True), key=lambda each: each[0].lost)
-        if worst.lost > propagation.LOST:
+        if worst.lost > runs.alpha / 2:
             lost = (
                 f"with the scatter of runs and floors {worst.lost:.0%} of the draws of {worst.cell.name} have no net "
                 "time"
             )
-            return replace(found, unbounded=f"{lost}; {runs.more_bytes(*of_worst)}")
+            settled = [runs.drawn(*cell, settled=True).lost for cell in cells]
+            said = f"{lost}; {runs.more_bytes(*of_worst)}"
+            return replace(found, unbounded=said, runs_help=max(settled) <= runs.alpha / 2)
         with np.errstate(divide="ignore", invalid="ignore"):
             low, high_, p, direction = self.limits(drawn, runs)
         if low is None or high_ is None:
@@ -133,39 +136,53 @@ class OfCells(Estimand):
         said = dict.fromkeys(runs.more_bytes(*cell) for cell in self.cells())
         return replace(found, least=(low, high), left_by=f"the scatter of floors; {' and '.join(said)}")
 
-    def few_runs(self, point: float, samples: Sequence[Sample], unit: str, values: Sequence[np.ndarray]) -> Evidence:
+    def few_runs(
+        self, point: float, samples: Sequence[Sample], unit: str, values: Sequence[np.ndarray], runs: Runs
+    ) -> Evidence:
         """Evidence from products and quotients of medians with too few runs of their own; `values` in `unit`."""
-        counts, spreads, freedom = _scatter(samples)
-        found = statistics.pooled_interval(point, counts, spreads, freedom)
+        counts, spreads, freedoms = _scatter(samples)
+        found = statistics.student_interval(point, counts, spreads, freedoms, runs.confidence())
         if found is None:
             return Evidence("runs", point, unit=unit, samples=values)
-        p = self.pooled_p(point, samples)
+        p, freedom = self.student_p(point, samples), min(freedoms)
         return Evidence("runs", point, *found, unit=unit, p_value=p, samples=values, freedom=freedom)
 
-    def pooled_p(self, point: float, samples: Sequence[Sample]) -> float | None:
-        """p-value of a product or quotient of medians by the pooled scatter; None without a value of no effect."""
-        return None if self.no_effect is None else statistics.pooled_p(point, *_scatter(samples), self.no_effect)
+    def student_p(self, point: float, samples: Sequence[Sample]) -> float | None:
+        """p-value of a product or quotient of medians by the shared scatter; None without a value of no effect."""
+        return None if self.no_effect is None else statistics.student_p(point, *_scatter(samples), self.no_effect)
+
+    def p(self, ours: Callable[[float], float | None], point: float, samples: Sequence[Sample], runs: Runs
+          ) -> float | None:  # fmt: skip
+        """p-value from the cells' own runs by `ours`, a test against a value of no effect; None without such a value.
+
+        Where claims are looked at more than once it is Student's, if there is one: rearranging six and six runs tells
+        no p-value below 0.002, too coarse for that and Holm's correction together.
+        """
+        if self.no_effect is None:
+            return None
+        by_scatter = self.student_p(point, samples) if len(runs.looks) > 1 else None
+        return ours(self.no_effect) if by_scatter is None else by_scatter
 
 
 def bootstrapped(
-    samples: Sequence[Sample], statistic: Callable[..., np.ndarray], seed: int
+    samples: Sequence[Sample], statistic: Callable[..., np.ndarray], runs: Runs
 ) -> tuple[float, float | None, float | None]:
     """Point estimate of a vectorised statistic, and its bootstrap interval where one exists."""
     arrays = [s.values for s in samples]
     with np.errstate(divide="ignore", invalid="ignore"):
         point = float(np.ravel(statistic(*(a[None, :] for a in arrays), axis=-1))[0])
-        found = statistics.bootstrap_interval(arrays, statistic, seed)
+        found = statistics.bootstrap_interval(arrays, statistic, runs.seed, runs.confidence())
     return (point, *(found or (None, None)))
 
 
 def ratio_limits(a: Sample, b: Sample, seed: int, confidence: float) -> tuple[float, float] | None:
-    """Interval of a ratio of medians: from the cells' own runs, or with few of them from the pooled scatter."""
+    """Interval of a ratio of medians from the cells' own runs, or with few of them from a scatter that cells share."""
     if found := statistics.ratio_interval(a.values, b.values, seed, confidence):
         return found
     point = float(np.median(a.values) / np.median(b.values))
-    return statistics.pooled_interval(point, *_scatter([a, b]), confidence)
+    return statistics.student_interval(point, *_scatter([a, b]), confidence)
 
 
-def _scatter(samples: Sequence[Sample]) -> tuple[list[int], list[float], int]:
-    """Runs of each cell, their pooled scatter, and the least degrees of freedom."""
-    return [len(s.values) for s in samples], [s.spread for s in samples], min(s.freedom for s in samples)
+def _scatter(samples: Sequence[Sample]) -> tuple[list[int], list[float], list[float]]:
+    """Runs of each cell, their scatter, and its degrees of freedom."""
+    return [len(s.values) for s in samples], [s.spread for s in samples], [s.freedom for s in samples]

@@ -56,7 +56,7 @@ class CurveFit(OfLevels):
         def statistic(*arrays: np.ndarray, axis: int = -1) -> np.ndarray:
             return aic_difference(x, np.concatenate(arrays, axis=axis))
 
-        return Evidence("runs", *bootstrapped(samples, statistic, runs.seed), unit="AIC difference")
+        return Evidence("runs", *bootstrapped(samples, statistic, runs), unit="AIC difference")
 
 
 def aic_difference(x: np.ndarray, y: np.ndarray) -> np.ndarray:

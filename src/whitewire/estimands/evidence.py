@@ -12,9 +12,9 @@ import numpy as np
 class Sample:
     """Values of one metric in one cell: valid runs only, full-scale equivalent where the metric scales.
 
-    `spread` and `freedom` are the scatter of the logarithms, pooled over the experiment, and its degrees of freedom; of
-    a time less its floor, at least the pooled scatter in seconds over the cell's median, since the floor's own scatter
-    is the larger a part the less is left.
+    `spread` and `freedom` are the scatter of the logarithms, moderated by that of the experiment's other cells, and its
+    degrees of freedom; of a time less its floor, at least the scatter in seconds over the cell's median, since the
+    floor's own scatter is the larger a part the less is left.
     """
 
     values: np.ndarray
@@ -22,7 +22,7 @@ class Sample:
     unit: str
     name: str
     spread: float = float("nan")
-    freedom: int = 0
+    freedom: float = 0
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,11 @@ class Evidence:
     `source` is `runs` (estimate with interval), `census` (a count over all runs), `paper` (arithmetic) or
     `model`. `n` is the number of valid runs of the cell that has fewest. `direction` is the interval that
     tells the sign, when it is not low..high. `samples` are the runs' values, to say how many more decide.
-    `freedom`, where it is not 0, is that of a scatter pooled over cells, from which the interval comes; `floors` says
+    `freedom`, where it is not 0, is that of a scatter that cells share, from which the interval comes; `floors` says
     that it holds the scatter of the jobs' floors, too. `unbounded` is why there is no interval, `note` what else a
     reader of the reason must know. `least` is the interval that would be left with ever so many runs, if more than the
-    estimate, and `left_by` what leaves it; `runs_help` is false where something `missing` is not runs.
+    estimate, and `left_by` what leaves it; `runs_help` is false where not runs are `missing`, and where the interval is
+    `unbounded` however many there are.
     """
 
     source: str
@@ -49,7 +50,7 @@ class Evidence:
     direction: tuple[float, float] | None = None
     samples: Sequence[Sequence[float] | np.ndarray] = field(default=())
     missing: str = ""
-    freedom: int = 0
+    freedom: float = 0
     floors: bool = False
     unbounded: str = ""
     note: str = ""

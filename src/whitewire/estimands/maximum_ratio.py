@@ -52,15 +52,13 @@ class MaximumRatio(OfPairs):
     def exact(self, samples: Sequence[Sample], runs: Runs) -> Evidence:
         pairs = list(zip(samples[::2], samples[1::2], strict=True))
         a, b = max(pairs, key=lambda pair: np.median(pair[0].values) / np.median(pair[1].values))
-        p = None
-        if self.no_effect is not None:
-            p = statistics.permutation_p(a.values, b.values, self.no_effect, runs.seed)
-            p = None if p is None else min(1.0, p * len(self.test["cells"]))
-        found = extremes.of_runs(pairs, max, runs.seed)
+        found = extremes.of_runs(pairs, max, runs)
+        p = self.p(lambda none: statistics.permutation_p(a.values, b.values, none, runs.seed), found[0], [a, b], runs)
+        p = None if p is None else min(1.0, p * len(self.test["cells"]))
         return Evidence("runs", *found, unit="1", p_value=p, samples=[a.values, b.values])
 
     def limits(self, drawn: Sequence[Drawn], runs: Runs) -> Limits:
         pairs = list(zip(drawn[::2], drawn[1::2], strict=True))
         ratios = [a.values / b.values for a, b in pairs]
         best = int(np.argmax([a.cell.median / b.cell.median for a, b in pairs]))
-        return extremes.of_draws(ratios, max, ratios[best], self.no_effect, times=len(ratios))
+        return extremes.of_draws(ratios, max, ratios[best], self.no_effect, runs, times=len(ratios))

@@ -58,11 +58,11 @@ class Ratio(OfPairs):
 
     def exact(self, samples: Sequence[Sample], runs: Runs) -> Evidence:
         ratio = statistics.ratio_of_means if self.of_means else statistics.ratio_of_medians
-        point, low, high = bootstrapped(samples, ratio, runs.seed)
+        point, low, high = bootstrapped(samples, ratio, runs)
         a, b = values = [s.values for s in samples]
         if low is None:
-            return self.few_runs(point, samples, "1", values)
-        p = None if self.no_effect is None else statistics.permutation_p(a, b, self.no_effect, runs.seed)
+            return self.few_runs(point, samples, "1", values, runs)
+        p = self.p(lambda none: statistics.permutation_p(a, b, none, runs.seed), point, samples, runs)
         return Evidence("runs", point, low, high, unit="1", p_value=p, samples=values)
 
     def of_medians(self, medians: Sequence[np.ndarray], runs: Runs) -> np.ndarray:

@@ -41,11 +41,11 @@ class RatioOfRatios(OfPairs):
         def statistic(a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray, axis: int = -1) -> np.ndarray:
             return ratio_of_medians(a, b, axis) / ratio_of_medians(c, d, axis)
 
-        point, low, high = bootstrapped(samples, statistic, runs.seed)
+        point, low, high = bootstrapped(samples, statistic, runs)
         values = [s.values for s in samples]
         if low is None:
-            return self.few_runs(point, samples, "1", values)
-        p = self.pooled_p(point, samples)
+            return self.few_runs(point, samples, "1", values, runs)
+        p = self.student_p(point, samples)
         return Evidence("runs", point, low, high, unit="1", p_value=p, samples=values)
 
     def of_medians(self, medians: Sequence[np.ndarray], runs: Runs) -> np.ndarray:

@@ -96,12 +96,12 @@ class Share(OfCells):
         over = self.test["over"]
         values = self._shares(samples[0].values, runs)
         interval = statistics.mean_interval if self.of_means else statistics.median_interval
-        low, high = interval(values) or (None, None)
+        low, high = interval(values, runs.confidence()) or (None, None)
         unit = "1" if "link_of" in over else over.get("unit", "1")
         point = float(np.mean(values) if self.of_means else np.median(values))
         if low is None:
-            return self.few_runs(point, samples, unit, [values])
-        p = None if self.no_effect is None else statistics.sign_flip_p(values, self.no_effect)
+            return self.few_runs(point, samples, unit, [values], runs)
+        p = self.p(lambda none: statistics.sign_flip_p(values, none), point, samples, runs)
         return Evidence("runs", point, low, high, unit=unit, p_value=p, samples=[values])
 
     def of_medians(self, medians: Sequence[np.ndarray], runs: Runs) -> np.ndarray:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from whitewire import statistics
 from whitewire.estimands import extremes
 from whitewire.estimands.base import LEVEL, METRIC, cell_key, in_words, list_of, of_test, text_key
@@ -65,15 +67,16 @@ class Trend(OfLevels):
     }
 
     def exact(self, samples: Sequence[Sample], runs: Runs) -> Evidence:
-        first, last, p = samples[0], samples[-1], None
-        if self.no_effect is not None:
-            p = statistics.permutation_p(last.values, first.values, self.no_effect, runs.seed)
-        found = extremes.of_runs(list(zip(samples[1:], samples, strict=False)), min, runs.seed)
-        overall = ratio_limits(last, first, runs.seed, 0.95)
+        first, last = samples[0], samples[-1]
+        whole = float(np.median(last.values) / np.median(first.values))
+        p = self.p(lambda none: statistics.permutation_p(last.values, first.values, none, runs.seed),
+                   whole, [last, first], runs)  # fmt: skip
+        found = extremes.of_runs(list(zip(samples[1:], samples, strict=False)), min, runs)
+        overall = ratio_limits(last, first, runs.seed, runs.confidence())
         values = [s.values for s in samples]
         return Evidence("runs", *found, unit="1", p_value=p, direction=overall, samples=values)
 
     def limits(self, drawn: Sequence[Drawn], runs: Runs) -> Limits:
         values = [each.values for each in drawn]
         steps = [after / before for after, before in zip(values[1:], values, strict=False)]
-        return extremes.of_draws(steps, min, values[-1] / values[0], self.no_effect, direction=True)
+        return extremes.of_draws(steps, min, values[-1] / values[0], self.no_effect, runs, direction=True)

@@ -22,6 +22,7 @@ from whitewire.design import scaling
 from whitewire.design.scale import PACKET, PACKET_SIZE, Scale
 from whitewire.errors import RunFailed
 from whitewire.measure import cross_traffic
+from whitewire.measure.clocks import Clocks
 from whitewire.measure.run import Run, floor_key
 from whitewire.records import evidence
 from whitewire.records import jobs as tasks
@@ -29,7 +30,7 @@ from whitewire.records.result import Result
 from whitewire.records.run import DesignRow, Evidence, FilesSeen, Job, Links, PlacedBlock, RunRecord
 from whitewire.records.samples import ETHERNET, HEADERS
 from whitewire.testbed.base import Fabric, Host, Testbed
-from whitewire.testbed.samples import cpu_seconds, host_cpu_to_csv, to_csv
+from whitewire.testbed.samples import cpu_seconds, host_cpu_to_csv, to_csv, waited_to_csv
 from whitewire.tools import codecs, history, namenode
 from whitewire.tools.erasure_coding import Policy
 from whitewire.workloads import hdfs_put
@@ -187,10 +188,12 @@ class Bench:
         beside = run.parameters.get("cross_traffic", 0)
         with cross_traffic.flowing(testbed, fabric, beside, stack.logs):
             used, segments = cpu_seconds(stack.processes()), testbed.segments()
-            begin, before = time.monotonic(), testbed.counters()
+            clocks = Clocks.now()
+            before = testbed.counters()
             with testbed.sampler(by_host) as sampler:
                 done = act()
-            seconds, after = time.monotonic() - begin, testbed.counters()
+            seconds, after = time.monotonic() - clocks.steady, testbed.counters()
+            clock = clocks.since()
             used_after, sent = cpu_seconds(stack.processes()), testbed.segments()
         log = stack.hdfs.log_since(position)
         row = run.row
@@ -215,6 +218,8 @@ class Bench:
                        "shared": fabric.shared, "burst": fabric.burst, "mtu": fabric.mtu, "racks": fabric.racks,
                        "uplink": fabric.uplink, "unlike": dict(fabric.unlike)},
             "scale": run.scale.record,
+            "cpu": run.cpu,
+            "clock": clock,
             "clients": run.parameters.get("clients", 0),
             "replication": run.parameters.get("replication", 0),
             "client_hosts": [host.name for host in testbed.by_role("client")],
@@ -229,6 +234,8 @@ class Bench:
         }  # fmt: skip
         audit = "\n".join(line for line in log.splitlines() if "FSNamesystem.audit" in line)
         files = {"samples.csv": to_csv(sampler.samples), "namenode-audit.txt": audit + "\n"}
+        if sampler.waited:
+            files["waited.csv"] = waited_to_csv(sampler.waited)
         if by_host:
             files["host-cpu.csv"] = host_cpu_to_csv(sampler.host_cpu)
         return Result(record, files)
@@ -511,7 +518,6 @@ class Bench:
             "workers": workers,
             "busy_clients": [],
             "made_by": f"Hadoop {self.stack.hdfs.installation.version}",
-            "cpu": self.run.cpu,
             "floors": {name: value for name, value in floors.items() if name != "wire"},
             "floor_wire": floors.get("wire", 0.0),
         }

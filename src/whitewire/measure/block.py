@@ -7,16 +7,20 @@ import errno
 import fcntl
 import itertools
 import json
+import math
+import os
+import sys
 import time
-from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import psutil
 
-from whitewire import factors, paths, whole, workloads
+from whitewire import budget, factors, paths, whole, workloads
+from whitewire.budget import Budget
 from whitewire.cluster import cephfs, hdfs, yarn
 from whitewire.cluster.cephfs import CephFs
 from whitewire.cluster.existing import Existing
@@ -35,17 +39,22 @@ from whitewire.design.rows import defining_floor, levels_of, read_csv
 from whitewire.design.scale import scale_of
 from whitewire.errors import Faults, UserError, of_system
 from whitewire.install.doctor import preflight
-from whitewire.measure import environment, groups
+from whitewire.measure import environment, groups, rung
 from whitewire.measure.bench import Bench, warm_up
+from whitewire.measure.calm import Calm, Readings
 from whitewire.measure.floors import FLOOR_RUNS, UNJUDGED, Floors, too_wide
 from whitewire.measure.probing import Probing, unused
+from whitewire.measure.rounds import Look, Rounds, cell_of
 from whitewire.measure.run import FAILURES, FloorKey, Run, floor_key, tiny
+from whitewire.measure.rung import Ladder, TooHeavy
 from whitewire.measure.shortage import Shortage
+from whitewire.measure.turns import Outcome, Turns
 from whitewire.progress import Progress
 from whitewire.records.checked import read_block
 from whitewire.records.floor import name_of, typical
 from whitewire.records.jobs import NET, losses
-from whitewire.records.journal import Journal, read_runs, valid_floors
+from whitewire.records.journal import BUDGET, Journal, read_runs, valid_floors
+from whitewire.records.metrics import SHORT_OF_PROCESSORS
 from whitewire.records.result import Result
 from whitewire.records.run import DesignRow, RunRecord
 from whitewire.testbed import kinds as testbeds
@@ -59,6 +68,11 @@ SMOKE_ATTEMPTS = 2
 """Attempts at a run or a floor at smoke effort."""
 NO_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 """What a run may fail by that no later run would escape."""
+OTHERS_SHARE = 0.5
+"""Processors that others use in a run that they, and not its own load, may have spoiled: some 0.3 are the testbed's own
+helpers, which come and go."""
+CLOSING_S, START_S = 15.0, 90.0
+"""Seconds that a budget keeps for the end of a cluster, and at least for its start."""
 WARM_UP_GIB = 1.0
 """Memory touched before the first run: about what one run's replicas take."""
 WARM_UP_JOBS = 4
@@ -68,10 +82,12 @@ WARM_UP, WARM_UP_SMOKE = (5, 2), (1, 1)
 more that all of it works than what it measures, there are fewer."""
 
 
-def measure(paper: str, testbed: str, design_path: Path, block: str, output: Path) -> None:
-    """Make every run of a block that its journal lacks; `output` (block.json) is written last.
+def measure(paper: str, testbed: str, design_path: Path, block: str, output: Path, look: Look | None = None) -> None:
+    """Make the runs of a block that its journal lacks; `output` (block.json) is written last.
 
-    Raises UserError when the testbed cannot work here or its calibration fails; runs that are finished stay.
+    `look` tells what the paper's claims are worth so far: what they need no more is not measured. The environment may
+    hold a budget (budget.VARIABLE), after which none is begun. Raises UserError when the testbed cannot work here or
+    its calibration fails; runs that are finished stay.
     """
     settings = load_testbed(testbed)
     loaded = load_paper(project.paper_path(paper), fabric_names(settings))
@@ -87,6 +103,8 @@ def measure(paper: str, testbed: str, design_path: Path, block: str, output: Pat
             raise UserError(f"{paths.shown(folder)}: another process measures this block now") from None
         made = Block(loaded, settings, block, sorted(rows, key=lambda row: row["order"]), folder)
         made.source = paths.shown(project.testbed_path(testbed))
+        made.look = look
+        made.seconds = Budget.read(os.environ.get(budget.VARIABLE, "")).share(paper, block)
         made.measure()
 
 
@@ -96,48 +114,124 @@ class Block:
     def __init__(
         self, paper: Paper, testbed: Mapping[str, Any], name: str, rows: Sequence[DesignRow], folder: Path
     ) -> None:
-        self.paper, self.config, self.name, self.rows = paper, testbed, name, rows
+        self.config, self.name, self.rows = testbed, name, rows
         self.effort = name.rsplit("-", 1)[0]
+        self.ladder = Ladder(paper, folder.parent, self.effort != "smoke" and testbed["kind"] == "emulated")
         self.source = "testbed"
         """What messages call the testbed's description."""
+        self.look: Look | None = None
+        """Tells what the paper's claims are worth so far, where the paper has looks at the effort."""
+        self.seconds = math.inf
+        """How long it may measure from the start of measure()."""
         self.net_experiments = experiments_asked(paper, NET)
         self.journal = Journal(folder)
         self.given_up: list[str] = []
+        self.left: dict[str, str] = {}
         self.shortage = Shortage()
         self.unavailable: dict[str, str] = {}
         self.attempts = testbed["limits"]["attempts"] if self.effort != "smoke" else SMOKE_ATTEMPTS
+        self.pace = 1.0
+        self.spent: defaultdict[str, float] = defaultdict(float)
+        self.until = math.inf
+
+    @property
+    def paper(self) -> Paper:
+        """The paper with the k that its runs have."""
+        return self.ladder.paper
 
     @property
     def probing(self) -> Probing:
         return Probing(self.config, self.effort, self.journal.folder, self.source)
 
     def measure(self) -> None:
-        begin = time.time()
+        begin, self.until = time.monotonic(), time.monotonic() + self.seconds
         if faults := read_block(self.journal.folder, self.rows, measuring=True).faults:
             raise Faults([*faults, "remove the folders that are damaged, and their runs are measured again"])
-        missing = [self._run(row) for row in self.rows if not self.journal.has(row["run_id"])]
-        clusters = groups.clusters(self.paper, missing, self.config)
-        ordered = [seconds for key, runs in clusters.items() for seconds in self._expected(key, runs)]
-        progress = Progress(self.name, ordered, len(clusters))
-        progress.say(f"{len(self.rows)} runs, {len(missing)} to make")
-        if missing:
-            self.journal.begin()
-            with progress.going():
-                preflight(self.config)
-                number = 0
-                for key, runs in clusters.items():
-                    number = self._on_one_cluster(key, runs, progress, number)
-            progress.say(f"finished, {len(self.given_up)} runs given up")
+        while True:
+            try:
+                self._make_missing()
+                break
+            except TooHeavy as heavy:
+                self._climb(str(heavy))
         self.journal.finish(
             {
                 "block": self.name,
                 "runs": [row["run_id"] for row in self.rows],
                 "given_up": self.given_up,
                 "unavailable": self.unavailable,
-                "seconds": round(time.time() - begin, 1),
+                "left": self.left,
+                "rung": self.ladder.paper.rung,
+                "budget_seconds": round(self.seconds, 1) if math.isfinite(self.seconds) else None,
+                "seconds": round(time.monotonic() - begin, 1),
+                "pace": self.pace,
+                "spent": {what: round(seconds, 1) for what, seconds in self.spent.items()},
                 **environment.commit(),
             }
         )
+
+    def _make_missing(self) -> None:
+        missing = [self._run(row) for row in self.rows if not self.journal.has(row["run_id"])]
+        clusters = groups.clusters(self.paper, missing, self.config)
+        ordered = [seconds for key, runs in clusters.items() for seconds in self._expected(key, runs)]
+        progress = Progress(self.name, ordered, len(clusters))
+        within = f" within {budget.words(self.seconds)}" if math.isfinite(self.seconds) else ""
+        progress.say(f"{len(self.rows)} runs, {len(missing)} to make{within}")
+        if not missing:
+            return
+        self.calm = Calm(progress.say)
+        self.journal.begin()
+        with progress.going():
+            preflight(self.config)
+            number = 0
+            for key, runs in clusters.items():
+                number = self._on_one_cluster(key, runs, progress, number)
+        self.pace = round(progress.pace, 3)
+        progress.say(f"finished{self._not_made()}")
+
+    def _not_made(self) -> str:
+        """In words: how many runs were not made, by reason."""
+        reasons = Counter(why.split(" after ")[0] for why in self.left.values())
+        told = [f"{count} runs not made: {why}" for why, count in reasons.items()]
+        told += [f"{len(self.given_up)} runs given up"] if self.given_up else []
+        return "".join(f"; {each}" for each in told)
+
+    @contextlib.contextmanager
+    def _spending(self, what: str) -> Iterator[None]:
+        """Count the time that something takes."""
+        begin = time.monotonic()
+        try:
+            yield
+        finally:
+            self.spent[what] += time.monotonic() - begin
+
+    def _try_heaviest(self, stack: Stack, runs: Sequence[Run], progress: Progress) -> None:
+        """Make the heaviest cell once, which is not kept, where the k is still to be chosen. Raises TooHeavy."""
+        run = rung.heaviest(runs)
+        if not self.ladder.open or run is None:
+            return
+        progress.say(f"trying the heaviest cell at k = {run.scale.k:g}: {run.title.rsplit(' (', 1)[0]}")
+        if readings := self._readings(stack):
+            self.calm.before_a_run(readings, self.until)
+        try:
+            result = _made(stack, run)
+            late = workloads.metrics(result.record, result.files)["cpu_late"][0]
+        except FAILURES as failure:
+            raise UserError(f"the heaviest cell: {_why(failure, stack)}; logs: {stack.logs}") from None
+        progress.say(self.ladder.judge(run, late, self.config["limits"]["cpu_late_ms"]))
+
+    def _climb(self, why: str) -> None:
+        """Take the next k; what counted at the one before counts no more."""
+        for row in self.rows:
+            if self.journal.has(row["run_id"]):
+                self.journal.set_aside(row["run_id"], f"made at another k: {why}")
+        self.ladder.climb(why)
+        self.shortage, self.given_up, self.left = Shortage(), [], {}
+        print(f"{self.name}: {why}: taking the next one", file=sys.stderr, flush=True)
+
+    @staticmethod
+    def _readings(stack: Stack) -> Callable[[], Readings] | None:
+        meter = stack.testbed.waiting()
+        return meter.take if meter else None
 
     def _run(self, row: DesignRow) -> Run:
         levels = levels_of(self.paper, row)
@@ -206,6 +300,9 @@ class Block:
         runs = self._without_the_unavailable(runs, progress)
         if not runs:
             return number
+        if time.monotonic() + START_S > self.until:
+            self.left |= {run.row["run_id"]: BUDGET for run in runs}
+            return number
         emulated = self.config["kind"] == "emulated"
         drive = next((run.drive for run in runs if run.drive.limits), runs[0].drive)
         if not emulated or all(run.store["kind"] != "cephfs" for run in runs):
@@ -214,6 +311,7 @@ class Block:
         if number == 0:
             testbed.preflight()
         progress.cluster()
+        begin = time.monotonic()
         with testbed:
             if place:
                 testbed.fabric(place[0])
@@ -230,12 +328,15 @@ class Block:
                 self._start(stack)
                 times = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in stack.start_seconds.items())
                 progress.say(f"ready: {times}; warming up")
+                self.spent["start"] += time.monotonic() - begin
                 for (k, model), alike in groups.by_scale(runs).items():
                     stack.scale(k, model)
                     testbed.fabric(alike[0].parameters["fabric"])
                     self._record_environment(testbed, stack)
                 floors = self._floors(shared, runs)
-                self._take_over(stack, floors, self._warm_up(stack, runs))
+                with self._spending("warm-up"):
+                    self._take_over(stack, floors, self._warm_up(stack, runs))
+                    self._try_heaviest(stack, runs, progress)
                 number = self._all(stack, runs, progress, number, floors)
             finally:
                 stack.stop()
@@ -382,6 +483,10 @@ class Block:
         return why
 
     def _floor(self, stack: Stack, floors: Floors, key: FloorKey, runs: Sequence[Run], progress: Progress) -> None:
+        with self._spending("floors"):
+            self._make_floor(stack, floors, key, runs, progress)
+
+    def _make_floor(self, stack: Stack, floors: Floors, key: FloorKey, runs: Sequence[Run], progress: Progress) -> None:
         """What a job of a kind takes on almost no data, on the fastest fabric: starts of JVMs and the like.
 
         It does not shrink with the data, so it is measured beside the runs and told apart from them. One that is not
@@ -424,55 +529,79 @@ class Block:
                 self._floor(stack, floors, key, runs, progress)
 
     def _all(self, stack: Stack, runs: Sequence[Run], progress: Progress, number: int, floors: Floors) -> int:
-        """Make the runs, with floors among them; a run that is not valid is tried again after all others, until its
-        attempts are used up.
+        """Make the runs in turn, with floors among them, until claims are decided or time is up.
 
-        Every attempt is kept. Attempts of an earlier, interrupted measurement do not count against the bound. Raises
-        UserError when the machine is not up to it.
+        Every attempt is kept. Attempts of an earlier, interrupted measurement do not count against the bound. TooHeavy
+        when the processors are too slow at this k and there is another one.
         """
-        waiting, begun = deque(runs), 0
-        tried: Counter[str] = Counter()
-        while waiting:
+        turns, begun = Turns(runs, self._rounds(), self.attempts, self.until - CLOSING_S), 0
+        readings = self._readings(stack)
+        while (run := turns.next(progress.pace)) is not None:
+            run_id = run.row["run_id"]
+            if self.look and turns.rounds.due(run_id):
+                turns.put_back(run)
+                self._look_at_claims(turns, run, progress)
+                continue
             # Those that are due at the end wait for the runs that are tried again.
             for key in floors.due(min(begun, len(runs) - 1)):
                 self._floor(stack, floors, key, runs, progress)
             begun += 1
-            run = waiting.popleft()
-            run_id = run.row["run_id"]
-            if not tried[run_id]:
+            if not turns.tried[run_id]:
                 number += 1
-            tried[run_id] += 1
-            progress.run(number, run.title + (f", attempt {tried[run_id]}" if tried[run_id] > 1 else ""))
-            why, failed = self._attempt(stack, run, floors)
-            progress.done(why)
-            self.shortage.note(run_id, why)
-            if why and tried[run_id] < self.attempts:
-                waiting.append(run)
+            if readings:
+                with self._spending("waiting"):
+                    self.calm.before_a_run(readings, turns.until)
+            tried = turns.tried[run_id] + 1
+            progress.run(number, run.title + (f", attempt {tried}" if tried > 1 else ""))
+            clock = time.monotonic()
+            outcome = self._attempt(stack, run, floors)
+            self.spent["runs" if not outcome.why else "spoiled"] += time.monotonic() - clock
+            progress.done(outcome.why)
+            if not outcome.spoiled:
+                self.shortage.note(run_id, outcome.why)
+            if turns.ended(run, outcome):
                 progress.again(run.expected_seconds)
-            elif why:
-                self.given_up.append(run_id)
-            if waiting:
-                self._check_processors(run)
-            if failed and (waiting or floors.ahead(len(runs))):
+            if turns.waiting:
+                self._check_processors(run, turns, progress)
+            if outcome.failed and (turns.waiting or floors.ahead(len(runs))):
                 # A daemon or client that ended or hangs: nothing of the old cluster is trusted.
                 progress.say(f"starting HDFS again ({', '.join(stack.dead()) or 'the run did not end'})")
-                self._restart(stack, waiting or runs)
+                self._restart(stack, turns.waiting or runs)
+        self.given_up += turns.given_up
+        self.left |= turns.left
         for key in floors.due(len(runs)):
             self._floor(stack, floors, key, runs, progress)
         self._further_floors(stack, floors, runs, progress)
         return number
 
-    def _check_processors(self, run: Run) -> None:
-        """Raises UserError when trying on would hardly give a valid run: hosts share this machine's processors.
+    def _rounds(self) -> Rounds:
+        rows = {row["run_id"]: cell_of(row["experiment"], levels_of(self.paper, row)) for row in self.rows}
+        looks = self.paper.looks(self.effort)
+        return Rounds(rows, looks if len(looks) > 1 else ())
 
-        Smoke goes on, where the numbers matter less than that all of it works.
+    def _look_at_claims(self, turns: Turns, run: Run, progress: Progress) -> None:
+        """Leave out what no open claim needs any more."""
+        assert self.look is not None, "it is looked only where there is something to look with"
+        with self._spending("looks"):
+            seen = self.look(self.journal.folder.parents[1], self.name)
+        turns.rounds.looked(run.row["run_id"])
+        dropped = turns.drop(seen, run)
+        progress.say(f"looked at the claims: {len(seen.decided)} decided, {len(seen.open)} open; {dropped} runs are "
+                     f"not needed, {len(turns.waiting)} are left")  # fmt: skip
+        progress.left([each.expected_seconds for each in turns.waiting])
+
+    def _check_processors(self, run: Run, turns: Turns, progress: Progress) -> None:
+        """What to do when hardly any run gets the processors that it needs, though others leave them to it.
+
+        TooHeavy where there is a larger k; else the cells that this machine cannot make are tried less often.
         """
-        if self.effort != "smoke" and self.config["kind"] == "emulated" and (short := str(self.shortage)):
-            raise UserError(
-                f"{self.name}: {short}: this machine is too slow or too busy for k = {run.scale.k:g}. What was "
-                "measured is kept: start it again when nothing else runs here, or with a larger k (`scale` in "
-                f"{paths.shown(self.paper.path)})"
-            )
+        if not self.ladder.climbs or not (short := str(self.shortage)):
+            return
+        if not self.ladder.last:
+            raise TooHeavy(f"k = {run.scale.k:g} is too small for this machine ({short})")
+        progress.say(f"{short}: this machine is too slow for k = {run.scale.k:g}; cells that lack processors are tried "
+                     f"once more only. A larger k: `scale` in {paths.shown(self.paper.path)}")  # fmt: skip
+        turns.attempts, self.shortage = 2, Shortage()
 
     @staticmethod
     def _start(stack: Stack) -> None:
@@ -498,15 +627,16 @@ class Block:
             self._start(stack)
             self._warm_up(stack, runs)
 
-    def _attempt(self, stack: Stack, run: Run, floors: Floors) -> tuple[str, bool]:
-        """One attempt; returns why it is not valid (empty: it is) and whether it failed, rather than ran badly."""
-        run_id, failed, no_disk = run.row["run_id"], False, False
+    def _attempt(self, stack: Stack, run: Run, floors: Floors) -> Outcome:
+        """One attempt, which is kept."""
+        run_id, failed, spoiled, no_disk = run.row["run_id"], False, False, False
         attempt = self.journal.attempts(run_id) + 1
         try:
             result = _made(stack, run)
             files = result.files
             values = workloads.metrics(result.record, files)
             record, why = result.record, "; ".join(workloads.faults(result.record, values, self.config["limits"]))
+            spoiled = SHORT_OF_PROCESSORS in why and values.get("cpu_outside", (0.0, ""))[0] > OTHERS_SHARE
         except FAILURES as failure:
             cells: Mapping[str, Any] = run.row
             row = cast("RunRecord", {name: cells[name] for name in DesignRow.__annotations__ if name in cells})
@@ -525,7 +655,7 @@ class Block:
             raise
         if no_disk:
             raise UserError(f"{run_id}: {why}")
-        return why, failed
+        return Outcome(why, failed, spoiled)
 
     @staticmethod
     def _keep(what: str, write: Callable[[], object]) -> None:

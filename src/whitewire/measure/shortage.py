@@ -12,7 +12,7 @@ least: a single run that a machine cannot make is no sign that it can make none.
 
 
 class Shortage:
-    """The last attempts at a block's runs, and why they were not valid."""
+    """The last attempts at a block's runs that no other programs spoiled, and why they were not valid."""
 
     def __init__(self) -> None:
         self._last: deque[tuple[str, str]] = deque(maxlen=LAST)

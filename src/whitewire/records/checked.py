@@ -18,7 +18,7 @@ from whitewire.paths import shown
 from whitewire.records import manifest, schema
 from whitewire.records.journal import KEPT, BlockRecord
 from whitewire.records.run import OF_A_FLOOR, OF_A_RUN, OF_ANY, OF_DONE, OF_FAILED, OF_JOBS, DesignRow, RunRecord
-from whitewire.records.samples import Torn, read_host_cpu, read_samples
+from whitewire.records.samples import Torn, read_host_cpu, read_samples, read_waited
 from whitewire.records.schema import Broken
 from whitewire.text import quoted
 from whitewire.whole import PART
@@ -220,7 +220,7 @@ def _series_faults(folder: Path, record: RunRecord, listed: bool) -> Iterator[tu
     """(file, fault) of series that cannot be read or, where no manifest lists them, do not reach over the run."""
     if "start" not in record:
         return
-    for name, read in (("samples.csv", read_samples), ("host-cpu.csv", read_host_cpu)):
+    for name, read in (("samples.csv", read_samples), ("host-cpu.csv", read_host_cpu), ("waited.csv", read_waited)):
         if not (folder / name).exists() and not (record["valid"] and name in _series(record)):
             continue
         try:
@@ -304,7 +304,8 @@ def _finished(folder: Path, found: Block, rows: Sequence[DesignRow] | None) -> N
     found.faults += [_said(each, f"found a folder that {manifest.NAME} of its block does not list, expected none")
                      for each in _unlisted(folder)]  # fmt: skip
     there = {each.name for each in (folder / "runs").glob("*")}
-    for run_id in sorted({*record["runs"]} - {*record["given_up"], *record["unavailable"]} - there):
+    not_made = {*record["given_up"], *record["unavailable"], *record.get("left", {})}
+    for run_id in sorted({*record["runs"]} - not_made - there):
         found.faults.append(_said(folder / "runs" / run_id, "found no such folder, expected the run of block.json"))
     if rows is None:
         return
@@ -312,6 +313,15 @@ def _finished(folder: Path, found: Block, rows: Sequence[DesignRow] | None) -> N
     for run_id in sorted(own ^ {*record["runs"]}):
         has, lacks = ("design.csv", "block.json") if run_id in own else ("block.json", "design.csv")
         found.faults.append(_said(path, f"runs: found {run_id} in {has} but not in {lacks}, expected the same runs"))
+
+
+def block_record(path: Path) -> BlockRecord | None:
+    """What a block.json says; None where there is none, or it is damaged, which is told where the block is read."""
+    try:
+        record: BlockRecord = schema.load(path, BlockRecord)
+    except Broken:
+        return None
+    return record
 
 
 def _unlisted(folder: Path) -> list[Path]:
@@ -340,7 +350,9 @@ def _against_design(found: Block, rows: Mapping[str, DesignRow]) -> None:
 
 
 def _unlike_row(record: RunRecord, row: Mapping[str, object]) -> str:
-    told: dict[str, object] = {name: cast("Any", record)[name] for name in ("experiment", "workload", "replicate")}
+    # A program of HiBench's may be made by Hadoop's jars: the record then has the workload that made it.
+    names = ("experiment", "replicate", *(() if "program" in record else ("workload",)))
+    told: dict[str, object] = {name: cast("Any", record)[name] for name in names}
     told |= {f"factors.{name}": value for name, value in record["factors"].items()}
     for name, value in told.items():
         cell = row.get(name.removeprefix("factors."), "")

@@ -243,8 +243,9 @@ def faults(record: RunRecord, found: Found, limits: Mapping[str, float], compute
     `computes`: its tasks compute, so that lack of processors may have set its time.
     """
     why = []
-    # What moves no data has no time beyond its floor.
-    if record.get("cpu") == "limit" and computes and record["user_bytes"]:
+    # Hosts with processors of their own; see also records/processors.py. What moves no data has no time beyond its
+    # floor.
+    if "compute_share" in limits and record.get("cpu") == "limit" and computes and record["user_bytes"]:
         share = found["compute_share"][0]
         if share > limits["compute_share"]:
             why.append(

@@ -6,7 +6,7 @@ import json
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from whitewire import whole
 from whitewire.records import manifest
@@ -17,13 +17,29 @@ KEPT = ("runs", "invalid", "floors")
 """Folders of a block that hold a folder per run, attempt or floor."""
 
 
+BUDGET, OTHERS, DECIDED = "the budget ended", "other programs used the processors", "decided"
+"""Why a run was not made, or how that begins; see `left`."""
+
+
 class BlockRecord(TypedDict):
-    """block.json: its runs' ids, those given up, those that cannot be made here and why, seconds, the code's commit."""
+    """block.json: its runs' ids, those given up, those that cannot be made here and why, seconds, the code's commit.
+
+    Old ones have no more than that.
+    """
 
     block: str
     runs: list[str]
     given_up: list[str]
     unavailable: dict[str, str]
+    left: NotRequired[dict[str, str]]
+    """Runs that were not made, and why: their cell's claims were decided, or the budget ended."""
+    rung: NotRequired[int]
+    """Which k of the paper's ladders its runs have, from 0."""
+    budget_seconds: NotRequired[float | None]
+    pace: NotRequired[float]
+    """Seconds that runs took for each that they should."""
+    spent: NotRequired[dict[str, float]]
+    """Seconds by what was done: start, warm-up, floors, runs, spoiled, waiting, looks."""
     seconds: float
     commit: str
     modified: bool
@@ -52,6 +68,16 @@ class Journal:
         """Keep one attempt whole: its record and what the tools printed, by file name. Raises OSError."""
         target = self.runs / run_id if valid else self.invalid / f"{run_id}.{self.attempts(run_id) + 1}"
         return self._keep(target, record, files)
+
+    def set_aside(self, run_id: str, why: str) -> None:
+        """Take a run that counted for one that does not, for a reason that came later. Raises OSError."""
+        folder = self.runs / run_id
+        own = ("run.json", manifest.NAME)
+        files = {path.name: path.read_text() for path in folder.iterdir() if path.name not in own}
+        record: RunRecord = json.loads((folder / "run.json").read_text())
+        record |= {"valid": False, "why_invalid": why, "attempt": self.attempts(run_id) + 1}
+        self.write(run_id, record, files, valid=False)
+        shutil.rmtree(folder)
 
     def write_floor(self, record: RunRecord, files: Mapping[str, str]) -> Path:
         """Keep one floor whole, valid or not; its record gets the block's next `number`. Raises OSError."""

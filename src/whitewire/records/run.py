@@ -52,6 +52,14 @@ class Fabric(TypedDict):
     unlike: NotRequired[dict[str, float]]
 
 
+class Clock(TypedDict):
+    """What the clocks of the measuring machine did during a run: seconds by which the time of day was set, and for
+    which the machine slept."""
+
+    stepped: float
+    slept: float
+
+
 class Operation(TypedDict):
     """A put as the NameNode logged it: bytes, and seconds since 1970 when it created and completed the file."""
 
@@ -211,6 +219,7 @@ class RunRecord(TypedDict, total=False):
     workers: list[str]
     made_by: str
     cpu: str
+    clock: Clock
     floors: dict[str, float]
     """Seconds of each job on almost no data; `floor_wire` are the bytes into all workers of all of them."""
     floor_wire: float

@@ -1,4 +1,4 @@
-"""samples.csv and host-cpu.csv of a run: times, ticks of the processors, bytes of the links. Pure."""
+"""samples.csv, host-cpu.csv and waited.csv of a run: times, ticks of the processors, bytes of the links. Pure."""
 
 from __future__ import annotations
 
@@ -135,3 +135,27 @@ def read_host_cpu(text: str) -> HostCpu:
     names, rows = _rows(text, ("time",))
     hosts = [name for name in names if name != "time"]
     return _column(names, rows, "time", float), {host: _column(names, rows, host, float) for host in hosts}
+
+
+WAITED = ("time", "ran", "waited", "own", "wakes", "late")
+"""Columns of waited.csv."""
+
+
+@dataclass(frozen=True)
+class WaitedSeries:
+    """waited.csv of a run: times (seconds since 1970); so far seconds that threads of the hosts ran, that they were
+    ready and waited for a processor, and that the measuring process ran; how often a timer in the sandbox woke, and how
+    many seconds late all together."""
+
+    time: list[float]
+    ran: list[float]
+    waited: list[float]
+    own: list[float]
+    wakes: list[float]
+    late: list[float]
+
+
+def read_waited(text: str) -> WaitedSeries:
+    """Raises Torn."""
+    names, rows = _rows(text, WAITED)
+    return WaitedSeries(*(_column(names, rows, name, float) for name in WAITED))

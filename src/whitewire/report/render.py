@@ -24,7 +24,7 @@ from whitewire import paths, whole, workloads
 from whitewire.analysis.claims import VERDICTS
 from whitewire.description import measures
 from whitewire.description.files import validate
-from whitewire.description.project import document_path, is_paper
+from whitewire.description.project import document_path, is_paper, load_config
 from whitewire.errors import Faults, UserError
 from whitewire.install.quarto import quarto_lacks
 from whitewire.progress import Pulse
@@ -110,6 +110,11 @@ def render(
             _publish_folder(Path(scratch) / "reports" / "data" / qmd.stem, output_dir / "data" / qmd.stem)
             _publish_folder(_figures(Path(scratch)), output_dir / "figures" / qmd.stem)
         return [_publish(made[name], output_dir / f"{qmd.stem}.{name}") for name in formats]
+
+
+def lacking(results: Path) -> list[str]:
+    """Papers of config.yaml without verdicts in a testbed's results."""
+    return [name for name in load_config()["papers"] if not (results / name / "analysis" / "verdicts.csv").is_file()]
 
 
 def _told_metrics(raw: Mapping[str, Any], folder: Path) -> Path:

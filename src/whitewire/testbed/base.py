@@ -26,6 +26,7 @@ from whitewire.tools.link import Link
 from whitewire.whole import check_space
 
 if TYPE_CHECKING:
+    from whitewire.testbed.emulated.waiting import Meter
     from whitewire.testbed.samples import Sampling
 
 Argv = Sequence[str]
@@ -316,6 +317,10 @@ class Testbed(ABC):
     @abstractmethod
     def cpu_seconds(self) -> dict[str, float]:
         """For each host name, CPU seconds (user and system) used so far."""
+
+    def waiting(self) -> Meter | None:
+        """What tells whether the hosts get the processors that they need; None where each has its own."""
+        return None
 
     @abstractmethod
     def tcp_retransmits(self) -> dict[str, int]:

@@ -13,11 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self
 
+from whitewire.records.samples import WAITED
+
 if TYPE_CHECKING:
     from whitewire.testbed.base import Process, Testbed
+    from whitewire.testbed.emulated.waiting import Waited
 
-PERIOD, HOST_PERIOD = 0.1, 1.0
-"""Seconds between samples (10 Hz), and between those of each host's CPU time."""
+PERIOD, HOST_PERIOD, WAIT_PERIOD = 0.1, 1.0, 0.5
+"""Seconds between samples (10 Hz), between those of each host's CPU time, and of how long its threads wait."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,7 @@ class Sampling(Protocol):
 
     samples: list[Sample]
     host_cpu: list[tuple[float, dict[str, float]]]
+    waited: list[Waited]
 
     @property
     def gap(self) -> float:
@@ -65,9 +69,12 @@ class Sampler:
     """Whether to sample each host's CPU time too, once a second: it means looking at every process."""
     samples: list[Sample] = field(default_factory=list)
     host_cpu: list[tuple[float, dict[str, float]]] = field(default_factory=list)
+    waited: list[Waited] = field(default_factory=list)
+    """Of a testbed whose hosts share this machine's processors; empty elsewhere."""
 
     def __enter__(self) -> Sampler:
         self._stop = threading.Event()
+        self._waiting = self.testbed.waiting()
         self.take()
         self._thread = threading.Thread(target=self._go_on, daemon=True)
         self._thread.start()
@@ -89,6 +96,10 @@ class Sampler:
             not self.host_cpu or time.time() - self.host_cpu[-1][0] >= HOST_PERIOD or self._stop.is_set()
         ):
             self.host_cpu.append((time.time(), self.testbed.cpu_seconds()))
+        if self._waiting and (
+            not self.waited or time.time() - self.waited[-1].time >= WAIT_PERIOD or self._stop.is_set()
+        ):
+            self.waited.append(self._waiting.take())
 
     def _go_on(self) -> None:
         following = time.monotonic() + PERIOD
@@ -121,6 +132,18 @@ def host_cpu_to_csv(samples: list[tuple[float, dict[str, float]]]) -> str:
     writer = csv.writer(output, lineterminator="\n")
     writer.writerow(["time", *samples[0][1]])
     writer.writerows([f"{moment:.3f}", *(f"{value:.2f}" for value in hosts.values())] for moment, hosts in samples)
+    return output.getvalue()
+
+
+def waited_to_csv(rows: list[Waited]) -> str:
+    """One line a reading, as records.samples.WaitedSeries has it."""
+    output = io.StringIO()
+    writer = csv.writer(output, lineterminator="\n")
+    writer.writerow(WAITED)
+    writer.writerows(
+        [f"{row.time:.3f}", f"{row.ran:.4f}", f"{row.waited:.4f}", f"{row.own:.4f}", row.wakes, f"{row.late:.5f}"]
+        for row in rows
+    )
     return output.getvalue()
 
 

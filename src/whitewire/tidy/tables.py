@@ -9,7 +9,7 @@ import io
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from whitewire import whole, workloads
 from whitewire.description import project
@@ -23,7 +23,7 @@ from whitewire.paths import shown
 from whitewire.records import floor
 from whitewire.records.checked import Block, read_block
 from whitewire.records.jobs import worker_wire
-from whitewire.records.journal import BlockRecord
+from whitewire.records.journal import BlockRecord, read_floors, read_runs
 from whitewire.records.metrics import full_scale
 from whitewire.records.run import DesignRow, RunRecord
 from whitewire.records.samples import Samples, idle_shares, read_host_cpu, read_samples
@@ -50,7 +50,8 @@ TABLES: dict[str, tuple[str, ...]] = {
     "phases.csv": ("run_id", "job", "task", "type", "host", "start", "shuffle_end", "merge_end", "end"),
     "treatments.csv": ("run_id", "experiment", "factor", "varies", "level", "asked", "seen", "unit", "same", "valid"),
     "unavailable.csv": ("run_id", "reason"),
-    "scale.csv": ("experiment", "testbed", "kind", "k", "data_fraction"),
+    "left.csv": ("run_id", "experiment", "cell", "reason"),
+    "scale.csv": ("experiment", "testbed", "kind", "k", "data_fraction", "rung"),
 }  # fmt: skip
 NUMBERS = {
     "value",
@@ -69,6 +70,7 @@ NUMBERS = {
     "limit",
 }
 INTEGERS = {
+    "rung",
     "attempt",
     "number",
     "order",
@@ -109,6 +111,9 @@ DESCRIPTIONS = {
     "expected": "what the probe should show for what is set",
     "error": "value ÷ expected − 1",
     "k": "by which every rate and size is divided",
+    "rung": "which k of the paper's ladders the runs have, from 0",
+    "cell": "levels of the run's cell as JSON",
+    "reason": "why the run was not made",
     "data_fraction": "share of the full-scale file that a run writes",
 }
 
@@ -143,13 +148,27 @@ def tidy(paper: str, results: Path) -> None:
         "phases.csv": _of_each(valid, _phases),
         "treatments.csv": _of_each(runs, _treatments),
         "unavailable.csv": [row for block in read.values() for row in _unavailable(block.finished)],
-        "scale.csv": _scale(loaded, testbed, description, rows),
+        "left.csv": _left(loaded, read, rows),
+        "scale.csv": _scale(loaded.on(_rung(read)), testbed, description, rows),
     }
     # All are made before the first is written, so that what cannot be read leaves the earlier tables as they were.
     made = {name: _table(columns[name], content, name) for name, content in tables.items()}
     for name, content in made.items():
         whole.write(target / name, content)
     whole.write(target / PACKAGE, json.dumps(_package(paper, columns, factors, made), indent=1) + "\n")
+
+
+def so_far(paper: Paper, block: Path) -> tuple[list[Cells], list[Cells]]:
+    """Rows of runs.csv and floors.csv of a block that is being measured."""
+    known = read_floors(block)
+    valid: dict[str, list[RunRecord]] = {}
+    for record in known:
+        if record["valid"]:
+            valid.setdefault(record["floor"], []).append(record)
+    runs = _with_floors({(block.name, key): floor.typical(of) for key, of in valid.items()},
+                        read_runs(block.parent, [block.name]))  # fmt: skip
+    rows = _of_each(runs, lambda folder, record: metric_rows(folder, record, paper.factors))
+    return list(rows), list(_floors(known))
 
 
 def read_blocks(results: Path, rows: Sequence[DesignRow]) -> dict[str, Block]:
@@ -173,6 +192,12 @@ def _with_all_floors(read: Mapping[str, Block], runs: Sequence[tuple[Path, RunRe
         for name, block in read.items()
         for key, records in block.valid_floors().items()
     }
+    return _with_floors(known, runs)
+
+
+def _with_floors(known: Mapping[tuple[str, str], Mapping[str, float]], runs: Sequence[tuple[Path, RunRecord]]
+                 ) -> list[tuple[Path, RunRecord]]:  # fmt: skip
+    """Runs with the medians of floors, which are by block and key."""
     found: list[tuple[Path, RunRecord]] = []
     for folder, record in runs:
         if record.get("floor") and (medians := known.get((record["block"], record["floor"]))):
@@ -208,7 +233,11 @@ def metric_rows(folder: Path, record: RunRecord, factors: Sequence[str]) -> Iter
     if "start" not in record or not samples.exists():
         yield base | {"metric": "", "value": "", "unit": "", "full_scale_value": "", "full_scale_unit": ""}
         return
-    files = {path.name: path.read_text() for path in (samples, folder / "host-cpu.csv") if path.exists()}
+    files = {
+        path.name: path.read_text()
+        for path in (samples, folder / "host-cpu.csv", folder / "waited.csv")
+        if path.exists()
+    }
     found = workloads.metrics(record, files)
     scale, workload = record["scale"], workloads.of(record["workload"])
     for metric, (value, unit) in found.items():
@@ -361,6 +390,29 @@ def _topology(raw: Path, blocks: Sequence[str]) -> list[Cells]:
     return []
 
 
+def _left(paper: Paper, read: Mapping[str, Block], rows: Sequence[DesignRow]) -> Iterable[Cells]:
+    """Runs of the design that were not made, though they could have been: no claim needs them, or time was up."""
+    made = {record["run_id"] for block in read.values() for _, record in block.runs if record["valid"]}
+    reasons = {run_id: why for block in read.values() for run_id, why in _of_finished(block, "left").items()}
+    for row in rows:
+        if (why := reasons.get(row["run_id"])) and row["run_id"] not in made:
+            levels = canonical(levels_of(paper, row))
+            yield {"run_id": row["run_id"], "experiment": row["experiment"], "cell": levels, "reason": why}
+
+
+def _of_finished(block: Block, key: str) -> Mapping[str, str]:
+    return cast("Mapping[str, Any]", block.finished or {}).get(key, {})
+
+
+def _rung(read: Mapping[str, Block]) -> int:
+    """Which k of the paper's ladders the blocks have. UserError where they have not the same."""
+    found = {name: block.finished.get("rung", 0) for name, block in read.items() if block.finished}
+    if len(set(found.values())) > 1:
+        told = ", ".join(f"{name}: {number}" for name, number in found.items())
+        raise UserError(f"block.json: rung: found {told}, expected the same in all blocks: remove those with another k")
+    return next(iter(found.values()), 0)
+
+
 def _scale(paper: Paper, testbed: str, description: Mapping[str, Any], rows: Sequence[DesignRow]) -> Iterable[Cells]:
     seen = set()
     for row in rows:
@@ -373,7 +425,7 @@ def _scale(paper: Paper, testbed: str, description: Mapping[str, Any], rows: Seq
         if found not in seen:
             seen.add(found)
             yield {"experiment": found[0], "testbed": testbed, "kind": description["kind"], "k": found[1],
-                   "data_fraction": _number(found[2])}  # fmt: skip
+                   "data_fraction": _number(found[2]), "rung": paper.rung}  # fmt: skip
 
 
 def _number(value: float) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from whitewire import workloads
 from whitewire.design import cautions
-from whitewire.design.durations import expected_seconds, floor_seconds
+from whitewire.design.durations import busy_cores, expected_seconds, floor_seconds
 from whitewire.design.rows import levels_of
 from whitewire.design.scale import scale_of
 from whitewire.levels import said
@@ -19,22 +19,11 @@ from whitewire.units import gbit_per_s
 if TYPE_CHECKING:
     from whitewire.description.paper import Paper
 
-PUTS, JOBS = (0.3, 80.0), (4.0, 45.0)
-"""CPU seconds of a run beside its data, and of each user gigabyte: of clients and DataNodes, and of jobs. From measured
-runs, against which a test holds them."""
-IDLE_CORES = 0.35
-"""Cores that the services take while they wait."""
 MOST_BUSY = 0.65
-"""Share of the processors beyond which runs lack them (`limits.cpu_idle_floor`, `limits.compute_share`)."""
+"""Share of the processors beyond which runs lack them (`limits.cpu_late_ms`)."""
 
 LEAST_NET = 0.2
 """Share of the floor that a time beyond it must have to count (analysis/guards.py)."""
-
-
-def busy_cores(on_yarn: bool, user_bytes: float, seconds: float) -> float:
-    """Cores that a run keeps busy, on average, on an emulated testbed."""
-    own, per_gb = JOBS if on_yarn else PUTS
-    return IDLE_CORES + (own + per_gb * user_bytes / 1e9) / seconds
 
 
 def lines(

@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whitewire import workloads
+from whitewire import budget, workloads
 from whitewire.analysis import sweeps
+from whitewire.budget import Budget
 from whitewire.cluster.hibench import on_this_machine
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import without_servers
@@ -30,21 +31,27 @@ from whitewire.errors import UserError
 from whitewire.measure import groups
 from whitewire.measure.floors import FLOOR_RUNS, FURTHER
 from whitewire.paths import HOME, root, settle_environment, shown
+from whitewire.records.checked import block_record
+from whitewire.records.journal import BUDGET, OTHERS
 from whitewire.records.run import DesignRow
 from whitewire.text import quoted, suggestion
 from whitewire.tools import hibench
-from whitewire.workflow import outlook, recipes, tether
+from whitewire.workflow import outlook, recipes, speed, tether
 
 if TYPE_CHECKING:
     from whitewire.description.paper import Paper
 
-OVERRIDES = ("papers", "testbed", "effort")
+OVERRIDES = ("papers", "testbed", "effort", "budget")
 
 
 MOST_ID = 200
 """Characters of a run's id."""
 START_S = 600
 """For each time that a block brings services up: probes, starts, warm-up."""
+START_UP_S = 90.0
+"""Seconds that a block's start usually takes: probes, services, warm-up."""
+REPORT_S = 40.0
+"""Seconds from a paper's last run to its report."""
 NO_NEEDS = (1, 60)
 """Nodes and minutes of a block that isn't a job on Slurm; nobody reads them."""
 
@@ -97,6 +104,10 @@ class Plan:
     """Of each paper's block on Slurm: nodes and minutes of its job."""
     described: Mapping[str, Paper] = field(default_factory=dict, repr=False)
     """The papers by name, as they were read and checked."""
+    budget: str = budget.NONE
+    """How long the blocks of a start may take, as the user gave it."""
+    waiting: Mapping[str, float] = field(default_factory=dict, repr=False)
+    """Blocks that are not finished (`<paper>/<block>`) and the seconds that they should take, in their turn."""
     tether: Path | None = None
     """The file whose lock this process holds for its rules' containers."""
 
@@ -141,7 +152,14 @@ class Plan:
             config["papers"], config["testbed"], config["effort"], config["seed"], designs, deployment,
             hibench="hibench" in testbed and _of_suite(designs),
             needs=needs, described=described, tether=held,
+            budget=config["budget"], waiting=_waiting(described, designs, testbed, config["testbed"]),
         )  # fmt: skip
+
+    def turn(self, paper: str, block: str) -> int:
+        """When a block is measured: the higher, the earlier. Short papers come first: a report is soon there."""
+        names = list(self.waiting)
+        name = f"{paper}/{block}"
+        return len(names) - names.index(name) if name in names else 0
 
     @property
     def has_verdicts(self) -> bool:
@@ -188,11 +206,14 @@ class Plan:
     def preamble(self) -> str:
         """What each rule's command begins with: this checkout's command first on the PATH, stand-ins for others last.
 
-        In containers, where the death of Snakemake is not felt, also the file whose lock tells of it.
+        It tells measurements of the budget, which begins when this is asked; in containers, where the death of
+        Snakemake is not felt, also of the file whose lock tells of it.
         """
         scripts, fallback = (shlex.quote(str(HOME / "workflow" / name)) for name in ("scripts", "fallback"))
         path = f'PATH={scripts}:"$PATH":{fallback}'
-        return f"{path}; export {tether.VARIABLE}={shlex.quote(str(self.tether))}" if self.tether else path
+        told = {budget.VARIABLE: Budget.of(budget.seconds_of(self.budget), self.waiting).text()}
+        told |= {tether.VARIABLE: str(self.tether)} if self.tether else {}
+        return "; ".join([path, *(f"export {name}={shlex.quote(value)}" for name, value in told.items())])
 
     @staticmethod
     def can_make(image: str) -> bool:
@@ -208,6 +229,31 @@ class Plan:
     def files(*patterns: str) -> list[str]:
         """Files of the repository that match, as paths from its top."""
         return sorted(str(path.relative_to(HOME)) for p in patterns for path in HOME.glob(p) if path.is_file())
+
+
+def _waiting(
+    papers: Mapping[str, Paper], designs: Mapping[str, Sequence[DesignRow]], testbed: Mapping[str, Any], name: str
+) -> dict[str, float]:
+    """Blocks that lack runs, and the seconds that these should take; the shortest paper's first.
+
+    What comes after a first look counts for nothing: it is made as far as time allows.
+    """
+    found: dict[str, dict[str, float]] = {}
+    for paper, rows in designs.items():
+        lacking = _lacking(root() / "results" / name / paper, rows, again=True)
+        for block in dict.fromkeys(row["block"] for row in lacking):
+            own = _least(papers[paper], [row for row in lacking if row["block"] == block])
+            found.setdefault(paper, {})[f"{paper}/{block}"] = seconds_of(papers[paper], own, testbed)
+    shortest = sorted(found.values(), key=lambda blocks: sum(blocks.values()))
+    return {block: seconds for blocks in shortest for block, seconds in blocks.items()}
+
+
+def seconds_of(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any]) -> float:
+    """Seconds that runs and their floors should take, and the start before them."""
+    if not rows:
+        return 0.0
+    runs = sum(expected_seconds(paper, row, testbed) for row in rows)
+    return START_UP_S + runs + all_floors_seconds(paper, rows, testbed, FLOOR_RUNS)
 
 
 def _of_suite(designs: Mapping[str, Sequence[Mapping[str, Any]]]) -> bool:
@@ -305,21 +351,75 @@ def print_plan() -> None:
     plan = Plan.load()
     testbed = load_testbed(plan.testbed)
     print(f"testbed {plan.testbed}, effort {plan.effort}, seed {plan.seed}")
+    print(outlook_of(plan, testbed))
+    pace, _ = speed.pace(root() / "results" / plan.testbed)
     for name, paper in plan.described.items():
-        results = root() / "results" / plan.testbed / name
-        left = [row for row in plan.designs[name] if not _journalled(results, row)]
-        seconds = sum(expected_seconds(paper, row, testbed) for row in left)
-        seconds += all_floors_seconds(paper, left, testbed, FLOOR_RUNS)
+        left = _lacking(root() / "results" / plan.testbed / name, plan.designs[name])
         blocks = len({row["block"] for row in plan.designs[name]})
         plural = "s" if blocks > 1 else ""
         total = len(plan.designs[name])
         print(
             f"{name}: {total} runs in {blocks} block{plural}, {total - len(left)} done, {len(left)} to measure"
-            + (f", about {seconds / 60:.0f} min" if left else "")
+            + (f", {_about(*_here(plan, name, left, testbed, pace))}" if left else "")
             + f"; hosts: {_hosts(paper, plan.designs[name], testbed)}"
         )
         for line in outlook.lines(paper, plan.designs[name], testbed):
             print(line)
+
+
+def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:
+    """How many runs a start has to make and how long that takes here, in one line."""
+    pace, source = speed.pace(root() / "results" / plan.testbed)
+    results = root() / "results" / plan.testbed
+    left = {name: rows for name in plan.described if (rows := _lacking(results / name, plan.designs[name]))}
+    if not left:
+        return "all runs are made"
+    times = [_here(plan, name, rows, testbed, pace) for name, rows in left.items()]
+    within = budget.seconds_of(plan.budget)
+    shortest = min(low for low, _ in times)
+    ends = (min(within, sum(each)) for each in zip(*times, strict=True))
+    took = " to ".join(dict.fromkeys(map(budget.words, ends)))
+    runs = sum(map(len, left.values()))
+    told = f"at most {runs} runs to make: about {took} of measuring on this machine ({source})"
+    limit = f", which ends after {plan.budget} (BUDGET)" if math.isfinite(within) else ""
+    return f"{told}{limit}; first report after about {budget.words(min(shortest, within) + REPORT_S)}"
+
+
+def _lacking(results: Path, rows: Sequence[DesignRow], again: bool = False) -> list[DesignRow]:
+    """Rows whose runs are still to be made.
+
+    In a block that is finished, and has all rows of the design, these are none; `again`: those that it left for want of
+    time, which another budget makes.
+    """
+    found = []
+    for block in dict.fromkeys(row["block"] for row in rows):
+        own = [row for row in rows if row["block"] == block]
+        finished = block_record(results / "raw" / block / "block.json")
+        if finished and {row["run_id"] for row in own} <= {*finished["runs"]}:
+            short = {name for name, why in finished.get("left", {}).items() if again and why in (BUDGET, OTHERS)}
+            own = [row for row in own if row["run_id"] in short]
+        found += [row for row in own if not _journalled(results, row)]
+    return found
+
+
+def _least(paper: Paper, rows: Sequence[DesignRow]) -> list[DesignRow]:
+    """Rows that are made whatever a look says: those before the first one."""
+    looks = {block: paper.looks(block.rsplit("-", 1)[0]) for block in {row["block"] for row in rows}}
+    return [row for row in rows if not looks[row["block"]] or row["replicate"] <= looks[row["block"]][0]]
+
+
+def _here(plan: Plan, name: str, rows: Sequence[DesignRow], testbed: Mapping[str, Any], pace: float
+          ) -> tuple[float, float]:  # fmt: skip
+    """Seconds that rows of a paper take on this machine: where all claims are decided at the first look, and none."""
+    least = sum(seconds for block, seconds in plan.waiting.items() if block.partition("/")[0] == name)
+    most = seconds_of(plan.described[name], rows, testbed)
+    return START_UP_S + pace * (least - START_UP_S), START_UP_S + pace * (most - START_UP_S)
+
+
+def _about(low: float, high: float) -> str:
+    """`about 5 to 9 min`, of seconds."""
+    ends = dict.fromkeys(str(max(1, round(seconds / 60))) for seconds in (low, high))
+    return f"about {' to '.join(ends)} min"
 
 
 def _journalled(results: Path, row: DesignRow) -> bool:

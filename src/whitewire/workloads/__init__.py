@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from whitewire import factors
 from whitewire.factors.base import Proof
+from whitewire.records import processors
 from whitewire.records.metrics import Found
 from whitewire.records.run import RunRecord
-from whitewire.records.samples import read_host_cpu, read_samples
+from whitewire.records.samples import read_host_cpu, read_samples, read_waited
 from whitewire.workloads.base import Workload
 from whitewire.workloads.copy import Copy
 from whitewire.workloads.hdfs_put import HdfsPut
@@ -63,13 +64,32 @@ def metrics(record: RunRecord, files: Mapping[str, str]) -> Found:
     """Metric → (value as measured, unit) of any run, from its record and its files by name."""
     workload = of(record["workload"])
     cpu = read_host_cpu(files["host-cpu.csv"]) if workload.on_yarn else ([], {})
-    return workload.metrics(record, read_samples(files["samples.csv"]), cpu)
+    samples = read_samples(files["samples.csv"])
+    found = workload.metrics(record, samples, cpu)
+    if "waited.csv" in files:  # of hosts that share this machine's processors; not in old results
+        found |= processors.metrics(record, samples, read_waited(files["waited.csv"]))
+    return found
 
 
 def faults(record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[str]:
     """Why a run may not count (empty: it is valid): disturbed, not what was asked, or beyond the testbed's `limits`."""
     unlike = [proof.fault for proof in proofs(record) if not proof.same]
-    return record.get("disturbed", []) + unlike + of(record["workload"]).faults(record, found, limits)
+    lacking = clock_faults(record) + processors.faults(record, found, limits)
+    return record.get("disturbed", []) + unlike + lacking + of(record["workload"]).faults(record, found, limits)
+
+
+STEP_S, SLEEP_S = 0.05, 1.0
+"""What a clock may be set by, and a machine may sleep, in a run that counts: one is a correction, the other noise."""
+
+
+def clock_faults(record: RunRecord) -> list[str]:
+    """Why the times of a run are none (empty: they are): its clock was set, or the machine slept."""
+    clock = record.get("clock", {"stepped": 0.0, "slept": 0.0})
+    told = [
+        (abs(clock["stepped"]) > STEP_S, f"the clock was set by {clock['stepped']:+.1f} s during the run"),
+        (clock["slept"] > SLEEP_S, f"the machine slept for {clock['slept']:.0f} s during the run"),
+    ]
+    return [why for so, why in told if so]
 
 
 def proofs(record: RunRecord) -> list[Proof]:

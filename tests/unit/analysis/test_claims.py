@@ -141,7 +141,7 @@ def test_an_interval_that_moves_across_the_bounds_goes_through_the_verdicts_in_o
 
 @pytest.mark.parametrize("few", [False, True])
 def test_a_difference_at_the_bound_is_rarely_called_equivalent(few):
-    """Both ways to an interval: of six runs each by bootstrap, of three by the scatter of four cells."""
+    """Both ways to an interval: of six runs each by bootstrap, of three by scatter that four cells share."""
     rng = np.random.default_rng(3)
     wrong, times = 0, 300 if few else 250
     for number in range(times):
@@ -149,8 +149,8 @@ def test_a_difference_at_the_bound_is_rarely_called_equivalent(few):
         above, below = 0.9 * cells[0], cells[1]
         point = float(np.median(above) / np.median(below))
         if few:
-            spread, freedom = statistics.pooled_log_sd(cells)
-            found = statistics.pooled_interval(point, [3, 3], [spread] * 2, freedom)
+            variances, freedoms = statistics.moderated(np.var(np.log(cells), axis=1, ddof=1), [2] * 4)
+            found = statistics.student_interval(point, [3, 3], np.sqrt(variances[:2]), freedoms[:2])
         else:
             found = statistics.ratio_interval(above, below, number)
         wrong += decide(LEVEL, runs(point, *found)).verdict == c.REPRODUCED

@@ -110,6 +110,18 @@ FAULTS = {
     "blocks of an effort": (
         lambda d: d["blocks"].pop("quick"), "blocks.quick: found nothing, expected a whole number"),
     "not a single block": (lambda d: d["blocks"].update(quick=0), "blocks.quick: found 0, expected at least 1"),
+    "looks that do not grow": (
+        lambda d: d.update(looks={"quick": [3, 3, 6]}),
+        "looks.quick[1]: found 3, expected more runs than the 3 of the look before"),
+    "looks that end early": (
+        lambda d: d.update(looks={"quick": [3, 4, 5]}),
+        "looks.quick[2]: found 5, expected 6, as replicates.quick.claimed says"),
+    "a look too early": (
+        lambda d: d.update(looks={"full": [1, 10]}), "looks.full[0]: found 1, expected at least 2"),
+    "no looks": (lambda d: d.update(looks={"full": []}), "looks.full: found [], expected at least 1 items"),
+    "looks at no effort": (
+        lambda d: d.update(looks={"fast": [3, 6]}),
+        'looks.fast: found an unknown key, expected one of full, quick, smoke'),
     "runs as a fraction": (
         lambda d: d["replicates"]["quick"].update(other=10.0),
         "replicates.quick.other: found 10.0 (a number), expected a whole number"),
@@ -342,3 +354,13 @@ def test_a_paper_without_experiments_needs_neither_replicates_nor_scale(tmp_path
         data["claims"], data["finding"] = data["claims"][1:3], "N-C02"
 
     assert said(tmp_path, without) == ""
+
+
+def test_without_replicates_there_are_no_looks(tmp_path):
+    def without(data: dict) -> None:
+        for key in ("experiments", "controls", "replicates", "scale", "blocks"):
+            data.pop(key)
+        data["claims"], data["finding"] = data["claims"][1:3], "N-C02"
+        data["looks"] = {"quick": [3, 6]}
+
+    assert said(tmp_path, without) == 'looks: found {"quick": [3, 6]}, expected none, since there are no replicates'

@@ -120,10 +120,10 @@ def test_environment_overrides_and_is_checked():
 
 
 def test_misspelt_key_is_named_with_its_neighbour(testbed):
-    testbed["limits"]["cpu_idle_flor"] = testbed["limits"].pop("cpu_idle_floor")
+    testbed["limits"]["link_eror"] = testbed["limits"].pop("link_error")
     said = fault(testbed)
-    assert said.startswith("x.yaml: limits.cpu_idle_flor: found an unknown key, expected one of attempts, ")
-    assert said.endswith('; did you mean "cpu_idle_floor"?')
+    assert said.startswith("x.yaml: limits.link_eror: found an unknown key, expected one of attempts, ")
+    assert said.endswith('; did you mean "link_error"?')
 
 
 def test_missing_key(testbed):

@@ -43,7 +43,7 @@ class Difference(OfCells):
         def statistic(a, b, axis=-1):
             return np.median(a, axis=axis) - np.median(b, axis=axis)
 
-        found = bootstrapped(samples, statistic, runs.seed)
+        found = bootstrapped(samples, statistic, runs)
         return Evidence("runs", *found, unit=samples[0].unit, samples=[s.values for s in samples])
 
     def of_medians(self, medians, runs):

@@ -86,7 +86,11 @@ class Site:
 
     def __init__(self, seconds):
         self.seconds, self.made, self.restarts = iter(seconds), [], 0
-        self.floors, self.testbed, self.logs = {}, SimpleNamespace(fastest=lambda: "40gbe"), "logs"
+        self.floors, self.testbed, self.logs = (
+            {},
+            SimpleNamespace(fastest=lambda: "40gbe", waiting=lambda: None),
+            "logs",
+        )
 
     def made_of(self, stack, run):
         self.made.append("floor" if run.scale.file_bytes < 1_000_000 else run.row["run_id"])
@@ -117,7 +121,11 @@ def block_of(tmp_path, site, monkeypatch, effort="quick"):
     monkeypatch.setattr(block.workloads, "metrics", lambda record, files: {})
     monkeypatch.setattr(block.workloads, "faults", lambda record, values, limits: [])
     paper = SimpleNamespace(
-        claims=[{"test": RATIO}], controls=[], origin=str, really=lambda experiment, levels: dict(levels)
+        claims=[{"test": RATIO}],
+        controls=[],
+        origin=str,
+        really=lambda experiment, levels: dict(levels),
+        looks=lambda effort: (),
     )
     made = block.Block(paper, {"kind": "ssh", "limits": LIMITS}, f"{effort}-1", [], tmp_path / f"{effort}-1")
     monkeypatch.setattr(made, "_restart", lambda stack, runs: setattr(site, "restarts", site.restarts + 1))
@@ -306,7 +314,8 @@ def test_without_a_table_of_floors_they_count_as_exact():
 def test_the_scatter_of_floors_widens_an_interval(metric):
     test = RATIO | {"metric": metric}
     (exact, without), (steady, narrow), (loose, wide) = (widths(test, each) for each in ([], STEADY, SCATTERED))
-    assert narrow == pytest.approx(without, rel=0.15)
+    # Draws of two Student t's are a little wider than Welch's t of both together.
+    assert narrow == pytest.approx(without, rel=0.2)
     assert wide > 1.5 * narrow
     assert exact.estimate == steady.estimate == loose.estimate
     assert loose.low < loose.estimate < loose.high
@@ -400,7 +409,7 @@ def test_the_stage_reads_the_table_of_floors_where_there_is_one(tmp_path, kept):
     testbed = load_testbed("emulated")
     paper = load_paper(project.paper_path("mellanox-mapr"), testbed["fabrics"])
     made = runs_of(6.0, [5.5, 6.0, 6.5, 6.1], nets={"10gbe": 5.0, "40gbe": 4.0, "56gbe": 4.0}, n=6)
-    table = made.table.drop(columns=["best", "best_unit"]).assign(experiment="terasort-curve")
+    table = made.table.drop(columns=["best", "best_unit"]).assign(experiment="terasort-curve", replicate=1)
     (tmp_path / "tidy").mkdir()
     table.assign(**{name: "" for name in paper.factors if name not in table}).to_csv(
         tmp_path / "tidy" / "runs.csv", index=False
@@ -438,7 +447,15 @@ def test_every_metric_that_rests_on_a_floor_has_its_way_of_going_with_it():
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize(
     ("runs", "floors_", "share", "ratio"),
-    [(3, 4, 0.3, 2.0), (3, 4, 0.8, 1.0), (4, 4, 0.5, 1.0), (6, 8, 0.8, 2.0), (6, 4, 0.3, 1.0)],
+    [
+        (2, 4, 0.3, 2.0),
+        (2, 4, 0.5, 1.0),
+        (3, 4, 0.3, 2.0),
+        (3, 4, 0.8, 1.0),
+        (4, 4, 0.5, 1.0),
+        (6, 8, 0.8, 2.0),
+        (6, 4, 0.3, 1.0),
+    ],
 )
 def test_intervals_hold_the_truth_as_often_as_they_say(runs, floors_, share, ratio, shared):
     case, count = coverage.Case(runs, floors_, share, ratio, shared), 80

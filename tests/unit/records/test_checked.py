@@ -324,3 +324,10 @@ def test_many_faults_are_shown_up_to_a_number():
     assert len(error.lines) == 21 and error.lines[-1] == "and 10 more"
     assert isinstance(error, UserError)
     assert read_runs(Path("nowhere"), ["a"]) == []
+
+
+def test_a_program_of_hibenchs_that_hadoops_jars_made_agrees_with_its_row():
+    row = {"experiment": "terasort", "workload": "hibench", "replicate": "1", "fabric": "1gbe"}
+    record = {"experiment": "terasort", "workload": "terasort", "replicate": 1, "factors": {"fabric": "1gbe"}}
+    assert "workload: found" in checked._unlike_row(record, row)
+    assert checked._unlike_row(record | {"program": "terasort"}, row) == ""

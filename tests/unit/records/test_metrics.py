@@ -87,7 +87,7 @@ def test_what_holds_a_job_floor_has_no_full_scale_equivalent():
 def valid():
     record = copy.deepcopy(RECORD)
     found = dict(of_put(record))
-    found["cpu_idle_min"] = (0.8, "1")
+    found |= {"cpu_late": (0.2, "ms"), "cpu_outside": (0.1, "cores")}
     return record, found
 
 
@@ -98,8 +98,8 @@ def test_a_run_within_all_bounds_is_valid():
 @pytest.mark.parametrize(
     "metric, value, says",
     [
-        ("cpu_idle_min", 0.1, "idle only 10%"),
-        ("cpu_idle_min", float("nan"), "idle only"),
+        ("cpu_late", 0.7, "a process woke 0.7 ms late"),
+        ("cpu_late", float("nan"), "ms late"),
         ("client_wire_bytes", 20e6, "client links carried -25"),
         ("datanode_wire_bytes", 160e6, "DataNode links carried"),
         ("tcp_retransmits", 50000, "TCP segments sent again"),
@@ -111,3 +111,13 @@ def test_each_bound_makes_a_run_invalid(metric, value, says):
     found[metric] = (value, "1")
     (fault,) = workloads.faults(record, found, LIMITS)
     assert says in fault
+
+
+@pytest.mark.parametrize("idle", [0.1, float("nan")])
+def test_on_a_site_every_second_must_be_idle_enough(idle):
+    record, found = valid()
+    limits = {name: bound for name, bound in LIMITS.items() if name != "cpu_late_ms"} | {"cpu_idle_floor": 0.35}
+    found = {name: value for name, value in found.items() if name != "cpu_late"} | {"cpu_idle_min": (idle, "1")}
+    (fault,) = workloads.faults(record, found, limits)
+    assert "idle only" in fault
+    assert workloads.faults(record, found | {"cpu_idle_min": (0.4, "1")}, limits) == []

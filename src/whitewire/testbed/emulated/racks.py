@@ -65,6 +65,7 @@ class Racks:
         if count != self.count:
             place = divided(self._hosts, count)
             lines += [f"link set {host.port} master {place.get(host.name, 'switch')}" for host in self._hosts]
+            lines += [f"link set {name} type bridge fdb_flush" for name in self._bridges]
         self._ip(lines)
         commands = {device: "change" if device in old else "add" for device in self.devices[: 2 * count]}
         shaped = b"\n".join(shape(device, command) for device, command in commands.items())
@@ -74,8 +75,14 @@ class Racks:
     def leave(self) -> None:
         """Back to one switch for all."""
         if self.count:
-            self._ip([f"link set {host.port} master switch" for host in self._hosts])
+            moved = [f"link set {host.port} master switch" for host in self._hosts]
+            # What bridges have learnt of who is behind which port is wrong from here on.
+            self._ip([*moved, *(f"link set {name} type bridge fdb_flush" for name in self._bridges)])
             self.count = 0
+
+    @property
+    def _bridges(self) -> list[str]:
+        return ["switch", *(f"rack{number}" for number in range(1, self._made + 1))]
 
     def uplinks(self) -> dict[str, Link]:
         """Of each rack in use, Mbit/s that tc says may leave and enter it."""

@@ -32,6 +32,7 @@ from whitewire.records.samples import MTU
 from whitewire.testbed.base import Argv, CommandFailed, Completed, Fabric, Host, Process, Testbed, piped
 from whitewire.testbed.emulated import segment
 from whitewire.testbed.emulated.racks import Racks, divided
+from whitewire.testbed.emulated.waiting import Meter, Threads, Timer
 from whitewire.tools import link
 from whitewire.tools.link import Link
 
@@ -180,6 +181,7 @@ class EmulatedTestbed(Testbed):
         self.init: subprocess.Popen[bytes] | None = None
         self.current: tuple[Fabric, int | None] | None = None
         self.segment = segment.Segment(self.inside, self.hosts)
+        self.meter: Meter | None = None
         self.racked = Racks(self.inside, self.hosts)
         self.mtu = MTU
         self.congestion_control = ""
@@ -210,6 +212,9 @@ class EmulatedTestbed(Testbed):
             if host.carrier is not None:
                 host.carrier.wait(timeout=20)
                 piped(host.carrier.stdout).close()
+        if self.meter is not None:
+            self.meter.timer.close()
+            self.meter = None
 
     def _start_sandbox(self) -> None:
         pairs = [str(part) for pair in self.binds.items() for part in pair]
@@ -484,6 +489,18 @@ class EmulatedTestbed(Testbed):
             except OSError:  # it has just ended
                 continue
         return {name: ticks / os.sysconf("SC_CLK_TCK") for name, ticks in found.items()}
+
+    def waiting(self) -> Meter:
+        if self.meter is None:
+            self.meter = Meter(Threads(f"/proc/{self.init_pid}/root/proc"), Timer(self._in_the_sandbox))
+        return self.meter
+
+    def _in_the_sandbox(self, argv: list[str]) -> subprocess.Popen[bytes]:
+        """Start a process with pipes that ends with the sandbox."""
+        enter = ["nsenter", "--target", str(self.init_pid), *ALL_NAMESPACES, "--wdns=/", "--", *KILLED_WITH_THIS]
+        return subprocess.Popen(
+            [*enter, *argv], env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+        )
 
     def queue_drops(self) -> int:
         """Packets that the shapers' queues of all links have dropped since the start."""

@@ -15,6 +15,7 @@ from whitewire.testbed.site import shell
 from whitewire.testbed.site.remote_host import TICKS, RemoteHost, RemoteProcess
 
 if TYPE_CHECKING:
+    from whitewire.testbed.emulated.waiting import Waited
     from whitewire.testbed.site.remote import RemoteTestbed
 
 START_S = 15.0
@@ -120,6 +121,7 @@ class RemoteSampler:
     gap: float = 0.0
     """Longest time between two samples of a host, in seconds."""
     host_cpu: list[tuple[float, dict[str, float]]] = field(default_factory=list)
+    waited: list[Waited] = field(default_factory=list)
 
     def __enter__(self) -> RemoteSampler:
         hosts = self.testbed.hosts

@@ -1,0 +1,105 @@
+"""Every claim of a paper judged by the runs there are: estimate, rule, controls, Holm's correction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from whitewire import estimands, statistics
+from whitewire.analysis import biases, claims, controls
+from whitewire.analysis.runs import Runs
+from whitewire.description.paper import Paper
+from whitewire.design import cautions
+from whitewire.estimands.evidence import Evidence
+
+
+def claims_judged(
+    paper: Paper, runs: Runs, status: str, checked: Sequence[controls.Control] = (), modelled: Runs | None = None
+) -> list[dict[str, Any]]:
+    """A row a claim, in the paper's order: what analysis/verdicts.csv says of it.
+
+    `status` is `emulated` or `measured`: which kind of testbed the runs come from. Where a control in `checked` failed,
+    what it covers is inconclusive. Without `modelled`, the simulated runs, claims that only a model tests have no
+    verdict. `runs_help` tells of an inconclusive one whether more runs may decide it.
+    """
+    rows = []
+    for claim in paper.claims:
+        route = next((r for r in claim["routes"] if r in (status, "modelled", "arithmetic")), None)
+        row = {key: claim.get(key, "") for key in ("statement", "kind", "basis", "audit")}
+        row |= {"paper": paper.id, "claim": claim["id"], "exhibits": " ".join(claim["exhibits"])}
+        row |= {"estimand": estimands.of(claim["test"]).describe(), "control": "", "runs_help": False}
+        if route is None:
+            row |= _not_testable(claim)
+        elif route == "modelled" and modelled is None:
+            row |= {"route": route, "verdict": "", "reason": ""}
+        else:
+            row |= judged(paper, claim["test"], route, modelled if route == "modelled" and modelled else runs, checked)
+            if route == "emulated" and row["estimate"] is not None:
+                row["reason"] += "".join(f"; caution: {words}" for words in cautions.of_test(paper, claim["test"]))
+        rows.append(row)
+    adjusted = statistics.holm([runs.overall(row.get("p_value")) for row in rows])
+    for row, p in zip(rows, adjusted, strict=True):
+        row["p_holm"] = p
+        verdict, row["reason"] = claims.corrected(row["verdict"], row["reason"], row, p)
+        if verdict != row["verdict"] and p is None:
+            row["runs_help"] = False  # there is no test that they could sharpen
+        row["verdict"] = verdict
+    return rows
+
+
+def judged(
+    paper: Paper, test: Mapping[str, Any], route: str, runs: Runs, checked: Sequence[controls.Control]
+) -> dict[str, Any]:
+    """What a row of analysis/verdicts.csv or readings.csv says of one test, and whether more runs may say more."""
+    target, evidence = claims.resolve(paper, test), estimands.of(test).evaluate(runs, paper)
+    if route == "modelled" and evidence.source in ("runs", "census"):
+        evidence = Evidence("model", evidence.estimate, None, None, 0, 0, evidence.unit)
+    exact = claims.decide(target, evidence, runs.confidence())
+    evidence, said = biases.widened(paper, test, evidence) if route == "emulated" else (evidence, "")
+    verdict = claims.decide(target, evidence, runs.confidence()) if said else exact
+    if verdict.verdict != exact.verdict:
+        verdict = replace(verdict, runs_needed=None)  # more runs would not decide it
+    if evidence.missing and (why := runs.why_missing(test)):
+        verdict = claims.Verdict(claims.NOT_TESTABLE, why)
+    reason = verdict.reason
+    if evidence.note:
+        reason += f"; {evidence.note}"
+    if said:
+        reason += f"; {said}"
+    theirs = paper.statistic_of(test.get("expected", ""))
+    if evidence.source == "runs" and theirs and not theirs.startswith(ours := test.get("statistic", "median")):
+        reason += f"; the paper's number is its {theirs}, ours a {ours}"
+    if evidence.n_invalid:
+        reason += f"; {evidence.n_invalid} invalid left out"
+    counts = evidence.source in ("runs", "census")
+    covering = controls.of(paper, checked, test) if counts else []
+    failed = [control.said for control in covering if control.failed]
+    decided, reason = claims.controlled(verdict.verdict, reason, failed)
+    return {
+        "route": route,
+        "estimate": evidence.estimate,
+        "low": evidence.low,
+        "high": evidence.high,
+        "unit": evidence.unit or test.get("unit", "1"),
+        "n": evidence.n if counts else None,
+        "relation": target.relation,
+        "no_effect": target.no_effect,
+        "expected": target.expected,
+        "expected_low": target.lower,
+        "expected_high": target.upper,
+        "asks": target.kind,
+        # Of equivalence there is no test against no effect to make or to correct for.
+        "p_value": None if target.kind == claims.EQUIVALENCE else evidence.p_value,
+        "verdict": decided,
+        "reason": reason,
+        "runs_needed": None if failed else verdict.runs_needed,
+        "runs_help": verdict.runs_help and not failed,
+        "control": " ".join(dict.fromkeys(control.row["control"] for control in covering)),
+    }
+
+
+def _not_testable(claim: Mapping[str, Any]) -> dict[str, Any]:
+    reason = estimands.of(claim["test"]).untestable()
+    reason = reason or f"this testbed offers none of the routes: {', '.join(claim['routes'])}"
+    return {"route": claims.NOT_TESTABLE, "verdict": claims.NOT_TESTABLE, "reason": reason}

@@ -1,0 +1,93 @@
+"""A look at the claims while runs come in: what is decided, and which cells still need runs. Pure.
+
+Intervals and p-values are those of `Runs`, which knows how often one looks: so a claim that is decided early is wrong
+no more often than one that is judged once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from whitewire import estimands
+from whitewire.analysis import claims, controls, judging
+from whitewire.analysis.runs import Runs, on_testbed, status_on
+from whitewire.description.paper import Paper, cells_of, ratio_of
+from whitewire.levels import Cell
+from whitewire.text import canonical
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a look tells.
+
+    `decided` are the verdicts of claims that need no further run: those that have one, those that no number of runs
+    here decides, those that rest on none (of a model's there is no verdict yet: ""). `open` says of each other claim
+    why. `cells` (experiment, levels as canonical JSON) are those on which an open claim rests, or an open control that
+    covers it; the design says how many runs of them there may be.
+    """
+
+    decided: Mapping[str, str]
+    open: Mapping[str, str]
+    cells: frozenset[tuple[str, str]]
+
+
+def at_tables(
+    paper: Paper, testbed: Mapping[str, Any], effort: str, table: pd.DataFrame, floors: pd.DataFrame | None = None,
+    unavailable: Mapping[str, str] | None = None, seed: int = 1,
+) -> Look:  # fmt: skip
+    """The look by tables so far, as runs.on_testbed takes them."""
+    runs = on_testbed(paper, testbed, effort, table, floors, unavailable, seed)
+    return look(paper, runs, status_on(testbed))
+
+
+def look(paper: Paper, runs: Runs, status: str) -> Look:
+    """The look at a paper by the runs so far. `status` is `emulated` or `measured`."""
+    checked = controls.judge(paper, runs)
+    decided, still, needed = {}, {}, list[Cell]()
+    for claim, row in zip(paper.claims, judging.claims_judged(paper, runs, status, checked), strict=True):
+        cells = cells_of_test(paper, runs, claim["test"])
+        if row["verdict"] == claims.INCONCLUSIVE and row["runs_help"] and cells is not None:
+            still[claim["id"]] = row["reason"]
+            needed += cells
+            for control in controls.of(paper, checked, claim["test"]):
+                if control.row["outcome"] == controls.OPEN:
+                    needed += cells_of_test(paper, runs, ratio_of(control.spec)) or []
+        else:
+            decided[claim["id"]] = row["verdict"]
+    return Look(decided, still, frozenset((name, canonical(levels)) for name, levels in needed))
+
+
+def decided_after(paper: Paper, runs: Runs, status: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Of each decided claim that has runs, the look from which on it had the verdict of its row, in runs of each cell.
+
+    Each look is made again, with as many runs of each cell as there were. Nothing where there is but one.
+    """
+    if len(runs.looks) < 2:
+        return {}
+    last = {row["claim"]: row["verdict"] for row in rows if row.get("n") and row["verdict"] != claims.INCONCLUSIVE}
+    most = {row["claim"]: row["n"] for row in rows if row["claim"] in last}
+    after = dict(most)
+    waiting = set(last)
+    for n in sorted(runs.looks, reverse=True):
+        if not waiting:
+            break
+        then = runs.first(n)
+        found = judging.claims_judged(paper, then, status, controls.judge(paper, then))
+        waiting &= {row["claim"] for row in found if row["verdict"] == last.get(row["claim"])}
+        after |= {claim: min(n, most[claim]) for claim in waiting}
+    return after
+
+
+def cells_of_test(paper: Paper, runs: Runs, test: Mapping[str, Any]) -> list[Cell] | None:
+    """The cells of a test, each with a level of every factor; None where the effort of the runs does not make one."""
+    found: list[Cell] = []
+    for name, levels in estimands.of(test).needed():
+        experiment = paper.experiments[name]
+        if runs.efforts and not runs.efforts & set(experiment.get("efforts", runs.efforts)):
+            return None
+        found += [(name, cell) for cell in cells_of(experiment) if levels.items() <= cell.items()]
+    return found

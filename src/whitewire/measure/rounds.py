@@ -1,0 +1,69 @@
+"""The rounds of a block: which run is of which, when the claims are looked at, and which runs are then needed no more.
+
+Pure, but for the look itself, which reads what was kept so far and is given to the block: stages meet in files.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from whitewire.text import canonical
+
+Cell = tuple[str, str]
+"""An experiment and the levels of a cell, as JSON."""
+
+
+class Seen(Protocol):
+    """What a look saw: the claims that are decided and those that are open, and the cells that these still need."""
+
+    @property
+    def decided(self) -> Collection[str]: ...
+    @property
+    def open(self) -> Collection[str]: ...
+    @property
+    def cells(self) -> Collection[Cell]: ...
+
+
+Look = Callable[[Path, str], Seen]
+"""From the folder of a paper's results and the name of a block to what its claims are worth so far."""
+
+
+@dataclass
+class Rounds:
+    """The runs of a block, `rows` (run id to cell) in the order of running. `looks`: after how many runs of each cell
+    claims are looked at; the last of them needs no look, for then nothing is left to decide."""
+
+    rows: Mapping[str, Cell]
+    looks: Sequence[int]
+    of: dict[str, int] = field(init=False)
+    """The round of each run, from 1."""
+
+    def __post_init__(self) -> None:
+        seen: Counter[Cell] = Counter()
+        self.of = {}
+        for run_id, cell in self.rows.items():
+            seen[cell] += 1
+            self.of[run_id] = seen[cell]
+        self._ahead = [look for look in self.looks if look < max(self.of.values(), default=0)]
+
+    def due(self, run_id: str) -> bool:
+        """Whether the claims are to be looked at before a run: it is the first one of a round after a look's."""
+        return bool(self._ahead) and self.of[run_id] > self._ahead[0]
+
+    def looked(self, run_id: str) -> None:
+        """All looks before a run are made."""
+        self._ahead = [look for look in self._ahead if look >= self.of[run_id]]
+
+    def dropped(self, seen: Seen, waiting: Collection[str]) -> list[str]:
+        """Which of the waiting runs are needed no more: those of cells that no open claim rests on."""
+        needed = set(seen.cells)
+        return [run_id for run_id in waiting if self.rows[run_id] not in needed]
+
+
+def cell_of(experiment: str, levels: Mapping[str, object]) -> Cell:
+    """A cell as looks name it."""
+    return experiment, canonical(levels)

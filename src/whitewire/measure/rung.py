@@ -1,0 +1,97 @@
+"""Which k of a paper's ladder a machine can hold: the heaviest cell is tried on one after the other, once per paper."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from whitewire import whole
+from whitewire.description.paper import Paper
+from whitewire.design.durations import busy_cores
+from whitewire.measure.run import Run
+
+FILE = "scale.json"
+"""In raw/ of a paper's results: the rung, and what was tried."""
+SPARE = 0.7
+"""Share of the bound on waiting threads that the heaviest cell may use, so that the others have time to spare."""
+
+
+class TooHeavy(Exception):
+    """The runs want more of the processors than there is at this k, and there is a larger one; says what was seen."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """The heaviest cell at one k: how late a process woke on average, ms; whether that is little enough."""
+
+    k: float
+    cell: str
+    cpu_late: float
+    enough: bool
+
+
+def recorded(raw: Path) -> int | None:
+    """The rung of a paper's results; None where none is chosen yet, or the record cannot be read."""
+    try:
+        rung = json.loads((raw / FILE).read_text())["rung"]
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+    return rung if isinstance(rung, int) and rung >= 0 else None
+
+
+class Ladder:
+    """The rung that a paper's results are on, kept in `raw`; without `climbs` it is the first, and nothing is kept."""
+
+    def __init__(self, paper: Paper, raw: Path, climbs: bool) -> None:
+        known = recorded(raw)
+        self.raw, self.climbs = raw, climbs
+        self.paper = paper.on(min(known or 0, paper.rungs - 1)) if climbs else paper
+        self.open = climbs and known is None and paper.rungs > 1
+        """Whether the heaviest cell is still to be tried."""
+        self.tried: list[dict[str, Any]] = []
+
+    @property
+    def last(self) -> bool:
+        """Whether there is no larger k."""
+        return self.paper.rung + 1 >= self.paper.rungs
+
+    def judge(self, run: Run, late: float, bound: float) -> str:
+        """Settle on this k, in words, or raise TooHeavy: in a trial a process woke `late` (ms)."""
+        most, k = SPARE * bound, f"k = {run.scale.k:g}"
+        enough = late <= most
+        self.tried.append(asdict(Tried(run.scale.k, run.title, round(late, 4), enough)))
+        said = f"a process woke {late:.2f} ms late on average, at most {most:.2g} ms to have time to spare"
+        if not enough and not self.last:
+            raise TooHeavy(f"{k} is too small for this machine ({said})")
+        self._settle()
+        if enough:
+            return f"{k}: {said}"
+        return (
+            f"even {k} is too small for this machine ({said}): what it cannot make stays invalid, the rest is measured"
+        )
+
+    def climb(self, why: str) -> None:
+        """Take the next k."""
+        self.paper = self.paper.on(self.paper.rung + 1)
+        if not self.open:  # it was settled before, and proved too small
+            self.tried.append({"why": why})
+            self._settle()
+
+    def _settle(self) -> None:
+        self.open = False
+        whole.write(self.raw / FILE, json.dumps({"rung": self.paper.rung, "tried": self.tried}, indent=1) + "\n")
+
+
+def heaviest(runs: Sequence[Run]) -> Run | None:
+    """The run that should keep the processors busiest, of those that they may not limit."""
+    bound = [run for run in runs if run.cpu == "limit" and run.scale.file_bytes]
+    return max(bound, key=load, default=None)
+
+
+def load(run: Run) -> float:
+    """Processors that a run should keep busy."""
+    size = run.scale.file_bytes * run.workload.files(run.parameters)
+    return busy_cores(run.workload.on_yarn, size, run.expected_seconds)

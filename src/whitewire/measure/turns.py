@@ -1,0 +1,88 @@
+"""Which run of a cluster is made next, what becomes of one that does not count, and which are not made, and why.
+
+Pure, but for a clock.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from whitewire.measure.rounds import Rounds, Seen
+from whitewire.measure.run import Run
+from whitewire.records.journal import BUDGET, DECIDED, OTHERS
+
+MORE_FOR_OTHERS = 3
+"""A run that others spoiled is tried so many times as often as one that is invalid by itself. It is never given up, but
+left for the next start."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How an attempt ended: why it does not count (empty: it does); whether it failed, rather than ran badly; whether
+    other programs spoiled it."""
+
+    why: str = ""
+    failed: bool = False
+    spoiled: bool = False
+
+
+class Turns:
+    """The runs of a cluster in turn. `until` is the moment (of `clock`) after which none begins."""
+
+    def __init__(self, runs: Sequence[Run], rounds: Rounds, attempts: int, until: float,
+                 clock: Callable[[], float] = time.monotonic) -> None:  # fmt: skip
+        self.waiting, self.rounds, self.attempts = list(runs), rounds, attempts
+        self.until, self.clock = until, clock
+        self.tried: Counter[str] = Counter()
+        self.spoiled: Counter[str] = Counter()
+        self.given_up: list[str] = []
+        self.left: dict[str, str] = {}
+        """Runs that are not made, and why."""
+
+    def next(self, pace: float = 1.0) -> Run | None:
+        """The next run; None at the end. `pace`: seconds that runs take for each that they should."""
+        while self.waiting:
+            run = self.waiting.pop(0)
+            if self.clock() + pace * run.expected_seconds <= self.until:
+                return run
+            self.left[run.row["run_id"]] = BUDGET
+        return None
+
+    def put_back(self, run: Run) -> None:
+        """It was not its turn yet."""
+        self.waiting.insert(0, run)
+
+    def drop(self, seen: Seen, run: Run) -> int:
+        """Leave out runs that no open claim needs; `run` is the first of the round after which it was looked."""
+        ids = self.rounds.dropped(seen, [each.row["run_id"] for each in self.waiting])
+        after = self.rounds.of[run.row["run_id"]] - 1
+        self.left |= dict.fromkeys(ids, f"{DECIDED} after {after} runs of each cell")
+        self.waiting = [each for each in self.waiting if each.row["run_id"] not in self.left]
+        return len(ids)
+
+    def ended(self, run: Run, outcome: Outcome) -> bool:
+        """An attempt at a run has ended; whether there is to be another one."""
+        run_id = run.row["run_id"]
+        self.tried[run_id] += 1
+        if not outcome.why:
+            return False
+        self.spoiled[run_id] += outcome.spoiled
+        own = self.tried[run_id] - self.spoiled[run_id]
+        if own >= self.attempts:
+            self.given_up.append(run_id)
+            return False
+        if self.spoiled[run_id] >= MORE_FOR_OTHERS * self.attempts:
+            self.left[run_id] = OTHERS
+            return False
+        self.waiting.insert(self._place(run), run)
+        return True
+
+    def _place(self, run: Run) -> int:
+        """At the end of its round; of a later one if others spoiled it, who may be calm by then."""
+        run_id = run.row["run_id"]
+        last = self.rounds.of[run_id] + self.spoiled[run_id]
+        found = (place for place, each in enumerate(self.waiting) if self.rounds.of[each.row["run_id"]] > last)
+        return next(found, len(self.waiting))

@@ -1,0 +1,64 @@
+"""What a start came to, in a few lines: for each paper its runs, verdicts and report, what is missing, what to do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+
+from whitewire.description.project import load_config
+from whitewire.paths import root, shown
+from whitewire.records.checked import block_record
+from whitewire.records.journal import BUDGET, OTHERS
+
+OPEN = "inconclusive"
+MEASURED = ("emulated", "measured")
+"""Routes that rest on runs."""
+
+
+def lines() -> Iterator[str]:
+    """A line per paper of config.yaml, and what to do about what is missing."""
+    config = load_config()
+    results = root() / "results" / config["testbed"]
+    short = Counter[str]()
+    unfinished: list[str] = []
+    for paper in config["papers"]:
+        yield f"{paper}: {_of_paper(results, paper, config['effort'], short, unfinished)}"
+    if short[BUDGET]:
+        yield f"the budget of {config['budget']} ended before {short[BUDGET]} runs: BUDGET=2h make papers goes on"
+    if short[OTHERS]:
+        yield f"{OTHERS} in {short[OTHERS]} runs: stop them, and BUDGET=2h make papers goes on"
+    if unfinished:
+        yield f"not finished: {', '.join(unfinished)}; what was measured is kept, and `make papers` goes on"
+    page = results / "reports" / "index.html"
+    if page.is_file():
+        yield f"start page: {shown(page)}"
+
+
+def _of_paper(results: Path, paper: str, effort: str, short: Counter[str], unfinished: list[str]) -> str:
+    folder = results / paper
+    verdicts, report = folder / "analysis" / "verdicts.csv", results / "reports" / f"{paper}.html"
+    blocks = sorted((folder / "raw").glob(f"{effort}-*/block.json"))
+    made = len(list((folder / "raw").glob(f"{effort}-*/runs/*/run.json")))
+    if not verdicts.is_file() or not blocks:
+        unfinished.append(paper)
+        return f"{made} runs; no verdicts yet"
+    records = filter(None, map(block_record, blocks))
+    left = Counter(why for record in records for why in record.get("left", {}).values())
+    short.update({why: count for why, count in left.items() if why in (BUDGET, OTHERS)})
+    table = pd.read_csv(verdicts, usecols=["route", "verdict"])
+    ours = table[table["route"].isin(MEASURED)]
+    still = int((ours["verdict"] == OPEN).sum())
+    told = f"{made} runs; {len(ours) - still} of {len(ours)} claims that runs judge are decided"
+    if not report.is_file():
+        unfinished.append(paper)
+        return f"{told}; no report"
+    return f"{told}; {shown(report)}"
+
+
+def show() -> None:
+    """Print the lines."""
+    for line in lines():
+        print(line)

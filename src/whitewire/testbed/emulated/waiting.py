@@ -1,0 +1,122 @@
+"""How late a process of the sandbox wakes, how much of the processors its threads use, and how long these wait for one.
+
+A timer that sleeps some milliseconds and notes how late it wakes feels what the hosts' processes feel, which sleep most
+of the time too. What threads ran and waited is counted by the kernel, in nanoseconds
+(/proc/<process>/task/<thread>/schedstat). Neither needs a privilege.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from whitewire.testbed.base import CommandFailed, piped
+
+NS = 1e-9
+"""Seconds in a nanosecond."""
+TIMER = """
+import select, sys, time
+nap, wakes, late = float(sys.argv[1]), 0, 0.0
+while True:
+    begin = time.perf_counter()
+    time.sleep(nap)
+    late += time.perf_counter() - begin - nap
+    wakes += 1
+    if select.select([sys.stdin], [], [], 0)[0]:
+        if not sys.stdin.readline():
+            break
+        print(wakes, late, flush=True)
+"""
+"""Answers each line with how often it woke so far, and how many seconds late all together; ends with its input."""
+NAP_S = 0.002
+"""What the timer sleeps: what a shaped link's burst bridges."""
+
+
+@dataclass(frozen=True)
+class Waited:
+    """At one moment (seconds since 1970), so far: seconds that threads ran, and that they were ready and waited, summed
+    over all; CPU seconds of the process that asks (`own`); how often the timer woke, and seconds that it was late."""
+
+    time: float
+    ran: float
+    waited: float
+    own: float
+    wakes: int
+    late: float
+
+
+class Threads:
+    """What the threads below a folder of processes (/proc, or a sandbox's own) ran and waited.
+
+    A thread that ends between two readings counts with what the last one said of it.
+    """
+
+    def __init__(self, proc: str = "/proc") -> None:
+        self.proc = proc
+        self._last: dict[tuple[str, str], tuple[int, int]] = {}
+        self._ended = [0, 0]
+
+    def take(self) -> tuple[float, float]:
+        """Seconds that they ran, and that they waited. A file each is read: some 10 ms for a dozen hosts."""
+        now: dict[tuple[str, str], tuple[int, int]] = {}
+        for process in os.listdir(self.proc):
+            if not process.isdigit():
+                continue
+            folder = f"{self.proc}/{process}/task"
+            with contextlib.suppress(OSError):  # it has just ended
+                for thread in os.listdir(folder):
+                    with (
+                        contextlib.suppress(OSError, ValueError, IndexError),
+                        open(f"{folder}/{thread}/schedstat", "rb", buffering=0) as file,
+                    ):
+                        ran, waited, _ = file.read(64).split()
+                        now[process, thread] = int(ran), int(waited)
+        for key, (ran, waited) in self._last.items():
+            if key not in now:
+                self._ended[0] += ran
+                self._ended[1] += waited
+        self._last = now
+        ran = self._ended[0] + sum(ran for ran, _ in now.values())
+        waited = self._ended[1] + sum(waited for _, waited in now.values())
+        return NS * ran, NS * waited
+
+
+class Timer:
+    """The timer as a process that `start` starts with pipes for input and output; it ends with whoever holds these."""
+
+    def __init__(self, start: Callable[[list[str]], subprocess.Popen[bytes]]) -> None:
+        self.process = start([sys.executable, "-I", "-S", "-c", TIMER, str(NAP_S)])
+
+    def take(self) -> tuple[int, float]:
+        """How often it woke, and how many seconds late all together. Raises CommandFailed when it has ended."""
+        try:
+            piped(self.process.stdin).write(b"\n")
+            piped(self.process.stdin).flush()
+            wakes, late = piped(self.process.stdout).readline().split()
+        except (OSError, ValueError):
+            raise CommandFailed("testbed emulated: the timer that tells how late processes wake has ended") from None
+        return int(wakes), float(late)
+
+    def close(self) -> None:
+        """End it."""
+        with contextlib.suppress(OSError):
+            piped(self.process.stdin).close()
+        self.process.kill()
+        self.process.wait()
+        piped(self.process.stdout).close()
+
+
+class Meter:
+    """Reads threads and timer together."""
+
+    def __init__(self, threads: Threads, timer: Timer) -> None:
+        self.threads, self.timer = threads, timer
+
+    def take(self) -> Waited:
+        ran, waited = self.threads.take()
+        return Waited(time.time(), ran, waited, time.process_time(), *self.timer.take())

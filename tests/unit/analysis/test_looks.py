@@ -1,0 +1,137 @@
+"""A look tells decided claims from open ones, and never more than an analysis of the same runs does."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.papers import paper, runs
+from whitewire import estimands
+from whitewire.analysis import analyse, claims, controls, judging, looks
+from whitewire.analysis.runs import Runs
+from whitewire.description.paper import cells_of, ratio_of
+from whitewire.text import canonical
+
+LOADED = paper()
+LADDER = (3, 4, 6)
+
+
+@pytest.fixture(scope="module")
+def complete():
+    return made()
+
+
+def made():
+    """Made-up runs in which the control on half the rate is half as fast, as it should be."""
+    table = runs(LOADED)
+    table.loc[table["experiment"] == "E-K05", ["value", "full_scale_value"]] *= 0.5
+    return table
+
+
+def so_far(complete, n, ladder=LADDER, **more):
+    return Runs(complete[complete["replicate"] <= n], LOADED, looks=ladder, **more)
+
+
+def cells_of_claim(name):
+    test = next(claim["test"] for claim in LOADED.claims if claim["id"] == name)
+    return {(name, canonical(levels)) for name, levels in estimands.of(test).cells()}
+
+
+def test_nothing_is_decided_before_there_are_runs(complete):
+    found = looks.look(LOADED, so_far(complete, 0), "emulated")
+    emulated = {claim["id"] for claim in LOADED.claims if "emulated" in claim["routes"]}
+    assert set(found.open) == emulated
+    assert set(found.decided) == {claim["id"] for claim in LOADED.claims} - emulated
+    assert cells_of_claim("E-C06") <= found.cells
+    known = {(name, canonical(cell)) for name, each in LOADED.experiments.items() for cell in cells_of(each)}
+    assert found.cells <= known
+
+
+def test_calm_runs_decide_at_the_first_look_and_a_wide_claim_stays_open(complete):
+    found = looks.look(LOADED, so_far(complete, 3), "emulated")
+    assert found.decided["E-C06"] == claims.REPRODUCED
+    assert found.decided["E-C36"] == claims.NOT_TESTABLE and found.decided["E-C03"] == claims.CONSISTENT
+    wide = complete.copy()
+    of = (wide["experiment"] == "put-grid") & (wide["fabric"] == "10gbe") & (wide["clients"] == 3)
+    of &= wide["puts_per_client"] == 6
+    rng = np.random.default_rng(1)
+    wide.loc[of, "full_scale_value"] *= np.exp(rng.normal(0, 0.3, int(of.sum())))
+    found = looks.look(LOADED, so_far(wide, 3), "emulated")
+    assert "too wide" in found.open["E-C06"] and cells_of_claim("E-C06") <= found.cells
+
+
+def test_decided_are_the_verdicts_of_the_analysis(complete):
+    known = so_far(complete, 4)
+    found = looks.look(LOADED, known, "emulated")
+    table, _ = analyse.verdicts(LOADED, known, Runs(complete[:0], LOADED), "emulated", None,
+                                controls.judge(LOADED, known))  # fmt: skip
+    of = table.set_index("claim")["verdict"]
+    assert found.decided and found.open.keys() | found.decided.keys() == set(of.index)
+    emulated = table[table["route"] == "emulated"]["claim"]
+    assert all(found.decided.get(claim, claims.INCONCLUSIVE) == of[claim] for claim in emulated)
+    assert all(of[claim] == claims.INCONCLUSIVE for claim in found.open)
+
+
+def test_open_controls_keep_their_cells(complete):
+    known = so_far(complete, 1)
+    found = looks.look(LOADED, known, "emulated")
+    control = LOADED.controls[0]
+    assert {(name, canonical(levels)) for name, levels in estimands.of(ratio_of(control)).cells()} <= found.cells
+
+
+def test_where_no_run_helps_a_claim_is_done(complete):
+    none = complete[:0].assign(block=pd.Series(dtype=str))
+    known = Runs(none, LOADED, looks=LADDER, fabrics=["1gbe"])
+    found = looks.look(LOADED, known, "emulated")
+    assert found.decided["E-C06"] == claims.NOT_TESTABLE and not cells_of_claim("E-C06") <= found.cells
+    row = {"verdict": claims.INCONCLUSIVE, "runs_help": False}
+    assert claims.Verdict(row["verdict"], "", runs_help=False).runs_needed is None
+
+
+def test_more_looks_ask_for_more(complete):
+    one, many = (so_far(complete, 6, ladder) for ladder in ((6,), (3, 4, 6)))
+    assert one.confidence() == 0.95 and one.alpha == 0.05 and one.overall(0.01) == 0.01
+    assert many.alpha < 0.05 and many.confidence(3) > many.confidence() > 0.95 and many.overall(0.01) > 0.01
+    narrow, wide = (
+        {row["claim"]: row for row in judging.claims_judged(LOADED, each, "emulated")} for each in (one, many)
+    )
+    for claim in ("E-C06", "E-C01"):
+        assert wide[claim]["low"] <= narrow[claim]["low"] and narrow[claim]["high"] <= wide[claim]["high"]
+    assert wide["E-C06"]["p_value"] < narrow["E-C06"]["p_value"]  # Student's, no longer 2 of 924 arrangements
+    assert wide["E-C06"]["p_holm"] >= many.overall(wide["E-C06"]["p_value"])
+
+
+def test_the_verdicts_say_from_which_look_on_they_held(complete):
+    known = so_far(complete, 6)
+    table = analyse.verdicts(LOADED, known, Runs(complete[:0], LOADED), "emulated")[0].set_index("claim")
+    assert table.loc["E-C06", "decided_after"] == 3
+    decided = table["decided_after"].dropna()
+    assert set(decided) <= {1, 3, 4, 6}  # a census of a single run is one after it
+    assert not set(decided.index) & set(table.index[table["verdict"] == claims.INCONCLUSIVE])
+    once = analyse.verdicts(LOADED, so_far(complete, 6, (6,)), Runs(complete[:0], LOADED), "emulated")[0]
+    assert once["decided_after"].isna().all()
+
+
+@given(st.integers(1, 8))
+@settings(max_examples=8, deadline=None)
+def test_the_first_runs_are_so_many_of_each_cell(n):
+    table = made()
+    spoiled = table["run_id"] == table["run_id"].iloc[0]
+    table.loc[spoiled, "valid"] = False
+    first = Runs(table, LOADED, looks=LADDER).first(n)
+    assert first.looks == LADDER
+    good = first.table[first.table["valid"]]
+    counts = good.groupby(["experiment", *LOADED.factors])["run_id"].nunique()
+    whole = table[table["valid"]].groupby(["experiment", *LOADED.factors], dropna=False)["run_id"].nunique()
+    assert counts.max() <= n and counts.sum() == np.minimum(whole, n).sum()
+
+
+def test_a_look_takes_less_than_three_seconds(complete):
+    begun = time.process_time()
+    looks.look(LOADED, so_far(complete, 6), "emulated")
+    assert time.process_time() - begun < 3

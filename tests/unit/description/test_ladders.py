@@ -1,0 +1,83 @@
+"""Ladders of k: what a paper may write, and what stands in their place."""
+
+import pytest
+
+from tests.support.papers import TESTBED, edited
+from whitewire.description import project, testbed
+from whitewire.description.checks import load_paper
+from whitewire.description.testbed import load_testbed
+from whitewire.design.rows import make_design
+from whitewire.design.scale import scale_of
+from whitewire.errors import UserError
+
+FABRICS = TESTBED["fabrics"]
+
+
+def with_ladder(tmp_path, k, own=None):
+    def change(data):
+        data["scale"]["k"] = k
+        if own is not None:
+            data["experiments"][0]["scale"] = {
+                "k": own,
+                "bytes": {"smoke": 4e6, "quick": 4e6, "full": 4e6},
+                "splits": 2,
+            }
+
+    return load_paper(edited(tmp_path, change), FABRICS)
+
+
+def test_a_single_k_is_no_ladder(tmp_path):
+    paper = with_ladder(tmp_path, 128)
+    assert (paper.rungs, paper.rung, paper.raw["scale"]["k"]) == (1, 0, 128)
+    assert paper.on(3).raw["scale"]["k"] == 128
+
+
+def test_a_step_of_one_ladder_is_a_step_of_all(tmp_path):
+    paper = with_ladder(tmp_path, [128, 256, 512], own=[64, 100])
+    assert paper.rungs == 3
+    shown = [(on.raw["scale"]["k"], on.experiments["put-grid"]["scale"]["k"]) for on in map(paper.on, range(3))]
+    assert shown == [(128, 64), (256, 100), (512, 100)]
+    assert paper.on(2).on(0) == paper
+
+
+def test_runs_keep_their_names_on_every_rung(tmp_path):
+    """The design is that of the first k; what a run really had is in its record."""
+    plain, ladder = with_ladder(tmp_path, 128), with_ladder(tmp_path, [128, 256])
+    ids = [row["run_id"] for row in make_design(plain, TESTBED, "smoke", 1)]
+    assert [row["run_id"] for row in make_design(ladder, TESTBED, "smoke", 1)] == ids
+    levels = {"fabric": "1gbe", "clients": 1, "puts_per_client": 1}
+    assert [scale_of(ladder.on(n), "put-grid", "smoke", levels).k for n in (0, 1)] == [128, 256]
+
+
+@pytest.mark.parametrize(
+    ("k", "said"),
+    [
+        ([256, 128], "scale.k: found [256, 128], expected a ladder of k that increases"),
+        ([128, 128], "scale.k: found [128, 128], expected a ladder of k that increases"),
+        ([], "scale.k"),
+        ([0, 128], "scale.k"),
+        ([128, "256"], "scale.k"),
+        ([1.5], "scale.k"),
+        ("128, 256", "scale.k"),
+    ],
+)
+def test_what_is_no_ladder_is_one_line(tmp_path, k, said):
+    with pytest.raises(UserError, match=r"^[^\n]*$") as error:
+        with_ladder(tmp_path, k)
+    assert said in str(error.value)
+
+
+def test_looks_that_a_block_cannot_have_are_one_line(tmp_path):
+    with pytest.raises(UserError, match=r"blocks\.quick: found 2, expected 1, since looks\.quick has several"):
+        load_paper(edited(tmp_path, lambda data: data["blocks"].update(quick=2)), FABRICS)
+
+
+def test_bounds_on_processors_belong_to_the_kind_of_testbed(tmp_path, monkeypatch):
+    text, path = project.testbed_path("emulated").read_text(), tmp_path / "emulated.yaml"
+    monkeypatch.setattr(testbed, "testbed_path", lambda name: path)
+    path.write_text(text.replace("  cpu_late_ms:", "  cpu_idle_floor: 0.3\n  cpu_late_ms:"))
+    with pytest.raises(UserError, match=r"limits\.cpu_idle_floor: found 0\.3, expected none: it counts on sites only"):
+        load_testbed("emulated")
+    path.write_text("".join(line for line in text.splitlines(keepends=True) if "cpu_late_ms" not in line))
+    with pytest.raises(UserError, match=r"limits\.cpu_late_ms: found none, expected a number"):
+        load_testbed("emulated")

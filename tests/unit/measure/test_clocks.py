@@ -1,0 +1,36 @@
+"""Clocks that are set, and machines that sleep, in a run."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from whitewire import workloads
+from whitewire.measure.clocks import Clocks
+
+SECONDS = st.floats(0, 1e4)
+
+
+@given(SECONDS, st.floats(-1e4, 1e4), SECONDS)
+def test_steps_and_sleep_are_told_apart(seconds, stepped, slept):
+    begin = Clocks(1.7e9, 500.0, 600.0)
+    end = Clocks(1.7e9 + seconds + slept + stepped, 500.0 + seconds, 600.0 + seconds + slept)
+    told = begin.since(end)
+    assert told["stepped"] == pytest.approx(stepped, abs=2e-3)
+    assert told["slept"] == pytest.approx(slept, abs=2e-3)
+
+
+def test_a_run_on_a_machine_that_is_awake():
+    assert workloads.clock_faults({"clock": Clocks.now().since()}) == []
+    assert workloads.clock_faults({}) == []
+
+
+@pytest.mark.parametrize(
+    ("clock", "why"),
+    [
+        ({"stepped": 3600.0, "slept": 0.0}, "the clock was set by +3600.0 s during the run"),
+        ({"stepped": -0.4, "slept": 0.0}, "the clock was set by -0.4 s during the run"),
+        ({"stepped": 0.0, "slept": 30.2}, "the machine slept for 30 s during the run"),
+    ],
+)
+def test_a_run_whose_times_are_none(clock, why):
+    assert workloads.clock_faults({"clock": clock}) == [why]

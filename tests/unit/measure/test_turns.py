@@ -1,0 +1,127 @@
+"""Which run is made next, which again, and which not at all."""
+
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from whitewire.measure.rounds import Rounds, cell_of
+from whitewire.measure.turns import MORE_FOR_OTHERS, Outcome, Turns
+from whitewire.records.journal import BUDGET, OTHERS
+
+A, B = cell_of("grid", {"fabric": "1gbe"}), cell_of("grid", {"fabric": "10gbe"})
+SHORT, SPOILED = Outcome("processors: too few"), Outcome("processors: too few", spoiled=True)
+
+
+def made(cells, looks=(), attempts=3, until=1e9, seconds=1.0):
+    """Turns over runs of cells, in this order; their ids are numbers."""
+    rows = {str(number): cell for number, cell in enumerate(cells)}
+    runs = [SimpleNamespace(row={"run_id": run_id}, expected_seconds=seconds) for run_id in rows]
+    time = SimpleNamespace(now=0.0)
+    turns = Turns(runs, Rounds(rows, looks), attempts, until, clock=lambda: time.now)
+    return turns, time
+
+
+VALID = Outcome()
+
+
+def all_of(turns, outcome=VALID, most=10_000):
+    found = []
+    while (run := turns.next()) is not None:
+        found.append(run.row["run_id"])
+        turns.ended(run, outcome)
+        assert len(found) <= most, "it does not end"
+    return found
+
+
+def test_runs_in_their_order():
+    turns, _ = made([A, B, A, B])
+    assert all_of(turns) == ["0", "1", "2", "3"]
+    assert not turns.left
+    assert not turns.given_up
+
+
+def test_one_that_is_not_valid_is_made_again_at_the_end_of_its_round():
+    turns, _ = made([A, B, A, B])
+    first = turns.next()
+    assert turns.ended(first, SHORT)
+    assert [run.row["run_id"] for run in turns.waiting] == ["1", "0", "2", "3"]
+
+
+def test_one_that_others_spoiled_waits_a_round_longer():
+    turns, _ = made([A, B, A, B])
+    first = turns.next()
+    assert turns.ended(first, SPOILED)
+    assert [run.row["run_id"] for run in turns.waiting] == ["1", "2", "3", "0"]
+
+
+def test_one_that_stays_invalid_is_given_up_and_one_that_others_spoil_is_left():
+    turns, _ = made([A], attempts=3)
+    assert all_of(turns, SHORT) == ["0"] * 3
+    assert turns.given_up == ["0"]
+    turns, _ = made([A], attempts=3)
+    assert all_of(turns, SPOILED) == ["0"] * 3 * MORE_FOR_OTHERS
+    assert not turns.given_up
+    assert turns.left == {"0": OTHERS}
+
+
+def test_none_begins_that_would_not_end_in_time_but_a_shorter_one_does():
+    turns, time = made([A, B, A], until=10.0, seconds=4.0)
+    turns.waiting[2].expected_seconds = 1.0
+    time.now = 7.0
+    assert turns.next().row["run_id"] == "2"
+    assert turns.left == {"0": BUDGET, "1": BUDGET}
+    assert turns.next() is None
+
+
+def test_a_slow_machine_is_reckoned_with():
+    turns, _ = made([A], until=10.0, seconds=4.0)
+    assert turns.next(pace=3.0) is None
+    assert turns.left == {"0": BUDGET}
+
+
+def test_looks_are_due_before_the_round_after_them_and_only_once():
+    turns, _ = made([A, B, A, B, A, B], looks=[1, 2, 3])
+    assert [turns.rounds.due(str(number)) for number in range(6)] == [False, False, True, True, True, True]
+    turns.rounds.looked("2")
+    assert [turns.rounds.due(str(number)) for number in range(6)] == [False, False, False, False, True, True]
+    turns.rounds.looked("4")
+    assert not any(turns.rounds.due(str(number)) for number in range(6)), "the last look is that of the analysis"
+
+
+def test_what_no_open_claim_needs_is_left_out():
+    turns, _ = made([A, B, A, B, A, B], looks=[1, 2, 3])
+    made_so_far = [turns.next(), turns.next()]
+    assert turns.drop(SimpleNamespace(decided={"c1"}, open={"c2"}, cells={B}), turns.waiting[0]) == 2
+    assert turns.left == dict.fromkeys(["2", "4"], "decided after 1 runs of each cell")
+    assert [run.row["run_id"] for run in turns.waiting] == ["3", "5"]
+    assert len(made_so_far) == 2
+
+
+OUTCOMES = st.sampled_from([Outcome(), SHORT, SPOILED, Outcome("the client hangs", failed=True)])
+
+
+@given(st.lists(st.sampled_from([A, B]), max_size=12), st.integers(1, 4), st.lists(OUTCOMES, max_size=200))
+def test_every_run_has_one_end(cells, attempts, outcomes):
+    """Whatever happens it ends, and each run counts, was given up or was left: one of the three."""
+    turns, _ = made(cells, attempts=attempts)
+    valid = []
+    coming = iter(outcomes)
+    while (run := turns.next()) is not None:
+        outcome = next(coming, Outcome())
+        again = turns.ended(run, outcome)
+        if not outcome.why:
+            valid.append(run.row["run_id"])
+            assert not again
+    ends = [*valid, *turns.given_up, *turns.left]
+    assert sorted(ends) == sorted(map(str, range(len(cells))))
+
+
+@pytest.mark.parametrize("looks", [(), (3,), (3, 4, 6)])
+@given(cells=st.lists(st.sampled_from([A, B]), max_size=20))
+def test_rounds_count_the_runs_of_each_cell(looks, cells):
+    rounds = Rounds({str(number): cell for number, cell in enumerate(cells)}, looks)
+    for cell in (A, B):
+        own = [rounds.of[str(number)] for number, each in enumerate(cells) if each == cell]
+        assert own == list(range(1, len(own) + 1))

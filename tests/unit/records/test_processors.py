@@ -1,0 +1,69 @@
+"""Whether a run had the processors that it needed, from made-up series with known answers."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from whitewire.records import processors
+from whitewire.records.samples import Samples, Torn, WaitedSeries, read_waited
+
+LIMITS = {"cpu_late_ms": 1.0}
+
+
+def series(ran, waited, own=0.02, outside=0.0, late=0.0, seconds=10.0):
+    """Ten seconds and one before and after, in which threads ran and waited so many seconds per second.
+
+    A timer wakes 400 times a second, each time `late` milliseconds late.
+    """
+    times = [100.0 + step for step in range(int(seconds) + 3)]
+    since = [time - times[0] for time in times]
+    busy = [round(100 * (ran + own + outside) * each) for each in since]
+    samples = Samples(times, [200 * round(each) for each in since],
+                      [200 * round(each) - used for each, used in zip(since, busy, strict=True)], {})  # fmt: skip
+    told = WaitedSeries(times, [ran * t for t in since], [waited * t for t in since], [own * t for t in since],
+                        [400 * t for t in since], [0.4 * late * t for t in since])  # fmt: skip
+    return {"start": 101.0, "end": 101.0 + seconds}, samples, told
+
+
+@given(st.floats(0.1, 1.5), st.floats(0, 8), st.floats(0, 0.4), st.floats(0, 50))
+def test_lateness_is_per_wake_waiting_per_second_that_threads_ran_and_others_are_what_is_left(
+    ran, waited, outside, late
+):
+    found = processors.metrics(*series(ran, waited, outside=outside, late=late))
+    assert found["cpu_late"] == (pytest.approx(late, abs=1e-9), "ms")
+    assert found["cpu_waited"] == (pytest.approx(waited / ran), "1")
+    assert found["cpu_outside"][0] == pytest.approx(outside, abs=0.02)
+
+
+def test_a_run_in_which_nothing_ran_waited_for_nothing():
+    assert processors.metrics(*series(0.0, 0.0))["cpu_waited"] == (0.0, "1")
+
+
+def test_a_timer_that_never_woke_makes_a_run_invalid():
+    record, samples, told = series(0.5, 0.1)
+    found = processors.metrics(record, samples, replace(told, wakes=[0.0] * len(told.time)))
+    assert processors.faults(record, found, LIMITS)
+
+
+def test_a_run_that_woke_too_late_says_so_and_what_others_used():
+    record, *told = series(0.8, 2.0, outside=0.6, late=2.5)
+    found = processors.metrics(record, *told)
+    assert processors.faults(record, found, LIMITS) == [
+        "processors: a process woke 2.5 ms late on average, bound 1 ms; other programs used 0.6 processors"
+    ]
+    assert processors.faults(record, found, {"cpu_late_ms": 2.6}) == []
+    assert processors.faults({**record, "cpu": "report"}, found, LIMITS) == []
+
+
+def test_of_a_site_nothing_is_told():
+    assert processors.faults({"start": 0.0, "end": 1.0}, {}, LIMITS) == []
+
+
+def test_the_table_of_a_run_is_whole_or_refused():
+    text = "time,ran,waited,own,wakes,late\n1.0,0.1,0.2,0.01,400,0.1\n2.0,0.3,0.5,0.02,800,0.2\n"
+    assert read_waited(text).late == [0.1, 0.2]
+    for torn in (text[:-4], "time,ran\n1,2\n", text.replace("0.5", "nan"), ""):
+        with pytest.raises(Torn):
+            read_waited(torn)

@@ -1,0 +1,113 @@
+"""How late a process wakes, and how long threads wait for a processor: real processes on one processor."""
+
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from whitewire.testbed.base import CommandFailed
+from whitewire.testbed.emulated.waiting import NAP_S, Meter, Threads, Timer
+
+SPIN = "import time\nend = time.monotonic() + {}\nwhile time.monotonic() < end: pass"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder that shows the processes that are put into it."""
+
+    def show(*processes):
+        for process in processes:
+            (tmp_path / str(process.pid)).symlink_to(f"/proc/{process.pid}")
+        return tmp_path
+
+    return show
+
+
+def spinning(count, seconds):
+    """So many processes that want one and the same processor."""
+    place = min(os.sched_getaffinity(0))
+    argv = ["taskset", "--cpu-list", str(place), sys.executable, "-c", SPIN.format(seconds)]
+    return [subprocess.Popen(argv) for _ in range(count)]
+
+
+def test_two_on_one_processor_wait_half_of_the_time(folder):
+    processes = spinning(2, 1.5)
+    time.sleep(0.3)
+    meter = Threads(str(folder(*processes)))
+    (ran, waited), begin = meter.take(), time.monotonic()
+    time.sleep(1.0)
+    (ran_later, waited_later), seconds = meter.take(), time.monotonic() - begin
+    for process in processes:
+        process.wait()
+    assert ran_later - ran <= 1.1 * seconds
+    assert waited_later - waited >= 0.8 * seconds  # each waits while the other runs; others may want it too
+
+
+def test_what_a_thread_ran_counts_after_it_has_ended(folder):
+    (process,) = spinning(1, 0.6)
+    time.sleep(0.3)
+    meter = Threads(str(folder(process)))
+    last = meter.take()
+    assert last[0] > 0
+    process.wait()
+    assert meter.take() == last
+    assert meter.take() == last
+
+
+def started(*before):
+    """What starts the timer's process, with another one in front of it."""
+    return lambda argv: subprocess.Popen([*before, *argv], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
+def late(timer, seconds):
+    """Mean lateness (s) over a time, and how often it woke."""
+    wakes, before = timer.take()
+    time.sleep(seconds)
+    more, after = timer.take()
+    return (after - before) / (more - wakes), more - wakes
+
+
+def test_a_timer_beside_others_on_its_processor_wakes_later():
+    """They are in sessions of their own and sleep as little: so each has the same right to the processor."""
+    place = ["taskset", "--cpu-list", str(min(os.sched_getaffinity(0)))]
+    timer = Timer(started(*place))
+    try:
+        alone, wakes = late(timer, 1.0)
+        assert 100 < wakes <= 1.1 / NAP_S
+        assert 0 <= alone < 0.01
+        spin = [*place, sys.executable, "-c", SPIN.format(30)]
+        others = [subprocess.Popen(spin, start_new_session=True) for _ in range(8)]
+        try:
+            beside, _ = late(timer, 2.0)
+        finally:
+            for other in others:
+                other.kill()
+                other.wait()
+        assert beside > alone
+    finally:
+        timer.close()
+    assert timer.process.returncode is not None
+
+
+def test_a_timer_that_ended_is_told():
+    timer = Timer(started())
+    timer.process.kill()
+    timer.process.wait()
+    with pytest.raises(CommandFailed, match="the timer that tells how late processes wake has ended"):
+        timer.take()
+    timer.close()
+
+
+def test_both_are_read_at_one_moment(folder):
+    timer = Timer(started())
+    try:
+        told = Meter(Threads(str(folder(timer.process))), timer).take()
+    finally:
+        timer.close()
+    assert abs(told.time - time.time()) < 5
+    assert told.ran > 0
+    assert told.own > 0
+    assert told.wakes >= 0
+    assert told.late >= 0

@@ -1,0 +1,88 @@
+"""What a start says of its time, in which turn papers are measured, and how fast this machine is."""
+
+import json
+
+import pytest
+
+from tests.support.blocks import BLOCK
+from whitewire.description import project
+from whitewire.description.checks import load_paper
+from whitewire.description.testbed import fabric_names, load_testbed
+from whitewire.design.rows import make_design
+from whitewire.workflow import plan, speed
+
+
+@pytest.fixture(scope="module")
+def two():
+    testbed = load_testbed("emulated")
+    papers = {
+        name: load_paper(project.paper_path(name), fabric_names(testbed)) for name in ("emulex-2012", "chelsio-iwarp")
+    }
+    designs = {name: make_design(paper, testbed, "quick", 1) for name, paper in papers.items()}
+    return testbed, papers, designs
+
+
+def planned(two, **more):
+    testbed, papers, designs = two
+    waiting = plan._waiting(papers, designs, testbed, "nowhere")
+    return plan.Plan(list(papers), "nowhere", "quick", 1, designs, described=papers, waiting=waiting, **more)
+
+
+def test_the_shortest_paper_is_measured_first(two):
+    made = planned(two)
+    assert list(made.waiting) == ["chelsio-iwarp/quick-1", "emulex-2012/quick-1"]
+    assert made.turn("chelsio-iwarp", "quick-1") > made.turn("emulex-2012", "quick-1") > 0
+    assert made.turn("hibench", "quick-1") == 0
+
+
+def test_only_what_is_made_before_a_first_look_counts_for_a_share(two):
+    testbed, papers, designs = two
+    rows = designs["emulex-2012"]
+    least = plan._least(papers["emulex-2012"], rows)
+    first = papers["emulex-2012"].looks("quick")[0]
+    assert 0 < len(least) < len(rows)
+    assert max(row["replicate"] for row in least) == first
+    assert planned(two).waiting["emulex-2012/quick-1"] == pytest.approx(
+        plan.seconds_of(papers["emulex-2012"], least, testbed)
+    )
+
+
+def test_a_start_says_how_long_it_takes_and_when_it_ends(two):
+    testbed, *_ = two
+    said = plan.outlook_of(planned(two, budget="5m"), testbed)
+    assert said.startswith("at most 317 runs to make: about 5 min of measuring on this machine (by the speed of its")
+    assert ", which ends after 5m (BUDGET); first report after about " in said
+    free = plan.outlook_of(planned(two), testbed)
+    assert "BUDGET" not in free
+    assert " min to " in free
+
+
+def test_a_machine_is_as_fast_as_its_blocks_were(tmp_path):
+    assert speed.pace(tmp_path)[1] == "by the speed of its processors"
+    for number, pace in enumerate([0.5, 2.0, 0.7, "fast", -1, None]):
+        folder = tmp_path / "a" / "raw" / f"quick-{number}"
+        folder.mkdir(parents=True)
+        (folder / "block.json").write_text(json.dumps(BLOCK | {"pace": pace}))
+    (tmp_path / "a" / "raw" / "quick-0" / "block.json").write_text("{")
+    assert speed.pace(tmp_path) == (pytest.approx(1.35), "by what it has measured so far")
+
+
+def test_a_finished_block_lacks_what_the_design_has_besides_and_what_time_was_short_for(two, tmp_path):
+    rows = two[2]["chelsio-iwarp"]
+    first, second, third, *others = (row["run_id"] for row in rows)
+    folder = tmp_path / "raw" / "quick-1"
+    (folder / "runs" / first).mkdir(parents=True)
+    (folder / "runs" / first / "run.json").write_text("{}")
+    assert len(plan._lacking(tmp_path, rows)) == len(rows) - 1
+
+    def lacking(told, again=False):
+        (folder / "block.json").write_text(json.dumps(BLOCK | told))
+        return [row["run_id"] for row in plan._lacking(tmp_path, rows, again)]
+
+    assert lacking({"runs": [first, second]}) == [second, third, *others], "an earlier design had fewer runs"
+    left = {second: "the budget ended", third: "decided after 3 runs of each cell"}
+    told = {"runs": [first, second, third, *others], "left": left, "given_up": others}
+    assert lacking(told) == []
+    assert lacking(told, again=True) == [second]
+    (folder / "block.json").write_text("{")
+    assert len(plan._lacking(tmp_path, rows)) == len(rows) - 1
