@@ -2,7 +2,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tests hibench papers compare test test-all lint doctor lab clean
+.PHONY: help setup setup-tests hibench papers compare test test-all chaos lint doctor lab clean
 
 # The repository's own programs come first; a conda environment made by the set-up is used where it exists. Debian's
 # ordinary users have no sbin on their PATH, where tc and ethtool are.
@@ -63,6 +63,9 @@ endif
 
 test-all: setup-tests ## all tests, with the reports of all papers
 	@WHITEWIRE_PAPERS="$$(cd config/papers && echo *.yaml | sed 's/[.]yaml//g')" $(bound) python -m pytest $(ARGS)
+
+chaos: setup-tests ## kill, fill, stop and cut what measures, for an hour at most: ARGS="--minutes 10 --kinds kill,disk"
+	@$(bound) python bench/chaos.py $(ARGS)
 
 lint: setup-tests ## style and boundaries
 	@exec scripts/lint

@@ -17,9 +17,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
         (["jobs.py", "--replicates", "1"], "of the CPU time"),
         (["cephfs.py", "--starts", "1", "--repeats", "1"], "remount of"),
         (["link_fidelity.py", "--replicates", "1"], "largest median error"),
-        (["kill.py", "--times", "1"], "0 left-overs, 0 finished runs lost"),
+        (["chaos.py", "--kinds", "kill", "--times", "1", "--testbeds", "emulated"], "1 of 1 faults in"),
     ],
-    ids=("cluster", "jobs", "cephfs", "link_fidelity", "kill"),
+    ids=("cluster", "jobs", "cephfs", "link_fidelity", "chaos"),
 )
 def test_a_bench_runs(can_emulate, argv, said):
     script, *arguments = argv

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
@@ -183,7 +183,8 @@ class Bench:
         fabric = testbed.fabric(run.parameters["fabric"], _port_buffer(run), run.parameters.get("mtu"), self._slow())
         testbed.offloads(run.levels.get("offloads", "on") == "on")
         position = stack.hdfs.log_position()
-        again, drops = testbed.tcp_retransmits(), testbed.queue_drops()
+        again, drops, carriers = testbed.tcp_retransmits(), testbed.queue_drops(), testbed.carrier_changes()
+        _stopped(stack)  # before the run is no matter
         beside = run.parameters.get("cross_traffic", 0)
         with cross_traffic.flowing(testbed, fabric, beside, stack.logs):
             used, segments = cpu_seconds(stack.processes()), testbed.segments()
@@ -228,6 +229,7 @@ class Bench:
             "cpu_seconds": {name: used_after[name] - used[name] for name in used},
             "tcp_retransmits": sum(testbed.tcp_retransmits().values()) - sum(again.values()),
             "queue_drops": testbed.queue_drops() - drops,
+            "disturbed": disturbances(_stopped(stack), carriers, testbed.carrier_changes(), sampler.gap),
             **done,
         }  # fmt: skip
         audit = "\n".join(line for line in log.splitlines() if "FSNamesystem.audit" in line)
@@ -544,6 +546,28 @@ class Bench:
             self.tool(tool, arguments, f"input of {kind}")
             self.stack.made.add(key)
         return path
+
+
+LONGEST_GAP_S = 3.0
+"""Between two samples, of which there are ten per second: longer than a busy machine makes one wait."""
+
+
+def _stopped(stack: Stack) -> list[str]:
+    """Daemons and clients that a signal stopped since this was asked last."""
+    return [name for name, process in stack.processes().items() if process.stood_still()]
+
+
+def disturbances(stopped: Sequence[str], before: Mapping[str, int], after: Mapping[str, int], gap: float) -> list[str]:
+    """What befell a run, each in words; `before` and `after` say how often each host's link had changed, `gap` (s) is
+    the longest time between two samples. Whether the run came to its end all the same does not matter: it measured
+    the pause."""
+    found = [f"{name} stood still, stopped by a signal" for name in stopped]
+    for name, changes in before.items():
+        if after.get(name, changes) != changes:
+            found.append(f"the link of {name} went down or came up {after[name] - changes} times")
+    if gap > LONGEST_GAP_S:
+        found.append(f"no sample was taken for {gap:.1f} s")
+    return found
 
 
 def _of_the_run(testbed: Testbed, counted: Links) -> Links:

@@ -480,7 +480,7 @@ class Block:
 
     def _keep_floor(self, floors: Floors, key: FloorKey, result: Result, attempt: int, why: str = "") -> str:
         """Write one floor to the journal; returns why it is not valid (empty: it is). `why` is for one that failed."""
-        why = why or "; ".join(losses(result.record, self.config["limits"]))
+        why = why or "; ".join([*result.record.get("disturbed", []), *losses(result.record, self.config["limits"])])
         record = cast("RunRecord", {name: of for name, of in result.record.items() if name not in OF_A_RUN})
         record |= {"floor": floors.name(key), "attempt": attempt, "valid": not why, "why_invalid": why}
         self._keep(f"a floor of {result.record['workload']}",

@@ -199,6 +199,8 @@ class RunRecord(TypedDict, total=False):
     cpu_seconds: dict[str, float]
     tcp_retransmits: int
     queue_drops: int
+    disturbed: list[str]
+    """What befell the run while it was observed, each in words: it does not count then."""
     start: float
     end: float
     # Clients that put files, and replicas that come back.

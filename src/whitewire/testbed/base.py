@@ -7,6 +7,7 @@ leave nothing behind: no process, namespace, mount or folder.
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import signal
 import subprocess
@@ -135,6 +136,17 @@ class Process:
                     f"its log ends:\n{self.log_end()}"
                 )
             time.sleep(0.05)
+
+    def stood_still(self) -> bool:
+        """Whether a signal (SIGSTOP) stopped it since this was asked last, also when it goes on by now.
+
+        What carries it to its host stops with it, of which the kernel tells the parent.
+        """
+        still = False
+        with contextlib.suppress(ChildProcessError):  # it has ended
+            while os.waitid(os.P_PID, self.popen.pid, os.WSTOPPED | os.WCONTINUED | os.WNOHANG):
+                still = True
+        return still
 
     def main_process(self) -> psutil.Process | None:
         """The daemon itself, below the command that carries it to its host; None when it has ended."""
@@ -317,6 +329,10 @@ class Testbed(ABC):
     @abstractmethod
     def queue_drops(self) -> int:
         """Packets that the links of all hosts have dropped so far."""
+
+    def carrier_changes(self) -> dict[str, int]:
+        """For each host name, how often its link has come up or gone down so far; none where nothing counts it."""
+        return {}
 
     @abstractmethod
     def offloads(self, on: bool) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import threading
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +33,11 @@ class Sample:
     links: dict[str, dict[str, int]]
 
 
+def longest_gap(times: Sequence[float]) -> float:
+    """Longest time between two moments that follow each other; 0 where there are no two."""
+    return max((later - earlier for earlier, later in itertools.pairwise(times)), default=0.0)
+
+
 def processor_ticks() -> tuple[int, int]:
     """(all, idle) ticks of the machine since it started, from /proc/stat (proc_stat(5)); I/O wait is idle."""
     fields = [int(field) for field in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
@@ -43,6 +50,10 @@ class Sampling(Protocol):
     samples: list[Sample]
     host_cpu: list[tuple[float, dict[str, float]]]
     waited: list[Waited]
+
+    @property
+    def gap(self) -> float:
+        """Longest time between two samples of a host, in seconds."""
 
     def __enter__(self) -> Self: ...
 
@@ -73,6 +84,10 @@ class Sampler:
         self._stop.set()
         self._thread.join()
         self.take()
+
+    @property
+    def gap(self) -> float:
+        return longest_gap([sample.time for sample in self.samples])
 
     def take(self) -> None:
         ticks, idle = processor_ticks()

@@ -70,6 +70,16 @@ def mtus(said: str) -> dict[str, int]:
     return {_text(row, "ifname"): _count(row, "mtu") for row in _rows(said, "ip") if "ifname" in row}
 
 
+def carrier_changes(said: str) -> dict[str, int]:
+    """Of `ip -s -s -j link show`: how often the link of each device has come up or gone down. Raises Unreadable."""
+    found = {}
+    for row in _rows(said, "ip"):
+        stats = row.get("stats64")
+        sent = stats.get("tx") if isinstance(stats, dict) else None
+        found[_text(row, "ifname")] = _count(sent, "carrier_changes")
+    return found
+
+
 def offloads(said: str) -> str:
     """Of `ethtool -k …`: `on` where packets may be larger than frames on their way both in and out, `off` where they
     may not at all, else `mixed`. Raises Unreadable.
@@ -108,5 +118,5 @@ def _text(row: Any, name: str) -> str:
 def _count(row: Any, name: str) -> int:
     value = row.get(name) if isinstance(row, dict) else None
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise Unreadable(f"{name}: found {value!r}, expected a number of bytes")
+        raise Unreadable(f"{name}: found {value!r}, expected a number")
     return value

@@ -72,10 +72,10 @@ def metrics(record: RunRecord, files: Mapping[str, str]) -> Found:
 
 
 def faults(record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[str]:
-    """Why a run may not count (empty: it is valid): not what was asked, or beyond the testbed's `limits`."""
+    """Why a run may not count (empty: it is valid): disturbed, not what was asked, or beyond the testbed's `limits`."""
     unlike = [proof.fault for proof in proofs(record) if not proof.same]
     lacking = clock_faults(record) + processors.faults(record, found, limits)
-    return unlike + lacking + of(record["workload"]).faults(record, found, limits)
+    return record.get("disturbed", []) + unlike + lacking + of(record["workload"]).faults(record, found, limits)
 
 
 STEP_S, SLEEP_S = 0.05, 1.0

@@ -474,6 +474,26 @@ def test_samples_and_readings_of_this_machine():
     assert found.egress == found.ingress > 0  # what loops back is sent and received
     assert found.ticks >= rows[0].ticks
     assert found.retransmits >= 0
+    assert found.carrier_changes == int(Path("/sys/class/net/lo/carrier_changes").read_text())
+
+
+def test_samples_tell_which_processes_stand_still(tmp_path):
+    pids = tmp_path / "pids"
+    pids.mkdir()
+    sleepers = [subprocess.Popen(["sleep", "100"]) for _ in range(2)]
+    for name, sleeper in zip(("one", "two"), sleepers, strict=True):
+        (pids / name).write_text(f"{sleeper.pid}\n")
+    (pids / "ended").write_text("999999999\n")
+    sleepers[1].send_signal(signal.SIGSTOP)
+    loop = subprocess.Popen(["sh", "-c", shell.SAMPLE, "y", "lo", str(pids)], stdout=subprocess.PIPE)
+    said = b"".join(loop.stdout.readline() for _ in range(8)).decode()
+    for popen in (loop, *sleepers):
+        popen.kill()
+        popen.wait()
+    loop.stdout.close()
+    assert remote_samples.still(said) == {"two"}
+    assert len(remote_samples.rows_of(said, 0.0)) >= 3
+    assert remote_samples.still("base 1 2\n1700000100.5 1 2 3 4\nstill tw") == set()
 
 
 def test_samples_by_the_seconds_since_boot_have_the_time_of_day():

@@ -122,6 +122,7 @@ OUTPUTS = [
     output("link/tc-class-2-links.txt", partial(link.rates_in_turn, devices=["port1", "port2"])),
     output("link/tc-qdisc.json", link.queues),
     output("link/ip-link.json", link.mtus),
+    output("link/ip-s-s-link.json", link.carrier_changes),
     output("link/ethtool-k.txt", link.offloads),
     Output("testdfsio", SAID, testdfsio.parse),
     Output("testdfsio result", RESULT, testdfsio.task_values),

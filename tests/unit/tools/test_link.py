@@ -33,6 +33,15 @@ def test_queues_and_mtus_by_device_from_both_tools_output():
     assert link.mtus(said) == {"lo": 65536, "switch": 1500, "port1": 1500, "port2": 1500}
 
 
+def test_how_often_links_came_up_or_went_down():
+    """port1 came up, went down and came up again: its two ends were set up one after the other."""
+    said = (DATA / "ip-s-s-link.json").read_text()
+    assert link.carrier_changes(said) == {"lo": 0, "p": 4, "port1": 4}
+    for damaged in ('[{"ifname":"lo"}]\n', '[{"ifname":"lo","stats64":{"tx":{"carrier_changes":"2"}}}]\n', "[]\n"):
+        with pytest.raises(Unreadable):
+            link.carrier_changes(damaged)
+
+
 @pytest.mark.parametrize(
     "tcp, generic, receive, expected",
     [("on", "on", "on", "on"), ("off", "on", "on", "on"), ("on", "on", "off", "mixed"), ("off", "off", "off", "off"),

@@ -510,6 +510,12 @@ class EmulatedTestbed(Testbed):
             queue.get("drops", 0) for done in shown for queue in json.loads(done.stdout) if queue.get("kind") == "bfifo"
         )
 
+    def carrier_changes(self) -> dict[str, int]:
+        """For each host, how often its link has come up or gone down; its port of the switch sees both ends."""
+        said = self.inside(["ip", "-s", "-s", "-j", "link", "show"]).check().stdout.decode()
+        by_port = link.carrier_changes(said)
+        return {host.name: by_port[host.port] for host in self.hosts}
+
     def tcp_retransmits(self) -> dict[str, int]:
         """For each host, segments retransmitted since the start (/proc/net/snmp, RFC 1213 tcpRetransSegs)."""
         return {host.name: self._counted(host, "snmp", "Tcp:", "RetransSegs") for host in self.hosts}

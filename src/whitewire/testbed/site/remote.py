@@ -207,6 +207,10 @@ class RemoteTestbed(Testbed):
     def tcp_retransmits(self) -> dict[str, int]:
         return {name: now.retransmits for name, now in self._readings().items()}
 
+    def carrier_changes(self) -> dict[str, int]:
+        counted = {name: now.carrier_changes for name, now in self._readings().items()}
+        return {name: changes for name, changes in counted.items() if changes is not None}
+
     def queue_drops(self) -> int:
         return sum(now.drops for now in self._readings().values())
 
@@ -296,7 +300,10 @@ def link_of(told: Mapping[str, str], interface: str) -> Link:
 
 @dataclass(frozen=True)
 class Reading:
-    """A host's counters at one moment: bytes, packets dropped, TCP segments sent again, processor ticks."""
+    """A host's counters at one moment: bytes, packets dropped, TCP segments sent again, processor ticks.
+
+    `carrier_changes`: how often its link has come up or gone down; None where its kernel does not say.
+    """
 
     egress: int
     ingress: int
@@ -304,6 +311,7 @@ class Reading:
     retransmits: int
     ticks: int
     idle_ticks: int
+    carrier_changes: int | None = None
 
 
 def reading(said: str) -> Reading:
@@ -321,4 +329,5 @@ def reading(said: str) -> Reading:
         retransmits=int(dict(zip(names, values, strict=True))["RetransSegs"]),
         ticks=sum(ticks),
         idle_ticks=ticks[3] + ticks[4],
+        carrier_changes=int(rows["carrier_changes"][0][0]) if "carrier_changes" in rows else None,
     )

@@ -103,6 +103,12 @@ class RemoteProcess(Process):
         """Not a process of this machine."""
         return
 
+    def stood_still(self) -> bool:
+        """As samples saw it on its host."""
+        still = self.mark in self.host.stopped
+        self.host.stopped.discard(self.mark)
+        return still
+
     def cpu_seconds(self) -> float:
         if not self.alive:
             return 0.0
@@ -158,6 +164,8 @@ class RemoteHost(Host):
         self.boot_id, self.java_home, self.processors = "", "", 0
         self.present: list[Interface] = []
         self.started: list[subprocess.Popen[bytes]] = []
+        self.stopped: set[str] = set()
+        """Marks of the daemons that samples saw stopped by a signal."""
         self._numbers = itertools.count(1)
 
     # -- carrying -----------------------------------------------------------------------------------------
@@ -248,6 +256,11 @@ class RemoteHost(Host):
         """The text in a process's environment: of one command, or (empty `mark`) the beginning of all on this host."""
         return f"{shell.MARKER}={mark or f'{self.layout.run}.{self.name}.'}"
 
+    @property
+    def pids(self) -> str:
+        """The folder of the files that daemons write their process number to."""
+        return f"{self.folder}/pids"
+
     def _mark(self) -> str:
         return f"{self.layout.run}.{self.name}.{next(self._numbers)}."
 
@@ -302,7 +315,7 @@ class RemoteHost(Host):
               stdin: int = subprocess.DEVNULL) -> RemoteProcess:  # fmt: skip
         self._require()
         mark = self._mark()
-        pid_file = f"{self.folder}/pids/{mark}"
+        pid_file = f"{self.pids}/{mark}"
         command = shell.environment(argv, env or {}, self.layout.path, mark)
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("ab") as output:

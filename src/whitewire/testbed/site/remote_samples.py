@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whitewire.testbed.base import CommandFailed
-from whitewire.testbed.samples import HOST_PERIOD, PERIOD, Sample
+from whitewire.testbed.samples import HOST_PERIOD, PERIOD, Sample, longest_gap
 from whitewire.testbed.site import shell
 from whitewire.testbed.site.remote_host import TICKS, RemoteHost, RemoteProcess
 
@@ -22,6 +22,7 @@ START_S = 15.0
 """Longest time until every host has sampled once."""
 AFTER_S = 10.0
 """Longest time after the end of a run until every host has sampled once more."""
+STILL = "still "
 EPOCH = 1e9
 """A time above it is that of day (seconds since 1970), one below it is since boot."""
 
@@ -54,12 +55,17 @@ def rows_of(said: str, offset: float) -> list[Row]:
 
 
 def whole_lines(said: str) -> list[str]:
-    """The lines from `base` on: without what carries the command says before, and without a last line that is cut."""
-    lines = said.split("\n")[:-1]
+    """The lines of samples from `base` on: without what carries the command says before and a last line that is cut."""
+    lines = [line for line in said.split("\n")[:-1] if not line.startswith(STILL)]
     first = next((number for number, line in enumerate(lines) if line.startswith("base ")), None)
     if first is None:
         raise ValueError(f"samples: found {said[:100]!r}, expected base, time and uptime")
     return lines[first:]
+
+
+def still(said: str) -> set[str]:
+    """Marks of the processes that were seen standing still, from what shell.SAMPLE prints."""
+    return {line.removeprefix(STILL) for line in said.split("\n")[:-1] if line.startswith(STILL)}
 
 
 def merged(hosts: Mapping[str, Sequence[Row]], machines: Mapping[str, str]) -> list[Sample]:
@@ -112,6 +118,8 @@ class RemoteSampler:
     testbed: RemoteTestbed
     by_host: bool = False
     samples: list[Sample] = field(default_factory=list)
+    gap: float = 0.0
+    """Longest time between two samples of a host, in seconds."""
     host_cpu: list[tuple[float, dict[str, float]]] = field(default_factory=list)
     waited: list[Waited] = field(default_factory=list)
 
@@ -131,7 +139,7 @@ class RemoteSampler:
         return self
 
     def _start(self, host: RemoteHost) -> None:
-        argv = ["sh", "-c", shell.BEST_SHELL, "whitewire", shell.SAMPLE, "samples", host.interface]
+        argv = ["sh", "-c", shell.BEST_SHELL, "whitewire", shell.SAMPLE, "samples", host.interface, host.pids]
         log = self.testbed.private / f"{host.name}.samples.{self._number}"
         self._loops[host.name] = host.start(argv, log, name=f"sampling of {host.name}")
 
@@ -172,8 +180,11 @@ class RemoteSampler:
             loop.log.unlink(missing_ok=True)
 
     def _merge(self, said: Mapping[str, str]) -> None:
+        for host in self.testbed.hosts:
+            host.stopped |= still(said[host.name])
         try:
             rows = {name: rows_of(text, self._offsets[name]) for name, text in said.items()}
+            self.gap = max((longest_gap([row.time for row in own]) for own in rows.values()), default=0.0)
             self.samples = merged(rows, {host.name: host.boot_id for host in self.testbed.hosts})
         except ValueError as error:
             raise CommandFailed(f"sampling: {error}") from None

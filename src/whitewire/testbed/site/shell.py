@@ -91,7 +91,7 @@ CLOCK = "echo ready; read -r _; date +%s.%N"
 """Says `ready`, waits for a line, then says the time: so that the way there and back can be measured."""
 
 SAMPLE = """
-set -- "/sys/class/net/$1/statistics"
+set -- "/sys/class/net/$1/statistics" "$2"
 read -r up _ < /proc/uptime
 echo "base $(date +%s.%N) $up"
 while :; do
@@ -101,18 +101,24 @@ while :; do
     read -r egress < "$1/tx_bytes"
     read -r ingress < "$1/rx_bytes"
     echo "$now $((user + nice + system + idle + wait + irq + soft + steal)) $((idle + wait)) $egress $ingress" || exit
+    for file in "$2"/*; do
+        if read -r pid < "$file" && read -r stat < "/proc/$pid/stat"; then
+            case ${stat##*) } in "T "*) echo "still ${file##*/}" || exit ;; esac
+        fi
+    done 2>/dev/null
     sleep 0.1
 done
 """
-"""Ten times a second: time, all and idle processor ticks, bytes that interface $1 sent and received. Forks nothing but
-`sleep`. The time is that of day where the shell knows it (bash 5), else the seconds since boot, to 0.01 s, which the
-first line relates to the time of day."""
+"""Ten times a second: time, all and idle processor ticks, bytes that interface $1 sent and received; and `still` with
+the name of each file in $2 whose process a signal has stopped. Forks nothing but `sleep`. The time is that of day where
+the shell knows it (bash 5), else the seconds since boot, to 0.01 s, which the first line relates to the time of day."""
 
 BEST_SHELL = 'shell=$(command -v bash || command -v sh); exec "$shell" -c "$@"'
 
 READINGS = """
 cd "/sys/class/net/$1/statistics" || exit
 for name in tx_bytes rx_bytes tx_dropped rx_dropped; do read -r value < $name; echo "$name $value"; done
+[ -r ../carrier_changes ] && read -r value < ../carrier_changes && echo "carrier_changes $value"
 while read -r first rest; do echo "$first $rest"; done < /proc/net/snmp
 read -r line < /proc/stat; echo "$line"
 """

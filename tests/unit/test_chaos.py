@@ -1,0 +1,144 @@
+"""The suite of faults: what is planned from a seed, what may not have been hit, and the table."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.support import chaos, ours
+from tests.support.chaos import ENDS, JOBS, KINDS, PUTS, TESTBEDS, Block, Fault, Injection, Kept, Moment, Row
+
+DATA = Path(__file__).parents[1] / "data"
+
+
+def injection(kind="kill", victim="measure", how="SIGKILL", testbed="emulated", paper=PUTS):
+    return Injection(kind, victim, how, testbed, paper, Moment(1, 0.5))
+
+
+def fault(begin=100.0, end=101.0, **more):
+    return Fault(injection(**more), begin, end, True)
+
+
+def kept(start=99.0, end=102.0, written=103.0, whole=False, gap=0.1):
+    return Kept("run", start, end, written, whole, gap)
+
+
+def test_a_seed_gives_the_same_faults_again_and_another_one_others():
+    one = chaos.plan(1, KINDS, 100, TESTBEDS)
+    assert one == chaos.plan(1, KINDS, 100, TESTBEDS)
+    assert one != chaos.plan(2, KINDS, 100, TESTBEDS)
+
+
+def test_every_fault_is_there_on_every_testbed_and_kills_of_every_victim():
+    flat = [one for chain in chaos.plan(1, KINDS, 100, TESTBEDS) for one in chain]
+    assert {(one.kind, one.testbed) for one in flat} == {(kind, testbed) for kind in KINDS for testbed in TESTBEDS}
+    kills = [one for one in flat if one.kind == "kill"]
+    assert len(kills) == 100
+    by_testbed = Counter(one.testbed for one in kills)
+    assert by_testbed["emulated"] > 3 * by_testbed["ssh"] > 0
+    assert {*ENDS, "init", "client", "namenode", "datanode", "resourcemanager", "nodemanager", "connection"} == {
+        one.victim for one in kills
+    }
+    assert {one.how for one in kills if one.victim in ENDS} == set(chaos.SIGNALS)
+    assert {one.how for one in kills if one.victim == "init"} == {"SIGKILL"}
+    assert {one.victim for one in kills if one.paper == JOBS} == {"resourcemanager", "nodemanager"}
+    assert all(one.paper == PUTS for one in flat if one.testbed == "ssh")
+
+
+def test_half_of_the_kills_come_in_a_run_and_all_other_faults():
+    flat = [one for chain in chaos.plan(1, KINDS, 300, TESTBEDS) for one in chain]
+    assert all(one.moment.run for one in flat if one.kind != "kill")
+    in_a_run = [bool(one.moment.run) for one in flat if one.kind == "kill"]
+    assert 0.4 < sum(in_a_run) / len(in_a_run) < 0.6
+    assert all(0 <= one.moment.after < 1 for one in flat if not one.moment.run)
+
+
+def test_only_what_is_asked_for_is_planned_and_kills_of_a_chain_share_a_block():
+    chains = chaos.plan(3, ["kill"], 20, ["ssh"])
+    assert sum(map(len, chains)) == 20
+    assert {one.testbed for chain in chains for one in chain} == {"ssh"}
+    assert max(map(len, chains)) == chaos.CHAIN
+    for chain in chaos.plan(3, KINDS, 100, TESTBEDS):
+        assert len({(one.testbed, one.paper) for one in chain}) == 1
+        assert len(chain) == 1 or all(one.kind == "kill" for one in chain)
+
+
+@pytest.mark.parametrize(
+    ("what", "run", "counted"),
+    [
+        # The measurement ended at 101: nothing that was going on since before 100 can have been finished after that.
+        (fault(), kept(99, 100.5), False),
+        (fault(), kept(99, 101.5), True),
+        (fault(), kept(101.5, 103), False),
+        # A daemon that ended at 101.
+        (fault(victim="datanode"), kept(99, 100.9), False),
+        (fault(victim="datanode"), kept(99, 101.1), True),
+        (fault(victim="init"), kept(99, 101.1), True),
+        (fault(victim="datanode"), kept(101.1, 103), False),
+        (fault(kind="disk", victim="results"), kept(80, 90, written=100.5), True),
+        (fault(kind="readonly", victim="results"), kept(80, 90, written=99.9), False),
+        (fault(kind="disk", victim="results"), kept(99, 102, written=101.1), False),
+        (fault(kind="stop", victim="client", end=130), kept(99, 131), True),
+        (fault(kind="stop", victim="client", end=130), kept(120, 140), True),
+        (fault(kind="stop", victim="client", end=130), kept(131, 140), False),
+        (fault(kind="stop", end=130), kept(99, 131), False),
+        (fault(kind="stop", end=130), kept(99, 131, gap=30), True),
+        (fault(kind="link", end=105), kept(101, 102), True),
+        (fault(kind="link", end=105), kept(90, 100), False),
+        (fault(kind="memory", end=105), kept(101, 102), True),
+        (fault(kind="memory", end=105), kept(101, 102, whole=True), False),
+        (fault(kind="clock"), kept(99, 3702), True),
+        (fault(kind="clock"), kept(3701, 3703), False),
+        (fault(kind="clock"), kept(99, -3498), True),
+        (fault(kind="clock"), kept(-3499, -3498), False),
+    ],
+)
+def test_what_a_fault_may_not_have_hit(what, run, counted):
+    assert chaos.hit(what, [run]) == (["run"] if counted else [])
+
+
+def test_a_finished_run_is_lost_when_it_is_gone_or_made_again():
+    assert chaos.lost({"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 4, "d": 5}) == ["b", "c"]
+
+
+def test_a_run_is_whole_when_each_block_has_all_of_its_replicas():
+    said = (DATA / "fsck-8-files.txt").read_text()
+    assert chaos.whole(said, 3)
+    assert not chaos.whole(said, 4)
+    first = said.index(", DatanodeInfoWithStorage")
+    assert not chaos.whole(said[:first] + said[said.index("]]", first) :], 3)
+    assert not chaos.whole("", 1)
+
+
+def test_a_block_differs_in_runs_verdict_or_number():
+    one = Block(frozenset({"a", "b"}), frozenset({"a", "b"}), "supported", "2", 9.0)
+    assert chaos.unlike(one, one) == []
+    for change in ({"valid": frozenset({"a"})}, {"listed": frozenset({"c"})}, {"verdict": "other"}, {"n": "1"},
+                   {"estimate": 4.4}, {"estimate": 18.1}):  # fmt: skip
+        assert len(chaos.unlike(dataclasses.replace(one, **change), one)) == 1
+
+
+def test_the_table_has_a_line_for_each_fault_and_one_of_all():
+    none = dict.fromkeys(chaos.LEFT, 0)
+    rows = [
+        Row(injection(), True, none, seconds=20.0),
+        Row(injection(), False, {**none, "processes": 2, "files": 1}, lost=1, seconds=30.4),
+        Row(injection(kind="disk", victim="results", how="full"), True, none, counted=1, same=False, seconds=9.0),
+    ]
+    lines = chaos.table(rows).splitlines()
+    assert lines[2] == "| kill | measure | SIGKILL | emulated | 2 | 1 | 2, 0, 0, 1 | 1 | 0 | 2 of 2 | 30 |"
+    assert lines[3] == "| disk | results | full | emulated | 1 | 1 | 0, 0, 0, 0 | 0 | 1 | 0 of 1 | 9 |"
+    assert lines[4] == "| all |  |  |  | 3 | 2 | 2, 0, 0, 1 | 1 | 1 | 2 of 3 | 30 |"
+    assert [row.good for row in rows] == [True, False, False]
+
+
+def test_our_processes_are_told_from_others():
+    # This process is not alone in its user namespace, so all of that namespace are taken for its own.
+    there = {process.pid for process in ours.processes()}
+    assert os.getpid() not in there
+    assert os.getppid() in there
+    assert ours.namespaces([]) == set()
