@@ -210,7 +210,7 @@ def test_without_any_valid_floor_a_block_ends_with_one_line(tmp_path, monkeypatc
 
 
 def test_a_floor_that_lacked_processors_is_made_again_but_the_last_try_counts(tmp_path, monkeypatch):
-    site = Site([2.0] * 8)
+    site = Site([2.0] * 60)
     monkeypatch.setattr(block.processors, "faults", lambda record, found, limits: ["processors: too few"])
     made = measured(tmp_path, site, monkeypatch, "ab")
     kept = journal.read_floors(made.journal.folder)
