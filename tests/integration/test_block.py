@@ -200,7 +200,7 @@ def test_what_no_open_claim_needs_is_not_measured_and_a_budget_ends_it(can_emula
     assert len(done["left"]) == 8
     assert len(records(folder)) == 7
     again = small_block(folder, "quick", 3)
-    again.seconds = 1.0
+    again.first = lambda: 1.0
     again.measure()
     done = finished_record(folder)
     assert set(done["left"].values()) == {"the budget ended"}
