@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +17,7 @@ from whitewire.models import maxmin
 from whitewire.records.run import DesignRow
 from whitewire.text import canonical
 from whitewire.units import gbit_per_s
+from whitewire.workloads.base import Workload
 
 OVERHEAD_S = 0.8
 """Seconds that a run takes beside moving its data (clients start, fsck)."""
@@ -116,6 +117,17 @@ def _slowed(paper: Paper, row: DesignRow, levels: Mapping[str, Any], parameters:
     return max(1.0, uplinks, *(1 / parameters.get(name, 1) for name in ("slow_host", "slow_drives")))
 
 
+def floor_kind(workload: Workload, parameters: Mapping[str, Any], store: Mapping[str, Any], scale: Scale,
+               workers: int | None) -> tuple[Hashable, ...]:  # fmt: skip
+    """What jobs must have in common to have the same floor: kind, file system, number of tasks, k, workers if not all.
+
+    By k links are slowed down, which little more than calls cross in a floor.
+    """
+    tasks = parameters.get("maps", 1), math.ceil(scale.file_bytes / scale.block_bytes), parameters.get("reduces", 1)
+    place = " ".join([store["kind"], *filter(None, [store.get("erasure_coding")])])
+    return workload.kind(parameters), place, *tasks, f"k={scale.k:g}", *(() if workers is None else (workers,))
+
+
 def floor_seconds(row: DesignRow) -> float:
     """Seconds that a run's jobs take on almost no data."""
     return workloads.of(row["workload"]).floor_s + OVERHEAD_S
@@ -134,11 +146,7 @@ def all_floors_seconds(paper: Paper, rows: Iterable[DesignRow], testbed: Mapping
             parameters = paper.parameters(row["experiment"], levels)
             scale = scale_of(paper, row["experiment"], effort, levels, testbed)
             store = paper.store(row["experiment"], levels)
-            kind = [
-                row["block"], workloads.of(row["workload"]).kind(parameters), store["kind"], scale.k,
-                math.ceil(scale.file_bytes / scale.block_bytes), levels.get("nodes"),
-                *(parameters.get(name) for name in ("maps", "reduces")),
-                parameters.get("fabric") if testbed["kind"] != "emulated" else None,
-            ]  # fmt: skip
-            kinds[canonical(kind)] = (1 if effort == "smoke" else count) * floor_seconds(row)
+            apart = (row["block"], parameters["fabric"] if testbed["kind"] != "emulated" else "")
+            kind = floor_kind(workloads.of(row["workload"]), parameters, store, scale, levels.get("nodes"))
+            kinds[canonical([*apart, *kind])] = (1 if effort == "smoke" else count) * floor_seconds(row)
     return sum(kinds.values())

@@ -10,6 +10,7 @@ from typing import Any
 
 from whitewire import workloads
 from whitewire.design.drive import Drive
+from whitewire.design.durations import floor_kind
 from whitewire.design.scale import Scale
 from whitewire.errors import RunFailed
 from whitewire.levels import said
@@ -64,16 +65,8 @@ class Run:
 
 
 def floor_key(run: Run) -> FloorKey:
-    """What jobs must have in common to have the same floor: kind, file system, number of tasks, k, workers if not all.
-
-    By k links are slowed down, which little more than calls cross in a floor.
-    """
-    blocks, parameters = math.ceil(run.scale.file_bytes / run.scale.block_bytes), run.parameters
-    tasks = parameters.get("maps", 1), blocks, parameters.get("reduces", 1)
-    workers = () if run.workers is None else (run.workers,)
-    k = f"k={run.scale.k:g}"
-    store = " ".join([run.store["kind"], *filter(None, [run.store.get("erasure_coding")])])
-    return run.workload.kind(parameters), store, *tasks, k, *workers
+    """The kind of a run's floor."""
+    return floor_kind(run.workload, run.parameters, run.store, run.scale, run.workers)
 
 
 def tiny(run: Run) -> Run:
