@@ -35,12 +35,12 @@ def probe_links(testbed: Testbed, fabrics: Sequence[str], seconds: float, stream
                 bound: float, folder: Path, ring: bool = False) -> list[dict]:  # fmt: skip
     """iperf3 from every client to every DataNode and from each DataNode to the next (as puts send), on each fabric.
 
-    All clients send at once, each to another DataNode; on a shared segment one after another. `every_pair` false: one
-    DataNode a client, and with `ring` at the same time some DataNodes to the next one. Pairs in one rack are probed so,
-    and from each rack one DataNode to one of the next rack, by itself. Links above MOST_RATE are not
-    probed: there nothing is claimed of a rate. `seconds` is the length of one test, `bound` the largest accepted
-    relative error of the goodput. Raw output goes to `folder`; returns rows of tidy/probes.csv. Raises UserError when a
-    link stays beyond the bound.
+    All clients send at once, each to another DataNode; on a shared segment one after another. `every_pair` false, and
+    with all but the first of `streams`: one DataNode a client, and with `ring` at the same time some DataNodes to the
+    next one. Pairs in one rack are probed so, and from each rack one DataNode to one of the next rack, by itself. Links
+    above MOST_RATE are not probed: there nothing is claimed of a rate. `seconds` is the length of one test, `bound` the
+    largest accepted relative error of the goodput. Raw output goes to `folder`; returns rows of tidy/probes.csv. Raises
+    UserError when a link stays beyond the bound.
     """
     folder.mkdir(parents=True, exist_ok=True)
     rows: list[dict] = []
@@ -81,9 +81,10 @@ def _tests(testbed: Testbed, streams: Sequence[int], every_pair: bool, ring: boo
     """Numbers of streams, each with the pairs of hosts that are probed at once."""
     datanodes, clients = testbed.by_role("datanode"), testbed.by_role("client")
     for count in streams:
-        # Every pair with the first number of streams: that a link carries more than one at its rate, one pair tells.
-        rounds = _rounds(clients, datanodes, every_pair and count == streams[0])
-        if count == streams[0] and every_pair:
+        # That a link carries more than one stream at its rate, one pair tells.
+        whole = every_pair and count == streams[0]
+        rounds = _rounds(clients, datanodes, whole)
+        if whole:
             rounds += _ring(datanodes)
         elif ring:
             rounds += _beside(rounds.pop(), datanodes)
