@@ -36,11 +36,10 @@ from whitewire.analysis import claims
 from whitewire.paths import HOME
 from whitewire.records.checked import block_record
 from whitewire.records.journal import read_runs
-from whitewire.report import compare
+from whitewire.report import compare, ending
 
 LOADS = {"idle": (0.0, 1.0), "burnt": (1.0, 1.0), "coming": (0.5, 60.0)}
 """Processors that are busy with something else on average, and the seconds of a turn of running and resting."""
-BY_RUNS = ("emulated", "measured")
 GOAL = 0.95
 RUNS, SPOILED = "runs", "spoiled"
 NUMBERS = re.compile(r"\d+(\.\d+)?")
@@ -96,7 +95,7 @@ def papers(results: Path) -> Iterator[list[object]]:
         runs = [run for _, run in read_runs(block.parent, [block.name])]
         lost = [run["why_invalid"] for run in runs if not run["valid"]]
         table = pd.read_csv(paper / "analysis" / "verdicts.csv", keep_default_na=False)
-        ours = table[table["route"].isin(BY_RUNS)]
+        ours = table[table["route"].isin(ending.MEASURED)]
         still = int((ours["verdict"] == claims.INCONCLUSIVE).sum())
         measuring = (spent.get(RUNS, 0.0) + spent.get(SPOILED, 0.0)) / seconds
         yield [f"{paper.name} {block.name}", f"{seconds / 60:.1f}", f"{measuring:.0%}", len(runs) - len(lost),
@@ -108,7 +107,7 @@ def verdicts(results: Path) -> dict[tuple[str, str], tuple[str, str]]:
     found = {}
     for name, paper in compare.load(results).items():
         for row in paper.verdicts.to_dict("records"):
-            if row["route"] in BY_RUNS:
+            if row["route"] in ending.MEASURED:
                 numbers = [f"{float(row[key]):.3g}" if row[key] else "?" for key in ("estimate", "low", "high")]
                 found[name, row["claim"]] = row["verdict"], "{} ({} to {})".format(*numbers)
     return found

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
@@ -19,11 +20,13 @@ import pandas as pd
 from study import METRICS, table_of
 
 from whitewire import statistics
+from whitewire.analysis.runs import Runs
 from whitewire.description import project
 from whitewire.description.checks import load_paper
-from whitewire.description.paper import Paper
+from whitewire.description.paper import Paper, cells_of
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.rows import levels_of, make_design
+from whitewire.estimands.evidence import Sample
 from whitewire.measure.block import Block
 from whitewire.records.run import DesignRow
 from whitewire.text import canonical
@@ -59,40 +62,33 @@ def measure(paper: Paper, testbed: dict, runs: int, turns: int, folder: Path) ->
                 Block(settled, testbed, BLOCK, rows_of(settled, testbed, runs), block).measure()
 
 
-def values_of(paper: Paper, folder: Path, rung: int) -> dict[tuple[str, str, str], np.ndarray]:
-    """Values of the valid runs on a k, at full scale where that is another, by experiment, cell and metric."""
-    found = [table_of(paper, where, BLOCK) for where in sorted(folder.glob(f"rung{rung}-*"))]
-    table = pd.concat(found)
-    table = table[(table["valid"] == "true") & table["metric"].isin(METRICS)]
-    full = pd.to_numeric(table["full_scale_value"], errors="coerce")
-    table = table.assign(best=full.fillna(pd.to_numeric(table["value"])))
-    told = {}
-    for key, group in table.groupby(["experiment", *paper.factors, "metric"], dropna=False):
-        experiment, *levels, metric = key if isinstance(key, tuple) else (key,)
-        cell = " ".join(f"{f}={v}" for f, v in zip(paper.factors, levels, strict=True) if v not in ("", None))
-        told[str(experiment), cell, str(metric)] = group["best"].to_numpy(dtype=float)
-    return told
+def runs_of(paper: Paper, folder: Path, rung: int) -> Runs:
+    """The runs on a k, of all turns."""
+    return Runs(pd.concat([table_of(paper, where, BLOCK) for where in sorted(folder.glob(f"rung{rung}-*"))]), paper)
 
 
 def show(paper: Paper, folder: Path) -> None:
     """A line per cell, metric and pair of neighbouring k."""
-    rungs = [values_of(paper, folder, rung) for rung in range(paper.rungs)]
-    for lower, (one, two) in enumerate(zip(rungs, rungs[1:], strict=False)):
-        both = [key for key in one if key in two and min(len(one[key]), len(two[key])) > 1]
-        logs = [np.log(side[key]) for key in both for side in (one, two)]
-        spread, freedom = statistics.moderated([each.var(ddof=1) for each in logs], [len(each) - 1 for each in logs])
-        ks = [paper.on(rung).raw["scale"]["k"] for rung in (lower, lower + 1)]
-        for place, key in enumerate(both):
-            at = slice(2 * place, 2 * place + 2)
-            ratio = float(np.median(two[key]) / np.median(one[key]))
-            counts = [len(one[key]), len(two[key])]
-            interval = statistics.student_interval(ratio, counts, list(np.sqrt(spread[at])), list(freedom[at]))
-            low, high = interval or (np.nan, np.nan)
-            within = low >= 1 - AGREED and high <= 1 + AGREED
-            apart = high < 1 - AGREED or low > 1 + AGREED
-            word = "yes" if within else "no" if apart else "cannot tell"
-            print(f"| {paper.id} | {' '.join(key[:2])} | {key[2]} | {ks[1]} against {ks[0]} | {ratio:.3f} "
-                  f"({low:.3f} to {high:.3f}) | {counts[0]} and {counts[1]} | {word} |")  # fmt: skip
+    rungs = [runs_of(paper, folder, rung) for rung in range(paper.rungs)]
+    ks = [paper.on(rung).raw["scale"]["k"] for rung in range(paper.rungs)]
+    for (lower, one), (upper, two) in pairwise(zip(ks, rungs, strict=True)):
+        for name, metric in product(paper.experiments, METRICS):
+            for levels in cells_of(paper.experiments[name]):
+                pair = [each.sample(name, levels, metric) for each in (one, two)]
+                if all(len(sample.values) for sample in pair):
+                    told = between(*pair)
+                    print(f"| {paper.id} | {pair[0].name.strip()} | {metric} | {upper:g} against {lower:g} | {told} |")
+
+
+def between(one: Sample, two: Sample) -> str:
+    """The second over the first with its interval, the numbers of runs, and whether it lies within AGREED of 1."""
+    ratio = float(np.median(two.values) / np.median(one.values))
+    counts = [len(one.values), len(two.values)]
+    interval = statistics.student_interval(ratio, counts, [one.spread, two.spread], [one.freedom, two.freedom])
+    low, high = interval or (np.nan, np.nan)
+    apart = high < 1 - AGREED or low > 1 + AGREED
+    word = "yes" if low >= 1 - AGREED and high <= 1 + AGREED else "no" if apart else "cannot tell"
+    return f"{ratio:.3f} ({low:.3f} to {high:.3f}) | {counts[0]} and {counts[1]} | {word}"
 
 
 def main() -> None:
