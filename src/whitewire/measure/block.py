@@ -137,7 +137,6 @@ class Block:
         self.pace = 1.0
         self.spent: defaultdict[str, float] = defaultdict(float)
         self.until = math.inf
-        self.looked = False
 
     @property
     def paper(self) -> Paper:
@@ -509,7 +508,7 @@ class Block:
                 result = _tiny(stack, run)
                 # One that lacked processors is better than none: then all runs are tried beside the same programs.
                 if attempt < self.attempts or floors.has(key):
-                    found = workloads.metrics(result.record, result.files)
+                    found = workloads.processors_of(result.record, result.files)
                     why = "; ".join(processors.faults(result.record, found, self.config["limits"]))
             except FAILURES as failure:
                 why, failed = _why(failure, stack), True
@@ -596,9 +595,8 @@ class Block:
         with self._spending("looks"):
             seen = self.look(self.journal.folder.parents[1], self.name)
         turns.rounds.looked(run.row["run_id"])
-        if not self.looked:
-            self.looked, self.until = True, time.monotonic() + self.further()
-            turns.until = self.until - CLOSING_S
+        # Of this cluster only: another one of the block still has its first look before it.
+        turns.until = min(turns.until, time.monotonic() + self.further() - CLOSING_S)
         dropped = turns.drop(seen, run)
         progress.say(f"looked at the claims: {len(seen.decided)} decided, {len(seen.open)} open; {dropped} runs are "
                      f"not needed, {len(turns.waiting)} are left")  # fmt: skip

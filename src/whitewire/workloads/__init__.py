@@ -9,7 +9,7 @@ from whitewire.factors.base import Proof
 from whitewire.records import processors
 from whitewire.records.metrics import Found
 from whitewire.records.run import RunRecord
-from whitewire.records.samples import read_host_cpu, read_samples, read_waited
+from whitewire.records.samples import Samples, read_host_cpu, read_samples, read_waited
 from whitewire.workloads.base import Workload
 from whitewire.workloads.copy import Copy
 from whitewire.workloads.hdfs_put import HdfsPut
@@ -65,10 +65,18 @@ def metrics(record: RunRecord, files: Mapping[str, str]) -> Found:
     workload = of(record["workload"])
     cpu = read_host_cpu(files["host-cpu.csv"]) if workload.on_yarn else ([], {})
     samples = read_samples(files["samples.csv"])
-    found = workload.metrics(record, samples, cpu)
-    if "waited.csv" in files:  # of hosts that share this machine's processors; not in old results
-        found |= processors.metrics(record, samples, read_waited(files["waited.csv"]))
-    return found
+    return workload.metrics(record, samples, cpu) | processors_of(record, files, samples)
+
+
+def processors_of(record: RunRecord, files: Mapping[str, str], samples: Samples | None = None) -> Found:
+    """What a run had of processors; nothing where its hosts share no machine's, and of old results.
+
+    `samples` are those of its files, where they are read already.
+    """
+    if "waited.csv" not in files:
+        return {}
+    read = samples or read_samples(files["samples.csv"])
+    return processors.metrics(record, read, read_waited(files["waited.csv"]))
 
 
 def faults(record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[str]:
