@@ -2,7 +2,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tests hibench papers compare test test-all lint doctor lab clean
+.PHONY: help setup setup-report setup-tests hibench papers report compare reference test test-all lint doctor lab clean
 
 # The repository's own programs come first; a conda environment made by the set-up is used where it exists. Debian's
 # ordinary users have no sbin on their PATH, where tc and ethtool are.
@@ -32,12 +32,15 @@ endif
 bound := exec setpriv --pdeathsig TERM
 
 help: ## this list
-	@grep -E '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 14
 	@echo
 	@echo 'EFFORT=smoke|quick|full  PAPERS="name …"  TESTBED=name  BUDGET=30m  DRY_RUN=1  ARGS="options of snakemake"'
 
 setup: ## install what measuring and reports need, inside the repository
 	@$(bound) scripts/setup
+
+setup-report: ## install what reports alone need
+	@$(bound) scripts/setup report
 
 setup-tests: ## install also what tests and linters need
 	@$(bound) scripts/setup tests
@@ -50,8 +53,14 @@ papers: setup ## measure, judge and write the reports
 	@whitewire validate
 	@$(bound) scripts/alone snakemake $(if $(DRY_RUN),--dry-run) $(ARGS)
 
-compare: setup ## set two result folders side by side: A=name B=name
+report: setup-report ## make all reports of the reference results anew, without measuring
+	@$(bound) scripts/alone whitewire report --testbed="$$TESTBED"
+
+compare: setup-report ## set two result folders side by side: A=name B=name
 	@exec whitewire compare -- "$$A" "$$B"
+
+reference: setup-report ## keep the tables of a complete run in results/reference
+	@exec whitewire reference
 
 test: setup-tests ## all tests but the slow ones
 ifeq ($(ARGS),)
@@ -76,5 +85,7 @@ lab: setup ## a shell on the running testbed
 clean: ## remove everything generated but the measurements
 	@rm -rf .cache .venv .snakemake whitewire-tmp paper/_site paper/.quarto paper/*_files .pytest_cache .ruff_cache .hypothesis
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
-	@rm -rf results/compare results/*/reports results/*/*/tidy results/*/*/analysis
+	@rm -rf results/compare results/opened
+	@for each in results/*; do \
+	    [ "$$each" = results/reference ] || rm -rf "$$each/reports" "$$each"/*/tidy "$$each"/*/analysis; done
 	@if [ -d results ]; then echo 'kept: the measurements in results/ (remove that folder to measure again)'; fi

@@ -182,6 +182,32 @@ def compare(args: argparse.Namespace) -> None:
     print(compare(args.a, args.b))
 
 
+def reference(args: argparse.Namespace) -> None:
+    """Keep the tables of a complete run in results/reference, in place of the last one."""
+    from whitewire.description.project import load_config
+    from whitewire.paths import root, shown
+    from whitewire.report import reference
+
+    config = load_config()
+    print(shown(reference.make(args.results or root() / "results" / config["testbed"], config["papers"])))
+
+
+def report(args: argparse.Namespace) -> None:
+    """Judge and report results that were measured elsewhere: the reference results. Nothing is measured."""
+    from whitewire.paths import shown
+    from whitewire.report import parcel, rebuild, reference
+
+    if args.testbed not in ("", reference.REFERENCE):
+        raise UserError(
+            f"TESTBED: found {args.testbed!r}, expected {reference.REFERENCE}; "
+            "`make papers` makes the reports of what is measured here"
+        )
+    record, files = reference.read()
+    project = rebuild.target(reference.REFERENCE)
+    parcel.opened(project, record, files.items())
+    print(shown(rebuild.rebuild(project, record)))
+
+
 def keys(args: argparse.Namespace) -> None:
     """Write docs/use/keys.md and docs/use/factors.md anew: every key of every file, and what a paper may vary."""
     from whitewire import whole
@@ -216,7 +242,7 @@ def new_paper(args: argparse.Namespace) -> None:
 
 
 CONFIGURED: tuple[Subcommand, ...] = (
-    validate, design, measure, tidy, analyse, render, doctor, lab, plan, compare, new_paper,
+    validate, design, measure, tidy, analyse, render, doctor, lab, plan, compare, reference, report, new_paper,
 )  # fmt: skip
 """Subcommands that read a configuration."""
 NEW_PAPER = """\
@@ -280,6 +306,10 @@ def parser() -> argparse.ArgumentParser:
     sub = command(compare)
     sub.add_argument("a", metavar="A", help="a folder of results/, or a path")
     sub.add_argument("b", metavar="B", help="the one that is set against it")
+    sub = command(reference)
+    sub.add_argument("results", nargs="?", type=Path, metavar="FOLDER", help="results/<testbed>")
+    sub = command(report)
+    sub.add_argument("--testbed", default="", help="reference, which is the default")
     command(keys)
     sub = command(new_paper)
     sub.formatter_class, sub.epilog = argparse.RawDescriptionHelpFormatter, NEW_PAPER
