@@ -100,7 +100,7 @@ def of(results: Path, papers: Sequence[str]) -> dict[str, bytes]:
 
 def configuration_of(results: Path) -> Path:
     """The folder `config` of the project that a folder `results/<testbed>` belongs to: an opened parcel's own."""
-    own = results.resolve().parents[1] / "config"
+    own = results.resolve().parent.parent / "config"
     return own if (own / "config.yaml").is_file() else paths.root() / "config"
 
 

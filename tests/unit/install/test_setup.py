@@ -140,7 +140,8 @@ def vocabulary(tmp_path):
         done = subprocess.run(["make", *argv], cwd=folder, env=given, capture_output=True, text=True, timeout=30)
         assert done.returncode == 0, done.stderr
         assert not list(folder.rglob("pwned"))
-        return (folder / ".venv" / "said").read_text().splitlines()
+        said = folder / ".venv" / "said"
+        return (said if said.exists() else folder / "said").read_text().splitlines()
 
     make.folder = folder
     return make
@@ -151,7 +152,9 @@ def test_what_a_user_gives_to_make_is_text(vocabulary, text):
     assert vocabulary("doctor", f"TESTBED={text}")[1:4] == ["2", "doctor", f"--testbed={text}"]
     assert vocabulary("doctor", TESTBED=text)[1:4] == ["2", "doctor", f"--testbed={text}"]
     assert vocabulary("lab", f"TESTBED={text}")[1:4] == ["2", "lab", f"--testbed={text}"]
-    assert vocabulary("report", f"TESTBED={text}")[3:6] == ["whitewire", "report", f"--testbed={text}"]
+    said = vocabulary("report", f"TESTBED={text}")
+    place = said.index("scripts/alone")
+    assert said[place + 1 : place + 5] == ["3", "whitewire", "report", f"--testbed={text}"]
     assert vocabulary("compare", f"A={text}", f"B={text}")[1:6] == ["4", "compare", "--", text, text]
     said = vocabulary("papers", f"PAPERS={text}", f"TESTBED={text}")
     assert said[:3] == [".venv/bin/whitewire", "1", "validate"]
