@@ -2,7 +2,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-report setup-tests hibench papers report compare reference test test-all lint doctor lab clean
+.PHONY: help setup setup-report setup-tests hibench papers report compare crate reference test test-all lint doctor lab clean
 
 # The repository's own programs come first; a conda environment made by the set-up is used where it exists. Debian's
 # ordinary users have no sbin on their PATH, where tc and ethtool are.
@@ -16,9 +16,11 @@ export LC_ALL := C.UTF-8
 export override A := $(value A)
 export override B := $(value B)
 export override BUDGET := $(value BUDGET)
+export override CRATE := $(value CRATE)
 export override EFFORT := $(value EFFORT)
 export override HIBENCH := $(value HIBENCH)
 export override PAPERS := $(value PAPERS)
+export override RAW := $(value RAW)
 export override TESTBED := $(value TESTBED)
 # R and BLAS would otherwise start one thread per processor beside the measurement.
 export OMP_NUM_THREADS ?= 1
@@ -53,11 +55,14 @@ papers: setup ## measure, judge and write the reports
 	@whitewire validate
 	@$(bound) scripts/alone snakemake $(if $(DRY_RUN),--dry-run) $(ARGS)
 
-report: setup-report ## make all reports of the reference results anew, without measuring
-	@$(bound) scripts/alone whitewire report --testbed="$$TESTBED"
+report: setup-report ## make all reports anew, without measuring: TESTBED=reference, or CRATE=file.zip
+	@$(bound) scripts/alone whitewire report --testbed="$$TESTBED" --crate="$$CRATE"
 
 compare: setup-report ## set two result folders side by side: A=name B=name
 	@exec whitewire compare -- "$$A" "$$B"
+
+crate: setup-report ## pack a testbed's results into one file, with RAW=1 the raw output too
+	@exec whitewire crate $${RAW:+--raw}
 
 reference: setup-report ## keep the tables of a complete run in results/reference
 	@exec whitewire reference

@@ -251,3 +251,20 @@ def opened(target: Path, record: Told, files: Iterable[tuple[str, bytes]]) -> Pa
 def _write(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
+
+
+def name_of(path: Path) -> str:
+    """What results are called that come in a file: as the file, where that is a plain name."""
+    return path.stem if PLAIN.fullmatch(path.stem) else "crate"
+
+
+def judged_otherwise(results: Path, files: Mapping[str, bytes]) -> list[str]:
+    """Claims whose verdict is not the one that came with a parcel: `emulex-2012 E-C01 (reproduced, not inconclusive)`."""
+    found = []
+    for paper in sorted(path.parent.parent.name for path in results.glob("*/analysis/verdicts.csv")):
+        content = files.get(f"{paper}/analysis/verdicts.csv", b"").decode()
+        came = {row["claim"]: row["verdict"] for row in csv.DictReader(io.StringIO(content))}
+        with (results / paper / "analysis" / "verdicts.csv").open(newline="", encoding="utf-8") as table:
+            found += [f"{paper} {row['claim']} ({row['verdict']}, not {came.get(row['claim'], 'judged')})"
+                      for row in csv.DictReader(table) if came.get(row["claim"]) != row["verdict"]]  # fmt: skip
+    return found
