@@ -36,7 +36,7 @@ bound := exec setpriv --pdeathsig TERM
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 14
 	@echo
-	@echo 'EFFORT=smoke|quick|full  PAPERS="name …"  TESTBED=name  BUDGET=30m  DRY_RUN=1  ARGS="options of snakemake"'
+	@echo 'EFFORT=smoke|quick|full  PAPERS="name …"  TESTBED=name  BUDGET=30m  DRY_RUN=1  CRATE=file.zip  RAW=1  ARGS="options of snakemake"'
 
 setup: ## install what measuring and reports need, inside the repository
 	@$(bound) scripts/setup

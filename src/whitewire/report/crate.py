@@ -12,6 +12,7 @@ import io
 import json
 import mimetypes
 import stat
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -255,7 +256,7 @@ def read(path: Path) -> tuple[parcel.Told, dict[str, bytes]]:
         with zipfile.ZipFile(path) as archive:
             entries = _entries(archive, source)
             files = _checked(archive, entries, source)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+    except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, RuntimeError, ValueError) as error:
         raise UserError(f"{source}: found no whole zip archive ({error}), expected a crate") from None
     record = parcel.told(files[parcel.NAME], source)
     kept = {name: content for name, content in files.items() if _is_of(name, record["papers"])}

@@ -1,8 +1,6 @@
 """Results as one file: what is in it, and everything for which one is refused before anything is unpacked."""
 
-import io
 import json
-import shutil
 import stat
 import zipfile
 from pathlib import Path
@@ -248,7 +246,7 @@ def test_it_says_what_each_file_is_and_what_made_them(described):
     assert {name for name in names - files - {crate.METADATA} if not name.startswith(folders)} == set()
     action = graph["#run"]
     assert action["instrument"] == {"@id": "Snakefile"} == graph["./"]["mainEntity"]
-    assert action["endTime"] == "2026-09-21T15:35:00+00:00"
+    assert action["endTime"] == "2026-09-21T14:15:00+00:00"
     assert {"@id": f"results/{PAPER}/analysis/verdicts.csv"} in action["result"]
     assert {"name": "java", "softwareVersion": "17.0.15"}.items() <= graph["#software-1"].items()
     assert kept.COMMIT in action["name"]
