@@ -52,7 +52,8 @@ def compare(a: str, b: str) -> Path:
     names = names_of(*folders)
     one, two = sides.load(folders[0]), sides.load(folders[1])
     if not sides.both(one, two):
-        has = "; ".join(f"{name} has {sides.listed(sorted(side))}" for name, side in zip(names, (one, two), strict=True))
+        named = zip(names, (one, two), strict=True)
+        has = "; ".join(f"{name} has {sides.listed(sorted(side))}" for name, side in named)
         raise UserError(f"A and B: found no paper in common, expected one or more ({has})")
     target = paths.root() / "results" / "compare" / "-".join(name.replace("/", "_") for name in names)
     judged = sides.verdicts(one, two)

@@ -168,7 +168,7 @@ def described_as(
             continue
         about = {"name": PurePosixPath(name).name, "encodingFormat": _format(name), "description": _description(name)}
         parts[name] = crate.add_file(None, name, properties=about | _entry(name, listed))
-    about = {"name": manifest.NAME, "encodingFormat": "application/json", "description": "size and digest of every file"}
+    about = {"name": manifest.NAME, "encodingFormat": FORMATS[".json"], "description": "size and digest of every file"}
     crate.add_file(None, manifest.NAME, properties=about)
     for folder in raw_folders:
         about = {"name": folder, "description": "output of the runs as it came: one folder a run"}
@@ -343,4 +343,6 @@ def _is_of(name: str, papers: Mapping[str, object]) -> bool:
         return False
     if parts[0] == "raw":
         return len(parts) == 3 and _is_record(parts[1:])
-    return rest in KEPT or (len(parts) == 2 and (parts[0] == "tidy" or rest in {f"analysis/{n}" for n in parcel.JUDGED}))
+    if len(parts) == 2:
+        return parts[0] == "tidy" or (parts[0] == "analysis" and parts[1] in parcel.JUDGED)
+    return rest in KEPT

@@ -259,7 +259,7 @@ def name_of(path: Path) -> str:
 
 
 def judged_otherwise(results: Path, files: Mapping[str, bytes]) -> list[str]:
-    """Claims whose verdict is not the one that came with a parcel: `emulex-2012 E-C01 (reproduced, not inconclusive)`."""
+    """Claims whose verdict is another than came with a parcel: `emulex-2012 E-C01 (reproduced, not inconclusive)`."""
     found = []
     for paper in sorted(path.parent.parent.name for path in results.glob("*/analysis/verdicts.csv")):
         content = files.get(f"{paper}/analysis/verdicts.csv", b"").decode()

@@ -10,6 +10,7 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ PAPER, CLAIM, EXPERIMENT = "emulex-2012", "E-C06", "put-grid"
 """Whose figures README shows, the claim that it tells of, and where k is that of the figures."""
 FIGURES = {"puts.png": "both", "response-curve.png": "response"}
 """Images of docs/images, and which figures of the paper's report they are."""
-NUMBERS = "no one two three four five six seven eight nine ten eleven twelve".split()
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 ROW = re.compile(r"^\| `([a-z0-9-]+)` \| ([^|]*) \|(?: \d+ \|){7}$", re.MULTILINE)
 TOTAL = re.compile(r"^\| all \| \|(?: \*\*\d+\*\* \|){7}$", re.MULTILINE)
 INTRODUCTION = re.compile(
@@ -130,12 +131,10 @@ def digest() -> str:
 def faults() -> list[str]:
     """Where README is not what the reference results say, one line each."""
     told, files = reference.read()
-    found = []
     text = README.read_text(encoding="utf-8")
-    for number, (is_so, should) in enumerate(zip(text.splitlines(), made(text, told, files).splitlines(), strict=False), 1):
-        if is_so != should:
-            found.append(f"README.md: line {number}: found {is_so!r}, expected {should!r}")
-            break
+    pairs = zip_longest(text.splitlines(), made(text, told, files).splitlines(), fillvalue="")
+    differ = (each for each in enumerate(pairs, start=1) if each[1][0] != each[1][1])
+    found = [f"README.md: line {n}: found {found!r}, expected {wanted!r}" for n, (found, wanted) in islice(differ, 1)]
     listed = manifest.faults(IMAGES)
     if listed is None:
         found.append(f"{shown(IMAGES)}: found no {manifest.NAME}, expected one")
@@ -153,8 +152,9 @@ def write() -> list[Path]:
     told, files = reference.read()
     project = rebuild.target(reference.REFERENCE)
     figures = {name: project / "reports" / "figures" / PAPER / f"{figure}.png" for name, figure in FIGURES.items()}
-    of_these = project / parcel.NAME
-    if not of_these.is_file() or of_these.read_bytes() != files[parcel.NAME] or not all(map(Path.is_file, figures.values())):
+    record = project / parcel.NAME
+    of_these = record.is_file() and record.read_bytes() == files[parcel.NAME]
+    if not of_these or not all(map(Path.is_file, figures.values())):
         raise UserError(
             f"{shown(project)}: found no reports of these reference results, expected them; "
             "`make report TESTBED=reference` makes them"
@@ -163,7 +163,7 @@ def write() -> list[Path]:
     images = {name: path.read_bytes() for name, path in figures.items()}
     for name, content in images.items():
         whole.write(IMAGES / name, content)
-    record = {"of": digest(), **manifest.of(images)}
-    whole.write(IMAGES / manifest.NAME, json.dumps(record, indent=1) + "\n")
+    listed = {"of": digest(), **manifest.of(images)}
+    whole.write(IMAGES / manifest.NAME, json.dumps(listed, indent=1) + "\n")
     whole.write(README, text)
     return [README, *(IMAGES / name for name in images)]

@@ -52,7 +52,10 @@ def test_kappa_knows_neither_sides_nor_names_nor_order(pairs, others):
     assert agreement.kappa([(renamed[a], renamed[b]) for a, b in pairs[::-1]]) == pytest.approx(found)
 
 
-@given(st.lists(st.sampled_from(VERDICTS), min_size=1, max_size=8), st.lists(st.sampled_from(VERDICTS), min_size=1, max_size=8))
+RATINGS = st.lists(st.sampled_from(VERDICTS), min_size=1, max_size=8)
+
+
+@given(RATINGS, RATINGS)
 def test_kappa_of_independent_raters_is_nought(one, two):
     assume(len({*one, *two}) > 1)
     assert agreement.kappa([(a, b) for a in one for b in two]) == pytest.approx(0, abs=1e-12)
@@ -114,8 +117,8 @@ def test_counts_of_all_claims_and_of_those_that_runs_judge(tmp_path):
     arithmetic = {"route": "arithmetic", "n": None, "verdict": "consistent"}
     found = compared(
         tmp_path,
-        [claim("C1", 4.0, 3.8, 4.2), claim("C2", 2.0, 1.9, 2.1), claim("C3", 3.0, 2.9, 3.1), claim("C4", 1, **arithmetic),
-         claim("C5", 1.0)],
+        [claim("C1", 4.0, 3.8, 4.2), claim("C2", 2.0, 1.9, 2.1), claim("C3", 3.0, 2.9, 3.1),
+         claim("C4", 1, **arithmetic), claim("C5", 1.0)],
         [claim("C1", 4.1, 3.9, 4.3), claim("C2", 2.2, 1.5, 2.9, verdict="inconclusive"),
          claim("C3", 1.0, 0.9, 1.1, verdict="not reproduced"), claim("C4", 1, **arithmetic), claim("C6", 1.0)],
     )  # fmt: skip

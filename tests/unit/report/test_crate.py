@@ -126,7 +126,7 @@ def test_links_encrypted_files_and_what_is_too_large(project, whole, tmp_path, c
     path.write_bytes(raw)
     assert "found an encrypted file, expected a plain one" in refused(path, capsys)
     path = packed(whole[1], tmp_path / "a.zip")
-    for limit, said in (("MOST_FILE_BYTES", "bytes, expected at most 50"), ("MOST_BYTES", "bytes unpacked, expected at"),
+    for limit, said in (("MOST_FILE_BYTES", "bytes, expected at most 50"), ("MOST_BYTES", "bytes unpacked, expected"),
                         ("MOST_FILES", "files, expected at most 50")):  # fmt: skip
         with monkeypatch.context() as patched:
             patched.setattr(crate, limit, 50)
@@ -144,7 +144,8 @@ def test_what_is_altered_or_cut_off(project, whole, tmp_path, capsys):
         packed(files | {NEW: b""}, path, listed=False), capsys
     )
     lacking = {each: content for each, content in files.items() if each != name}
-    assert f": {name}: found no such file, expected the one that" in refused(packed(lacking, path, listed=False), capsys)
+    said = refused(packed(lacking, path, listed=False), capsys)
+    assert f": {name}: found no such file, expected the one that manifest.json lists" in said
     packed(files, path)
     path.write_bytes(path.read_bytes()[:-5000])
     assert "found no whole zip archive (File is not a zip file), expected a crate" in refused(path, capsys)
@@ -172,7 +173,8 @@ def test_later_formats_and_papers(project, whole, tmp_path, capsys):
     later = told(files, lambda record: record.update(format=2, more={"x": 1}))
     assert "results.json: format: found 2, made by Whitewire" in refused(packed(later, path), capsys)
     unknown = told(files, lambda record: record["papers"].update({"other-2030": {"effort": "quick", "runs": 1}}))
-    assert 'papers: found "other-2030", expected papers that are described here' in refused(packed(unknown, path), capsys)
+    said = refused(packed(unknown, path), capsys)
+    assert 'papers: found "other-2030", expected papers that are described here' in said
     up = told(files, lambda record: record.update(testbed="../x"))
     assert 'found the name "../x", expected letters' in refused(packed(up, path), capsys)
     name = f"results/{PAPER}/design.csv"

@@ -29,7 +29,7 @@ def parcel():
     """Record and files of made-up reference results of the papers in README; each has as many inconclusive claims as it
     has a number, from 1."""
     files = {
-        f"{name}/analysis/verdicts.csv": table(CLAIM, *[{"claim": f"C{n}", "verdict": "inconclusive"} for n in range(i)])
+        f"{name}/analysis/verdicts.csv": table(CLAIM, *({"claim": f"C{n}", "verdict": "inconclusive"} for n in range(i)))
         for i, name in enumerate(PAPERS, start=1)
     }
     files["emulex-2012/tidy/scale.csv"] = table({"experiment": "put-grid", "k": "64"}, {"experiment": "x", "k": "1"})

@@ -183,7 +183,8 @@ def test_another_claim_is_no_other_design(kept_project):
 
 
 def test_only_the_reference_is_reported_so(kept_project, capsys):
-    assert refused(capsys, "report", "--testbed", "emulated").startswith("TESTBED: found 'emulated', expected reference")
+    said = refused(capsys, "report", "--testbed", "emulated")
+    assert said.startswith("TESTBED: found 'emulated', expected reference")
 
 
 def test_every_file_is_listed(kept_project):
