@@ -27,8 +27,8 @@ read_sides <- function(path, columns, numbers = character()) {
   table
 }
 
-sides_columns <- c("paper", "claim", "statement", "verdict_a", "verdict_b", "agree", "stands", "unit", "overlap", "note",
-                   "differs")
+sides_columns <- c("paper", "claim", "statement", "verdict_a", "verdict_b", "agree", "stands", "unit", "overlap",
+                   "note", "differs")
 
 sides_numbers <- c(
   outer(c("estimate", "low", "high", "n"), c("a", "b"), paste, sep = "_"),

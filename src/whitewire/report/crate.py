@@ -112,7 +112,8 @@ def times(results: Path, papers: Sequence[str]) -> tuple[float, float] | None:
     """When the first run began and the last one ended, in seconds since 1970; None where no raw output tells."""
     blocks = [(results / paper / "raw", path.name) for paper in papers for path in (results / paper / "raw").glob("*")]
     records = [record for raw, block in blocks for _, record in read_runs(raw, [block])]
-    starts, ends = ([record[key] for record in records if key in record] for key in ("start", "end"))  # type: ignore[literal-required]
+    starts = [record["start"] for record in records if "start" in record]
+    ends = [record["end"] for record in records if "end" in record]
     return (min(starts), max(ends)) if starts and ends else None
 
 

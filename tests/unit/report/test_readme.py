@@ -12,6 +12,7 @@ needs_reference = pytest.mark.skipif(
     not (reference.folder() / "manifest.json").is_file(), reason="no reference results are kept yet"
 )
 PAPERS = ("emulex-2012", "mellanox-mapr", "chelsio-iwarp", "xyratex-lustre-2011", "qubole-2015")
+OPEN = "inconclusive"
 CLAIM = {"claim": "E-C06", "verdict": "reproduced", "estimate": "4.0123", "low": "3.91", "high": "4.1",
          "expected": "3.85", "expected_low": "3.2725", "expected_high": "4.4275"}  # fmt: skip
 
@@ -29,7 +30,7 @@ def parcel():
     """Record and files of made-up reference results of the papers in README; each has as many inconclusive claims as it
     has a number, from 1."""
     files = {
-        f"{name}/analysis/verdicts.csv": table(CLAIM, *({"claim": f"C{n}", "verdict": "inconclusive"} for n in range(i)))
+        f"{name}/analysis/verdicts.csv": table(CLAIM, *({"claim": f"C{n}", "verdict": OPEN} for n in range(i)))
         for i, name in enumerate(PAPERS, start=1)
     }
     files["emulex-2012/tidy/scale.csv"] = table({"experiment": "put-grid", "k": "64"}, {"experiment": "x", "k": "1"})
