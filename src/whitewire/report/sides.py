@@ -136,8 +136,7 @@ def verdicts(a: Mapping[str, Results], b: Mapping[str, Results]) -> pd.DataFrame
                 row |= {f"verdict_{side}": found and found["verdict"], f"route_{side}": found and found["route"]}
             row["agree"] = _agree(one and one["verdict"], two and two["verdict"])
             row["stands"] = stands(one["verdict"], two["verdict"]) if one and two else ""
-            row |= _estimates(one, two, "estimate", "low", "high", "unit")
-            rows.append(row | {"overlap": overlap(*(_bounded(row, side) for side in SIDES))})
+            rows.append(row | _estimates(one, two, "estimate", "low", "high", "unit"))
     return pd.DataFrame(rows, columns=VERDICTS)
 
 
@@ -331,6 +330,7 @@ def _estimates(one: Mapping | None, two: Mapping | None, value: str, low: str, h
         row |= dict(zip((f"{name}_{side}" for name in NUMBERS), values, strict=True))
     units = [text(found.get(unit)) for found in (one, two) if found]
     row["unit"] = units[0] if len(set(units)) == 1 else " or ".join(units)
+    row["overlap"] = overlap(_bounded(row, "a"), _bounded(row, "b")) if len(set(units)) == 1 else ""
     row |= against(_bounded(row, "a"), _bounded(row, "b"))
     routes = [found.get("route") for found in (one, two) if found]
     if row["differs"]:

@@ -136,7 +136,7 @@ def test_units_and_routes_that_differ(both):
     table = sides.verdicts(a, b)
     units, routes, changed, same = (only(table, claim=f"C{n}") for n in range(1, 5))
     assert (units["differs"], units["unit"]) == ("cannot tell", "1 or MB/s")
-    assert units["note"] == "units differ: 1 and MB/s" and pd.isna(units["ratio"])
+    assert units["note"] == "units differ: 1 and MB/s" and pd.isna(units["ratio"]) and units["overlap"] == ""
     assert routes["note"] == "routes differ: measured and emulated"
     assert (changed["differs"], same["differs"]) == ("yes", "no")  # arithmetic is what it is
 
