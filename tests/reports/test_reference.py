@@ -70,7 +70,7 @@ def test_the_start_page_says_where_the_results_are_from(project) -> None:
 
 @pytest.mark.parametrize("gain", [1.0, 2.0])
 def test_the_start_page_of_another_run_says_how_it_agrees(project, gain) -> None:
-    results = kept.results(project, seed=5, gain=gain, name=f"again-{gain:.0f}")
+    results = kept.results(project, seed=2, gain=gain, name=f"again-{gain:.0f}")
     done = run(project, "render", "--results", str(results), "--paper", "index")
     assert done.returncode == 0, done
     text = words(results / "reports" / "index.html")
@@ -83,7 +83,7 @@ def test_the_start_page_of_another_run_says_how_it_agrees(project, gain) -> None
         assert "They do not agree : both tell of 1 claim and not the same; of 1 estimate with intervals" in text
         assert "Claims that are not alike:" in text
         row = text.partition("Intervals overlap N-C01 ")[2]
-        assert re.match(r"Ingest on 10GbE is six times as fast as on 1GbE reproduced not reproduced 6", row), row[:200]
+        assert re.match(r"Ingest on 10GbE is six times as fast as on 1GbE reproduced direction only 5.97 \(", row), row[:200]
     assert "In detail: make compare A=reference B=again-" in text
     section = text.partition("Beside the reference")[2].partition("Every verdict")[0]
     assert not re.search(r"\bNA\b|\bNULL\b|\bNaN\b", section)

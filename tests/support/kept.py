@@ -46,7 +46,7 @@ def results(folder: Path, effort: str = "quick", seed: int = 1, gain: float = 1.
     noise = np.random.default_rng(seed)
     runs = []
     for row in rows:
-        fabric = levels_of(paper, row)["fabric"]
+        fabric = paper.parameters(row["experiment"], levels_of(paper, row))["fabric"]  # of a control the real one
         rate = 100 * GAIN[fabric] * (1 if fabric == "1gbe" else gain) * float(np.exp(noise.normal(0, 0.01)))
         base = {key: row[key] for key in ("run_id", "block", "order", "experiment", "replicate", "fabric")}
         for metric, (value, unit) in {"throughput": (rate, "MB/s"), "throughput_sum": (rate * 1.1, "MB/s")}.items():

@@ -39,6 +39,8 @@ FORMAT = 1
 """Of parcels that this version makes; it reads those up to it."""
 JUDGED = ("verdicts.csv", "estimates.csv")
 """Tables of the analysis that are told beside another run's; all of them are made again from the tidy ones."""
+OPENED = "opened"
+"""The folder of results/ with a project per opened parcel."""
 UNKNOWN = "unknown"
 """The commit of a run whose code no git knows."""
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
@@ -185,9 +187,7 @@ def check(record: Told, files: Mapping[str, bytes], source: str) -> None:
         _check_design(name, of_paper["effort"], record, testbed, files.get(f"{name}/design.csv", b""), source)
 
 
-def _check_design(
-    name: str, effort: str, record: Told, testbed: Mapping[str, Any], design: bytes, source: str
-) -> None:
+def _check_design(name: str, effort: str, record: Told, testbed: Mapping[str, Any], design: bytes, source: str) -> None:
     """Runs of a parcel are those that this version's description of the paper asks for. What of HiBench is installed
     here is no part of it."""
     paper = load_paper(project.paper_path(name), fabric_names(testbed))

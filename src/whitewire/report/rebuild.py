@@ -15,8 +15,6 @@ from whitewire import paths
 from whitewire.errors import Faults
 from whitewire.report import parcel
 
-OPENED = "opened"
-"""The folder of results/ with a project per opened parcel."""
 INDEX = "index"
 ERROR = "whitewire: error: "
 OVERRIDES = ("PAPERS", "TESTBED", "EFFORT", "BUDGET")
@@ -26,7 +24,7 @@ SAID = threading.Lock()
 
 def target(name: str) -> Path:
     """Where a parcel of this name is opened."""
-    return paths.root() / "results" / OPENED / name
+    return paths.root() / "results" / parcel.OPENED / name
 
 
 def rebuild(project: Path, record: parcel.Told) -> Path:

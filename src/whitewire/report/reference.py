@@ -24,9 +24,12 @@ AGAIN = "make it anew with `make reference`"
 
 
 def folder() -> Path:
-    """Where the reference results are: beside the configuration in use, else in the repository; perhaps not there."""
-    own = paths.root() / "results" / REFERENCE
-    return own if own.is_dir() else paths.HOME / "results" / REFERENCE
+    """Where the reference results are: beside the configuration in use, or beside what was opened there, else in the
+    repository; perhaps not there."""
+    root = paths.root()
+    around = [root.parent.parent] if root.parent.name == parcel.OPENED else []
+    places = [results / REFERENCE for results in (root / "results", *around, paths.HOME / "results")]
+    return next((place for place in places if place.is_dir()), places[-1])
 
 
 def make(results: Path, papers: Sequence[str]) -> Path:
