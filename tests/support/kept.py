@@ -10,7 +10,7 @@ import numpy as np
 import yaml
 
 from tests.support.blocks import BLOCK
-from tests.support.compared import ENVIRONMENT
+from tests.support.compared import ENVIRONMENT, HOSTS
 from whitewire import whole
 from whitewire.analysis import analyse
 from whitewire.description.checks import load_paper
@@ -44,21 +44,22 @@ def results(folder: Path, effort: str = "quick", seed: int = 1, gain: float = 1.
     rows = make_design(paper, testbed, effort, 7)
     write_csv(rows, paper, own / "design.csv")
     noise = np.random.default_rng(seed)
-    runs = []
+    runs: list[dict[str, object]] = []
     for row in rows:
         fabric = paper.parameters(row["experiment"], levels_of(paper, row))["fabric"]  # of a control the real one
         rate = 100 * GAIN[fabric] * (1 if fabric == "1gbe" else gain) * float(np.exp(noise.normal(0, 0.01)))
-        base = {key: row[key] for key in ("run_id", "block", "order", "experiment", "replicate", "fabric")}
+        cells: dict[str, object] = {**row}
+        base = {key: cells[key] for key in ("run_id", "block", "order", "experiment", "replicate", "fabric")}
         for metric, (value, unit) in {"throughput": (rate, "MB/s"), "throughput_sum": (rate * 1.1, "MB/s")}.items():
             runs.append(base | {"attempt": 1, "metric": metric, "value": value / 30, "unit": unit, "valid": "true",
                                 "full_scale_value": value, "full_scale_unit": unit})  # fmt: skip
     columns = {"runs.csv": (*tables.RUN, *paper.factors, *tables.MEASURED), **tables.TABLES}
-    filled = {
+    filled: dict[str, list[dict[str, object]]] = {
         "runs.csv": runs,
         "scale.csv": [{"experiment": "ingest", "testbed": name, "kind": "emulated", "k": 30, "data_fraction": 0.1,
                        "rung": 0}],
         "topology.csv": [{"host": host["name"], "role": host["role"], "address": host["address"]}
-                         for host in ENVIRONMENT["hosts"]],
+                         for host in HOSTS],
     }  # fmt: skip
     made = {table: tables._table(columns[table], filled.get(table, []), table) for table in columns}
     for table, content in made.items():

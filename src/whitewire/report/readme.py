@@ -64,8 +64,8 @@ def made(text: str, told: parcel.Told, files: Mapping[str, bytes]) -> str:
     total = sum(counts.values(), Counter[str]())
     for paper, says in rows:
         cells = " | ".join(str(counts[paper][verdict]) for verdict in COLUMNS)
-        text = re.sub(rf"^\| `{paper}` \|.*$", lambda _, c=cells, p=paper, s=says: f"| `{p}` | {s} | {c} |", text,
-                      flags=re.MULTILINE)  # fmt: skip
+        row = re.compile(rf"^\| `{paper}` \|.*$", re.MULTILINE)
+        text = _put(row, f"| `{paper}` | {says} | {cells} |", text)
     text = _put(TOTAL, f"| all | | {' | '.join(f'**{total[verdict]}**' for verdict in COLUMNS)} |", text)
     efforts = dict.fromkeys(told["papers"][paper]["effort"] for paper in papers)
     runs = sum(told["papers"][paper]["runs"] for paper in papers)
