@@ -127,7 +127,7 @@ def described_as(
     except ImportError:
         raise UserError("the Python package rocrate is missing: `make setup-report` installs it") from None
 
-    crate = ROCrate()
+    crate = ROCrate(version="1.1")  # which the profiles are made for
 
     def told_of(identifier: str, kind: str, **properties: Any) -> Any:
         return crate.add(ContextEntity(crate, identifier, properties={"@type": kind, **properties}))
