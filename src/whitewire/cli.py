@@ -214,7 +214,7 @@ def report(args: argparse.Namespace) -> None:
 
 
 def crate(args: argparse.Namespace) -> None:
-    """Pack a testbed's results into one file, an RO-Crate, which `whitewire report --crate` opens anywhere."""
+    """Pack a testbed's results into one file, an RO-Crate, which `whitewire report` opens anywhere."""
     from whitewire.description.project import load_config
     from whitewire.paths import root, shown
     from whitewire.report import crate
