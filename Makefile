@@ -2,7 +2,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tests hibench papers compare test test-all chaos lint doctor lab clean
+.PHONY: help setup setup-report setup-tests hibench papers report compare crate reference test test-all chaos lint doctor lab clean
 
 # The repository's own programs come first; a conda environment made by the set-up is used where it exists. Debian's
 # ordinary users have no sbin on their PATH, where tc and ethtool are.
@@ -16,9 +16,11 @@ export LC_ALL := C.UTF-8
 export override A := $(value A)
 export override B := $(value B)
 export override BUDGET := $(value BUDGET)
+export override CRATE := $(value CRATE)
 export override EFFORT := $(value EFFORT)
 export override HIBENCH := $(value HIBENCH)
 export override PAPERS := $(value PAPERS)
+export override RAW := $(value RAW)
 export override TESTBED := $(value TESTBED)
 # R and BLAS would otherwise start one thread per processor beside the measurement.
 export OMP_NUM_THREADS ?= 1
@@ -32,12 +34,15 @@ endif
 bound := exec setpriv --pdeathsig TERM
 
 help: ## this list
-	@grep -E '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 14
 	@echo
-	@echo 'EFFORT=smoke|quick|full  PAPERS="name …"  TESTBED=name  BUDGET=30m  DRY_RUN=1  ARGS="options of snakemake"'
+	@echo 'EFFORT=smoke|quick|full  PAPERS="name …"  TESTBED=name  BUDGET=30m  DRY_RUN=1  CRATE=file.zip  RAW=1  ARGS="options of snakemake"'
 
 setup: ## install what measuring and reports need, inside the repository
 	@$(bound) scripts/setup
+
+setup-report: ## install what reports alone need
+	@$(bound) scripts/setup report
 
 setup-tests: ## install also what tests and linters need
 	@$(bound) scripts/setup tests
@@ -50,8 +55,17 @@ papers: setup ## measure, judge and write the reports
 	@whitewire validate
 	@$(bound) scripts/alone snakemake $(if $(DRY_RUN),--dry-run) $(ARGS)
 
-compare: setup ## set two result folders side by side: A=name B=name
+report: setup-report ## make all reports anew, without measuring: TESTBED=reference, or CRATE=file.zip
+	@$(bound) scripts/alone whitewire report --testbed="$$TESTBED" --crate="$$CRATE"
+
+compare: setup-report ## set two result folders side by side: A=name B=name
 	@exec whitewire compare -- "$$A" "$$B"
+
+crate: setup-report ## pack a testbed's results into one file, with RAW=1 the raw output too
+	@exec whitewire crate $${RAW:+--raw}
+
+reference: setup-report ## keep the tables of a complete run in results/reference
+	@exec whitewire reference
 
 test: setup-tests ## all tests but the slow ones
 ifeq ($(ARGS),)
@@ -79,5 +93,7 @@ lab: setup ## a shell on the running testbed
 clean: ## remove everything generated but the measurements
 	@rm -rf .cache .venv .snakemake whitewire-tmp paper/_site paper/.quarto paper/*_files .pytest_cache .ruff_cache .hypothesis
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
-	@rm -rf results/compare results/*/reports results/*/*/tidy results/*/*/analysis
+	@rm -rf results/compare results/opened
+	@for each in results/*; do \
+	    [ "$$each" = results/reference ] || rm -rf "$$each/reports" "$$each"/*/tidy "$$each"/*/analysis; done
 	@if [ -d results ]; then echo 'kept: the measurements in results/ (remove that folder to measure again)'; fi

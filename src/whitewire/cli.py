@@ -182,6 +182,57 @@ def compare(args: argparse.Namespace) -> None:
     print(compare(args.a, args.b))
 
 
+def reference(args: argparse.Namespace) -> None:
+    """Keep the tables of a complete run in results/reference, in place of the last one."""
+    from whitewire.description.project import load_config
+    from whitewire.paths import root, shown
+    from whitewire.report import reference
+
+    config = load_config()
+    print(shown(reference.make(args.results or root() / "results" / config["testbed"], config["papers"])))
+
+
+def report(args: argparse.Namespace) -> None:
+    """Judge and report results that were measured elsewhere: a crate, or the reference results. Nothing is measured."""
+    from whitewire.paths import shown
+    from whitewire.report import crate, parcel, rebuild, reference
+
+    if args.testbed not in ("", reference.REFERENCE):
+        raise UserError(
+            f"TESTBED: found {args.testbed!r}, expected {reference.REFERENCE}; "
+            "`make papers` makes the reports of what is measured here"
+        )
+    if args.crate and args.testbed:
+        raise UserError(f"CRATE and TESTBED: found both ({args.crate}, {args.testbed}), expected one of them")
+    record, files = crate.read(Path(args.crate)) if args.crate else reference.read()
+    project = rebuild.target(parcel.name_of(Path(args.crate)) if args.crate else reference.REFERENCE)
+    results = parcel.opened(project, record, files.items())
+    page = rebuild.rebuild(project, record)
+    if changed := parcel.judged_otherwise(results, files):
+        print(f"judged otherwise than where it comes from: {', '.join(changed)}")
+    print(shown(page))
+
+
+def crate(args: argparse.Namespace) -> None:
+    """Pack a testbed's results into one file, an RO-Crate, which `whitewire report` opens anywhere."""
+    from whitewire.description.project import load_config
+    from whitewire.paths import root, shown
+    from whitewire.report import crate
+
+    config = load_config()
+    results = args.results or root() / "results" / config["testbed"]
+    print(shown(crate.make(results, config["papers"], args.raw, args.output)))
+
+
+def readme(args: argparse.Namespace) -> None:
+    """Write README's counts and figures anew, from the reference results and their reports."""
+    from whitewire.paths import shown
+    from whitewire.report import readme
+
+    for path in readme.write():
+        print(shown(path))
+
+
 def keys(args: argparse.Namespace) -> None:
     """Write docs/use/keys.md and docs/use/factors.md anew: every key of every file, and what a paper may vary."""
     from whitewire import whole
@@ -216,7 +267,8 @@ def new_paper(args: argparse.Namespace) -> None:
 
 
 CONFIGURED: tuple[Subcommand, ...] = (
-    validate, design, measure, tidy, analyse, render, doctor, lab, plan, compare, new_paper,
+    validate, design, measure, tidy, analyse, render, doctor, lab, plan, compare, reference, report, crate,
+    new_paper,
 )  # fmt: skip
 """Subcommands that read a configuration."""
 NEW_PAPER = """\
@@ -280,6 +332,16 @@ def parser() -> argparse.ArgumentParser:
     sub = command(compare)
     sub.add_argument("a", metavar="A", help="a folder of results/, or a path")
     sub.add_argument("b", metavar="B", help="the one that is set against it")
+    sub = command(reference)
+    sub.add_argument("results", nargs="?", type=Path, metavar="FOLDER", help="results/<testbed>")
+    sub = command(report)
+    sub.add_argument("--testbed", default="", help="reference, which is the default")
+    sub.add_argument("--crate", default="", metavar="FILE", help="a crate that `whitewire crate` made")
+    sub = command(crate)
+    sub.add_argument("results", nargs="?", type=Path, metavar="FOLDER", help="results/<testbed>")
+    sub.add_argument("--raw", action="store_true", help="with all raw output")
+    sub.add_argument("--output", type=Path, metavar="FILE", help="default: results/crates/<testbed>.zip")
+    command(readme)
     command(keys)
     sub = command(new_paper)
     sub.formatter_class, sub.epilog = argparse.RawDescriptionHelpFormatter, NEW_PAPER

@@ -90,7 +90,14 @@ def test_verdicts_that_differ_and_the_count_of_the_others(page) -> None:
     shown = rows(page, "tbl-verdicts")
     assert [re.search(r"C\d", row)[0] for row in shown] == ["C2", "C5", "C6"] * 2
     assert "reproduced not reproduced 4 (3.9 to 4.1) 2 (1.9 to 2.1)" in shown[0]
-    assert shown[1].endswith("1 (0.9 to 1.1) –")
+    assert shown[0].endswith("2 (1.9 to 2.1) no")  # whether the intervals overlap
+    assert shown[1].endswith("1 (0.9 to 1.1) – –")
+
+
+def test_how_far_they_agree_by_rule(page) -> None:
+    text = page.inner_text("main")
+    assert "They do not agree: both tell of 2 claims and not the same; of 4 estimates with intervals" in text
+    assert rows(page, "tbl-agreement")[0].startswith("All claims 8 6 75 % 0.6")
 
 
 def test_estimates_that_differ(page) -> None:

@@ -8,12 +8,13 @@ CLAIM = {
     "statement": "Faster links load faster", "kind": "ratio", "route": "measured", "unit": "1", "n": 10,
     "relation": "within", "expected": 4.0, "expected_low": 3.5, "expected_high": 4.5, "verdict": "reproduced",
 }  # fmt: skip
+HOSTS = [{"name": "nn", "role": "namenode", "address": "10.0.0.1"},
+         {"name": "w1", "role": "datanode", "address": "10.0.0.2"},
+         {"name": "w2", "role": "datanode", "address": "10.0.0.3"}]  # fmt: skip
 ENVIRONMENT = {
     "machine": {"kernel": "6.1.0", "processors": 2, "load_average": 0.3},
     "tools": {"java": "17.0.15", "fio": "fio-3.33"},
-    "hosts": [{"name": "nn", "role": "namenode", "address": "10.0.0.1"},
-              {"name": "w1", "role": "datanode", "address": "10.0.0.2"},
-              {"name": "w2", "role": "datanode", "address": "10.0.0.3"}],
+    "hosts": HOSTS,
     "tcp": {"nn": {"tcp_rmem": "4096 131072"}, "w1": {"tcp_rmem": "4096 131072"}, "w2": {"tcp_rmem": "4096 131072"}},
     "offloads": "Features for eth0:\nrx-checksumming: on\ntcp-segmentation-offload: on\n",
 }  # fmt: skip

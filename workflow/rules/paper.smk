@@ -58,7 +58,7 @@ rule paper:
 
 
 rule index:
-    """From the verdicts of all papers to the start page."""
+    """From the verdicts of all papers, beside the reference results, to the start page."""
     input:
         expand(
             f"{RESULTS}/{{paper}}/analysis/{{table}}",
@@ -69,6 +69,7 @@ rule index:
         document="paper/index.qmd",
         style=STYLE,
         functions=plan.files("paper/R/papers/index/*.R"),
+        reference=plan.files("results/reference/manifest.json"),
         program=program("report.render"),
     output:
         html=f"{REPORTS}/index.html",

@@ -75,14 +75,19 @@ def fabric_names(testbed: Mapping) -> Collection[str]:
 
 def load_testbed(name: str) -> dict[str, Any]:
     """A testbed's description, valid in form. An emulated one uses the prepared HiBench where it names no other."""
-    path = testbed_path(name)
+    testbed = read_testbed(testbed_path(name))
+    if testbed["kind"] == "emulated" and (HIBENCH / "tree").is_dir():
+        testbed.setdefault("hibench", {"home": str(HIBENCH / "tree")})
+    return testbed
+
+
+def read_testbed(path: Path) -> dict[str, Any]:
+    """The description in a file, valid in form, with nothing of this machine."""
     testbed = load_yaml(path)
     validate(testbed, "testbed", path)
     _check_limits(testbed, path)
     if testbed["kind"] == "emulated":
         testbed["fabrics"] = Fabrics(testbed["fabrics"])
-        if (HIBENCH / "tree").is_dir():
-            testbed.setdefault("hibench", {"home": str(HIBENCH / "tree")})
     return testbed
 
 

@@ -1,331 +1,15 @@
-"""Two result folders side by side: verdicts, estimates and environments, and where they differ.
-
-Reads the analysis tables and environment records of both, measures nothing and judges nothing again.
-"""
+"""`whitewire compare`: two result folders side by side, as tables and a document."""
 
 from __future__ import annotations
 
 import json
-import math
-import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
 
 from whitewire import paths, whole
 from whitewire.errors import UserError
-from whitewire.levels import text
+from whitewire.report import agreement, reference, sides
 from whitewire.report.render import document, render
 from whitewire.text import suggestion
-
-YES, NO, UNKNOWN = "yes", "no", "cannot tell"
-ONLY = {"a": "only in A", "b": "only in B"}
-SIDES = ("a", "b")
-NUMBERS = ("estimate", "low", "high", "n")
-RATIO = ("ratio", "ratio_low", "ratio_high", "difference", "difference_low", "difference_high", "differs", "note")
-VERDICTS = ("paper", "claim", "statement", "verdict_a", "verdict_b", "agree", "route_a", "route_b", "unit",
-            *(f"{name}_{side}" for side in SIDES for name in NUMBERS), *RATIO)  # fmt: skip
-ESTIMATES = ("paper", "experiment", "cell", "metric", "unit",
-             *(f"{name}_{side}" for side in SIDES for name in NUMBERS), *RATIO)  # fmt: skip
-ENVIRONMENT = ("paper", "entry", "a", "b", "agree")
-MEASURED = ("machine / load_average", "cluster / hdfs_seconds", "cluster / start_seconds", "cluster / services",
-            "cluster / memory_mib")  # fmt: skip
-"""What a record of the environment holds that is no fact of it but a measurement."""
-TARGET = ("relation", "expected_low", "expected_high")
-LINE = re.compile(r"\s*([^:]+):\s*(.*)")
-EQUAL = 1e-9
-
-
-@dataclass(frozen=True)
-class Results:
-    """What a folder holds of one paper: tables, environment records, and the design where there is one."""
-
-    verdicts: pd.DataFrame
-    estimates: pd.DataFrame
-    environments: Sequence[Mapping[str, Any]] = ()
-    design: pd.DataFrame = field(default_factory=pd.DataFrame)
-    scale: pd.DataFrame = field(default_factory=pd.DataFrame)
-
-
-# -- what differs: pure functions --------------------------------------------------------------------------
-
-
-Bounded = tuple[float | None, float | None, float | None]
-"""An estimate with the ends of its interval; None for what there is not."""
-
-
-def against(a: Bounded, b: Bounded) -> dict[str, Any]:
-    """B against A, each as (estimate, low, high): their ratio and difference with 95 % intervals, and whether they
-    differ: `yes`, `no`, or `cannot tell` where one has no interval.
-
-    The intervals are put together by the method of variance estimates recovery (Zou and Donner, Statistics in Medicine
-    27, 2008), the ratio's in logarithms. It takes the two as independent. A ratio needs estimates above 0.
-    """
-    one, two = a[0], b[0]
-    if one is None or two is None or not (math.isfinite(one) and math.isfinite(two)):
-        return dict.fromkeys(RATIO, None) | {"differs": "", "note": ""}
-    difference, logs = _spread(a, b), _spread(_logarithms(a), _logarithms(b))
-    ratio = tuple(None if value is None else math.exp(value) for value in logs)
-    if abs(two - one) <= EQUAL * max(abs(one), abs(two)):
-        differs = NO
-    else:
-        _, low, high = logs if logs[1] is not None else difference
-        differs = UNKNOWN if low is None or high is None else NO if low <= 0 <= high else YES
-    return dict(zip(RATIO, (*ratio, *difference, differs, ""), strict=True))
-
-
-def _logarithms(side: Bounded) -> Bounded:
-    estimate, low, high = side
-    if estimate is None or estimate <= 0:
-        return None, None, None
-    if low is None or high is None or low <= 0:
-        return math.log(estimate), None, None
-    return math.log(estimate), math.log(low), math.log(high)
-
-
-def _spread(a: Bounded, b: Bounded) -> Bounded:
-    """b − a and its interval; None where there is none."""
-    (one, one_low, one_high), (two, two_low, two_high) = a, b
-    if one is None or two is None:
-        return None, None, None
-    point = two - one
-    if one_low is None or one_high is None or two_low is None or two_high is None:
-        return point, None, None
-    low = point - math.hypot(two - two_low, one_high - one)
-    high = point + math.hypot(two_high - two, one - one_low)
-    return point, low, high
-
-
-def verdicts(a: Mapping[str, Results], b: Mapping[str, Results]) -> pd.DataFrame:
-    """One row per claim of the papers that both have: both verdicts, and estimate B against estimate A."""
-    rows = []
-    for paper in _both(a, b):
-        tables = {side: _keyed(found[paper].verdicts, ["claim"]) for side, found in zip(SIDES, (a, b), strict=True)}
-        for (claim,), one, two in _pairs(tables["a"], tables["b"]):
-            row = {"paper": paper, "claim": claim, "statement": (one or two or {})["statement"]}
-            for side, found in zip(SIDES, (one, two), strict=True):
-                row |= {f"verdict_{side}": found and found["verdict"], f"route_{side}": found and found["route"]}
-            row["agree"] = _agree(one and one["verdict"], two and two["verdict"])
-            rows.append(row | _estimates(one, two, "estimate", "low", "high", "unit"))
-    return pd.DataFrame(rows, columns=VERDICTS)
-
-
-def estimates(a: Mapping[str, Results], b: Mapping[str, Results]) -> pd.DataFrame:
-    """One row per cell and metric of the papers that both have: medians, at full scale where both have it.
-
-    Cells that only one folder has are left out; messages() names them.
-    """
-    rows = []
-    for paper in _both(a, b):
-        factors = [name for side in (a, b) for name in _factors(side[paper].estimates)]
-        keys = ["experiment", *dict.fromkeys(factors), "metric"]
-        one_by, two_by = (_keyed(side[paper].estimates, keys) for side in (a, b))
-        for key, one, two in _pairs(one_by, two_by):
-            if one is None or two is None or not (one["n"] or two["n"]):
-                continue
-            levels = " ".join(f"{name}={level}" for name, level in zip(keys[1:-1], key[1:-1], strict=True) if level)
-            row = {"paper": paper, "experiment": key[0], "cell": levels, "metric": key[-1]}
-            whole = all(_number(found.get("full_scale_median")) is not None for found in (one, two))
-            prefix = "full_scale_" if whole else ""
-            names = (f"{prefix}{name}" for name in ("median", "low", "high", "unit"))
-            rows.append(row | _estimates(one, two, *names))
-    return pd.DataFrame(rows, columns=ESTIMATES)
-
-
-def environment(a: Mapping[str, Results], b: Mapping[str, Results]) -> pd.DataFrame:
-    """One row per paper and fact of its environment that either folder recorded."""
-    rows = []
-    for paper in _both(a, b):
-        found = [facts(side[paper].environments) for side in (a, b)]
-        if not all(found):
-            continue
-        for entry in sorted(found[0].keys() | found[1].keys()):
-            one, two = (side.get(entry) for side in found)
-            rows.append({"paper": paper, "entry": entry, "a": one, "b": two, "agree": _agree(one, two)})
-    return pd.DataFrame(rows, columns=ENVIRONMENT)
-
-
-def facts(records: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """What the records of one paper's blocks say, flat: `machine / kernel` and its value, or all its values.
-
-    Hosts are told by their number in each role, and what is recorded of each host as the values that occur.
-    """
-    found: dict[str, set[str]] = {}
-    for record in records:
-        hosts = record.get("hosts")
-        hosts = [host for host in hosts if isinstance(host, Mapping)] if isinstance(hosts, list) else []
-        names = {host.get("name") for host in hosts}
-        roles = Counter(str(host.get("role", "host")) for host in hosts)
-        rest = {key: value for key, value in record.items() if key != "hosts"}
-        for entry, value in [*_flat(rest, names), *((f"hosts / {role}", str(n)) for role, n in roles.items())]:
-            if value and not any(entry == name or entry.startswith(f"{name} /") for name in MEASURED):
-                found.setdefault(entry, set()).add(value)
-    return {entry: "; ".join(sorted(values)) for entry, values in found.items()}
-
-
-def _flat(value: Any, hosts: set, prefix: str = "") -> Iterable[tuple[str, str]]:
-    if isinstance(value, str) and (lines := _lines(value)):
-        value = lines
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            name = "each host" if key in hosts else " ".join(str(key).split())
-            yield from _flat(inner, hosts, f"{prefix} / {name}" if prefix else name)
-    elif isinstance(value, list) and any(isinstance(item, Mapping | list) for item in value):
-        for number, inner in enumerate(value):
-            yield from _flat(inner, hosts, f"{prefix} / {number}")
-    elif isinstance(value, list):
-        yield prefix, " ".join(", ".join(map(str, value)).split())
-    elif value is not None:
-        yield prefix, f"{value:.6g}" if isinstance(value, float) else " ".join(str(value).split())
-
-
-def _lines(value: str) -> dict[str, str]:
-    """The entries of a text of lines `name: value`, such as ethtool's; empty when it is another text."""
-    lines = [line for line in value.splitlines() if line.strip()]
-    matched = [match for line in lines if (match := LINE.fullmatch(line))]
-    if len(lines) < 3 or len(matched) < len(lines):
-        return {}
-    return {match[1].strip(): match[2].strip() for match in matched}
-
-
-def messages(a: Mapping[str, Results], b: Mapping[str, Results]) -> list[dict[str, str]]:
-    """What makes the two folders hard to compare: one {paper, message} each."""
-    found = []
-    for side, mine, other in (("A", a, b), ("B", b, a)):
-        found += [(paper, f"only in {side}, so not compared") for paper in sorted(mine.keys() - other.keys())]
-    for paper in _both(a, b):
-        one, two = a[paper], b[paper]
-        for line in (*_designs(one, two), *_scales(one.scale, two.scale), *_claims(one.verdicts, two.verdicts)):
-            found.append((paper, line))
-        for side, held in (("A", one), ("B", two)):
-            if not held.environments:
-                found.append((paper, f"no environment was recorded in {side}"))
-    return [{"paper": paper, "message": message} for paper, message in found]
-
-
-def _designs(a: Results, b: Results) -> Iterable[str]:
-    empty = [side for side, paper in (("A", a), ("B", b)) if paper.design.empty]
-    if empty:
-        yield f"no design in {' and '.join(empty)}, so efforts and cells cannot be compared"
-        return
-    efforts = [_listed(sorted({str(block).rsplit("-", 1)[0] for block in p.design["block"]})) for p in (a, b)]
-    if efforts[0] != efforts[1]:
-        yield f"the effort is {efforts[0]} in A, {efforts[1]} in B: runs differ in number, and may in bytes"
-    runs = [Counter(_cells(paper.design)) for paper in (a, b)]
-    for side, mine, other in (("A", *runs), ("B", *runs[::-1])):
-        if lost := [cell for cell in mine if cell not in other]:
-            yield f"{_count(lost, 'cell')} of the design only in {side}: {_listed(lost, most=6)}"
-    each = [_listed(sorted({str(runs[side][cell]) for cell in runs[0].keys() & runs[1].keys()})) for side in (0, 1)]
-    if each[0] != each[1]:
-        yield f"runs per cell: {each[0]} in A, {each[1]} in B"
-
-
-def _cells(design: pd.DataFrame) -> Iterable[str]:
-    """Experiment and levels of each run of a design."""
-    levels = [name for name in design if name not in ("run_id", "block", "order", "workload", "replicate", "seed")]
-    for row in design[levels].itertuples(index=False):
-        yield " ".join(level for level in map(text, row) if level)
-
-
-def _scales(a: pd.DataFrame, b: pd.DataFrame) -> Iterable[str]:
-    if a.empty or b.empty:
-        return
-    for column, words in (("kind", "kind of testbed"), ("k", "k"), ("data_fraction", "data fraction")):
-        one, two = (side.groupby("experiment")[column].agg(lambda values: sorted(set(values))) for side in (a, b))
-        for experiment in one.index.intersection(two.index):
-            levels = [_listed([text(v) for v in side[experiment]]) for side in (one, two)]
-            if levels[0] != levels[1]:
-                yield f"{experiment}: {words} {levels[0]} in A, {levels[1]} in B"
-
-
-def _claims(a: pd.DataFrame, b: pd.DataFrame) -> Iterable[str]:
-    one, two = (_keyed(table, ["claim"]) for table in (a, b))
-    for side, mine, other in (("A", one, two), ("B", two, one)):
-        if lost := [claim for (claim,) in mine if (claim,) not in other]:
-            yield f"{_count(lost, 'claim')} only in {side}: {_listed(lost, most=6)}"
-    changed = [claim for (claim,) in one if (claim,) in two and _target(one[claim,]) != _target(two[claim,])]
-    if changed:
-        yield f"claims that ask for something else in A than in B: {_listed(changed, most=6)}"
-
-
-def _target(row: Mapping[str, Any]) -> tuple:
-    return tuple(text(row.get(name)) for name in TARGET)
-
-
-# -- tables ------------------------------------------------------------------------------------------------
-
-
-def _both(a: Mapping[str, Results], b: Mapping[str, Results]) -> list[str]:
-    return sorted(a.keys() & b.keys())
-
-
-def _factors(table: pd.DataFrame) -> list[str]:
-    columns = [str(column) for column in table]
-    return columns[columns.index("experiment") + 1 : columns.index("metric")]
-
-
-def _keyed(table: pd.DataFrame, keys: Sequence[str]) -> dict[tuple[str, ...], dict[str, Any]]:
-    """Rows by their key; a key's column that the table lacks is empty."""
-    return {tuple(text(row.get(name)) for name in keys): row for row in _records(table)}
-
-
-def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    return [{str(column): cell for column, cell in row.items()} for row in table.to_dict("records")]
-
-
-def _pairs(a: Mapping[tuple, dict], b: Mapping[tuple, dict]) -> Iterable[tuple[tuple, dict | None, dict | None]]:
-    for key in dict.fromkeys([*a, *b]):
-        yield key, a.get(key), b.get(key)
-
-
-def _agree(one: Any, two: Any) -> str:
-    if one is None or two is None:
-        return ONLY["b" if one is None else "a"]
-    return YES if one == two else NO
-
-
-def _estimates(one: Mapping | None, two: Mapping | None, value: str, low: str, high: str, unit: str) -> dict[str, Any]:
-    """The columns of both estimates and of B against A."""
-    row: dict[str, Any] = {}
-    for side, found in zip(SIDES, (one, two), strict=True):
-        values = [_number(found.get(name)) if found else None for name in (value, low, high, "n")]
-        row |= dict(zip((f"{name}_{side}" for name in NUMBERS), values, strict=True))
-    units = [text(found.get(unit)) for found in (one, two) if found]
-    row["unit"] = units[0] if len(set(units)) == 1 else " or ".join(units)
-    one_side, other_side = ((row[f"estimate_{side}"], row[f"low_{side}"], row[f"high_{side}"]) for side in SIDES)
-    row |= against(one_side, other_side)
-    routes = [found.get("route") for found in (one, two) if found]
-    if row["differs"]:
-        if len(set(units)) > 1:
-            row |= dict.fromkeys(RATIO[:6]) | {"differs": UNKNOWN, "note": f"units differ: {' and '.join(units)}"}
-        elif len(set(routes)) > 1:
-            row["note"] = f"routes differ: {' and '.join(map(text, routes))}"
-        elif row["differs"] == UNKNOWN and row["n_a"] is None and row["n_b"] is None:
-            row["differs"] = YES  # arithmetic and models have no interval: they are what they are
-        elif row["differs"] == UNKNOWN:
-            row["note"] = "no interval: too few runs"
-    return row
-
-
-def _number(value: Any) -> float | None:
-    number = pd.to_numeric(value, errors="coerce")
-    return None if pd.isna(number) else float(number)
-
-
-def _count(names: Sequence[str], one: str) -> str:
-    return f"{len(names)} {one}{'' if len(names) == 1 else 's'}"
-
-
-def _listed(names: Sequence[str], most: int = 12) -> str:
-    more = [f"… ({len(names)} in all)"] if len(names) > most else []
-    return ", ".join([*names[:most], *more])
-
-
-# -- files -------------------------------------------------------------------------------------------------
 
 
 def folder_of(name: str, key: str) -> Path:
@@ -333,13 +17,16 @@ def folder_of(name: str, key: str) -> Path:
     results = paths.root() / "results"
     if not name:
         raise UserError(f"{key}: found nothing, expected a folder of {paths.shown(results)}, or a path")
+    if name == reference.REFERENCE:
+        reference.read()  # a reference of another design tells nothing
+        return reference.folder().resolve()
     candidates = [Path(name)] if "/" in name else [results / name, Path(name)]
     folder = next((path for path in candidates if path.is_dir()), None)
     if folder is None:
         known = sorted(path.parent.parent.parent.name for path in results.glob("*/*/analysis/verdicts.csv"))
         raise UserError(
             f"{key}: found {name!r}, expected a path or a folder of {paths.shown(results)} "
-            f"({_listed(list(dict.fromkeys(known))) or 'none yet'}){suggestion(name, known)}"
+            f"({sides.listed(list(dict.fromkeys(known))) or 'none yet'}){suggestion(name, known)}"
         )
     if not list(folder.glob("*/analysis/verdicts.csv")):
         raise UserError(f"{key}: found no <paper>/analysis/verdicts.csv in {paths.shown(folder)}, "
@@ -356,46 +43,6 @@ def names_of(a: Path, b: Path) -> tuple[str, str]:
     raise UserError(f"A and B: found the same folder twice ({paths.shown(a)}), expected two")
 
 
-def load(folder: Path) -> dict[str, Results]:
-    """Every paper of a result folder that has verdicts. Raises UserError for a file that is not whole."""
-    return {path.parent.parent.name: _load_paper(path.parent.parent)
-            for path in sorted(folder.glob("*/analysis/verdicts.csv"))}  # fmt: skip
-
-
-def _load_paper(folder: Path) -> Results:
-    return Results(
-        _table(folder / "analysis" / "verdicts.csv", ("claim", "statement", "verdict", "route", "estimate", "unit")),
-        _table(folder / "analysis" / "estimates.csv", ("experiment", "metric", "unit", "n", "median")),
-        [_record(path) for path in sorted(folder.glob("raw/*/environment*.json"))],
-        _table(folder / "design.csv", ("block", "experiment"), needed=False),
-        _table(folder / "tidy" / "scale.csv", ("experiment", "kind", "k", "data_fraction"), needed=False),
-    )
-
-
-def _table(path: Path, columns: Sequence[str], needed: bool = True) -> pd.DataFrame:
-    if not needed and not path.is_file():
-        return pd.DataFrame(columns=list(columns))
-    try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except (OSError, ValueError) as error:
-        raise UserError(f"{paths.shown(path)}: cannot be read: {' '.join(str(error).split())}") from None
-    for column in columns:
-        if column not in table:
-            found = _listed([str(name) for name in table])
-            raise UserError(f"{paths.shown(path)}: column {column}: found {found}, expected it too")
-    return table
-
-
-def _record(path: Path) -> Mapping[str, Any]:
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"{paths.shown(path)}: not whole JSON: {error}") from None
-    if not isinstance(record, dict):
-        raise UserError(f"{paths.shown(path)}: found no mapping, expected the record of an environment")
-    return record
-
-
 def compare(a: str, b: str) -> Path:
     """Write results/compare/<A>-<B>/: three tables, comparison.json and the document, whose path is returned.
 
@@ -403,18 +50,21 @@ def compare(a: str, b: str) -> Path:
     """
     folders = folder_of(a, "A"), folder_of(b, "B")
     names = names_of(*folders)
-    one, two = load(folders[0]), load(folders[1])
-    if not _both(one, two):
-        has = "; ".join(f"{name} has {_listed(sorted(side))}" for name, side in zip(names, (one, two), strict=True))
+    one, two = sides.load(folders[0]), sides.load(folders[1])
+    if not sides.both(one, two):
+        named = zip(names, (one, two), strict=True)
+        has = "; ".join(f"{name} has {sides.listed(sorted(side))}" for name, side in named)
         raise UserError(f"A and B: found no paper in common, expected one or more ({has})")
     target = paths.root() / "results" / "compare" / "-".join(name.replace("/", "_") for name in names)
+    judged = sides.verdicts(one, two)
     target.mkdir(parents=True, exist_ok=True)
-    for name, table in (("verdicts", verdicts), ("estimates", estimates), ("environment", environment)):
-        whole.write(target / f"{name}.csv", table(one, two).to_csv(index=False, lineterminator="\n"))
-    told = messages(one, two)
+    for name, table in (("verdicts", judged), ("estimates", sides.estimates(one, two)),
+                        ("environment", sides.environment(one, two))):  # fmt: skip
+        whole.write(target / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
+    told = sides.messages(one, two)
     facts_of = {side: {"name": name, "folder": paths.shown(folder)}
-                for side, name, folder in zip(SIDES, names, folders, strict=True)}  # fmt: skip
-    record = facts_of | {"papers": _both(one, two), "messages": told}
+                for side, name, folder in zip(sides.SIDES, names, folders, strict=True)}  # fmt: skip
+    record = facts_of | {"papers": sides.both(one, two), "messages": told, "agreement": agreement.of(judged)}
     whole.write(target / "comparison.json", json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     for line in told:
         print(f"{line['paper']}: {line['message']}")

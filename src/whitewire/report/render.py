@@ -29,7 +29,7 @@ from whitewire.errors import Faults, UserError
 from whitewire.install.quarto import quarto_lacks
 from whitewire.progress import Pulse
 from whitewire.records import checked
-from whitewire.report import citation
+from whitewire.report import agreement, citation
 from whitewire.text import quoted
 
 FORMATS = ("html", "pdf")
@@ -101,6 +101,10 @@ def render(
             qmd = _beside_ours(own, Path(scratch) / "sources") / qmd.name
         environment["WHITEWIRE_REPORTS"] = str(Path(scratch) / "reports")
         environment["WHITEWIRE_CONFIG"] = str(Path(scratch) / "config")
+        if qmd.stem == INDEX:
+            environment["WHITEWIRE_REFERENCE"] = str(
+                agreement.beside_reference(results_dir, Path(scratch) / "reference")
+            )
         environment["WHITEWIRE_TOLD"] = str(_told_metrics(papers.get(f"{qmd.stem}.yaml", {}), Path(scratch)))
         if why_not and shutil.which("quarto"):
             pulse.say(f"not with Quarto: {why_not}")

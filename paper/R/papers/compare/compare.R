@@ -6,31 +6,15 @@ comparison <- function() {
 
 site <- function(side) safe(comparison()[[side]]$name)
 
-compared_columns <- list(
-  verdicts = c("paper", "claim", "statement", "verdict_a", "verdict_b", "agree", "unit", "note", "differs"),
-  estimates = c("paper", "experiment", "cell", "metric", "unit", "note", "differs"),
-  environment = c("paper", "entry", "a", "b", "agree")
-)
-
-compared_numbers <- c(
-  outer(c("estimate", "low", "high", "n"), c("a", "b"), paste, sep = "_"),
-  "ratio", "ratio_low", "ratio_high", "difference", "difference_low", "difference_high"
-)
-
-# All as text but the numbers: a version such as 3.10 is no number.
 read_compared <- function(name) {
   remember(paste0("compared:", name), {
-    path <- file.path(results_dir(), paste0(name, ".csv"))
-    table <- as.data.frame(readr::read_csv(
-      path, col_types = readr::cols(.default = "c"), progress = FALSE, lazy = FALSE, name_repair = "minimal"
-    ))
-    table <- with_columns(table, compared_columns[[name]])
-    if (name != "environment") {
-      table <- with_columns(table, compared_numbers)
-      for (column in compared_numbers) table[[column]] <- as_value(table[[column]])
-      table$differs[is.na(table$differs)] <- ""
-    }
-    table
+    columns <- switch(name,
+      verdicts = sides_columns,
+      estimates = c("paper", "experiment", "cell", "metric", "unit", "note", "differs"),
+      environment = c("paper", "entry", "a", "b", "agree")
+    )
+    numbers <- if (name == "environment") character() else sides_numbers
+    read_sides(file.path(results_dir(), paste0(name, ".csv")), columns, numbers)
   })
 }
 
@@ -67,6 +51,8 @@ agreement_sentence <- function() {
           count_of(nrow(table), "claim"), same, nrow(table) - same)
 }
 
+compared_agreement <- function() comparison()$agreement
+
 # "12 agree, 3 differ, and of 40 it cannot be told."
 differs_sentence <- function(name, what) {
   table <- read_compared(name)
@@ -85,26 +71,12 @@ verdict_differences <- function() {
   if (nrow(table) == 0) {
     return(knitr::asis_output("\nNo verdict differs.\n"))
   }
-  shown <- function(verdict) ifelse(is.na(verdict), "\u2013", badge(verdict))
   md_table(data.frame(
     Paper = safe(table$paper), Claim = paste0("**", safe(table$claim), "** ", safe(table$statement)),
-    A = shown(table$verdict_a), B = shown(table$verdict_b),
-    `Estimate A` = side_text(table, "a"), `Estimate B` = side_text(table, "b"), check.names = FALSE
-  ), widths = c(13, 31, 14, 14, 14, 14))
-}
-
-# Bytes of whole runs are told in GB.
-in_gigabytes <- function(table) !is.na(table$unit) & table$unit == "B"
-
-side_text <- function(table, side) {
-  column <- function(name) table[[paste0(name, "_", side)]] / ifelse(in_gigabytes(table), 1e9, 1)
-  with_interval(column("estimate"), column("low"), column("high"))
-}
-
-ratio_text <- function(table) {
-  ratio <- with_interval(table$ratio, table$ratio_low, table$ratio_high)
-  difference <- with_interval(table$difference, table$difference_low, table$difference_high)
-  ifelse(!is.na(table$ratio), ratio, ifelse(is.na(table$difference), "\u2013", paste("B \u2212 A:", difference)))
+    A = verdict_shown(table$verdict_a), B = verdict_shown(table$verdict_b),
+    `Estimate A` = side_text(table, "a"), `Estimate B` = side_text(table, "b"), Overlap = overlap_text(table),
+    check.names = FALSE
+  ), widths = c(12, 29, 14, 14, 13, 13, 5))
 }
 
 # From the furthest apart to the nearest.

@@ -1,0 +1,134 @@
+"""How far two results agree, by rule: the same verdicts as a share and as Cohen's kappa, who tells where they are not
+the same, and whether more estimates differ than chance would have it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypedDict
+
+import pandas as pd
+from scipy import stats
+
+from whitewire.errors import UserError
+from whitewire.report import parcel, reference, sides
+
+BY_RUNS = ("emulated", "measured")
+"""Routes of claims that rest on runs; arithmetic is the same everywhere."""
+FALSE = 0.05
+"""Share of estimates of the same thing whose ratio's 95 % interval does not hold 1."""
+SURE = 0.95
+NAMES = ("the reference", "this run")
+TABLE, RECORD = "verdicts.csv", "agreement.json"
+
+
+class Scope(TypedDict):
+    """Counts of claims that were judged on both sides, and how far the verdicts agree."""
+
+    claims: int
+    same: int
+    other: int
+    """Both tell, and not the same."""
+    only_a: int
+    only_b: int
+    neither: int
+    share: float | None
+    """Of `same` among `claims`."""
+    kappa: float | None
+    """None where both sides have one verdict throughout: chance alone would agree."""
+
+
+class Estimates(TypedDict):
+    """Estimates from runs with intervals on both sides."""
+
+    compared: int
+    differ: int
+    by_chance: int
+    """As many as differ at most, in 95 of 100 comparisons, where nothing does."""
+    apart: int
+    """Intervals without a value in common."""
+
+
+class Agreement(TypedDict):
+    """Of two results: `all` claims, those that `runs` judge, and these by paper."""
+
+    agrees: bool
+    all: Scope
+    runs: Scope
+    papers: dict[str, Scope]
+    estimates: Estimates
+
+
+def kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
+    """Cohen's kappa of two raters' categories (Educational and Psychological Measurement 20, 1960): the share of equal
+    pairs beyond that which chance gives, over the most that this can be; None where chance gives all, and of no pair.
+    """
+    n = len(pairs)
+    one, two = (Counter(side) for side in zip(*pairs, strict=True)) if pairs else (Counter[str](), Counter[str]())
+    chance = sum(one[category] * two[category] for category in one)  # times n squared
+    if chance == n * n:
+        return None
+    return (n * sum(a == b for a, b in pairs) - chance) / (n * n - chance)
+
+
+def of(table: pd.DataFrame) -> Agreement:
+    """From the table of sides.verdicts. Two results agree where no claim on which both tell has another verdict, and no
+    more estimates differ than chance explains."""
+    judged = table[table["stands"] != ""]
+    by_runs = judged[judged["route_a"].isin(BY_RUNS) | judged["route_b"].isin(BY_RUNS)]
+    told = by_runs[by_runs["differs"].isin([sides.YES, sides.NO])]
+    estimates: Estimates = {
+        "compared": len(told),
+        "differ": int((told["differs"] == sides.YES).sum()),
+        "by_chance": int(stats.binom.ppf(SURE, len(told), FALSE)) if len(told) else 0,
+        "apart": int((told["overlap"] == sides.NO).sum()),
+    }
+    whole = _scope(judged)
+    return {
+        "agrees": whole["other"] == 0 and estimates["differ"] <= estimates["by_chance"],
+        "all": whole,
+        "runs": _scope(by_runs),
+        "papers": {str(paper): _scope(rows) for paper, rows in by_runs.groupby("paper", sort=False)},
+        "estimates": estimates,
+    }
+
+
+def _scope(rows: pd.DataFrame) -> Scope:
+    stands, n = Counter(rows["stands"]), len(rows)
+    return {
+        "claims": n, "same": stands[sides.SAME], "other": stands[sides.OTHER], "only_a": stands[sides.ONLY_A],
+        "only_b": stands[sides.ONLY_B], "neither": stands[sides.NEITHER],
+        "share": stands[sides.SAME] / n if n else None,
+        "kappa": kappa(list(zip(rows["verdict_a"], rows["verdict_b"], strict=True))),
+    }  # fmt: skip
+
+
+def beside_reference(results: Path, folder: Path) -> Path:
+    """Write to `folder` how a testbed's results agree with the reference, for the start page; return the folder.
+
+    agreement.json has `state`: `compared`, with Agreement, messages and what the reference is; `itself`, of the opened
+    reference; `none` where there is no reference; `unusable`, with the reason. verdicts.csv is that of sides.verdicts.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / RECORD).write_text(json.dumps(_beside(results, folder)), encoding="utf-8")
+    return folder
+
+
+def _beside(results: Path, folder: Path) -> dict[str, Any]:
+    kept = reference.folder()
+    if not (kept / parcel.NAME).is_file():
+        return {"state": "none"}
+    own = results.resolve().parent.parent / parcel.NAME
+    try:
+        told = reference.told()
+        if own.is_file() and own.read_bytes() == (kept / parcel.NAME).read_bytes():
+            return {"state": "itself", "reference": told}
+        one, two = sides.load(kept), sides.load(results)
+        table = sides.verdicts(one, two)
+        messages = [line for line in sides.messages(one, two, NAMES) if line["paper"] in sides.both(one, two)]
+    except UserError as error:
+        return {"state": "unusable", "why": str(error)}
+    table.to_csv(folder / TABLE, index=False, lineterminator="\n")
+    return {"state": "compared", "reference": told, "messages": messages, **of(table)}

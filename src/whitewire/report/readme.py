@@ -1,0 +1,169 @@
+"""README's counts and figures, from the reference results."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import islice, zip_longest
+from pathlib import Path
+from typing import Any
+
+from whitewire import whole
+from whitewire.analysis.claims import (
+    CONSISTENT,
+    DIRECTION,
+    INCONCLUSIVE,
+    INCONSISTENT,
+    NOT_REPRODUCED,
+    NOT_TESTABLE,
+    REPRODUCED,
+)
+from whitewire.errors import UserError
+from whitewire.paths import HOME, shown
+from whitewire.records import manifest
+from whitewire.report import parcel, rebuild, reference
+from whitewire.text import canonical
+
+README, IMAGES = HOME / "README.md", HOME / "docs" / "images"
+COLUMNS = (REPRODUCED, DIRECTION, NOT_REPRODUCED, INCONCLUSIVE, CONSISTENT, INCONSISTENT, NOT_TESTABLE)
+"""Of the table of papers, in its order."""
+PAPER, CLAIM, EXPERIMENT = "emulex-2012", "E-C06", "put-grid"
+"""Whose figures README shows, the claim that it tells of, and where k is that of the figures."""
+FIGURES = {"puts.png": "both", "response-curve.png": "response"}
+"""Images of docs/images, and which figures of the paper's report they are."""
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+ROW = re.compile(r"^\| `([a-z0-9-]+)` \| ([^|]*) \|(?: \d+ \|){7}$", re.MULTILINE)
+TOTAL = re.compile(r"^\| all \| \|(?: \*\*\d+\*\* \|){7}$", re.MULTILINE)
+INTRODUCTION = re.compile(
+    r"\w+ papers of vendors with \d+ claims, measured in one run of `make papers` on \w+ processors "
+    r"\(\w+ effort, \d+ runs\)"
+)
+HEADLINE = re.compile(r"^Emulex's paper, measured on the emulated testbed:.*?(?=\n\n)", re.MULTILINE | re.DOTALL)
+SCALE = re.compile(r"divided by k = [\d.]+,")
+HERE = re.compile(r"Here it is .*", re.DOTALL)
+
+
+def made(text: str, told: parcel.Told, files: Mapping[str, bytes]) -> str:
+    """README with the numbers of reference results (a parcel's record and files).
+
+    Which papers it lists, and what it says of each, stays. UserError where a part that has numbers is not there.
+    """
+    rows = ROW.findall(text)
+    for paper, _ in rows:
+        if paper not in told["papers"]:
+            raise UserError(f"README.md: found a row of {paper}, expected only papers of the reference results")
+    papers = [paper for paper, _ in rows]
+    counts = {paper: Counter(row["verdict"] for row in _table(files, f"{paper}/analysis/verdicts.csv"))
+              for paper in papers}  # fmt: skip
+    total = sum(counts.values(), Counter[str]())
+    for paper, says in rows:
+        cells = " | ".join(str(counts[paper][verdict]) for verdict in COLUMNS)
+        row = re.compile(rf"^\| `{paper}` \|.*$", re.MULTILINE)
+        text = _put(row, f"| `{paper}` | {says} | {cells} |", text)
+    text = _put(TOTAL, f"| all | | {' | '.join(f'**{total[verdict]}**' for verdict in COLUMNS)} |", text)
+    efforts = dict.fromkeys(told["papers"][paper]["effort"] for paper in papers)
+    runs = sum(told["papers"][paper]["runs"] for paper in papers)
+    text = _put(
+        INTRODUCTION,
+        f"{_number(len(papers)).capitalize()} papers of vendors with {total.total()} claims, measured in one run of "
+        f"`make papers` on {_number(_processors(files))} processors ({' and '.join(efforts)} effort, {runs} runs)",
+        text,
+    )
+    (claim,) = (row for row in _table(files, f"{PAPER}/analysis/verdicts.csv") if row["claim"] == CLAIM)
+    (k,) = {row["k"] for row in _table(files, f"{PAPER}/tidy/scale.csv") if row["experiment"] == EXPERIMENT}
+    found = HEADLINE.search(text)
+    headline = _put(SCALE, f"divided by k = {k},", found[0] if found else "")
+    headline = _put(HERE, f"Here it is {_headline(claim)}", headline)
+    paragraph = textwrap.fill(" ".join(headline.split()), 120, break_long_words=False, break_on_hyphens=False)
+    return _put(HEADLINE, paragraph, text)
+
+
+def _headline(claim: Mapping[str, str]) -> str:
+    """`4.14 times as fast (95 % interval 3.63 to 4.84), which is inconclusive: 3.27 to 4.43 would confirm 3.85.`"""
+    number = {name: f"{float(claim[name]):.3g}" if claim[name] else "" for name in
+              ("estimate", "low", "high", "expected", "expected_low", "expected_high")}  # fmt: skip
+    if not number["estimate"]:
+        return f"not told: the claim is {claim['verdict']}."
+    interval = f" (95 % interval {number['low']} to {number['high']})" if number["low"] else ""
+    return (
+        f"{number['estimate']} times as fast{interval}: {claim['verdict']} by rule, which asks for "
+        f"{number['expected_low']} to {number['expected_high']}."
+    )
+
+
+def _put(pattern: re.Pattern[str], replacement: str, text: str) -> str:
+    found = pattern.findall(text)
+    if len(found) != 1:
+        raise UserError(f"README.md: found {len(found)} places like {pattern.pattern[:60]!r}, expected one")
+    return pattern.sub(lambda _: replacement, text)
+
+
+def _table(files: Mapping[str, bytes], name: str) -> Sequence[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(files[name].decode())))
+
+
+def _processors(files: Mapping[str, bytes]) -> int:
+    """Of the machine that measured; the most, where there were several."""
+    records = [json.loads(content) for name, content in files.items() if "/environment" in name]
+    return max((record.get("machine", {}).get("processors", 0) for record in records), default=0)
+
+
+def _number(count: int) -> str:
+    return NUMBERS[count] if count < len(NUMBERS) else str(count)
+
+
+# -- figures -----------------------------------------------------------------------------------------------
+
+
+def digest() -> str:
+    """What the figures are made of: a digest of the paper's tidy tables in results/reference."""
+    listed: dict[str, Any] = json.loads((reference.folder() / manifest.NAME).read_text(encoding="utf-8"))["files"]
+    own = {name: entry["sha256"] for name, entry in listed.items() if name.startswith(f"{PAPER}/tidy/")}
+    return hashlib.sha256(canonical(own).encode()).hexdigest()
+
+
+def faults() -> list[str]:
+    """Where README is not what the reference results say, one line each."""
+    told, files = reference.read()
+    text = README.read_text(encoding="utf-8")
+    pairs = zip_longest(text.splitlines(), made(text, told, files).splitlines(), fillvalue="")
+    differ = (each for each in enumerate(pairs, start=1) if each[1][0] != each[1][1])
+    found = [f"README.md: line {n}: found {found!r}, expected {wanted!r}" for n, (found, wanted) in islice(differ, 1)]
+    listed = manifest.faults(IMAGES)
+    if listed is None:
+        found.append(f"{shown(IMAGES)}: found no {manifest.NAME}, expected one")
+    found += [f"{shown(path)}: {why}" for path, why in listed or ()]
+    if listed == [] and json.loads((IMAGES / manifest.NAME).read_text())["of"] != digest():
+        found.append(f"{shown(IMAGES)}: found figures of other results, expected those of the reference")
+    return found
+
+
+def write() -> list[Path]:
+    """Write README.md and docs/images from the reference results and their reports; return what was written.
+
+    UserError where the reports are not there, or are of other results.
+    """
+    told, files = reference.read()
+    project = rebuild.target(reference.REFERENCE)
+    figures = {name: project / "reports" / "figures" / PAPER / f"{figure}.png" for name, figure in FIGURES.items()}
+    record = project / parcel.NAME
+    of_these = record.is_file() and record.read_bytes() == files[parcel.NAME]
+    if not of_these or not all(map(Path.is_file, figures.values())):
+        raise UserError(
+            f"{shown(project)}: found no reports of these reference results, expected them; "
+            "`make report TESTBED=reference` makes them"
+        )
+    text = made(README.read_text(encoding="utf-8"), told, files)
+    images = {name: path.read_bytes() for name, path in figures.items()}
+    for name, content in images.items():
+        whole.write(IMAGES / name, content)
+    listed = {"of": digest(), **manifest.of(images)}
+    whole.write(IMAGES / manifest.NAME, json.dumps(listed, indent=1) + "\n")
+    whole.write(README, text)
+    return [README, *(IMAGES / name for name in images)]

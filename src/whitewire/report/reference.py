@@ -1,0 +1,92 @@
+"""results/reference: a complete run's tables in the repository, from which reports are made anew and with which every
+run is compared."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from whitewire import paths, whole
+from whitewire.errors import Faults, UserError
+from whitewire.paths import shown
+from whitewire.records import manifest
+from whitewire.report import parcel
+from whitewire.tidy.tables import TABLES
+
+REFERENCE = "reference"
+LARGE_BYTES = 1 << 15
+"""Tables of more are kept compressed."""
+MOST_BYTES = 3_000_000
+"""Of all files together."""
+AGAIN = "make it anew with `make reference`"
+
+
+def folder() -> Path:
+    """Where the reference results are: beside the configuration in use, or beside what was opened there, else in the
+    repository; perhaps not there."""
+    root = paths.root()
+    around = [root.parent.parent] if root.parent.name == parcel.OPENED else []
+    places = [results / REFERENCE for results in (root / "results", *around, paths.HOME / "results")]
+    return next((place for place in places if place.is_dir()), places[-1])
+
+
+def make(results: Path, papers: Sequence[str]) -> Path:
+    """Keep results of papers (`results/<testbed>`) as the reference, in place of the last one; return its folder.
+
+    Raises UserError, and writes nothing, for results that are not complete and whole, or too large.
+    """
+    files = {_stored(name, content): content for name, content in parcel.of(results, papers).items()}
+    # No time stamp in an archive: the same results make the same bytes.
+    kept = {name: gzip.compress(content, mtime=0) if _is_packed(name) else content for name, content in files.items()}
+    size = sum(map(len, kept.values()))
+    if size > MOST_BYTES:
+        raise UserError(f"{shown(results)}: found {size} bytes of tables, expected at most {MOST_BYTES}")
+    target = paths.root() / "results" / REFERENCE
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with whole.folder(target) as part:
+        for name, content in kept.items():
+            (part / name).parent.mkdir(parents=True, exist_ok=True)
+            (part / name).write_bytes(content)
+        (part / manifest.NAME).write_text(json.dumps(manifest.of(kept), indent=1) + "\n", encoding="utf-8")
+    return target
+
+
+def read() -> tuple[parcel.Told, dict[str, bytes]]:
+    """What results/reference is, and its files by path, tables unpacked.
+
+    Raises UserError with one line where it is not there, not as it was written, of a later format, or of another design
+    than this version's.
+    """
+    own = folder()
+    record = told()
+    faults = manifest.faults(own)
+    if faults:
+        raise Faults([f"{shown(path)}: {why}; {AGAIN}" for path, why in faults])
+    files = dict(_files(own))
+    parcel.check(record, files, shown(own))
+    return record, files
+
+
+def told() -> parcel.Told:
+    """results.json of the reference. Raises UserError."""
+    path = folder() / parcel.NAME
+    if not path.is_file() or not (folder() / manifest.NAME).is_file():
+        raise UserError(f"{shown(folder())}: found no reference results, expected some; {AGAIN} after a complete run")
+    return parcel.told(path.read_bytes(), shown(path.parent))
+
+
+def _files(own: Path) -> Iterator[tuple[str, bytes]]:
+    for path in sorted(each for each in own.rglob("*") if each.is_file() and each != own / manifest.NAME):
+        name, content = path.relative_to(own).as_posix(), path.read_bytes()
+        yield (name.removesuffix(".gz"), gzip.decompress(content)) if _is_packed(name) else (name, content)
+
+
+def _stored(name: str, content: bytes) -> str:
+    return f"{name}.gz" if name.endswith(".csv") and len(content) > LARGE_BYTES else name
+
+
+def _is_packed(name: str) -> bool:
+    """Whether a file's name says that it was packed here: some tables are compressed by themselves."""
+    return name.endswith(".csv.gz") and Path(name).name not in TABLES

@@ -1,0 +1,405 @@
+"""Two result folders side by side: verdicts, estimates and environments of both, and where they differ.
+
+Reads analysis tables and records of environments, measures nothing and judges nothing again.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from whitewire import paths
+from whitewire.analysis.claims import INCONCLUSIVE, NOT_TESTABLE
+from whitewire.errors import UserError
+from whitewire.levels import text
+
+YES, NO, UNKNOWN = "yes", "no", "cannot tell"
+ONLY = {"a": "only in A", "b": "only in B"}
+SIDES = ("a", "b")
+NUMBERS = ("estimate", "low", "high", "n")
+RATIO = ("ratio", "ratio_low", "ratio_high", "difference", "difference_low", "difference_high", "differs", "note")
+VERDICTS = ("paper", "claim", "statement", "verdict_a", "verdict_b", "agree", "stands", "route_a", "route_b", "unit",
+            *(f"{name}_{side}" for side in SIDES for name in NUMBERS), "overlap", *RATIO)  # fmt: skip
+OPEN = (INCONCLUSIVE, NOT_TESTABLE)
+"""Verdicts that tell nothing of a claim."""
+SAME, OTHER, ONLY_A, ONLY_B, NEITHER = "same", "other", "only A tells", "only B tells", "neither tells"
+NAMES = ("A", "B")
+"""What messages call the two."""
+ESTIMATES = ("paper", "experiment", "cell", "metric", "unit",
+             *(f"{name}_{side}" for side in SIDES for name in NUMBERS), *RATIO)  # fmt: skip
+ENVIRONMENT = ("paper", "entry", "a", "b", "agree")
+MEASURED = ("machine / load_average", "cluster / hdfs_seconds", "cluster / start_seconds", "cluster / services",
+            "cluster / memory_mib")  # fmt: skip
+"""What a record of the environment holds that is no fact of it but a measurement."""
+TARGET = ("relation", "expected_low", "expected_high")
+LINE = re.compile(r"\s*([^:]+):\s*(.*)")
+EQUAL = 1e-9
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a folder holds of one paper: tables, environment records, and the design where there is one."""
+
+    verdicts: pd.DataFrame
+    estimates: pd.DataFrame
+    environments: Sequence[Mapping[str, Any]] = ()
+    design: pd.DataFrame = field(default_factory=pd.DataFrame)
+    scale: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+
+# -- what differs: pure functions --------------------------------------------------------------------------
+
+
+Bounded = tuple[float | None, float | None, float | None]
+"""An estimate with the ends of its interval; None for what there is not."""
+
+
+def against(a: Bounded, b: Bounded) -> dict[str, Any]:
+    """B against A, each as (estimate, low, high): their ratio and difference with 95 % intervals, and whether they
+    differ: `yes`, `no`, or `cannot tell` where one has no interval.
+
+    The intervals are put together by the method of variance estimates recovery (Zou and Donner, Statistics in Medicine
+    27, 2008), the ratio's in logarithms. It takes the two as independent. A ratio needs estimates above 0.
+    """
+    one, two = a[0], b[0]
+    if one is None or two is None or not (math.isfinite(one) and math.isfinite(two)):
+        return dict.fromkeys(RATIO, None) | {"differs": "", "note": ""}
+    difference, logs = _spread(a, b), _spread(_logarithms(a), _logarithms(b))
+    ratio = tuple(None if value is None else math.exp(value) for value in logs)
+    if abs(two - one) <= EQUAL * max(abs(one), abs(two)):
+        differs = NO
+    else:
+        _, low, high = logs if logs[1] is not None else difference
+        differs = UNKNOWN if low is None or high is None else NO if low <= 0 <= high else YES
+    return dict(zip(RATIO, (*ratio, *difference, differs, ""), strict=True))
+
+
+def overlap(a: Bounded, b: Bounded) -> str:
+    """Whether two intervals have a value in common; empty where one has none."""
+    (_, a_low, a_high), (_, b_low, b_high) = a, b
+    if a_low is None or a_high is None or b_low is None or b_high is None:
+        return ""
+    return YES if a_low <= b_high and b_low <= a_high else NO
+
+
+def stands(a: str, b: str) -> str:
+    """How two verdicts on a claim stand to each other: the same, another one where both tell, or who tells at all."""
+    if a == b:
+        return SAME
+    if a in OPEN:
+        return NEITHER if b in OPEN else ONLY_B
+    return ONLY_A if b in OPEN else OTHER
+
+
+def _bounded(row: Mapping[str, Any], side: str) -> Bounded:
+    return row[f"estimate_{side}"], row[f"low_{side}"], row[f"high_{side}"]
+
+
+def _logarithms(side: Bounded) -> Bounded:
+    estimate, low, high = side
+    if estimate is None or estimate <= 0:
+        return None, None, None
+    if low is None or high is None or low <= 0:
+        return math.log(estimate), None, None
+    return math.log(estimate), math.log(low), math.log(high)
+
+
+def _spread(a: Bounded, b: Bounded) -> Bounded:
+    """b − a and its interval; None where there is none."""
+    (one, one_low, one_high), (two, two_low, two_high) = a, b
+    if one is None or two is None:
+        return None, None, None
+    point = two - one
+    if one_low is None or one_high is None or two_low is None or two_high is None:
+        return point, None, None
+    low = point - math.hypot(two - two_low, one_high - one)
+    high = point + math.hypot(two_high - two, one - one_low)
+    return point, low, high
+
+
+def verdicts(a: Mapping[str, Results], b: Mapping[str, Results]) -> pd.DataFrame:
+    """One row per claim of the papers that both have: both verdicts, and estimate B against estimate A."""
+    rows = []
+    for paper in both(a, b):
+        tables = {side: _keyed(found[paper].verdicts, ["claim"]) for side, found in zip(SIDES, (a, b), strict=True)}
+        for (claim,), one, two in _pairs(tables["a"], tables["b"]):
+            row = {"paper": paper, "claim": claim, "statement": (one or two or {})["statement"]}
+            for side, found in zip(SIDES, (one, two), strict=True):
+                row |= {f"verdict_{side}": found and found["verdict"], f"route_{side}": found and found["route"]}
+            row["agree"] = _agree(one and one["verdict"], two and two["verdict"])
+            row["stands"] = stands(one["verdict"], two["verdict"]) if one and two else ""
+            rows.append(row | _estimates(one, two, "estimate", "low", "high", "unit"))
+    return pd.DataFrame(rows, columns=VERDICTS)
+
+
+def estimates(a: Mapping[str, Results], b: Mapping[str, Results]) -> pd.DataFrame:
+    """One row per cell and metric of the papers that both have: medians, at full scale where both have it.
+
+    Cells that only one folder has are left out; messages() names them.
+    """
+    rows = []
+    for paper in both(a, b):
+        factors = [name for side in (a, b) for name in _factors(side[paper].estimates)]
+        keys = ["experiment", *dict.fromkeys(factors), "metric"]
+        one_by, two_by = (_keyed(side[paper].estimates, keys) for side in (a, b))
+        for key, one, two in _pairs(one_by, two_by):
+            if one is None or two is None or not (one["n"] or two["n"]):
+                continue
+            levels = " ".join(f"{name}={level}" for name, level in zip(keys[1:-1], key[1:-1], strict=True) if level)
+            row = {"paper": paper, "experiment": key[0], "cell": levels, "metric": key[-1]}
+            whole = all(_number(found.get("full_scale_median")) is not None for found in (one, two))
+            prefix = "full_scale_" if whole else ""
+            names = (f"{prefix}{name}" for name in ("median", "low", "high", "unit"))
+            rows.append(row | _estimates(one, two, *names))
+    return pd.DataFrame(rows, columns=ESTIMATES)
+
+
+def environment(a: Mapping[str, Results], b: Mapping[str, Results]) -> pd.DataFrame:
+    """One row per paper and fact of its environment that either folder recorded."""
+    rows = []
+    for paper in both(a, b):
+        found = [facts(side[paper].environments) for side in (a, b)]
+        if not all(found):
+            continue
+        for entry in sorted(found[0].keys() | found[1].keys()):
+            one, two = (side.get(entry) for side in found)
+            rows.append({"paper": paper, "entry": entry, "a": one, "b": two, "agree": _agree(one, two)})
+    return pd.DataFrame(rows, columns=ENVIRONMENT)
+
+
+def facts(records: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """What the records of one paper's blocks say, flat: `machine / kernel` and its value, or all its values.
+
+    Hosts are told by their number in each role, and what is recorded of each host as the values that occur.
+    """
+    found: dict[str, set[str]] = {}
+    for record in records:
+        hosts = record.get("hosts")
+        hosts = [host for host in hosts if isinstance(host, Mapping)] if isinstance(hosts, list) else []
+        names = {host.get("name") for host in hosts}
+        roles = Counter(str(host.get("role", "host")) for host in hosts)
+        rest = {key: value for key, value in record.items() if key != "hosts"}
+        for entry, value in [*_flat(rest, names), *((f"hosts / {role}", str(n)) for role, n in roles.items())]:
+            if value and not any(entry == name or entry.startswith(f"{name} /") for name in MEASURED):
+                found.setdefault(entry, set()).add(value)
+    return {entry: "; ".join(sorted(values)) for entry, values in found.items()}
+
+
+def _flat(value: Any, hosts: set, prefix: str = "") -> Iterable[tuple[str, str]]:
+    if isinstance(value, str) and (lines := _lines(value)):
+        value = lines
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            name = "each host" if key in hosts else " ".join(str(key).split())
+            yield from _flat(inner, hosts, f"{prefix} / {name}" if prefix else name)
+    elif isinstance(value, list) and any(isinstance(item, Mapping | list) for item in value):
+        for number, inner in enumerate(value):
+            yield from _flat(inner, hosts, f"{prefix} / {number}")
+    elif isinstance(value, list):
+        yield prefix, " ".join(", ".join(map(str, value)).split())
+    elif value is not None:
+        yield prefix, f"{value:.6g}" if isinstance(value, float) else " ".join(str(value).split())
+
+
+def _lines(value: str) -> dict[str, str]:
+    """The entries of a text of lines `name: value`, such as ethtool's; empty when it is another text."""
+    lines = [line for line in value.splitlines() if line.strip()]
+    matched = [match for line in lines if (match := LINE.fullmatch(line))]
+    if len(lines) < 3 or len(matched) < len(lines):
+        return {}
+    return {match[1].strip(): match[2].strip() for match in matched}
+
+
+def messages(
+    a: Mapping[str, Results], b: Mapping[str, Results], names: tuple[str, str] = NAMES
+) -> list[dict[str, str]]:
+    """What makes the two folders hard to compare: one {paper, message} each. `names` are what they are called."""
+    found = []
+    for side, mine, other in ((names[0], a, b), (names[1], b, a)):
+        found += [(paper, f"only in {side}, so not compared") for paper in sorted(mine.keys() - other.keys())]
+    for paper in both(a, b):
+        one, two = a[paper], b[paper]
+        of_claims = _claims(one.verdicts, two.verdicts, names)
+        for line in (*_designs(one, two, names), *_scales(one.scale, two.scale, names), *of_claims):
+            found.append((paper, line))
+        for side, held in zip(names, (one, two), strict=True):
+            if not held.environments:
+                found.append((paper, f"no environment was recorded in {side}"))
+    return [{"paper": paper, "message": message} for paper, message in found]
+
+
+def _designs(a: Results, b: Results, names: tuple[str, str]) -> Iterable[str]:
+    empty = [side for side, paper in zip(names, (a, b), strict=True) if paper.design.empty]
+    if empty:
+        yield f"no design in {' and '.join(empty)}, so efforts and cells cannot be compared"
+        return
+    efforts = [listed(sorted({str(block).rsplit("-", 1)[0] for block in p.design["block"]})) for p in (a, b)]
+    if efforts[0] != efforts[1]:
+        yield f"the effort is {_in_each(efforts, names)}: runs differ in number, and may in bytes"
+    runs = [Counter(_cells(paper.design)) for paper in (a, b)]
+    for side, mine, other in ((names[0], *runs), (names[1], *runs[::-1])):
+        if lost := [cell for cell in mine if cell not in other]:
+            yield f"{_count(lost, 'cell')} of the design only in {side}: {listed(lost, most=6)}"
+    each = [listed(sorted({str(runs[side][cell]) for cell in runs[0].keys() & runs[1].keys()})) for side in (0, 1)]
+    if each[0] != each[1]:
+        yield f"runs per cell: {_in_each(each, names)}"
+
+
+def _in_each(values: Sequence[str], names: tuple[str, str]) -> str:
+    return f"{values[0]} in {names[0]}, {values[1]} in {names[1]}"
+
+
+def _cells(design: pd.DataFrame) -> Iterable[str]:
+    """Experiment and levels of each run of a design."""
+    levels = [name for name in design if name not in ("run_id", "block", "order", "workload", "replicate", "seed")]
+    for row in design[levels].itertuples(index=False):
+        yield " ".join(level for level in map(text, row) if level)
+
+
+def _scales(a: pd.DataFrame, b: pd.DataFrame, names: tuple[str, str]) -> Iterable[str]:
+    if a.empty or b.empty:
+        return
+    for column, words in (("kind", "kind of testbed"), ("k", "k"), ("data_fraction", "data fraction")):
+        one, two = (side.groupby("experiment")[column].agg(lambda values: sorted(set(values))) for side in (a, b))
+        for experiment in one.index.intersection(two.index):
+            levels = [listed([text(v) for v in side[experiment]]) for side in (one, two)]
+            if levels[0] != levels[1]:
+                yield f"{experiment}: {words} {_in_each(levels, names)}"
+
+
+def _claims(a: pd.DataFrame, b: pd.DataFrame, names: tuple[str, str]) -> Iterable[str]:
+    one, two = (_keyed(table, ["claim"]) for table in (a, b))
+    for side, mine, other in ((names[0], one, two), (names[1], two, one)):
+        if lost := [claim for (claim,) in mine if (claim,) not in other]:
+            yield f"{_count(lost, 'claim')} only in {side}: {listed(lost, most=6)}"
+    changed = [claim for (claim,) in one if (claim,) in two and _target(one[claim,]) != _target(two[claim,])]
+    if changed:
+        yield f"claims that ask for something else in {names[0]} than in {names[1]}: {listed(changed, most=6)}"
+
+
+def _target(row: Mapping[str, Any]) -> tuple:
+    return tuple(text(row.get(name)) for name in TARGET)
+
+
+# -- tables ------------------------------------------------------------------------------------------------
+
+
+def both(a: Mapping[str, Results], b: Mapping[str, Results]) -> list[str]:
+    """Papers that both have."""
+    return sorted(a.keys() & b.keys())
+
+
+def _factors(table: pd.DataFrame) -> list[str]:
+    columns = [str(column) for column in table]
+    return columns[columns.index("experiment") + 1 : columns.index("metric")]
+
+
+def _keyed(table: pd.DataFrame, keys: Sequence[str]) -> dict[tuple[str, ...], dict[str, Any]]:
+    """Rows by their key; a key's column that the table lacks is empty."""
+    return {tuple(text(row.get(name)) for name in keys): row for row in _records(table)}
+
+
+def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{str(column): cell for column, cell in row.items()} for row in table.to_dict("records")]
+
+
+def _pairs(a: Mapping[tuple, dict], b: Mapping[tuple, dict]) -> Iterable[tuple[tuple, dict | None, dict | None]]:
+    for key in dict.fromkeys([*a, *b]):
+        yield key, a.get(key), b.get(key)
+
+
+def _agree(one: Any, two: Any) -> str:
+    if one is None or two is None:
+        return ONLY["b" if one is None else "a"]
+    return YES if one == two else NO
+
+
+def _estimates(one: Mapping | None, two: Mapping | None, value: str, low: str, high: str, unit: str) -> dict[str, Any]:
+    """The columns of both estimates and of B against A."""
+    row: dict[str, Any] = {}
+    for side, found in zip(SIDES, (one, two), strict=True):
+        values = [_number(found.get(name)) if found else None for name in (value, low, high, "n")]
+        row |= dict(zip((f"{name}_{side}" for name in NUMBERS), values, strict=True))
+    units = [text(found.get(unit)) for found in (one, two) if found]
+    row["unit"] = units[0] if len(set(units)) == 1 else " or ".join(units)
+    row["overlap"] = overlap(_bounded(row, "a"), _bounded(row, "b")) if len(set(units)) == 1 else ""
+    row |= against(_bounded(row, "a"), _bounded(row, "b"))
+    routes = [found.get("route") for found in (one, two) if found]
+    if row["differs"]:
+        if len(set(units)) > 1:
+            row |= dict.fromkeys(RATIO[:6]) | {"differs": UNKNOWN, "note": f"units differ: {' and '.join(units)}"}
+        elif len(set(routes)) > 1:
+            row["note"] = f"routes differ: {' and '.join(map(text, routes))}"
+        elif row["differs"] == UNKNOWN and row["n_a"] is None and row["n_b"] is None:
+            row["differs"] = YES  # arithmetic and models have no interval: they are what they are
+        elif row["differs"] == UNKNOWN:
+            row["note"] = "no interval: too few runs"
+    return row
+
+
+def _number(value: Any) -> float | None:
+    number = pd.to_numeric(value, errors="coerce")
+    return None if pd.isna(number) else float(number)
+
+
+def _count(names: Sequence[str], one: str) -> str:
+    return f"{len(names)} {one}{'' if len(names) == 1 else 's'}"
+
+
+def listed(names: Sequence[str], most: int = 12) -> str:
+    """`a, b, … (14 in all)`."""
+    more = [f"… ({len(names)} in all)"] if len(names) > most else []
+    return ", ".join([*names[:most], *more])
+
+
+# -- files -------------------------------------------------------------------------------------------------
+
+
+def load(folder: Path) -> dict[str, Results]:
+    """Every paper of a result folder that has verdicts. Raises UserError for a file that is not whole."""
+    return {path.parent.parent.name: _load_paper(path.parent.parent)
+            for path in sorted(folder.glob("*/analysis/verdicts.csv"))}  # fmt: skip
+
+
+def _load_paper(folder: Path) -> Results:
+    return Results(
+        _table(folder / "analysis" / "verdicts.csv", ("claim", "statement", "verdict", "route", "estimate", "unit")),
+        _table(folder / "analysis" / "estimates.csv", ("experiment", "metric", "unit", "n", "median")),
+        [_record(path) for path in sorted(folder.glob("raw/*/environment*.json"))],
+        _table(folder / "design.csv", ("block", "experiment"), needed=False),
+        _table(folder / "tidy" / "scale.csv", ("experiment", "kind", "k", "data_fraction"), needed=False),
+    )
+
+
+def _table(path: Path, columns: Sequence[str], needed: bool = True) -> pd.DataFrame:
+    if not path.is_file() and path.with_name(f"{path.name}.gz").is_file():
+        path = path.with_name(f"{path.name}.gz")  # a large table of the reference results
+    if not needed and not path.is_file():
+        return pd.DataFrame(columns=list(columns))
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    except (OSError, ValueError) as error:
+        raise UserError(f"{paths.shown(path)}: cannot be read: {' '.join(str(error).split())}") from None
+    for column in columns:
+        if column not in table:
+            found = listed([str(name) for name in table])
+            raise UserError(f"{paths.shown(path)}: column {column}: found {found}, expected it too")
+    return table
+
+
+def _record(path: Path) -> Mapping[str, Any]:
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{paths.shown(path)}: not whole JSON: {error}") from None
+    if not isinstance(record, dict):
+        raise UserError(f"{paths.shown(path)}: found no mapping, expected the record of an environment")
+    return record

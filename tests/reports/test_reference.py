@@ -1,0 +1,126 @@
+"""Results that were measured elsewhere: reports made from a small reference and from a crate, and a run beside it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support import kept
+from tests.support.kept import COMMIT, PAPER
+from whitewire.records import manifest
+from whitewire.report import rebuild
+
+pytestmark = pytest.mark.skipif(shutil.which("Rscript") is None, reason="needs R")
+
+
+def run(project: Path, *argv: str) -> subprocess.CompletedProcess[str]:
+    """A command of whitewire in a project; without Java, which nothing here may need."""
+    environment = {name: value for name, value in os.environ.items() if name not in rebuild.OVERRIDES}
+    program = [sys.executable, "-m", "whitewire", *argv]
+    return subprocess.run(program, cwd=project, env=environment, capture_output=True, text=True, timeout=300)
+
+
+def words(page: Path) -> str:
+    """The text of a page of HTML."""
+    text = re.sub(r"<(script|style)[\s\S]*?</\1>", " ", page.read_text(encoding="utf-8"))
+    return " ".join(re.sub(r"<[^>]+>", " ", text).replace("&nbsp;", " ").replace("\u2019", "'").split())
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory) -> Path:
+    """A project with a reference, all reports of it, and a further run that found something else."""
+    folder = kept.project(tmp_path_factory.mktemp("project"))
+    kept.results(folder)
+    done = run(folder, "reference")
+    assert (done.returncode, done.stdout) == (0, "results/reference\n"), done
+    done = run(folder, "report")
+    assert done.returncode == 0, done
+    assert done.stdout == "results/opened/reference/reports/index.html\n"
+    return folder
+
+
+def test_every_report_is_there_and_the_reference_as_it_was(project) -> None:
+    reports = project / "results" / "opened" / "reference" / "reports"
+    made = {path.name for path in reports.iterdir() if path.is_file()}
+    assert made == {"index.html", f"{PAPER}.html", f"{PAPER}.pdf"}
+    assert list((reports / "figures" / PAPER).glob("*.png")) and list((reports / "data" / PAPER).glob("*.csv"))
+    assert manifest.faults(project / "results" / "reference") == []
+
+
+def test_verdicts_and_tables_are_the_same_byte_for_byte(project) -> None:
+    opened = project / "results" / "opened" / "reference" / "results" / "emulated" / PAPER
+    own = project / "results" / "emulated" / PAPER
+    names = [path.relative_to(own) for stage in ("tidy", "analysis") for path in (own / stage).iterdir()]
+    assert len(names) > 20
+    for name in names:
+        assert (opened / name).read_bytes() == (own / name).read_bytes(), name
+
+
+def test_the_start_page_says_where_the_results_are_from(project) -> None:
+    text = words(project / "results" / "opened" / "reference" / "reports" / "index.html")
+    assert f"These are the reference results, measured on emulated at quick effort by commit {COMMIT[:12]}" in text
+    assert f"{PAPER}.html" in (project / "results" / "opened" / "reference" / "reports" / "index.html").read_text()
+
+
+@pytest.mark.parametrize("gain", [1.0, 2.0])
+def test_the_start_page_of_another_run_says_how_it_agrees(project, gain) -> None:
+    results = kept.results(project, seed=2, gain=gain, name=f"again-{gain:.0f}")
+    done = run(project, "render", "--results", str(results), "--paper", "index")
+    assert done.returncode == 0, done
+    text = words(results / "reports" / "index.html")
+    if gain == 1:
+        assert "Of the claims judged in both 4 of 4 have the same verdict (100 %, Cohen's κ 1.00)" in text
+        assert "They agree : no claim on which both tell has another verdict; of 1 estimate with intervals" in text
+        assert "No verdict is another one, and no estimate is known to differ." in text
+    else:
+        assert "Of the claims judged in both 3 of 4 have the same verdict (75 %, Cohen's κ" in text
+        assert "They do not agree : both tell of 1 claim and not the same; of 1 estimate with intervals" in text
+        assert "Claims that are not alike:" in text
+        row = text.partition("Intervals overlap N-C01 ")[2]
+        assert row.startswith("Ingest on 10GbE is six times as fast as on 1GbE reproduced direction only 5.97 ("), row
+    assert "In detail: make compare A=reference B=again-" in text
+    section = text.partition("Beside the reference")[2].partition("Every verdict")[0]
+    assert not re.search(r"\bNA\b|\bNULL\b|\bNaN\b", section)
+
+
+def test_compare_takes_the_reference_by_its_name(project) -> None:
+    kept.results(project, seed=6, name="site")
+    done = run(project, "compare", "reference", "site")
+    assert done.returncode == 0, done
+    text = words(project / "results" / "compare" / "reference-site" / "compare.html")
+    assert "They agree : no claim on which both tell has another verdict" in text
+    assert "All claims 4 4 100 % 1.00 0 0 0 0" in text
+
+
+def test_a_crate_opened_elsewhere_makes_the_same_tables(project, tmp_path) -> None:
+    pytest.importorskip("rocrate")
+    done = run(project, "crate")
+    assert (done.returncode, done.stdout) == (0, "results/crates/emulated.zip\n"), done
+    other = kept.project(tmp_path / "other")
+    shutil.copy(project / "results" / "crates" / "emulated.zip", other / "sent.zip")
+    done = run(other, "report", "--crate", "sent.zip")
+    assert (done.returncode, done.stdout) == (0, "results/opened/sent/reports/index.html\n"), done
+    opened, own = other / "results" / "opened" / "sent" / "results" / "emulated", project / "results" / "emulated"
+    for path in (own / PAPER / "analysis").iterdir():
+        assert (opened / PAPER / "analysis" / path.name).read_bytes() == path.read_bytes(), path.name
+    assert (other / "results" / "opened" / "sent" / "reports" / f"{PAPER}.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_rules_that_changed_since_are_told(project, tmp_path) -> None:
+    """The paper asks for more now: nothing is measured again, and what is judged otherwise is named."""
+    other = kept.project(tmp_path / "other")
+    shutil.copytree(project / "results" / "reference", other / "results" / "reference")
+    paper = other / "config" / "papers" / f"{PAPER}.yaml"
+    text = paper.read_text()
+    assert text.count("    relative: 0.1\n") == 1
+    paper.write_text(text.replace("    relative: 0.1\n", "    relative: 0.0001\n"))
+    done = run(other, "report", "--testbed", "reference")
+    assert done.returncode == 0, done
+    assert re.search(rf"^judged otherwise than where it comes from: {PAPER} N-C01 \(\w[\w ]+, not reproduced\)$",
+                     done.stdout, re.MULTILINE)  # fmt: skip

@@ -1,0 +1,86 @@
+"""A project with complete results of one small paper, that of docs/template, as the stages would have left them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from tests.support.blocks import BLOCK
+from tests.support.compared import ENVIRONMENT, HOSTS
+from whitewire import whole
+from whitewire.analysis import analyse
+from whitewire.description.checks import load_paper
+from whitewire.description.testbed import read_testbed
+from whitewire.design.rows import levels_of, make_design, write_csv
+from whitewire.records import manifest
+from whitewire.tidy import tables
+
+HOME = Path(__file__).resolve().parents[2]
+PAPER, TESTBED, COMMIT = "made-up-2026", "emulated", "0123456789abcdef0123456789abcdef01234567"
+GAIN = {"1gbe": 1.0, "2gbe": 1.9, "5gbe": 4.2, "10gbe": 6.0, "20gbe": 6.5}
+"""Throughput by network, over that of 1GbE."""
+
+
+def project(folder: Path) -> Path:
+    """Configuration and document of a project with the one paper."""
+    shutil.copytree(HOME / "config" / "testbeds", folder / "config" / "testbeds")
+    for kind, name in (("yaml", "config/papers"), ("qmd", "paper")):
+        (folder / name).mkdir(parents=True)
+        shutil.copy(HOME / "docs" / "template" / f"paper.{kind}", folder / name / f"{PAPER}.{kind}")
+    settled = {"papers": [PAPER], "testbed": TESTBED, "effort": "quick", "seed": 7}
+    (folder / "config" / "config.yaml").write_text(yaml.safe_dump(settled))
+    return folder
+
+
+def results(folder: Path, effort: str = "quick", seed: int = 1, gain: float = 1.0, name: str = TESTBED) -> Path:
+    """`results/<name>` of a project, judged; with `gain` the faster networks are so much faster."""
+    testbed = read_testbed(folder / "config" / "testbeds" / f"{TESTBED}.yaml")
+    paper = load_paper(folder / "config" / "papers" / f"{PAPER}.yaml", testbed["fabrics"])
+    own = folder / "results" / name / PAPER
+    rows = make_design(paper, testbed, effort, 7)
+    write_csv(rows, paper, own / "design.csv")
+    noise = np.random.default_rng(seed)
+    runs: list[dict[str, object]] = []
+    for row in rows:
+        fabric = paper.parameters(row["experiment"], levels_of(paper, row))["fabric"]  # of a control the real one
+        rate = 100 * GAIN[fabric] * (1 if fabric == "1gbe" else gain) * float(np.exp(noise.normal(0, 0.01)))
+        cells: dict[str, object] = {**row}
+        base = {key: cells[key] for key in ("run_id", "block", "order", "experiment", "replicate", "fabric")}
+        for metric, (value, unit) in {"throughput": (rate, "MB/s"), "throughput_sum": (rate * 1.1, "MB/s")}.items():
+            runs.append(base | {"attempt": 1, "metric": metric, "value": value / 30, "unit": unit, "valid": "true",
+                                "full_scale_value": value, "full_scale_unit": unit})  # fmt: skip
+    columns = {"runs.csv": (*tables.RUN, *paper.factors, *tables.MEASURED), **tables.TABLES}
+    filled: dict[str, list[dict[str, object]]] = {
+        "runs.csv": runs,
+        "scale.csv": [{"experiment": "ingest", "testbed": name, "kind": "emulated", "k": 30, "data_fraction": 0.1,
+                       "rung": 0}],
+        "topology.csv": [{"host": host["name"], "role": host["role"], "address": host["address"]}
+                         for host in HOSTS],
+    }  # fmt: skip
+    made = {table: tables._table(columns[table], filled.get(table, []), table) for table in columns}
+    for table, content in made.items():
+        (own / "tidy").mkdir(exist_ok=True)
+        whole.write(own / "tidy" / table, content)
+    package = tables._package(PAPER, columns, paper.factors, made)
+    whole.write(own / "tidy" / tables.PACKAGE, json.dumps(package, indent=1) + "\n")
+    for block in {row["block"] for row in rows}:
+        top = own / "raw" / block
+        top.mkdir(parents=True)
+        ids = [row["run_id"] for row in rows if row["block"] == block]
+        (top / "block.json").write_text(json.dumps(BLOCK | {"block": block, "runs": ids, "commit": COMMIT}))
+        (top / "environment.json").write_text(json.dumps(ENVIRONMENT))
+        for run_id in ids:  # raw output, which no parcel has
+            (top / "runs" / run_id).mkdir(parents=True)
+            (top / "runs" / run_id / "run.json").write_text("{}\n")
+    analyse.write(paper, testbed, own, 7)
+    return own.parent
+
+
+def rewritten(folder: Path) -> None:
+    """Write a folder's manifest anew, as it is now."""
+    paths = [path for path in folder.rglob("*") if path.is_file() and path != folder / manifest.NAME]
+    (folder / manifest.NAME).write_text(json.dumps(manifest.of_folder(folder, paths)))

@@ -1,0 +1,34 @@
+"""The reference results of this repository are whole, of this version's design, and judged as this version judges."""
+
+import pytest
+
+from whitewire.report import parcel, rebuild, reference
+
+THERE = (reference.folder() / parcel.NAME).is_file()
+PAPERS = reference.told()["papers"] if THERE else {}
+QUICK = 60
+"""Of a paper with more runs the analysis takes long."""
+
+pytestmark = pytest.mark.skipif(not THERE, reason="no reference results are kept yet")
+
+
+def test_they_are_whole_and_of_this_versions_design():
+    record, files = reference.read()
+    assert record["modified"] is False and parcel.UNKNOWN not in record["commits"]
+    assert sum(path.stat().st_size for path in reference.folder().rglob("*") if path.is_file()) <= reference.MOST_BYTES
+    for name in record["papers"]:
+        assert f"{name}/tidy/runs.csv" in files and f"{name}/analysis/verdicts.csv" in files
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] if told["runs"] > QUICK else []) for name, told in PAPERS.items()],
+)
+def test_their_verdicts_are_those_of_this_version(tmp_path, name):
+    """Else `make report TESTBED=reference` says which are not, and docs/use/share.md how to keep them anew."""
+    record, files = reference.read()
+    results = parcel.opened(tmp_path / "opened", record, files.items())
+    testbed = record["testbed"]
+    argv = ["analyse", "--paper", name, "--testbed", testbed, "--results", f"results/{testbed}/{name}"]
+    assert rebuild._said(tmp_path / "opened", argv) == []
+    assert [line for line in parcel.judged_otherwise(results, files) if line.startswith(f"{name} ")] == []

@@ -1,0 +1,101 @@
+"""README's counts and figures are those of the reference results."""
+
+import csv
+import io
+
+import pytest
+
+from whitewire.errors import UserError
+from whitewire.report import readme, reference
+
+needs_reference = pytest.mark.skipif(
+    not (reference.folder() / "manifest.json").is_file(), reason="no reference results are kept yet"
+)
+PAPERS = ("emulex-2012", "mellanox-mapr", "chelsio-iwarp", "xyratex-lustre-2011", "qubole-2015")
+OPEN = "inconclusive"
+CLAIM = {"claim": "E-C06", "verdict": "reproduced", "estimate": "4.0123", "low": "3.91", "high": "4.1",
+         "expected": "3.85", "expected_low": "3.2725", "expected_high": "4.4275"}  # fmt: skip
+
+
+def table(*rows) -> bytes:
+    output = io.StringIO()
+    writer = csv.DictWriter(output, list(dict.fromkeys(key for row in rows for key in row)))
+    writer.writeheader()
+    writer.writerows(rows)
+    return output.getvalue().encode()
+
+
+@pytest.fixture
+def parcel():
+    """Record and files of made-up reference results of the papers in README; each has as many inconclusive claims as it
+    has a number, from 1."""
+    files = {
+        f"{name}/analysis/verdicts.csv": table(CLAIM, *({"claim": f"C{n}", "verdict": OPEN} for n in range(i)))
+        for i, name in enumerate(PAPERS, start=1)
+    }
+    files["emulex-2012/tidy/scale.csv"] = table({"experiment": "put-grid", "k": "64"}, {"experiment": "x", "k": "1"})
+    files["emulex-2012/raw/full-1/environment.json"] = b'{"machine": {"processors": 4}}'
+    told = {"papers": {name: {"effort": "full", "runs": 100} for name in PAPERS}}
+    return told, files
+
+
+def test_numbers_are_put_in_and_words_stay(parcel):
+    before = readme.README.read_text()
+    text = readme.made(before, *parcel)
+    assert (
+        "Five papers of vendors with 20 claims, measured in one run of `make papers` on four processors "
+        "(full effort, 500 runs):"
+    ) in text
+    assert "| `emulex-2012` | a 10GbE adapter quadruples HDFS ingest | 1 | 0 | 0 | 1 | 0 | 0 | 0 |" in text
+    assert "| all | | **5** | **0** | **0** | **15** | **0** | **0** | **0** |" in text
+    joined = " ".join(text.split())
+    assert "divided by k = 64, so that times stay" in joined
+    assert (
+        "10GbE is 3.85 times as fast as 1GbE. Here it is 4.01 times as fast (95 % interval 3.91 to 4.1): reproduced by "
+        "rule, which asks for 3.27 to 4.43. ## How to make it"
+    ) in joined
+    assert max(map(len, text.splitlines())) <= max(map(len, before.splitlines()))
+    assert readme.made(text, *parcel) == text
+
+
+def test_a_claim_without_an_interval_or_an_estimate(parcel):
+    told, files = parcel
+    files["emulex-2012/analysis/verdicts.csv"] = table(CLAIM | {"low": "", "high": "", "verdict": "inconclusive"})
+    assert "Here it is 4.01 times as fast: inconclusive by rule" in " ".join(
+        readme.made(readme.README.read_text(), told, files).split()
+    )
+    files["emulex-2012/analysis/verdicts.csv"] = table(CLAIM | {"estimate": "", "verdict": "not testable here"})
+    assert "Here it is not told: the claim is not testable here." in " ".join(
+        readme.made(readme.README.read_text(), told, files).split()
+    )
+
+
+@pytest.mark.parametrize(
+    "gone, said",
+    [
+        ("| all | |", "found 0 places"),
+        ("Here it is", "found 0 places"),
+        ("papers of vendors", "found 0 places"),
+        ("so that times stay", None),
+    ],
+)
+def test_a_part_that_is_not_there_is_told(parcel, gone, said):
+    text = readme.README.read_text().replace(gone, "something else")
+    if said is None:
+        assert "something else" in readme.made(text, *parcel)
+        return
+    with pytest.raises(UserError, match=said):
+        readme.made(text, *parcel)
+
+
+def test_a_paper_without_reference_results_is_told(parcel):
+    told, files = parcel
+    del told["papers"]["qubole-2015"]
+    with pytest.raises(UserError, match="found a row of qubole-2015, expected only papers of the reference"):
+        readme.made(readme.README.read_text(), told, files)
+
+
+@needs_reference
+def test_readme_says_what_the_reference_results_say():
+    """`make reference`, `make report TESTBED=reference` and `whitewire readme` put it right."""
+    assert readme.faults() == []

@@ -1,0 +1,191 @@
+"""Reference results: what of a complete run is kept, and when it is not taken again."""
+
+import json
+import shutil
+
+import pytest
+import yaml
+
+from tests.support import kept
+from tests.support.kept import COMMIT, PAPER
+from whitewire.cli import main
+from whitewire.records import checked, manifest
+from whitewire.report import parcel, rebuild, reference
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A project with results."""
+    folder = kept.project(tmp_path_factory.mktemp("made"))
+    kept.results(folder)
+    return folder
+
+
+@pytest.fixture
+def project(made, tmp_path, monkeypatch):
+    """A copy of it, as the current folder."""
+    folder = tmp_path / "project"
+    shutil.copytree(made, folder)
+    monkeypatch.chdir(folder)
+    for name in rebuild.OVERRIDES:
+        monkeypatch.delenv(name, raising=False)
+    return folder
+
+
+@pytest.fixture
+def kept_project(project):
+    """It, with the reference made."""
+    assert main(["reference"]) == 0
+    return project
+
+
+def everything(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def refused(capsys, *argv) -> str:
+    """The one line of a command that was refused, which left everything as it was."""
+    before = everything(reference.paths.root())
+    assert main([*argv]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1, err
+    assert everything(reference.paths.root()) == before, "something was written"
+    return err.removeprefix("whitewire: error: ").strip()
+
+
+def test_tables_and_records_are_kept_and_no_raw_output(project, capsys):
+    assert main(["reference"]) == 0
+    assert capsys.readouterr().out == "results/reference\n"
+    names = {str(name) for name in everything(project / "results" / "reference")}
+    own = project / "results" / "emulated" / PAPER
+    tidy = {path.name for path in (own / "tidy").iterdir()}
+    assert {f"{PAPER}/tidy/{name}" for name in tidy} | {
+        "manifest.json", "results.json", "testbed.yaml", f"{PAPER}/design.csv", f"{PAPER}/manifest.json",
+        f"{PAPER}/analysis/verdicts.csv", f"{PAPER}/analysis/estimates.csv", f"{PAPER}/raw/quick-1/block.json",
+        f"{PAPER}/raw/quick-1/environment.json",
+    } == names  # fmt: skip
+    told = json.loads((project / "results" / "reference" / "results.json").read_text())
+    runs = len((own / "design.csv").read_text().splitlines()) - 1
+    assert told["papers"] == {PAPER: {"effort": "quick", "runs": runs}}
+    assert (told["commits"], told["testbed"], told["seed"]) == ([COMMIT], "emulated", 7)
+
+
+def test_large_tables_are_compressed_and_come_back_as_they_were(project, monkeypatch):
+    monkeypatch.setattr(reference, "LARGE_BYTES", 100)
+    assert main(["reference"]) == 0
+    folder = project / "results" / "reference" / PAPER
+    assert (folder / "tidy" / "runs.csv.gz").is_file() and not (folder / "tidy" / "runs.csv").exists()
+    assert (folder / "tidy" / "series.csv.gz").is_file()  # which is compressed by itself
+    again = everything(project / "results" / "reference")
+    assert main(["reference"]) == 0
+    assert everything(project / "results" / "reference") == again
+    _, files = reference.read()
+    own = project / "results" / "emulated"
+    assert len(files) > 20
+    for name, content in files.items():
+        if name not in (parcel.NAME, parcel.TESTBED):
+            assert content == (own / name).read_bytes(), name
+
+
+def test_an_opened_reference_is_a_project_with_the_same_tables(kept_project):
+    record, files = reference.read()
+    opened = rebuild.target(reference.REFERENCE)
+    results = parcel.opened(opened, record, files.items())
+    assert results == opened / "results" / "emulated"
+    assert checked.tables(results / PAPER / "tidy") == []
+    for name in ("config/papers/made-up-2026.yaml", "config/testbeds/emulated.yaml", "paper/made-up-2026.qmd"):
+        assert (opened / name).read_bytes() == (kept_project / name).read_bytes()
+    config = yaml.safe_load((opened / "config" / "config.yaml").read_text())
+    assert config == {"papers": [PAPER], "testbed": "emulated", "effort": "quick", "seed": 7}
+    # What was opened can be kept again, and is the same.
+    assert parcel.of(results, [PAPER]) == files
+
+
+def test_a_result_that_is_not_complete_is_not_kept(project, capsys):
+    own = project / "results" / "emulated" / PAPER
+    (own / "raw" / "quick-1" / "block.json").unlink()
+    assert refused(capsys, "reference").startswith(
+        f"results/emulated/{PAPER}/raw/quick-1/block.json: found no finished block of this design"
+    )
+    (own / "analysis" / "verdicts.csv").write_text("paper,claim\n")
+    assert f"results/emulated/{PAPER}/analysis/verdicts.csv: found " in refused(capsys, "reference")
+    shutil.rmtree(own)
+    assert refused(capsys, "reference").startswith(f"results/emulated/{PAPER}/design.csv: found no such file")
+
+
+def test_what_is_too_large_is_not_kept(project, capsys, monkeypatch):
+    monkeypatch.setattr(reference, "MOST_BYTES", 1000)
+    assert "bytes of tables, expected at most 1000" in refused(capsys, "reference")
+
+
+def edit(path, change):
+    data = yaml.safe_load(path.read_text()) if path.suffix == ".yaml" else json.loads(path.read_text())
+    change(data)
+    path.write_text(yaml.safe_dump(data) if path.suffix == ".yaml" else json.dumps(data))
+
+
+def test_a_reference_that_cannot_be_taken_is_one_line_and_nothing_is_written(kept_project, capsys):
+    folder = kept_project / "results" / "reference"
+    sound = everything(folder)
+
+    def fresh():
+        shutil.rmtree(folder)
+        for name, content in sound.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(content)
+
+    design = folder / PAPER / "design.csv"
+    design.write_text(design.read_text().replace("10gbe", "11gbe"))
+    assert refused(capsys, "report").startswith(f"results/reference/{PAPER}/design.csv: found SHA-256 ")
+    fresh()
+    (folder / "more.csv").write_text("")
+    assert refused(capsys, "report").startswith("results/reference/more.csv: found a file that manifest.json does not")
+    fresh()
+    edit(folder / "results.json", lambda told: told.update(format=parcel.FORMAT + 1))
+    kept.rewritten(folder)
+    assert refused(capsys, "report").startswith("results/reference: results.json: format: found 2, made by Whitewire ")
+    fresh()
+    edit(folder / "results.json", lambda told: told["papers"].update({"made-upp-2026": told["papers"].pop(PAPER)}))
+    kept.rewritten(folder)
+    said = refused(capsys, "report")
+    assert said.startswith('results/reference: results.json: papers: found "made-upp-2026", expected papers that are')
+    assert f'(it was measured by commit {COMMIT[:12]}); did you mean "{PAPER}"?' in said
+    fresh()
+    edit(folder / "results.json", lambda told: told.pop("commits"))
+    kept.rewritten(folder)
+    assert refused(capsys, "report") == "results/reference: results.json: commits: found no such key, expected one"
+    fresh()
+    (folder / "manifest.json").unlink()
+    assert refused(capsys, "report").startswith("results/reference: found no reference results, expected some")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda paper: paper["experiments"][0]["parameters"].update(puts_per_client=2),
+        lambda paper: paper["experiments"][0]["factors"]["fabric"].remove("2gbe"),
+        lambda paper: paper["replicates"]["quick"].update(other=3),
+        lambda paper: paper["scale"].update(k=60),
+    ],
+    ids=["parameter", "level", "replicates", "scale"],
+)
+def test_a_reference_of_another_design_is_one_line(kept_project, capsys, change):
+    edit(kept_project / "config" / "papers" / f"{PAPER}.yaml", change)
+    said = refused(capsys, "report")
+    assert said.startswith(f"results/reference: {PAPER}/design.csv: found ")
+    assert f"expected the runs that this version's {PAPER} has at quick effort" in said
+
+
+def test_another_claim_is_no_other_design(kept_project):
+    edit(kept_project / "config" / "papers" / f"{PAPER}.yaml", lambda paper: paper["claims"].pop(1))
+    record, _ = reference.read()
+    assert list(record["papers"]) == [PAPER]
+
+
+def test_only_the_reference_is_reported_so(kept_project, capsys):
+    said = refused(capsys, "report", "--testbed", "emulated")
+    assert said.startswith("TESTBED: found 'emulated', expected reference")
+
+
+def test_every_file_is_listed(kept_project):
+    assert manifest.faults(kept_project / "results" / "reference") == []
