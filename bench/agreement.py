@@ -36,7 +36,7 @@ from whitewire.analysis import claims
 from whitewire.paths import HOME
 from whitewire.records.checked import block_record
 from whitewire.records.journal import read_runs
-from whitewire.report import compare, ending
+from whitewire.report import ending, sides
 
 LOADS = {"idle": (0.0, 1.0), "burnt": (1.0, 1.0), "coming": (0.5, 60.0)}
 """Processors that are busy with something else on average, and the seconds of a turn of running and resting."""
@@ -105,7 +105,7 @@ def papers(results: Path) -> Iterator[list[object]]:
 def verdicts(results: Path) -> dict[tuple[str, str], tuple[str, str]]:
     """Verdict and estimate with its interval, as text, of each claim that runs judge, by paper and claim."""
     found = {}
-    for name, paper in compare.load(results).items():
+    for name, paper in sides.load(results).items():
         for row in paper.verdicts.to_dict("records"):
             if row["route"] in ending.MEASURED:
                 numbers = [f"{float(row[key]):.3g}" if row[key] else "?" for key in ("estimate", "low", "high")]
