@@ -17,6 +17,10 @@ local colours = {
 
 local typst = FORMAT:match("typst")
 
+local function escaped(text)
+  return (text:gsub("[&<>\"]", { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }))
+end
+
 function Span(span)
   if typst and span.classes:includes("nobreak") then
     return { pandoc.RawInline("typst", "#box["), pandoc.Str(pandoc.utils.stringify(span)), pandoc.RawInline("typst", "]") }
@@ -39,7 +43,17 @@ function Link(link)
   return nil
 end
 
+-- A part that is folded away on a page. In print it is open, at its place.
+local function fold(div)
+  local open = '<details class="fold"><summary>' .. escaped(div.attributes["summary"] or "Show") .. "</summary>"
+  local blocks = pandoc.Blocks({ pandoc.RawBlock("html", open) })
+  blocks:extend(div.content)
+  blocks:insert(pandoc.RawBlock("html", "</details>"))
+  return blocks
+end
+
 function Div(div)
+  if div.classes:includes("fold") then return typst and div.content or fold(div) end
   if not typst then return nil end
   if div.classes:includes("html-only") then return {} end
   if div.classes:includes("summary") or div.classes:includes("notice") then
@@ -74,4 +88,77 @@ function Image(image)
   if file_exists(image.src) then return nil end
   io.stderr:write("crossref: missing image " .. image.src .. "\n")
   os.exit(65)
+end
+
+-- Below the heading of each exhibit the claims that rest on it, each with its verdict and the way back to its row.
+local function claims_by_exhibit(doc)
+  local found = {}
+  doc:walk({
+    Span = function(span)
+      if not span.classes:includes("claim") then return nil end
+      for exhibit in (span.attributes["exhibits"] or ""):gmatch("%S+") do
+        found[exhibit] = found[exhibit] or {}
+        table.insert(found[exhibit], {
+          id = span.identifier, name = pandoc.utils.stringify(span), verdict = span.attributes["verdict"] or "",
+        })
+      end
+    end,
+  })
+  return found
+end
+
+local function line_of(claims)
+  local inlines = pandoc.Inlines({ pandoc.Str(#claims == 1 and "Claim:" or "Claims:") })
+  for number, claim in ipairs(claims) do
+    inlines:insert(pandoc.Space())
+    -- What typst links to is the section: a cell of a table is no place that it knows.
+    inlines:insert(pandoc.Link(claim.name, typst and "#sec-verdicts" or "#" .. claim.id))
+    inlines:insert(pandoc.Str(" (" .. claim.verdict .. ")" .. (number < #claims and "," or "")))
+  end
+  return pandoc.Div({ pandoc.Para(inlines) }, { class = "claims" })
+end
+
+local function link_exhibits(doc)
+  local claims, shown = claims_by_exhibit(doc), {}
+  local blocks = doc.blocks:walk({
+    Blocks = function(blocks)
+      local out = pandoc.Blocks({})
+      for _, block in ipairs(blocks) do
+        out:insert(block)
+        local exhibit = block.t == "Header" and block.identifier:match("^sec%-(.+)$")
+        if exhibit and claims[exhibit] then
+          out:insert(line_of(claims[exhibit]))
+          shown[exhibit] = true
+        end
+      end
+      return out
+    end,
+  })
+  return blocks, shown
+end
+
+-- And beside each claim the exhibits that it rests on, where they have a heading.
+local function link_claims(blocks, shown)
+  return blocks:walk({
+    Span = function(span)
+      if not span.classes:includes("claim") then return nil end
+      local inlines = pandoc.Inlines(span.content)
+      for exhibit in (span.attributes["exhibits"] or ""):gmatch("%S+") do
+        if shown[exhibit] then
+          local word, number = exhibit:match("^(%a+)(%w*)$")
+          local names = { fig = "Figure ", table = "Table " }
+          inlines:insert(pandoc.Space())
+          inlines:insert(pandoc.Link(names[word] and names[word] .. number or exhibit, "#sec-" .. exhibit, "",
+            { class = "exhibit" }))
+        end
+      end
+      return pandoc.Span(inlines, typst and {} or { id = span.identifier, class = "claim" })
+    end,
+  })
+end
+
+function Pandoc(doc)
+  local blocks, shown = link_exhibits(doc)
+  doc.blocks = link_claims(blocks, shown)
+  return doc
 end

@@ -100,12 +100,27 @@ def test_every_exhibit_has_its_heading(papers: list[Path], browser) -> None:
 def test_every_claim_has_its_verdict(papers: list[Path], browser) -> None:
     for path in papers:
         opened = Opened(browser, path)
-        rows = opened.page.locator("#tbl-verdicts tbody tr")
+        rows = opened.page.locator("#tbl-verdicts tbody tr, #tbl-untestable tbody tr")
         claims = [claim["id"] for claim in description(path)["claims"]]
-        assert rows.count() == len(claims)
-        shown = [row.split()[0] for row in rows.all_inner_texts()]
-        assert shown == claims
-        assert opened.page.locator("#tbl-verdicts tbody .badge").count() == len(claims)
+        shown = [row.split()[0] for row in rows.all_text_contents()]
+        assert sorted(shown) == sorted(claims)
+        tested = opened.page.locator("#tbl-verdicts tbody tr")
+        assert opened.page.locator("#tbl-verdicts tbody .badge").count() == tested.count()
+        opened.page.context.close()
+
+
+def test_exhibits_lead_to_their_claims_and_back(papers: list[Path], browser) -> None:
+    for path in papers:
+        opened = Opened(browser, path)
+        rests = {claim["id"]: claim["exhibits"] for claim in description(path)["claims"]}
+        exhibits = {name for names in rests.values() for name in names if opened.page.locator(f"#sec-{name}").count()}
+        assert exhibits
+        for name in exhibits:
+            line = opened.page.locator(f"#sec-{name} ~ .claims, #sec-{name} + .claims").first
+            led = {link.get_attribute("href") for link in line.locator("a").all()}
+            assert led == {f"#claim-{claim}" for claim, names in rests.items() if name in names}
+            for anchor in led:
+                assert opened.page.locator(f'{anchor} a[href="#sec-{name}"]').count() == 1
         opened.page.context.close()
 
 
