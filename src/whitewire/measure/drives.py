@@ -128,7 +128,18 @@ def path_of(folder: str, raw: bool, where: str) -> str:
 _RAW = "a device is measured only with raw: true beside it, which destroys what it holds"
 
 
-def measure(targets: Sequence[Place], effort: str, folder: Path, at_once: int = 1) -> Measured:
+def places_of(hosts: Sequence[Host], config: Mapping[str, Any], source: str) -> list[Place]:
+    """All drives and mounts that a site's description gives these hosts; messages call it `source`."""
+    found = []
+    for host in hosts:
+        found += places(host, config["data"], "drive", f"{source}: data", inside=host.drive)
+        found += places(host, config.get("devices", []), "drive", f"{source}: devices")
+        if "mount" in config:
+            found += places(host, config["mount"]["path"], "mount", f"{source}: mount.path")
+    return found
+
+
+def measure(targets: Sequence[Place], effort: str | Effort, folder: Path, at_once: int = 1) -> Measured:
     """The curve of every place. Drives of `at_once` hosts are measured at the same time, of each host one after the
     other; mounts, which hosts may share, one after the other at the end.
 
@@ -136,7 +147,7 @@ def measure(targets: Sequence[Place], effort: str, folder: Path, at_once: int = 
     place that may not be measured: no folder, a device without raw, one in use, too little space, no fio. A place that
     fails later has a row that says why; the others go on.
     """
-    plan, stop = EFFORTS[effort], threading.Event()
+    plan, stop = effort if isinstance(effort, Effort) else EFFORTS[effort], threading.Event()
     found = [_Site(place, number, plan, folder, stop) for number, place in enumerate(targets, start=1)]
     folder.mkdir(parents=True, exist_ok=True)
     groups: dict[str, list[_Site]] = {}

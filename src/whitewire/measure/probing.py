@@ -62,7 +62,10 @@ class Probing:
         if not list(self.folder.glob("drives*/drives.json")):
             progress.say("probing drives")
             storage.measure(
-                self._places(testbed), self.effort, unused(self.folder, "drives"), at_once=self._at_once(testbed)
+                storage.places_of(testbed.by_role("datanode"), self.config, self.source),
+                self.effort,
+                unused(self.folder, "drives"),
+                at_once=self._at_once(testbed),
             )
         folder = unused(self.folder, "probes-rdma")
         if self.effort != "smoke":
@@ -76,12 +79,3 @@ class Probing:
     def _at_once(self, testbed: Testbed) -> int:
         """Hosts whose drives are measured together; slowed-down hosts may share one machine's."""
         return 1 if is_emulated(self.config) else len(testbed.hosts)
-
-    def _places(self, testbed: Testbed) -> list[storage.Place]:
-        where, found = self.source, []
-        for host in testbed.by_role("datanode"):
-            found += storage.places(host, self.config["data"], "drive", f"{where}: data", inside=host.drive)
-            found += storage.places(host, self.config.get("devices", []), "drive", f"{where}: devices")
-            if "mount" in self.config:
-                found += storage.places(host, self.config["mount"]["path"], "mount", f"{where}: mount.path")
-        return found

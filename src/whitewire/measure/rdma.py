@@ -164,14 +164,19 @@ def probe(testbed: Testbed, fabrics: Sequence[str], folder: Path,
     for name in fabrics:
         testbed.fabric(name)
         for source, destination in default_pairs(testbed):
-            base = {"fabric": name, "source": source.name, "destination": destination.name}
-            try:
-                ends = find(source), find(destination)
-            except NoRdma as why:
-                rows.append(_row(base, why=str(why)))
-                continue
-            rows += _pair(*ends, base, folder / "perftest", tests, sizes, iterations)
+            rows += between(source, destination, name, folder, tests, sizes, iterations)
     return rows
+
+
+def between(source: Host, destination: Host, fabric: str, folder: Path, tests: Sequence[str], sizes: Sequence[int],
+            iterations: Callable[[str, int], int] = perftest.iterations) -> list[dict]:  # fmt: skip
+    """The tests of one pair of hosts that are on the fabric; see probe()."""
+    base = {"fabric": fabric, "source": source.name, "destination": destination.name}
+    try:
+        ends = find(source), find(destination)
+    except NoRdma as why:
+        return [row(base, why=str(why))]
+    return list(_pair(*ends, base, folder / "perftest", tests, sizes, iterations))
 
 
 def _pair(source: Endpoint, destination: Endpoint, base: Mapping, folder: Path, tests: Sequence[str],
@@ -201,14 +206,14 @@ def _pair(source: Endpoint, destination: Endpoint, base: Mapping, folder: Path, 
                 continue
             for metric, (name, unit) in METRICS[type(found)].items():
                 value = _number(getattr(found, name))
-                yield _row(told, attempt=attempt, metric=metric, value=value, unit=unit)
+                yield row(told, attempt=attempt, metric=metric, value=value, unit=unit)
             why = ""
             break
         if why:
-            yield _row(told, attempt=attempt, why=why)
+            yield row(told, attempt=attempt, why=why)
         lost = lost + 1 if why else 0
         if lost == LOST:
-            yield _row(base, why=f"given up after {LOST} tests in a row without a result")
+            yield row(base, why=f"given up after {LOST} tests in a row without a result")
             return
 
 
@@ -260,8 +265,9 @@ def _transport(port: ibv_devinfo.Port) -> str:
     return "RoCE" if port.link_layer == "Ethernet" else port.link_layer
 
 
-def _row(base: Mapping[str, Any], **cells: Any) -> dict[str, Any]:
-    return {**dict.fromkeys(COLUMNS, ""), **base, **cells}
+def row(base: Mapping[str, Any] | None = None, **cells: Any) -> dict[str, Any]:
+    """A row of COLUMNS; what is not given is empty."""
+    return {**dict.fromkeys(COLUMNS, ""), **(base or {}), **cells}
 
 
 def _number(value: float) -> str:

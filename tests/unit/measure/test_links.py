@@ -87,4 +87,4 @@ def test_a_pair_in_two_racks_has_the_slower_of_link_and_uplink():
 def test_a_probe_without_a_report_tells_what_it_said():
     done = Completed(("iperf3",), 1, b"", b"iperf3: error - unable to connect\n")
     with pytest.raises(Unreadable, match="found 'nothing'.*; it said 'iperf3: error - unable to connect'"):
-        links._read(done, iperf3.parse)
+        links.read(done, iperf3.parse)
