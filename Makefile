@@ -2,7 +2,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tests hibench papers compare test test-all lint doctor lab clean
+.PHONY: help setup setup-tests hibench testbed papers compare test test-all lint doctor lab clean
 
 # The repository's own programs come first; a conda environment made by the set-up is used where it exists. Debian's
 # ordinary users have no sbin on their PATH, where tc and ethtool are.
@@ -49,6 +49,9 @@ hibench: ## make a private copy of HiBench for the runs that ask for it: HIBENCH
 papers: setup ## measure, judge and write the reports
 	@whitewire validate
 	@$(bound) scripts/alone snakemake $(if $(DRY_RUN),--dry-run) $(ARGS)
+
+testbed: setup ## measure links, drives and RDMA alone, and write the testbed's page
+	@$(bound) scripts/alone snakemake testbed $(if $(DRY_RUN),--dry-run) $(ARGS)
 
 compare: setup ## set two result folders side by side: A=name B=name
 	@exec whitewire compare -- "$$A" "$$B"

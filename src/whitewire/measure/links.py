@@ -1,4 +1,4 @@
-"""Raw-link and drive probes before a block: they calibrate the testbed, and they are results of their own."""
+"""Raw-link and drive probes: before a block they calibrate the testbed; of its own stage (survey.py) they are the parts."""
 
 from __future__ import annotations
 
@@ -33,17 +33,19 @@ DRIVE_NODES = 3
 """DataNodes whose drives are probed: all have the same model."""
 
 
-def probe_links(testbed: Testbed, fabrics: Sequence[str], seconds: float, streams: Sequence[int], every_pair: bool,
-                bound: float, folder: Path, ring: bool = False) -> list[dict]:  # fmt: skip
-    """iperf3 from every client to every DataNode and from each DataNode to the next (as puts send), on each fabric.
+def probe_links(testbed: Testbed, fabrics: Sequence[str], seconds: float, streams: Sequence[int], bound: float,
+                folder: Path, ring: bool = False, carried: Mapping[tuple[str, str, str], float] | None = None
+                ) -> list[dict]:  # fmt: skip
+    """iperf3 from every client to a DataNode (as puts send), on each fabric.
 
-    All clients send at once, each to another DataNode; on a shared segment one after another. `every_pair` false: one
-    DataNode a client, and with `ring` at the same time some DataNodes to the next one. Pairs in one rack are probed so,
-    and from each rack one DataNode to one of the next rack, by itself. Links above MOST_RATE are not
-    probed: there nothing is claimed of a rate. `seconds` is the length of one test, `bound` the largest accepted
-    relative error of the goodput. Raw output goes to `folder`; returns rows of tidy/probes.csv. Raises UserError when a
-    link stays beyond the bound.
+    All clients send at once, each to another DataNode; on a shared segment one after another. With `ring`, at the same
+    time some DataNodes send to the next one. Pairs in one rack are probed so, and from each rack one DataNode to one of
+    the next rack, by itself. Links above MOST_RATE are not probed: there nothing is claimed of a rate. `seconds` is the
+    length of one test, `bound` the largest accepted relative error of the goodput against what the pair has `carried`
+    before (Mbit/s by fabric and what a site calls both hosts) or, where that is not known, against the link's rate. Raw
+    output goes to `folder`; returns rows of tidy/probes.csv. Raises UserError when a link stays beyond the bound.
     """
+    known = carried or {}
     folder.mkdir(parents=True, exist_ok=True)
     rows: list[dict] = []
     for name in fabrics:
@@ -52,16 +54,16 @@ def probe_links(testbed: Testbed, fabrics: Sequence[str], seconds: float, stream
             continue
         with servers(testbed.by_role("datanode"), folder):
             place = testbed.racks(fabric.racks) if fabric.racks else {}
-            for count, pairs in _tests(testbed, streams, every_pair, ring):
+            for count, pairs in _tests(testbed, streams, ring):
                 near = [(one, other) for one, other in pairs if place.get(one.name) == place.get(other.name)]
 
                 def one(pair: tuple[Host, Host], fabric: Fabric = fabric, count: int = count) -> list[dict]:
-                    return _link(testbed, *pair, fabric, count, seconds, bound, folder)
+                    return _link(testbed, *pair, fabric, count, seconds, bound, folder, known)
 
                 with ThreadPoolExecutor(1 if fabric.shared else max(1, len(near))) as pool:
                     rows += [row for found in pool.map(one, near) for row in found]
             for pair in _between_racks(testbed.by_role("datanode"), place):
-                rows += _link(testbed, *pair, through_uplinks(fabric), streams[0], seconds, bound, folder)
+                rows += _link(testbed, *pair, through_uplinks(fabric), streams[0], seconds, bound, folder, known)
     return rows
 
 
@@ -78,28 +80,25 @@ def servers(hosts: Sequence[Host], folder: Path) -> Iterator[None]:
             list(pool.map(lambda server: server.stop(), started))
 
 
-def _tests(testbed: Testbed, streams: Sequence[int], every_pair: bool, ring: bool
+def _tests(testbed: Testbed, streams: Sequence[int], ring: bool
            ) -> Iterator[tuple[int, list[tuple[Host, Host]]]]:  # fmt: skip
     """Numbers of streams, each with the pairs of hosts that are probed at once."""
     datanodes, clients = testbed.by_role("datanode"), testbed.by_role("client")
     for count in streams:
-        rounds = _rounds(clients, datanodes, every_pair)
-        if count == streams[0] and every_pair:
-            rounds += _ring(datanodes)
-        elif ring:
+        rounds = _rounds(clients, datanodes)
+        if ring and count == streams[0]:
             rounds += _beside(rounds.pop(), datanodes)
         for pairs in rounds:
             yield count, pairs
 
 
-def _rounds(clients: Sequence[Host], datanodes: Sequence[Host], every_pair: bool) -> list[list[tuple[Host, Host]]]:
-    """Pairs that can be probed at once, round by round: no host twice in a round."""
+def _rounds(clients: Sequence[Host], datanodes: Sequence[Host]) -> list[list[tuple[Host, Host]]]:
+    """A DataNode of each client, as can be probed at once, round by round: no host twice in a round."""
     rounds = []
     for first in range(0, len(clients), len(datanodes)):
         group = clients[first : first + len(datanodes)]
         apart = len(datanodes) // len(group)
-        for turn in range(len(datanodes) if every_pair else 1):
-            rounds.append([(c, datanodes[(turn + apart * i) % len(datanodes)]) for i, c in enumerate(group)])
+        rounds.append([(c, datanodes[apart * i % len(datanodes)]) for i, c in enumerate(group)])
     return rounds
 
 
@@ -167,11 +166,15 @@ def send(testbed: Testbed, client: Host, server: Host, fabric: Fabric, streams: 
 
 
 def _link(testbed: Testbed, client: Host, server: Host, fabric: Fabric, streams: int, seconds: float, bound: float,
-          folder: Path) -> list[dict]:  # fmt: skip
+          folder: Path, carried: Mapping[tuple[str, str, str], float]) -> list[dict]:  # fmt: skip
+    before = carried.get((fabric.name, *(getattr(host, "target", host.name) for host in (client, server))))
+
     def probe(attempt: int) -> tuple[float, str, list[dict]]:
         size = int(probe_bytes(fabric, seconds) * 2 ** (attempt - 1))
         name = f"iperf3-{fabric.name}-{client.name}-{server.name}-{streams}-{attempt}.json"
         sent = send(testbed, client, server, fabric, streams, size, folder / name)
+        if before is not None:
+            sent = replace(sent, expected=before)
         result = sent.result
         base = {"probe": "iperf3", "fabric": fabric.name, "source": client.name, "destination": server.name,
                 "streams": streams, "operation": "send", "mode": ""}  # fmt: skip

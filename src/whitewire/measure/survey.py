@@ -34,7 +34,6 @@ from whitewire.errors import UserError
 from whitewire.install.doctor import preflight
 from whitewire.measure import drives as storage
 from whitewire.measure import environment, links, rdma, schedule
-from whitewire.measure.drives import KIB, MIB, Effort
 from whitewire.measure.schedule import Pair, Planned, Wanted
 from whitewire.progress import Pulse
 from whitewire.records import links as records
@@ -49,8 +48,9 @@ from whitewire.tools import Unreadable, iperf3, link, perftest
 
 EFFORTS = ("smoke", "quick", "full")
 BUDGET_S = {"smoke": 40.0, "quick": 240.0, "full": 280.0}
-"""Seconds that a survey takes at most, its end aside."""
-OPEN_S = 10.0
+BUDGET_HERE_S = {"smoke": 30.0, "quick": 120.0, "full": 280.0}
+"""Seconds that a survey takes at most, its end aside: of a site, and of hosts on this machine, which are all alike."""
+OPEN_S, OPEN_HERE_S = 10.0, 4.0
 """Seconds until hosts are up and have told what they are."""
 KEPT_BACK = 0.1
 """Of the time, what is kept for pairs that are to be measured again by themselves."""
@@ -67,15 +67,6 @@ TRIES, LOST = 3, 3
 """Attempts at a test without a result; tests in a row after which a host is given up."""
 AGAIN_TIMES = 2.0
 """How much longer a pair is measured when it is measured again."""
-POINT_OVERHEAD_S = 0.5
-"""Seconds beside each point of a drive's curve."""
-CURVES = (
-    Effort(512 * MIB, 1.0, 8, (4 * KIB, 64 * KIB, MIB), (1, 4, 16)),
-    Effort(256 * MIB, 0.5, 5, (4 * KIB, 64 * KIB, MIB), (1, 16)),
-    Effort(64 * MIB, 0.3, 3, (4 * KIB, MIB), (1, 16)),
-    Effort(16 * MIB, 0.1, 1, (4 * KIB, MIB), (1,)),
-)
-"""What may be measured of a site's drives, the richest first."""
 RDMA_SIZES = perftest.SIZES[::2]
 RDMA_SHORT = (("ib_write_bw", 2**20), ("ib_write_lat", 4))
 """Message sizes of the first pair's curves; tests and sizes of the others."""
@@ -125,7 +116,7 @@ def survey(testbed: str, results: Path, effort: str = "quick", within: str = "",
     largest that config.yaml's papers ask for). Raises UserError when hosts cannot be used.
     """
     config, source = load_testbed(testbed), paths.shown(project.testbed_path(testbed))
-    seconds = _seconds(within, effort)
+    seconds = _seconds(within, effort, config["kind"] == "emulated")
     shape = _shape(config, effort, paper)
     hosts = testbeds.open_bare(config, shape.roles, shape.k, source)
     plan = planned(testbed, config, effort, seconds, shape, hosts)
@@ -147,9 +138,9 @@ def survey(testbed: str, results: Path, effort: str = "quick", within: str = "",
         made.make()
 
 
-def _seconds(within: str, effort: str) -> float:
+def _seconds(within: str, effort: str, emulated: bool) -> float:
     if not within:
-        return BUDGET_S[effort]
+        return (BUDGET_HERE_S if emulated else BUDGET_S)[effort]
     try:
         return budget.seconds_of(within)
     except ValueError as error:
@@ -170,15 +161,15 @@ def _shape(config: Mapping[str, Any], effort: str, paper: str) -> Shape:
 def planned(name: str, config: Mapping[str, Any], effort: str, seconds: float, shape: Shape, testbed: Testbed) -> Plan:
     """What is measured of a testbed in so many seconds, and what is left out."""
     apart, count = not is_emulated(config), len(testbed.hosts)
-    overhead = OVERHEAD_S if testbed.emulated else OVERHEAD_OF_SITES_S
+    overhead, opening = (OVERHEAD_S, OPEN_HERE_S) if testbed.emulated else (OVERHEAD_OF_SITES_S, OPEN_S)
     wanted, left = _wanted(config, shape, apart, count, testbed.emulated)
     for_drives = _drive_seconds(config, shape, testbed, seconds)
-    rest = max(0.0, min(seconds, 1e6) * (1 - KEPT_BACK) - OPEN_S - for_drives)
+    rest = max(0.0, min(seconds, 1e6) * (1 - KEPT_BACK) - opening - for_drives)
     probes = config["probes"]
     longest = probes["seconds"] if effort != "smoke" else min(probes["seconds"], 1.0)
     streams = probes["streams"] if effort != "smoke" else probes["streams"][:1]
     plans, more = schedule.plan(wanted, count, streams, rest, overhead, longest)
-    takes = OPEN_S + for_drives + sum(each.cost(count, overhead) for each in plans)
+    takes = opening + for_drives + sum(each.cost(count, overhead) for each in plans)
     roles = dict(Counter(host.role for host in testbed.hosts))
     return {
         "testbed": name,
@@ -246,8 +237,8 @@ def _drive_seconds(config: Mapping[str, Any], shape: Shape, testbed: Testbed, se
     if testbed.emulated:
         return MODELS_S if shape.drive.limits else 0.0
     turns = drive_turns(config, testbed)
-    curve = curve_for(min(DRIVES_SHARE * seconds, 1e6), turns)
-    return turns * curve_seconds(curve) if turns else 0.0
+    chosen = storage.effort_for(DRIVES_SHARE * seconds, turns)
+    return turns * storage.curve_seconds(storage.EFFORTS[chosen])
 
 
 def drive_turns(config: Mapping[str, Any], testbed: Testbed) -> int:
@@ -255,17 +246,6 @@ def drive_turns(config: Mapping[str, Any], testbed: Testbed) -> int:
     hosts = len(testbed.by_role("datanode"))
     own = len(config["data"]) + len(config.get("devices", []))
     return own * (hosts if is_emulated(config) else min(hosts, 1)) + hosts * ("mount" in config)
-
-
-def curve_seconds(curve: Effort) -> float:
-    """Seconds that a drive takes."""
-    points = len(curve.blocks) * len(curve.depths) * 4
-    return curve.layout_seconds + points * (curve.seconds + POINT_OVERHEAD_S)
-
-
-def curve_for(seconds: float, turns: int) -> Effort:
-    """The richest curve with which so many drives, one after another, take that long at most; else the poorest."""
-    return next((each for each in CURVES if turns * curve_seconds(each) <= seconds), CURVES[-1])
 
 
 # --- what is there already -------------------------------------------------------------------------------
@@ -284,6 +264,17 @@ def _kept(folder: Path, plan: Plan, exactly: bool) -> Plan | None:
     if not same or old["effort"] not in EFFORTS[EFFORTS.index(plan["effort"]) :]:
         return None
     return None if exactly and old["fabrics"] != plan["fabrics"] else old
+
+
+def effort_of(folder: Path, description: str, asked: str) -> str:
+    """The effort asked for, or that of a survey of the same description which is there already, if that is larger."""
+    try:
+        old: Plan = schema.load(folder / records.PLAN, Plan)
+    except Broken:
+        return asked
+    if old["description"] != description or old["effort"] not in EFFORTS:
+        return asked
+    return max(old["effort"], asked, key=EFFORTS.index)
 
 
 def _clear(folder: Path) -> None:
@@ -404,10 +395,10 @@ class Survey:
         turns = drive_turns(self.config, self.testbed)
         if path.exists() or not turns:
             return
-        curve = curve_for(DRIVES_SHARE * self.seconds, turns)
-        self.progress.say(f"drives: about {budget.words(turns * curve_seconds(curve))}")
+        chosen = storage.effort_for(DRIVES_SHARE * self.seconds, turns)
+        self.progress.say(f"drives: about {budget.words(turns * storage.curve_seconds(storage.EFFORTS[chosen]))}")
         targets = storage.places_of(self.testbed.by_role("datanode"), self.config, self.source)
-        storage.measure(targets, curve, path.parent, at_once=len(self.testbed.hosts) if self.apart else 1)
+        storage.measure(targets, chosen, path.parent, at_once=len(self.testbed.hosts) if self.apart else 1)
 
     def _models(self) -> None:
         path = self.folder / records.MODELS

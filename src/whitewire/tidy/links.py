@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from whitewire import whole
+from whitewire.description import project
+from whitewire.description.checks import load_paper
+from whitewire.description.paper import Paper, cells_of, without_servers
+from whitewire.description.testbed import fabric_names, is_emulated, load_testbed
+from whitewire.errors import UserError
 from whitewire.records import links, outliers
 from whitewire.records.links import HostsRecord, LinksRecord
+from whitewire.records.outliers import Outlier
 from whitewire.tidy.tables import PACKAGE, TABLES, Cells, as_csv, package
-from whitewire.tools import fio
 
 FOLDER = "tables"
 """Below results/<testbed>/links."""
@@ -25,27 +30,34 @@ OF_LINKS: dict[str, tuple[str, ...]] = {
                   "version", "firmware"),
     "pairs.csv": ("fabric", "source", "destination", "streams", "metric", "value", "unit", "expected", "error",
                   "beside", "attempt", "why"),
-    "drives.csv": (*(name for name in TABLES["drives.csv"] if name not in ("block", "problem")), "expected", "error",
-                   "problem"),
-    "rdma.csv": tuple(name for name in TABLES["rdma.csv"] if name != "block"),
-    "outliers.csv": ("kind", "subject", "fabric", "hosts", "value", "expected", "unit", "cause", "stops", "part_of"),
+    "ways.csv": ("fabric", "source", "destination", "streams", "goodput", "expected", "error", "beyond",
+                 "retransmit_share", "rtt_at_rest", "rtt", "cpu_source", "cpu_destination", "alone", "beside_error",
+                 "why"),
+    **{name: TABLES[name][1:] for name in ("drives.csv", "probes.csv", "rdma.csv")},
+    "outliers.csv": ("kind", "subject", "fabric", "hosts", "value", "expected", "unit", "cause", "stops", "part_of",
+                     "said"),
     "left_out.csv": ("reason",),
+    "fit.csv": ("paper", "fit", "reason"),
 }  # fmt: skip
+"""The tables that a paper has too are without its column `block`."""
 
 
 def tables(folder: Path) -> None:
     """Read the record in results/<testbed>/links, write tables below it. Raises UserError, naming what is not whole."""
     record = links.read(folder)
-    hosts = links.hosts(folder)
+    hosts, found = links.hosts(folder), outliers.of_folder(folder)
     rows: dict[str, Iterable[Cells]] = {
         "hosts.csv": _hosts(hosts),
         "fabrics.csv": _fabrics(record),
         "links.csv": _links(hosts),
         "pairs.csv": ({**row} for row in links.pair_rows(folder)),
-        "drives.csv": _drives(folder),
+        "ways.csv": _ways(folder, record),
+        "drives.csv": links.drive_rows(folder),
+        "probes.csv": ({**row, "ok": _flag(row["ok"])} for row in links.model_rows(folder)),
         "rdma.csv": links.rdma_rows(folder),
-        "outliers.csv": _outliers(folder),
+        "outliers.csv": _outliers(found),
         "left_out.csv": ({"reason": why} for why in record["left_out"]),
+        "fit.csv": _fit(record, found),
     }
     made = {name: as_csv(OF_LINKS[name], content, name) for name, content in rows.items()}
     target = folder / FOLDER
@@ -99,20 +111,83 @@ def _links(record: HostsRecord) -> Iterable[Cells]:
             yield {"fabric": fabric, "host": host, **at, **link}
 
 
-def _drives(folder: Path) -> Iterable[Cells]:
-    """Curves of a site's drives; of modelled ones a row an attempt, with what the model says."""
-    yield from links.drive_rows(folder)
-    for row in links.model_rows(folder):
-        yield {
-            "host": row["source"], "folder": row["destination"], "kind": "model", "mode": row.get("mode", ""),
-            "operation": row.get("operation", ""), "block_bytes": fio.BLOCK, "queue_depth": 1, "metric": row["metric"],
-            "value": row["value"], "unit": row["unit"], "expected": row.get("expected"), "error": row.get("error"),
-        }  # fmt: skip
+def _ways(folder: Path, record: LinksRecord) -> Iterable[Cells]:
+    """Each pair in each direction as it is judged, with its round trip at rest, which was measured in one direction."""
+    rows = list(links.pair_rows(folder))
+    rest = {(row["fabric"], frozenset((row["source"], row["destination"]))): row["value"]
+            for row in rows if row["metric"] == "rtt_at_rest"}  # fmt: skip
+    bound = record["plan"]["limits"]["link_error"]
+    for way in outliers.ways(rows):
+        told = {**asdict(way), "beyond": _flag(outliers.beyond(way, bound)), "alone": _flag(way.alone)}
+        told |= dict(zip(("cpu_source", "cpu_destination"), told.pop("cpu"), strict=False))
+        told["rtt_at_rest"] = rest.get((way.fabric, frozenset((way.source, way.destination))))
+        measured = ("goodput", "expected", "error", "retransmit_share", "rtt", "beside_error")
+        yield {**told, **dict.fromkeys(measured)} if way.why else told
 
 
-def _outliers(folder: Path) -> Iterable[Cells]:
-    for each in outliers.of_folder(folder):
-        yield {**asdict(each), "hosts": " ".join(each.hosts), "stops": _flag(each.stops)}
+def _outliers(found: Iterable[Outlier]) -> Iterable[Cells]:
+    for each in found:
+        yield {**asdict(each), "hosts": " ".join(each.hosts), "stops": _flag(each.stops), "said": each.said}
+
+
+# --- which papers the testbed is fit for -----------------------------------------------------------------
+
+
+def _fit(record: LinksRecord, found: Sequence[Outlier]) -> Iterable[Cells]:
+    """Every paper that is described, whether the testbed is fit for it, and why not; of one with a fault, the fault."""
+    plan = record["plan"]
+    config = load_testbed(plan["testbed"])
+    for name in project.papers():
+        try:
+            paper = load_paper(project.paper_path(name), fabric_names(config))
+        except UserError as fault:
+            yield {"paper": name, "fit": "no", "reason": str(fault)}
+            continue
+        fit, reason = fit_of(paper, config, plan["roles"], found)
+        yield {"paper": name, "fit": fit, "reason": reason}
+
+
+def fit_of(paper: Paper, config: Mapping[str, Any], roles: Mapping[str, int], found: Sequence[Outlier]
+           ) -> tuple[str, str]:  # fmt: skip
+    """(`yes`, `partly` or `no`, why) of a paper on a testbed that has so many hosts of each role."""
+    cells = [(name, experiment, levels) for name, experiment in paper.experiments.items()
+             if "control" not in experiment for levels in cells_of(experiment)]  # fmt: skip
+    if not cells:
+        return "yes", "it runs nothing"
+    lacks: dict[str, int] = {}
+    fabrics: dict[str, None] = {}
+    for name, _, levels in cells:
+        missing = _missing(paper, name, levels, config, roles)
+        for what in missing:
+            lacks[what] = lacks.get(what, 0) + 1
+        if not missing and (fabric := paper.parameters(name, levels).get("fabric")):
+            fabrics[fabric] = None
+    reasons = [f"{what} ({count} of {len(cells)} cells)" for what, count in lacks.items()]
+    whole = [count for count in lacks.values() if count == len(cells)]
+    stops = [each for each in found if each.stops and not each.part_of and each.fabric in ("", *fabrics)]
+    reasons += [f"beyond its bound: {each.said}" for each in stops]
+    if whole:
+        return "no", "; ".join(reasons)
+    if reasons:
+        return "partly", "; ".join(reasons)
+    return "yes", "emulated: rates of links are the paper's divided by its k" if is_emulated(config) else ""
+
+
+def _missing(paper: Paper, name: str, levels: Mapping[str, Any], config: Mapping[str, Any], roles: Mapping[str, int]
+             ) -> list[str]:  # fmt: skip
+    """What a testbed lacks for a cell."""
+    fabric, store = paper.parameters(name, levels).get("fabric"), paper.store(name, levels)
+    missing = [f"no network {fabric}"] if fabric is not None and fabric not in config["fabrics"] else []
+    if config["kind"] == "emulated":
+        return missing  # as many hosts as are asked for, and CephFS where this machine can
+    needs = without_servers(paper.roles(name, levels))
+    if config["kind"] == "slurm":
+        have, need = sum(roles.values()), sum(needs.values())
+        short = {"hosts": (have, need)} if have < need else {}
+    else:
+        short = {role: (roles.get(role, 0), need) for role, need in needs.items() if roles.get(role, 0) < need}
+    missing += [f"{have} {what} of {need}" for what, (have, need) in short.items()]
+    return missing + (["no mount"] if store["kind"] == "cephfs" and "mount" not in config else [])
 
 
 def _flag(value: bool) -> str:

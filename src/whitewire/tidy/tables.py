@@ -51,6 +51,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "treatments.csv": ("run_id", "experiment", "factor", "varies", "level", "asked", "seen", "unit", "same", "valid"),
     "unavailable.csv": ("run_id", "reason"),
     "left.csv": ("run_id", "experiment", "cell", "reason"),
+    "marks.csv": ("block", "mark"),
     "scale.csv": ("experiment", "testbed", "kind", "k", "data_fraction", "rung"),
 }  # fmt: skip
 NUMBERS = {
@@ -73,6 +74,13 @@ NUMBERS = {
     "full_scale_rate",
     "memory_gib",
     "clock_ms",
+    "goodput",
+    "rtt",
+    "rtt_at_rest",
+    "retransmit_share",
+    "cpu_source",
+    "cpu_destination",
+    "beside_error",
 }
 INTEGERS = {
     "rung",
@@ -91,7 +99,7 @@ INTEGERS = {
     "at_once",
     "processors",
 }
-BOOLEANS = {"valid", "ok", "same", "varies", "stops", "shared"}
+BOOLEANS = {"valid", "ok", "same", "varies", "stops", "shared", "beyond", "alone"}
 DESCRIPTIONS = {
     "run_id": "the run; unique for what it measures, see docs/inside/tables.md",
     "attempt": "number of the attempt; only a run's last can be valid",
@@ -122,6 +130,18 @@ DESCRIPTIONS = {
     "rung": "which k of the paper's ladders the runs have, from 0",
     "cell": "levels of the run's cell as JSON",
     "reason": "why the run was not made, or something else was not measured",
+    "beyond": "whether it is further from what is expected than the bound",
+    "alone": "whether it was measured again, with no other pair at the same time",
+    "beside_error": "the error before, beside other pairs",
+    "goodput": "Mbit/s of TCP's data at the receiver",
+    "rtt": "microseconds there and back while the link is loaded",
+    "rtt_at_rest": "microseconds there and back while nothing else is sent",
+    "retransmit_share": "TCP segments sent again, of all",
+    "cpu_source": "of one processor, what iperf3 used at the sender",
+    "cpu_destination": "of one processor, what iperf3 used at the receiver",
+    "fit": "yes, partly or no",
+    "said": "the outlier in one line",
+    "mark": "what of the testbed was beyond its bound while the block was measured",
     "beside": "other pairs that were measured at the same time",
     "stops": "whether a paper that uses it is not measured without the user's word",
     "part_of": "the host that explains it; empty: it stands for itself",
@@ -167,6 +187,7 @@ def tidy(paper: str, results: Path) -> None:
         "treatments.csv": _of_each(runs, _treatments),
         "unavailable.csv": [row for block in read.values() for row in _unavailable(block.finished)],
         "left.csv": _left(loaded, read, rows),
+        "marks.csv": [{"block": name, "mark": mark} for name, block in read.items() for mark in _marks(block)],
         "scale.csv": _scale(loaded.on(_rung(read)), testbed, description, rows),
     }
     # All are made before the first is written, so that what cannot be read leaves the earlier tables as they were.
@@ -416,6 +437,11 @@ def _left(paper: Paper, read: Mapping[str, Block], rows: Sequence[DesignRow]) ->
         if (why := reasons.get(row["run_id"])) and row["run_id"] not in made:
             levels = canonical(levels_of(paper, row))
             yield {"run_id": row["run_id"], "experiment": row["experiment"], "cell": levels, "reason": why}
+
+
+def _marks(block: Block) -> Sequence[str]:
+    """What of the testbed was beyond its bound while the block was measured."""
+    return cast("Mapping[str, Any]", block.finished or {}).get("marks", [])
 
 
 def _of_finished(block: Block, key: str) -> Mapping[str, str]:

@@ -13,7 +13,7 @@ from whitewire.description.project import paper_path
 from whitewire.description.testbed import load_testbed
 from whitewire.design.drive import Drive
 from whitewire.errors import Faults, UserError
-from whitewire.measure import survey
+from whitewire.measure import drives, survey
 from whitewire.measure.survey import Shape, Survey
 from whitewire.records import links as records
 from whitewire.records import manifest, outliers
@@ -107,6 +107,8 @@ def at_once(monkeypatch):
     """Nothing waits, and the machine is not asked whether it can."""
     monkeypatch.setattr(survey.time, "sleep", lambda _: None)
     monkeypatch.setattr(survey, "preflight", lambda *_, **__: None)
+    monkeypatch.setattr(tidy, "load_testbed", lambda _: CONFIG)
+    monkeypatch.setattr(tidy.project, "papers", lambda: ["mellanox-mapr"])
 
 
 def made(folder, hosts, seconds=240.0):
@@ -150,6 +152,11 @@ def test_tables_have_the_hosts_and_what_their_links_are(tmp_path):
     assert (link["driver"], link["firmware"]) == ("mlx4_en (MT_0DD0120009_CX3)", "2.30.3000")
     assert [row["why"] for row in rows_of(folder, "rdma.csv")][:2] == [
         "no RDMA device on namenode", "no RDMA device on datanode1"]  # fmt: skip
+    (fit,) = rows_of(folder, "fit.csv")
+    assert (fit["paper"], fit["fit"]) == ("mellanox-mapr", "no")
+    assert "4 datanode of 5" in fit["reason"] and "no network 40gbe" in fit["reason"]
+    way = rows_of(folder, "ways.csv")[0]
+    assert (way["beyond"], float(way["rtt_at_rest"])) == ("false", 130.0)
     package = json.loads((folder / "tables" / "datapackage.json").read_text())
     assert {each["path"] for each in package["resources"]} == set(tidy.OF_LINKS)
 
@@ -254,7 +261,7 @@ def test_nothing_is_made_twice_unless_the_testbeds_file_changed_or_more_is_asked
         survey.survey("lab", tmp_path, "quick", within="30s")
         assert hosts[-1].entered == 1
     with pytest.raises(UserError, match='--within: found "soon", expected a time'):
-        survey._seconds("soon", "quick")
+        survey._seconds("soon", "quick", False)
 
 
 def test_a_damaged_record_is_not_read(tmp_path):
@@ -298,10 +305,11 @@ def test_fabrics_that_would_measure_the_processors_are_left_out_with_the_reason(
 
 
 def test_curves_of_drives_fit_into_their_time():
+    least = list(drives.EFFORTS)[-1]
     for seconds in (20, 60, 100, 300):
         for turns in (1, 2, 4):
-            curve = survey.curve_for(seconds, turns)
-            assert turns * survey.curve_seconds(curve) <= seconds or curve == survey.CURVES[-1]
-    assert survey.curve_for(1000, 1) == survey.CURVES[0]
-    for curve in survey.CURVES:
-        assert 2 * max(curve.blocks) * max(curve.depths) <= curve.file_bytes
+            chosen = drives.effort_for(seconds, turns)
+            assert turns * drives.curve_seconds(drives.EFFORTS[chosen]) <= seconds or chosen == least
+    assert drives.effort_for(1000, 1) == "full"
+    for plan in drives.EFFORTS.values():
+        assert 2 * max(plan.blocks) * max(plan.depths) <= plan.file_bytes
