@@ -19,8 +19,8 @@ from whitewire.records.links import HostPlace
 from whitewire.records.run import DesignRow
 
 STOP, MARK = "stop", "mark"
-"""What config.yaml's `outliers` says of things beyond their bounds: no paper that uses them starts, or each figure of it
-says so."""
+"""What config.yaml's `outliers` says of things beyond their bounds: no paper that uses them starts, or each of its
+figures says so."""
 GO_ON = "put it right and remove {folder}, or go on and mark every figure with ARGS='--config outliers=mark'"
 
 Carried = Mapping[tuple[str, str, str], float]
@@ -48,13 +48,13 @@ def before(results: Path, config: Mapping[str, Any], paper: Paper, rows: Sequenc
     record = links.read(folder)
     if record["plan"]["description"] != digest(config):
         raise UserError(
-            f"{shown(folder / links.RECORD)}: plan.description: found the links of another description of this testbed, "
-            "expected those of the present one; measure them with `whitewire links`"
+            f"{shown(folder / links.RECORD)}: plan.description: found the links of another description of this "
+            "testbed, expected those of the present one; measure them with `whitewire links`"
         )
     used = hosts_used(record["hosts"], config, paper, rows)
     fabrics = {paper.parameters(row["experiment"], levels_of(paper, row))["fabric"] for row in rows}
-    wrong = [each.said for each in outliers.of_folder(folder)
-             if each.stops and not each.part_of and each.fabric in ("", *fabrics) and set(each.hosts) <= used]  # fmt: skip
+    stops = [each for each in outliers.of_folder(folder) if each.stops and not each.part_of]
+    wrong = [each.said for each in stops if each.fabric in ("", *fabrics) and set(each.hosts) <= used]
     if wrong and choice == STOP:
         raise Faults([*wrong, GO_ON.format(folder=shown(folder))])
     target = {host["name"]: host["target"] for host in record["hosts"]}

@@ -1,4 +1,4 @@
-"""Raw-link and drive probes: before a block they calibrate the testbed; of its own stage (survey.py) they are the parts."""
+"""Raw-link and drive probes: before a block they calibrate the testbed; its own stage (survey.py) is made of them."""
 
 from __future__ import annotations
 

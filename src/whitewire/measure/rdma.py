@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from whitewire import whole
-from whitewire.testbed.base import CommandFailed, Host, Process, ProcessDied, Testbed, last_line
+from whitewire.testbed.base import CommandFailed, Host, Process, ProcessDied, last_line
 from whitewire.tools import Unreadable, ibv_devinfo, perftest
 
 ATTEMPTS = 5
@@ -146,31 +146,13 @@ def _line(fault: BaseException) -> str:
 # --- measuring --------------------------------------------------------------------------------------
 
 
-def default_pairs(testbed: Testbed) -> list[tuple[Host, Host]]:
-    """The first client to the first DataNode; without a client, the first DataNode to the second."""
-    hosts = [*testbed.by_role("client")[:1], *testbed.by_role("datanode")[:2]]
-    return [(hosts[0], hosts[1])] if len(hosts) > 1 else []
-
-
-def probe(testbed: Testbed, fabrics: Sequence[str], folder: Path,
-          tests: Sequence[str] = perftest.TESTS, sizes: Sequence[int] = perftest.SIZES,
-          iterations: Callable[[str, int], int] = perftest.iterations) -> list[dict]:  # fmt: skip
-    """Every test at every message size, one after the other, between each pair of hosts on each fabric.
-
-    Some three minutes a pair of ports. Raw output goes to `folder`/perftest; returns rows of COLUMNS. That there is
-    no RDMA is a row too, never an exception.
-    """
-    rows: list[dict] = []
-    for name in fabrics:
-        testbed.fabric(name)
-        for source, destination in default_pairs(testbed):
-            rows += between(source, destination, name, folder, tests, sizes, iterations)
-    return rows
-
-
-def between(source: Host, destination: Host, fabric: str, folder: Path, tests: Sequence[str], sizes: Sequence[int],
+def between(source: Host, destination: Host, fabric: str, folder: Path,
+            tests: Sequence[str] = perftest.TESTS, sizes: Sequence[int] = perftest.SIZES,
             iterations: Callable[[str, int], int] = perftest.iterations) -> list[dict]:  # fmt: skip
-    """The tests of one pair of hosts that are on the fabric; see probe()."""
+    """Every test at every message size, one after the other, between two hosts that are on the fabric.
+
+    Raw output goes to `folder`/perftest; returns rows of COLUMNS. That there is no RDMA is a row too, never an exception.
+    """
     base = {"fabric": fabric, "source": source.name, "destination": destination.name}
     try:
         ends = find(source), find(destination)

@@ -81,9 +81,7 @@ class Planned:
     def cost(self, hosts: int, overhead: float) -> float:
         """Seconds that all of it takes, at `overhead` seconds a test beside the test itself."""
         each = {0: overhead}
-        return sum(
-            len(pieces) * each.get(count, 2 * (self.seconds + overhead)) for count, pieces in self.passes(hosts)
-        )
+        return sum(len(pieces) * each.get(count, 2 * (self.seconds + overhead)) for count, pieces in self.passes(hosts))
 
 
 def plan(wanted: Sequence[Wanted], hosts: int, streams: Sequence[int], budget: float, overhead: float,

@@ -344,10 +344,7 @@ class Survey:
             **environment.commit(),
         }
         content = _json(record).encode()
-        files = [path for path in sorted(self.folder.rglob("*"))
-                 if path.is_file() and path.name not in (manifest.NAME, ".lock", records.RECORD)
-                 and not path.name.startswith(whole.PART)]  # fmt: skip
-        listed = manifest.of_folder(self.folder, files)
+        listed = manifest.of_folder(self.folder, records.kept_files(self.folder))
         listed["files"][records.RECORD] = manifest.entry(content)
         whole.write(self.folder / manifest.NAME, _json(listed))
         whole.write(self.folder / records.RECORD, content)
@@ -432,9 +429,7 @@ class Survey:
             self.left.append("links: one host has no other to send to")
             return
         passes = [
-            (of, streams, pieces)
-            for of in self.plan["fabrics"]
-            for streams, pieces in _planned(of).passes(count)
+            (of, streams, pieces) for of in self.plan["fabrics"] for streams, pieces in _planned(of).passes(count)
         ]
         passes.sort(key=lambda each: each[1] not in (0, each[0]["streams"][0]))
         for name, group in itertools.groupby(passes, key=lambda each: each[0]["name"]):

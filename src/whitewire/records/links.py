@@ -21,10 +21,13 @@ from whitewire.paths import shown
 from whitewire.records import manifest, schema
 from whitewire.records.checked import RDMA, DriveRows, ProbeRow, table
 from whitewire.records.schema import Broken
+from whitewire.whole import PART
 
 FOLDER = "links"
 """Of a testbed's results."""
 RECORD, PLAN, HOSTS = "links.json", "plan.json", "hosts.json"
+PARTS = ("pairs", "again", "drives", "rdma")
+"""Folders of it."""
 DRIVES, MODELS, RDMA_TABLE = "drives/drives.json", "drives/models.json", "rdma/rdma.csv"
 """Curves of real drives, fio on modelled ones, perftest's table."""
 
@@ -114,6 +117,13 @@ class LinksRecord(TypedDict):
     commit: str
     modified: bool
     software: str
+
+
+def kept_files(folder: Path) -> list[Path]:
+    """What the manifest lists but for links.json."""
+    patterns = (PLAN, HOSTS, *(f"{part}/**/*" for part in PARTS))
+    found = (path for pattern in patterns for path in sorted(folder.glob(pattern)))
+    return [path for path in found if path.is_file() and not path.name.startswith(PART)]
 
 
 def faults(folder: Path) -> list[str]:
