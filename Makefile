@@ -50,7 +50,8 @@ papers: setup ## measure, judge and write the reports
 	@whitewire validate
 	@$(bound) scripts/alone snakemake $(if $(DRY_RUN),--dry-run) $(ARGS)
 
-testbed: setup ## measure links, drives and RDMA alone, and write the testbed's page
+testbed: ## measure links, drives and RDMA alone, and write the testbed's page
+	@$(bound) scripts/setup testbed
 	@$(bound) scripts/alone snakemake testbed $(if $(DRY_RUN),--dry-run) $(ARGS)
 
 compare: setup ## set two result folders side by side: A=name B=name
