@@ -304,7 +304,7 @@ class Survey:
         self.progress = Pulse("links")
         self.until = math.inf
         self.left: list[str] = []
-        self.spent: Counter[str] = Counter()
+        self.spent: dict[str, float] = {}
         self.misses: Counter[str] = Counter()
         self.best: dict[tuple[str, str, str], float] = {}
         """Mbit/s that a host has sent, or received, at best on a fabric: a slow one is asked for less."""
@@ -317,7 +317,8 @@ class Survey:
         pairs = count * (count - 1) // 2
         self.progress.say(
             f"{count} hosts, {pairs} pairs, {len(self.plan['fabrics'])} fabrics: about "
-            f"{budget.words(self.plan['expected_seconds'])}, at most {budget.words(self.seconds)}"
+            f"{budget.words(self.plan['expected_seconds'])}"
+            + (f", at most {budget.words(self.seconds)}" if math.isfinite(self.seconds) else "")
         )
         for why in self.plan["left_out"]:
             self.progress.say(f"left out: {why}")
@@ -330,7 +331,7 @@ class Survey:
                                    ("rdma", self._rdma), ("again", self._again)):  # fmt: skip
                     began = time.monotonic()
                     part()
-                    self.spent[what] += round(time.monotonic() - began, 1)
+                    self.spent[what] = round(time.monotonic() - began, 1)
         self._finish(begun, time.monotonic() - start)
 
     def _finish(self, begun: float, seconds: float) -> None:
@@ -340,7 +341,7 @@ class Survey:
             "left_out": [*self.plan["left_out"], *dict.fromkeys(self.left)],
             "begun": round(begun, 3),
             "seconds": round(seconds, 1),
-            "spent": dict(self.spent),
+            "spent": self.spent,
             **environment.commit(),
         }
         content = _json(record).encode()
@@ -398,11 +399,13 @@ class Survey:
         storage.measure(targets, chosen, path.parent, at_once=len(self.testbed.hosts) if self.apart else 1)
 
     def _models(self) -> None:
-        path = self.folder / records.MODELS
-        if path.exists():
-            return
+        path, nodes = self.folder / records.MODELS, len(self.testbed.by_role("datanode"))
         if not self.shape.drive.limits:
             self.left.append(f"drives: {self.shape.paper} models none, and memory is no drive")
+            return
+        if nodes > links.DRIVE_NODES:
+            self.left.append(f"drives of {nodes - links.DRIVE_NODES} of {nodes} workers: all have the same model")
+        if path.exists():
             return
         if not software.libraries():
             self.left.append("drives: their model is not compiled; make setup")
@@ -415,9 +418,6 @@ class Survey:
         except UserError as fault:
             self.left.append(f"drives: {fault}")
             return
-        nodes = len(self.testbed.by_role("datanode"))
-        if nodes > links.DRIVE_NODES:
-            self.left.append(f"drives of {nodes - links.DRIVE_NODES} of {nodes} workers: all have the same model")
         whole.write(path, _json(rows))
 
     # -- links --------------------------------------------------------------------------------------------
