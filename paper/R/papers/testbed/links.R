@@ -267,13 +267,14 @@ figure_round_trip <- function(title) {
   if (nrow(both) == 0) {
     return(figure_without_data("No round trip was told."))
   }
-  both$fabric <- factor(fabric_name(both$fabric), rev(unique(fabric_name(ways$fabric))))
-  ggplot(both, aes(rtt, fabric, colour = when)) +
-    geom_point(position = position_jitterdodge(jitter.width = 0, jitter.height = 0.18, dodge.width = 0.6, seed = 1),
-               size = 1.6, alpha = 0.6) +
+  fabrics <- rev(unique(fabric_name(ways$fabric)))
+  both$row <- match(fabric_name(both$fabric), fabrics) + ifelse(both$when == "loaded", -0.18, 0.18)
+  ggplot(both, aes(rtt, row, colour = when)) +
+    geom_point(position = position_jitter(width = 0, height = 0.1, seed = 1), size = 1.6, alpha = 0.6) +
     scale_colour_manual(NULL, values = c("at rest" = okabe_ito[["blue"]], "loaded" = okabe_ito[["vermillion"]])) +
     scale_x_log10("there and back, \u00b5s", labels = function(x) trimmed(x)) +
-    labs(title = title, y = NULL, subtitle = "one point a direction of a pair")
+    scale_y_continuous(NULL, breaks = seq_along(fabrics), labels = fabrics, limits = c(0.5, length(fabrics) + 0.5)) +
+    labs(title = title, subtitle = "one point a direction of a pair")
 }
 
 testbed_scale <- function() {
