@@ -151,7 +151,8 @@ def between(source: Host, destination: Host, fabric: str, folder: Path,
             iterations: Callable[[str, int], int] = perftest.iterations) -> list[dict]:  # fmt: skip
     """Every test at every message size, one after the other, between two hosts that are on the fabric.
 
-    Raw output goes to `folder`/perftest; returns rows of COLUMNS. That there is no RDMA is a row too, never an exception.
+    Raw output goes to `folder`/perftest; returns rows of COLUMNS. That there is no RDMA is a row too, never an
+    exception.
     """
     base = {"fabric": fabric, "source": source.name, "destination": destination.name}
     try:
