@@ -37,7 +37,7 @@ def test_iperf3_another_machine_and_version_of_the_report():
 
 
 def test_iperf3_of_one_segment_tells_the_round_trip_alone():
-    raw = (DATA / "iperf3-1-segment.json").read_bytes()
+    raw = (DATA / "iperf3-1-stream.json").read_bytes()
     assert iperf3.round_trip(raw) == json.loads(raw)["end"]["streams"][0]["sender"]["mean_rtt"]
     with pytest.raises(Unreadable, match="iperf3: the server is busy"):
         iperf3.round_trip(b'{"error": "the server is busy"}')
