@@ -330,15 +330,14 @@ def of_drives(rows: Iterable[Mapping[str, Any]], bound: float) -> list[Outlier]:
             told.append(Outlier("drive", name, "", (host,), None, None, "", f"not measured: {curve.problem}", True))
             continue
         for operation, value in curve.best.items():
-            others = [each.best[operation] for (other, *place), each in curves.items()
-                      if other == kind and place != [host, folder] and operation in each.best]  # fmt: skip
-            if len(others) + 1 < LEAST_PEERS:
+            alike = [each.best[operation] for (other, *_), each in curves.items()
+                     if other == kind and operation in each.best]  # fmt: skip
+            if len(alike) < LEAST_PEERS:
                 continue
-            usual = statistics.median(others)
+            usual = statistics.median(alike)
             if abs(value / usual - 1) > bound:
                 how, unit = ("MB/s", "MB/s") if operation in SEQUENTIAL else ("calls a second", "1/s")
-                cause = (f"{OPERATIONS[operation]} of {value:.4g} {how}, the other {len(others)} of its kind have "
-                         f"{usual:.4g} (median)")  # fmt: skip
+                cause = f"{OPERATIONS[operation]} of {value:.4g} {how}, the {len(alike)} of its kind {usual:.4g} (median)"
                 slower = value < usual and operation in SEQUENTIAL
                 told.append(Outlier("drive", name, "", (host,), value, usual, unit, cause, stops=slower))
     return told

@@ -132,7 +132,7 @@ def test_every_pair_is_measured_both_ways_with_each_number_of_streams_on_every_f
         for streams in ("1", "4"):
             of = [row for row in rows if (row["fabric"], row["streams"], row["metric"]) == (fabric, streams, "goodput")]
             assert len({(row["source"], row["destination"]) for row in of}) == len(of) == 20
-            assert {float(row["error"]) for row in of} == {pytest.approx(0.0)}
+            assert all(float(row["error"]) == pytest.approx(0.0) for row in of)
         assert len([row for row in rows if row["fabric"] == fabric and row["metric"] == "rtt_at_rest"]) == 10
     assert rows_of(folder, "outliers.csv") == []
     assert records.read(folder)["left_out"] == []
@@ -178,7 +178,7 @@ def test_a_slow_host_is_named_asked_for_less_and_measured_again_alone(tmp_path):
     made(folder, hosts)
     found = [each for each in outliers.of_folder(folder) if not each.part_of]
     assert [(each.kind, each.subject, each.fabric) for each in found] == [
-        ("host", "datanode2", "1gbe"), ("host", "datanode2", "10gbe")]  # fmt: skip
+        ("host", "datanode2", "10gbe"), ("host", "datanode2", "1gbe")]  # fmt: skip
     again = [row for row in records.pair_rows(folder) if row["attempt"] == 2]
     assert {row["beside"] for row in again} == {0}
     assert len({(row["fabric"], row["source"], row["destination"]) for row in again}) == 16
@@ -224,7 +224,7 @@ def test_an_interrupted_survey_goes_on_where_it_was(tmp_path):
 
 def test_time_that_is_up_leaves_the_rest_out_and_says_so(tmp_path, monkeypatch):
     folder = tmp_path / "links"
-    clock = iter(range(0, 10**6, 4))
+    clock = iter(range(0, 10**6, 15))
     monkeypatch.setattr(survey.time, "monotonic", lambda: float(next(clock)))
     made(folder, Replayed(), seconds=200.0)
     left = records.read(folder)["left_out"]
@@ -282,7 +282,8 @@ def test_a_damaged_record_is_not_read(tmp_path):
 # -- hosts of an emulated testbed without a paper
 
 
-def test_the_largest_cluster_of_the_papers_gives_hosts_and_k():
+def test_the_largest_cluster_of_the_papers_gives_hosts_and_k(monkeypatch):
+    monkeypatch.undo()
     testbed = load_testbed("emulated")
     papers = [load_paper(paper_path(name), testbed["fabrics"]) for name in ("mellanox-mapr", "emulex-2012")]
     shape = survey.shape_of(papers, testbed, "quick")
