@@ -337,7 +337,7 @@ def of_drives(rows: Iterable[Mapping[str, Any]], bound: float) -> list[Outlier]:
             usual = statistics.median(alike)
             if abs(value / usual - 1) > bound:
                 how, unit = ("MB/s", "MB/s") if operation in SEQUENTIAL else ("calls a second", "1/s")
-                cause = f"{OPERATIONS[operation]} of {value:.4g} {how}, the {len(alike)} of its kind {usual:.4g} (median)"
+                cause = f"{OPERATIONS[operation]} of {value:.4g} {how}, the {len(alike)} of its kind {usual:.4g}, median"
                 slower = value < usual and operation in SEQUENTIAL
                 told.append(Outlier("drive", name, "", (host,), value, usual, unit, cause, stops=slower))
     return told

@@ -227,7 +227,7 @@ def test_drives_alike_are_no_outliers():
 def test_a_slow_drive_is_named_and_stops():
     found = outliers.of_drives(drives(a=1.0, b=0.5, c=1.0, d=1.05), 0.2)
     assert [(each.subject, each.stops) for each in found] == [("b /data1", True), ("b /data1", False)]
-    assert found[0].cause.startswith("sequential writes of ") and "(median)" in found[0].cause
+    assert found[0].cause.startswith("sequential writes of ") and "median" in found[0].cause
     assert found[1].cause.startswith("random reads of ")
 
 
