@@ -131,8 +131,8 @@ round_trip_table <- function() {
     loaded <- of$rtt[!is.na(of$rtt)]
     middle <- function(x) if (length(x) == 0) "\u2013" else trimmed(stats::median(x))
     data.frame(
-      Network = fabric_name(fabric), `At rest, median, \u00b5s` = middle(rest), `At rest, range` = span(rest),
-      `Loaded, median, \u00b5s` = middle(loaded), `Loaded, range` = span(loaded),
+      Network = fabric_name(fabric), `At rest, median` = middle(rest), `At rest, range` = span(rest),
+      `Loaded, median` = middle(loaded), `Loaded, range` = span(loaded),
       `Sent again` = percent(max(c(of$retransmit_share, 0), na.rm = TRUE), 2),
       check.names = FALSE
     )
@@ -200,7 +200,7 @@ methods_sentence <- function() {
     sprintf(paste(" Hosts and k are those of `%s`, which asks for most hosts of the papers of `config.yaml`; at another",
                   "k the rates are others, and each block of a paper checks its own."), plan$shape)
   }
-  sprintf("Measured on %s in %s at effort %s.%s", format(as.POSIXct(record$begun, tz = "UTC"), "%Y-%m-%d %H:%M UTC"),
+  sprintf("Measured on %s in %s at effort %s.%s", format(as.POSIXct(record$begun, origin = "1970-01-01", tz = "UTC"), "%Y-%m-%d %H:%M UTC"),
           duration_words(record$seconds), plan$effort, shape)
 }
 
