@@ -167,7 +167,8 @@ def send(testbed: Testbed, client: Host, server: Host, fabric: Fabric, streams: 
 
 def _link(testbed: Testbed, client: Host, server: Host, fabric: Fabric, streams: int, seconds: float, bound: float,
           folder: Path, carried: Mapping[tuple[str, str, str], float]) -> list[dict]:  # fmt: skip
-    before = carried.get((fabric.name, *(getattr(host, "target", host.name) for host in (client, server))))
+    sender, receiver = (str(getattr(host, "target", host.name)) for host in (client, server))
+    before = carried.get((fabric.name, sender, receiver))
 
     def probe(attempt: int) -> tuple[float, str, list[dict]]:
         size = int(probe_bytes(fabric, seconds) * 2 ** (attempt - 1))

@@ -92,7 +92,8 @@ def plan(wanted: Sequence[Wanted], hosts: int, streams: Sequence[int], budget: f
     from `least` to `longest` seconds. The last fabrics are left out while rings alone take more than half of the time;
     the first one's is measured even where it does not fit.
     """
-    fabrics, dropped = list(wanted), []
+    fabrics = list(wanted)
+    dropped: list[str] = []
 
     def made(depths: Sequence[Depth], seconds: float) -> list[Planned]:
         pairs = zip(fabrics, depths, strict=True)

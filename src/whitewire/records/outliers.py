@@ -128,7 +128,7 @@ def of_pairs(found: Sequence[Way], limits: Mapping[str, float], unlike: Mapping[
 
     `unlike`: by fabric and host, what is unlike the other hosts, in words; see of_links().
     """
-    told = []
+    told: list[Outlier] = []
     for fabric in dict.fromkeys(way.fabric for way in found):
         on_it = [way for way in found if way.fabric == fabric]
         told += _of_fabric(fabric, on_it, limits, unlike or {})
@@ -337,7 +337,9 @@ def of_drives(rows: Iterable[Mapping[str, Any]], bound: float) -> list[Outlier]:
             usual = statistics.median(alike)
             if abs(value / usual - 1) > bound:
                 how, unit = ("MB/s", "MB/s") if operation in SEQUENTIAL else ("calls a second", "1/s")
-                cause = f"{OPERATIONS[operation]} of {value:.4g} {how}, the {len(alike)} of its kind {usual:.4g}, median"
+                cause = (
+                    f"{OPERATIONS[operation]} of {value:.4g} {how}, the {len(alike)} of its kind {usual:.4g}, median"
+                )
                 slower = value < usual and operation in SEQUENTIAL
                 told.append(Outlier("drive", name, "", (host,), value, usual, unit, cause, stops=slower))
     return told
