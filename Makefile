@@ -2,7 +2,8 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-report setup-tests hibench papers report compare crate reference test test-all chaos lint doctor lab clean
+.PHONY: help setup setup-report setup-tests hibench testbed papers report compare crate reference test test-all chaos lint \
+	doctor lab clean
 
 # The repository's own programs come first; a conda environment made by the set-up is used where it exists. Debian's
 # ordinary users have no sbin on their PATH, where tc and ethtool are.
@@ -54,6 +55,10 @@ hibench: ## make a private copy of HiBench for the runs that ask for it: HIBENCH
 papers: setup ## measure, judge and write the reports
 	@whitewire validate
 	@$(bound) scripts/alone snakemake $(if $(DRY_RUN),--dry-run) $(ARGS)
+
+testbed: ## measure links, drives and RDMA alone, and write the testbed's page
+	@$(bound) scripts/setup testbed
+	@$(bound) scripts/alone snakemake testbed $(if $(DRY_RUN),--dry-run) $(ARGS)
 
 report: setup-report ## make all reports anew, without measuring: TESTBED=reference, or CRATE=file.zip
 	@$(bound) scripts/alone whitewire report --testbed="$$TESTBED" --crate="$$CRATE"

@@ -1,6 +1,6 @@
 """Whitewire: from a paper's claims to measurements, verdicts and a report.
 
-    config -> design -> measure -> raw -> tidy -> analysis -> paper
+    config -> links -> design -> measure -> raw -> tidy -> analysis -> paper
 
 Each stage is one file below workflow/rules/ and one command of `whitewire`; a stage reads the results of
 earlier stages only. `--config effort=smoke` and the environment (EFFORT, PAPERS, TESTBED, BUDGET) override
@@ -49,6 +49,9 @@ localrules:
     analysis,
     paper,
     index,
+    links_tables,
+    testbed_page,
+    testbed,
 
 
 report: "workflow/report/workflow.rst"
@@ -57,6 +60,7 @@ report: "workflow/report/workflow.rst"
 rule all:
     input:
         f"{REPORTS}/index.html",
+        f"{REPORTS}/testbed.html",
         # Not only through the tables: a block whose folder was removed is measured again.
         plan.blocks(f"{RESULTS}/{{paper}}/raw/{{block}}/block.json"),
         expand(
@@ -71,5 +75,6 @@ include: "workflow/rules/measure.smk"
 include: "workflow/rules/tidy.smk"
 include: "workflow/rules/analysis.smk"
 include: "workflow/rules/paper.smk"
+include: "workflow/rules/links.smk"
 include: "workflow/rules/containers.smk"
 include: "workflow/rules/ending.smk"

@@ -37,13 +37,22 @@ knitr::opts_hooks$set(eval = function(options) {
   options
 })
 
+# Each figure of runs on a testbed with something beyond its bound says so.
+knitr::opts_hooks$set(fig.cap = function(options) {
+  if (document != "testbed" && length(read_marks()) > 0 && length(options$fig.cap) == 1) {
+    options$fig.cap <- paste(options$fig.cap, "Something that these runs used was beyond its bound (@sec-probes).")
+  }
+  options
+})
+
 # By hand a document can be rendered before there is anything to show: it then says so, and what makes it.
-needs <- list(compare = "comparison.json")
+needs <- list(compare = "comparison.json", testbed = file.path(links_tables, "ways.csv"))
 if (file.exists(file.path(config_dir(), "papers", paste0(document, ".yaml")))) {
   needs[[document]] <- file.path(paper_id(), "analysis", "verdicts.csv")
 }
 if (!is.null(needs[[document]]) && !file.exists(file.path(results_dir(), needs[[document]]))) {
-  command <- if (document == "compare") "make compare A=name B=name" else paste0("make papers PAPERS=", paper_id())
+  commands <- c(compare = "make compare A=name B=name", testbed = "make testbed")
+  command <- if (document %in% names(commands)) commands[[document]] else paste0("make papers PAPERS=", paper_id())
   knitr::knit_exit(paste0("\n\nThere are no results for this page in `", results_dir(), "`. In the project's folder, `",
                           command, "` makes them.\n"))
 }

@@ -55,6 +55,29 @@ def design(args: argparse.Namespace) -> None:
     design(args.paper, args.testbed, args.effort, args.output)
 
 
+def links(args: argparse.Namespace) -> None:
+    """Measure links, drives and RDMA ports of a testbed by themselves: needs no paper, no Java and no Hadoop."""
+    from whitewire.description.project import load_config
+    from whitewire.measure.survey import survey
+    from whitewire.paths import root
+    from whitewire.records.links import FOLDER
+    from whitewire.tidy.links import tables
+
+    config = load_config()
+    testbed = args.testbed or config["testbed"]
+    results = args.results or root() / "results" / testbed
+    survey(testbed, results, args.effort or config["effort"], args.within, args.hosts_of)
+    tables(results / FOLDER)
+
+
+def tidy_links(args: argparse.Namespace) -> None:
+    """Turn what `links` measured into tables, with what is beyond its bound."""
+    from whitewire.records.links import FOLDER
+    from whitewire.tidy.links import tables
+
+    tables(args.results / FOLDER)
+
+
 def measure(args: argparse.Namespace) -> None:
     """Measure one block of a design."""
     make_software()
@@ -267,7 +290,7 @@ def new_paper(args: argparse.Namespace) -> None:
 
 
 CONFIGURED: tuple[Subcommand, ...] = (
-    validate, design, measure, tidy, analyse, render, doctor, lab, plan, compare, reference, report, crate,
+    validate, links, design, measure, tidy, analyse, render, doctor, lab, plan, compare, reference, report, crate,
     new_paper,
 )  # fmt: skip
 """Subcommands that read a configuration."""
@@ -309,6 +332,14 @@ def parser() -> argparse.ArgumentParser:
         return sub
 
     command(validate)
+    sub = command(links)
+    sub.add_argument("--testbed", help="default: that of config.yaml")
+    sub.add_argument("--results", type=Path, help="the testbed's folder (default: results/<testbed>)")
+    sub.add_argument("--effort", choices=("smoke", "quick", "full"), help="default: that of config.yaml")
+    sub.add_argument("--within", default="", metavar="TIME", help="how long it may take: 10m (default: by effort)")
+    more = "whose hosts and k an emulated testbed has (default: the largest of config.yaml's papers)"
+    sub.add_argument("--hosts-of", default="", metavar="PAPER", help=more)
+    command(tidy_links, "--results")
     command(design, "--paper", "--testbed", "--effort", "--output")
     command(measure, "--paper", "--testbed", "--design", "--block", "--output")
     command(tidy, "--paper", "--results")

@@ -95,7 +95,7 @@ def test_a_switch_gives_each_pair_the_whole_rate_again(testbed, servers):
 
 
 def test_the_probes_of_a_block_measure_it(testbed, tmp_path):
-    rows = links.probe_links(testbed, ["1gbe-shared"], 0.5, [1], every_pair=False, bound=0.05, folder=tmp_path,
+    rows = links.probe_links(testbed, ["1gbe-shared"], 0.5, [1], bound=0.05, folder=tmp_path,
                                    ring=True)  # fmt: skip
     goodput = [row for row in rows if row["metric"] == "goodput" and row["ok"]]
     pairs = {(row["source"], row["destination"]) for row in goodput}

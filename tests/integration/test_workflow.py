@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from whitewire.description.project import load_config
+from whitewire.tidy.links import OF_LINKS
 from whitewire.tidy.tables import TABLES
 
 HOME = Path(__file__).resolve().parents[2]
@@ -75,10 +76,13 @@ def finished(project: Path) -> Path:
         path = results / "emulex-2012" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("x\n")
-    for folder in ("data", "figures"):
-        (results / "reports" / folder / "emulex-2012").mkdir(parents=True, exist_ok=True)
-        (results / "reports" / folder / "emulex-2012" / "x.png").write_text("x\n")
-    for name in ("emulex-2012.html", "emulex-2012.pdf", "index.html"):
+    (results / "links" / "tables").mkdir(parents=True, exist_ok=True)
+    for name in ("links.json", *(f"tables/{name}" for name in (*OF_LINKS, "datapackage.json"))):
+        (results / "links" / name).write_text("x\n")
+    for folder in ("data/emulex-2012", "figures/emulex-2012", "data/testbed", "figures/testbed"):
+        (results / "reports" / folder).mkdir(parents=True, exist_ok=True)
+        (results / "reports" / folder / "x.png").write_text("x\n")
+    for name in ("emulex-2012.html", "emulex-2012.pdf", "testbed.html", "testbed.pdf", "index.html"):
         (results / "reports" / name).write_text("x\n")
     done = snakemake(project, "--touch", "--forceall")
     assert done.returncode == 0, done.stderr
@@ -88,6 +92,9 @@ def finished(project: Path) -> Path:
 def test_dry_run_names_every_stage(project):
     found = jobs(snakemake(project, "--dry-run"))
     assert found == {
+        "links": 1,
+        "links_tables": 1,
+        "testbed_page": 1,
         "design": 1,
         "measure": found["measure"],
         "tidy": 1,
@@ -157,18 +164,19 @@ def test_changed_claim_does_not_measure(project):
 @pytest.mark.parametrize(
     ("module", "rules"),
     [
-        ("records/jobs", {"tidy", "analysis", "paper", "index"}),
+        ("records/jobs", {"tidy", "links_tables", "testbed_page", "analysis", "paper", "index"}),
         ("analysis/claims", {"analysis", "paper", "index"}),
         ("measure/block", set()),
+        ("records/outliers", {"links_tables", "testbed_page"}),
         *(
             pytest.param(module, rules, marks=pytest.mark.slow)
             for module, rules in {
-                "workloads/terasort": {"tidy", "analysis", "paper", "index"},
+                "workloads/terasort": {"tidy", "links_tables", "testbed_page", "analysis", "paper", "index"},
                 "tools/iperf3": set[str](),
                 "design/shapes": set[str](),
-                "description/paper": {"tidy", "analysis", "paper", "index"},
+                "description/paper": {"tidy", "links_tables", "testbed_page", "analysis", "paper", "index"},
                 "models/raid": {"tidy", "analysis", "paper", "index"},
-                "report/render": {"paper", "index"},
+                "report/render": {"testbed_page", "paper", "index"},
                 "cluster/hdfs": set[str](),
             }.items()
         ),
@@ -200,6 +208,23 @@ def test_a_block_whose_folder_was_removed_is_measured_again(project):
 def test_another_budget_goes_on_measuring(project):
     finished(project)
     assert jobs(snakemake(project, "--dry-run", BUDGET="2h"))["measure"] >= 1
+
+
+def test_the_testbed_alone_needs_no_measurement_of_a_paper(project):
+    found = jobs(snakemake(project, "testbed", "--dry-run"))
+    assert found == {"links": 1, "links_tables": 1, "testbed_page": 1, "testbed": 1}
+
+
+def test_links_are_measured_again_when_the_testbeds_file_says_something_else(project):
+    results = finished(project)
+    path = project / "config" / "testbeds" / "emulated.yaml"
+    path.write_text(path.read_text() + "\n# a remark\n")
+    assert "links" not in jobs(snakemake(project, "--dry-run"))
+    path.write_text(path.read_text().replace("port_buffer_kib: 256", "port_buffer_kib: 128"))
+    assert jobs(snakemake(project, "--dry-run"))["links"] == 1
+    os.utime(results / "links" / "links.json")
+    path.write_text(path.read_text().replace("port_buffer_kib: 128", "port_buffer_kib: 256"))
+    assert "measure" not in jobs(snakemake(project, "--dry-run"))
 
 
 def test_another_seed_measures(project):

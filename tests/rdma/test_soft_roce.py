@@ -10,7 +10,6 @@ import pytest
 
 from tests.rdma.guest import Guest, GuestHost, Unavailable, booted
 from whitewire.measure import rdma
-from whitewire.testbed.base import Testbed
 from whitewire.tools import perftest
 
 pytestmark = pytest.mark.slow
@@ -34,16 +33,10 @@ def patient(monkeypatch):
     monkeypatch.setattr(rdma, "ATTEMPTS", 15)
 
 
-class TwoEnds:
-    """The two ends of the guest's link as a testbed."""
-
-    by_role = Testbed.by_role
-
-    def __init__(self, guest: Guest, *addresses: str) -> None:
-        roles = ("client", "datanode")
-        self.hosts = [GuestHost(guest, f"{role}1", role, at) for role, at in zip(roles, addresses, strict=True)]
-
-    def fabric(self, name: str) -> None: ...
+def ends(guest: Guest, *addresses: str) -> list[GuestHost]:
+    """The two ends of the guest's link."""
+    roles = ("client", "datanode")
+    return [GuestHost(guest, f"{role}1", role, at) for role, at in zip(roles, addresses, strict=True)]
 
 
 def sent(guest: Guest) -> int:
@@ -54,8 +47,8 @@ def sent(guest: Guest) -> int:
 
 def test_six_tests_between_two_devices(guest, tmp_path):
     before = sent(guest)
-    testbed = TwoEnds(guest, "10.0.0.1", "10.0.0.2")
-    rows = rdma.probe(testbed, ["roce"], tmp_path, sizes=SIZES, iterations=lambda test, size: COUNT)
+    both = ends(guest, "10.0.0.1", "10.0.0.2")
+    rows = rdma.between(*both, "roce", tmp_path, sizes=SIZES, iterations=lambda test, size: COUNT)
     assert [row["why"] for row in rows if row["why"]] == []
     assert rdma.unavailable(rows) == ""
     assert {(row["source_port"], row["destination_port"]) for row in rows} == {("rxe0/1", "rxe1/1")}
@@ -84,16 +77,16 @@ def test_six_tests_between_two_devices(guest, tmp_path):
 @pytest.mark.parametrize("test", ["ib_write_bw", "ib_send_lat"])
 def test_connected_by_rdma_cm(guest, tmp_path, test):
     """As on iWARP, which this kernel has no software for."""
-    ends = [rdma.find(host) for host in TwoEnds(guest, "10.0.0.1", "10.0.0.2").hosts]
-    ends = [rdma.Endpoint(end.host, end.port, None, rdma_cm=True) for end in ends]
-    rows = list(rdma._pair(*ends, {"fabric": "roce", "source": "a", "destination": "b"}, tmp_path, [test], [4096],
+    found = [rdma.find(host) for host in ends(guest, "10.0.0.1", "10.0.0.2")]
+    both = [rdma.Endpoint(end.host, end.port, None, rdma_cm=True) for end in found]
+    rows = list(rdma._pair(*both, {"fabric": "roce", "source": "a", "destination": "b"}, tmp_path, [test], [4096],
                            lambda test, size: COUNT))  # fmt: skip
     assert [row["why"] for row in rows if row["why"]] == []
     assert all(float(row["value"]) > 0 for row in rows) and rows
 
 
 def test_an_address_without_a_device_is_a_reason(guest, tmp_path):
-    rows = rdma.probe(TwoEnds(guest, "10.0.0.1", "127.0.0.1"), ["roce"], tmp_path, sizes=SIZES)
+    rows = rdma.between(*ends(guest, "10.0.0.1", "127.0.0.1"), "roce", tmp_path, sizes=SIZES)
     assert [row["why"] for row in rows] == [
         "no RDMA port of datanode1 has the address 127.0.0.1, only found rxe0/1, rxe1/1"
     ]
@@ -102,8 +95,8 @@ def test_an_address_without_a_device_is_a_reason(guest, tmp_path):
 def test_a_server_that_cannot_start_is_a_reason_after_bounded_attempts(guest, tmp_path, monkeypatch):
     """No message is that long."""
     monkeypatch.setattr(rdma, "ATTEMPTS", 2)
-    testbed = TwoEnds(guest, "10.0.0.1", "10.0.0.2")
-    rows = rdma.probe(testbed, ["roce"], tmp_path, tests=["ib_write_bw"], sizes=[2**40],
-                      iterations=lambda test, size: COUNT)  # fmt: skip
+    both = ends(guest, "10.0.0.1", "10.0.0.2")
+    rows = rdma.between(*both, "roce", tmp_path, tests=["ib_write_bw"], sizes=[2**40],
+                        iterations=lambda test, size: COUNT)  # fmt: skip
     (row,) = rows
     assert row["attempt"] == 2 and row["value"] == "" and "ib_write_bw" in row["why"]

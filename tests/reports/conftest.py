@@ -103,7 +103,7 @@ def reports_dir(request) -> Path:
 
 @pytest.fixture(scope="session")
 def papers(reports_dir: Path) -> list[Path]:
-    return [path for path in sorted(reports_dir.glob("*.html")) if path.stem != "index"]
+    return [path for path in sorted(reports_dir.glob("*.html")) if path.stem not in ("index", "testbed")]
 
 
 @pytest.fixture(scope="session")

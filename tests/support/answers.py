@@ -10,8 +10,10 @@ from typing import Any
 import yaml
 
 from whitewire.analysis import analyse
+from whitewire.description.testbed import load_testbed
 from whitewire.design import rows
 from whitewire.measure import block as runner
+from whitewire.measure import survey
 from whitewire.paths import HOME
 from whitewire.tidy import tables
 
@@ -36,6 +38,8 @@ def verdicts(paper: str, testbed: str, effort: str) -> dict[str, dict[str, str]]
     """Every claim's row, by its id, from the first block of runs on a testbed of the current folder's project."""
     results, block = Path("results") / testbed / paper, f"{effort}-1"
     results.mkdir(parents=True)
+    if load_testbed(testbed)["kind"] != "emulated":
+        survey.survey(testbed, results.parent, "smoke")
     rows.design(paper, testbed, effort, results / "design.csv")
     runner.measure(paper, testbed, results / "design.csv", block, results / "raw" / block / "block.json")
     tables.tidy(paper, results)

@@ -5,11 +5,13 @@
 rule measure:
     """From the rows of one block to raw results.
 
-    Runs again when the design changed, and then makes only the runs that the journal lacks; a changed program
+    The testbed's links come first. Runs again when the design changed, and then makes only the runs that the journal lacks; a changed program
     measures nothing.
     """
     input:
         design=f"{RESULTS}/{{paper}}/design.csv",
+        # Links that were measured again are no reason to measure a paper again.
+        links=ancient(f"{RESULTS}/links/links.json"),
     output:
         f"{RESULTS}/{{paper}}/raw/{{block}}/block.json",
     log:

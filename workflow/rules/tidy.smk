@@ -14,6 +14,7 @@ TABLES = [
     "treatments.csv",
     "unavailable.csv",
     "left.csv",
+    "marks.csv",
     "scale.csv",
     "datapackage.json",
 ]

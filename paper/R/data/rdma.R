@@ -19,6 +19,14 @@ rdma_values <- function(metrics = unique(read_rdma()$metric)) {
   table[!is.na(table$value) & table$metric %in% metrics, ]
 }
 
+# Pairs that were measured at several sizes of messages: curves. Others have a few numbers only.
+rdma_curves <- function(values) {
+  sizes <- tapply(values$message_bytes, values$pair, function(x) length(unique(x)))
+  values[values$pair %in% names(sizes)[sizes > 1], ]
+}
+
+rdma_curve_pairs <- function() length(unique(rdma_curves(rdma_values("bandwidth_average"))$pair))
+
 rdma_measured <- function() nrow(rdma_values()) > 0
 
 # Medians over blocks: one row a pair, operation, message size and metric.

@@ -30,8 +30,12 @@ read_paper <- function(paper = paper_id()) {
   )
 }
 
+# The page of the testbed itself reads the tables of its links in place of a paper's.
+links_tables <- file.path("links", "tables")
+stage_folder <- function(stage, paper) if (paper == "testbed") links_tables else file.path(paper, stage)
+
 read_stage <- function(stage, name, columns, paper = paper_id()) {
-  path <- file.path(results_dir(), paper, stage, name)
+  path <- file.path(results_dir(), stage_folder(stage, paper), name)
   remember(path, with_columns(read_csv_or_none(path), columns))
 }
 

@@ -11,7 +11,7 @@ message_axis <- function(values) {
 rdma_note <- "perftest, one reliable connection, one pair of ports at a time"
 
 figure_rdma_bandwidth <- function(title) {
-  values <- rdma_values("bandwidth_average")
+  values <- rdma_curves(rdma_values("bandwidth_average"))
   if (nrow(values) == 0) {
     return(figure_without_data())
   }
@@ -19,7 +19,7 @@ figure_rdma_bandwidth <- function(title) {
   ggplot(values, aes(message_bytes, value, colour = operation, shape = operation)) +
     geom_hline(data = limits, aes(yintercept = limit, linetype = "data rate of the port"), colour = published_ink,
                linewidth = 0.5) +
-    geom_line(data = rdma_medians("bandwidth_average"), linewidth = 0.8) +
+    geom_line(data = rdma_curves(rdma_medians("bandwidth_average")), linewidth = 0.8) +
     geom_point(size = 2, alpha = 0.7) +
     facet_wrap(~pair, ncol = 1, scales = "free_y") +
     scale_colour_manual(NULL, values = rdma_colours) +
@@ -32,7 +32,7 @@ figure_rdma_bandwidth <- function(title) {
 }
 
 figure_rdma_latency <- function(title) {
-  values <- rdma_medians(c("latency_typical", "latency_p99"))
+  values <- rdma_curves(rdma_medians(c("latency_typical", "latency_p99")))
   if (nrow(values) == 0) {
     return(figure_without_data())
   }
@@ -42,7 +42,7 @@ figure_rdma_latency <- function(title) {
   least <- unique(values[!is.na(values$limit), c("pair", "message_bytes", "limit")])
   least <- data.frame(least, value = least$message_bytes / least$limit,
                       line = rep(levels(values$line)[[3]], nrow(least)))
-  points <- rdma_values("latency_typical")
+  points <- rdma_curves(rdma_values("latency_typical"))
   # Small messages would need no time at all: the axis begins where something was measured.
   least <- least[least$value >= 0.8 * min(values$value), ]
   ggplot(values, aes(message_bytes, value)) +

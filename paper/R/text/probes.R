@@ -1,33 +1,37 @@
-# Links and drives, measured before the runs, as tables.
+# Links and drives, measured before the runs, in words and as a table.
 
 span <- function(x, words = trimmed) if (length(x) == 0) "\u2013" else paste(words(min(x)), "to", words(max(x)))
 
-link_table <- function() {
-  probes <- read_link_probes()
-  if (nrow(probes) == 0) {
-    return(data.frame())
+# What of the testbed was beyond its bound while runs were made; papers then start only by the user's word.
+read_marks <- function(paper = paper_id()) {
+  marks <- read_stage("tidy", "marks.csv", c("block", "mark"), paper)$mark
+  unique(marks[!is.na(marks)])
+}
+
+links_sentence <- function() {
+  page <- file.exists(file.path(results_dir(), links_tables, "ways.csv"))
+  said <- paste0("What links, drives and RDMA ports of this testbed carry by themselves, pair by pair, was measured ",
+                 "before any paper", if (page) ": see [the testbed's page](testbed.html)" else "", ".")
+  probes <- read_probes()
+  goodput <- probes[probes$metric %in% "goodput" & !made_again(probes), ]
+  if (nrow(goodput) > 0) {
+    said <- paste(said, sprintf(
+      "Before its runs each block looks whether links are still so: %s of `iperf3`, goodput %s of what was expected.",
+      count_of(nrow(goodput), "test"), span(1 + goodput$error[!is.na(goodput$error)], function(x) percent(x, 1))
+    ))
   }
-  probes$streams <- ifelse(is.na(probes$streams), 1, as_value(probes$streams))
-  groups <- unique(probes[c("fabric", "streams")])
-  groups <- groups[order(fabric_rate(groups$fabric), groups$streams), ]
-  rows <- lapply(seq_len(nrow(groups)), function(i) {
-    of <- probes[probes$fabric == groups$fabric[[i]] & probes$streams == groups$streams[[i]], ]
-    goodput <- of[of$metric == "goodput", ]
-    again <- sum(made_again(goodput))
-    goodput <- goodput[!made_again(goodput), ]
-    retransmits <- of$value[of$metric == "retransmits" & !is.na(of$value)]
-    rtt <- of$value[of$metric == "rtt" & !is.na(of$value)]
-    data.frame(
-      Network = fabric_name(groups$fabric[[i]]), Streams = trimmed(groups$streams[[i]]),
-      Probes = paste0(nrow(goodput), if (again > 0) paste0(", ", again, " made again")),
-      Goodput = paste(trimmed(stats::median(goodput$value)), "Mbit/s"),
-      Expected = paste(trimmed(stats::median(goodput$expected)), "Mbit/s"),
-      Error = span(goodput$error[!is.na(goodput$error)], percent),
-      Retransmits = if (length(retransmits) == 0) "\u2013" else paste0(trimmed(sum(retransmits)), " in all"),
-      RTT = paste(span(rtt), "\u00b5s")
-    )
-  })
-  do.call(rbind, rows)
+  drives <- read_drive_probes()
+  drives <- drives[!made_again(drives), ]
+  if (nrow(drives) > 0) {
+    said <- paste(said, sprintf("Modelled drives under `fio`: %s of what the model says in %s.",
+                                span(1 + drives$error[!is.na(drives$error)], function(x) percent(x, 1)),
+                                count_of(nrow(drives), "test")))
+  }
+  if (length(read_marks()) > 0) {
+    said <- paste0(said, "\n\n::: {.notice}\n\nBeyond its bound, and used all the same: ",
+                   paste(safe(read_marks()), collapse = "; "), ".\n\n:::\n")
+  }
+  said
 }
 
 # A line per operation, mode and modelled rate; all probes by host and block are in the figure's data.

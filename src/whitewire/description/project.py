@@ -18,7 +18,7 @@ from whitewire.text import one_of, quoted, suggestion
 
 
 def load_config(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """`config/config.yaml` with PAPERS, TESTBED, EFFORT and BUDGET of the environment put over it."""
+    """`config/config.yaml` with PAPERS, TESTBED, EFFORT, BUDGET and OUTLIERS of the environment put over it."""
     environ = os.environ if environ is None else environ
     path = root() / "config" / "config.yaml"
     config = load_yaml(path)
@@ -35,6 +35,10 @@ def load_config(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         _known(paper, papers(), f"{source}: papers[{index}]", "papers")
     source = f"TESTBED={environ['TESTBED']}" if environ.get("TESTBED") else shown(path)
     _known(config["testbed"], testbeds(), f"{source}: testbed", "testbeds")
+    if environ.get("OUTLIERS"):
+        config["outliers"] = environ["OUTLIERS"]
+        validate(config, "config", f"OUTLIERS={config['outliers']}")
+    config.setdefault("outliers", "stop")
     source = shown(path)
     if environ.get("BUDGET"):
         config["budget"], source = environ["BUDGET"], f"BUDGET={environ['BUDGET']}"

@@ -372,18 +372,18 @@ def doctor() -> int:
     return 0
 
 
-def preflight(testbed: Mapping[str, Any]) -> None:
+def preflight(testbed: Mapping[str, Any], bare: bool = False) -> None:
     """Raise a UserError with the remedy, before anything starts, when the testbed cannot work here.
 
-    A site's hosts are looked at when they are opened (testbed/preflight.py).
+    `bare`: for links and drives alone, which need no Java and no Hadoop. A site's hosts are looked at when they are
+    opened (testbed/preflight.py).
     """
     if testbed["kind"] != "emulated":
         return
     checks: list[Callable[[], Finding]] = [
         programs,
         user_namespaces,
-        java,
-        hadoop,
+        *(() if bare else (java, hadoop)),
         lambda: memory(testbed["memory"]["minimum_gib"]),
         disk,
     ]

@@ -42,6 +42,7 @@ from whitewire.errors import Faults, UserError, of_system
 from whitewire.install.doctor import preflight
 from whitewire.measure import environment, groups, rung
 from whitewire.measure.bench import Bench, warm_up
+from whitewire.measure.beyond import Before, before
 from whitewire.measure.calm import Calm, Readings
 from whitewire.measure.floors import FLOOR_RUNS, UNJUDGED, Floors, too_wide
 from whitewire.measure.probing import Probing, unused
@@ -108,6 +109,7 @@ def measure(paper: str, testbed: str, design_path: Path, block: str, output: Pat
         made.look = look
         own = Budget.read(os.environ.get(budget.VARIABLE, ""))
         made.first, made.further = (partial(of, f"{paper}/{block}") for of in (own.first, own.further))
+        made.before = before(folder.parents[2], settings, loaded, made.rows, project.load_config()["outliers"])
         made.measure()
 
 
@@ -127,6 +129,8 @@ class Block:
         self.first: Callable[[], float] = lambda: math.inf
         self.further = self.first
         """Seconds from now on in which it may measure until its first look at claims, and after that one."""
+        self.before = Before()
+        """What the testbed's links say of it."""
         self.net_experiments = experiments_asked(paper, NET)
         self.journal = Journal(folder)
         self.given_up: list[str] = []
@@ -145,7 +149,7 @@ class Block:
 
     @property
     def probing(self) -> Probing:
-        return Probing(self.config, self.effort, self.journal.folder, self.source)
+        return Probing(self.config, self.effort, self.journal.folder, self.before.carried)
 
     def measure(self) -> None:
         begin, seconds = time.monotonic(), self.first()
@@ -170,6 +174,7 @@ class Block:
                 "seconds": round(time.monotonic() - begin, 1),
                 "pace": self.pace,
                 "spent": {what: round(seconds, 1) for what, seconds in self.spent.items()},
+                "marks": list(self.before.marks),
                 **environment.commit(),
             }
         )
@@ -324,9 +329,7 @@ class Block:
             progress.say(f"{len(testbed.hosts)} hosts up ({testbed.congestion_control}), probing links and drives")
             for alike in groups.by_scale(runs).values():
                 testbed.k = alike[0].scale.k
-                self.probing.calibrate(testbed, alike[0].drive, alike, fresh=number == 0)
-            if not testbed.emulated:
-                self.probing.site(testbed, progress, place[0])
+                self.probing.calibrate(testbed, alike[0].drive, alike)
             testbed.warm_memory(WARM_UP_GIB)
             stack = self._stack(testbed, drive, runs, slots, *racks)
             stack.hibench = self._suite(testbed, runs, stack.logs)

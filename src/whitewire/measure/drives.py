@@ -61,10 +61,26 @@ class Effort:
 
 
 EFFORTS = {
-    "smoke": Effort(64 * MIB, 0.5, 5, (4 * KIB, 64 * KIB, MIB), (1, 16)),
-    "quick": Effort(GIB, 2, 30, (4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB), (1, 4, 16, 64)),
-    "full": Effort(4 * GIB, 5, 60, (4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB, 4 * MIB), (1, 2, 4, 8, 16, 32, 64)),
+    "full": Effort(GIB, 1, 10, (4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB), (1, 4, 16, 64)),
+    "quick": Effort(512 * MIB, 0.5, 8, (4 * KIB, 64 * KIB, MIB), (1, 4, 16)),
+    "smoke": Effort(64 * MIB, 0.3, 3, (4 * KIB, 64 * KIB, MIB), (1, 16)),
+    "least": Effort(16 * MIB, 0.1, 1, (4 * KIB, MIB), (1,)),
 }
+"""The richest first: of these is taken what the time allows."""
+POINT_OVERHEAD_S = 0.5
+"""Seconds beside each point."""
+
+
+def curve_seconds(plan: Effort) -> float:
+    """Seconds that a place takes at most."""
+    points = len(plan.blocks) * len(plan.depths) * len(fio.OPERATIONS)
+    return plan.layout_seconds + points * (plan.seconds + POINT_OVERHEAD_S)
+
+
+def effort_for(seconds: float, turns: int) -> str:
+    """The richest effort at which so many places, one after another, take that long at most; else the least."""
+    fits = (name for name, plan in EFFORTS.items() if turns * curve_seconds(plan) <= seconds)
+    return next(fits, list(EFFORTS)[-1])
 
 
 @dataclass(frozen=True)
@@ -126,6 +142,17 @@ def path_of(folder: str, raw: bool, where: str) -> str:
 
 
 _RAW = "a device is measured only with raw: true beside it, which destroys what it holds"
+
+
+def places_of(hosts: Sequence[Host], config: Mapping[str, Any], source: str) -> list[Place]:
+    """All drives and mounts that a site's description gives these hosts; messages call it `source`."""
+    found = []
+    for host in hosts:
+        found += places(host, config["data"], "drive", f"{source}: data", inside=host.drive)
+        found += places(host, config.get("devices", []), "drive", f"{source}: devices")
+        if "mount" in config:
+            found += places(host, config["mount"]["path"], "mount", f"{source}: mount.path")
+    return found
 
 
 def measure(targets: Sequence[Place], effort: str, folder: Path, at_once: int = 1) -> Measured:

@@ -1,4 +1,4 @@
-"""Raw-link and drive probes before a block: they calibrate the testbed, and they are results of their own."""
+"""Raw-link and drive probes: before a block they calibrate the testbed; its own stage (survey.py) is made of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,8 @@ PAUSES = (0, 0, 2, 10, 30)
 """Seconds to wait before each attempt of a probe; one that is beyond its bound in all of them stops the block. Each
 takes twice as long as the one before, and a machine that is busy for a moment gets time to calm down."""
 ATTEMPTS = len(PAUSES)
+PAUSES_OF_A_SURVEY = (0, 0, 2)
+"""The same where a drive that stays beyond its bound is named and stops nothing yet."""
 MOST_RATE = 1200.0
 """Mbit/s of an emulated link; above it this machine's processors, not the shaper, would be measured."""
 LEAST_BYTES = 10**6
@@ -31,75 +33,72 @@ DRIVE_NODES = 3
 """DataNodes whose drives are probed: all have the same model."""
 
 
-def probe_links(testbed: Testbed, fabrics: Sequence[str], seconds: float, streams: Sequence[int], every_pair: bool,
-                bound: float, folder: Path, ring: bool = False) -> list[dict]:  # fmt: skip
-    """iperf3 from every client to every DataNode and from each DataNode to the next (as puts send), on each fabric.
+def probe_links(testbed: Testbed, fabrics: Sequence[str], seconds: float, streams: Sequence[int], bound: float,
+                folder: Path, ring: bool = False, carried: Mapping[tuple[str, str, str], float] | None = None
+                ) -> list[dict]:  # fmt: skip
+    """iperf3 from every client to a DataNode (as puts send), on each fabric.
 
-    All clients send at once, each to another DataNode; on a shared segment one after another. `every_pair` false, and
-    with all but the first of `streams`: one DataNode a client, and with `ring` at the same time some DataNodes to the
-    next one. Pairs in one rack are probed so, and from each rack one DataNode to one of the next rack, by itself. Links
-    above MOST_RATE are not probed: there nothing is claimed of a rate. `seconds` is the length of one test, `bound` the
-    largest accepted relative error of the goodput. Raw output goes to `folder`; returns rows of tidy/probes.csv. Raises
-    UserError when a link stays beyond the bound.
+    All clients send at once, each to another DataNode; on a shared segment one after another. With `ring`, at the same
+    time some DataNodes send to the next one. Pairs in one rack are probed so, and from each rack one DataNode to one of
+    the next rack, by itself. Links above MOST_RATE are not probed: there nothing is claimed of a rate. `seconds` is the
+    length of one test, `bound` the largest accepted relative error of the goodput against what the pair has `carried`
+    before (Mbit/s by fabric and what a site calls both hosts) or, where that is not known, against the link's rate. Raw
+    output goes to `folder`; returns rows of tidy/probes.csv. Raises UserError when a link stays beyond the bound.
     """
+    known = carried or {}
     folder.mkdir(parents=True, exist_ok=True)
     rows: list[dict] = []
     for name in fabrics:
         fabric = testbed.fabric(name)
         if testbed.emulated and fabric.rate > MOST_RATE:
             continue
-        with _servers(testbed.by_role("datanode"), folder):
+        with servers(testbed.by_role("datanode"), folder):
             place = testbed.racks(fabric.racks) if fabric.racks else {}
-            for count, pairs in _tests(testbed, streams, every_pair, ring):
+            for count, pairs in _tests(testbed, streams, ring):
                 near = [(one, other) for one, other in pairs if place.get(one.name) == place.get(other.name)]
 
                 def one(pair: tuple[Host, Host], fabric: Fabric = fabric, count: int = count) -> list[dict]:
-                    return _link(testbed, *pair, fabric, count, seconds, bound, folder)
+                    return _link(testbed, *pair, fabric, count, seconds, bound, folder, known)
 
                 with ThreadPoolExecutor(1 if fabric.shared else max(1, len(near))) as pool:
                     rows += [row for found in pool.map(one, near) for row in found]
             for pair in _between_racks(testbed.by_role("datanode"), place):
-                rows += _link(testbed, *pair, through_uplinks(fabric), streams[0], seconds, bound, folder)
+                rows += _link(testbed, *pair, through_uplinks(fabric), streams[0], seconds, bound, folder, known)
     return rows
 
 
 @contextlib.contextmanager
-def _servers(hosts: Sequence[Host], folder: Path) -> Iterator[None]:
+def servers(hosts: Sequence[Host], folder: Path) -> Iterator[None]:
     """An iperf3 server on each host, at its address on the fabric in use."""
-    servers = [host.start(iperf3.server(host.address), folder / f"server-{host.name}.txt") for host in hosts]
+    started = [host.start(iperf3.server(host.address), folder / f"server-{host.name}.txt") for host in hosts]
     try:
-        for server in servers:
+        for server in started:
             server.wait_ready("Server listening", timeout=20)
         yield
     finally:
-        for server in servers:
-            server.stop()
+        with ThreadPoolExecutor(max(1, len(started))) as pool:
+            list(pool.map(lambda server: server.stop(), started))
 
 
-def _tests(testbed: Testbed, streams: Sequence[int], every_pair: bool, ring: bool
+def _tests(testbed: Testbed, streams: Sequence[int], ring: bool
            ) -> Iterator[tuple[int, list[tuple[Host, Host]]]]:  # fmt: skip
     """Numbers of streams, each with the pairs of hosts that are probed at once."""
     datanodes, clients = testbed.by_role("datanode"), testbed.by_role("client")
     for count in streams:
-        # That a link carries more than one stream at its rate, one pair tells.
-        whole = every_pair and count == streams[0]
-        rounds = _rounds(clients, datanodes, whole)
-        if whole:
-            rounds += _ring(datanodes)
-        elif ring:
+        rounds = _rounds(clients, datanodes)
+        if ring and count == streams[0]:
             rounds += _beside(rounds.pop(), datanodes)
         for pairs in rounds:
             yield count, pairs
 
 
-def _rounds(clients: Sequence[Host], datanodes: Sequence[Host], every_pair: bool) -> list[list[tuple[Host, Host]]]:
-    """Pairs that can be probed at once, round by round: no host twice in a round."""
+def _rounds(clients: Sequence[Host], datanodes: Sequence[Host]) -> list[list[tuple[Host, Host]]]:
+    """A DataNode of each client, as can be probed at once, round by round: no host twice in a round."""
     rounds = []
     for first in range(0, len(clients), len(datanodes)):
         group = clients[first : first + len(datanodes)]
         apart = len(datanodes) // len(group)
-        for turn in range(len(datanodes) if every_pair else 1):
-            rounds.append([(c, datanodes[(turn + apart * i) % len(datanodes)]) for i, c in enumerate(group)])
+        rounds.append([(c, datanodes[apart * i % len(datanodes)]) for i, c in enumerate(group)])
     return rounds
 
 
@@ -142,24 +141,47 @@ def expected_goodput(fabric: Fabric, size: float) -> float:
     return fabric.rate * FRAME_SHARE / (1 - fabric.burst * FRAME_SHARE / size)
 
 
+@dataclass(frozen=True)
+class Sent:
+    """A test of a link: what iperf3 found, and Mbit/s that should have passed."""
+
+    result: iperf3.LinkResult
+    expected: float
+
+    @property
+    def error(self) -> float:
+        return self.result.goodput / self.expected - 1
+
+
+def send(testbed: Testbed, client: Host, server: Host, fabric: Fabric, streams: int, size: int, path: Path) -> Sent:
+    """Send `size` bytes to a host with a server; raw output goes to `path`. Raises Unreadable, TimeoutExpired."""
+    before = testbed.counters() if fabric.shared else {}
+    done = client.run(iperf3.client(server.address, streams, size), timeout=60 + 2 * size / (fabric.rate * 1e6 / 8))
+    path.write_bytes(done.stdout)
+    result = read(done, iperf3.parse)
+    expected = expected_goodput(fabric, size)
+    if fabric.shared:
+        expected *= _one_way(before, testbed.counters(), client, server)
+    return Sent(result, expected)
+
+
 def _link(testbed: Testbed, client: Host, server: Host, fabric: Fabric, streams: int, seconds: float, bound: float,
-          folder: Path) -> list[dict]:  # fmt: skip
+          folder: Path, carried: Mapping[tuple[str, str, str], float]) -> list[dict]:  # fmt: skip
+    sender, receiver = (str(getattr(host, "target", host.name)) for host in (client, server))
+    before = carried.get((fabric.name, sender, receiver))
+
     def probe(attempt: int) -> tuple[float, str, list[dict]]:
         size = int(probe_bytes(fabric, seconds) * 2 ** (attempt - 1))
-        before = testbed.counters() if fabric.shared else {}
-        done = client.run(iperf3.client(server.address, streams, size), timeout=60 + 2 * size / (fabric.rate * 1e6 / 8))
-        stem = f"iperf3-{fabric.name}-{client.name}-{server.name}-{streams}-{attempt}"
-        (folder / f"{stem}.json").write_bytes(done.stdout)
-        result = _read(done, iperf3.parse)
-        expected = expected_goodput(fabric, size)
-        if fabric.shared:
-            expected *= _one_way(before, testbed.counters(), client, server)
-        error = result.goodput / expected - 1
+        name = f"iperf3-{fabric.name}-{client.name}-{server.name}-{streams}-{attempt}.json"
+        sent = send(testbed, client, server, fabric, streams, size, folder / name)
+        if before is not None:
+            sent = replace(sent, expected=before)
+        result = sent.result
         base = {"probe": "iperf3", "fabric": fabric.name, "source": client.name, "destination": server.name,
                 "streams": streams, "operation": "send", "mode": ""}  # fmt: skip
-        return error, f"link {client.name} to {server.name} on {fabric.name}, {streams} streams", [
-            base | {"metric": "goodput", "value": result.goodput, "unit": "Mbit/s", "expected": expected,
-                    "error": error, "ok": abs(error) <= bound},
+        return sent.error, f"link {client.name} to {server.name} on {fabric.name}, {streams} streams", [
+            base | {"metric": "goodput", "value": result.goodput, "unit": "Mbit/s", "expected": sent.expected,
+                    "error": sent.error, "ok": abs(sent.error) <= bound},
             base | {"metric": "retransmits", "value": result.retransmits, "unit": "1", "expected": "", "error": "",
                     "ok": True},
             base | {"metric": "rtt", "value": result.rtt, "unit": "us", "expected": "", "error": "", "ok": True},
@@ -168,7 +190,7 @@ def _link(testbed: Testbed, client: Host, server: Host, fabric: Fabric, streams:
     return _until_within(probe, bound)
 
 
-def _read(done: Completed, parse: Callable, *arguments: str) -> Any:
+def read(done: Completed, parse: Callable, *arguments: str) -> Any:
     """What a parser makes of a probe's output; where it can't, also what the probe said on standard error."""
     try:
         return parse(done.stdout, *arguments)
@@ -183,10 +205,11 @@ def _one_way(before: Mapping, after: Mapping, client: Host, server: Host) -> flo
     return sent / (sent + back)
 
 
-def probe_drives(testbed: Testbed, drive: Drive, bound: float, folder: Path) -> list[dict]:
+def probe_drives(testbed: Testbed, drive: Drive, bound: float, folder: Path, stop: bool = True) -> list[dict]:
     """fio on the drive model of the first DRIVE_NODES DataNodes: sequential write and read, buffered and direct.
 
-    Returns rows of tidy/probes.csv (MB/s). Raises UserError when a drive stays beyond the relative `bound`.
+    Returns rows of tidy/probes.csv (MB/s). With `stop`, raises UserError when a drive stays beyond the relative
+    `bound`; else only when fio gives no result at all.
     """
     folder.mkdir(parents=True, exist_ok=True)
     # Long against what the drive's cache hides, short enough to be run before every block.
@@ -199,7 +222,7 @@ def probe_drives(testbed: Testbed, drive: Drive, bound: float, folder: Path) -> 
                  for number, mode in enumerate(("buffered", "direct"), start=1)]  # fmt: skip
 
         def one(test: tuple[Host, str, int], operation: str = operation) -> list[dict]:
-            return _drive(*test, operation, drive, size, bound, folder)
+            return _drive(*test, operation, drive, size, bound, folder, stop)
 
         with ThreadPoolExecutor(len(tests)) as pool:
             rows += [row for found in pool.map(one, tests) for row in found]
@@ -208,8 +231,8 @@ def probe_drives(testbed: Testbed, drive: Drive, bound: float, folder: Path) -> 
     return rows
 
 
-def _drive(host: Host, mode: str, number: int, operation: str, drive: Drive, size: int, bound: float, folder: Path
-           ) -> list[dict]:  # fmt: skip
+def _drive(host: Host, mode: str, number: int, operation: str, drive: Drive, size: int, bound: float, folder: Path,
+           stop: bool) -> list[dict]:  # fmt: skip
     expected = drive.rate / 1e6
     where = host.drive(number)
 
@@ -218,30 +241,33 @@ def _drive(host: Host, mode: str, number: int, operation: str, drive: Drive, siz
         argv = fio.sequential(where, operation, mode, size * 2 ** (attempt - 1))
         done = host.run(argv, env=drive.environment(host.drive_root), timeout=120)
         (folder / f"fio-{host.name}-{operation}-{mode}-{attempt}.json").write_bytes(done.stdout)
-        value = _read(done, fio.parse, operation)
+        value = read(done, fio.parse, operation)
         error = value / expected - 1
         row = {"probe": "fio", "fabric": "", "source": host.name, "destination": f"drive {number}", "streams": 1,
                "operation": operation, "mode": mode, "metric": "bandwidth", "value": value, "unit": "MB/s",
                "expected": expected, "error": error, "ok": abs(error) <= bound}  # fmt: skip
         return error, f"drive {number} of {host.name}, {mode} {operation}", [row]
 
-    return _until_within(probe, bound)
+    return _until_within(probe, bound) if stop else _until_within(probe, bound, PAUSES_OF_A_SURVEY, stop=False)
 
 
-def _until_within(probe: Callable[[int], tuple[float, str, list[dict]]], bound: float) -> list[dict]:
-    """Rows of every attempt, the last one within the bound; UserError when none is."""
+def _until_within(probe: Callable[[int], tuple[float, str, list[dict]]], bound: float,
+                  pauses: Sequence[float] = PAUSES, stop: bool = True) -> list[dict]:  # fmt: skip
+    """Rows of every attempt, the last one within the bound; where none is, UserError if that is to `stop`."""
     rows: list[dict] = []
-    for attempt, pause in enumerate(PAUSES, start=1):
+    for attempt, pause in enumerate(pauses, start=1):
         time.sleep(pause)
         try:
             error, what, found = probe(attempt)
         except (Unreadable, subprocess.TimeoutExpired) as fault:
-            if attempt == ATTEMPTS:
+            if attempt == len(pauses) and not rows:
                 raise UserError(f"calibration: {' '.join(str(fault).split())}") from None
             continue
         rows += [row | {"attempt": attempt} for row in found]
         if abs(error) <= bound:
             return rows
+    if not stop:
+        return rows
     raise UserError(
         f"calibration: {what}: {error:+.1%} of what is set, bound {bound:.1%}, in {ATTEMPTS} attempts: "
         "nothing measured on this testbed now would count; is the machine busy?"

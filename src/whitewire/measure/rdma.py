@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from whitewire import whole
-from whitewire.testbed.base import CommandFailed, Host, Process, ProcessDied, Testbed, last_line
+from whitewire.testbed.base import CommandFailed, Host, Process, ProcessDied, last_line
 from whitewire.tools import Unreadable, ibv_devinfo, perftest
 
 ATTEMPTS = 5
@@ -146,32 +146,20 @@ def _line(fault: BaseException) -> str:
 # --- measuring --------------------------------------------------------------------------------------
 
 
-def default_pairs(testbed: Testbed) -> list[tuple[Host, Host]]:
-    """The first client to the first DataNode; without a client, the first DataNode to the second."""
-    hosts = [*testbed.by_role("client")[:1], *testbed.by_role("datanode")[:2]]
-    return [(hosts[0], hosts[1])] if len(hosts) > 1 else []
+def between(source: Host, destination: Host, fabric: str, folder: Path,
+            tests: Sequence[str] = perftest.TESTS, sizes: Sequence[int] = perftest.SIZES,
+            iterations: Callable[[str, int], int] = perftest.iterations) -> list[dict]:  # fmt: skip
+    """Every test at every message size, one after the other, between two hosts that are on the fabric.
 
-
-def probe(testbed: Testbed, fabrics: Sequence[str], folder: Path,
-          tests: Sequence[str] = perftest.TESTS, sizes: Sequence[int] = perftest.SIZES,
-          iterations: Callable[[str, int], int] = perftest.iterations) -> list[dict]:  # fmt: skip
-    """Every test at every message size, one after the other, between each pair of hosts on each fabric.
-
-    Some three minutes a pair of ports. Raw output goes to `folder`/perftest; returns rows of COLUMNS. That there is
-    no RDMA is a row too, never an exception.
+    Raw output goes to `folder`/perftest; returns rows of COLUMNS. That there is no RDMA is a row too, never an
+    exception.
     """
-    rows: list[dict] = []
-    for name in fabrics:
-        testbed.fabric(name)
-        for source, destination in default_pairs(testbed):
-            base = {"fabric": name, "source": source.name, "destination": destination.name}
-            try:
-                ends = find(source), find(destination)
-            except NoRdma as why:
-                rows.append(_row(base, why=str(why)))
-                continue
-            rows += _pair(*ends, base, folder / "perftest", tests, sizes, iterations)
-    return rows
+    base = {"fabric": fabric, "source": source.name, "destination": destination.name}
+    try:
+        ends = find(source), find(destination)
+    except NoRdma as why:
+        return [row(base, why=str(why))]
+    return list(_pair(*ends, base, folder / "perftest", tests, sizes, iterations))
 
 
 def _pair(source: Endpoint, destination: Endpoint, base: Mapping, folder: Path, tests: Sequence[str],
@@ -201,14 +189,14 @@ def _pair(source: Endpoint, destination: Endpoint, base: Mapping, folder: Path, 
                 continue
             for metric, (name, unit) in METRICS[type(found)].items():
                 value = _number(getattr(found, name))
-                yield _row(told, attempt=attempt, metric=metric, value=value, unit=unit)
+                yield row(told, attempt=attempt, metric=metric, value=value, unit=unit)
             why = ""
             break
         if why:
-            yield _row(told, attempt=attempt, why=why)
+            yield row(told, attempt=attempt, why=why)
         lost = lost + 1 if why else 0
         if lost == LOST:
-            yield _row(base, why=f"given up after {LOST} tests in a row without a result")
+            yield row(base, why=f"given up after {LOST} tests in a row without a result")
             return
 
 
@@ -260,8 +248,9 @@ def _transport(port: ibv_devinfo.Port) -> str:
     return "RoCE" if port.link_layer == "Ethernet" else port.link_layer
 
 
-def _row(base: Mapping[str, Any], **cells: Any) -> dict[str, Any]:
-    return {**dict.fromkeys(COLUMNS, ""), **base, **cells}
+def row(base: Mapping[str, Any] | None = None, **cells: Any) -> dict[str, Any]:
+    """A row of COLUMNS; what is not given is empty."""
+    return {**dict.fromkeys(COLUMNS, ""), **(base or {}), **cells}
 
 
 def _number(value: float) -> str:

@@ -40,6 +40,8 @@ class BlockRecord(TypedDict):
     """Seconds that runs took for each that they should."""
     spent: NotRequired[dict[str, float]]
     """Seconds by what was done: start, warm-up, floors, runs, spoiled, waiting, looks."""
+    marks: NotRequired[list[str]]
+    """What of the testbed was beyond its bound and used all the same, a line each."""
     seconds: float
     commit: str
     modified: bool

@@ -28,14 +28,15 @@ from whitewire.description.project import document_path, is_paper, load_config
 from whitewire.errors import Faults, UserError
 from whitewire.install.quarto import quarto_lacks
 from whitewire.progress import Pulse
-from whitewire.records import checked
+from whitewire.records import checked, links
 from whitewire.report import agreement, citation
 from whitewire.text import quoted
 
 FORMATS = ("html", "pdf")
 PROJECT = paths.HOME
 PAPER = PROJECT / "paper"
-INDEX = "index"
+INDEX, TESTBED = "index", "testbed"
+"""The start page, and the page of a testbed's links, drives and hosts; no paper is called so."""
 BIBLIOGRAPHY = "references.bib"
 
 # What Quarto only warns of: something that a document refers to and that is not there. Filters end the conversion for
@@ -77,6 +78,9 @@ def render(
         if not verdicts[0].is_file():
             raise UserError(f"no verdicts on {qmd.stem} in {results_dir}: `make papers PAPERS={qmd.stem}` makes them")
     own = results_dir / qmd.stem
+    if qmd.stem == TESTBED:
+        verdicts = []
+        _check_links(results_dir / links.FOLDER / "tables")
     if faults := [*(checked.tables(own / "tidy") or ()), *(checked.analysis(own / "analysis") or ())]:
         raise Faults([f"{fault}; make the tables anew with `whitewire tidy` and `analyse`" for fault in faults])
     for path in verdicts:
@@ -114,6 +118,14 @@ def render(
             _publish_folder(Path(scratch) / "reports" / "data" / qmd.stem, output_dir / "data" / qmd.stem)
             _publish_folder(_figures(Path(scratch)), output_dir / "figures" / qmd.stem)
         return [_publish(made[name], output_dir / f"{qmd.stem}.{name}") for name in formats]
+
+
+def _check_links(tables: Path) -> None:
+    """UserError where the tables of a testbed's links are not there, or not as they were written."""
+    if not (tables / "ways.csv").is_file():
+        raise UserError(f"no links in {paths.shown(tables.parent)}: `make testbed` measures them")
+    if faults := checked.tables(tables):
+        raise Faults([f"{fault}; make the tables anew with `whitewire tidy-links`" for fault in faults])
 
 
 def lacking(results: Path) -> list[str]:

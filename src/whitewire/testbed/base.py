@@ -284,10 +284,11 @@ class Testbed(ABC):
     """A folder that all hosts see, if there is one."""
     congestion_control: str = ""
 
-    def preflight(self) -> None:  # noqa: B027 - not every testbed has to look
+    def preflight(self, bare: bool = False) -> None:  # noqa: B027 - not every testbed has to look
         """Look at all hosts before anything is started; nothing to look at where they are made by the testbed itself.
 
-        Raises UserError, naming them, when some cannot be used.
+        `bare`: for links and drives alone, which need no Java and no Hadoop. Raises UserError, naming them, when some
+        cannot be used.
         """
 
     @abstractmethod
@@ -358,6 +359,10 @@ class Testbed(ABC):
 
         None where nothing reads them.
         """
+        return {}
+
+    def clocks(self) -> dict[str, float]:
+        """For each host name, seconds that its clock is ahead of this machine's, where it has one of its own."""
         return {}
 
     def describe(self) -> dict[str, dict[str, Any]]:

@@ -24,6 +24,16 @@ def open_testbed(config: Mapping[str, Any], roles: Mapping[str, int], k: float, 
     return SITES[kind](config, roles, config.get("scale", 1), source)
 
 
+def open_bare(config: Mapping[str, Any], roles: Mapping[str, int], k: float, source: str = "testbed") -> Testbed:
+    """All hosts of a testbed for measuring links and drives alone: neither Java nor Hadoop has to be there.
+
+    `roles` and `k` are those of emulated hosts; a site has the hosts that its description or its job gives it.
+    """
+    if config["kind"] == "emulated":
+        return EmulatedTestbed(config, roles, k, software.libraries())
+    return SITES[config["kind"]].whole(config, source)
+
+
 def look_at(config: Mapping[str, Any], source: str) -> int:
     """Print a table of all hosts of a site. Raises UserError, naming them, when some cannot be used."""
     SITES[config["kind"]].whole(config, source).preflight()

@@ -8,7 +8,7 @@ from pathlib import Path
 from whitewire.design.rows import read_csv
 from whitewire.errors import Faults, UserError
 from whitewire.paths import shown
-from whitewire.records import checked
+from whitewire.records import checked, links
 from whitewire.records.run import DesignRow
 
 HEADER = ("paper", "part", "state", "runs", "invalid", "floors", "without manifest", "faults")
@@ -21,10 +21,15 @@ def check(folder: Path) -> None:
     Raises Faults with every fault; UserError where there are no results.
     """
     papers = [folder] if _is_paper(folder) else sorted(path for path in folder.glob("*") if _is_paper(path))
-    if not papers:
+    measured = (folder / links.FOLDER / links.PLAN).is_file()
+    if not papers and not measured:
         raise UserError(f"{shown(folder)}: found no results, expected a folder of them such as results/<testbed>")
     rows: list[Row] = []
     faults: list[str] = []
+    if measured:
+        row, found = of_links(folder / links.FOLDER)
+        rows.append((links.FOLDER, *row, len(found)))
+        faults += found
     for paper in papers:
         for row, found in of_paper(paper):
             rows.append((paper.name, *row, len(found)))
@@ -32,6 +37,13 @@ def check(folder: Path) -> None:
     print(_as_text([HEADER, *rows]))
     if faults:
         raise Faults(faults, most=len(faults))
+
+
+def of_links(folder: Path) -> tuple[Row, list[str]]:
+    """(part, state and numbers; faults) of the record of a testbed's links and of its tables."""
+    found = [*links.faults(folder), *(checked.tables(folder / "tables") or [])]
+    finished = (folder / links.RECORD).is_file()
+    return _part("record", "unsound" if found else "sound" if finished else "not finished"), found
 
 
 def _is_paper(folder: Path) -> bool:

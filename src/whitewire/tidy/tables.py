@@ -51,6 +51,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "treatments.csv": ("run_id", "experiment", "factor", "varies", "level", "asked", "seen", "unit", "same", "valid"),
     "unavailable.csv": ("run_id", "reason"),
     "left.csv": ("run_id", "experiment", "cell", "reason"),
+    "marks.csv": ("block", "mark"),
     "scale.csv": ("experiment", "testbed", "kind", "k", "data_fraction", "rung"),
 }  # fmt: skip
 NUMBERS = {
@@ -68,6 +69,18 @@ NUMBERS = {
     "data_fraction",
     "k",
     "limit",
+    "rate",
+    "rate_in",
+    "full_scale_rate",
+    "memory_gib",
+    "clock_ms",
+    "goodput",
+    "rtt",
+    "rtt_at_rest",
+    "retransmit_share",
+    "cpu_source",
+    "cpu_destination",
+    "beside_error",
 }
 INTEGERS = {
     "rung",
@@ -82,8 +95,11 @@ INTEGERS = {
     "queue_depth",
     "message_bytes",
     "iterations",
+    "beside",
+    "at_once",
+    "processors",
 }
-BOOLEANS = {"valid", "ok", "same", "varies"}
+BOOLEANS = {"valid", "ok", "same", "varies", "stops", "shared", "beyond", "alone"}
 DESCRIPTIONS = {
     "run_id": "the run; unique for what it measures, see docs/inside/tables.md",
     "attempt": "number of the attempt; only a run's last can be valid",
@@ -113,7 +129,29 @@ DESCRIPTIONS = {
     "k": "by which every rate and size is divided",
     "rung": "which k of the paper's ladders the runs have, from 0",
     "cell": "levels of the run's cell as JSON",
-    "reason": "why the run was not made",
+    "reason": "why the run was not made, or something else was not measured",
+    "beyond": "whether it is further from what is expected than the bound",
+    "alone": "whether it was measured again, with no other pair at the same time",
+    "beside_error": "the error before, beside other pairs",
+    "goodput": "Mbit/s of TCP's data at the receiver",
+    "rtt": "microseconds there and back while the link is loaded",
+    "rtt_at_rest": "microseconds there and back while nothing else is sent",
+    "retransmit_share": "TCP segments sent again, of all",
+    "cpu_source": "of one processor, what iperf3 used at the sender",
+    "cpu_destination": "of one processor, what iperf3 used at the receiver",
+    "fit": "yes, partly or no",
+    "said": "the outlier in one line",
+    "mark": "what of the testbed was beyond its bound while the block was measured",
+    "beside": "other pairs that were measured at the same time",
+    "stops": "whether a paper that uses it is not measured without the user's word",
+    "part_of": "the host that explains it; empty: it stands for itself",
+    "cause": "the likely causes, the likeliest first",
+    "rate": "Mbit/s of a link, as it is or as it is set on the testbed",
+    "rate_in": "Mbit/s at which the switch sends to the host, where it is known",
+    "full_scale_rate": "Mbit/s that it stands for",
+    "clock_ms": "by which the host's clock is ahead of the measuring machine's",
+    "depth": "ring: each host with the next one; one: every pair with the first number of streams; all: with each",
+    "at_once": "pairs that are measured at one time",
     "data_fraction": "share of the full-scale file that a run writes",
 }
 
@@ -149,13 +187,14 @@ def tidy(paper: str, results: Path) -> None:
         "treatments.csv": _of_each(runs, _treatments),
         "unavailable.csv": [row for block in read.values() for row in _unavailable(block.finished)],
         "left.csv": _left(loaded, read, rows),
+        "marks.csv": [{"block": name, "mark": mark} for name, block in read.items() for mark in _marks(block)],
         "scale.csv": _scale(loaded.on(_rung(read)), testbed, description, rows),
     }
     # All are made before the first is written, so that what cannot be read leaves the earlier tables as they were.
-    made = {name: _table(columns[name], content, name) for name, content in tables.items()}
+    made = {name: as_csv(columns[name], content, name) for name, content in tables.items()}
     for name, content in made.items():
         whole.write(target / name, content)
-    whole.write(target / PACKAGE, json.dumps(_package(paper, columns, factors, made), indent=1) + "\n")
+    whole.write(target / PACKAGE, json.dumps(package(f"{paper}-tidy", columns, factors, made), indent=1) + "\n")
 
 
 def so_far(paper: Paper, block: Path) -> tuple[list[Cells], list[Cells]]:
@@ -400,6 +439,11 @@ def _left(paper: Paper, read: Mapping[str, Block], rows: Sequence[DesignRow]) ->
             yield {"run_id": row["run_id"], "experiment": row["experiment"], "cell": levels, "reason": why}
 
 
+def _marks(block: Block) -> Sequence[str]:
+    """What of the testbed was beyond its bound while the block was measured."""
+    return cast("Mapping[str, Any]", block.finished or {}).get("marks", [])
+
+
 def _of_finished(block: Block, key: str) -> Mapping[str, str]:
     return cast("Mapping[str, Any]", block.finished or {}).get(key, {})
 
@@ -436,7 +480,8 @@ def _text(value: bool) -> str:
     return "true" if value else "false"
 
 
-def _table(columns: Sequence[str], rows: Iterable[Cells], name: str) -> bytes:
+def as_csv(columns: Sequence[str], rows: Iterable[Cells], name: str) -> bytes:
+    """A table as the content of the file `name`."""
     output = io.StringIO()
     writer = csv.DictWriter(output, columns, lineterminator="\n")
     writer.writeheader()
@@ -446,8 +491,8 @@ def _table(columns: Sequence[str], rows: Iterable[Cells], name: str) -> bytes:
     return gzip.compress(content, mtime=0) if name.endswith(".gz") else content
 
 
-def _package(
-    paper: str, columns: Mapping[str, Sequence[str]], factors: Sequence[str], made: Mapping[str, bytes]
+def package(
+    title: str, columns: Mapping[str, Sequence[str]], factors: Sequence[str], made: Mapping[str, bytes]
 ) -> dict:
     """A Frictionless data package (specs.frictionlessdata.io/data-package) of the tables, each with its digest."""
 
@@ -472,4 +517,4 @@ def _package(
         if name.endswith(".gz"):
             resource["compression"] = "gz"
         resources.append(resource)
-    return {"name": f"{paper}-tidy", "profile": "tabular-data-package", "resources": resources}
+    return {"name": title, "profile": "tabular-data-package", "resources": resources}

@@ -98,6 +98,19 @@ def offloads(said: str) -> str:
     return "off" if set(found.values()) == {"off"} else "mixed"
 
 
+DRIVER = {"driver": "driver", "version": "version", "firmware-version": "firmware"}
+"""What ethtool calls the driver of an interface, its release and that of the adapter's firmware; and we."""
+
+
+def driver(said: str) -> dict[str, str]:
+    """Of `ethtool -i …`: driver, version and firmware, without those that it leaves empty. Raises Unreadable."""
+    told = (line.partition(":")[::2] for line in said.splitlines())
+    found = {DRIVER[name]: value.strip() for name, value in told if name in DRIVER and value.strip() not in ("", "N/A")}
+    if "driver" not in found:
+        raise Unreadable(f"ethtool: found {shown(said)}, expected a driver")
+    return found
+
+
 def _rows(said: str, tool: str) -> list[dict[str, Any]]:
     lines = [line for line in said.splitlines() if line.startswith("[")]
     try:

@@ -28,9 +28,10 @@ from whitewire.design.durations import all_floors_seconds, expected_seconds
 from whitewire.design.rows import check_number, levels_of, make_design
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
-from whitewire.measure import groups
+from whitewire.measure import groups, survey
 from whitewire.measure.floors import FLOOR_RUNS, FURTHER
 from whitewire.paths import HOME, root, settle_environment, shown
+from whitewire.records import links
 from whitewire.records.checked import block_record
 from whitewire.records.journal import BUDGET, OTHERS
 from whitewire.records.run import DesignRow
@@ -41,7 +42,7 @@ from whitewire.workflow import outlook, recipes, speed, tether
 if TYPE_CHECKING:
     from whitewire.description.paper import Paper
 
-OVERRIDES = ("papers", "testbed", "effort", "budget")
+OVERRIDES = ("papers", "testbed", "effort", "budget", "outliers")
 
 
 MOST_ID = 200
@@ -201,6 +202,21 @@ class Plan:
             return file
 
         return path
+
+    @property
+    def most_nodes(self) -> int:
+        """Nodes of the Slurm job that measures links: as many as any paper's job has."""
+        return max((nodes for nodes, _ in self.needs.values()), default=NO_NEEDS[0])
+
+    @property
+    def description(self) -> str:
+        """A digest of the testbed's description: with another one its links are measured again."""
+        return survey.digest(load_testbed(self.testbed))
+
+    @property
+    def survey_effort(self) -> str:
+        """The effort at which links are measured: the user's, or a larger one at which they were measured before."""
+        return survey.effort_of(root() / "results" / self.testbed / links.FOLDER, self.description, self.effort)
 
     @property
     def preamble(self) -> str:

@@ -235,7 +235,8 @@ def test_a_second_set_up_says_that_it_waits(tmp_path):
 def test_papers_need_no_packages_of_tests():
     text = (HOME / "envs" / "debian-packages.txt").read_text()
     parts = dict(re.findall(r"^# (\w+):.*\n((?:[^#].*\n)+)", text, re.MULTILINE))
-    assert {"papers", "reports", "quarto", "ceph", "tests", "hibench", "servers"} == set(parts)
+    assert {"testbed", "papers", "reports", "quarto", "ceph", "tests", "hibench", "servers"} == set(parts)
+    assert not {"openjdk-17-jdk-headless", "maven"} & {*text.partition("# papers:")[0].split()}
     assert "chromium" in parts["tests"] and "slurmd" in parts["servers"] and "r-cran-rmarkdown" in parts["quarto"]
     lock = (HOME / "envs" / "requirements.txt").read_text()
     for name in ("pytest", "playwright", "ruff", "hypothesis"):

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whitewire.measure import rdma
-from whitewire.testbed.base import Completed, ProcessDied, Testbed
+from whitewire.testbed.base import Completed, ProcessDied
 from whitewire.tools import Unreadable, ibv_devinfo, perftest
 from whitewire.tools.ibv_devinfo import Gid, Port
 
@@ -434,16 +434,6 @@ class ReplayHost:
         return self.servers[-1]
 
 
-class ReplayTestbed:
-    by_role = Testbed.by_role
-
-    def __init__(self, *hosts: ReplayHost) -> None:
-        self.hosts, self.fabrics = list(hosts), []
-
-    def fabric(self, name: str) -> None:
-        self.fabrics.append(name)
-
-
 def to_client(*answers) -> dict:
     """Answers to the client's command only, which alone names the server's address, in turn."""
     return {"10.0.0.2": list(answers)}
@@ -452,9 +442,7 @@ def to_client(*answers) -> dict:
 def measured(tmp_path, client=None, datanode=None, tests=("ib_write_bw",), sizes=None, ends=None):
     hosts = ends or (ReplayHost("client1", "client", "10.0.0.1", client),
                      ReplayHost("datanode1", "datanode", "10.0.0.2", datanode))  # fmt: skip
-    testbed = ReplayTestbed(*hosts)
-    rows = rdma.probe(testbed, ["10gbe"], tmp_path, tests=tests, sizes=sizes or [SIZE[tests[0]]])
-    assert testbed.fabrics == ["10gbe"]
+    rows = rdma.between(*hosts, "10gbe", tmp_path, tests=tests, sizes=sizes or [SIZE[tests[0]]])
     assert all(server.stopped == 1 for server in hosts[1].servers)
     return hosts, rows
 
@@ -601,21 +589,6 @@ def test_every_test_and_size_is_measured(tmp_path):
     _, rows = measured(tmp_path, tests=tests, sizes=[65536])
     assert {row["test"] for row in rows} == set(tests)
     assert len(list(product(tests, range(3)))) == len(rows)
-
-
-def test_whom_it_asks_by_default():
-    hosts = [ReplayHost(f"{role}{number}", role, "10.0.0.1") for role, number in
-             [("namenode", 1), ("datanode", 1), ("datanode", 2), ("client", 1)]]  # fmt: skip
-
-    def names(*chosen):
-        return [(a.name, b.name) for a, b in rdma.default_pairs(ReplayTestbed(*chosen))]
-
-    assert names(*hosts) == [("client1", "datanode1")]
-    assert names(*hosts[:3]) == [("datanode1", "datanode2")]
-    assert names(*hosts[:2]) == []
-    assert rdma.unavailable(rdma.probe(ReplayTestbed(*hosts[:2]), ["10gbe"], Path("nowhere"))) == (
-        "no pair of hosts to measure"
-    )
 
 
 def test_sockets():

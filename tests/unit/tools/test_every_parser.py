@@ -92,6 +92,7 @@ def of_policy(text: str) -> Any:
 OUTPUTS = [
     output("iperf3-1-stream.json", of_bytes(iperf3.parse)),
     output("iperf3-4-streams.json", of_bytes(iperf3.parse)),
+    output("iperf3-1-stream.json", of_bytes(iperf3.round_trip)),
     output("fio-write-direct.json", of_bytes(fio.parse, "write")),
     output("fio-read-buffered.json", of_bytes(fio.parse, "read")),
     output("fio-layout.json", measured("write")),

@@ -53,3 +53,20 @@ def test_offloads(tcp, generic, receive, expected):
         assert f"\n{name}: on\n" in FEATURES
         said = said.replace(f"\n{name}: on\n", f"\n{name}: {state} [fixed]\n")
     assert link.offloads(said) == expected
+
+
+MLX4 = """driver: mlx4_en (MT_0DD0120009_CX3)
+version: 2.1.6 (Aug 2013)
+firmware-version: 2.30.3000
+bus-info: 0000:1a:00.0
+"""
+"""As Mellanox's manual of its driver prints it."""
+
+
+def test_driver_and_firmware():
+    found = {"driver": "mlx4_en (MT_0DD0120009_CX3)", "version": "2.1.6 (Aug 2013)", "firmware": "2.30.3000"}
+    assert link.driver(MLX4) == found
+    assert link.driver("driver: veth\nversion: 1.0\nfirmware-version: \nbus-info: \n") == {
+        "driver": "veth", "version": "1.0"}  # fmt: skip
+    with pytest.raises(Unreadable, match="expected a driver"):
+        link.driver("Cannot get driver information: Operation not supported\n")

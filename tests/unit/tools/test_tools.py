@@ -24,12 +24,25 @@ def test_iperf3_four_streams():
     assert 47 < result.goodput < 48.5  # a link of 50 Mbit/s
     assert result.retransmits == 0
     assert result.rtt > 100
+    assert result.sent == report["end"]["sum_sent"]["bytes"]
+    assert result.cpu == pytest.approx((0.0108927, 0.0047928), rel=1e-4)
 
 
 def test_iperf3_another_machine_and_version_of_the_report():
     result = iperf3.parse((DATA / "iperf3-1-stream.json").read_bytes())
     assert result.streams == 1
     assert result.goodput > 0
+    assert result.retransmit_share == 1448 / 55_050_240  # one segment was sent again
+    assert result.cpu == pytest.approx((0.974, 0.578), abs=1e-3)
+
+
+def test_iperf3_of_one_segment_tells_the_round_trip_alone():
+    raw = (DATA / "iperf3-1-stream.json").read_bytes()
+    assert iperf3.round_trip(raw) == json.loads(raw)["end"]["streams"][0]["sender"]["mean_rtt"]
+    with pytest.raises(Unreadable, match="iperf3: the server is busy"):
+        iperf3.round_trip(b'{"error": "the server is busy"}')
+    with pytest.raises(Unreadable, match="mean_rtt nan, expected more than 0"):
+        iperf3.round_trip(b'{"end": {"streams": [{"sender": {}}]}}')
 
 
 def test_iperf3_without_retransmits_is_none_seen():
@@ -67,7 +80,8 @@ ONE_STREAM = (CASES / "iperf3" / "warning-before.json").read_bytes()
     "raw", [ONE_STREAM, ONE_STREAM + ONE_STREAM, ONE_STREAM.rstrip() + ONE_STREAM[ONE_STREAM.index(b"{") :]]
 )
 def test_iperf3_with_a_warning_or_its_report_twice(raw):
-    assert iperf3.parse(raw) == iperf3.LinkResult(goodput=1000, retransmits=0, rtt=76, seconds=1, streams=1)
+    expected = iperf3.LinkResult(goodput=1000, retransmits=0, rtt=76, seconds=1, streams=1, sent=125_000_000)
+    assert iperf3.parse(raw) == expected
 
 
 @pytest.mark.parametrize("name, says", [("bidir", r"both directions \(--bidir\)"), ("null", "found 'null'"),

@@ -36,6 +36,15 @@ paper_short <- function(paper) {
   trimws(paste(if (is.null(publisher)) paper else sub("[ ,].*$", "", publisher), year))
 }
 
+# The testbed's name, with its own page where there is one.
+testbed_link <- function() {
+  name <- paste0("*", safe(testbed_name()), "*")
+  if (!file.exists(file.path(results_dir(), links_tables, "ways.csv"))) {
+    return(name)
+  }
+  paste0("[", name, "](testbed.html)")
+}
+
 figure_papers <- function(papers) {
   figure_verdicts(papers) + scale_y_discrete(labels = function(x) vapply(x, paper_short, character(1)))
 }

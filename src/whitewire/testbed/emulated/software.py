@@ -31,6 +31,11 @@ def binds() -> dict[str, Path]:
     return {"hadoop": HADOOP, "lib": LIBRARIES, "archives": ARCHIVES}
 
 
+def libraries() -> dict[str, Path]:
+    """Of those folders the one that the drive model needs; none where set-up hasn't made it."""
+    return {"lib": LIBRARIES} if (LIBRARIES / "libdrive.so").exists() else {}
+
+
 def hadoop_jars() -> list[Path]:
     """Hadoop's jars on the class path, in order."""
     return [jar for jar in sorted(HADOOP.glob("*.jar")) if not UNPACKED.match(jar.name)]

@@ -32,6 +32,8 @@ FREE_GIB = 10.0
 """Free space that each data folder needs, where the description does not say."""
 WORK_GIB = 0.5
 """Free space for software, configuration and scratch files."""
+BARE_GIB = 1.0
+"""Free space for fio's file, where links and drives are measured alone."""
 GIB = 2**30
 
 PORTS = {
@@ -90,14 +92,20 @@ class Needs:
     only: Mapping[str, str] = field(default_factory=ONLY.copy)
     java_home: str = ""
     """Java's folder, the same on all hosts since configuration files name it; empty: any."""
+    java: bool = True
 
     @classmethod
-    def of(cls, config: Mapping, k: float) -> Needs:
+    def of(cls, config: Mapping, k: float, bare: bool = False) -> Needs:
+        """`bare`: for links and drives alone."""
+        rates = {name: fabric["rate_mbit_per_s"] / k for name, fabric in config["fabrics"].items()}
+        if bare:
+            ports = dict.fromkeys(("namenode", "datanode", "client"), (IPERF3_PORT,))
+            return cls(0.0, BARE_GIB, rates, ports, ONLY | {"curl": ""}, java=False)
         iperf3 = {role: [port for port in ports if port == IPERF3_PORT] for role, ports in PORTS.items()}
         return cls(
             memory_gib=config["memory"]["minimum_gib"],
             free_gib=config.get("disk", {}).get("minimum_gib", FREE_GIB),
-            rates={name: fabric["rate_mbit_per_s"] / k for name, fabric in config["fabrics"].items()},
+            rates=rates,
             ports=iperf3 if "cluster" in config else PORTS,
             only=ONLY | ({"curl": "client"} if "cluster" in config else {}),
         )
@@ -171,7 +179,9 @@ def problems(host: Report, needs: Needs) -> list[str]:
     found = []
     if abs(host.skew) > MOST_SKEW_S:
         found.append(f"clock {host.skew:+.1f} s off this machine's (at most {MOST_SKEW_S} s)")
-    if host.java < LEAST_JAVA:
+    if not needs.java:
+        pass
+    elif host.java < LEAST_JAVA:
         found.append(f"Java {host.java}, {LEAST_JAVA} is needed" if host.java else "no Java")
     elif needs.java_home and host.java_home != needs.java_home:
         found.append(f"Java in {host.java_home or 'no folder'}, on other hosts in {needs.java_home}")
@@ -321,9 +331,9 @@ def most_common(folders: Iterable[str]) -> str:
     return next((folder for folder, _ in Counter(filter(None, folders)).most_common(1)), "")
 
 
-def preflight(testbed: RemoteTestbed, output: TextIO) -> list[Report]:
-    """Print the table; UserError, naming the hosts, when one cannot be used."""
-    needs = Needs.of(testbed.config, testbed.k)
+def preflight(testbed: RemoteTestbed, output: TextIO, bare: bool = False) -> list[Report]:
+    """Print the table; UserError, naming the hosts, when one cannot be used. `bare`: for links and drives alone."""
+    needs = Needs.of(testbed.config, testbed.k, bare)
     with ThreadPoolExecutor(max_workers=len(testbed.hosts)) as pool:
         reports = list(pool.map(look, testbed.hosts))
     needs = replace(needs, java_home=most_common(report.java_home for report in reports))

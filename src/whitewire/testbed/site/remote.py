@@ -63,9 +63,9 @@ class RemoteTestbed(Testbed):
 
     # -- life ---------------------------------------------------------------------------------------------
 
-    def preflight(self) -> None:
+    def preflight(self, bare: bool = False) -> None:
         """Print a table of all hosts; UserError, naming them, when one cannot be used. Nothing is started."""
-        preflight(self, sys.stderr)
+        preflight(self, sys.stderr, bare)
 
     def __enter__(self) -> RemoteTestbed:
         try:
@@ -230,6 +230,9 @@ class RemoteTestbed(Testbed):
     def now(self) -> float:
         """Seconds since 1970 by that clock."""
         return time.time() + self.reference.clock_offset()
+
+    def clocks(self) -> dict[str, float]:
+        return dict(zip([host.name for host in self.hosts], self.on_all(lambda h: h.clock_offset()), strict=True))
 
     # -- software and environment -------------------------------------------------------------------------
 

@@ -1,0 +1,78 @@
+"""What a block of runs takes from the testbed's links, which were measured before it: whether something that it uses is
+beyond its bound, and what each pair carried then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from whitewire.description.paper import Paper, without_servers
+from whitewire.design.rows import levels_of
+from whitewire.errors import Faults, UserError
+from whitewire.measure.survey import digest
+from whitewire.paths import shown
+from whitewire.records import links, outliers
+from whitewire.records.links import HostPlace
+from whitewire.records.run import DesignRow
+
+STOP, MARK = "stop", "mark"
+"""What config.yaml's `outliers` says of things beyond their bounds: no paper that uses them starts, or each of its
+figures says so."""
+GO_ON = "put it right and remove {folder}, or go on and mark every figure with ARGS='--config outliers=mark'"
+
+Carried = Mapping[tuple[str, str, str], float]
+"""Mbit/s by fabric and what ssh or Slurm calls the sender and the receiver."""
+
+
+@dataclass(frozen=True)
+class Before:
+    """What was found: `marks` are things beyond their bounds that the block uses all the same, a line each."""
+
+    marks: tuple[str, ...] = ()
+    carried: Carried = field(default_factory=dict)
+
+
+def before(results: Path, config: Mapping[str, Any], paper: Paper, rows: Sequence[DesignRow], choice: str) -> Before:
+    """What the links below `results` (results/<testbed>) say of a block with these rows.
+
+    Of hosts on this machine nothing: one that was beyond its bound tells that the machine was busy then, and each block
+    looks at its links itself. Raises UserError where links were not measured, or those of another description, and by
+    `choice` (stop) Faults with a line per thing beyond its bound.
+    """
+    if config["kind"] == "emulated":
+        return Before()
+    folder = results / links.FOLDER
+    record = links.read(folder)
+    if record["plan"]["description"] != digest(config):
+        raise UserError(
+            f"{shown(folder / links.RECORD)}: plan.description: found the links of another description of this "
+            "testbed, expected those of the present one; measure them with `whitewire links`"
+        )
+    used = hosts_used(record["hosts"], config, paper, rows)
+    fabrics = {paper.parameters(row["experiment"], levels_of(paper, row))["fabric"] for row in rows}
+    stops = [each for each in outliers.of_folder(folder) if each.stops and not each.part_of]
+    wrong = [each.said for each in stops if each.fabric in ("", *fabrics) and set(each.hosts) <= used]
+    if wrong and choice == STOP:
+        raise Faults([*wrong, GO_ON.format(folder=shown(folder))])
+    target = {host["name"]: host["target"] for host in record["hosts"]}
+    carried = {(way.fabric, target[way.source], target[way.destination]): way.goodput
+               for way in outliers.ways(links.pair_rows(folder)) if not way.why}  # fmt: skip
+    return Before(tuple(wrong), carried)
+
+
+def hosts_used(hosts: Sequence[HostPlace], config: Mapping[str, Any], paper: Paper, rows: Sequence[DesignRow]
+               ) -> set[str]:  # fmt: skip
+    """Names of the hosts that a block uses: of each role the first ones, and of a Slurm job its first nodes."""
+    most: dict[str, int] = {}
+    for row in rows:
+        for role, count in without_servers(paper.roles(row["experiment"], levels_of(paper, row))).items():
+            most[role] = max(most.get(role, 0), count)
+    if config["kind"] == "slurm":
+        return {host["name"] for host in hosts[: sum(most.values())]}
+    found: set[str] = set()
+    for role, count in most.items():
+        found |= {host["name"] for host in [each for each in hosts if each["role"] == role][:count]}
+    return found

@@ -1,0 +1,194 @@
+"""From the record of a testbed's links (records/links.py) to tables, with what is beyond its bound; a data package."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from whitewire import whole
+from whitewire.description import project
+from whitewire.description.checks import load_paper
+from whitewire.description.paper import Paper, cells_of, without_servers
+from whitewire.description.testbed import fabric_names, is_emulated, load_testbed
+from whitewire.errors import UserError
+from whitewire.records import links, outliers
+from whitewire.records.links import HostsRecord, LinksRecord
+from whitewire.records.outliers import Outlier
+from whitewire.tidy.tables import PACKAGE, TABLES, Cells, as_csv, package
+
+FOLDER = "tables"
+"""Below results/<testbed>/links."""
+OF_LINKS: dict[str, tuple[str, ...]] = {
+    "hosts.csv": ("host", "role", "target", "processor", "processors", "memory_gib", "kernel", "system", "clock_ms",
+                  "congestion_control"),
+    "fabrics.csv": ("fabric", "rate", "full_scale_rate", "shared", "depth", "at_once", "seconds", "streams"),
+    "links.csv": ("fabric", "host", "interface", "address", "rate", "rate_in", "mtu", "queue", "offloads", "driver",
+                  "version", "firmware"),
+    "pairs.csv": ("fabric", "source", "destination", "streams", "metric", "value", "unit", "expected", "error",
+                  "beside", "attempt", "why"),
+    "ways.csv": ("fabric", "source", "destination", "streams", "goodput", "expected", "error", "beyond",
+                 "retransmit_share", "rtt_at_rest", "rtt", "cpu_source", "cpu_destination", "alone", "beside_error",
+                 "why"),
+    **{name: TABLES[name][1:] for name in ("drives.csv", "probes.csv", "rdma.csv")},
+    "outliers.csv": ("kind", "subject", "fabric", "hosts", "value", "expected", "unit", "cause", "stops", "part_of",
+                     "said"),
+    "left_out.csv": ("reason",),
+    "fit.csv": ("paper", "fit", "reason"),
+}  # fmt: skip
+"""The tables that a paper has too are without its column `block`."""
+
+
+def tables(folder: Path) -> None:
+    """Read the record in results/<testbed>/links, write tables below it. Raises UserError, naming what is not whole."""
+    record = links.read(folder)
+    hosts, found = links.hosts(folder), outliers.of_folder(folder)
+    rows: dict[str, Iterable[Cells]] = {
+        "hosts.csv": _hosts(hosts),
+        "fabrics.csv": _fabrics(record),
+        "links.csv": _links(hosts),
+        "pairs.csv": ({**row} for row in links.pair_rows(folder)),
+        "ways.csv": _ways(folder, record),
+        "drives.csv": links.drive_rows(folder),
+        "probes.csv": ({**row, "ok": _flag(row["ok"])} for row in links.model_rows(folder)),
+        "rdma.csv": links.rdma_rows(folder),
+        "outliers.csv": _outliers(found),
+        "left_out.csv": ({"reason": why} for why in record["left_out"]),
+        "fit.csv": _fit(record, found),
+    }
+    made = {name: as_csv(OF_LINKS[name], content, name) for name, content in rows.items()}
+    target = folder / FOLDER
+    target.mkdir(exist_ok=True)
+    for name, content in made.items():
+        whole.write(target / name, content)
+    described = package(f"{record['plan']['testbed']}-links", OF_LINKS, (), made)
+    whole.write(target / PACKAGE, json.dumps(described, indent=1) + "\n")
+
+
+def _hosts(record: HostsRecord) -> Iterable[Cells]:
+    machine = record["machine"]
+    for host in record["hosts"]:
+        facts = record["facts"].get(host["name"])
+        told = machine if facts is None else _told(facts)
+        ahead = record["clocks"].get(host["name"])
+        yield {
+            "host": host["name"], "role": host["role"], "target": host["target"],
+            **{name: told.get(name, "") for name in ("processor", "processors", "memory_gib", "kernel", "system",
+                                                     "congestion_control")},
+            "clock_ms": "" if ahead is None else f"{ahead * 1e3:.3f}",
+        }  # fmt: skip
+
+
+def _told(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What a site's host says of itself (testbed/site/shell.ABOUT), as cells."""
+    memory = re.search(r"(\d+) kB", facts.get("memory", ""))
+    control = re.search(r"^ipv4/tcp_congestion_control (\S+)", facts.get("sysctls", ""), re.MULTILINE)
+    return {
+        "processor": facts.get("processor", "").partition(":")[2].strip(),
+        "processors": facts.get("processors", ""),
+        "memory_gib": f"{int(memory[1]) / 2**20:.1f}" if memory else "",
+        "kernel": facts.get("kernel", ""),
+        "system": facts.get("system", "").partition("=")[2].strip('"'),
+        "congestion_control": control[1] if control else "",
+    }
+
+
+def _fabrics(record: LinksRecord) -> Iterable[Cells]:
+    for each in record["plan"]["fabrics"]:
+        streams = " ".join(map(str, each["streams"]))
+        told = {key: value for key, value in each.items() if key != "name"}
+        yield {**told, "fabric": each["name"], "streams": streams, "shared": _flag(each["shared"])}
+
+
+def _links(record: HostsRecord) -> Iterable[Cells]:
+    for fabric, hosts in record["links"].items():
+        for host, link in hosts.items():
+            of = record["facts"].get(host, {}).get("fabrics", {}).get(fabric, {})
+            at = {name: of.get(name, "") for name in ("interface", "address")}
+            yield {"fabric": fabric, "host": host, **at, **link}
+
+
+def _ways(folder: Path, record: LinksRecord) -> Iterable[Cells]:
+    """Each pair in each direction as it is judged, with its round trip at rest, which was measured in one direction."""
+    rows = list(links.pair_rows(folder))
+    rest = {(row["fabric"], frozenset((row["source"], row["destination"]))): row["value"]
+            for row in rows if row["metric"] == "rtt_at_rest"}  # fmt: skip
+    bound = record["plan"]["limits"]["link_error"]
+    for way in outliers.ways(rows):
+        told = {**asdict(way), "beyond": _flag(outliers.beyond(way, bound)), "alone": _flag(way.alone)}
+        told |= dict(zip(("cpu_source", "cpu_destination"), told.pop("cpu"), strict=False))
+        told["rtt_at_rest"] = rest.get((way.fabric, frozenset((way.source, way.destination))))
+        measured = ("goodput", "expected", "error", "retransmit_share", "rtt", "beside_error")
+        yield {**told, **dict.fromkeys(measured)} if way.why else told
+
+
+def _outliers(found: Iterable[Outlier]) -> Iterable[Cells]:
+    for each in found:
+        yield {**asdict(each), "hosts": " ".join(each.hosts), "stops": _flag(each.stops), "said": each.said}
+
+
+# --- which papers the testbed is fit for -----------------------------------------------------------------
+
+
+def _fit(record: LinksRecord, found: Sequence[Outlier]) -> Iterable[Cells]:
+    """Every paper that is described, whether the testbed is fit for it, and why not; of one with a fault, the fault."""
+    plan = record["plan"]
+    config = load_testbed(plan["testbed"])
+    for name in project.papers():
+        try:
+            paper = load_paper(project.paper_path(name), fabric_names(config))
+        except UserError as fault:
+            yield {"paper": name, "fit": "no", "reason": str(fault)}
+            continue
+        fit, reason = fit_of(paper, config, plan["roles"], found)
+        yield {"paper": name, "fit": fit, "reason": reason}
+
+
+def fit_of(paper: Paper, config: Mapping[str, Any], roles: Mapping[str, int], found: Sequence[Outlier]
+           ) -> tuple[str, str]:  # fmt: skip
+    """(`yes`, `partly` or `no`, why) of a paper on a testbed that has so many hosts of each role."""
+    cells = [(name, experiment, levels) for name, experiment in paper.experiments.items()
+             if "control" not in experiment for levels in cells_of(experiment)]  # fmt: skip
+    if not cells:
+        return "yes", "it runs nothing"
+    lacks: dict[str, int] = {}
+    fabrics: dict[str, None] = {}
+    for name, _, levels in cells:
+        missing = _missing(paper, name, levels, config, roles)
+        for what in missing:
+            lacks[what] = lacks.get(what, 0) + 1
+        if not missing and (fabric := paper.parameters(name, levels).get("fabric")):
+            fabrics[fabric] = None
+    reasons = [f"{what} ({count} of {len(cells)} cells)" for what, count in lacks.items()]
+    whole = [count for count in lacks.values() if count == len(cells)]
+    stops = [each for each in found if each.stops and not each.part_of and each.fabric in ("", *fabrics)]
+    reasons += [f"beyond its bound: {each.said}" for each in stops]
+    if whole:
+        return "no", "; ".join(reasons)
+    if reasons:
+        return "partly", "; ".join(reasons)
+    return "yes", "emulated: rates of links are the paper's divided by its k" if is_emulated(config) else ""
+
+
+def _missing(paper: Paper, name: str, levels: Mapping[str, Any], config: Mapping[str, Any], roles: Mapping[str, int]
+             ) -> list[str]:  # fmt: skip
+    """What a testbed lacks for a cell."""
+    fabric, store = paper.parameters(name, levels).get("fabric"), paper.store(name, levels)
+    missing = [f"no network {fabric}"] if fabric is not None and fabric not in config["fabrics"] else []
+    if config["kind"] == "emulated":
+        return missing  # as many hosts as are asked for, and CephFS where this machine can
+    needs = without_servers(paper.roles(name, levels))
+    if config["kind"] == "slurm":
+        have, need = sum(roles.values()), sum(needs.values())
+        short = {"hosts": (have, need)} if have < need else {}
+    else:
+        short = {role: (roles.get(role, 0), need) for role, need in needs.items() if roles.get(role, 0) < need}
+    missing += [f"{have} {what} of {need}" for what, (have, need) in short.items()]
+    return missing + (["no mount"] if store["kind"] == "cephfs" and "mount" not in config else [])
+
+
+def _flag(value: bool) -> str:
+    return "true" if value else "false"

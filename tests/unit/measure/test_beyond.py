@@ -1,0 +1,66 @@
+"""A pair, host or drive beyond its bound stops the papers that use it, by name, or marks them."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from tests.unit.measure.test_survey import CONFIG, Replayed, at_once, made  # noqa: F401 - a fixture that every test uses
+from whitewire.errors import Faults, UserError
+from whitewire.measure.beyond import MARK, STOP, before, hosts_used
+
+
+def paper(datanodes, fabric="10gbe"):
+    return SimpleNamespace(
+        experiments={"e": {"factors": {}}},
+        roles=lambda *_: {"namenode": 1, "datanode": datanodes, "mds": 1},
+        parameters=lambda *_: {"fabric": fabric},
+    )
+
+
+ROWS = [{"experiment": "e"}]
+
+
+@pytest.fixture
+def slow(tmp_path):
+    """Links below a testbed's results, of which those of datanode4 are slow on one network."""
+    hosts = Replayed()
+    hosts.shares = lambda *pair: 0.3 if "datanode4" in pair and hosts.now.name == "10gbe" else 1.0
+    made(tmp_path / "links", hosts)
+    return tmp_path
+
+
+def test_a_paper_that_uses_a_slow_host_does_not_start(slow):
+    with pytest.raises(Faults) as stopped:
+        before(slow, CONFIG, paper(4), ROWS, STOP)
+    first, *_, last = stopped.value.lines
+    assert first.startswith("datanode4 on 10gbe: 30% of what is expected; likely cause: its link, cable or port")
+    assert last.endswith("or go on and mark every figure with ARGS='--config outliers=mark'")
+
+
+def test_it_starts_with_marks_by_the_users_word(slow):
+    found = before(slow, CONFIG, paper(4), ROWS, MARK)
+    assert len(found.marks) == 1 and found.marks[0].startswith("datanode4 on 10gbe")
+    assert found.carried["10gbe", "datanode1.lab", "datanode2.lab"] == pytest.approx(9564, rel=1e-3)
+    assert found.carried["10gbe", "datanode1.lab", "datanode4.lab"] == pytest.approx(0.3 * 9564, rel=1e-3)
+
+
+def test_a_paper_of_fewer_hosts_or_on_another_network_starts(slow):
+    assert before(slow, CONFIG, paper(3), ROWS, STOP).marks == ()
+    assert before(slow, CONFIG, paper(4, "1gbe"), ROWS, STOP).marks == ()
+
+
+def test_links_of_another_description_and_none_at_all_stop(slow, tmp_path):
+    changed = {**CONFIG, "limits": {**CONFIG["limits"], "link_error": 0.2}}
+    with pytest.raises(UserError, match="found the links of another description of this testbed"):
+        before(slow, changed, paper(1), ROWS, STOP)
+    with pytest.raises(UserError, match="found no such file, expected the testbed's links; make testbed"):
+        before(tmp_path / "nowhere", CONFIG, paper(1), ROWS, STOP)
+
+
+def test_hosts_of_this_machine_are_looked_at_by_each_block(tmp_path):
+    assert before(tmp_path, {"kind": "emulated"}, paper(1), ROWS, STOP).marks == ()
+
+
+def test_of_a_slurm_job_the_first_nodes_are_used():
+    hosts = [{"name": f"datanode{n}", "role": "datanode", "target": f"n{n}"} for n in range(1, 7)]
+    assert hosts_used(hosts, {"kind": "slurm"}, paper(2), ROWS) == {"datanode1", "datanode2", "datanode3"}

@@ -1,0 +1,316 @@
+"""The stage `links` on hosts that answer as iperf3 does: what is measured, what stays, and what is said of it."""
+
+import contextlib
+import copy
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from whitewire.description.checks import load_paper
+from whitewire.description.project import paper_path
+from whitewire.description.testbed import load_testbed
+from whitewire.design.drive import Drive
+from whitewire.errors import Faults, UserError
+from whitewire.measure import drives, survey
+from whitewire.measure.survey import Shape, Survey
+from whitewire.records import links as records
+from whitewire.records import manifest, outliers
+from whitewire.testbed.base import FRAME_SHARE, Completed, Fabric
+from whitewire.tidy import links as tidy
+from whitewire.tools import iperf3
+
+DATA = Path(__file__).parents[2] / "data"
+REPORT = json.loads((DATA / "iperf3-4-streams.json").read_bytes())
+REST = b'{"start": {}, "end": {"streams": [{"sender": {"mean_rtt": 130}}]}}'
+DRIVER = "driver: mlx4_en (MT_0DD0120009_CX3)\nversion: 2.1.6 (Aug 2013)\nfirmware-version: 2.30.3000\nbus-info: 0\n"
+
+
+class Replaying:
+    """A host whose iperf3 finds a share of the expected goodput."""
+
+    def __init__(self, testbed, name, role):
+        self.testbed, self.name, self.role, self.address, self.target = testbed, name, role, name, f"{name}.lab"
+
+    def start(self, argv, log):
+        assert argv == iperf3.server(self.address)
+        server = type("Server", (), {"wait_ready": lambda *_, **__: None, "stop": lambda *_: None})
+        return server()
+
+    def run(self, argv, timeout=None, **_):
+        if argv[0] == "ls":
+            return Completed(tuple(argv), 2, b"", b"ls: cannot access '/sys/class/infiniband'")
+        self.testbed.asked.append((self.name, *argv))
+        if "--length" in argv:
+            return Completed(tuple(argv), 0, REST, b"")
+        other = argv[argv.index("--client") + 1]
+        share = self.testbed.shares(self.name, other)
+        if share is None:
+            return Completed(tuple(argv), 1, b'{"error": "unable to connect to server"}', b"")
+        report = copy.deepcopy(REPORT)
+        report["end"]["sum_received"]["bits_per_second"] = share * self.testbed.now.rate * FRAME_SHARE * 1e6
+        return Completed(tuple(argv), 0, json.dumps(report).encode(), b"")
+
+
+class Replayed:
+    """Hosts of a site. `shares`: of its expected goodput what a pair has, None: it cannot connect."""
+
+    emulated = False
+
+    def __init__(self, count=5, shares=lambda source, destination: 1.0):
+        roles = ["namenode", *["datanode"] * (count - 1)]
+        self.hosts = [Replaying(self, f"{role}{n}" if n else role, role) for n, role in enumerate(roles)]
+        self.shares, self.asked, self.entered = shares, [], 0
+        self.now = None
+
+    def by_role(self, role):
+        return [host for host in self.hosts if host.role == role]
+
+    def preflight(self, bare=False):
+        assert bare
+
+    def __enter__(self):
+        self.entered += 1
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def fabric(self, name):
+        self.now = Fabric(name, CONFIG["fabrics"][name]["rate_mbit_per_s"], 1.0, mtu=0)
+        return self.now
+
+    def links(self):
+        return {host.name: {"rate": self.now.rate, "mtu": 1500, "offloads": "on"} for host in self.hosts}
+
+    def describe(self):
+        facts = {"processor": "model name\t: Xeon", "memory": "MemTotal:       16777216 kB", "kernel": "6.1.0",
+                 "system": 'PRETTY_NAME="Debian 12"', "sysctls": "ipv4/tcp_congestion_control cubic"}  # fmt: skip
+        on = {name: {"interface": "ens1", "address": "10.0.0.1", "driver": DRIVER} for name in CONFIG["fabrics"]}
+        return {host.name: {**facts, "fabrics": on} for host in self.hosts}
+
+    def clocks(self):
+        return {host.name: 0.001 for host in self.hosts}
+
+
+CONFIG = {
+    "kind": "ssh", "fabrics": {"1gbe": {"rate_mbit_per_s": 1000}, "10gbe": {"rate_mbit_per_s": 10000}}, "data": [],
+    "limits": {"link_error": 0.1, "drive_error": 0.2, "retransmit_share": 0.01},
+    "probes": {"seconds": 5, "streams": [1, 4]},
+}  # fmt: skip
+SHAPE = Shape("", {}, 1, ("1gbe", "10gbe"))
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch):
+    """Nothing waits, and the machine is not asked whether it can."""
+    monkeypatch.setattr(survey.time, "sleep", lambda _: None)
+    monkeypatch.setattr(survey, "preflight", lambda *_, **__: None)
+    monkeypatch.setattr(tidy, "load_testbed", lambda _: CONFIG)
+    monkeypatch.setattr(tidy.project, "papers", lambda: ["mellanox-mapr"])
+
+
+def made(folder, hosts, seconds=240.0):
+    folder.mkdir(exist_ok=True)
+    plan = survey.planned("lab", CONFIG, "quick", seconds, SHAPE, hosts)
+    (folder / records.PLAN).write_text(json.dumps(plan))
+    Survey(hosts, CONFIG, plan, SHAPE, folder, "lab.yaml", seconds).make()
+
+
+def rows_of(folder, name):
+    tidy.tables(folder)
+    with (folder / "tables" / name).open(newline="") as table:
+        return list(csv.DictReader(table))
+
+
+def test_every_pair_is_measured_both_ways_with_each_number_of_streams_on_every_fabric(tmp_path):
+    folder = tmp_path / "links"
+    made(folder, Replayed())
+    rows = rows_of(folder, "pairs.csv")
+    for fabric in CONFIG["fabrics"]:
+        for streams in ("1", "4"):
+            of = [row for row in rows if (row["fabric"], row["streams"], row["metric"]) == (fabric, streams, "goodput")]
+            assert len({(row["source"], row["destination"]) for row in of}) == len(of) == 20
+            assert all(float(row["error"]) == pytest.approx(0.0) for row in of)
+        assert len([row for row in rows if row["fabric"] == fabric and row["metric"] == "rtt_at_rest"]) == 10
+    assert rows_of(folder, "outliers.csv") == []
+    assert records.read(folder)["left_out"] == []
+    assert not records.faults(folder)
+
+
+def test_tables_have_the_hosts_and_what_their_links_are(tmp_path):
+    folder = tmp_path / "links"
+    made(folder, Replayed())
+    assert rows_of(folder, "hosts.csv")[1] == {
+        "host": "datanode1", "role": "datanode", "target": "datanode1.lab", "processor": "Xeon", "processors": "",
+        "memory_gib": "16.0", "kernel": "6.1.0", "system": "Debian 12", "clock_ms": "1.000",
+        "congestion_control": "cubic",
+    }  # fmt: skip
+    link = rows_of(folder, "links.csv")[0]
+    assert (link["interface"], link["rate"], link["mtu"]) == ("ens1", "1000", "1500")
+    assert (link["driver"], link["firmware"]) == ("mlx4_en (MT_0DD0120009_CX3)", "2.30.3000")
+    assert [row["why"] for row in rows_of(folder, "rdma.csv")][:2] == [
+        "no RDMA device on namenode", "no RDMA device on datanode1"]  # fmt: skip
+    (fit,) = rows_of(folder, "fit.csv")
+    assert (fit["paper"], fit["fit"]) == ("mellanox-mapr", "no")
+    assert "4 datanode of 5" in fit["reason"] and "no network 40gbe" in fit["reason"]
+    way = rows_of(folder, "ways.csv")[0]
+    assert (way["beyond"], float(way["rtt_at_rest"])) == ("false", 130.0)
+    package = json.loads((folder / "tables" / "datapackage.json").read_text())
+    assert {each["path"] for each in package["resources"]} == set(tidy.OF_LINKS)
+
+
+def test_no_host_is_in_two_tests_at_one_time_and_pairs_apart_are_at_once(tmp_path):
+    hosts = Replayed(count=7)
+    plan = survey.planned("lab", CONFIG, "quick", 240.0, SHAPE, hosts)
+    assert {each["at_once"] for each in plan["fabrics"]} == {3}
+    slowed = {**CONFIG, "scale": 20}
+    at_once = {each["at_once"] for each in survey.planned("lab", slowed, "quick", 240.0, SHAPE, hosts)["fabrics"]}
+    assert at_once <= {1, 2, 3}
+    assert survey.at_once_here(700.0, 30) == 1
+    assert survey.at_once_here(1.0, 2) == 1
+
+
+def test_a_slow_host_is_named_asked_for_less_and_measured_again_alone(tmp_path):
+    folder = tmp_path / "links"
+    hosts = Replayed(shares=lambda *pair: 0.2 if "datanode2" in pair else 1.0)
+    made(folder, hosts)
+    found = [each for each in outliers.of_folder(folder) if not each.part_of]
+    assert [(each.kind, each.subject, each.fabric) for each in found] == [
+        ("host", "datanode2", "10gbe"), ("host", "datanode2", "1gbe")]  # fmt: skip
+    again = [row for row in records.pair_rows(folder) if row["attempt"] == 2]
+    assert {row["beside"] for row in again} == {0}
+    assert len({(row["fabric"], row["source"], row["destination"]) for row in again}) == 16
+    sizes = [int(asked[asked.index("--bytes") + 1]) for asked in hosts.asked
+             if asked[0] == "datanode2" and "--length" not in asked]  # fmt: skip
+    assert sizes[1] < 0.3 * sizes[0]
+
+
+def test_a_host_that_nobody_reaches_costs_few_tests_and_the_others_are_measured(tmp_path):
+    folder = tmp_path / "links"
+    hosts = Replayed(shares=lambda *pair: None if "datanode3" in pair else 1.0)
+    made(folder, hosts)
+    refused = [asked for asked in hosts.asked if "datanode3" in asked and "--length" not in asked]
+    assert len(refused) == survey.TRIES * survey.LOST
+    (host,) = [each for each in outliers.of_folder(folder) if not each.part_of and each.fabric == "1gbe"]
+    assert (host.kind, host.subject) == ("host", "datanode3")
+    reached = [row for row in records.pair_rows(folder) if row["metric"] == "goodput" and not row["why"]]
+    assert len({(row["source"], row["destination"]) for row in reached}) == 12
+
+
+def test_an_interrupted_survey_goes_on_where_it_was(tmp_path):
+    folder = tmp_path / "links"
+    hosts = Replayed()
+    calls = iter(range(9))
+
+    def broken(*_):
+        if next(calls, None) is None:
+            raise KeyboardInterrupt
+        return 1.0
+
+    hosts.shares = broken
+    with pytest.raises(KeyboardInterrupt):
+        made(folder, hosts)
+    assert not (folder / records.RECORD).exists()
+    before = {path.name: path.stat().st_mtime_ns for path in (folder / "pairs" / "1gbe").glob("*.json")}
+    assert before
+    hosts.shares = lambda *_: 1.0
+    made(folder, hosts)
+    after = {path.name: path.stat().st_mtime_ns for path in (folder / "pairs" / "1gbe").glob("*.json")}
+    assert {name: after[name] for name in before} == before
+    assert not records.faults(folder)
+
+
+def test_time_that_is_up_leaves_the_rest_out_and_says_so(tmp_path, monkeypatch):
+    folder = tmp_path / "links"
+    clock = iter(range(0, 10**6, 15))
+    monkeypatch.setattr(survey.time, "monotonic", lambda: float(next(clock)))
+    made(folder, Replayed(), seconds=200.0)
+    left = records.read(folder)["left_out"]
+    assert any(why.endswith("the time was up") for why in left)
+    assert list(records.pair_rows(folder))
+
+
+@contextlib.contextmanager
+def configured(monkeypatch, tmp_path, config):
+    hosts = []
+
+    def opened(*_):
+        hosts.append(Replayed())
+        return hosts[-1]
+
+    monkeypatch.setattr(survey, "load_testbed", lambda _: config)
+    monkeypatch.setattr(survey.project, "testbed_path", lambda name: tmp_path / f"{name}.yaml")
+    monkeypatch.setattr(survey.testbeds, "open_bare", opened)
+    yield hosts
+
+
+def test_nothing_is_made_twice_unless_the_testbeds_file_changed_or_more_is_asked(tmp_path, monkeypatch):
+    config = copy.deepcopy(CONFIG)
+    with configured(monkeypatch, tmp_path, config) as hosts:
+        survey.survey("lab", tmp_path, "quick")
+        survey.survey("lab", tmp_path, "quick")
+        survey.survey("lab", tmp_path, "smoke")
+        assert [host.entered for host in hosts] == [1, 0, 0]
+        survey.survey("lab", tmp_path, "full")
+        assert hosts[-1].entered == 1
+        config["fabrics"]["10gbe"]["rate_mbit_per_s"] = 9000
+        survey.survey("lab", tmp_path, "quick")
+        assert hosts[-1].entered == 1
+        survey.survey("lab", tmp_path, "quick", within="30s")
+        assert hosts[-1].entered == 1
+    with pytest.raises(UserError, match='--within: found "soon", expected a time'):
+        survey._seconds("soon", "quick", False)
+
+
+def test_a_damaged_record_is_not_read(tmp_path):
+    folder = tmp_path / "links"
+    made(folder, Replayed())
+    path = next((folder / "pairs" / "1gbe").glob("*.json"))
+    path.write_text(path.read_text().replace("1gbe", "2gbe", 1))
+    with pytest.raises(Faults, match=r"SHA-256 .* by manifest.json"):
+        records.read(folder)
+    (folder / manifest.NAME).unlink()
+    with pytest.raises(Faults, match="found no such file, expected one beside links.json"):
+        records.read(folder)
+    (folder / records.RECORD).unlink()
+    with pytest.raises(UserError, match="links.json: found no such file, expected the testbed's links; make testbed"):
+        tidy.tables(folder)
+
+
+# -- hosts of an emulated testbed without a paper
+
+
+def test_the_largest_cluster_of_the_papers_gives_hosts_and_k(monkeypatch):
+    monkeypatch.undo()
+    testbed = load_testbed("emulated")
+    papers = [load_paper(paper_path(name), testbed["fabrics"]) for name in ("mellanox-mapr", "emulex-2012")]
+    shape = survey.shape_of(papers, testbed, "quick")
+    assert (shape.paper, sum(shape.roles.values())) == ("emulex-2012", 15)
+    assert shape.k == papers[1].raw["scale"]["k"]
+    assert {"10gbe", "40gbe"} <= set(shape.fabrics)
+    assert survey.shape_of(papers, testbed, "quick", "mellanox-mapr").paper == "mellanox-mapr"
+    with pytest.raises(UserError, match="found no paper that runs anything"):
+        survey.shape_of([], testbed, "quick")
+
+
+def test_fabrics_that_would_measure_the_processors_are_left_out_with_the_reason():
+    testbed = load_testbed("emulated")
+    shape = Shape("x", {}, 100, ("10gbe", "400gbe", "10gbe-2racks-4to1"), Drive.none())
+    wanted, left = survey._wanted(testbed, shape, apart=False, hosts=15, emulated=True)
+    assert [each.name for each in wanted] == ["10gbe"]
+    assert left[0].startswith("400gbe: a link has 4000 Mbit/s here, and above 1200")
+    assert left[1].startswith("10gbe-2racks-4to1: its racks are probed before each block")
+    assert left[2].endswith("no paper of config.yaml names them")
+
+
+def test_curves_of_drives_fit_into_their_time():
+    least = list(drives.EFFORTS)[-1]
+    for seconds in (20, 60, 100, 300):
+        for turns in (1, 2, 4):
+            chosen = drives.effort_for(seconds, turns)
+            assert turns * drives.curve_seconds(drives.EFFORTS[chosen]) <= seconds or chosen == least
+    assert drives.effort_for(1000, 1) == "full"
+    for plan in drives.EFFORTS.values():
+        assert 2 * max(plan.blocks) * max(plan.depths) <= plan.file_bytes
