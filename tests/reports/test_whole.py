@@ -86,4 +86,4 @@ def test_the_run_records_say_what_made_them(project):
     for path in results(project).glob("raw/*/runs/*/run.json"):
         record = json.loads(path.read_text())
         assert len(record["commit"]) == 40 or record["commit"] == "unknown"
-        assert record["scale"]["k"] == paper["scale"]["k"]
+        assert record["scale"]["k"] in paper["scale"]["k"]
