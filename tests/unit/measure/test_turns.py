@@ -1,14 +1,18 @@
 """Which run is made next, which again, and which not at all."""
 
+import time
+from collections import defaultdict
 from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from whitewire.measure.block import CLOSING_S, Block
 from whitewire.measure.rounds import Rounds, cell_of
 from whitewire.measure.turns import MORE_FOR_OTHERS, Outcome, Turns
-from whitewire.records.journal import BUDGET, OTHERS
+from whitewire.progress import Progress
+from whitewire.records.journal import BUDGET, OTHERS, Journal
 
 A, B = cell_of("grid", {"fabric": "1gbe"}), cell_of("grid", {"fabric": "10gbe"})
 SHORT, SPOILED = Outcome("processors: too few"), Outcome("processors: too few", spoiled=True)
@@ -125,3 +129,30 @@ def test_rounds_count_the_runs_of_each_cell(looks, cells):
     for cell in (A, B):
         own = [rounds.of[str(number)] for number, each in enumerate(cells) if each == cell]
         assert own == list(range(1, len(own) + 1))
+
+
+def test_a_look_takes_time_from_its_own_cluster_only(tmp_path):
+    """Another cluster of the block still has its first look before it: the block's own end stays."""
+    block = Block.__new__(Block)
+    block.name, block.journal, block.spent = "quick-1", Journal(tmp_path / "raw" / "quick-1"), defaultdict(float)
+    block.until, block.further = time.monotonic() + 1000, lambda: 100.0
+    looked = []
+
+    def look(results, name):
+        looked.append((results, name))
+        return SimpleNamespace(decided=["C1"], open=["C2"], cells={B})
+
+    block.look = look
+    turns, _ = made([A, B, A, B], looks=(1, 2), until=block.until)
+    turns.next()
+    turns.next()
+    before = block.until
+    run = turns.next()
+    assert turns.rounds.due(run.row["run_id"])
+    turns.put_back(run)
+    block._look_at_claims(turns, run, Progress("quick-1", [1.0] * 4, 1))
+    assert looked == [(tmp_path, "quick-1")]
+    assert block.until == before
+    assert turns.until == pytest.approx(time.monotonic() + 100 - CLOSING_S, abs=5)
+    assert [each.row["run_id"] for each in turns.waiting] == ["3"]  # no open claim needs A any more
+    assert not turns.rounds.due("3")
