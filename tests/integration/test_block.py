@@ -156,6 +156,7 @@ def finished_record(folder):
     return json.loads((folder / "block.json").read_text())
 
 
+@pytest.mark.slow
 def test_a_machine_that_is_too_slow_takes_the_next_k_and_then_goes_on(can_emulate, tmp_path, capfd):
     """No process may wake late at all: no k is large enough, the last one is taken, and every run stays invalid."""
     folder = tmp_path / "quick-1"

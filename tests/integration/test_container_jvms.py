@@ -17,6 +17,8 @@ from whitewire.workloads import terasort
 ROWS, TASKS = 3000, 3
 VIEWED = {"fs.defaultFS": yarn.VIEW}
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def stack(can_emulate, tmp_path_factory) -> Iterator[Stack]:

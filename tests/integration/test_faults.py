@@ -98,6 +98,7 @@ def test_full_drives(can_emulate, tmp_path, monkeypatch):
     assert recovered(block)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(bool(cephfs.available()), reason=f"CephFS: {cephfs.available()}")
 def test_a_dead_osd(can_emulate, tmp_path, monkeypatch):
     block = copy_block(tmp_path / "smoke-1")

@@ -18,8 +18,9 @@ import pandas as pd
 
 from whitewire import paths
 from whitewire.analysis.claims import INCONCLUSIVE, NOT_TESTABLE
-from whitewire.errors import UserError
+from whitewire.errors import Faults, UserError
 from whitewire.levels import text
+from whitewire.records import checked, manifest
 
 YES, NO, UNKNOWN = "yes", "no", "cannot tell"
 ONLY = {"a": "only in A", "b": "only in B"}
@@ -364,9 +365,18 @@ def listed(names: Sequence[str], most: int = 12) -> str:
 
 
 def load(folder: Path) -> dict[str, Results]:
-    """Every paper of a result folder that has verdicts. Raises UserError for a file that is not whole."""
-    return {path.parent.parent.name: _load_paper(path.parent.parent)
-            for path in sorted(folder.glob("*/analysis/verdicts.csv"))}  # fmt: skip
+    """Every paper of a result folder that has verdicts. Raises UserError for a file that is not whole, and for tables
+    that are not as they were written."""
+    papers = [path.parent.parent for path in sorted(folder.glob("*/analysis/verdicts.csv"))]
+    listed_here = manifest.faults(folder)  # of the reference results, whose tables are packed
+    if listed_here is None:
+        faults = [fault for each in papers
+                  for fault in (*(checked.tables(each / "tidy") or ()), *(checked.analysis(each / "analysis") or ()))]
+    else:
+        faults = [f"{paths.shown(path)}: {why}" for path, why in listed_here]
+    if faults:
+        raise Faults(faults)
+    return {each.name: _load_paper(each) for each in papers}
 
 
 def _load_paper(folder: Path) -> Results:

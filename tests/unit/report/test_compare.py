@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support.compared import ENVIRONMENT, SCALE, cell, claim, run, write
+from tests.support.kept import rewritten
 from whitewire.cli import main
 from whitewire.report import sides
 
@@ -375,3 +376,16 @@ def test_a_file_that_is_not_whole_is_named(project, capsys, name, content, says)
         path.write_text(content)
     line = refused(capsys, "emulated", "site")
     assert line.startswith(f"results/site/{PAPER}/{name}: ") and says in line
+
+
+@pytest.mark.parametrize("at, name", [(PAPER + "/analysis", "verdicts.csv"), ("", PAPER + "/analysis/verdicts.csv")])
+def test_tables_that_are_not_as_they_were_written_are_compared_with_nothing(project, capsys, at, name):
+    """With the analysis' own manifest, and with one of all files, which the reference results have."""
+    folder = project / "results" / "site" / at
+    rewritten(folder)
+    assert main(["compare", "emulated", "site"]) == 0
+    capsys.readouterr()
+    path = folder / name
+    path.write_text(path.read_text().replace("reproduced", "not reproduced", 1))
+    line = refused(capsys, "emulated", "site")
+    assert f"results/site/{PAPER}/analysis/verdicts.csv: found " in line
