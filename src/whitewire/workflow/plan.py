@@ -250,9 +250,11 @@ class Plan:
 def _waiting(
     papers: Mapping[str, Paper], designs: Mapping[str, Sequence[DesignRow]], testbed: Mapping[str, Any], name: str
 ) -> dict[str, float]:
-    """Blocks that lack runs, and the seconds that these should take; the shortest paper's first.
+    """Blocks that lack runs, and the seconds that these should take, in the order of measuring.
 
-    What comes after a first look counts for nothing: it is made as far as time allows.
+    The shortest paper's come first, so that there is soon something to read; then those of the paper with the most
+    claims for its time, so that a budget that ends early leaves as few as can be without a verdict. What comes after a
+    first look counts for nothing: it is made as far as time allows.
     """
     found: dict[str, dict[str, float]] = {}
     for paper, rows in designs.items():
@@ -260,8 +262,10 @@ def _waiting(
         for block in dict.fromkeys(row["block"] for row in lacking):
             own = _least(papers[paper], [row for row in lacking if row["block"] == block])
             found.setdefault(paper, {})[f"{paper}/{block}"] = seconds_of(papers[paper], own, testbed)
-    shortest = sorted(found.values(), key=lambda blocks: sum(blocks.values()))
-    return {block: seconds for blocks in shortest for block, seconds in blocks.items()}
+    times = {paper: sum(blocks.values()) for paper, blocks in found.items()}
+    shortest = min(times, key=lambda paper: times[paper], default="")
+    order = sorted(times, key=lambda paper: (paper != shortest, times[paper] / max(1, len(papers[paper].claims))))
+    return {block: seconds for paper in order for block, seconds in found[paper].items()}
 
 
 def seconds_of(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any]) -> float:

@@ -35,6 +35,19 @@ def test_the_shortest_paper_is_measured_first(two):
     assert made.turn("hibench", "quick-1") == 0
 
 
+def test_of_the_others_the_paper_with_the_most_claims_for_its_time_comes_first(two):
+    """The budget may end before the last one: HiBench's ten claims take longer than Emulex's 42."""
+    testbed, papers, designs = two
+    study = load_paper(project.paper_path("hibench"), fabric_names(testbed))
+    rows = make_design(study, testbed, "quick", 1)
+    waiting = plan._waiting({"hibench": study, **papers}, {"hibench": rows, **designs}, testbed, "nowhere")
+    assert list(waiting) == ["chelsio-iwarp/quick-1", "emulex-2012/quick-1", "hibench/quick-1"]
+    assert (
+        len(papers["emulex-2012"].claims) / waiting["emulex-2012/quick-1"]
+        > len(study.claims) / waiting["hibench/quick-1"]
+    )
+
+
 def test_only_what_is_made_before_a_first_look_counts_for_a_share(two):
     testbed, papers, designs = two
     rows = designs["emulex-2012"]
