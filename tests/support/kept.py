@@ -61,11 +61,11 @@ def results(folder: Path, effort: str = "quick", seed: int = 1, gain: float = 1.
         "topology.csv": [{"host": host["name"], "role": host["role"], "address": host["address"]}
                          for host in HOSTS],
     }  # fmt: skip
-    made = {table: tables._table(columns[table], filled.get(table, []), table) for table in columns}
+    made = {table: tables.as_csv(columns[table], filled.get(table, []), table) for table in columns}
     for table, content in made.items():
         (own / "tidy").mkdir(exist_ok=True)
         whole.write(own / "tidy" / table, content)
-    package = tables._package(PAPER, columns, paper.factors, made)
+    package = tables.package(PAPER, columns, paper.factors, made)
     whole.write(own / "tidy" / tables.PACKAGE, json.dumps(package, indent=1) + "\n")
     for block in {row["block"] for row in rows}:
         top = own / "raw" / block

@@ -370,8 +370,11 @@ def load(folder: Path) -> dict[str, Results]:
     papers = [path.parent.parent for path in sorted(folder.glob("*/analysis/verdicts.csv"))]
     listed_here = manifest.faults(folder)  # of the reference results, whose tables are packed
     if listed_here is None:
-        faults = [fault for each in papers
-                  for fault in (*(checked.tables(each / "tidy") or ()), *(checked.analysis(each / "analysis") or ()))]
+        faults = [
+            fault
+            for each in papers
+            for fault in (*(checked.tables(each / "tidy") or ()), *(checked.analysis(each / "analysis") or ()))
+        ]
     else:
         faults = [f"{paths.shown(path)}: {why}" for path, why in listed_here]
     if faults:

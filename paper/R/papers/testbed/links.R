@@ -200,8 +200,8 @@ methods_sentence <- function() {
     sprintf(paste(" Hosts and k are those of `%s`, which asks for most hosts of the papers of `config.yaml`; at another",
                   "k the rates are others, and each block of a paper checks its own."), plan$shape)
   }
-  sprintf("Measured on %s in %s at effort %s.%s", format(as.POSIXct(record$begun, origin = "1970-01-01", tz = "UTC"), "%Y-%m-%d %H:%M UTC"),
-          duration_words(record$seconds), plan$effort, shape)
+  begun <- format(as.POSIXct(record$begun, origin = "1970-01-01", tz = "UTC"), "%Y-%m-%d %H:%M UTC")
+  sprintf("Measured on %s in %s at effort %s.%s", begun, duration_words(record$seconds), plan$effort, shape)
 }
 
 duration_words <- function(seconds) {
