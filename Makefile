@@ -53,6 +53,7 @@ hibench: ## make a private copy of HiBench for the runs that ask for it: HIBENCH
 	@exec whitewire hibench -- "$$HIBENCH"
 
 papers: setup ## measure, judge and write the reports
+	@echo 'checking the papers, the testbed and this machine' # which takes seconds where they were not read lately
 	@whitewire validate
 	@$(bound) scripts/alone snakemake $(if $(DRY_RUN),--dry-run) $(ARGS)
 

@@ -31,8 +31,6 @@ class Subcommand(Protocol):
 
 def validate(args: argparse.Namespace) -> None:
     """Check every file that a run would use, and that this machine can do it; say what each paper's claims ask for."""
-    # First of all: on a machine that has not read them lately, the imports alone take seconds.
-    print("whitewire: checking the papers, the testbed and this machine", file=sys.stderr, flush=True)
     from whitewire.analysis.claims import kinds_said
     from whitewire.description.project import document_path
     from whitewire.description.testbed import load_testbed
