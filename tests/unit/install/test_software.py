@@ -145,7 +145,9 @@ def imported(name: str) -> set[str]:
     """The modules of others that the package imports; those for documents only where documents are made."""
     imported = set()
     package = HOME / "src" / "whitewire"
-    for path in {*package.rglob("*.py")} - {package / "workflow" / "programs.py"}:  # it runs beside Snakemake only
+    # Beside Snakemake only, and beside no rule: crates are packed by a command of their own.
+    elsewhere = {package / "workflow" / "programs.py", package / "report" / "crate.py"}
+    for path in {*package.rglob("*.py")} - elsewhere:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
                 imported |= {alias.name.split(".")[0] for alias in node.names}
@@ -606,7 +608,7 @@ def test_software_says_what_it_wants():
 def test_an_image_of_another_release_of_hadoop_is_told(tmp_path):
     """Images have no Maven: an image whose jars are not those of the checkout cannot be helped from inside."""
     (tmp_path / "pom.xml").write_text("<project/>")
-    for name in ("dirname", "sha256sum", "cut", "cat", "rm", "cmp", "flock", "mkdir", "find", "sort"):
+    for name in ("dirname", "sha256sum", "cut", "cat", "rm", "cmp", "date", "flock", "mkdir", "find", "sort"):
         (tmp_path / name).symlink_to(shutil.which(name))
     done = subprocess.run(
         ["/bin/sh", str(HOME / "scripts" / "software"), str(tmp_path / "made")],

@@ -9,7 +9,7 @@ from whitewire.paths import HOME
 from whitewire.workflow.programs import modules, program
 
 STAGES = ("tidy.tables", "analysis.analyse", "report.render")
-LOADED = "import sys, whitewire.{}; print(*(name for name in sys.modules if name.partition('.')[0] == 'whitewire'))"
+LOADED = "import sys, whitewire.{}; print(*(name for name in sys.modules if name.startswith('whitewire.')))"
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -19,7 +19,7 @@ def test_a_rule_depends_on_every_module_that_its_stage_loads(stage):
     )
     packages = {str(path.parent.relative_to(HOME / "src")).replace("/", ".")
                 for path in (HOME / "src").rglob("__init__.py") if not path.read_text().strip()}  # fmt: skip
-    assert set(done.stdout.split()) - packages == modules(stage) - packages
+    assert set(done.stdout.split()) - packages == modules(stage) - packages - {"whitewire"}  # its version alone
 
 
 @pytest.mark.parametrize("stage", STAGES)
