@@ -197,8 +197,8 @@ methods_sentence <- function() {
   shape <- if (identical(plan$shape, "") || is.null(plan$shape)) {
     ""
   } else {
-    sprintf(paste(" Hosts and k are those of `%s`, which asks for most hosts of the papers of `config.yaml`; at another",
-                  "k the rates are others, and each block of a paper checks its own."), plan$shape)
+    sprintf(paste(" Hosts and k are those of `%s`, which asks for most hosts of the papers of `config.yaml`; at",
+                  "another k the rates are others, and each block of a paper checks its own."), plan$shape)
   }
   begun <- format(as.POSIXct(record$begun, origin = "1970-01-01", tz = "UTC"), "%Y-%m-%d %H:%M UTC")
   sprintf("Measured on %s in %s at effort %s.%s", begun, duration_words(record$seconds), plan$effort, shape)
