@@ -99,3 +99,19 @@ def test_a_finished_block_lacks_what_the_design_has_besides_and_what_time_was_sh
     assert lacking(told, again=True) == [second]
     (folder / "block.json").write_text("{")
     assert len(plan._lacking(tmp_path, rows)) == len(rows) - 1
+
+
+@pytest.mark.parametrize("left, said", [
+    ("the budget ended", "all runs are made, but 1 that time was short for: another BUDGET makes them"),
+    ("decided after 3 runs of each cell", "all runs are made"),
+])  # fmt: skip
+def test_a_start_with_nothing_to_make_says_what_time_was_short_for(two, tmp_path, monkeypatch, left, said):
+    testbed, _, designs = two
+    monkeypatch.setattr(plan, "root", lambda: tmp_path)
+    for name, rows in designs.items():
+        folder = tmp_path / "results" / "nowhere" / name / "raw" / rows[0]["block"]
+        folder.mkdir(parents=True)
+        short = {rows[0]["run_id"]: left} if name == "emulex-2012" else {}
+        told = BLOCK | {"block": rows[0]["block"], "runs": [row["run_id"] for row in rows], "left": short}
+        (folder / "block.json").write_text(json.dumps(told))
+    assert plan.outlook_of(planned(two), testbed) == said
