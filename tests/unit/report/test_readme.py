@@ -6,11 +6,8 @@ import io
 import pytest
 
 from whitewire.errors import UserError
-from whitewire.report import readme, reference
+from whitewire.report import readme
 
-needs_reference = pytest.mark.skipif(
-    not (reference.folder() / "manifest.json").is_file(), reason="no reference results are kept yet"
-)
 PAPERS = ("emulex-2012", "mellanox-mapr", "chelsio-iwarp", "xyratex-lustre-2011", "qubole-2015")
 OPEN = "inconclusive"
 CLAIM = {"claim": "E-C06", "verdict": "reproduced", "estimate": "4.0123", "low": "3.91", "high": "4.1",
@@ -95,7 +92,6 @@ def test_a_paper_without_reference_results_is_told(parcel):
         readme.made(readme.README.read_text(), told, files)
 
 
-@needs_reference
 def test_readme_says_what_the_reference_results_say():
     """`make reference`, `make report TESTBED=reference` and `whitewire readme` put it right."""
     assert readme.faults() == []
