@@ -78,9 +78,10 @@ def made(text: str, told: parcel.Told, files: Mapping[str, bytes]) -> str:
     (claim,) = (row for row in _table(files, f"{PAPER}/analysis/verdicts.csv") if row["claim"] == CLAIM)
     (k,) = {row["k"] for row in _table(files, f"{PAPER}/tidy/scale.csv") if row["experiment"] == EXPERIMENT}
     found = HEADLINE.search(text)
-    headline = _put(SCALE, f"divided by k = {k},", found[0] if found else "")
+    words = " ".join(found[0].split()) if found else ""  # lines break anywhere
+    headline = _put(SCALE, f"divided by k = {k},", words)
     headline = _put(HERE, f"Here it is {_headline(claim)}", headline)
-    paragraph = textwrap.fill(" ".join(headline.split()), 120, break_long_words=False, break_on_hyphens=False)
+    paragraph = textwrap.fill(headline, 120, break_long_words=False, break_on_hyphens=False)
     return _put(HEADLINE, paragraph, text)
 
 

@@ -2,6 +2,8 @@
 
 import csv
 import io
+import re
+import textwrap
 
 import pytest
 
@@ -53,6 +55,10 @@ def test_numbers_are_put_in_and_words_stay(parcel):
     ) in joined
     assert max(map(len, text.splitlines())) <= max(map(len, before.splitlines()))
     assert readme.made(text, *parcel) == text
+    (paragraph,) = re.findall(readme.HEADLINE, text)
+    for width in (60, 77, 90, 119):  # wherever its lines break
+        wrapped = text.replace(paragraph, textwrap.fill(paragraph, width))
+        assert wrapped != text and readme.made(wrapped, *parcel) == text
 
 
 def test_a_claim_without_an_interval_or_an_estimate(parcel):
