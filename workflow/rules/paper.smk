@@ -69,7 +69,7 @@ rule index:
         document="paper/index.qmd",
         style=STYLE,
         functions=plan.files("paper/R/papers/index/*.R"),
-        reference=plan.files("results/reference/manifest.json"),
+        reference=plan.reference(),
         program=program("report.render"),
     output:
         html=f"{REPORTS}/index.html",

@@ -242,6 +242,12 @@ class Plan:
         return recipes.made_of(HOME, image)
 
     @staticmethod
+    def reference() -> list[str]:
+        """The file that says what the reference results are, where the folder in use has them."""
+        path = Path("results", "reference", "manifest.json")
+        return [str(path)] if (root() / path).is_file() else []
+
+    @staticmethod
     def files(*patterns: str) -> list[str]:
         """Files of the repository that match, as paths from its top."""
         return sorted(str(path.relative_to(HOME)) for p in patterns for path in HOME.glob(p) if path.is_file())
