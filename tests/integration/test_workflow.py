@@ -165,7 +165,7 @@ def test_changed_claim_does_not_measure(project):
     ("module", "rules"),
     [
         ("records/jobs", {"tidy", "links_tables", "testbed_page", "analysis", "paper", "index"}),
-        ("analysis/claims", {"analysis", "paper", "index"}),
+        ("analysis/claims", {"analysis", "paper", "index", "testbed_page"}),
         ("measure/block", set()),
         ("records/outliers", {"links_tables", "testbed_page"}),
         *(
