@@ -101,5 +101,5 @@ def test_the_probes_of_a_block_measure_it(testbed, tmp_path):
     pairs = {(row["source"], row["destination"]) for row in goodput}
     assert pairs >= {("client", "datanode1"), ("datanode2", "datanode3")}  # side by side: no host twice
     fabric = testbed.fabric("1gbe-shared")
-    own = links.expected_goodput(fabric, links.probe_bytes(fabric, 0.5))
+    own = links.expected_goodput(fabric, links.probe_bytes(fabric.rate, 0.5))
     assert all(0.9 * own < row["expected"] < own for row in goodput)  # less than a link of its own would give

@@ -5,8 +5,8 @@
 rule measure:
     """From the rows of one block to raw results.
 
-    The testbed's links come first. Runs again when the design changed, and then makes only the runs that the journal lacks; a changed program
-    measures nothing.
+    The testbed's links come first. Runs again when the design changed, and then makes only the runs that the journal
+    lacks; a changed program measures nothing.
     """
     input:
         design=f"{RESULTS}/{{paper}}/design.csv",

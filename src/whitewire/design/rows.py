@@ -242,6 +242,16 @@ def levels_of(paper: Paper, row: DesignRow) -> dict[str, Any]:
     return levels
 
 
+def most_hosts(paper: Paper, rows: Iterable[DesignRow], servers: bool) -> dict[str, int]:
+    """How many hosts of each role rows need at most; `servers`: with those that only an emulated testbed has."""
+    most: dict[str, int] = {}
+    for row in rows:
+        roles = paper.roles(row["experiment"], levels_of(paper, row))
+        for role, count in (roles if servers else without_servers(roles)).items():
+            most[role] = max(most.get(role, 0), count)
+    return most
+
+
 def write_csv(rows: Sequence[DesignRow], paper: Paper, path: Path | str) -> None:
     """Write design.csv, and beside it the manifest that tells whether it is whole. Raises OSError."""
     path = Path(path)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from whitewire.description.paper import Paper, without_servers
-from whitewire.design.rows import levels_of
+from whitewire.description.paper import Paper
+from whitewire.design.rows import levels_of, most_hosts
 from whitewire.errors import Faults, UserError
 from whitewire.measure.survey import digest
 from whitewire.paths import shown
@@ -66,10 +66,7 @@ def before(results: Path, config: Mapping[str, Any], paper: Paper, rows: Sequenc
 def hosts_used(hosts: Sequence[HostPlace], config: Mapping[str, Any], paper: Paper, rows: Sequence[DesignRow]
                ) -> set[str]:  # fmt: skip
     """Names of the hosts that a block uses: of each role the first ones, and of a Slurm job its first nodes."""
-    most: dict[str, int] = {}
-    for row in rows:
-        for role, count in without_servers(paper.roles(row["experiment"], levels_of(paper, row))).items():
-            most[role] = max(most.get(role, 0), count)
+    most = most_hosts(paper, rows, servers=False)
     if config["kind"] == "slurm":
         return {host["name"] for host in hosts[: sum(most.values())]}
     found: set[str] = set()

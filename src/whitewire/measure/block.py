@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import itertools
 import json
 import math
@@ -41,6 +40,7 @@ from whitewire.design.scale import scale_of
 from whitewire.errors import Faults, UserError, of_system
 from whitewire.install.doctor import preflight
 from whitewire.measure import environment, groups, rung
+from whitewire.measure.alone import alone
 from whitewire.measure.bench import Bench, warm_up
 from whitewire.measure.beyond import Before, before
 from whitewire.measure.calm import Calm, Readings
@@ -98,12 +98,7 @@ def measure(paper: str, testbed: str, design_path: Path, block: str, output: Pat
     if not rows:
         raise UserError(f"{design_path}: block: found no run of {block!r}, expected at least one")
     folder = Path(output).parent
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UserError(f"{paths.shown(folder)}: another process measures this block now") from None
+    with alone(folder, "this block"):
         made = Block(loaded, settings, block, sorted(rows, key=lambda row: row["order"]), folder)
         made.source = paths.shown(project.testbed_path(testbed))
         made.look = look

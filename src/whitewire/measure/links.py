@@ -130,9 +130,9 @@ def through_uplinks(fabric: Fabric) -> Fabric:
     return replace(fabric, rate=fabric.uplink, burst=burst_bytes(fabric.uplink, fabric.mtu))
 
 
-def probe_bytes(fabric: Fabric, seconds: float) -> float:
-    """Bytes of TCP payload of a test that is to take `seconds`, at its first attempt."""
-    return max(LEAST_BYTES, fabric.rate * 1e6 / 8 * seconds)
+def probe_bytes(rate: float, seconds: float) -> float:
+    """Bytes of TCP payload of a test that is to take `seconds` at a rate in Mbit/s, at its first attempt."""
+    return max(LEAST_BYTES, rate * 1e6 / 8 * seconds)
 
 
 def expected_goodput(fabric: Fabric, size: float) -> float:
@@ -171,7 +171,7 @@ def _link(testbed: Testbed, client: Host, server: Host, fabric: Fabric, streams:
     before = carried.get((fabric.name, sender, receiver))
 
     def probe(attempt: int) -> tuple[float, str, list[dict]]:
-        size = int(probe_bytes(fabric, seconds) * 2 ** (attempt - 1))
+        size = int(probe_bytes(fabric.rate, seconds) * 2 ** (attempt - 1))
         name = f"iperf3-{fabric.name}-{client.name}-{server.name}-{streams}-{attempt}.json"
         sent = send(testbed, client, server, fabric, streams, size, folder / name)
         if before is not None:

@@ -6,7 +6,6 @@ made again only when the testbed's description has changed. Its records: records
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import itertools
 import json
@@ -34,6 +33,7 @@ from whitewire.errors import UserError
 from whitewire.install.doctor import preflight
 from whitewire.measure import drives as storage
 from whitewire.measure import environment, links, rdma, schedule
+from whitewire.measure.alone import alone
 from whitewire.measure.schedule import Pair, Planned, Wanted
 from whitewire.progress import Pulse
 from whitewire.records import links as records
@@ -121,12 +121,7 @@ def survey(testbed: str, results: Path, effort: str = "quick", within: str = "",
     hosts = testbeds.open_bare(config, shape.roles, shape.k, source)
     plan = planned(testbed, config, effort, seconds, shape, hosts)
     folder = results / records.FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UserError(f"{paths.shown(folder)}: another process measures these links now") from None
+    with alone(folder, "these links"):
         kept = _kept(folder, plan, exactly=bool(within))
         if kept is None:
             _clear(folder)
@@ -520,7 +515,7 @@ class Survey:
             return [{**base, "value": links.read(done, iperf3.round_trip)}]
         ends = ((fabric.name, "sent", source.name), (fabric.name, "received", destination.name))
         rate = min(fabric.rate, *(self.best.get(end, fabric.rate) for end in ends))
-        size = int(max(links.LEAST_BYTES, rate * 1e6 / 8 * seconds))
+        size = int(links.probe_bytes(rate, seconds))
         sent = links.send(self.testbed, source, destination, fabric, base["streams"], size, path)
         for end in ends:
             known = self.best.get(end)

@@ -14,9 +14,8 @@ from scipy import stats
 
 from whitewire.errors import UserError
 from whitewire.report import parcel, reference, sides
+from whitewire.report.ending import MEASURED
 
-BY_RUNS = ("emulated", "measured")
-"""Routes of claims that rest on runs; arithmetic is the same everywhere."""
 FALSE = 0.05
 """Share of estimates of the same thing whose ratio's 95 % interval does not hold 1."""
 SURE = 0.95
@@ -77,7 +76,7 @@ def of(table: pd.DataFrame) -> Agreement:
     """From the table of sides.verdicts. Two results agree where no claim on which both tell has another verdict, and no
     more estimates differ than chance explains."""
     judged = table[table["stands"] != ""]
-    by_runs = judged[judged["route_a"].isin(BY_RUNS) | judged["route_b"].isin(BY_RUNS)]
+    by_runs = judged[judged["route_a"].isin(MEASURED) | judged["route_b"].isin(MEASURED)]
     told = by_runs[by_runs["differs"].isin([sides.YES, sides.NO])]
     estimates: Estimates = {
         "compared": len(told),

@@ -25,7 +25,7 @@ from whitewire.description.project import document_path, load_config, paper_path
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design import amounts, shapes, treatments
 from whitewire.design.durations import all_floors_seconds, expected_seconds
-from whitewire.design.rows import check_number, levels_of, make_design
+from whitewire.design.rows import check_number, levels_of, make_design, most_hosts
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
 from whitewire.measure import groups, survey
@@ -364,11 +364,7 @@ def _fault_of_program(
 
 def _hosts(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any]) -> str:
     """How many hosts of each role the runs need at most: `1 namenode, 5 datanode, 1 client`."""
-    most: Counter[str] = Counter()
-    for row in rows:
-        roles = paper.roles(row["experiment"], levels_of(paper, row))
-        for role, count in (roles if testbed["kind"] == "emulated" else without_servers(roles)).items():
-            most[role] = max(most[role], count)
+    most = most_hosts(paper, rows, servers=testbed["kind"] == "emulated")
     return ", ".join(f"{count} {role}" for role, count in most.items())
 
 
