@@ -55,26 +55,26 @@ def test_second_setup_is_quick_and_silent():
     assert time.monotonic() - start < 2
 
 
+def bare_setup(folder: Path, *parts: str) -> subprocess.CompletedProcess:
+    """The set-up in a folder of its own, by a user with few tools: git is there, neither root nor sudo nor conda."""
+    tools = folder / "tools"
+    if not tools.is_dir():
+        for name in ("scripts", "envs"):
+            subprocess.run(["cp", "-r", str(HOME / name), str(folder)], check=True)
+        tools.mkdir()
+        for name in ("sh", "cat", "grep", "awk", "cut", "sed", "sha256sum", "mkdir", "dirname", "flock", "tr", "env"):
+            (tools / name).symlink_to(Path("/usr/bin") / name)
+        for name, script in (("dpkg-query", "echo 'git installed'"), ("id", "echo 1000")):
+            (tools / name).write_text(f"#!/bin/sh\n{script}\n")
+            (tools / name).chmod(0o755)
+    command = [str(folder / "scripts" / "setup"), *parts]
+    return subprocess.run(command, env={"PATH": str(tools)}, capture_output=True, text=True, timeout=30)
+
+
 @pytest.mark.parametrize("parts", [[], ["tests"]], ids=["papers", "tests"])
 def test_missing_packages_are_named_at_once(tmp_path, parts):
     """Neither root nor sudo nor conda: one message with everything that is missing."""
-    for name in ("scripts", "envs"):
-        subprocess.run(["cp", "-r", str(HOME / name), str(tmp_path)], check=True)
-    tools = tmp_path / "tools"
-    tools.mkdir()
-    for name in ("sh", "cat", "grep", "awk", "cut", "sed", "sha256sum", "mkdir", "dirname", "flock", "tr", "env"):
-        (tools / name).symlink_to(Path("/usr/bin") / name)
-    (tools / "dpkg-query").write_text("#!/bin/sh\necho 'git installed'\n")
-    (tools / "id").write_text("#!/bin/sh\necho 1000\n")
-    for name in ("dpkg-query", "id"):
-        (tools / name).chmod(0o755)
-    done = subprocess.run(
-        [str(tmp_path / "scripts" / "setup"), *parts],
-        env={"PATH": str(tools)},
-        capture_output=True,
-        text=True,
-        timeout=30,
-    )
+    done = bare_setup(tmp_path, *parts)
     assert done.returncode == 2, done
     lines = done.stderr.splitlines()
     assert len(lines) == 1, lines
@@ -82,9 +82,7 @@ def test_missing_packages_are_named_at_once(tmp_path, parts):
     assert "conda" in lines[0] and "apt-get install" in lines[0]
     assert ("chromium" in lines[0]) == bool(parts)
     if parts:  # what failed is not asked for again by a set-up without it
-        again = subprocess.run(
-            [str(tmp_path / "scripts" / "setup")], env={"PATH": str(tools)}, capture_output=True, text=True, timeout=30
-        )
+        again = bare_setup(tmp_path)
         assert "missing: iproute2" in again.stderr and "chromium" not in again.stderr
     assert " git " not in lines[0]
 
@@ -97,19 +95,7 @@ def test_reports_alone_need_neither_java_nor_network_tools(tmp_path):
     assert {"r-base-core", "r-cran-knitr", "fonts-dejavu-core", "python3-venv", "make", "git"} <= {*reports}
     assert {"openjdk-17-jdk-headless", "maven", "gcc", "iproute2", "fio"} <= {*measured}
     assert not {*measured} & {*reports}
-    for name in ("scripts", "envs"):
-        subprocess.run(["cp", "-r", str(HOME / name), str(tmp_path)], check=True)
-    tools = tmp_path / "tools"
-    tools.mkdir()
-    for name in ("sh", "cat", "grep", "awk", "cut", "sed", "sha256sum", "mkdir", "dirname", "flock", "tr", "env"):
-        (tools / name).symlink_to(Path("/usr/bin") / name)
-    for name, script in (("dpkg-query", "echo 'git installed'"), ("id", "echo 1000")):
-        (tools / name).write_text(f"#!/bin/sh\n{script}\n")
-        (tools / name).chmod(0o755)
-    done = subprocess.run(
-        [str(tmp_path / "scripts" / "setup"), "report"], env={"PATH": str(tools)}, capture_output=True, text=True,
-        timeout=30,
-    )  # fmt: skip
+    done = bare_setup(tmp_path, "report")
     assert done.returncode == 2, done
     missing = done.stderr.partition("missing: ")[2].partition(";")[0].split()
     assert missing == [name for name in reports if name != "git"]
