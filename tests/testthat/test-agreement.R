@@ -24,6 +24,7 @@ test_that("the rule says whether they agree, and why", {
   fine <- agreement(agrees = TRUE, all = scope(other = 0), estimates = list(compared = 0))
   expect_equal(agreement_rule(fine), paste0("**They agree**: no claim on which both tell has another verdict; no estimate ",
                                             "has an interval on both sides."))
+  expect_match(agreement_rule(agreement(agrees = NULL)), "cannot be told yet**: no claim that runs judge", fixed = TRUE)
 })
 
 test_that("a paper has a row of its own where there are several", {

@@ -59,6 +59,10 @@ agreement_table <- function(found, called) {
 }
 
 agreement_rule <- function(found) {
+  if (is.null(found$agrees)) {
+    return(paste("**Whether they agree cannot be told yet**: no claim that runs judge has a verdict on both sides, and",
+                 "no estimate has an interval on both sides. More runs may tell."))
+  }
   other <- found$all$other
   estimates <- found$estimates
   verdicts <- if (other == 0) {

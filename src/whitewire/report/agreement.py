@@ -53,7 +53,8 @@ class Estimates(TypedDict):
 class Agreement(TypedDict):
     """Of two results: `all` claims, those that `runs` judge, and these by paper."""
 
-    agrees: bool
+    agrees: bool | None
+    """None where runs tell nothing on both sides: neither a verdict nor an estimate with its interval."""
     all: Scope
     runs: Scope
     papers: dict[str, Scope]
@@ -74,21 +75,24 @@ def kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
 
 def of(table: pd.DataFrame) -> Agreement:
     """From the table of sides.verdicts. Two results agree where no claim on which both tell has another verdict, and no
-    more estimates differ than chance explains."""
+    more estimates differ than chance explains; where runs tell nothing on both sides it cannot be told."""
     judged = table[table["stands"] != ""]
     by_runs = judged[judged["route_a"].isin(MEASURED) | judged["route_b"].isin(MEASURED)]
-    told = by_runs[by_runs["differs"].isin([sides.YES, sides.NO])]
+    told = by_runs[by_runs["differs"].isin([sides.YES, sides.NO]) & (by_runs["overlap"] != "")]
     estimates: Estimates = {
         "compared": len(told),
         "differ": int((told["differs"] == sides.YES).sum()),
         "by_chance": int(stats.binom.ppf(SURE, len(told), FALSE)) if len(told) else 0,
         "apart": int((told["overlap"] == sides.NO).sum()),
     }
-    whole = _scope(judged)
+    whole, runs = _scope(judged), _scope(by_runs)
+    alike = whole["other"] == 0 and estimates["differ"] <= estimates["by_chance"]
+    decided = ~by_runs["verdict_a"].isin(sides.OPEN) & ~by_runs["verdict_b"].isin(sides.OPEN)
+    silent = not decided.any() and not estimates["compared"]
     return {
-        "agrees": whole["other"] == 0 and estimates["differ"] <= estimates["by_chance"],
+        "agrees": None if alike and silent else alike,
         "all": whole,
-        "runs": _scope(by_runs),
+        "runs": runs,
         "papers": {str(paper): _scope(rows) for paper, rows in by_runs.groupby("paper", sort=False)},
         "estimates": estimates,
     }

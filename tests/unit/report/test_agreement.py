@@ -154,6 +154,17 @@ def test_more_estimates_that_differ_than_chance_explains_are_no_agreement(tmp_pa
         assert found["agrees"] is agrees
 
 
+def test_runs_that_tell_nothing_on_both_sides_are_no_agreement(tmp_path):
+    """Two beginnings without a verdict have the same one, which says nothing; arithmetic tells nothing of runs."""
+    arithmetic = claim("C4", 1, route="arithmetic", n=None, verdict="consistent")
+    open_still = claim("C1", 4.0, verdict="inconclusive")
+    assert compared(tmp_path / "open", [open_still, arithmetic], [open_still, arithmetic])["agrees"] is None
+    another = arithmetic | {"verdict": "inconsistent"}
+    assert compared(tmp_path / "other", [open_still, arithmetic], [open_still, another])["agrees"] is False
+    told = claim("C1", 4.0, 3.8, 4.2)
+    assert compared(tmp_path / "told", [told], [told])["agrees"] is True
+
+
 # -- the start page
 
 
