@@ -4,7 +4,8 @@
 
 Designs of eight pairs of cells are made up, with normal logarithms and known ratios, and judged as the analysis does:
 Student's t with moderated variances below six runs, the bootstrap from six on (here of all resamples at once, by their
-probabilities), at the level of sequential.nominal. A pair's runs end when its claim is decided. Prints a line per kind
+probabilities), at the level of sequential.nominal. A pair's runs end when its claim is decided. "One pair alone" has
+each pair in an experiment of its own, "one cell alone" judges each first cell against a number. Prints a line per kind
 of scatter and way of stopping: coverage of the interval at stopping (of all pairs, and of the first, which scatters
 otherwise), false alarms where there is no effect (of the second pair and of the first), runs of a cell, and, of the
 claims that can be decided, those open at the end.
@@ -49,6 +50,16 @@ class Way:
     looks: tuple[int, ...]
     alpha: float
     scatter: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]] = statistics.moderated
+    alone: int = 0
+    """Cells of an experiment: all where this is 0, a pair, or one cell, which is then judged by itself."""
+
+    def scattered(self, variances: np.ndarray, freedoms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Of all cells, by what those of their own experiment say."""
+        if not self.alone:
+            return self.scatter(variances, freedoms)
+        shape = (len(variances), -1, self.alone)
+        found = self.scatter(variances.reshape(shape), freedoms.reshape(shape))
+        return found[0].reshape(variances.shape), found[1].reshape(variances.shape)
 
 
 def pooled(variances: np.ndarray, freedoms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -63,6 +74,9 @@ WAYS = (
     Way("looks, one pooled scatter", LADDER, sequential.nominal(sequential.ALPHA, LADDER), pooled),
     Way("looks at 95 % each", LADDER, sequential.ALPHA),
     *(Way(f"{n} runs", (n,), sequential.ALPHA) for n in (3, 6, 10)),
+    Way("looks, one pair alone", LADDER, sequential.nominal(sequential.ALPHA, LADDER), alone=2),
+    Way("3 runs, one pair alone", (3,), sequential.ALPHA, alone=2),
+    Way("3 runs, one cell alone", (3,), sequential.ALPHA, alone=1),
     Way("3 runs, d0 at most 2", (3,), sequential.ALPHA, partial(statistics.moderated, most=2)),
     Way("3 runs, any d0", (3,), sequential.ALPHA, partial(statistics.moderated, most=math.inf)),
     Way("3 runs, one pooled scatter", (3,), sequential.ALPHA, pooled),
@@ -113,6 +127,8 @@ def _simulated(way: Way, scatter: Callable[..., np.ndarray], designs: int, rng: 
     cells = 2 * len(CLAIMS)
     logs = rng.standard_normal((designs, cells, max(LADDER))) * scatter(rng, designs, cells)[:, :, None]
     logs[:, ::2] += truth[:, None]
+    if way.alone == 1:
+        logs[:, 1::2] = 0.0  # a number, which does not scatter
     still = np.ones((designs, len(CLAIMS)), dtype=bool)
     low, high, runs = (np.zeros(still.shape) for _ in range(3))
     counts, variances = np.zeros((designs, cells)), np.zeros((designs, cells))
@@ -122,7 +138,7 @@ def _simulated(way: Way, scatter: Callable[..., np.ndarray], designs: int, rng: 
         variances = np.where(running, logs[:, :, :n].var(axis=2, ddof=1), variances)
         ends = _by_bootstrap(logs[:, :, :n], way.alpha, still) if n >= statistics.MINIMUM else None
         if ends is None:
-            ends = _by_scatter(logs[:, :, :n], counts, *way.scatter(variances, counts - 1), way.alpha)
+            ends = _by_scatter(logs[:, :, :n], counts, *way.scattered(variances, counts - 1), way.alpha)
         low, high = np.where(still, ends[0], low), np.where(still, ends[1], high)
         runs[still] = n
         still &= ~((low > lower) & (high < upper) | (high <= lower) | (low >= upper))

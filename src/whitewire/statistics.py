@@ -16,9 +16,11 @@ from scipy import special, stats
 
 MINIMUM = 6
 """Fewest values for which a 95 % order-statistic interval of the median exists (2 x 0.5^6 < 0.05)."""
-FEWEST_POOLED, LEAST_FREEDOM = 3, 5
-"""Fewest runs of a cell for an interval from scatter that cells share, and the fewest degrees of freedom of all of them
-together: as many as six runs of one cell have."""
+FEWEST_POOLED = 3
+"""Fewest runs of a cell for an interval from scatter that cells share.
+
+With two degrees of freedom of its own such a cell needs no others: Student's t makes up for how little is known.
+`bench/looks.py` shows that a pair of cells alone is covered as often as one of many."""
 PRIOR_FREEDOM = 1.0
 """Most degrees of freedom that other cells' scatter adds to a cell's own: it counts as much as one further run does.
 

@@ -11,12 +11,14 @@ import numpy as np
 import pandas as pd
 
 from whitewire import propagation, statistics
-from whitewire.statistics import FEWEST_POOLED, LEAST_FREEDOM
+from whitewire.statistics import FEWEST_POOLED
 
 KINDS = {"throughput_net": "rate", "compute_share": "share", "shuffle_share": "share"}
 """How a metric goes with its net time, where it is not that time itself; see propagation.of_net."""
 JOBS = {"write_time_net": "write", "read_time_net": "read"}
 """The one job whose floor a metric is less of; of others it is all jobs of the run."""
+OWN_FREEDOM = 5
+"""Degrees of freedom from which on floors scatter as they themselves say: as many as six floors have."""
 MOSTLY_FLOOR = 0.5
 """Share of the floor in the time, above which an interval is no narrower than it would be without the floor's."""
 
@@ -57,9 +59,9 @@ class FloorErrors:
         every = self._seconds.get(job, {})
         alike = [values for key, values in every.items() if self._workload[key] == self._workload[block, floor]]
         pooled = propagation.robust_sd(alike)
-        if pooled[1] < LEAST_FREEDOM:
+        if pooled[1] < OWN_FREEDOM:
             pooled = propagation.robust_sd(list(every.values()))
-        return propagation.floor_scatter(every[block, floor], pooled, LEAST_FREEDOM)
+        return propagation.floor_scatter(every[block, floor], pooled, OWN_FREEDOM)
 
     def error(self, block: str, floor: str, job: str = "") -> np.ndarray | None:
         """Draws of how far the floor's median is off, in seconds: the same whoever asks. None where nobody can say."""

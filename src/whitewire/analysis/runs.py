@@ -107,7 +107,7 @@ class Runs:
         """Standard deviation of one run of a cell, and its degrees of freedom: statistics.moderated over all cells.
 
         Of the values' logarithms (`log`), of the values (`best`), or of those as measured (`value`). (NaN, 0) where a
-        value has no logarithm, and where all cells together have too few degrees.
+        value has no logarithm, and where no cell has three runs.
         """
         key = (experiment, metric, of)
         if key not in self._scatter:
@@ -136,7 +136,7 @@ class Runs:
         found = (np.log(values) if of == "log" else values).groupby([good[key] for key in keys], sort=False)
         cells = found.agg(["var", "count"]).reset_index()
         freedoms = cells["count"].to_numpy(dtype=float) - 1
-        if freedoms.sum() < statistics.LEAST_FREEDOM:
+        if freedoms.max() < statistics.FEWEST_POOLED - 1:
             return nothing
         return cells, *statistics.moderated(cells["var"].fillna(0.0).to_numpy(), freedoms)
 
