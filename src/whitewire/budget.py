@@ -2,9 +2,9 @@
 
 Blocks are measured one after the other. Until the first look at its claims a block gets what it should take, and half
 as much more if need be, because without that look all its time would be lost. After it a block gets a part of what the
-blocks after it do not need for theirs: in proportion to what it and they should take, and nothing where nothing is left
-over. So a budget that is too small for all decides some papers rather than none, and no paper has many runs of a cell
-while a later one has none. What one does not need goes to the next ones.
+blocks after it do not need for theirs: in proportion to the claims of it and them that runs judge, and nothing where
+nothing is left over. So a budget that is too small for all decides some papers rather than none, and no paper has many
+runs of a cell while a later one has none. What one does not need goes to the next ones.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ def words(seconds: float) -> str:
 
 @dataclass(frozen=True)
 class Budget:
-    """Until when a start may measure, and what it still has to measure, in turn: `<paper>/<block>` to seconds.
+    """Until when a start may measure, and what it still has to measure, in turn: `<paper>/<block>` to seconds until its
+    first look, and to how many claims its runs judge.
 
     `ends` is a moment of the monotonic clock, which all processes of a machine share, which no step of the wall clock
     moves, and which stands still while the machine sleeps.
@@ -59,21 +60,23 @@ class Budget:
 
     ends: float
     expected: Mapping[str, float] = field(default_factory=dict)
+    claims: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, seconds: float, expected: Mapping[str, float]) -> Budget:
+    def of(cls, seconds: float, expected: Mapping[str, float], claims: Mapping[str, float]) -> Budget:
         """One that begins now."""
-        return cls(time.monotonic() + seconds, expected)
+        return cls(time.monotonic() + seconds, expected, claims)
 
     def text(self) -> str:
         """For the environment variable."""
-        return json.dumps({"ends": self.ends if math.isfinite(self.ends) else None, "expected": dict(self.expected)})
+        ends = self.ends if math.isfinite(self.ends) else None
+        return json.dumps({"ends": ends, "expected": dict(self.expected), "claims": dict(self.claims)})
 
     @classmethod
     def read(cls, text: str) -> Budget:
         """From the environment variable; without an end where it is empty."""
-        told = json.loads(text) if text else {"ends": None, "expected": {}}
-        return cls(math.inf if told["ends"] is None else told["ends"], told["expected"])
+        told = json.loads(text) if text else {"ends": None, "expected": {}, "claims": {}}
+        return cls(math.inf if told["ends"] is None else told["ends"], told["expected"], told["claims"])
 
     def first(self, block: str, now: float | None = None) -> float:
         """Seconds from now on within which a block (`<paper>/<block>`) may begin what its first look needs."""
@@ -82,15 +85,18 @@ class Budget:
 
     def further(self, block: str, now: float | None = None) -> float:
         """Seconds from now on within which a block may begin more: its part of what later ones do not need."""
-        left, own, later = self._left(block, now)
-        return max(0.0, left - later) * own / (own + later) if own else left
+        left, _, later = self._left(block, now)
+        mine = self.claims.get(block, 1.0)
+        return max(0.0, left - later) * mine / (mine + sum(self.claims.get(name, 1.0) for name in self._after(block)))
 
     def _left(self, block: str, now: float | None) -> tuple[float, float, float]:
         """Seconds that are left, that the block should take, and that those after it should."""
         if math.isinf(self.ends):
             return math.inf, 0.0, 0.0
         left = max(0.0, self.ends - (time.monotonic() if now is None else now))
+        return left, self.expected.get(block, 0.0), sum(self.expected[name] for name in self._after(block))
+
+    def _after(self, block: str) -> list[str]:
+        """The blocks after one; none of one that nobody expects."""
         names = list(self.expected)
-        if block not in names:
-            return left, 0.0, 0.0
-        return left, self.expected[block], sum(self.expected[name] for name in names[names.index(block) + 1 :])
+        return names[names.index(block) + 1 :] if block in names else []

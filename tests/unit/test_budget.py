@@ -33,9 +33,9 @@ def test_times_in_words(seconds, said):
 EXPECTED_S = st.dictionaries(st.text("abc/", min_size=1), st.floats(1, 1e5), min_size=1, max_size=6)
 
 
-@given(EXPECTED_S, st.floats(1, 1e6))
-def test_blocks_that_take_all_they_get_end_in_time(expected, seconds):
-    budget = Budget(seconds, expected)
+@given(EXPECTED_S, st.lists(st.integers(1, 30), min_size=6, max_size=6), st.floats(1, 1e6))
+def test_blocks_that_take_all_they_get_end_in_time(expected, claims, seconds):
+    budget = Budget(seconds, expected, dict(zip(expected, claims, strict=False)))
     now = 0.0
     for name in expected:
         now += budget.first(name, now)
@@ -51,9 +51,9 @@ def test_blocks_that_take_all_they_get_end_in_time(expected, seconds):
 
 
 def test_what_one_does_not_need_goes_to_the_next():
-    budget = Budget(100.0, {"a/1": 10.0, "b/1": 10.0, "c/1": 30.0})
+    budget = Budget(100.0, {"a/1": 10.0, "b/1": 10.0, "c/1": 30.0}, {"a/1": 2, "b/1": 1, "c/1": 7})
     assert budget.first("a/1", 0.0) == 20
-    assert budget.further("a/1", 10.0) == 10  # 50 s are not needed, and it is a fifth of what is to do
+    assert budget.further("a/1", 10.0) == 10  # 50 s are not needed, and a fifth of the claims is its own
     assert budget.first("b/1", 10.0) == 22.5
     assert budget.first("c/1", 40.0) == 60
     assert budget.further("c/1", 70.0) == 30
@@ -69,13 +69,20 @@ def test_too_small_a_budget_looks_at_the_first_papers_and_at_no_one_further():
     assert budget.first("c/1", 24.0) == 6
 
 
+def test_blocks_that_have_had_their_first_look_share_what_is_left_by_their_claims():
+    budget = Budget(90.0, {"a/1": 0.0, "b/1": 0.0}, {"a/1": 1, "b/1": 8})
+    assert budget.further("a/1", 0.0) == 10
+    assert budget.further("b/1", 10.0) == 80
+
+
 def test_a_block_that_nobody_waits_for_has_all_that_is_left():
     budget = Budget(100.0, {"a/1": 10.0})
     assert budget.first("z/1", 40.0) == budget.further("z/1", 40.0) == 60
 
 
 def test_it_goes_through_the_environment():
-    budget = Budget(123.5, {"a/quick-1": 3.0})
+    budget = Budget(123.5, {"a/quick-1": 3.0}, {"a/quick-1": 7})
     assert Budget.read(budget.text()) == budget
-    assert Budget.read("") == Budget(math.inf, {})
-    assert Budget.read(Budget.of(math.inf, {}).text()).first("a/1") == math.inf
+    assert Budget.read("") == Budget(math.inf)
+    endless = Budget.read(Budget.of(math.inf, {"a/1": 3.0}, {"a/1": 1}).text())
+    assert endless.first("a/1") == endless.further("a/1") == math.inf

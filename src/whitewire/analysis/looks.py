@@ -6,7 +6,7 @@ no more often than one that is judged once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,12 +27,14 @@ class Look:
     `decided` are the verdicts of claims that need no further run: those that have one, those that no number of runs
     here decides, those that rest on none (of a model's there is no verdict yet: ""). `open` says of each other claim
     why. `cells` (experiment, levels as canonical JSON) are those on which an open claim rests, or an open control that
-    covers it; the design says how many runs of them there may be.
+    covers it; the design says how many runs of them there may be. `near` are those of claims that so many may decide,
+    by the estimate and the scatter so far: not those that would need more (an estimate beside its bound).
     """
 
     decided: Mapping[str, str]
     open: Mapping[str, str]
     cells: frozenset[tuple[str, str]]
+    near: frozenset[tuple[str, str]]
 
 
 def at_tables(
@@ -47,18 +49,24 @@ def at_tables(
 def look(paper: Paper, runs: Runs, status: str) -> Look:
     """The look at a paper by the runs so far. `status` is `emulated` or `measured`."""
     checked = controls.judge(paper, runs)
-    decided, still, needed = {}, {}, list[Cell]()
+    decided, still, needed, near = {}, {}, list[Cell](), list[Cell]()
     for claim, row in zip(paper.claims, judging.claims_judged(paper, runs, status, checked), strict=True):
         cells = cells_of_test(paper, runs, claim["test"])
         if row["verdict"] == claims.INCONCLUSIVE and row["runs_help"] and cells is not None:
             still[claim["id"]] = row["reason"]
-            needed += cells
             for control in controls.of(paper, checked, claim["test"]):
                 if control.row["outcome"] == controls.OPEN:
-                    needed += cells_of_test(paper, runs, ratio_of(control.spec)) or []
+                    cells += cells_of_test(paper, runs, ratio_of(control.spec)) or []
+            needed += cells
+            if row["runs_needed"] is None or (row["n"] or 0) + row["runs_needed"] <= max(runs.looks, default=0):
+                near += cells
         else:
             decided[claim["id"]] = row["verdict"]
-    return Look(decided, still, frozenset((name, canonical(levels)) for name, levels in needed))
+    return Look(decided, still, _named(needed), _named(near))
+
+
+def _named(cells: Iterable[Cell]) -> frozenset[tuple[str, str]]:
+    return frozenset((name, canonical(levels)) for name, levels in cells)
 
 
 def decided_after(paper: Paper, runs: Runs, status: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:

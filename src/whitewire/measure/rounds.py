@@ -18,7 +18,10 @@ Cell = tuple[str, str]
 
 
 class Seen(Protocol):
-    """What a look saw: the claims that are decided and those that are open, and the cells that these still need."""
+    """What a look saw: the claims that are decided and those that are open, and the cells that these still need.
+
+    `near` are those of the cells on which a claim rests that the effort's runs may decide, as far as can be told.
+    """
 
     @property
     def decided(self) -> Collection[str]: ...
@@ -26,6 +29,8 @@ class Seen(Protocol):
     def open(self) -> Collection[str]: ...
     @property
     def cells(self) -> Collection[Cell]: ...
+    @property
+    def near(self) -> Collection[Cell]: ...
 
 
 Look = Callable[[Path, str], Seen]
@@ -62,6 +67,10 @@ class Rounds:
         """Which of the waiting runs are needed no more: those of cells that no open claim rests on."""
         needed = set(seen.cells)
         return [run_id for run_id in waiting if self.rows[run_id] not in needed]
+
+    def turn(self, run_id: str, seen: Seen) -> tuple[bool, int]:
+        """What a run's turn is sorted by after a look: what hardly decides a claim comes last, and its round."""
+        return self.rows[run_id] not in seen.near, self.of[run_id]
 
 
 def cell_of(experiment: str, levels: Mapping[str, object]) -> Cell:

@@ -56,11 +56,15 @@ class Turns:
         self.waiting.insert(0, run)
 
     def drop(self, seen: Seen, run: Run) -> int:
-        """Leave out runs that no open claim needs; `run` is the first of the round after which it was looked."""
+        """Leave out runs that no open claim needs, and put last those that hardly decide one.
+
+        `run` is the first of the round after which it was looked. Returns how many are left out.
+        """
         ids = self.rounds.dropped(seen, [each.row["run_id"] for each in self.waiting])
         after = self.rounds.of[run.row["run_id"]] - 1
         self.left |= dict.fromkeys(ids, f"{DECIDED} after {after} runs of each cell")
-        self.waiting = [each for each in self.waiting if each.row["run_id"] not in self.left]
+        still = [each for each in self.waiting if each.row["run_id"] not in self.left]
+        self.waiting = sorted(still, key=lambda each: self.rounds.turn(each.row["run_id"], seen))
         return len(ids)
 
     def ended(self, run: Run, outcome: Outcome) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whitewire import budget, workloads
+from whitewire import budget, estimands, workloads
 from whitewire.analysis import sweeps
 from whitewire.budget import Budget
 from whitewire.cluster.hibench import on_this_machine
@@ -218,6 +218,14 @@ class Plan:
         """The effort at which links are measured: the user's, or a larger one at which they were measured before."""
         return survey.effort_of(root() / "results" / self.testbed / links.FOLDER, self.description, self.effort)
 
+    def _claims(self) -> dict[str, float]:
+        """To how many claims the runs of each waiting block lead; a paper's are of all its blocks alike."""
+        blocks = Counter(block.partition("/")[0] for block in self.waiting)
+        return {
+            block: max(1, by_runs(self.described[paper])) / blocks[paper]
+            for block in self.waiting for paper in [block.partition("/")[0]]
+        }  # fmt: skip
+
     @property
     def preamble(self) -> str:
         """What each rule's command begins with: this checkout's command first on the PATH, stand-ins for others last.
@@ -227,7 +235,8 @@ class Plan:
         """
         scripts, fallback = (shlex.quote(str(HOME / "workflow" / name)) for name in ("scripts", "fallback"))
         path = f'PATH={scripts}:"$PATH":{fallback}'
-        told = {budget.VARIABLE: Budget.of(budget.seconds_of(self.budget), self.waiting).text()}
+        within = Budget.of(budget.seconds_of(self.budget), self.waiting, self._claims())
+        told = {budget.VARIABLE: within.text()}
         told |= {tether.VARIABLE: str(self.tether)} if self.tether else {}
         return "; ".join([path, *(f"export {name}={shlex.quote(value)}" for name, value in told.items())])
 
@@ -270,8 +279,13 @@ def _waiting(
             found.setdefault(paper, {})[f"{paper}/{block}"] = seconds_of(papers[paper], own, testbed)
     times = {paper: sum(blocks.values()) for paper, blocks in found.items()}
     shortest = min(times, key=lambda paper: times[paper], default="")
-    order = sorted(times, key=lambda paper: (paper != shortest, times[paper] / max(1, len(papers[paper].claims))))
+    order = sorted(times, key=lambda paper: (paper != shortest, times[paper] / max(1, by_runs(papers[paper]))))
     return {block: seconds for paper in order for block, seconds in found[paper].items()}
+
+
+def by_runs(paper: Paper) -> int:
+    """How many claims of a paper rest on runs."""
+    return sum(1 for claim in paper.claims if "test" in claim and estimands.of(claim["test"]).needed())
 
 
 def seconds_of(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any]) -> float:

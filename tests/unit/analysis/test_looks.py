@@ -37,6 +37,16 @@ def so_far(complete, n, ladder=LADDER, **more):
     return Runs(complete[complete["replicate"] <= n], LOADED, looks=ladder, **more)
 
 
+def scattering(complete, sd):
+    """The same runs, where one cell that E-C06 needs scatters by as much."""
+    wide = complete.copy()
+    of = (wide["experiment"] == "put-grid") & (wide["fabric"] == "10gbe") & (wide["clients"] == 3)
+    of &= wide["puts_per_client"] == 6
+    rng = np.random.default_rng(1)
+    wide.loc[of, "full_scale_value"] *= np.exp(rng.normal(0, sd, int(of.sum())))
+    return wide
+
+
 def cells_of_claim(name):
     test = next(claim["test"] for claim in LOADED.claims if claim["id"] == name)
     return {(name, canonical(levels)) for name, levels in estimands.of(test).cells()}
@@ -56,13 +66,21 @@ def test_calm_runs_decide_at_the_first_look_and_a_wide_claim_stays_open(complete
     found = looks.look(LOADED, so_far(complete, 3), "emulated")
     assert found.decided["E-C06"] == claims.REPRODUCED
     assert found.decided["E-C36"] == claims.NOT_TESTABLE and found.decided["E-C03"] == claims.CONSISTENT
-    wide = complete.copy()
-    of = (wide["experiment"] == "put-grid") & (wide["fabric"] == "10gbe") & (wide["clients"] == 3)
-    of &= wide["puts_per_client"] == 6
-    rng = np.random.default_rng(1)
-    wide.loc[of, "full_scale_value"] *= np.exp(rng.normal(0, 0.3, int(of.sum())))
-    found = looks.look(LOADED, so_far(wide, 3), "emulated")
+    found = looks.look(LOADED, so_far(scattering(complete, 0.3), 3), "emulated")
     assert "too wide" in found.open["E-C06"] and cells_of_claim("E-C06") <= found.cells
+
+
+def test_a_claim_is_near_where_the_runs_of_the_effort_may_decide_it(complete):
+    everywhere = complete.copy()
+    grid = everywhere["experiment"] == "put-grid"
+    everywhere.loc[grid, "full_scale_value"] *= np.exp(np.random.default_rng(1).normal(0, 0.6, int(grid.sum())))
+    far = looks.look(LOADED, so_far(everywhere, 3), "emulated")
+    assert "E-C08" in far.open and not cells_of_claim("E-C08") <= far.near
+    near = looks.look(LOADED, so_far(scattering(complete, 0.06), 3), "emulated")
+    assert "E-C08" in near.open and cells_of_claim("E-C08") <= near.near
+    assert near.near <= near.cells and far.near <= far.cells
+    none = looks.look(LOADED, so_far(complete, 0), "emulated")
+    assert none.near == none.cells, "nobody can tell before there are runs"
 
 
 def test_decided_are_the_verdicts_of_the_analysis(complete):

@@ -97,10 +97,19 @@ def test_looks_are_due_before_the_round_after_them_and_only_once():
 def test_what_no_open_claim_needs_is_left_out():
     turns, _ = made([A, B, A, B, A, B], looks=[1, 2, 3])
     made_so_far = [turns.next(), turns.next()]
-    assert turns.drop(SimpleNamespace(decided={"c1"}, open={"c2"}, cells={B}), turns.waiting[0]) == 2
+    assert turns.drop(SimpleNamespace(decided={"c1"}, open={"c2"}, cells={B}, near={B}), turns.waiting[0]) == 2
     assert turns.left == dict.fromkeys(["2", "4"], "decided after 1 runs of each cell")
     assert [run.row["run_id"] for run in turns.waiting] == ["3", "5"]
     assert len(made_so_far) == 2
+
+
+def test_what_hardly_decides_a_claim_comes_last_and_each_round_stays_in_its_order():
+    turns, _ = made([A, B, A, B, A, B], looks=[1, 2, 3])
+    turns.next(), turns.next()
+    assert turns.drop(SimpleNamespace(decided=(), open={"c1", "c2"}, cells={A, B}, near={B}), turns.waiting[0]) == 0
+    assert [run.row["run_id"] for run in turns.waiting] == ["3", "5", "2", "4"]
+    turns.drop(SimpleNamespace(decided=(), open={"c1", "c2"}, cells={A, B}, near={A, B}), turns.waiting[0])
+    assert [run.row["run_id"] for run in turns.waiting] == ["3", "2", "5", "4"], "a claim may come near again"
 
 
 OUTCOMES = st.sampled_from([Outcome(), SHORT, SPOILED, Outcome("the client hangs", failed=True)])
@@ -140,7 +149,7 @@ def test_a_look_takes_time_from_its_own_cluster_only(tmp_path):
 
     def look(results, name):
         looked.append((results, name))
-        return SimpleNamespace(decided=["C1"], open=["C2"], cells={B})
+        return SimpleNamespace(decided=["C1"], open=["C2"], cells={B}, near={B})
 
     block.look = look
     turns, _ = made([A, B, A, B], looks=(1, 2), until=block.until)
