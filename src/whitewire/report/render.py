@@ -33,6 +33,8 @@ from whitewire.report import agreement, citation
 from whitewire.text import quoted
 
 FORMATS = ("html", "pdf")
+"""Of a report; `md`, plain Markdown, is made of a document only where it is asked for."""
+EVERY_FORMAT = (*FORMATS, "md")
 PROJECT = paths.HOME
 PAPER = PROJECT / "paper"
 INDEX, TESTBED = "index", "testbed"
@@ -65,9 +67,9 @@ def render(
         Path(output_dir).resolve(),
     )
     formats = tuple(formats)
-    unknown = [name for name in formats if name not in FORMATS]
+    unknown = [name for name in formats if name not in EVERY_FORMAT]
     if unknown:
-        raise UserError(f"unknown report format '{unknown[0]}': choose from {', '.join(FORMATS)}")
+        raise UserError(f"unknown report format '{unknown[0]}': choose from {', '.join(EVERY_FORMAT)}")
     if not qmd.is_file():
         raise UserError(f"no such document: {qmd}")
     if not results_dir.is_dir():
@@ -279,7 +281,7 @@ def _with_quarto(
         Path(environment[name]).mkdir()
     made = {}
     for name in formats:
-        target = {"html": "html", "pdf": "typst"}[name]
+        target = {"html": "html", "pdf": "typst", "md": "gfm"}[name]
         pulse.say(f"Quarto {version} makes {name.upper()}")
         argv = ["quarto", "render", qmd.name, "--to", target]
         log = _run(argv, project, environment, what=qmd.name, keep_log=True)
@@ -316,8 +318,9 @@ def _with_pandoc(
         what=qmd.name,
     )
     pulse.say(f"pandoc and typst make {' and '.join(map(str.upper, formats))}")
-    made = {name: scratch / f"{qmd.stem}.{name}" for name in formats}
-    write = {"html": _to_html, "pdf": _to_pdf}
+    (scratch / "made").mkdir()
+    made = {name: scratch / "made" / f"{qmd.stem}.{name}" for name in formats}
+    write = {"html": _to_html, "pdf": _to_pdf, "md": _to_markdown}
     with ThreadPoolExecutor() as pool:
         jobs = [pool.submit(write[n], pandoc, markdown, qmd.parent, made[n], environment) for n in formats]
     for job in jobs:
@@ -369,6 +372,13 @@ def _to_pdf(pandoc: str, markdown: Path, sources: Path, target: Path, environmen
         typst.compile(str(source), output=str(target), root=str(markdown.parent))
     except Exception as error:  # the binding raises its own type, whose name changed between releases
         raise UserError(f"{markdown.stem}: typst: {error}") from error
+
+
+def _to_markdown(pandoc: str, markdown: Path, sources: Path, target: Path, environment: dict[str, str]) -> None:
+    template = PAPER / "templates" / "report.md"
+    options = ["--to=gfm", "--wrap=none", f"--template={template}", f"--output={target}"]
+    argv = _pandoc_options(pandoc, markdown, sources) + options
+    _run(argv, markdown.parent, environment, what=f"{markdown.stem}.qmd: pandoc")
 
 
 def _pandoc() -> str:
