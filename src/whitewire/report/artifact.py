@@ -329,8 +329,8 @@ def _told(value: Any) -> str:
 
 def _roles(environments: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     """Hosts by role of the environment with the most of them."""
-    found = [Counter(str(host.get("role", "host")) for host in record.get("hosts", ())) for record in environments]
-    return dict(max(found, key=lambda roles: roles.total(), default=Counter()))
+    hosts = max((record.get("hosts", ()) for record in environments), key=len, default=())
+    return dict(Counter(str(host.get("role", "host")) for host in hosts))
 
 
 def _tools(environments: Iterable[Mapping[str, Any]]) -> list[Package]:

@@ -29,7 +29,7 @@ from whitewire.errors import Faults, UserError
 from whitewire.install.quarto import quarto_lacks
 from whitewire.progress import Pulse
 from whitewire.records import checked, links
-from whitewire.report import agreement, citation
+from whitewire.report import agreement, citation, provenance
 from whitewire.text import quoted
 
 FORMATS = ("html", "pdf")
@@ -116,6 +116,8 @@ def render(
             pulse.say(f"not with Quarto: {why_not}")
         with_tool = _with_pandoc if why_not else _with_quarto
         made = with_tool(qmd, Path(scratch), formats, environment, pulse)
+        if "html" in made:
+            _with_sources(made["html"], qmd.stem, Path(scratch) / "reports")
         if qmd.stem != INDEX:
             _publish_folder(Path(scratch) / "reports" / "data" / qmd.stem, output_dir / "data" / qmd.stem)
             _publish_folder(_figures(Path(scratch)), output_dir / "figures" / qmd.stem)
@@ -235,6 +237,21 @@ def document(paper: str) -> Path:
 def _papers_with_results(results: Path) -> list[str]:
     found = [path.parent.parent.name for path in sorted(results.glob("*/analysis/verdicts.csv"))]
     return [paper for paper in found if document_path(paper).is_file() or (PAPER / f"{paper}.qmd").is_file()]
+
+
+def _with_sources(page: Path, document: str, reports: Path) -> None:
+    """Put the page's drawings into it, with their data, code and rule beside them; data that no link has yet become
+    files too."""
+    folder = reports / "provenance"
+    told = provenance.read(folder)
+    text = provenance.inlined(page.read_text(encoding="utf-8"))
+    text = provenance.with_sources(text, document, told, folder, provenance.rules_of(PROJECT, document))
+    page.write_text(text, encoding="utf-8")
+    for label in told:
+        file = provenance.data_file(document, label)
+        if f'data-file="{file}"' in text:
+            (reports / file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(folder / f"{label}.csv", reports / file)
 
 
 def _publish(made: Path, target: Path) -> Path:
