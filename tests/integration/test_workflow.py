@@ -248,6 +248,12 @@ def test_lint_is_clean():
     assert "good condition" in done.stdout + done.stderr
 
 
+def test_the_profile_of_the_checkout_is_taken_up_by_itself(project):
+    done = snakemake(project, "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert "workflow specific profile profiles/default" in done.stdout + done.stderr
+
+
 def test_every_rule_is_documented_and_logged():
     for path in sorted((HOME / "workflow" / "rules").glob("*.smk")):
         text = path.read_text()

@@ -134,7 +134,8 @@ def test_every_verdict_is_one_click_away_without_javascript(reports_dir: Path, p
             page.goto((reports_dir / "index.html").as_uri())
             page.locator(f"#verdicts a[href='{paper.name}#claim-{claim}']").click()
             row = page.locator(f"tr:has([id='claim-{claim}'])")
-            assert row.is_visible() and claim in row.inner_text()
+            row.wait_for(timeout=5000)
+            assert claim in row.inner_text()
     context.close()
 
 

@@ -64,7 +64,7 @@ def test_the_citation_is_what_its_schema_asks():
     ("schema", "path", "found", "put"),
     [
         ("github-workflows", WORKFLOWS[0], "runs-on: ubuntu-24.04", "runs-in: ubuntu-24.04"),
-        ("gitlab-ci", GITLAB, "stage: check", "stage: [check]"),
+        ("gitlab-ci", GITLAB, "timeout: 2 hours", "timeout: [2, hours]"),
         ("citation-file-format", CITATION, "license: Apache-2.0", "license: Apache 2"),
     ],
 )
