@@ -2,7 +2,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-report setup-tests hibench testbed papers report compare crate reference test test-all chaos lint \
+.PHONY: help setup setup-report setup-tests hibench testbed papers report compare appendix crate reference test test-all chaos lint \
 	doctor lab clean
 
 # The repository's own programs come first; a conda environment made by the set-up is used where it exists. Debian's
@@ -67,6 +67,9 @@ report: setup-report ## make all reports anew, without measuring: TESTBED=refere
 compare: setup-report ## set two result folders side by side: A=name B=name
 	@exec whitewire compare -- "$$A" "$$B"
 
+appendix: setup-report ## the artifact appendix of a run, in HTML, PDF and Markdown: TESTBED=name or reference
+	@exec whitewire appendix --testbed="$$TESTBED"
+
 crate: setup-report ## pack a testbed's results into one file, with RAW=1 the raw output too
 	@exec whitewire crate $${RAW:+--raw}
 
@@ -99,7 +102,7 @@ lab: setup ## a shell on the running testbed
 clean: ## remove everything generated but the measurements
 	@rm -rf .cache .venv .snakemake whitewire-tmp paper/_site paper/.quarto paper/*_files .pytest_cache .ruff_cache .hypothesis
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
-	@rm -rf results/compare results/opened
+	@rm -rf results/compare results/appendix results/opened
 	@for each in results/*; do \
 	    [ "$$each" = results/reference ] || rm -rf "$$each/reports" "$$each"/*/tidy "$$each"/*/analysis; done
 	@if [ -d results ]; then echo 'kept: the measurements in results/ (remove that folder to measure again)'; fi

@@ -8,5 +8,6 @@ document <- paste(sub("[.].*$", "", basename(as.character(knitr::current_input()
 load_functions <- function(of = document, folder = "R", into = globalenv()) {
   folders <- file.path(folder, c("data", "text", "figures", file.path("papers", of)))
   files <- list.files(folders, pattern = "[.]R$", full.names = TRUE)
-  for (file in union(file.path(folder, "figures", "theme.R"), files)) sys.source(file, into)
+  # With their text, which a report shows of each figure.
+  for (file in union(file.path(folder, "figures", "theme.R"), files)) sys.source(file, into, keep.source = TRUE)
 }

@@ -16,18 +16,21 @@ part_file <- function(name) file.path(home_of_documents, "parts", name)
 theme_set(theme_whitewire())
 set.seed(1)
 
-# Readers may not have the font the figures were laid out with: name fonts of the same widths as well.
-widen_fonts <- function(path, options) {
+# A figure as it was drawn becomes one for readers. They may not have the font that it was laid out with, so fonts of
+# the same widths are named as well; points that are runs get what they say; and what drew it is told beside it.
+finish_figure <- function(path, options) {
   if (grepl("\\.svg$", path)) {
     text <- readLines(path, warn = FALSE)
     fonts <- paste0("font-family: ", base_font, ", Arial, Helvetica, sans-serif")
-    writeLines(gsub(sprintf("font-family: \"%s\"", base_font), fonts, text, fixed = TRUE), path)
+    text <- gsub(sprintf("font-family: \"%s\"", base_font), fonts, text, fixed = TRUE)
+    writeLines(titled_runs(text), path)
+    tell_figure(options)
   }
   path
 }
 
 knitr::opts_chunk$set(
-  dev = "svglite", fig.process = widen_fonts, fig.width = 8, fig.height = 4,
+  dev = "svglite", fig.process = finish_figure, fig.width = 8, fig.height = 4,
   echo = FALSE, warning = FALSE, message = FALSE, error = FALSE
 )
 
@@ -39,6 +42,7 @@ knitr::opts_hooks$set(eval = function(options) {
 
 # Each figure of runs on a testbed with something beyond its bound says so.
 knitr::opts_hooks$set(fig.cap = function(options) {
+  ggplot2::set_last_plot(NULL)  # that of another figure
   if (document != "testbed" && length(read_marks()) > 0 && length(options$fig.cap) == 1) {
     options$fig.cap <- paste(options$fig.cap, "Something that these runs used was beyond its bound (@sec-probes).")
   }

@@ -45,8 +45,8 @@ local function number_header(header)
     header.content:insert(1, pandoc.Space())
     header.content:insert(1, pandoc.Span(pandoc.Str(number), { class = "header-section-number" }))
   end
-  -- In HTML the title is the only heading of the first level.
-  if FORMAT:match("html") then header.level = header.level + 1 end
+  -- In HTML and Markdown the title is the only heading of the first level.
+  if FORMAT:match("html") or FORMAT:match("gfm") then header.level = header.level + 1 end
   return header
 end
 

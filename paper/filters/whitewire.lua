@@ -1,4 +1,4 @@
--- What the reports need beyond plain markdown, for HTML and for typst, with Quarto and without:
+-- What the reports need beyond plain markdown, for HTML, for typst and for plain Markdown, with Quarto and without:
 -- verdict badges, coloured boxes, and links to a figure's data. A figure without a file ends the conversion.
 
 local colours = {
@@ -16,12 +16,14 @@ local colours = {
 }
 
 local typst = FORMAT:match("typst")
+local plain = FORMAT:match("gfm") -- Markdown as it is read in a repository: no attributes, no HTML
 
 local function escaped(text)
   return (text:gsub("[&<>\"]", { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }))
 end
 
 function Span(span)
+  if plain then return span.classes:includes("badge") and pandoc.Strong(span.content) or span.content end
   if typst and span.classes:includes("nobreak") then
     return { pandoc.RawInline("typst", "#box["), pandoc.Str(pandoc.utils.stringify(span)), pandoc.RawInline("typst", "]") }
   end
@@ -35,8 +37,10 @@ function Span(span)
 end
 
 function Link(link)
+  -- Which anchors a heading gets is up to whoever shows the Markdown.
+  if plain and link.classes:includes("crossref") then return link.content end
   if not link.classes:includes("data-link") then return nil end
-  if typst then
+  if typst or plain then
     local name = link.attributes["data-file"] or ""
     return { pandoc.Str("data: "), pandoc.Code(name) }
   end
@@ -53,6 +57,7 @@ local function fold(div)
 end
 
 function Div(div)
+  if plain then return div.classes:includes("html-only") and {} or div.content end
   if div.classes:includes("fold") then return typst and div.content or fold(div) end
   if not typst then return nil end
   if div.classes:includes("html-only") then return {} end
@@ -70,6 +75,12 @@ end
 -- A wide table scrolls by itself, so that the page does not.
 function Table(tbl)
   if typst then return nil end
+  if plain then
+    local caption = pandoc.Para(pandoc.utils.blocks_to_inlines(tbl.caption.long))
+    tbl.caption = pandoc.Caption()
+    tbl.attr = pandoc.Attr()
+    return { caption, tbl }, false
+  end
   return pandoc.Div({ tbl }, { class = "table-scroll" }), false
 end
 

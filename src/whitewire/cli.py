@@ -205,6 +205,16 @@ def compare(args: argparse.Namespace) -> None:
     print(compare(args.a, args.b))
 
 
+def appendix(args: argparse.Namespace) -> None:
+    """Write the artifact appendix of a run, which conferences ask for, in HTML, PDF and Markdown."""
+    from whitewire.description.project import load_config
+    from whitewire.paths import shown
+    from whitewire.report.appendix import appendix
+
+    for path in appendix(args.testbed or load_config()["testbed"]):
+        print(shown(path))
+
+
 def reference(args: argparse.Namespace) -> None:
     """Keep the tables of a complete run in results/reference, in place of the last one."""
     from whitewire.description.project import load_config
@@ -290,8 +300,8 @@ def new_paper(args: argparse.Namespace) -> None:
 
 
 CONFIGURED: tuple[Subcommand, ...] = (
-    validate, links, design, measure, tidy, analyse, render, doctor, lab, plan, compare, reference, report, crate,
-    new_paper,
+    validate, links, design, measure, tidy, analyse, render, doctor, lab, plan, compare, appendix, reference, report,
+    crate, new_paper,
 )  # fmt: skip
 """Subcommands that read a configuration."""
 NEW_PAPER = """\
@@ -363,6 +373,10 @@ def parser() -> argparse.ArgumentParser:
     sub = command(compare)
     sub.add_argument("a", metavar="A", help="a folder of results/, or a path")
     sub.add_argument("b", metavar="B", help="the one that is set against it")
+    sub = command(appendix)
+    sub.add_argument(
+        "--testbed", default="", help="a folder of results/, a path, or reference (default: config.yaml's)"
+    )
     sub = command(reference)
     sub.add_argument("results", nargs="?", type=Path, metavar="FOLDER", help="results/<testbed>")
     sub = command(report)

@@ -86,7 +86,7 @@ def project(tmp_path):
     """The repository's programs with results of its own, images that are text files, and the stand-ins."""
     top = tmp_path / "white wire"
     top.mkdir()
-    for name in ("Snakefile", "workflow", "profiles", "envs", "src", "scripts", "containers"):
+    for name in ("workflow", "profiles", "envs", "src", "scripts", "containers"):
         os.symlink(HOME / name, top / name)
     for name in ("config", "paper"):
         shutil.copytree(HOME / name, top / name)

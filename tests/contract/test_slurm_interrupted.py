@@ -31,7 +31,7 @@ def project(emulated_config) -> Iterator[Path]:
     """The repository's programs and the template's paper, in a folder that all nodes see (/tmp is each node's own)."""
     with tempfile.TemporaryDirectory(dir=temporary()) as folder:
         top = Path(folder)
-        for name in ("Snakefile", "workflow", "profiles", "envs", "src", "scripts"):
+        for name in ("workflow", "profiles", "envs", "src", "scripts"):
             os.symlink(HOME / name, top / name)
         shutil.copytree(HOME / "config", top / "config")
         (top / "paper").mkdir()

@@ -25,7 +25,7 @@ def project(tmp_path):
     """The repository's programs with results of its own, in a path with a space."""
     top = tmp_path / "white wire"
     top.mkdir()
-    for name in ("Snakefile", "workflow", "profiles", "envs", "src", "scripts"):
+    for name in ("workflow", "profiles", "envs", "src", "scripts"):
         os.symlink(HOME / name, top / name)
     for name in ("config", "paper"):
         shutil.copytree(HOME / name, top / name)
@@ -248,6 +248,12 @@ def test_lint_is_clean():
     assert "good condition" in done.stdout + done.stderr
 
 
+def test_the_profile_of_the_checkout_is_taken_up_by_itself(project):
+    done = snakemake(project, "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert "workflow specific profile profiles/default" in done.stdout + done.stderr
+
+
 def test_every_rule_is_documented_and_logged():
     for path in sorted((HOME / "workflow" / "rules").glob("*.smk")):
         text = path.read_text()
@@ -257,7 +263,7 @@ def test_every_rule_is_documented_and_logged():
             if "shell:" in body:
                 for part in ("log:", "benchmark:", "conda:"):
                     assert part in body, f"{path.name}: {body.splitlines()[0]} lacks {part}"
-    assert len((HOME / "Snakefile").read_text().splitlines()) <= 80
+    assert len((HOME / "workflow" / "Snakefile").read_text().splitlines()) <= 80
 
 
 def test_second_run_is_refused_while_one_is_under_way(tmp_path):

@@ -68,7 +68,7 @@ def test_a_user_without_a_home_can_plan(first_hour, home):
 def test_a_paper_that_fails_keeps_no_other_from_the_start_page(first_hour, tmp_path):
     """The start page is made again, and says why: one paper has no results yet, the other's are from before."""
     copy = tmp_path / "copy"
-    names = ("Snakefile", "workflow", "profiles", "envs", "src", "scripts", "config", "paper", "results")
+    names = ("workflow", "profiles", "envs", "src", "scripts", "config", "paper", "results")
     for name in names:
         source, target = first_hour.folder / name, copy / name
         copy.mkdir(exist_ok=True)

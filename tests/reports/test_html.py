@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from pathlib import Path
 
@@ -61,15 +62,90 @@ def test_nothing_is_fetched(reports_dir: Path, browser) -> None:
         opened.page.context.close()
 
 
-def test_images_are_whole_and_described(reports_dir: Path, browser) -> None:
+def test_figures_are_whole_and_described(reports_dir: Path, browser) -> None:
     for path in pages(reports_dir):
         opened = Opened(browser, path)
-        images = opened.page.evaluate(
-            "Array.from(document.images).map(i => [i.complete && i.naturalWidth > 0, i.alt.trim().length])"
+        figures = opened.page.evaluate(
+            "Array.from(document.querySelectorAll('figure svg, figure img'))"
+            ".map(e => [e.tagName, e.getBoundingClientRect().height, (e.getAttribute('aria-label') || '').length])"
         )
-        assert images, path.name
-        assert all(whole and described for whole, described in images), path.name
+        assert figures, path.name
+        assert all(tag == "svg" and height > 50 and described for tag, height, described in figures), path.name
+        assert opened.page.evaluate("document.images.length") == 0
         opened.page.context.close()
+
+
+def test_each_figure_has_data_code_and_rule_one_click_away(papers: list[Path], browser) -> None:
+    for path in papers:
+        opened = Opened(browser, path)
+        lines = opened.page.locator("figure + .provenance")
+        assert lines.count() == opened.page.locator("figure").count() > 0
+        for line in lines.all():
+            led = [link.get_attribute("href") for link in line.locator("a").all()]
+            drawn = "drawn from the document itself" in line.inner_text()
+            assert drawn or led[0].startswith("data:text/csv;base64,")
+            codes = [href for href in led if href.startswith("#code-")]
+            assert codes and led[-1] == "#rule-paper"
+            for anchor in (*codes, led[-1]):
+                assert opened.page.locator(f"[id='{anchor[1:]}'] ~ pre").first.inner_text().strip()
+        opened.page.context.close()
+
+
+def test_a_point_says_which_run_it_is(papers: list[Path], browser) -> None:
+    for path in papers:
+        known = set()
+        design = path.parents[1] / path.stem / "design.csv"
+        if design.is_file():
+            known = {row["run_id"] for row in csv.DictReader(design.open())}
+        opened = Opened(browser, path)
+        titles = opened.page.locator("figure svg .run > title").all_text_contents()
+        assert titles and "[[run" not in opened.page.content()
+        for title in titles:
+            run = re.fullmatch(r"run (\S+), block \S+: (valid|(attempt \d+ )?(valid|invalid: .+))", title)
+            assert run and (not known or run[1] in known), title
+        opened.page.context.close()
+
+
+def test_a_point_is_chosen_with_keys_and_by_click(papers: list[Path], browser) -> None:
+    opened = Opened(browser, papers[0])
+    figure = opened.page.locator("figure:has(.run)").first
+    titles = figure.locator(".run > title").all_text_contents()
+    figure.locator("svg").focus()
+    for expected in titles[:2]:
+        opened.page.keyboard.press("ArrowRight")
+        assert figure.locator(".chosen-run").inner_text() == expected
+    opened.page.keyboard.press("Escape")
+    assert figure.locator(".chosen-run").inner_text() == ""
+    figure.locator(".run > circle").last.dispatch_event("click")
+    assert figure.locator(".chosen-run").inner_text() == titles[-1]
+    assert opened.troubles == []
+    opened.page.context.close()
+
+
+def test_every_verdict_is_one_click_away_without_javascript(reports_dir: Path, papers, browser) -> None:
+    context = browser.new_context(java_script_enabled=False, offline=True)
+    page = context.new_page()
+    for paper in papers:
+        claims = [claim["id"] for claim in description(paper)["claims"]]
+        page.goto((reports_dir / "index.html").as_uri())
+        links = page.locator(f"#verdicts a[href^='{paper.name}#claim-']")
+        assert [text.strip() for text in links.all_inner_texts()] == claims
+        for claim in claims[:: max(1, len(claims) // 5)]:
+            page.goto((reports_dir / "index.html").as_uri())
+            page.locator(f"#verdicts a[href='{paper.name}#claim-{claim}']").click()
+            row = page.locator(f"tr:has([id='claim-{claim}'])")
+            row.wait_for(timeout=5000)
+            assert claim in row.inner_text()
+    context.close()
+
+
+def test_on_paper_figures_name_their_sources(papers: list[Path], browser) -> None:
+    opened = Opened(browser, papers[0])
+    opened.page.emulate_media(media="print")
+    assert opened.page.locator("figure + .provenance").first.is_visible()
+    assert "workflow/rules/paper.smk" in opened.page.locator("figure + .provenance").first.inner_text()
+    assert not opened.page.locator("#sources").is_visible()
+    opened.page.context.close()
 
 
 def test_references_resolve(reports_dir: Path, browser) -> None:

@@ -66,7 +66,7 @@ def sixth(tmp_path_factory) -> Iterator[Path]:
     """
     top = tmp_path_factory.mktemp("sixth") / "white wire"
     top.mkdir()
-    for name in ("Snakefile", "workflow", "profiles", "envs", "scripts", ".cache"):
+    for name in ("workflow", "profiles", "envs", "scripts", ".cache"):
         os.symlink(ROOT / name, top / name)
     for name in COPIED:
         shutil.copytree(ROOT / name, top / name, ignore=shutil.ignore_patterns("__pycache__"))

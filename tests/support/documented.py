@@ -8,7 +8,7 @@ from pathlib import Path
 HOME = Path(__file__).resolve().parents[2]
 DOCUMENTS = [HOME / "README.md", HOME / "CONTRIBUTING.md", *sorted((HOME / "docs").rglob("*.md"))]
 CODE = [
-    HOME / "Makefile", HOME / "Snakefile", *sorted((HOME / "scripts").iterdir()),
+    HOME / "Makefile", HOME / "workflow" / "Snakefile", *sorted((HOME / "scripts").iterdir()),
     *sorted((HOME / "workflow" / "rules").iterdir()), *sorted((HOME / "src" / "whitewire").rglob("*.py")),
 ]  # fmt: skip
 SPAN = re.compile(r"`([^`]+)`")

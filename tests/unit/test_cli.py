@@ -193,7 +193,7 @@ def test_interrupt_is_130(monkeypatch, capsys):
 
 
 def test_snakemake_says_the_same_line(project):
-    for name in ("Snakefile", "workflow", "profiles", "envs"):
+    for name in ("workflow", "profiles", "envs"):
         os.symlink(HOME / name, project / name)
     done = subprocess.run(
         [str(Path(sys.executable).parent / "snakemake"), "--dry-run"],

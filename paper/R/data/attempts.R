@@ -3,9 +3,15 @@
 # One row an attempt. A run whose attempt is invalid is attempted again, under the same name.
 attempt_table <- function() {
   runs <- with_columns(read_runs(), c("attempt", "block"))
-  runs$attempt <- ifelse(is.na(runs$attempt), 1, as_value(runs$attempt))
+  runs$attempt <- attempt_number(runs)
   runs <- runs[!duplicated(runs[c("run_id", "attempt")]), ]
   runs[c("run_id", "attempt", "block", "experiment", "valid", "why_invalid")]
+}
+
+# Tables from before attempts were counted have one of each run.
+attempt_number <- function(runs) {
+  found <- as_value(with_columns(runs, "attempt")$attempt)
+  ifelse(is.na(found), 1, found)
 }
 
 # One row per run: valid if one of its attempts was.

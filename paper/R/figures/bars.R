@@ -106,7 +106,7 @@ figure_bars <- function(experiment, metrics, by = "fabric", title, where = list(
     })
   }
   plot <- plot +
-    geom_point(data = runs, position = jitter_points(0.1), size = 1.7, alpha = 0.65) +
+    geom_runs(data = runs, position = jitter_points(0.1), size = 1.7, alpha = 0.65) +
     interval_bars(medians, 0.16) + geom_untold(medians)
   if (style == "points") {
     plot <- plot + each_colour(medians, function(own, colour) geom_point(data = own, colour = colour, size = 3))

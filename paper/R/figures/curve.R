@@ -95,12 +95,12 @@ figure_curve <- function(experiment, metric, title, where = list(), series = NUL
   plot <- if (is.null(grouped)) {
     plot + inverse_marks(points, last) +
       geom_line(data = medians, aes(linetype = "median of runs"), colour = okabe_ito[["blue"]], linewidth = 0.8) +
-      geom_point(size = 1.9, alpha = 0.6, colour = okabe_ito[["blue"]]) +
+      geom_runs(size = 1.9, alpha = 0.6, colour = okabe_ito[["blue"]]) +
       curve_intervals(medians)
   } else {
     plot + inverse_marks(points, last) +
       geom_line(data = medians, aes(colour = level, linetype = "median of runs"), linewidth = 0.8) +
-      geom_point(aes(colour = level, shape = level), size = 1.9, alpha = 0.65) +
+      geom_runs(aes(colour = level, shape = level), size = 1.9, alpha = 0.65) +
       curve_intervals(medians, aes(ymin = shown_low, ymax = shown_high, colour = level)) +
       scale_colour_manual(NULL, values = unname(okabe_ito[c("blue", "vermillion", "green", "purple", "orange")])) +
       scale_shape_discrete(NULL)

@@ -22,7 +22,7 @@ figure_read_loop <- function(title, printed = NULL, link = NULL, link_name = "")
     sec_axis(~ . / k, name = "MB/s as measured", labels = scales::comma)
   }
   plot <- plot +
-    geom_point(data = runs, position = position_jitter(width = 0.09, height = 0, seed = 1), size = 1.8, alpha = 0.6) +
+    geom_runs(data = runs, position = position_jitter(width = 0.09, height = 0, seed = 1), size = 1.8, alpha = 0.6) +
     geom_line(aes(group = what), linewidth = 0.6) +
     interval_bars(medians, 0.12) +
     scale_colour_manual(NULL, values = colours) +

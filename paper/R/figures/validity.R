@@ -42,9 +42,11 @@ figure_cpu_idle <- function(title) {
   runs$experiment <- factor(runs$experiment, rev(unique(runs$experiment)))
   runs$what <- factor(headroom_words[runs$metric], headroom_words)
   runs$state <- ifelse(runs$valid, "valid", "invalid")
+  runs$attempt <- attempt_number(runs)
   ggplot(runs, aes(value, experiment, colour = state, shape = state)) +
     geom_vline(aes(xintercept = bound), headroom_bounds(), linetype = "22", colour = "grey40") +
-    geom_point(position = position_jitter(width = 0, height = 0.2, seed = 1), alpha = 0.7, size = 1.7) +
+    geom_runs(aes(label = run_told(run_id, attempt)), position = position_jitter(width = 0, height = 0.2, seed = 1),
+              alpha = 0.7, size = 1.7) +
     facet_wrap(~what, ncol = 2, scales = "free_x") +
     scale_colour_manual(NULL, values = c(valid = okabe_ito[["blue"]], invalid = okabe_ito[["vermillion"]])) +
     scale_shape_manual(NULL, values = c(valid = 16, invalid = 4)) +

@@ -18,6 +18,7 @@ from whitewire.description.project import load_config
 from whitewire.description.reading import load_yaml
 from whitewire.description.testbed import load_testbed
 from whitewire.errors import UserError
+from whitewire.install.needs import DISK_GIB
 from whitewire.install.quarto import quarto_lacks
 from whitewire.paths import HOME, root
 from whitewire.testbed.emulated import segment
@@ -26,7 +27,6 @@ from whitewire.tools.hibench import MICRO
 from whitewire.workloads.hibench_copy import prepared
 
 GIB = 2**30
-DISK_GIB = 3.0  # free space that a full run and its reports may take
 R_PACKAGES = ("ggplot2", "ggrepel", "jsonlite", "knitr", "readr", "scales", "svglite", "yaml")
 QDISCS = {
     "htb": "root handle 1: htb default 1",

@@ -73,6 +73,11 @@ def kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
     return (n * sum(a == b for a, b in pairs) - chance) / (n * n - chance)
 
 
+def by_chance(estimates: int) -> int:
+    """As many of so many estimates as differ at most, in 95 of 100 comparisons, where nothing does."""
+    return int(stats.binom.ppf(SURE, estimates, FALSE)) if estimates else 0
+
+
 def of(table: pd.DataFrame) -> Agreement:
     """From the table of sides.verdicts. Two results agree where no claim on which both tell has another verdict, and no
     more estimates differ than chance explains; where runs tell nothing on both sides it cannot be told."""
@@ -82,7 +87,7 @@ def of(table: pd.DataFrame) -> Agreement:
     estimates: Estimates = {
         "compared": len(told),
         "differ": int((told["differs"] == sides.YES).sum()),
-        "by_chance": int(stats.binom.ppf(SURE, len(told), FALSE)) if len(told) else 0,
+        "by_chance": by_chance(len(told)),
         "apart": int((told["overlap"] == sides.NO).sum()),
     }
     whole, runs = _scope(judged), _scope(by_runs)

@@ -34,7 +34,8 @@ CRATES = "crates"
 METADATA, PARCEL = "ro-crate-metadata.json", "results/"
 MOST_FILES, MOST_FILE_BYTES, MOST_BYTES = 200_000, 1 << 30, 8 << 30
 """Of a crate that is opened: files, bytes of one, and of all together, unpacked."""
-WORKFLOW = ("Snakefile", "workflow/rules/*.smk", "envs/requirements.txt", "LICENSE", "CITATION.cff")
+MAIN = "workflow/Snakefile"
+WORKFLOW = (MAIN, "workflow/rules/*.smk", "envs/requirements.txt", "LICENSE", "CITATION.cff")
 """Of the repository, in every crate."""
 PROFILES = {
     "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
@@ -156,13 +157,13 @@ def described_as(
                   "description": citation["title"], "version": told["whitewire"],
                   "softwareRequirements": requirements}  # fmt: skip
     workflow = crate.add_workflow(
-        None, "Snakefile", main=True, lang="snakemake",
-        properties=properties | _entry("Snakefile", listed),
+        None, MAIN, main=True, lang="snakemake",
+        properties=properties | _entry(MAIN, listed),
     )  # fmt: skip
     raw_folders: dict[str, Any] = {}
     parts = {}
     for name in files:
-        if name == "Snakefile":
+        if name == MAIN:
             continue
         if folder := _raw_folder(name):
             raw_folders.setdefault(folder, None)

@@ -29,10 +29,12 @@ from whitewire.errors import Faults, UserError
 from whitewire.install.quarto import quarto_lacks
 from whitewire.progress import Pulse
 from whitewire.records import checked, links
-from whitewire.report import agreement, citation
+from whitewire.report import agreement, citation, provenance
 from whitewire.text import quoted
 
 FORMATS = ("html", "pdf")
+"""Of a report; `md`, plain Markdown, is made of a document only where it is asked for."""
+EVERY_FORMAT = (*FORMATS, "md")
 PROJECT = paths.HOME
 PAPER = PROJECT / "paper"
 INDEX, TESTBED = "index", "testbed"
@@ -65,9 +67,9 @@ def render(
         Path(output_dir).resolve(),
     )
     formats = tuple(formats)
-    unknown = [name for name in formats if name not in FORMATS]
+    unknown = [name for name in formats if name not in EVERY_FORMAT]
     if unknown:
-        raise UserError(f"unknown report format '{unknown[0]}': choose from {', '.join(FORMATS)}")
+        raise UserError(f"unknown report format '{unknown[0]}': choose from {', '.join(EVERY_FORMAT)}")
     if not qmd.is_file():
         raise UserError(f"no such document: {qmd}")
     if not results_dir.is_dir():
@@ -114,6 +116,8 @@ def render(
             pulse.say(f"not with Quarto: {why_not}")
         with_tool = _with_pandoc if why_not else _with_quarto
         made = with_tool(qmd, Path(scratch), formats, environment, pulse)
+        if "html" in made:
+            _with_sources(made["html"], qmd.stem, Path(scratch) / "reports")
         if qmd.stem != INDEX:
             _publish_folder(Path(scratch) / "reports" / "data" / qmd.stem, output_dir / "data" / qmd.stem)
             _publish_folder(_figures(Path(scratch)), output_dir / "figures" / qmd.stem)
@@ -235,6 +239,21 @@ def _papers_with_results(results: Path) -> list[str]:
     return [paper for paper in found if document_path(paper).is_file() or (PAPER / f"{paper}.qmd").is_file()]
 
 
+def _with_sources(page: Path, document: str, reports: Path) -> None:
+    """Put the page's drawings into it, with their data, code and rule beside them; data that no link has yet become
+    files too."""
+    folder = reports / "provenance"
+    told = provenance.read(folder)
+    text = provenance.inlined(page.read_text(encoding="utf-8"))
+    text = provenance.with_sources(text, document, told, folder, provenance.rules_of(PROJECT, document))
+    page.write_text(text, encoding="utf-8")
+    for label in told:
+        file = provenance.data_file(document, label)
+        if f'data-file="{file}"' in text:
+            (reports / file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(folder / f"{label}.csv", reports / file)
+
+
 def _publish(made: Path, target: Path) -> Path:
     """Put the finished file in its place in one step, so that a reader never opens half a report."""
     return whole.write(target, made.read_bytes())
@@ -279,7 +298,7 @@ def _with_quarto(
         Path(environment[name]).mkdir()
     made = {}
     for name in formats:
-        target = {"html": "html", "pdf": "typst"}[name]
+        target = {"html": "html", "pdf": "typst", "md": "gfm"}[name]
         pulse.say(f"Quarto {version} makes {name.upper()}")
         argv = ["quarto", "render", qmd.name, "--to", target]
         log = _run(argv, project, environment, what=qmd.name, keep_log=True)
@@ -316,8 +335,9 @@ def _with_pandoc(
         what=qmd.name,
     )
     pulse.say(f"pandoc and typst make {' and '.join(map(str.upper, formats))}")
-    made = {name: scratch / f"{qmd.stem}.{name}" for name in formats}
-    write = {"html": _to_html, "pdf": _to_pdf}
+    (scratch / "made").mkdir()
+    made = {name: scratch / "made" / f"{qmd.stem}.{name}" for name in formats}
+    write = {"html": _to_html, "pdf": _to_pdf, "md": _to_markdown}
     with ThreadPoolExecutor() as pool:
         jobs = [pool.submit(write[n], pandoc, markdown, qmd.parent, made[n], environment) for n in formats]
     for job in jobs:
@@ -369,6 +389,13 @@ def _to_pdf(pandoc: str, markdown: Path, sources: Path, target: Path, environmen
         typst.compile(str(source), output=str(target), root=str(markdown.parent))
     except Exception as error:  # the binding raises its own type, whose name changed between releases
         raise UserError(f"{markdown.stem}: typst: {error}") from error
+
+
+def _to_markdown(pandoc: str, markdown: Path, sources: Path, target: Path, environment: dict[str, str]) -> None:
+    template = PAPER / "templates" / "report.md"
+    options = ["--to=gfm", "--wrap=none", f"--template={template}", f"--output={target}"]
+    argv = _pandoc_options(pandoc, markdown, sources) + options
+    _run(argv, markdown.parent, environment, what=f"{markdown.stem}.qmd: pandoc")
 
 
 def _pandoc() -> str:

@@ -41,6 +41,8 @@ MEASURED = ("machine / load_average", "cluster / hdfs_seconds", "cluster / start
             "cluster / memory_mib")  # fmt: skip
 """What a record of the environment holds that is no fact of it but a measurement."""
 TARGET = ("relation", "expected_low", "expected_high")
+JUDGED = ("claim", "statement", "verdict", "route", "estimate", "unit")
+"""Columns without which a table of verdicts is none."""
 LINE = re.compile(r"\s*([^:]+):\s*(.*)")
 EQUAL = 1e-9
 
@@ -156,7 +158,7 @@ def estimates(a: Mapping[str, Results], b: Mapping[str, Results]) -> pd.DataFram
                 continue
             levels = " ".join(f"{name}={level}" for name, level in zip(keys[1:-1], key[1:-1], strict=True) if level)
             row = {"paper": paper, "experiment": key[0], "cell": levels, "metric": key[-1]}
-            whole = all(_number(found.get("full_scale_median")) is not None for found in (one, two))
+            whole = all(number(found.get("full_scale_median")) is not None for found in (one, two))
             prefix = "full_scale_" if whole else ""
             names = (f"{prefix}{name}" for name in ("median", "low", "high", "unit"))
             rows.append(row | _estimates(one, two, *names))
@@ -327,7 +329,7 @@ def _estimates(one: Mapping | None, two: Mapping | None, value: str, low: str, h
     """The columns of both estimates and of B against A."""
     row: dict[str, Any] = {}
     for side, found in zip(SIDES, (one, two), strict=True):
-        values = [_number(found.get(name)) if found else None for name in (value, low, high, "n")]
+        values = [number(found.get(name)) if found else None for name in (value, low, high, "n")]
         row |= dict(zip((f"{name}_{side}" for name in NUMBERS), values, strict=True))
     units = [text(found.get(unit)) for found in (one, two) if found]
     row["unit"] = units[0] if len(set(units)) == 1 else " or ".join(units)
@@ -346,7 +348,8 @@ def _estimates(one: Mapping | None, two: Mapping | None, value: str, low: str, h
     return row
 
 
-def _number(value: Any) -> float | None:
+def number(value: Any) -> float | None:
+    """A cell of a table as a number; None where it is none."""
     number = pd.to_numeric(value, errors="coerce")
     return None if pd.isna(number) else float(number)
 
@@ -384,15 +387,21 @@ def load(folder: Path) -> dict[str, Results]:
 
 def _load_paper(folder: Path) -> Results:
     return Results(
-        _table(folder / "analysis" / "verdicts.csv", ("claim", "statement", "verdict", "route", "estimate", "unit")),
-        _table(folder / "analysis" / "estimates.csv", ("experiment", "metric", "unit", "n", "median")),
-        [_record(path) for path in sorted(folder.glob("raw/*/environment*.json"))],
-        _table(folder / "design.csv", ("block", "experiment"), needed=False),
-        _table(folder / "tidy" / "scale.csv", ("experiment", "kind", "k", "data_fraction"), needed=False),
+        read_table(
+            folder / "analysis" / "verdicts.csv", ("claim", "statement", "verdict", "route", "estimate", "unit")
+        ),
+        read_table(folder / "analysis" / "estimates.csv", ("experiment", "metric", "unit", "n", "median")),
+        [read_record(path) for path in sorted(folder.glob("raw/*/environment*.json"))],
+        read_table(folder / "design.csv", ("block", "experiment"), needed=False),
+        read_table(folder / "tidy" / "scale.csv", ("experiment", "kind", "k", "data_fraction"), needed=False),
     )
 
 
-def _table(path: Path, columns: Sequence[str], needed: bool = True) -> pd.DataFrame:
+def read_table(path: Path, columns: Sequence[str], needed: bool = True) -> pd.DataFrame:
+    """A table of results as text, packed or not; where it is not there and not `needed`, an empty one.
+
+    Raises UserError for one that cannot be read or lacks a column.
+    """
     if not path.is_file() and path.with_name(f"{path.name}.gz").is_file():
         path = path.with_name(f"{path.name}.gz")  # a large table of the reference results
     if not needed and not path.is_file():
@@ -408,7 +417,8 @@ def _table(path: Path, columns: Sequence[str], needed: bool = True) -> pd.DataFr
     return table
 
 
-def _record(path: Path) -> Mapping[str, Any]:
+def read_record(path: Path) -> Mapping[str, Any]:
+    """A record in JSON. Raises UserError for one that is not whole."""
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

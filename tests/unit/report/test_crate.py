@@ -66,7 +66,7 @@ def test_what_is_in_it(whole):
                  f"{PAPER}/raw/quick-1/environment.json"):  # fmt: skip
         assert files[f"results/{name}"] == (own.parent / name).read_bytes()
     assert sum(name.endswith("/run.json") for name in files) == len(list(own.glob("raw/*/runs/*/run.json")))
-    assert {"Snakefile", "LICENSE", "CITATION.cff", "envs/requirements.txt", "config/config.yaml", crate.METADATA,
+    assert {crate.MAIN, "LICENSE", "CITATION.cff", "envs/requirements.txt", "config/config.yaml", crate.METADATA,
             f"config/papers/{PAPER}.yaml", "reports/index.html", f"reports/{PAPER}.html",
             f"reports/data/{PAPER}/x.csv", "workflow/rules/measure.smk"} <= {*files}  # fmt: skip
     assert "reports/another-2026.html" not in files
@@ -248,7 +248,7 @@ def test_it_says_what_each_file_is_and_what_made_them(described):
     assert files <= names and folders == (f"results/{PAPER}/raw/quick-1/",)
     assert {name for name in names - files - {crate.METADATA} if not name.startswith(folders)} == set()
     action = graph["#run"]
-    assert action["instrument"] == {"@id": "Snakefile"} == graph["./"]["mainEntity"]
+    assert action["instrument"] == {"@id": crate.MAIN} == graph["./"]["mainEntity"]
     assert action["endTime"] == "2026-09-21T14:15:00+00:00"
     assert {"@id": f"results/{PAPER}/analysis/verdicts.csv"} in action["result"]
     assert {"name": "java", "softwareVersion": "17.0.15"}.items() <= graph["#software-1"].items()

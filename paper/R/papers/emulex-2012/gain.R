@@ -45,7 +45,7 @@ figure_gain_by_cell <- function(value_id, title) {
     geom_hline(aes(yintercept = 1, linetype = "1GbE"), colour = fabric_colours[["1GbE"]], linewidth = 0.7) +
     geom_hline(aes(yintercept = published(value_id), linetype = "published"), linewidth = 0.6) +
     geom_col(fill = fabric_colours[["10GbE"]], alpha = 0.75, width = 0.62) +
-    geom_point(data = samples, position = jitter_points(0.14), size = 1.4, colour = ink, alpha = 0.7) +
+    geom_runs(data = samples, position = jitter_points(0.14), size = 1.4, colour = ink, alpha = 0.7) +
     geom_text(aes(label = paste0(trimmed(gain, 2), "\u00d7")), y = 0.12, vjust = 0, colour = "white",
               fontface = "bold", size = 3.5, family = base_font) +
     facet_grid(~panel, scales = "free_x", space = "free_x") +
@@ -61,7 +61,8 @@ figure_headline <- function(value_id, title, metrics) {
   rows <- lapply(metrics, function(metric) {
     samples <- gain_samples(metric)
     samples <- samples[samples$clients %in% 3 & samples$puts %in% 6, ]
-    if (nrow(samples) == 0) NULL else data.frame(definition = gain_definitions[[metric]], gain = samples$gain)
+    if (nrow(samples) == 0) NULL else data.frame(definition = gain_definitions[[metric]],
+                                                    run_id = samples$run_id, gain = samples$gain)
   })
   samples <- do.call(rbind, rows)
   if (is.null(samples)) {
@@ -78,7 +79,7 @@ figure_headline <- function(value_id, title, metrics) {
     geom_text(aes(y = 0.1, label = paste0("10GbE\n", trimmed(gain), "\u00d7")), nudge_x = 0.17,
               colour = "white",
               vjust = 0, fontface = "bold", size = 3.3, family = base_font, lineheight = 0.95) +
-    geom_point(
+    geom_runs(
       data = samples, aes(x = as.numeric(definition) + 0.17), size = 1.7, alpha = 0.65,
       position = jitter_points(0.06)
     ) +
@@ -98,7 +99,7 @@ figure_completion <- function(title, clients = 3, puts = 6) {
   ggplot(medians, aes(fabric, shown)) +
     geom_col(aes(colour = fabric), fill = NA, width = 0.5, linewidth = 0) +
     geom_col(fill = fabric_colours[as.character(medians$fabric)], alpha = 0.75, width = 0.5) +
-    geom_point(data = samples, position = jitter_points(0.1), size = 1.8, alpha = 0.65) +
+    geom_runs(data = samples, position = jitter_points(0.1), size = 1.8, alpha = 0.65) +
     interval_bars(medians, 0.14) +
     geom_published(points, aes(fabric, published), size = 4) +
     scale_colour_manual(values = fabric_colours, guide = "none") +

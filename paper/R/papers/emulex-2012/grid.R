@@ -36,7 +36,7 @@ figure_grid <- function(fabric, title) {
       data = model, aes(y = value, group = client, linetype = "max-min model"), linewidth = 0.5
     ) +
     geom_line(aes(group = client, linetype = "median of runs"), linewidth = 0.8) +
-    geom_point(data = samples, position = jitter_points(0.16), alpha = 0.55, size = 1.7) +
+    geom_runs(data = samples, position = jitter_points(0.16), alpha = 0.55, size = 1.7) +
     interval_bars(medians, 0.5) +
     geom_point(size = 2.7) +
     geom_published(points, aes(total_puts, published)) +
@@ -57,7 +57,7 @@ figure_both_networks <- function(title) {
   }
   ggplot(medians, aes(puts, shown, colour = fabric, shape = fabric)) +
     geom_line(aes(group = fabric), linewidth = 0.8) +
-    geom_point(data = samples, position = jitter_points(), alpha = 0.5, size = 1.6) +
+    geom_runs(data = samples, position = jitter_points(), alpha = 0.5, size = 1.6) +
     interval_bars(medians, 0.4) +
     geom_point(size = 2.6) +
     geom_published(points, aes(puts, published)) +

@@ -57,7 +57,7 @@ figure_load <- function(title) {
       scale_linetype_manual("fit", values = c(linear = "solid", exponential = "22"))
   }
   plot +
-    geom_point(data = samples, position = jitter_points(0.2), alpha = 0.55, size = 1.8) +
+    geom_runs(data = samples, position = jitter_points(0.2), alpha = 0.55, size = 1.8) +
     interval_bars(medians, 0.6) +
     geom_point(size = 2.7) +
     geom_published(points, aes(total_puts, published)) +

@@ -67,7 +67,7 @@ figure_response <- function(title) {
       colour = okabe_ito[["green"]]) +
     geom_line(data = response_model_as_run(), aes(y = value, linetype = "same, short files"),
               linewidth = 0.6, colour = okabe_ito[["green"]]) +
-    geom_point(aes(shape = from), size = 2, alpha = 0.65, colour = okabe_ito[["blue"]]) +
+    geom_runs(aes(shape = from), size = 2, alpha = 0.65, colour = okabe_ito[["blue"]]) +
     geom_point(data = medians, shape = 95, size = 8, colour = okabe_ito[["blue"]]) +
     geom_published(points, aes(rate, published)) +
     scale_linetype_manual(NULL, values = c("max-min model" = "solid",

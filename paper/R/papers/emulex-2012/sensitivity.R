@@ -70,7 +70,7 @@ figure_sensitivity <- function(experiment) {
   ggplot(runs, aes(factor(level), shown, colour = fabric, shape = fabric)) +
     geom_hline(data = points, aes(yintercept = published, linetype = "published"), linewidth = 0.5) +
     geom_line(data = medians, aes(group = fabric), linewidth = 0.7) +
-    geom_point(position = jitter_points(0.08), size = 2, alpha = 0.75) +
+    geom_runs(position = jitter_points(0.08), size = 2, alpha = 0.75) +
     facet_wrap(~load, scales = "free_y") +
     scale_fabric() +
     scale_linetype_manual(NULL, values = c(published = "dashed")) +
@@ -106,7 +106,7 @@ figure_pairs <- function(experiment, column, metric, title, order = NULL) {
   note <- if (metric == "completion_time") time_note(experiment) else scale_note(experiment)
   ggplot(medians, aes(level, shown)) +
     geom_col(fill = okabe_ito[["sky"]], alpha = 0.75, width = 0.45) +
-    geom_point(data = runs, position = jitter_points(0.08), size = 2, alpha = 0.7) +
+    geom_runs(data = runs, position = jitter_points(0.08), size = 2, alpha = 0.7) +
     axis_of(experiment = experiment) +
     labs(title = title, subtitle = note, x = NULL)
 }

@@ -87,7 +87,7 @@ plot_averages <- function(fabrics, clients, puts, published, metric = "throughpu
   }
   where <- if (by_network) aes(fabric, published) else aes(factor(puts, shown_puts), published)
   base +
-    geom_point(data = samples, position = jitter_points(0.13), alpha = 0.55, size = 1.8) +
+    geom_runs(data = samples, position = jitter_points(0.13), alpha = 0.55, size = 1.8) +
     interval_bars(medians, 0.25) +
     geom_point(size = 2.9) +
     geom_published(published, where) +

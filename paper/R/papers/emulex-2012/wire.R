@@ -34,8 +34,8 @@ figure_wire <- function(title) {
   ggplot(table, aes(ratio, experiment)) +
     geom_vline(data = ideal, aes(xintercept = ratio, linetype = "payload alone"), colour = ink,
       linewidth = 0.5) +
-    geom_point(position = position_jitter(width = 0, height = 0.18, seed = 1), colour = okabe_ito[["blue"]],
-               alpha = 0.6, size = 1.7) +
+    geom_runs(position = position_jitter(width = 0, height = 0.18, seed = 1), colour = okabe_ito[["blue"]],
+              alpha = 0.6, size = 1.7) +
     facet_wrap(~where, scales = "free_x") +
     scale_x_continuous(n.breaks = 4, expand = expansion(0.07)) +
     scale_linetype_manual(NULL, values = c("payload alone" = "dashed")) +

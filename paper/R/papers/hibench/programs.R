@@ -106,7 +106,7 @@ figure_gains <- function(claims, title) {
     geom_hline(yintercept = 1, colour = ink, linewidth = 0.5) +
     geom_col(aes(fill = colour), alpha = 0.75, width = 0.55) +
     scale_fill_identity() +
-    geom_point(data = runs, position = jitter_points(0.1), size = 1.7, alpha = 0.65) +
+    geom_runs(data = runs, position = jitter_points(0.1), size = 1.7, alpha = 0.65) +
     geom_errorbar(data = bars, aes(ymin = low, ymax = high), width = 0.16, linewidth = 0.6) +
     facet_grid(~panel, scales = "free_x", space = "free_x") +
     scale_y_continuous(paste0("time on ", fabric_name(medians$over[[1]]), " over this time"), limits = c(0, NA),
@@ -143,7 +143,7 @@ figure_program_times <- function(experiments, title) {
   ggplot(medians, aes(level, shown)) +
     geom_col(aes(fill = as.character(fabric)), alpha = 0.75, width = 0.55) +
     geom_col(data = floors, aes(fill = floor_name), width = 0.55) +
-    geom_point(data = runs, position = jitter_points(0.1), size = 1.7, alpha = 0.65) +
+    geom_runs(data = runs, position = jitter_points(0.1), size = 1.7, alpha = 0.65) +
     interval_bars(medians, 0.16) +
     facet_grid(~panel, scales = "free_x", space = "free_x") +
     scale_fill_manual(NULL, breaks = floor_name, values = c(
@@ -172,8 +172,8 @@ figure_node_rates <- function(experiments, title) {
   runs <- named(runs)
   medians <- named(medians)
   ggplot(medians, aes(level, shown, colour = of, shape = of)) +
-    geom_point(data = runs, position = position_jitterdodge(0.1, dodge.width = 0.5, seed = 1), size = 1.6,
-               alpha = 0.5) +
+    geom_runs(data = runs, position = position_jitterdodge(0.1, dodge.width = 0.5, seed = 1), size = 1.6,
+              alpha = 0.5) +
     geom_point(position = position_dodge(0.5), size = 3.2) +
     facet_wrap(~panel, nrow = 1, scales = "free") +
     scale_colour_manual(NULL, values = stats::setNames(okabe_ito[c("blue", "vermillion")], rate_names)) +

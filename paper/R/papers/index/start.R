@@ -118,7 +118,8 @@ paper_card <- function(paper) {
     return(paste0("::: {.card}\n\n", heading, state, ": `make papers PAPERS=", paper,
                   "` measures and judges it.\n\n:::\n"))
   }
-  links <- sprintf("[Read the report](%s.html) \u00b7 [PDF](%s.pdf)", paper, paper)
+  links <- sprintf("[Read the report](%s.html) \u00b7 [Its verdicts](%s.html#sec-verdicts) \u00b7 [PDF](%s.pdf)",
+                   paper, paper, paper)
   if (!file.exists(paste0(paper, ".qmd"))) links <- "This paper has no report yet."
   paste0("::: {.card}\n\n", heading, finding_heading(paper), finding_sentence(paper), "\n\n",
          verdict_strip(paper), verdict_sentence(paper), "\n\n", controls_line(paper), "\n\n",
@@ -157,11 +158,11 @@ verdict_rows <- function() {
   cells <- sprintf(
     paste0(
       "<tr data-verdict=\"%s\" data-paper=\"%s\" data-route=\"%s\"><td>%s</td>",
-      "<td><a href=\"%s.html#sec-verdicts\">%s</a></td><td>%s</td>",
+      "<td><a href=\"%s.html#claim-%s\">%s</a></td><td>%s</td>",
       "<td><span class=\"badge %s\">%s</span></td><td>%s</td><td>%s</td><td>%s</td></tr>"
     ),
     html_escape(table$verdict), html_escape(table$paper), html_escape(route_word(table$route)), html_escape(short),
-    html_escape(table$paper), html_escape(table$claim), html_escape(table$statement),
+    html_escape(table$paper), html_escape(table$claim), html_escape(table$claim), html_escape(table$statement),
     gsub(" ", "-", html_escape(table$verdict)), html_escape(table$verdict),
     html_escape(unescaped(estimate_text(table))),
     html_escape(unescaped(expected_text(table))), html_escape(route_word(table$route))

@@ -52,8 +52,8 @@ figure_proxy <- function(effects, title) {
     geom_vline(xintercept = 1, colour = soft, linewidth = 0.4) +
     geom_errorbarh(data = bars, aes(xmin = low, xmax = high), height = 0.2, linewidth = 0.6,
                    colour = okabe_ito[["blue"]]) +
-    geom_point(data = runs, aes(shape = "run of the proxy"), size = 1.8, alpha = 0.6, colour = okabe_ito[["blue"]],
-               position = position_jitter(width = 0, height = 0.08, seed = 1)) +
+    geom_runs(data = runs, aes(shape = "run of the proxy"), size = 1.8, alpha = 0.6, colour = okabe_ito[["blue"]],
+              position = position_jitter(width = 0, height = 0.08, seed = 1)) +
     geom_point(aes(shape = "its median"), size = 3.4, colour = okabe_ito[["blue"]]) +
     geom_published(printed, aes(published, label)) +
     scale_y_discrete(limits = levels) +

@@ -43,7 +43,7 @@ figure_loads <- function(experiments, metrics, title, published, note = NULL) {
   points <- place(points)
   ggplot(medians, aes(at, shown, colour = series)) + geom_untold(medians) +
     geom_errorbar(aes(ymin = shown, ymax = shown), width = 0.8 / (length(levels) + 1), linewidth = 1.1) +
-    geom_point(data = runs, position = jitter_points(0.02), size = 1.3, alpha = 0.6) +
+    geom_runs(data = runs, position = jitter_points(0.02), size = 1.3, alpha = 0.6) +
     interval_bars(medians, 0.06) +
     geom_point(data = points, aes(at, published, shape = "published"), size = 3.2, stroke = 1.1,
                colour = published_ink, inherit.aes = FALSE) +

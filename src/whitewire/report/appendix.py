@@ -1,0 +1,39 @@
+"""`whitewire appendix`: the description of a run as an artifact, with what its evaluation needs, as a document.
+
+It has what the forms of SC (artifact description and evaluation), of ACM and of USENIX ask for: hardware, software,
+time, disk, steps, expected results with tolerances, and what cannot be run.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+
+import pandas as pd
+
+from whitewire import paths, whole
+from whitewire.report import artifact
+from whitewire.report.compare import folder_of
+from whitewire.report.render import EVERY_FORMAT, document, render
+
+DOCUMENT, RECORD = "appendix", "artifact.json"
+TABLES = {"claims.csv": "claims", "software.csv": "packages"}
+"""Parts of the record that are tables too."""
+
+
+def appendix(name: str) -> list[Path]:
+    """Write results/appendix/<name>/ of a result folder: artifact.json, its tables and the document in every format;
+    return the documents.
+
+    `name` is a folder of results/, a path, or `reference`. Raises UserError where it holds no results, or broken ones.
+    """
+    results = folder_of(name, "TESTBED")
+    target = paths.root() / "results" / "appendix" / results.name
+    with tempfile.TemporaryDirectory(prefix="appendix-", dir=paths.temporary()) as scratch:
+        facts = artifact.of(results, artifact.beside_reference(results, Path(scratch)))
+    target.mkdir(parents=True, exist_ok=True)
+    whole.write(target / RECORD, json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
+    for file, part in TABLES.items():
+        whole.write(target / file, pd.DataFrame(facts[part]).to_csv(index=False, lineterminator="\n"))  # type: ignore[literal-required]
+    return render(document(DOCUMENT), target, target, EVERY_FORMAT)

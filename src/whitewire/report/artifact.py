@@ -1,0 +1,372 @@
+"""Facts of a run that the description of an artifact asks for: what ran where, in which versions, how long and on how
+much disk, what it found and what a rerun should find, what could not be run. Read from results; nothing is judged anew.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import stat
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypedDict
+
+import pandas as pd
+
+from whitewire import __version__
+from whitewire.description.reading import load_yaml
+from whitewire.errors import UserError
+from whitewire.install.needs import DISK_GIB
+from whitewire.paths import HOME, shown
+from whitewire.records.checked import block_record
+from whitewire.records.journal import BlockRecord
+from whitewire.report import agreement, parcel, reference, sides
+
+STAGES = ("raw", "tidy", "analysis")
+"""Folders of a paper whose size is told, in their order."""
+BENCHMARKS = {"tidy": "tidy.tsv", "analysis": "analysis.tsv", "report": "paper.tsv"}
+"""What the workflow keeps of the seconds that a stage after the measurements took, below `logs/`."""
+SET_UP = (".venv", ".cache")
+"""Folders of the repository that the set-up fills."""
+PACKAGE = re.compile(r"([^=]+)==?(.+)")
+REASON = re.compile(r"\s*\d+ (?=runs? of each cell)")
+TEXTS = ("claim", "statement", "route", "estimand", "relation", "unit", "verdict", "reason", "asks")
+NUMBERS = ("estimate", "low", "high", "n", "expected", "expected_low", "expected_high")
+
+
+class Claim(TypedDict):
+    """One claim: what is estimated, what it should be within which tolerance, and what came out. Numbers are in `unit`,
+    None where there is none; `expected` may be words, as that of a trend."""
+
+    paper: str
+    claim: str
+    statement: str
+    route: str
+    estimand: str
+    relation: str
+    asks: str
+    expected: float | str | None
+    expected_low: float | None
+    expected_high: float | None
+    estimate: float | None
+    low: float | None
+    high: float | None
+    unit: str
+    n: float | None
+    verdict: str
+    reason: str
+
+
+class Experiment(TypedDict):
+    """Rows of the design with one experiment: cells, and runs asked for."""
+
+    experiment: str
+    workload: str
+    cells: int
+    runs: int
+    k: str
+
+
+class OfPaper(TypedDict):
+    """One paper's part of a run. Seconds by stage are of the workflow's own records, and missing where it left none."""
+
+    paper: str
+    title: str
+    effort: str
+    designed: int
+    """Runs of the design."""
+    counted: int
+    """Runs that count."""
+    seconds: dict[str, float]
+    """`measure` and its parts, `tidy`, `analysis`, `report`."""
+    bytes: dict[str, int]
+    """On disk, by folder."""
+    budget_seconds: float | None
+    """How long it might measure; None: without a bound, or not recorded."""
+    left: dict[str, int]
+    """Runs that were not made, by reason."""
+    experiments: list[Experiment]
+
+
+class Machine(TypedDict):
+    """A machine, or several that are alike, by what its record says."""
+
+    hosts: str
+    facts: dict[str, str]
+
+
+class Package(TypedDict):
+    """A piece of software; `kind` is what installs it."""
+
+    kind: str
+    name: str
+    version: str
+
+
+class Artifact(TypedDict):
+    """All of it."""
+
+    whitewire: str
+    testbed: str
+    folder: str
+    kind: str
+    is_reference: bool
+    commits: list[str]
+    modified: bool
+    seed: int | None
+    """Of the order of runs and every resampling."""
+    licence: str
+    repository: str
+    """Where the code is, and its archive: as CITATION.cff has them, which may be nothing."""
+    doi: str
+    papers: list[OfPaper]
+    machines: list[Machine]
+    roles: dict[str, int]
+    """Hosts of the testbed by role, where it has the most."""
+    tools: list[Package]
+    packages: list[Package]
+    deployment: list[str]
+    disk_gib: float
+    """Free space that a full run asks for."""
+    memory_gib: float | None
+    """Memory that the testbed asks of the machine."""
+    set_up_bytes: int
+    """Of what the set-up installed in the repository: 0 where it was not made here."""
+    reports_bytes: int
+    claims: list[Claim]
+    bounded: int
+    """Estimates of claims from runs that have an interval, and as many of them as may differ by chance in a rerun."""
+    by_chance: int
+    agreement: Mapping[str, Any]
+    """With the reference: see beside_reference."""
+
+
+def of(results: Path, beside: Mapping[str, Any]) -> Artifact:
+    """The facts of `results/<testbed>` or of results/reference; `beside` is how it agrees with the reference.
+
+    Raises UserError for results that are not whole.
+    """
+    loaded = sides.load(results)
+    if not loaded:
+        raise UserError(f"{shown(results)}: found no <paper>/analysis/verdicts.csv, expected the results of a testbed")
+    blocks = {paper: list(_blocks(results / paper, loaded[paper].design)) for paper in loaded}
+    every = [record for records in blocks.values() for record in records]
+    environments = [each for paper in loaded.values() for each in paper.environments]
+    claims = [_claim(paper, row) for paper in loaded for row in loaded[paper].verdicts.to_dict("records")]
+    bounded = sum(each["low"] is not None and each["route"] in agreement.MEASURED for each in claims)
+    testbed = _testbed(results)
+    citation = load_yaml(HOME / "CITATION.cff")
+    return {
+        "whitewire": __version__, "testbed": _name(results), "folder": shown(results),
+        "kind": str(testbed.get("kind", "unknown")), "is_reference": (results / parcel.NAME).is_file(),
+        "commits": sorted({record["commit"] or parcel.UNKNOWN for record in every}),
+        "modified": any(record["modified"] for record in every),
+        "seed": seed_of(results), "licence": str(citation["license"]),
+        "repository": str(citation.get("repository-code", "")), "doi": str(citation.get("doi", "")),
+        "papers": [_of_paper(results, paper, loaded[paper], blocks[paper]) for paper in loaded],
+        "machines": machines(environments), "roles": _roles(environments),
+        "tools": _tools(environments), "packages": packages(environments),
+        "deployment": sorted({str(each.get("software", {}).get("deployment", "unknown")) for each in environments}),
+        "disk_gib": DISK_GIB, "memory_gib": testbed.get("memory", {}).get("minimum_gib"),
+        "set_up_bytes": sum(bytes_of(HOME / name) for name in SET_UP), "reports_bytes": bytes_of(results / "reports"),
+        "claims": claims, "bounded": bounded, "by_chance": agreement.by_chance(bounded), "agreement": beside,
+    }  # fmt: skip
+
+
+def beside_reference(results: Path, scratch: Path) -> Mapping[str, Any]:
+    """How results agree with the reference, with `rows`: a row per claim that both judged by runs."""
+    kept = reference.folder()
+    if kept.is_dir() and kept.resolve() == results.resolve():
+        return {"state": "itself", "reference": reference.told()}
+    folder = agreement.beside_reference(results, scratch)
+    record = dict(sides.read_record(folder / agreement.RECORD))
+    if record["state"] != "compared":
+        return record
+    table = pd.read_csv(folder / agreement.TABLE)
+    runs = table[table["route_a"].isin(agreement.MEASURED) | table["route_b"].isin(agreement.MEASURED)]
+    columns = ["paper", "claim", "verdict_a", "verdict_b", "stands", "unit", "overlap", "differs"]
+    columns += [f"{name}_{side}" for side in sides.SIDES for name in sides.NUMBERS] + list(sides.RATIO[:6])
+    rows = runs[columns].astype(object).where(runs[columns].notna(), None)
+    return record | {"rows": rows.to_dict("records")}
+
+
+# -- of one paper ------------------------------------------------------------------------------------------
+
+
+def _of_paper(results: Path, paper: str, loaded: sides.Results, blocks: Sequence[BlockRecord]) -> OfPaper:
+    own = results / paper
+    design = loaded.design
+    efforts = sorted({str(block).rsplit("-", 1)[0] for block in design["block"]}) if len(design) else []
+    budgets = (record["budget_seconds"] for record in blocks if record.get("budget_seconds"))
+    return {
+        "paper": paper, "title": _title(parcel.configuration_of(results) / "papers" / f"{paper}.yaml"),
+        "effort": sides.listed(efforts), "designed": len(design), "counted": _counted(own),
+        "seconds": seconds(own, blocks), "bytes": {name: bytes_of(own / name) for name in STAGES},
+        "budget_seconds": next(budgets, None), "left": dict(_left(blocks).most_common()),
+        "experiments": _experiments(loaded),
+    }  # fmt: skip
+
+
+def _title(path: Path) -> str:
+    try:
+        return str(load_yaml(path)["title"])
+    except (UserError, KeyError, OSError):
+        return path.stem
+
+
+def _blocks(own: Path, design: pd.DataFrame) -> Iterable[BlockRecord]:
+    for block in dict.fromkeys(design["block"]) if len(design) else ():
+        if (record := block_record(own / "raw" / block / "block.json")) is not None:
+            yield record
+
+
+def _counted(own: Path) -> int:
+    table = sides.read_table(own / "tidy" / "runs.csv", ("run_id", "valid"), needed=False)
+    return int(table[table["valid"].str.lower() == "true"]["run_id"].nunique()) if len(table) else 0
+
+
+def seconds(own: Path, blocks: Iterable[BlockRecord]) -> dict[str, float]:
+    """How long each stage took, in seconds; of measuring also by what was done."""
+    found: dict[str, float] = {}
+    for record in blocks:
+        parts = {f"measure: {part}": spent for part, spent in record.get("spent", {}).items()}
+        for name, spent in ({"measure": record["seconds"]} | parts).items():
+            found[name] = found.get(name, 0) + spent
+    for stage, name in BENCHMARKS.items():
+        if (took := benchmarked(own / "logs" / name)) is not None:
+            found[stage] = took
+    return {name: round(spent, 1) for name, spent in found.items()}
+
+
+def benchmarked(path: Path) -> float | None:
+    """Seconds that Snakemake's record of a rule tells (column `s`); None where there is none that can be read."""
+    try:
+        with path.open(newline="", encoding="utf-8") as table:
+            return float(next(csv.DictReader(table, delimiter="\t"))["s"])
+    except (OSError, StopIteration, KeyError, ValueError):
+        return None
+
+
+def _left(blocks: Iterable[BlockRecord]) -> Counter[str]:
+    """Runs of the design that do not count, by reason; after how many runs a claim was decided is one reason."""
+    found = Counter[str]()
+    for record in blocks:
+        given_up, unavailable = set(record["given_up"]), record["unavailable"]
+        found.update(unavailable.values())
+        found.update(REASON.sub(" some ", why) for why in record.get("left", {}).values())
+        found["given up: no attempt was valid"] += len(given_up - unavailable.keys())
+    return +found
+
+
+def _experiments(loaded: sides.Results) -> list[Experiment]:
+    scale = {str(row["experiment"]): row for row in loaded.scale.to_dict("records")}
+    found: list[Experiment] = []
+    if "workload" not in loaded.design:
+        return found
+    other = ("run_id", "block", "order", "experiment", "workload", "replicate", "seed")
+    levels = [name for name in loaded.design if name not in other]
+    for (experiment, workload), rows in loaded.design.groupby(["experiment", "workload"], sort=False):
+        cells = len(rows[levels].drop_duplicates()) if levels else 1
+        k = str(scale.get(str(experiment), {}).get("k", ""))
+        found.append({"experiment": str(experiment), "workload": str(workload), "cells": cells, "runs": len(rows),
+                      "k": k})  # fmt: skip
+    return found
+
+
+def _claim(paper: str, row: Mapping[Any, Any]) -> Claim:
+    words = {name: str(row.get(name, "")) for name in TEXTS}
+    numbers = {name: sides.number(row.get(name)) for name in NUMBERS}
+    expected = numbers["expected"]
+    found: dict[str, Any] = {"paper": paper, **words, **numbers}
+    found["expected"] = (str(row.get("expected", "")) or None) if expected is None else expected
+    return Claim(**found)  # type: ignore[typeddict-item]
+
+
+# -- of the testbed ----------------------------------------------------------------------------------------
+
+
+def _name(results: Path) -> str:
+    own = results / parcel.NAME
+    return parcel.told(own.read_bytes(), shown(results))["testbed"] if own.is_file() else results.name
+
+
+def seed_of(results: Path) -> int | None:
+    """The seed of a run, as its own record has it, else as its project's configuration."""
+    own = results / parcel.NAME
+    if own.is_file():
+        return parcel.told(own.read_bytes(), shown(results))["seed"]
+    path = parcel.configuration_of(results) / "config.yaml"
+    return load_yaml(path).get("seed") if path.is_file() else None
+
+
+def _testbed(results: Path) -> Mapping[str, Any]:
+    kept = results / parcel.TESTBED
+    path = kept if kept.is_file() else parcel.configuration_of(results) / "testbeds" / f"{results.name}.yaml"
+    return load_yaml(path) if path.is_file() else {}
+
+
+def machines(environments: Iterable[Mapping[str, Any]]) -> list[Machine]:
+    """Machines that are told apart by their facts, each once, with the hosts that have them.
+
+    On an emulated testbed all hosts are on the one machine of the record; a site's are in its `machines`.
+    """
+    found: dict[tuple[tuple[str, str], ...], dict[str, None]] = {}
+    for record in environments:
+        every = record.get("machines") or {}
+        if isinstance(record.get("machine"), Mapping):
+            every = {"": record["machine"], **every}
+        for host, facts in every.items():
+            told = tuple((str(name), _told(value)) for name, value in facts.items() if name != "load_average")
+            found.setdefault(told, {})[host] = None
+    return [{"hosts": ", ".join(filter(None, hosts)), "facts": dict(told)} for told, hosts in found.items()]
+
+
+def _told(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else " ".join(str(value).split())
+
+
+def _roles(environments: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Hosts by role of the environment with the most of them."""
+    hosts = max((record.get("hosts", ()) for record in environments), key=len, default=())
+    return dict(Counter(str(host.get("role", "host")) for host in hosts))
+
+
+def _tools(environments: Iterable[Mapping[str, Any]]) -> list[Package]:
+    every = {(str(name), " ".join(str(said).split())): None
+             for record in environments for name, said in (record.get("tools") or {}).items()}  # fmt: skip
+    return [{"kind": "tool", "name": name, "version": version} for name, version in every]
+
+
+def packages(environments: Iterable[Mapping[str, Any]]) -> list[Package]:
+    """Packages of all environments with their versions, each once."""
+    found: dict[tuple[str, str, str], None] = {}
+    for record in environments:
+        software = record.get("software") or {}
+        conda = (software.get("conda") or {}).get("packages", ())
+        kinds = {"Debian": software.get("debian_packages", ()), "Python": software.get("python_packages", ())}
+        for kind, lines in kinds.items():
+            matched = filter(None, map(PACKAGE.fullmatch, lines))
+            found |= dict.fromkeys((kind, match[1], match[2]) for match in matched)
+        found |= dict.fromkeys(("conda", *_conda(line)) for line in conda)
+    return [{"kind": kind, "name": name, "version": version} for kind, name, version in found]
+
+
+def _conda(line: str) -> tuple[str, str]:
+    """`name-version-build` of conda's records."""
+    name, _, rest = line.rpartition("-")[0].rpartition("-")
+    return name or line, rest
+
+
+def bytes_of(folder: Path) -> int:
+    """Size of all files below a folder, in bytes of their content; of a link the link alone. 0: no such folder."""
+    found = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            try:
+                status = os.lstat(os.path.join(place, name))
+            except OSError:  # gone since
+                continue
+            found += status.st_size if stat.S_ISREG(status.st_mode) else 0
+    return found

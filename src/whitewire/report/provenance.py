@@ -1,0 +1,182 @@
+"""Where each figure of a page comes from, one click away: its data, the code that drew it, the rule that made the page.
+
+The page is finished HTML, whichever way it was rendered. Its figures, images until then, become part of it, so that a
+point says which run it is. What drew a figure is told by R (paper/R/text/provenance.R) in a file per figure.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypedDict
+
+SVG = "data:image/svg+xml;base64,"
+IMAGE = re.compile(r"<img\b[^>]*>")
+ATTRIBUTE = re.compile(r'\b([a-z-]+)="([^"]*)"')
+PROLOGUE = re.compile(r"^\s*(<\?xml[^>]*\?>|<!DOCTYPE[^>]*>|\s)*", re.IGNORECASE)
+FIGURE = re.compile(r'<(figure|div) id="(fig-[\w-]+)"')
+DATA_LINK = re.compile(r'\s*<p>(<a href="data:text/csv[^>]*class="data-link"[^>]*>.*?</a>)</p>', re.DOTALL)
+RULE = re.compile(r"^rule (\w+):\n(?:(?:    .*)?\n)+", re.MULTILINE)
+
+
+class Function(TypedDict):
+    """A function of the documents: where it begins, and its text."""
+
+    name: str
+    file: str
+    line: int
+    text: str
+
+
+class Told(TypedDict):
+    """What R says of a figure."""
+
+    label: str
+    code: str
+    rows: int
+    functions: list[Function]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule of the workflow with its file, relative to the project, and its text."""
+
+    name: str
+    file: str
+    text: str
+
+
+def rules_of(home: Path, document: str) -> list[Rule]:
+    """The rule that makes a document, then those that make what it reads; none where only a command makes it."""
+    chains = {
+        "index": ("index", "analysis"), "testbed": ("testbed_page", "links_tables", "links"),
+        "compare": (), "appendix": (),
+    }  # fmt: skip
+    names = chains.get(document, ("paper", "analysis", "tidy", "measure", "design"))
+    found = {}
+    for path in sorted((home / "workflow" / "rules").glob("*.smk")):
+        for match in RULE.finditer(path.read_text(encoding="utf-8")):
+            found[match[1]] = Rule(match[1], path.relative_to(home).as_posix(), match[0].strip("\n"))
+    return [found[name] for name in names if name in found]
+
+
+def read(folder: Path) -> dict[str, Told]:
+    """What R told of each figure, by its label."""
+    told: list[Told] = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
+    return {each["label"]: each for each in told}
+
+
+# -- figures as a part of the page -------------------------------------------------------------------------
+
+
+def inlined(page: str) -> str:
+    """The page with its drawings in place of images of them; what an image said of itself, a drawing says too."""
+    return IMAGE.sub(_drawing, page)
+
+
+def _drawing(found: re.Match[str]) -> str:
+    attributes: Mapping[str, str] = dict(ATTRIBUTE.findall(found[0]))
+    if not attributes.get("src", "").startswith(SVG):
+        return found[0]
+    svg = base64.b64decode(attributes["src"].removeprefix(SVG)).decode("utf-8")
+    svg = PROLOGUE.sub("", svg)
+    said = f' role="img" aria-label="{attributes.get("alt", "")}" tabindex="0"'
+    return re.sub(r"^<svg\b", lambda match: match[0] + said, svg.strip(), count=1)
+
+
+# -- beside each figure ------------------------------------------------------------------------------------
+
+
+def with_sources(page: str, document: str, told: Mapping[str, Told], own: Path, rules: Sequence[Rule]) -> str:
+    """The page with a line below each figure of which R told, and the sources that these lines lead to at its end.
+
+    A figure whose data the document itself links to right below keeps that link; others get what was drawn, from the
+    file of its label in `own`.
+    """
+    functions: dict[str, Function] = {}
+    pieces, start, tag = [], 0, ""
+    for found in FIGURE.finditer(page):
+        if found.start() < start or found[2] not in told:
+            continue
+        tag = found[1]
+        end = _end(page, found.start(), tag)
+        figure = told[found[2]]
+        functions |= {each["name"]: each for each in figure["functions"]}
+        linked = DATA_LINK.match(page, end)
+        data = linked[1] if linked else _data(document, figure, own)
+        pieces += [page[start:end], _line(data, figure, rules)]
+        start = linked.end() if linked else end
+    page = "".join([*pieces, page[start:]])
+    if not pieces:
+        return page
+    before, close, after = page.rpartition("</main>")
+    return before + close + "\n" + _listing(functions.values(), rules) + after.lstrip("\n")
+
+
+def _end(page: str, start: int, tag: str) -> int:
+    """Where the element that begins at `start` ends."""
+    depth = 0
+    for found in re.compile(rf"<(/?){tag}\b[^>]*>").finditer(page, start):
+        depth += -1 if found[1] else 1
+        if depth == 0:
+            return found.end()
+    return len(page)
+
+
+def _data(document: str, figure: Told, own: Path) -> str:
+    """A link that carries what a figure drew; words where it drew no table."""
+    path = own / f"{figure['label']}.csv"
+    if not path.is_file():
+        return "Data: drawn from the document itself"
+    content = base64.b64encode(path.read_bytes()).decode()
+    file = data_file(document, figure["label"])
+    rows = f"{figure['rows']} row{'' if figure['rows'] == 1 else 's'}"
+    return (
+        f'<a href="data:text/csv;base64,{content}" class="data-link" download="{document}-{Path(file).name}" '
+        f'data-file="{file}">Data of this figure (CSV, {rows})</a>'
+    )
+
+
+def data_file(document: str, label: str) -> str:
+    """Where the data of a figure without a file of its own are, below the reports."""
+    return f"data/{document}/{label}.csv"
+
+
+def _line(data: str, figure: Told, rules: Sequence[Rule]) -> str:
+    code = ", ".join(
+        f'<a href="#code-{html.escape(each["name"])}"><code>{html.escape(each["name"])}</code></a> in '
+        f"{html.escape(each['file'])}"
+        for each in figure["functions"]
+    )
+    parts = [data, f"Code: {code}" if code else ""]
+    for rule in rules[:1]:
+        parts.append(f'Rule: <a href="#rule-{rule.name}"><code>{rule.name}</code></a> in {rule.file}')
+    return f'\n<p class="provenance">{" · ".join(filter(None, parts))}</p>'
+
+
+def _listing(functions: Iterable[Function], rules: Sequence[Rule]) -> str:
+    """Sources at the end of a page; on paper only the lines with their files are."""
+    shown = [
+        _source(f"code-{each['name']}", each["name"], f"{each['file']}, from line {each['line']}", each["text"])
+        for each in functions
+    ]
+    shown += [_source(f"rule-{rule.name}", f"rule {rule.name}", rule.file, rule.text) for rule in rules]
+    words = (
+        "What drew the figures above, and the rules of the workflow that made this page and what it reads. All of it "
+        "is in the project's folder."
+    )
+    return "\n".join(
+        ['<section id="sources" class="sources">', "<h2>Code and rules</h2>", f"<p>{words}</p>", *shown, "</section>\n"]
+    )
+
+
+def _source(anchor: str, name: str, place: str, text: str) -> str:
+    return (
+        f'<h3 id="{html.escape(anchor)}"><code>{html.escape(name)}</code></h3>\n<p>{html.escape(place)}</p>\n'
+        f"<pre><code>{html.escape(text)}</code></pre>"
+    )

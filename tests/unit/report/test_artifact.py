@@ -1,0 +1,125 @@
+"""The facts of a run as an artifact, from small made-up results and from the reference of the repository."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.support import kept
+from tests.support.compared import ENVIRONMENT, claim, write
+from whitewire.errors import UserError
+from whitewire.records import manifest
+from whitewire.report import artifact, reference
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    project = kept.project(tmp_path / "project")
+    monkeypatch.chdir(project)
+    return kept.results(project)
+
+
+def test_a_run_is_told_as_its_records_have_it(results):
+    own = results / kept.PAPER
+    block = own / "raw" / "quick-1"
+    record = json.loads((block / "block.json").read_text())
+    ids = record["runs"]
+    left = {ids[0]: "decided after 3 runs of each cell", ids[1]: "decided after 4 runs of each cell"}
+    more = {"seconds": 90.0, "spent": {"runs": 60.0, "start": 30.0}, "left": left, "budget_seconds": 120.0}
+    (block / "block.json").write_text(json.dumps(record | more | {"given_up": [ids[2]]}))
+    (own / "logs").mkdir()
+    (own / "logs" / "analysis.tsv").write_text("s\th:m:s\tmax_rss\n4.25\t0:00:04\t100\n")
+    found = artifact.of(results, {"state": "none"})
+    (paper,) = found["papers"]
+    assert paper["seconds"] == {"measure": 90.0, "measure: runs": 60.0, "measure: start": 30.0, "analysis": 4.2}
+    assert paper["left"] == {"decided after some runs of each cell": 2, "given up: no attempt was valid": 1}
+    assert (paper["budget_seconds"], paper["effort"], paper["designed"]) == (120.0, "quick", len(ids))
+    assert paper["counted"] == len(ids)
+    assert sum(each["runs"] for each in paper["experiments"]) == len(ids)
+    assert {each["k"] for each in paper["experiments"]} == {"30", ""}  # that of the controls is their cell's
+    assert paper["bytes"]["tidy"] == sum(path.stat().st_size for path in (own / "tidy").iterdir())
+    assert (found["commits"], found["modified"]) == ([kept.COMMIT], record["modified"])
+    assert (found["testbed"], found["kind"], found["seed"], found["memory_gib"]) == ("emulated", "emulated", 7, 8)
+    assert found["roles"] == {"namenode": 1, "datanode": 2}
+    assert not found["is_reference"]
+
+
+def test_claims_have_what_is_asked_and_what_was_found(tmp_path):
+    trend = claim("C3", 1.0, 0.9, 1.1, route="arithmetic", expected="rising")
+    write(tmp_path, claims=[claim("C1", 4.1, 3.9, 4.3, estimand="throughput: b / a"), claim("C2", 2.0, n=3), trend])
+    found = artifact.of(tmp_path, {"state": "none"})
+    one, two, three = found["claims"]
+    assert (one["estimand"], one["expected"], one["expected_low"], one["expected_high"]) == (
+        "throughput: b / a", 4.0, 3.5, 4.5)  # fmt: skip
+    assert (one["estimate"], one["low"], one["high"], one["n"], one["verdict"]) == (4.1, 3.9, 4.3, 10, "reproduced")
+    assert (two["low"], two["high"]) == (None, None)
+    assert three["expected"] == "rising"
+    assert (found["bounded"], found["by_chance"]) == (1, 0)  # of claims that runs judge, one has an interval
+
+
+def test_machines_that_are_alike_are_told_once():
+    one, two = {"cpu": "A", "memory_gib": 64.0, "load_average": 0.1}, {"cpu": "B", "memory_gib": 64.0}
+    records = [{"machines": {"w1": one, "w2": one | {"load_average": 3.0}, "w3": two}}, {"machines": {"w1": one}}]
+    assert artifact.machines(records) == [
+        {"hosts": "w1, w2", "facts": {"cpu": "A", "memory_gib": "64"}},
+        {"hosts": "w3", "facts": {"cpu": "B", "memory_gib": "64"}},
+    ]
+    (only,) = artifact.machines([ENVIRONMENT])
+    assert only == {"hosts": "", "facts": {"kernel": "6.1.0", "processors": "2"}}
+
+
+def test_packages_of_every_kind():
+    software = {"debian_packages": ["fio=3.33-3", "git=1:2.39.5-0+deb12u3"], "python_packages": ["numpy==2.4.6"],
+                "conda": {"packages": ["r-base-4.2.3-h1_0", "odd"]}}  # fmt: skip
+    found = artifact.packages([{"software": software}, {"software": software}])
+    assert [tuple(each.values()) for each in found] == [
+        ("Debian", "fio", "3.33-3"), ("Debian", "git", "1:2.39.5-0+deb12u3"), ("Python", "numpy", "2.4.6"),
+        ("conda", "r-base", "4.2.3"), ("conda", "odd", ""),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["", "s\th:m:s\n", "h:m:s\n0:01\n", "s\nnone\n"])
+def test_a_record_of_time_that_cannot_be_read_is_none(tmp_path, text):
+    (tmp_path / "tidy.tsv").write_text(text)
+    assert artifact.benchmarked(tmp_path / "tidy.tsv") is None
+
+
+def test_sizes_follow_no_link(tmp_path):
+    (tmp_path / "a").write_bytes(b"12345")
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "b").write_bytes(b"123")
+    (tmp_path / "deep" / "up").symlink_to(tmp_path)
+    (tmp_path / "again").symlink_to(tmp_path / "a")
+    assert artifact.bytes_of(tmp_path) == 8
+    assert artifact.bytes_of(tmp_path / "none") == 0
+
+
+def test_a_folder_without_results_is_refused(tmp_path):
+    with pytest.raises(UserError, match="found no <paper>/analysis/verdicts.csv"):
+        artifact.of(tmp_path, {"state": "none"})
+
+
+def test_a_second_run_is_told_beside_the_reference(results, tmp_path):
+    own = reference.make(results, [kept.PAPER])
+    assert artifact.beside_reference(own, tmp_path)["state"] == "itself"
+    again = kept.results(results.parent.parent, seed=2, name="again")
+    found = artifact.beside_reference(again, tmp_path / "scratch")
+    assert found["state"] == "compared"
+    assert found["agrees"] is True
+    rows = {row["claim"]: row for row in found["rows"]}
+    assert rows["N-C01"]["estimate_a"] == pytest.approx(6, rel=0.05)
+    assert rows["N-C01"]["ratio"] == pytest.approx(1, rel=0.05)
+    assert json.loads(json.dumps(found["rows"], allow_nan=False)) == found["rows"]
+
+
+def test_the_reference_of_the_repository():
+    found = artifact.of(reference.folder(), {"state": "itself"})
+    told = reference.told()
+    assert found["is_reference"]
+    assert (found["testbed"], found["seed"], found["commits"]) == (told["testbed"], told["seed"], told["commits"])
+    assert {each["paper"]: each["counted"] for each in found["papers"]} == {
+        name: each["runs"] for name, each in told["papers"].items()
+    }
+    assert all(each["counted"] + sum(each["left"].values()) == each["designed"] for each in found["papers"])
+    assert manifest.faults(reference.folder()) == []

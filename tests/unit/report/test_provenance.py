@@ -1,0 +1,81 @@
+"""Figures as a part of their page, with data, code and rule beside each."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import pytest
+
+from whitewire.paths import HOME
+from whitewire.report import provenance
+
+DRAWN = "<?xml version='1.0' encoding='UTF-8' ?>\n<svg xmlns='http://www.w3.org/2000/svg'><g/></svg>\n"
+IMAGE = f'<img src="{provenance.SVG}{base64.b64encode(DRAWN.encode()).decode()}" alt="a &quot;line&quot;" />'
+PAGE = f"""<main><figure id="fig-a">{IMAGE}<figcaption>A</figcaption></figure>
+<p><a href="data:text/csv;base64,QQ==" class="data-link" download="p-a.csv" data-file="data/p/a.csv">Data</a></p>
+<figure id="fig-b">{IMAGE}</figure>
+<p>words</p>
+<figure id="fig-c">{IMAGE}</figure></main></div>"""
+FUNCTION = {"name": "draw", "file": "paper/R/figures/draw.R", "line": 3, "text": "draw <- function(x) x < 1"}
+RULES = [provenance.Rule("paper", "workflow/rules/paper.smk", "rule paper:\n    input: []")]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """What R told of two figures; one of them drew a table."""
+    for label, rows in (("fig-a", 2), ("fig-b", 1), ("fig-c", 0)):
+        told = {"label": label, "code": "draw(1)", "rows": rows, "functions": [FUNCTION]}
+        (tmp_path / f"{label}.json").write_text(json.dumps(told))
+    (tmp_path / "fig-b.csv").write_text("x\n1\n")
+    return tmp_path
+
+
+def test_a_drawing_takes_the_place_of_its_image():
+    made = provenance.inlined(f"<p>{IMAGE}</p>")
+    assert made.startswith('<p><svg role="img" aria-label="a &quot;line&quot;" tabindex="0" xmlns=')
+    assert made.endswith("</svg></p>") and "<?xml" not in made
+
+
+@pytest.mark.parametrize("image", ['<img src="data:image/png;base64,AA" alt="">', '<img src="a.svg">'])
+def test_other_images_stay(image):
+    assert provenance.inlined(image) == image
+
+
+def test_each_figure_gets_a_line_and_the_page_its_sources(folder):
+    made = provenance.with_sources(PAGE, "p", provenance.read(folder), folder, RULES)
+    lines = made.split('<p class="provenance">')[1:]
+    assert len(lines) == 3
+    assert made.count("data/p/a.csv") == 1  # the document's own link moves into the line
+    assert 'data-file="data/p/fig-b.csv">Data of this figure (CSV, 1 row)</a>' in lines[1]
+    assert base64.b64encode(b"x\n1\n").decode() in lines[1]
+    assert lines[2].startswith("Data: drawn from the document itself")
+    for line in lines:
+        assert '<a href="#code-draw"><code>draw</code></a> in paper/R/figures/draw.R' in line
+        assert '<a href="#rule-paper"><code>paper</code></a> in workflow/rules/paper.smk' in line
+    assert made.count('id="code-draw"') == made.count('id="rule-paper"') == 1
+    assert "draw &lt;- function(x) x &lt; 1" in made
+    assert made.index("</main>") < made.index('id="sources"') < made.index("</div>")
+
+
+def test_a_page_without_figures_stays(folder):
+    assert provenance.with_sources("<main>a</main>", "p", provenance.read(folder), folder, RULES) == "<main>a</main>"
+
+
+def test_a_figure_within_others_ends_where_it_does(folder):
+    page = f'<main><div id="fig-a"><div>{IMAGE}</div>caption</div><p>after</p></main>'
+    made = provenance.with_sources(page, "p", provenance.read(folder), folder, RULES)
+    assert 'caption</div>\n<p class="provenance">' in made
+
+
+@pytest.mark.parametrize(
+    ("document", "names"),
+    [("emulex-2012", ["paper", "analysis", "tidy", "measure", "design"]), ("compare", []),
+     ("index", ["index", "analysis"]), ("testbed", ["testbed_page", "links_tables", "links"])],
+)  # fmt: skip
+def test_rules_are_those_of_the_workflow(document, names):
+    found = provenance.rules_of(HOME, document)
+    assert [rule.name for rule in found] == names
+    for rule in found:
+        assert rule.text in (HOME / rule.file).read_text()
+        assert rule.text.startswith(f"rule {rule.name}:") and "output:" in rule.text and "shell:" in rule.text
