@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from whitewire import estimands
 from whitewire.analysis import controls
 from whitewire.analysis.runs import Runs
 from whitewire.description import project
 from whitewire.description.checks import load_paper
-from whitewire.description.paper import PLACES, Paper, against, tests_of
+from whitewire.description.paper import Paper, against
 from whitewire.description.testbed import fabric_names, load_testbed
+from whitewire.design import known
 from whitewire.design.rows import levels_of, make_design
 from whitewire.measure.block import Block
 from whitewire.records.journal import read_runs
@@ -36,31 +36,6 @@ from whitewire.records.run import DesignRow
 from whitewire.tidy import tables
 
 METRICS = ("throughput", "completion_time_net", "write_throughput", "read_rate_while_busy")
-
-
-def pairs(paper: Paper, effort: str) -> list[dict]:
-    """An A/A control for each side of every pair that claims compare in networks or stores alone."""
-    found: dict[str, dict] = {}
-    for claim in paper.claims:
-        for test in tests_of(claim):
-            if "metric" not in test:
-                continue
-            for one, other in estimands.of(test).pairs():
-                for (name, levels), (name_2, levels_2) in ((one, other), (other, one)):
-                    differ = {f for f in levels if levels.get(f) != levels_2.get(f)}
-                    efforts = paper.experiments[name].get("efforts", [effort])
-                    if name != name_2 or not differ or not differ <= set(PLACES) or effort not in efforts:
-                        continue
-                    really = {factor: levels_2[factor] for factor in sorted(differ)}
-                    key = json.dumps([name, levels, really])
-                    control = found.setdefault(key, {
-                        "id": f"{paper.id[0].upper()}-K{len(found) + 900}", "title": "A/A of a claim's pair",
-                        "metric": test["metric"], "also": [], "cell": {"experiment": name, "where": levels},
-                        "really": really,
-                    })  # fmt: skip
-                    if test["metric"] not in (control["metric"], *control["also"]):
-                        control["also"].append(test["metric"])
-    return list(found.values())
 
 
 def wanted_rows(paper: Paper, testbed: Mapping[str, Any], args: argparse.Namespace) -> list[DesignRow]:
@@ -125,7 +100,7 @@ def main() -> None:
     testbed = load_testbed("emulated")
     paper = load_paper(project.paper_path(args.paper), fabric_names(testbed))
     raw = copy.deepcopy(dict(paper.raw))
-    raw["controls"] = pairs(paper, args.effort) if args.pairs else []
+    raw["controls"] = known.same_pairs(paper, args.effort) if args.pairs else []
     paper = Paper(raw, paper.path)
     folder = Path(args.folder or f"results/study/{args.paper}")
     block = f"{args.effort}-1"
