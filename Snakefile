@@ -52,6 +52,8 @@ localrules:
     links_tables,
     testbed_page,
     testbed,
+    trust_tables,
+    trust,
 
 
 report: "workflow/report/workflow.rst"
@@ -76,5 +78,6 @@ include: "workflow/rules/tidy.smk"
 include: "workflow/rules/analysis.smk"
 include: "workflow/rules/paper.smk"
 include: "workflow/rules/links.smk"
+include: "workflow/rules/trust.smk"
 include: "workflow/rules/containers.smk"
 include: "workflow/rules/ending.smk"

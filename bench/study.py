@@ -24,6 +24,8 @@ import pandas as pd
 
 from whitewire.analysis import controls
 from whitewire.analysis.runs import Runs
+from whitewire.analysis.so_far import tables_of
+from whitewire.analysis.trust import METRICS
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, against
@@ -31,11 +33,7 @@ from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design import known
 from whitewire.design.rows import levels_of, make_design
 from whitewire.measure.block import Block
-from whitewire.records.journal import read_runs
 from whitewire.records.run import DesignRow
-from whitewire.tidy import tables
-
-METRICS = ("throughput", "completion_time_net", "write_throughput", "read_rate_while_busy")
 
 
 def wanted_rows(paper: Paper, testbed: Mapping[str, Any], args: argparse.Namespace) -> list[DesignRow]:
@@ -52,13 +50,6 @@ def wanted_rows(paper: Paper, testbed: Mapping[str, Any], args: argparse.Namespa
             "control" in paper.experiments[row["experiment"]]
             or (row["experiment"], json.dumps(levels_of(paper, row), sort_keys=True)) in cells))
     ]  # fmt: skip
-
-
-def table_of(paper: Paper, folder: Path, block: str) -> pd.DataFrame:
-    rows = [
-        row for where, record in read_runs(folder, [block]) for row in tables.metric_rows(where, record, paper.factors)
-    ]
-    return pd.DataFrame(rows)
 
 
 def show_cells(table: pd.DataFrame, paper: Paper) -> None:
@@ -111,7 +102,7 @@ def main() -> None:
         parser.error(f"no run of {', '.join(args.experiments) or 'any pair'} at {args.effort} effort")
     (folder / block).mkdir(parents=True, exist_ok=True)
     Block(paper, testbed, block, rows, folder / block).measure()
-    table = table_of(paper, folder, block)
+    table, _ = tables_of(paper, folder / block)
     if args.pairs:
         show_controls(table, paper, args.seed)
     else:

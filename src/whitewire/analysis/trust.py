@@ -29,6 +29,7 @@ from whitewire.design import known
 from whitewire.estimands.cells import ratio_limits
 from whitewire.estimands.evidence import Sample
 from whitewire.records import trust as records
+from whitewire.sequential import ALPHA
 from whitewire.tidy.tables import PACKAGE, Cells, as_csv, package
 
 AGREED, ALARMS, COVERED = 0.03, 0.05, 0.95
@@ -40,6 +41,8 @@ METRICS = ("throughput", "completion_time_net", "write_throughput", "read_rate_w
 TIMED = "completion_time"
 """What every run tells: it is set against the run's place in its block."""
 PERMUTATIONS = 4000
+ALL = "all"
+"""The row of all sources, or ratios, together."""
 AGAIN = "whitewire trust --parts {}"
 MET, NOT_MET, OPEN = "met", "not met", "open"
 OF_TRUST: dict[str, tuple[str, ...]] = {
@@ -211,7 +214,7 @@ def coverage(rows: Sequence[Cells]) -> Iterator[Cells]:
     if table.empty:
         return
     ratios = sorted(table["expected"].unique())
-    for expected, own in [*((f"{ratio:g}", table[table["expected"] == ratio]) for ratio in ratios), ("all", table)]:
+    for expected, own in [*((f"{ratio:g}", table[table["expected"] == ratio]) for ratio in ratios), (ALL, table)]:
         held = int((own["covered"] == "true").sum())
         low, high = statistics.share_interval(held, len(own)) or (math.nan, math.nan)
         error = float(np.median(own["estimate"].astype(float) / own["expected"].astype(float) - 1))
@@ -316,7 +319,7 @@ def order_rows(tables: Mapping[str, pd.DataFrame]) -> Iterator[Cells]:
     found = {source: placed(table) for source, table in tables.items()}
     found = {source: each for source, each in found.items() if len(each)}
     if len(found) > 1:
-        found["all"] = pd.concat([each.assign(cell=source + each["cell"]) for source, each in found.items()])
+        found[ALL] = pd.concat([each.assign(cell=source + each["cell"]) for source, each in found.items()])
     for source, each in found.items():
         if told := drift(each["place"].to_numpy(), each["log"].to_numpy(), each["cell"].to_numpy()):
             yield {"source": source, "n": told.n, "cells": told.cells, "change": _number(told.change),
@@ -330,17 +333,17 @@ def placed(table: pd.DataFrame) -> pd.DataFrame:
     """
     good = table[(table["metric"] == TIMED) & (table["valid"].astype(str).str.lower() == "true")]
     good = good[pd.to_numeric(good["attempt"]) == 1]
-    seconds, order = pd.to_numeric(good["value"]), pd.to_numeric(good["order"])
+    seconds, order = pd.to_numeric(good["value"]), pd.to_numeric(good["order"]).astype(float)
     good, order = good[seconds > 0], order[seconds > 0]
     most = pd.to_numeric(table["order"]).groupby(table["block"]).max()
     last = good["block"].map(most).astype(float)
     outside = {"run_id", "attempt", "order", "replicate", "made_by", "floor", "metric", "value", "unit",
                "full_scale_value", "full_scale_unit", "valid", "why_invalid"}  # fmt: skip
     keys = [column for column in table.columns if column not in outside]
-    cell = good[keys].astype(str).agg("|".join, axis=1) if len(good) else pd.Series(dtype=str)
-    return pd.DataFrame(
-        {"place": (order - 1) / np.maximum(last - 1, 1), "log": np.log(seconds[seconds > 0]), "cell": cell}
-    )
+    cell = ["|".join(map(str, row)) for row in good[keys].itertuples(index=False)]
+    place: pd.Series = (order - 1) / (last - 1).clip(lower=1)
+    logs = np.log(seconds[seconds > 0])
+    return pd.DataFrame({"place": place, "log": logs, "cell": pd.Series(cell, good.index, dtype=str)})
 
 
 @dataclass(frozen=True)
@@ -413,9 +416,14 @@ def summary(rows: Mapping[str, Sequence[Cells]], record: records.TrustRecord) ->
     loads = rows.get("load.csv", [])
     yield from _worst("load", "How much does load from outside move what counts? (the largest)", loads, "ratio",
                       sum(int(str(row["n"])) for row in loads), "runs under load", 1.0, BIAS)  # fmt: skip
-    order = list(rows.get("order.csv", []))[-1:]
-    yield from _worst("order", "How much longer does the last run of a block take than the first?", order, "change",
-                      sum(int(str(row["n"])) for row in order), "runs", 0.0, BIAS)  # fmt: skip
+    order = list(rows.get("order.csv", []))
+    yield from _worst("order", "How much longer does the last run of a block take than the first?", order[-1:],
+                      "change", sum(int(str(row["n"])) for row in order[-1:]), "runs", 0.0, BIAS)  # fmt: skip
+    sources = [row for row in order if row["source"] != ALL]
+    adjusted = statistics.holm([float(str(row["p_value"])) for row in sources])
+    moved = [{"moved": _flag(p is not None and p < ALPHA)} for p in adjusted]
+    yield from _share("order", "In what share of sources does it take longer or shorter by more than chance explains? "
+                      "(permutations, after Holm's correction)", moved, "moved", "sources", (0.0, ALARMS))  # fmt: skip
 
 
 def _share(part: str, asked: str, rows: Sequence[Cells], column: str, of: str, goal: tuple[float, float]

@@ -298,6 +298,48 @@ def link_test(testbed: EmulatedTestbed, fabric: Fabric, pairs: Sequence[tuple[Ho
     return rows
 
 
+@dataclass(frozen=True)
+class LinkRounds:
+    """Tests of all `rates` with all numbers of `pairs`, in another order in each round, a file a round in `folder`."""
+
+    config: Mapping[str, Any]
+    folder: Path
+    rates: Sequence[float]
+    pairs: Sequence[int]
+    progress: Pulse
+
+    def make(self, rounds: int, left: Callable[[], float] = lambda: math.inf) -> int:
+        """Make those that are missing while there is time; returns how many there are."""
+        raw = _made(self.folder / "verbatim")
+        lacking = [number for number in range(1, rounds + 1) if not self._path(number).exists()]
+        if not lacking:
+            return rounds
+        config = {**self.config, "fabrics": {f"{rate:g}": {"rate_mbit_per_s": rate} for rate in self.rates}}
+        roles = {"server": max(self.pairs), "client": max(self.pairs)}
+        with self.progress.going():
+            preflight(self.config, bare=True)
+            with EmulatedTestbed(config, roles, 1, software.libraries()) as testbed:
+                with links.servers(testbed.by_role("server"), raw):
+                    for number in lacking:
+                        if left() <= 0:
+                            return rounds - len(lacking) + lacking.index(number)
+                        self.progress.say(f"links: round {number} of {rounds}")
+                        whole.write(self._path(number), _json(self._round(testbed, number, raw)))
+        return rounds
+
+    def _path(self, number: int) -> Path:
+        return self.folder / f"round-{number:02}.json"
+
+    def _round(self, testbed: EmulatedTestbed, number: int, raw: Path) -> list[LinkRow]:
+        rng, rows = random.Random(number), list[LinkRow]()
+        pairs = list(zip(testbed.by_role("client"), testbed.by_role("server"), strict=True))
+        for rate in rng.sample(list(self.rates), len(self.rates)):
+            fabric = testbed.fabric(f"{rate:g}")
+            for count in rng.sample(list(self.pairs), len(self.pairs)):
+                rows += link_test(testbed, fabric, pairs[:count], number, raw)
+        return rows
+
+
 # --- the stage -------------------------------------------------------------------------------------------
 
 
@@ -340,8 +382,6 @@ class Trust:
     wanted: Sequence[str]
     seconds: float
     left: list[str] = field(default_factory=list)
-    sizes: tuple[Sequence[float], Sequence[int]] = (RATES, AT_ONCE)
-    """Rates and numbers of pairs of the part `links`."""
 
     def __post_init__(self) -> None:
         self.progress = Pulse("trust")
@@ -434,33 +474,9 @@ class Trust:
     # -- the parts; each is given its folder, its units and how many seconds are left for it -----------------
 
     def _links(self, folder: Path, rounds: int, left: Callable[[], float]) -> None:
-        rates, at_once = self.sizes
-        lacking = [number for number in range(1, rounds + 1) if not (folder / f"round-{number:02}.json").exists()]
-        if not lacking:
-            return
-        roles = {"server": max(at_once), "client": max(at_once)}
-        config = {**self.config, "fabrics": {f"{rate:g}": {"rate_mbit_per_s": rate} for rate in rates}}
-        raw = _made(folder / "verbatim")
-        with self.progress.going():
-            preflight(self.config, bare=True)
-            with EmulatedTestbed(config, roles, 1, software.libraries()) as testbed:
-                servers, clients = testbed.by_role("server"), testbed.by_role("client")
-                with links.servers(servers, raw):
-                    for number in lacking:
-                        if left() <= 0:
-                            self.left.append(f"links: {len(lacking) - lacking.index(number)} rounds: the time was up")
-                            break
-                        self.progress.say(f"links: round {number} of {rounds}")
-                        rng = random.Random(number)
-                        rows = [
-                            row
-                            for rate in rng.sample(rates, len(rates))
-                            for fabric in [testbed.fabric(f"{rate:g}")]
-                            for count in rng.sample(at_once, len(at_once))
-                            for row in link_test(testbed, fabric, list(zip(clients, servers, strict=True))[:count],
-                                                 number, raw)
-                        ]  # fmt: skip
-                        whole.write(folder / f"round-{number:02}.json", _json(rows))
+        made = LinkRounds(self.config, folder, RATES, AT_ONCE, self.progress).make(rounds, left)
+        if made < rounds:
+            self.left.append(f"links: {rounds - made} rounds: the time was up")
 
     def _ratio(self, folder: Path, groups: int, left: Callable[[], float]) -> None:
         paper = ratio_paper(groups, self.config, folder)
