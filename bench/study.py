@@ -102,7 +102,7 @@ def main() -> None:
         parser.error(f"no run of {', '.join(args.experiments) or 'any pair'} at {args.effort} effort")
     (folder / block).mkdir(parents=True, exist_ok=True)
     Block(paper, testbed, block, rows, folder / block).measure()
-    table, _ = tables_of(paper, folder / block)
+    table = tables_of(paper, folder / block)[0].fillna("")
     if args.pairs:
         show_controls(table, paper, args.seed)
     else:
