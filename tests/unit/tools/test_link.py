@@ -72,20 +72,12 @@ def test_driver_and_firmware():
         link.driver("Cannot get driver information: Operation not supported\n")
 
 
-NET_DEV = """\
-Inter-|   Receive                                                |  Transmit
- face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
-    lo:    3193      29    0    0    0     0          0         0     3193      29    0    0    0     0       0          0
- port1: 1296334    8972    0    0    0     0          0         0 24960311   16720    0    0    0     0       0          0
-"""
-
-
 def test_counters_of_devices_are_read_with_their_packets():
-    found = link.counted(NET_DEV)
+    found = link.counted((DATA / "net-dev.txt").read_text())
     assert list(found) == ["lo", "port1"]
     assert found["port1"] == link.Counted(1296334, 8972, 24960311, 16720)
 
 
 def test_a_device_without_all_counters_is_named():
     with pytest.raises(Unreadable, match="/proc/net/dev: found 'port1: 12', expected a device with 16 counters"):
-        link.counted(NET_DEV[: NET_DEV.index("lo:") - 4] + "port1: 12\n")
+        link.counted("Inter-|\n face |\nport1: 12\n")
