@@ -9,12 +9,19 @@ import pytest
 from whitewire.analysis.trust import AGAIN, MET, OF_TRUST, OPEN
 from whitewire.report.render import document, render
 
-WAYS = {"fabric": "1gbe", "source": "client1", "destination": "datanode1", "streams": 1, "goodput": 7.4,
-        "expected": 7.47, "error": -0.01, "beyond": "false", "rtt_at_rest": 90, "rtt": 800, "alone": "false"}  # fmt: skip
-FABRICS = {"fabric": "1gbe", "rate": 7.8125, "full_scale_rate": 1000, "shared": "false", "depth": "ring", "at_once": 1,
-           "seconds": 0.3, "streams": "1"}  # fmt: skip
-HOSTS = {"host": "client1", "role": "client", "processor": "one", "processors": 2, "memory_gib": 16, "kernel": "6.1",
-         "system": "Debian 12", "congestion_control": "cubic"}  # fmt: skip
+TABLES = {
+    "ways": {"fabric": "1gbe", "source": "client1", "destination": "datanode1", "streams": 1, "goodput": 7.4,
+             "expected": 7.47, "error": -0.01, "beyond": "false", "rtt_at_rest": 90, "rtt": 800, "alone": "false"},
+    "fabrics": {"fabric": "1gbe", "rate": 7.8125, "full_scale_rate": 1000, "shared": "false", "depth": "ring",
+                "at_once": 1, "seconds": 0.3, "streams": "1"},
+    "hosts": {"host": "client1", "role": "client", "processor": "one", "processors": 2, "memory_gib": 16,
+              "kernel": "6.1", "system": "Debian 12", "congestion_control": "cubic"},
+    "links": {"fabric": "1gbe", "host": "client1", "rate": 7.8125, "rate_in": 7.8125, "mtu": 1500, "queue": 97656,
+              "offloads": "on"},
+    "fit": {"paper": "emulex-2012", "fit": "yes", "reason": "emulated"},
+    "left_out": {"reason": "nothing else"},
+}  # fmt: skip
+"""A row of each table of links that the page reads."""
 ANSWERS = [
     {"part": "links", "asked": "How exact are links?", "n": 144, "of": "tests", "value": -0.0004, "low": -0.001,
      "high": 0.0002, "unit": "1", "goal": "within 1.0%", "outcome": MET, "again": AGAIN.format("links")},
@@ -32,7 +39,7 @@ def results(tmp_path):
     """A testbed's results with next to no links."""
     links = tmp_path / "emulated" / "links"
     (links / "tables").mkdir(parents=True)
-    for name, row in {"ways": WAYS, "fabrics": FABRICS, "hosts": HOSTS}.items():
+    for name, row in TABLES.items():
         pd.DataFrame([row]).to_csv(links / "tables" / f"{name}.csv", index=False)
     (links / "links.json").write_text(json.dumps({
         "plan": {"kind": "emulated", "emulated": True, "k": 128, "effort": "quick", "shape": "emulex-2012"},
@@ -63,6 +70,4 @@ def test_each_question_has_a_row_with_its_interval_outcome_and_command_and_two_f
         assert each["asked"] in found and each["again"] in found
     assert "90.0 % (76.0 % to 97.0 %)" in found.replace("\u00a0", " ")
     assert "scales: for want of time" in found
-    assert {path.stem for path in (results / "reports" / "figures" / "testbed").glob("*.png")} >= {
-        "fig-trust-links", "fig-trust-coverage",
-    }  # fmt: skip
+    assert 'id="fig-trust-links"' in found and 'id="fig-trust-coverage"' in found

@@ -75,7 +75,9 @@ test_that("where nothing was asked it says how to ask, and on a site that it is 
   })
   with_trust(list(), expect_match(trust_sentence(), "of emulated testbeds only", fixed = TRUE), kind = "ssh")
   with_trust(list(summary = summary[0, ]), {
-    expect_match(as.character(trust_table()), "Nothing was measured")
+    for (table in list(trust_table, trust_load_table, trust_scales_table, trust_order_table)) {
+      expect_match(as.character(table()), "Not asked.", fixed = TRUE)
+    }
     expect_no_error(ggplot_build(figure_trust_links("l")))
     expect_no_error(ggplot_build(figure_trust_coverage("c")))
   })

@@ -55,10 +55,12 @@ trust_percent <- function(value, low, high) {
   ifelse(is.na(value), "\u2013", paste0(text, ifelse(ranged, ends, "")))
 }
 
+not_asked <- function() knitr::asis_output("\nNot asked.\n")
+
 trust_table <- function() {
   found <- read_trust("summary")
   if (nrow(found) == 0) {
-    return(knitr::asis_output("\nNothing was measured.\n"))
+    return(not_asked())
   }
   md_table(data.frame(
     Part = code(found$part), Asked = safe(found$asked), n = paste(trimmed(found$n), safe(found$of)),
@@ -70,6 +72,9 @@ trust_table <- function() {
 
 trust_load_table <- function() {
   found <- read_trust("load")
+  if (nrow(found) == 0) {
+    return(not_asked())
+  }
   md_table(data.frame(
     `Processors in use` = trimmed(found$load), Clients = trimmed(found$clients),
     Ratio = with_interval(found$ratio, found$low, found$high, 4),
@@ -80,6 +85,9 @@ trust_load_table <- function() {
 
 trust_scales_table <- function() {
   found <- read_trust("scales")
+  if (nrow(found) == 0) {
+    return(not_asked())
+  }
   md_table(data.frame(
     Cell = safe(found$cell), Metric = code(found$metric),
     k = paste(trimmed(found$k_other), "over", trimmed(found$k)),
@@ -90,6 +98,9 @@ trust_scales_table <- function() {
 
 trust_order_table <- function() {
   found <- read_trust("order")
+  if (nrow(found) == 0) {
+    return(not_asked())
+  }
   md_table(data.frame(
     Runs = safe(found$source), n = trimmed(found$n), Cells = trimmed(found$cells),
     Change = trust_percent(found$change, found$low, found$high), p = trimmed(found$p_value)
