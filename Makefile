@@ -2,7 +2,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-report setup-tests hibench testbed papers report compare appendix crate reference test test-all chaos lint \
+.PHONY: help setup setup-report setup-tests hibench testbed trust papers report compare appendix crate reference test test-all chaos lint \
 	doctor lab clean
 
 # The repository's own programs come first; a conda environment made by the set-up is used where it exists. Debian's
@@ -59,6 +59,11 @@ papers: setup ## measure, judge and write the reports
 
 testbed: ## measure links, drives and RDMA alone, and write the testbed's page
 	@$(bound) scripts/setup testbed
+	@$(bound) scripts/alone snakemake testbed $(if $(DRY_RUN),--dry-run) $(ARGS)
+
+trust: setup ## measure how far the emulated testbed can be trusted, in 40 minutes, and say so on its page
+	@whitewire trust --dry-run
+	@$(bound) scripts/alone snakemake trust $(if $(DRY_RUN),--dry-run) $(ARGS)
 	@$(bound) scripts/alone snakemake testbed $(if $(DRY_RUN),--dry-run) $(ARGS)
 
 report: setup-report ## make all reports anew, without measuring: TESTBED=reference, or CRATE=file.zip

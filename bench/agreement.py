@@ -30,9 +30,9 @@ from itertools import combinations
 from pathlib import Path
 
 import pandas as pd
-from contention import burning
 
 from whitewire.analysis import claims
+from whitewire.measure.load import burning
 from whitewire.paths import HOME
 from whitewire.records.checked import block_record
 from whitewire.records.journal import read_runs

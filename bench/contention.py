@@ -13,14 +13,13 @@ run in runs.csv; --show only reads that.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import csv
 import random
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -34,12 +33,10 @@ from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.rows import levels_of, make_design
-from whitewire.measure.block import Block
 from whitewire.measure.floors import Floors
+from whitewire.measure.load import Loaded
 from whitewire.measure.run import Run
-from whitewire.measure.turns import Outcome, Turns
-from whitewire.paths import KILLED_WITH_THIS
-from whitewire.progress import Progress
+from whitewire.measure.turns import Outcome
 from whitewire.records.journal import read_runs
 from whitewire.records.run import DesignRow
 from whitewire.records.samples import idle_shares, read_samples
@@ -56,8 +53,8 @@ CELLS: dict[str, tuple[str, str, dict[str, Any], str]] = {
 """Paper, experiment, cell and metric of each."""
 LOADS = (0.0, 0.25, 0.5, 1.0, 1.5, 2.0)
 """Processors that another program burns."""
-PERIOD_S, TURN_S = 0.2, 0.05
-"""Between readings of what waits; a partial load runs and sleeps in turns of so long."""
+PERIOD_S = 0.2
+"""Between readings of what waits."""
 BIAS = 0.02
 """Largest bias that a bound may let pass, as a share of the value without load."""
 CANDIDATES = {
@@ -65,13 +62,6 @@ CANDIDATES = {
     "waited_worst": 1, "worst_per_ran": 1, "pressure": 1,
 }  # fmt: skip
 """Candidates, and whether much (1) or little (-1) of it is bad."""
-BURN = """
-import time
-while True:
-    end = time.monotonic() + {busy}
-    while time.monotonic() < end: pass
-    time.sleep({rest})
-"""
 CANARY = """
 import sys, time
 late = []
@@ -82,26 +72,6 @@ while not select.select([sys.stdin], [], [], 0)[0]:
 late.sort()
 print(sum(late) / len(late), late[int(0.99 * (len(late) - 1))])
 """
-
-
-@contextlib.contextmanager
-def burning(load: float, turn: float = TURN_S) -> Iterator[None]:
-    """So many processors are busy with something else; a part of one runs and rests in turns of so many seconds."""
-    shares = [1.0] * int(load) + ([load % 1] if load % 1 else [])
-    # Each in a session of its own: the kernel shares processors out by session first (sched_autogroup).
-    burners = [
-        subprocess.Popen(
-            [*KILLED_WITH_THIS, sys.executable, "-c", BURN.format(busy=turn * share, rest=turn * (1 - share))],
-            start_new_session=True,
-        )
-        for share in shares
-    ]
-    try:
-        yield
-    finally:
-        for burner in burners:
-            burner.kill()
-            burner.wait()
 
 
 class Watch:
@@ -154,19 +124,15 @@ class Watch:
         }  # fmt: skip
 
 
-class Loaded(Block):
-    """A block whose runs are made while something else uses the processors: `loads` by run id."""
+class Watched(Loaded):
+    """A loaded block that notes all candidates: `told` by run id."""
 
-    loads: Mapping[str, float] = {}
     told: dict[str, dict[str, float]] = {}
-    attempts = 1
 
-    def _attempt(self, stack: Stack, run: Run, floors: Floors) -> Outcome:
+    def _under_load(self, stack: Stack, run: Run, floors: Floors) -> Outcome:
         testbed: Any = stack.testbed
-        with burning(self.loads[run.row["run_id"]]):
-            time.sleep(0.5)
-            with Watch(f"/proc/{testbed.init_pid}/root/proc") as watch:
-                outcome = super()._attempt(stack, run, floors)
+        with Watch(f"/proc/{testbed.init_pid}/root/proc") as watch:
+            outcome = super()._under_load(stack, run, floors)
         self.watched(run.row["run_id"], watch)
         return replace(outcome, why="", spoiled=False)  # once each, whatever its bounds say
 
@@ -182,9 +148,6 @@ class Loaded(Block):
                     "idle_mean": float(np.mean(shares)),
                     "seconds": end - start,
                 }
-
-    def _check_processors(self, run: Run, turns: Turns, progress: Progress) -> None:
-        """A load that is asked for is no reason to stop."""
 
 
 @dataclass(frozen=True)
@@ -230,8 +193,8 @@ def measure(args: argparse.Namespace) -> None:
         made = rows_of(paper, testbed, cells, args.loads, args.runs)
         folder = Path(args.folder) / name / "quick-1"
         folder.mkdir(parents=True, exist_ok=True)
-        block = Loaded(paper, testbed, "quick-1", made.rows, folder)
-        block.attempts, block.loads, block.told = 1, made.loads, {}
+        block = Watched(paper, testbed, "quick-1", made.rows, folder, made.loads)
+        block.told = {}
         try:
             block.measure()
         finally:  # also of what is stopped

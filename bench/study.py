@@ -22,45 +22,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from whitewire import estimands
 from whitewire.analysis import controls
 from whitewire.analysis.runs import Runs
+from whitewire.analysis.so_far import tables_of
+from whitewire.analysis.trust import METRICS
 from whitewire.description import project
 from whitewire.description.checks import load_paper
-from whitewire.description.paper import PLACES, Paper, against, tests_of
+from whitewire.description.paper import Paper, against
 from whitewire.description.testbed import fabric_names, load_testbed
+from whitewire.design import known
 from whitewire.design.rows import levels_of, make_design
 from whitewire.measure.block import Block
-from whitewire.records.journal import read_runs
 from whitewire.records.run import DesignRow
-from whitewire.tidy import tables
-
-METRICS = ("throughput", "completion_time_net", "write_throughput", "read_rate_while_busy")
-
-
-def pairs(paper: Paper, effort: str) -> list[dict]:
-    """An A/A control for each side of every pair that claims compare in networks or stores alone."""
-    found: dict[str, dict] = {}
-    for claim in paper.claims:
-        for test in tests_of(claim):
-            if "metric" not in test:
-                continue
-            for one, other in estimands.of(test).pairs():
-                for (name, levels), (name_2, levels_2) in ((one, other), (other, one)):
-                    differ = {f for f in levels if levels.get(f) != levels_2.get(f)}
-                    efforts = paper.experiments[name].get("efforts", [effort])
-                    if name != name_2 or not differ or not differ <= set(PLACES) or effort not in efforts:
-                        continue
-                    really = {factor: levels_2[factor] for factor in sorted(differ)}
-                    key = json.dumps([name, levels, really])
-                    control = found.setdefault(key, {
-                        "id": f"{paper.id[0].upper()}-K{len(found) + 900}", "title": "A/A of a claim's pair",
-                        "metric": test["metric"], "also": [], "cell": {"experiment": name, "where": levels},
-                        "really": really,
-                    })  # fmt: skip
-                    if test["metric"] not in (control["metric"], *control["also"]):
-                        control["also"].append(test["metric"])
-    return list(found.values())
 
 
 def wanted_rows(paper: Paper, testbed: Mapping[str, Any], args: argparse.Namespace) -> list[DesignRow]:
@@ -77,13 +50,6 @@ def wanted_rows(paper: Paper, testbed: Mapping[str, Any], args: argparse.Namespa
             "control" in paper.experiments[row["experiment"]]
             or (row["experiment"], json.dumps(levels_of(paper, row), sort_keys=True)) in cells))
     ]  # fmt: skip
-
-
-def table_of(paper: Paper, folder: Path, block: str) -> pd.DataFrame:
-    rows = [
-        row for where, record in read_runs(folder, [block]) for row in tables.metric_rows(where, record, paper.factors)
-    ]
-    return pd.DataFrame(rows)
 
 
 def show_cells(table: pd.DataFrame, paper: Paper) -> None:
@@ -125,7 +91,7 @@ def main() -> None:
     testbed = load_testbed("emulated")
     paper = load_paper(project.paper_path(args.paper), fabric_names(testbed))
     raw = copy.deepcopy(dict(paper.raw))
-    raw["controls"] = pairs(paper, args.effort) if args.pairs else []
+    raw["controls"] = known.same_pairs(paper, args.effort) if args.pairs else []
     paper = Paper(raw, paper.path)
     folder = Path(args.folder or f"results/study/{args.paper}")
     block = f"{args.effort}-1"
@@ -136,7 +102,7 @@ def main() -> None:
         parser.error(f"no run of {', '.join(args.experiments) or 'any pair'} at {args.effort} effort")
     (folder / block).mkdir(parents=True, exist_ok=True)
     Block(paper, testbed, block, rows, folder / block).measure()
-    table = table_of(paper, folder, block)
+    table = tables_of(paper, folder / block)[0].fillna("")
     if args.pairs:
         show_controls(table, paper, args.seed)
     else:

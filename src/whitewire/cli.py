@@ -78,6 +78,31 @@ def tidy_links(args: argparse.Namespace) -> None:
     tables(args.results / FOLDER)
 
 
+def trust(args: argparse.Namespace) -> None:
+    """Measure how far the emulated testbed can be trusted: links, runs of known ratio, one link under two names, and
+    what k, load from outside and the order of runs change."""
+    make_software()
+    from whitewire.description.project import load_config
+    from whitewire.measure.trust import trust
+    from whitewire.paths import root
+    from whitewire.records.trust import FOLDER
+
+    testbed = args.testbed or load_config()["testbed"]
+    results = args.results or root() / "results" / testbed
+    if trust(testbed, results, args.parts, args.within, args.dry_run):
+        from whitewire.analysis.trust import tables
+
+        tables(results / FOLDER, results)
+
+
+def trust_tables(args: argparse.Namespace) -> None:
+    """Turn what `trust` measured into tables: each question, its answer with an interval, whether its goal is met."""
+    from whitewire.analysis.trust import tables
+    from whitewire.records.trust import FOLDER
+
+    tables(args.results / FOLDER, args.results)
+
+
 def measure(args: argparse.Namespace) -> None:
     """Measure one block of a design."""
     make_software()
@@ -300,8 +325,8 @@ def new_paper(args: argparse.Namespace) -> None:
 
 
 CONFIGURED: tuple[Subcommand, ...] = (
-    validate, links, design, measure, tidy, analyse, render, doctor, lab, plan, compare, appendix, reference, report,
-    crate, new_paper,
+    validate, links, trust, design, measure, tidy, analyse, render, doctor, lab, plan, compare, appendix, reference,
+    report, crate, new_paper,
 )  # fmt: skip
 """Subcommands that read a configuration."""
 NEW_PAPER = """\
@@ -350,6 +375,13 @@ def parser() -> argparse.ArgumentParser:
     more = "whose hosts and k an emulated testbed has (default: the largest of config.yaml's papers)"
     sub.add_argument("--hosts-of", default="", metavar="PAPER", help=more)
     command(tidy_links, "--results")
+    sub = command(trust)
+    sub.add_argument("--testbed", help="default: that of config.yaml; an emulated one")
+    sub.add_argument("--results", type=Path, help="the testbed's folder (default: results/<testbed>)")
+    sub.add_argument("--parts", default="", metavar="NAMES", help="links,ratio,same,scales,load,order (default: all)")
+    sub.add_argument("--within", default="", metavar="TIME", help="how long it may take: 20m (default: 40m)")
+    sub.add_argument("--dry-run", action="store_true", help="say what would be measured, and how long it takes")
+    command(trust_tables, "--results")
     command(design, "--paper", "--testbed", "--effort", "--output")
     command(measure, "--paper", "--testbed", "--design", "--block", "--output")
     command(tidy, "--paper", "--results")

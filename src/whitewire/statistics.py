@@ -104,6 +104,14 @@ def ratio_interval(
     return bootstrap_interval([numerator, denominator], ratio_of_medians, seed, confidence)
 
 
+def share_interval(held: int, count: int, confidence: float = 0.95) -> tuple[float, float] | None:
+    """Interval of a share of `count` independent trials of which `held` did (Clopper & Pearson); None of no trial."""
+    if not count:
+        return None
+    found = stats.binomtest(held, count).proportion_ci(confidence, method="exact")
+    return float(found.low), float(found.high)
+
+
 def pooled_sd(cells: Sequence[Values]) -> tuple[float, int]:
     """Standard deviation of a value within a cell, in its unit, pooled over cells, and its degrees of freedom.
 

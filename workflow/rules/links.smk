@@ -104,6 +104,8 @@ rule testbed_page:
     params:
         results=subpath(output.html, ancestor=2),
         reports=subpath(output.html, parent=True),
+        # Not an input: the page shows it where it is there, and asks for none.
+        trust=plan.state("trust/tables/datapackage.json"),
     shell:
         "exec setpriv --pdeathsig KILL whitewire render"
         " --paper testbed"

@@ -20,12 +20,15 @@ from whitewire.tidy import tables
 def look_at(paper: str, testbed: str, results: Path, block: str) -> looks.Look:
     """The look at a paper's claims by the runs of a block; `results` is the folder of the paper's results."""
     loaded, description, seed = _described(paper, testbed)
-    made, floors = tables.so_far(loaded, results / "raw" / block)
-    columns = [*tables.RUN, *loaded.factors, *tables.MEASURED]
-    return looks.at_tables(
-        loaded, description, block.rsplit("-", 1)[0], _read(made, columns),
-        _read(floors, tables.TABLES["floors.csv"]), seed=seed,
-    )  # fmt: skip
+    runs, floors = tables_of(loaded, results / "raw" / block)
+    return looks.at_tables(loaded, description, block.rsplit("-", 1)[0], runs, floors, seed=seed)
+
+
+def tables_of(paper: Paper, block: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """What tidy/runs.csv and tidy/floors.csv would say of one block's folder by now."""
+    made, floors = tables.so_far(paper, block)
+    columns = [*tables.RUN, *paper.factors, *tables.MEASURED]
+    return _read(made, columns), _read(floors, tables.TABLES["floors.csv"])
 
 
 @cache

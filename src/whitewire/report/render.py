@@ -28,7 +28,7 @@ from whitewire.description.project import document_path, is_paper, load_config
 from whitewire.errors import Faults, UserError
 from whitewire.install.quarto import quarto_lacks
 from whitewire.progress import Pulse
-from whitewire.records import checked, links
+from whitewire.records import checked, links, trust
 from whitewire.report import agreement, citation, provenance
 from whitewire.text import quoted
 
@@ -83,6 +83,8 @@ def render(
     if qmd.stem == TESTBED:
         verdicts = []
         _check_links(results_dir / links.FOLDER / "tables")
+        if faults := checked.tables(results_dir / trust.FOLDER / trust.TABLES):
+            raise Faults([f"{fault}; make the tables anew with `whitewire trust-tables`" for fault in faults])
     if faults := [*(checked.tables(own / "tidy") or ()), *(checked.analysis(own / "analysis") or ())]:
         raise Faults([f"{fault}; make the tables anew with `whitewire tidy` and `analyse`" for fault in faults])
     for path in verdicts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 from whitewire.tools import Unreadable, shown
 
@@ -26,6 +26,30 @@ class Link(TypedDict, total=False):
     mtu: int
     queue: int
     offloads: str
+
+
+class Counted(NamedTuple):
+    """What a device has counted so far: bytes and packets that it received and sent, with Ethernet headers.
+
+    A packet that is cut into frames only on the wire counts as one, with the headers of one.
+    """
+
+    received: int
+    packets_received: int
+    sent: int
+    packets_sent: int
+
+
+def counted(said: str) -> dict[str, Counted]:
+    """Of /proc/net/dev: what each device has counted. Raises Unreadable."""
+    found = {}
+    for line in said.splitlines()[2:]:
+        name, _, told = line.partition(":")
+        fields = told.split()
+        if len(fields) != 16 or not all(field.isdigit() for field in fields):
+            raise Unreadable(f"/proc/net/dev: found {shown(line)}, expected a device with 16 counters")
+        found[name.strip()] = Counted(int(fields[0]), int(fields[1]), int(fields[8]), int(fields[9]))
+    return found
 
 
 def rates(said: str) -> dict[str, float]:

@@ -35,7 +35,7 @@ from whitewire.records import links
 from whitewire.records.checked import block_record
 from whitewire.records.journal import BUDGET, OTHERS
 from whitewire.records.run import DesignRow
-from whitewire.text import quoted, suggestion
+from whitewire.text import canonical, quoted, suggestion
 from whitewire.tools import hibench
 from whitewire.workflow import outlook, recipes, speed, tether
 
@@ -212,6 +212,14 @@ class Plan:
     def description(self) -> str:
         """A digest of the testbed's description: with another one its links are measured again."""
         return survey.digest(load_testbed(self.testbed))
+
+    def state(self, *patterns: str) -> str:
+        """A digest of the testbed's results that match and are there: what is made of them, but asks for none of them,
+        is made again when they change."""
+        results = root() / "results" / self.testbed
+        found = sorted(path for pattern in patterns for path in results.glob(pattern))
+        told = {str(path.relative_to(results)): hashlib.sha256(path.read_bytes()).hexdigest() for path in found}
+        return hashlib.sha256(canonical(told).encode()).hexdigest()[:16] if told else ""
 
     @property
     def survey_effort(self) -> str:

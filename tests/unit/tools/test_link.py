@@ -70,3 +70,14 @@ def test_driver_and_firmware():
         "driver": "veth", "version": "1.0"}  # fmt: skip
     with pytest.raises(Unreadable, match="expected a driver"):
         link.driver("Cannot get driver information: Operation not supported\n")
+
+
+def test_counters_of_devices_are_read_with_their_packets():
+    found = link.counted((DATA / "net-dev.txt").read_text())
+    assert list(found) == ["lo", "port1"]
+    assert found["port1"] == link.Counted(1296334, 8972, 24960311, 16720)
+
+
+def test_a_device_without_all_counters_is_named():
+    with pytest.raises(Unreadable, match="/proc/net/dev: found 'port1: 12', expected a device with 16 counters"):
+        link.counted("Inter-|\n face |\nport1: 12\n")

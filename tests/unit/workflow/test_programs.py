@@ -8,7 +8,7 @@ import pytest
 from whitewire.paths import HOME
 from whitewire.workflow.programs import modules, program
 
-STAGES = ("tidy.tables", "analysis.analyse", "report.render")
+STAGES = ("tidy.tables", "analysis.analyse", "analysis.trust", "report.render")
 LOADED = "import sys, whitewire.{}; print(*(name for name in sys.modules if name.startswith('whitewire.')))"
 
 

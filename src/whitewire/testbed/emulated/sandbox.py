@@ -448,13 +448,13 @@ class EmulatedTestbed(Testbed):
         }
 
     def counters(self) -> dict[str, dict[str, int]]:
-        lines = Path(f"/proc/{self.init_pid}/net/dev").read_text().splitlines()[2:]
-        by_port = {name.strip(): fields.split() for name, fields in (line.split(":", 1) for line in lines)}
         # The switch receives what a host sends.
-        return {
-            host.name: {"egress": int(by_port[host.port][0]), "ingress": int(by_port[host.port][8])}
-            for host in self.hosts
-        }
+        return {name: {"egress": of.received, "ingress": of.sent} for name, of in self.ports().items()}
+
+    def ports(self) -> dict[str, link.Counted]:
+        """For each host name, what the port of the switch at the other end of its link has counted so far."""
+        by_port = link.counted(Path(f"/proc/{self.init_pid}/net/dev").read_text())
+        return {host.name: by_port[host.port] for host in self.hosts}
 
     def offloads(self, on: bool) -> None:
         """Switch segmentation and receive offloads of every host's interface (ethtool(8): tso, gso, gro)."""

@@ -1,0 +1,463 @@
+"""From what the stage `trust` measured (records/trust.py) to tables that say how far the testbed can be trusted.
+
+Runs go through the analysis that verdicts come from: the same table of runs, the same estimands, the same controls.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from whitewire import statistics, whole
+from whitewire.analysis import controls, judging
+from whitewire.analysis.runs import Runs, on_testbed, status_on
+from whitewire.analysis.so_far import tables_of
+from whitewire.description import project
+from whitewire.description.checks import load_paper
+from whitewire.description.paper import Paper, cells_of
+from whitewire.description.testbed import fabric_names, load_testbed
+from whitewire.design import known
+from whitewire.estimands.cells import ratio_limits
+from whitewire.estimands.evidence import Sample
+from whitewire.records import trust as records
+from whitewire.sequential import ALPHA
+from whitewire.tidy.tables import PACKAGE, Cells, as_csv, package
+
+AGREED, ALARMS, COVERED = 0.03, 0.05, 0.95
+"""How far two k may be apart; shares of false alarms and of intervals that hold the truth that are aimed at."""
+BIAS = 0.02
+"""How far load from outside, or the place in a block, may move what counts, as a share."""
+METRICS = ("throughput", "completion_time_net", "write_throughput", "read_rate_while_busy")
+"""What is compared between k, of those that a cell has."""
+TIMED = "completion_time"
+"""What every run tells: it is set against the run's place in its block."""
+PERMUTATIONS = 4000
+ALL = "all"
+"""The row of all sources, or ratios, together."""
+AGAIN = "whitewire trust --parts {}"
+MET, NOT_MET, OPEN = "met", "not met", "open"
+OF_TRUST: dict[str, tuple[str, ...]] = {
+    "summary.csv": ("part", "asked", "n", "of", "value", "low", "high", "unit", "goal", "outcome", "again"),
+    "links.csv": ("rate", "pairs", "meter", "n", "error", "low", "high", "largest", "reach", "within_bound", "missing"),
+    "ratio.csv": ("expected", "clients", "group", "n", "estimate", "low", "high", "covered", "verdict", "reason"),
+    "coverage.csv": ("expected", "n", "covered", "share", "low", "high", "error"),
+    "same.csv": ("source", "group", "control", "cell", "really", "metric", "n", "n_against", "estimate", "low", "high",
+                 "alarm"),
+    "scales.csv": ("paper", "cell", "metric", "k", "k_other", "n", "n_other", "ratio", "low", "high", "agrees"),
+    "load.csv": ("load", "clients", "made", "n", "n_calm", "ratio", "low", "high"),
+    "order.csv": ("source", "n", "cells", "change", "low", "high", "p_value"),
+}  # fmt: skip
+
+
+def outcome(value: float, low: float, high: float, goal: tuple[float, float]) -> str:
+    """Whether a goal is met: the value lies in it. Not met: its interval has no part of it. Else it is open."""
+    least, most = goal
+    if not math.isfinite(value):
+        return OPEN
+    if least <= value <= most:
+        return MET
+    return NOT_MET if high < least or low > most else OPEN
+
+
+def tables(folder: Path, results: Path) -> None:
+    """Read the record in results/<testbed>/trust, write tables below it; `results` has the papers' runs.
+
+    Raises UserError where there is no record, or the papers that it names cannot be read.
+    """
+    record = records.read(folder)
+    testbed = load_testbed(record["testbed"])
+    found = Found(folder, results, testbed, record)
+    rows = {name: list(make()) for name, make in found.makers().items()}
+    rows["summary.csv"] = list(summary(rows, record))
+    made = {name: as_csv(columns, rows.get(name, []), name) for name, columns in OF_TRUST.items()}
+    target = folder / records.TABLES
+    target.mkdir(exist_ok=True)
+    for name, content in made.items():
+        whole.write(target / name, content)
+    described = package(f"{record['testbed']}-trust", OF_TRUST, (), made)
+    whole.write(target / PACKAGE, json.dumps(described, indent=1) + "\n")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was measured, as rows of tables."""
+
+    folder: Path
+    results: Path
+    testbed: Mapping[str, Any]
+    record: records.TrustRecord
+
+    def makers(self) -> dict[str, Any]:
+        """What makes each table of those parts that were measured, in the order of OF_TRUST."""
+        parts = {each["part"] for each in self.record["parts"]}
+        made = {
+            "links": {"links.csv": self.links},
+            "ratio": {"ratio.csv": self.ratio, "coverage.csv": lambda: coverage(list(self.ratio()))},
+            "same": {"same.csv": self.same},
+            "scales": {"scales.csv": self.scales},
+            "load": {"load.csv": self.load},
+            "order": {"order.csv": self.order},
+        }
+        return {name: make for part, own in made.items() if part in parts for name, make in own.items()}
+
+    def links(self) -> Iterator[Cells]:
+        rows = pd.DataFrame(records.link_rows(self.folder))
+        yield from link_errors(rows, self.record["bound"], self.record["reach"])
+
+    def _part(self, name: str) -> records.PartRecord:
+        return next(each for each in self.record["parts"] if each["part"] == name)
+
+    def _paper(self, name: str) -> Paper:
+        return load_paper(project.paper_path(name), fabric_names(self.testbed))
+
+    def _runs(self, paper: Paper, table: pd.DataFrame, floors: pd.DataFrame | None = None) -> Runs:
+        return on_testbed(paper, self.testbed, known.EFFORT, table, floors)
+
+    def _groups(self, paper: Paper, block: Path) -> Iterator[tuple[int, Runs]]:
+        """Each group of runs by its number, as a study of its own."""
+        table, floors = tables_of(paper, block)
+        replicate = pd.to_numeric(table["replicate"])
+        for number, (first, last) in enumerate(known.groups(int(replicate.max()) if len(table) else 0), start=1):
+            yield number, self._runs(paper, table[replicate.between(first, last)], floors)
+
+    def _known(self, part: str) -> Paper:
+        return load_paper(self.folder / part / "known.yaml", fabric_names(self.testbed))
+
+    def ratio(self) -> Iterator[Cells]:
+        paper = self._known(records.RATIO)
+        for number, runs in self._groups(paper, self.folder / records.RATIO / known.BLOCK):
+            judged = judging.claims_judged(paper, runs, status_on(self.testbed), controls.judge(paper, runs))
+            for claim, row in zip(paper.claims, judged, strict=True):
+                told = row["low"] is not None and row["high"] is not None
+                expected = claim["test"]["expected"]
+                yield {
+                    "expected": expected, "clients": claim["test"]["numerator"]["where"]["clients"], "group": number,
+                    **{name: row[name] for name in ("n", "estimate", "low", "high", "verdict", "reason")},
+                    "covered": _flag(row["low"] <= expected <= row["high"]) if told else "",
+                }  # fmt: skip
+
+    def same(self) -> Iterator[Cells]:
+        for name in self._part("same")["papers"]:
+            paper = known.same(self._paper(name), self._part("same")["units"])
+            for number, runs in self._groups(paper, self.folder / "same" / name / known.BLOCK):
+                yield from _same(name, number, [each.row for each in controls.judge(paper, runs)])
+        if (self.folder / records.RATIO / records.PART).exists():
+            paper = self._known(records.RATIO)
+            for number, runs in self._groups(paper, self.folder / records.RATIO / known.BLOCK):
+                yield from _same(paper.id, number, [each.row for each in controls.judge(paper, runs)])
+        for path in sorted(self.results.glob("*/analysis/controls.csv")):
+            rows = pd.read_csv(path).replace({np.nan: None}).to_dict("records")
+            own = [{str(key): value for key, value in row.items()} for row in rows if row["kind"] == "A/A"]
+            yield from _same(f"{path.parents[1].name}, as judged", 0, own)
+
+    def scales(self) -> Iterator[Cells]:
+        for name in self._part("scales")["papers"]:
+            yield from scale_rows(self._paper(name), self.testbed, self.folder / "scales" / name)
+
+    def load(self) -> Iterator[Cells]:
+        folder = self.folder / "load"
+        loads = json.loads((folder / records.LOADS).read_text())
+        table, _ = tables_of(self._known("load"), folder / known.BLOCK)
+        yield from load_rows(table, loads)
+
+    def order(self) -> Iterator[Cells]:
+        tables = {path.parents[1].name: pd.read_csv(path, low_memory=False)
+                  for path in sorted(self.results.glob("*/tidy/runs.csv"))}  # fmt: skip
+        if (block := self.folder / records.RATIO / known.BLOCK).is_dir():
+            tables["known"], _ = tables_of(self._known(records.RATIO), block)
+        for name in next((each["papers"] for each in self.record["parts"] if each["part"] == "same"), []):
+            own = known.same(self._paper(name), self._part("same")["units"])
+            tables[f"{name}, A/A"], _ = tables_of(own, self.folder / "same" / name / known.BLOCK)
+        yield from order_rows(tables)
+
+
+# --- links ---------------------------------------------------------------------------------------------
+
+
+def link_errors(rows: pd.DataFrame, bound: float, reach: float) -> Iterator[Cells]:
+    """A row per rate, number of pairs and meter: the median error of rounds, each of which is the median of its pairs.
+
+    `rows` as records.LinkRow. `reach`: Mbit/s that all links together may carry so that processors limit none of them;
+    beyond it nothing is asked of them.
+    """
+    for key, own in rows.groupby(["rate", "pairs", "meter"], sort=True):
+        rate, pairs, meter = float(str(key[0])), int(str(key[1])), key[2]
+        told = own[own["goodput"].notna()]
+        error = told["goodput"].astype(float) / told["expected"].astype(float) - 1
+        rounds = error.groupby(told["number"]).median().to_numpy()
+        low, high = statistics.median_interval(rounds) or (math.nan, math.nan)
+        middle = float(np.median(rounds)) if len(rounds) else math.nan
+        within = rate * pairs <= reach
+        yield {
+            "rate": f"{rate:g}", "pairs": pairs, "meter": meter, "n": len(rounds), "error": _number(middle),
+            "low": _number(low), "high": _number(high),
+            "largest": _number(max(error, key=abs, default=math.nan)), "reach": _flag(within),
+            "within_bound": _flag(abs(middle) <= bound) if within else "", "missing": len(own) - len(told),
+        }  # fmt: skip
+
+
+# --- ratios and A/A --------------------------------------------------------------------------------------
+
+
+def coverage(rows: Sequence[Cells]) -> Iterator[Cells]:
+    """A row per true ratio, and one of all: how many intervals hold it, and by how much estimates are off."""
+    table = pd.DataFrame([row for row in rows if row["covered"] != ""])
+    if table.empty:
+        return
+    ratios = sorted(table["expected"].unique())
+    for expected, own in [*((f"{ratio:g}", table[table["expected"] == ratio]) for ratio in ratios), (ALL, table)]:
+        held = int((own["covered"] == "true").sum())
+        low, high = statistics.share_interval(held, len(own)) or (math.nan, math.nan)
+        error = float(np.median(own["estimate"].astype(float) / own["expected"].astype(float) - 1))
+        yield {"expected": expected, "n": len(own), "covered": held, "share": _number(held / len(own)),
+               "low": _number(low), "high": _number(high), "error": _number(error)}  # fmt: skip
+
+
+def _same(source: str, group: int, rows: Iterable[Mapping[str, Any]]) -> Iterator[Cells]:
+    """A/A controls with an interval, each by its first metric alone: what else it tells comes of the same runs."""
+    seen: set[str] = set()
+    for row in rows:
+        if row["control"] in seen or row["low"] is None or row["high"] is None:
+            continue
+        seen.add(row["control"])
+        yield {
+            "source": source, "group": group or "",
+            **{name: row[name] for name in ("control", "cell", "really", "metric", "n", "n_against", "estimate", "low",
+                                            "high")},
+            "alarm": _flag(not row["low"] <= 1 <= row["high"]),
+        }  # fmt: skip
+
+
+# --- k against k -------------------------------------------------------------------------------------------
+
+
+def scale_rows(paper: Paper, testbed: Mapping[str, Any], folder: Path) -> Iterator[Cells]:
+    """A row per cell, metric and pair of neighbouring k: what the second says over what the first says, at full scale.
+
+    `folder` has a folder `rung<i>-<turn>` for each k and turn (measure.trust.on_scales).
+    """
+    rungs = [_on_rung(paper, testbed, folder, rung) for rung in range(paper.rungs)]
+    ks = [paper.on(rung).raw["scale"]["k"] for rung in range(paper.rungs)]
+    for (lower, one), (upper, two) in pairwise(zip(ks, rungs, strict=True)):
+        for name, metric in product(paper.experiments, METRICS):
+            for levels in cells_of(paper.experiments[name]):
+                first, second = (each.sample(name, levels, metric) for each in (one, two))
+                if len(first.values) and len(second.values):
+                    yield {"paper": paper.id, "cell": first.name.strip(), "metric": metric, "k": f"{lower:g}",
+                           "k_other": f"{upper:g}", **between(first, second)}  # fmt: skip
+
+
+def _on_rung(paper: Paper, testbed: Mapping[str, Any], folder: Path, rung: int) -> Runs:
+    """The runs on a k, of all turns."""
+    settled = Paper(paper.on(rung).raw, paper.path)
+    found = [tables_of(settled, turn / known.BLOCK) for turn in sorted(folder.glob(f"rung{rung}-*"))]
+    runs, floors = (pd.concat(each) for each in zip(*found, strict=True)) if found else (pd.DataFrame(), None)
+    return on_testbed(settled, testbed, known.EFFORT, runs, floors)
+
+
+def between(one: Sample, two: Sample) -> dict[str, object]:
+    """The second over the first with its interval, the numbers of runs, and whether they agree within AGREED."""
+    ratio = float(np.median(two.values) / np.median(one.values))
+    counts = [len(one.values), len(two.values)]
+    interval = statistics.student_interval(ratio, counts, [one.spread, two.spread], [one.freedom, two.freedom])
+    low, high = interval or (math.nan, math.nan)
+    apart = high < 1 - AGREED or low > 1 + AGREED
+    word = "yes" if low >= 1 - AGREED and high <= 1 + AGREED else "no" if apart else "cannot tell"
+    return {"n": counts[0], "n_other": counts[1], "ratio": _number(ratio), "low": _number(low), "high": _number(high),
+            "agrees": word}  # fmt: skip
+
+
+# --- load from outside -------------------------------------------------------------------------------------
+
+
+def load_rows(table: pd.DataFrame, loads: Mapping[str, float]) -> Iterator[Cells]:
+    """A row per load and number of clients: rates of runs that count over those without load; how many were made.
+
+    `table` as tidy/runs.csv; `loads`: processors by run id. The scatter of cells is moderated by that of all.
+    """
+    table = table.assign(load=[loads[run_id] for run_id in table["run_id"]])
+    good = table[(table["metric"] == known.METRIC) & (table["valid"].astype(str) == "true")]
+    values = {(float(str(load)), str(clients)): own["value"].astype(float).to_numpy()
+              for (load, clients), own in good.groupby(["load", "clients"])}  # fmt: skip
+    if not values:
+        return
+    freedoms = [len(each) - 1.0 for each in values.values()]
+    variances, degrees = statistics.moderated(
+        [float(np.var(np.log(each), ddof=1)) if len(each) > 1 else 0.0 for each in values.values()], freedoms
+    )
+    samples = {
+        key: Sample(each, 0, "MB/s", "", math.sqrt(variance), freedom)
+        for (key, each), variance, freedom in zip(values.items(), variances, degrees, strict=True)
+    }
+    for (load, clients), sample in samples.items():
+        calm = samples.get((0.0, clients))
+        if load == 0 or calm is None:
+            continue
+        own = (table["load"] == load) & (table["clients"].astype(str) == clients)
+        ratio = float(np.median(sample.values) / np.median(calm.values))
+        low, high = ratio_limits(sample, calm, known.SEED, 0.95) or (math.nan, math.nan)
+        yield {"load": f"{load:g}", "clients": clients, "made": len(set(table["run_id"][own])), "n": len(sample.values),
+               "n_calm": len(calm.values), "ratio": _number(ratio), "low": _number(low),
+               "high": _number(high)}  # fmt: skip
+
+
+# --- order ---------------------------------------------------------------------------------------------------
+
+
+def order_rows(tables: Mapping[str, pd.DataFrame]) -> Iterator[Cells]:
+    """A row per source, and one of all: how much longer a run takes that comes last in its block than one that is
+    first; `tables` as tidy/runs.csv."""
+    found = {source: placed(table) for source, table in tables.items()}
+    found = {source: each for source, each in found.items() if len(each)}
+    if len(found) > 1:
+        found[ALL] = pd.concat([each.assign(cell=source + each["cell"]) for source, each in found.items()])
+    for source, each in found.items():
+        if told := drift(each["place"].to_numpy(), each["log"].to_numpy(), each["cell"].to_numpy()):
+            yield {"source": source, "n": told.n, "cells": told.cells, "change": _number(told.change),
+                   "low": _number(told.low), "high": _number(told.high), "p_value": _number(told.p_value)}  # fmt: skip
+
+
+def placed(table: pd.DataFrame) -> pd.DataFrame:
+    """Of each valid run that was made in its turn, its place in the block (0 to 1), its cell and its time's logarithm.
+
+    A run that was tried again is left out: it was made later than its order says.
+    """
+    good = table[(table["metric"] == TIMED) & (table["valid"].astype(str).str.lower() == "true")]
+    good = good[pd.to_numeric(good["attempt"]) == 1]
+    seconds, order = pd.to_numeric(good["value"]), pd.to_numeric(good["order"]).astype(float)
+    good, order = good[seconds > 0], order[seconds > 0]
+    most = pd.to_numeric(table["order"]).groupby(table["block"]).max()
+    last = good["block"].map(most).astype(float)
+    outside = {"run_id", "attempt", "order", "replicate", "made_by", "floor", "metric", "value", "unit",
+               "full_scale_value", "full_scale_unit", "valid", "why_invalid"}  # fmt: skip
+    keys = [column for column in table.columns if column not in outside]
+    cell = ["|".join(map(str, row)) for row in good[keys].itertuples(index=False)]
+    place: pd.Series = (order - 1) / (last - 1).clip(lower=1)
+    logs = np.log(seconds[seconds > 0])
+    return pd.DataFrame({"place": place, "log": logs, "cell": pd.Series(cell, good.index, dtype=str)})
+
+
+@dataclass(frozen=True)
+class Drift:
+    """`change`: by what share a time grows from the first place of a block to the last, with its interval; the p-value
+    of no change; of `n` runs in `cells` cells with at least two."""
+
+    n: int
+    cells: int
+    change: float
+    low: float
+    high: float
+    p_value: float
+
+
+def drift(place: np.ndarray, logs: np.ndarray, cells: np.ndarray, seed: int = known.SEED) -> Drift | None:
+    """The slope of logarithms on places within cells, over all cells; None where no cell has two places.
+
+    Its interval is Student's with an error that takes each cell's scatter as it is; its p-value comes from permuting
+    the runs within their cells.
+    """
+    _, index, counts = np.unique(cells, return_inverse=True, return_counts=True)
+    kept = counts[index] > 1
+    place, logs = place[kept], logs[kept]
+    _, index, counts = np.unique(cells[kept], return_inverse=True, return_counts=True)
+    x, y = (each - (np.bincount(index, each) / counts)[index] for each in (place, logs))
+    square, freedom = float(np.sum(x**2)), len(x) - len(counts) - 1
+    if freedom < 1 or square <= 0:
+        return None
+    slope = float(np.sum(x * y)) / square
+    # The residuals of a cell of n runs are smaller than its errors by the mean that was taken out.
+    left = (y - slope * x) * np.sqrt(counts / (counts - 1))[index]
+    error = math.sqrt(float(np.sum((x * left) ** 2))) / square
+    half = float(stats.t.ppf(0.975, freedom)) * error
+    rng = np.random.Generator(np.random.PCG64(seed))
+    # Runs in a random order, sorted by cell: a permutation within each.
+    own = np.argsort(index, kind="stable")
+    x, y, index = x[own], y[own], index[own]
+    beyond = sum(
+        abs(float(np.sum(x * y[np.lexsort((rng.random(len(y)), index))]))) >= abs(slope) * square * (1 - 1e-12)
+        for _ in range(PERMUTATIONS)
+    )
+    change, low, high = (math.expm1(each) for each in (slope, slope - half, slope + half))
+    return Drift(len(x), len(counts), change, low, high, (1 + beyond) / (1 + PERMUTATIONS))
+
+
+# --- all together ----------------------------------------------------------------------------------------------
+
+
+def summary(rows: Mapping[str, Sequence[Cells]], record: records.TrustRecord) -> Iterator[Cells]:
+    """A row per question: what was asked, of how many, the answer with its interval, the goal, and how to ask again."""
+    bound = record["bound"]
+    for meter, words in ((records.IPERF3, "by iperf3"), (records.COUNTERS, "by bytes that the switch's ports count")):
+        own = [row for row in rows.get("links.csv", []) if row["meter"] == meter and row["reach"] == "true"]
+        yield from _worst("links", f"How exact are links from 25 to 2000 Mbit/s, {words}? (the largest median error)",
+                          own, "error", sum(int(str(row["n"])) for row in own), "tests of a rate and number of pairs",
+                          0.0, bound)  # fmt: skip
+    ratio = [row for row in rows.get("ratio.csv", []) if row["covered"] != ""]
+    yield from _share("ratio", "What share of intervals holds the true ratio of two links?", ratio, "covered",
+                      "intervals", (COVERED, 1.0))  # fmt: skip
+    same = rows.get("same.csv", [])
+    judged = [row for row in same if str(row["source"]).endswith("as judged")]
+    fresh = [row for row in same if row not in judged]
+    for own, words in ((fresh, "cells measured for it"), (judged, "the papers' own controls")):
+        yield from _share("same", f"How often does one link under two names seem two? ({words})", own, "alarm",
+                          "comparisons", (0.0, ALARMS))  # fmt: skip
+    apart = [{**row, "apart": _flag(row["agrees"] == "no")} for row in rows.get("scales.csv", [])]
+    yield from _share("scales", f"What share of cells tells another result at the next k, by more than {AGREED:.0%}?",
+                      apart, "apart", "cells and metrics", (0.0, ALARMS))  # fmt: skip
+    loads = rows.get("load.csv", [])
+    yield from _worst("load", "How much does load from outside move what counts? (the largest)", loads, "ratio",
+                      sum(int(str(row["n"])) for row in loads), "runs under load", 1.0, BIAS)  # fmt: skip
+    order = list(rows.get("order.csv", []))
+    yield from _worst("order", "How much longer does the last run of a block take than the first?", order[-1:],
+                      "change", sum(int(str(row["n"])) for row in order[-1:]), "runs", 0.0, BIAS)  # fmt: skip
+    sources = [row for row in order if row["source"] != ALL]
+    adjusted = statistics.holm([float(str(row["p_value"])) for row in sources])
+    moved = [{"moved": _flag(p is not None and p < ALPHA)} for p in adjusted]
+    yield from _share("order", "In what share of sources does it take longer or shorter by more than chance explains? "
+                      "(permutations, after Holm's correction)", moved, "moved", "sources", (0.0, ALARMS))  # fmt: skip
+
+
+def _share(part: str, asked: str, rows: Sequence[Cells], column: str, of: str, goal: tuple[float, float]
+           ) -> Iterator[Cells]:  # fmt: skip
+    if not rows:
+        return
+    held = sum(row[column] == "true" for row in rows)
+    low, high = statistics.share_interval(held, len(rows)) or (math.nan, math.nan)
+    words = f"at least {goal[0]:.0%}" if goal[1] == 1 else f"at most {goal[1]:.0%}"
+    yield _answer(part, asked, len(rows), of, (held / len(rows), low, high), words, goal)
+
+
+def _worst(part: str, asked: str, rows: Sequence[Cells], column: str, n: int, of: str, right: float, bound: float
+           ) -> Iterator[Cells]:  # fmt: skip
+    """The row that is farthest from what is right, as a share off; the bound goes for either side."""
+    numbers = [[float(str(row[name] or "nan")) - right for name in (column, "low", "high")] for row in rows]
+    known_ = [each for each in numbers if math.isfinite(each[0])]
+    if not known_:
+        return
+    value, low, high = max(known_, key=lambda each: abs(each[0]))
+    yield _answer(part, asked, n, of, (value, low, high), f"within {bound:.1%}", (-bound, bound))
+
+
+def _answer(part: str, asked: str, n: int, of: str, told: tuple[float, float, float], words: str,
+            goal: tuple[float, float]) -> Cells:  # fmt: skip
+    value, low, high = told
+    return {"part": part, "asked": asked, "n": n, "of": of, "value": _number(value), "low": _number(low),
+            "high": _number(high), "unit": "1", "goal": words, "outcome": outcome(value, low, high, goal),
+            "again": AGAIN.format(part)}  # fmt: skip
+
+
+def _number(value: float) -> str:
+    return f"{value:.6g}" if math.isfinite(value) else ""
+
+
+def _flag(value: bool) -> str:
+    return "true" if value else "false"

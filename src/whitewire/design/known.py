@@ -1,0 +1,189 @@
+"""Papers whose right answers are known, by which the judging itself is judged. Pure.
+
+`ratios` makes a small paper of light puts without drives, so that nothing but links sets their time: on a link r times
+as fast they take 1/r of it. `same_pairs` makes a paper's own claims into comparisons of a cell with itself. `groups`
+makes the rows: each group has as many runs of each cell as a verdict needs at least, so that each group is one study.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+from whitewire import estimands
+from whitewire.description.paper import PLACES, Paper, against, tests_of
+from whitewire.design.rows import levels_of, make_design
+from whitewire.records.run import DesignRow
+from whitewire.statistics import FEWEST_POOLED
+from whitewire.text import canonical
+
+EFFORT, BLOCK = "quick", "quick-1"
+"""What the rows of all these studies are made at, and the one block that they are in."""
+SEED = 1
+RATIOS = (1.1, 1.25, 1.5, 2.0, 4.0)
+"""True ratios of the rates of two links."""
+K = 64
+"""The slowest link has 1000/64 Mbit/s, the fastest 62.5: two processors serve all of it with time to spare."""
+PUTS, CLIENTS = 4, (1, 2)
+"""Puts of each client; numbers of clients: of one its own link sets the time, of two also DataNodes that both use."""
+EXPERIMENT, METRIC = "known", "throughput"
+RUNS = FEWEST_POOLED
+"""Runs of each cell in a group."""
+
+
+def link(ratio: float) -> str:
+    """The fabric whose links are `ratio` times as fast as those of 1 Gbit/s."""
+    return f"{ratio:g}gbe"
+
+
+def ratios(groups: int, wanted: Sequence[float] = RATIOS, clients: Sequence[int] = CLIENTS) -> dict[str, Any]:
+    """A paper's YAML whose claims are the ratios of its links' rates, with so many groups of runs.
+
+    Beside them each link is measured under another's name: its controls, whose right ratio is 1.
+    """
+    cells = list(product(wanted, clients))
+    return {
+        "id": "known",
+        "title": "Links of known ratio",
+        "publisher": "Whitewire",
+        "year": None,
+        "testbed": {"nodes": 7},
+        "exhibits": [{"id": "table1", "caption": "Rates of links"}],
+        "values": [
+            {"id": f"K-V{number:02}", "exhibit": "table1", "metric": "ratio of rates", "condition": link(ratio),
+             "value": ratio, "printed": f"{ratio:g}x", "unit": "x", "quote_location": "as set", "scope": "result"}
+            for number, ratio in enumerate(wanted, start=1)
+        ],
+        "claims": [_claim(number, ratio, count) for number, (ratio, count) in enumerate(cells, start=1)],
+        "scale": {"k": K, "block_granule_bytes": 512, "packet_bytes": 16384,
+                  "file_blocks": dict.fromkeys(("smoke", "quick", "full"), 1)},
+        "replicates": dict.fromkeys(("smoke", "quick", "full"), {"claimed": RUNS * groups, "other": 0}),
+        "blocks": dict.fromkeys(("smoke", "quick", "full"), 1),
+        "experiments": [{
+            "id": EXPERIMENT, "title": "Puts on links of known ratio", "workload": "hdfs_put",
+            "roles": {"namenode": 1, "datanode": 4, "client": max(clients)},
+            "factors": {"fabric": [link(ratio) for ratio in (1, *wanted)], "clients": list(clients)},
+            "parameters": {"file_size_bytes": 5e9, "block_size_bytes": 67108864, "replication": 2,
+                           "puts_per_client": PUTS},
+        }],
+        "controls": [_control(number, *each) for number, each in enumerate(_names(wanted, clients), start=1)],
+    }  # fmt: skip
+
+
+def _names(wanted: Sequence[float], clients: Sequence[int]) -> Iterator[tuple[float, float, int]]:
+    """(link whose name is borne, link that it really is, clients), so that no two share the cell they are set against.
+
+    Names are far from what is borne: a fault that hangs on the name shows.
+    """
+    links = (1.0, *wanted)
+    for place, count in product(range(len(links)), clients):
+        yield links[place], links[(place + len(links) // 2) % len(links)], count
+
+
+def _control(number: int, name: float, really: float, clients: int) -> dict[str, Any]:
+    return {
+        "id": f"K-K{number:02}", "title": f"{clients} x {PUTS} puts under the name {link(name)}, on {link(really)}",
+        "metric": METRIC, "cell": {"experiment": EXPERIMENT, "where": {"fabric": link(name), "clients": clients}},
+        "really": {"fabric": link(really)},
+    }  # fmt: skip
+
+
+def _claim(number: int, ratio: float, clients: int) -> dict[str, Any]:
+    sides = [{"experiment": EXPERIMENT, "where": {"fabric": link(each), "clients": clients}} for each in (ratio, 1)]
+    return {
+        "id": f"K-C{number:02}", "statement": f"{clients} x {PUTS} puts are {ratio:g} times as fast", "kind": "ratio",
+        "basis": "as set", "exhibits": ["table1"], "routes": ["emulated", "measured"],
+        "why": "Nothing but links sets the time of these puts",
+        "test": {"estimand": "ratio", "metric": METRIC, "numerator": sides[0], "denominator": sides[1],
+                 "relation": "within", "expected": ratio, "relative": 0.1, "no_effect": 1},
+    }  # fmt: skip
+
+
+def same_pairs(paper: Paper, effort: str = EFFORT) -> list[dict[str, Any]]:
+    """An A/A control for each side of every pair that a paper's claims compare in networks or stores alone."""
+    found: dict[str, dict[str, Any]] = {}
+    for claim in paper.claims:
+        for test in tests_of(claim):
+            if "metric" not in test:
+                continue
+            for one, other in estimands.of(test).pairs():
+                for (name, levels), (name_2, levels_2) in ((one, other), (other, one)):
+                    differ = {f for f in levels if levels.get(f) != levels_2.get(f)}
+                    efforts = paper.experiments[name].get("efforts", [effort])
+                    if name != name_2 or not differ or not differ <= set(PLACES) or effort not in efforts:
+                        continue
+                    really = {factor: levels_2[factor] for factor in sorted(differ)}
+                    key = json.dumps([name, levels, really])
+                    control = found.setdefault(key, {
+                        "id": f"{paper.id[0].upper()}-K{len(found) + 900}", "title": "A/A of a claim's pair",
+                        "metric": test["metric"], "also": [], "cell": {"experiment": name, "where": levels},
+                        "really": really,
+                    })  # fmt: skip
+                    if test["metric"] not in (control["metric"], *control["also"]):
+                        control["also"].append(test["metric"])
+    return list(found.values())
+
+
+def same(paper: Paper, groups: int, wanted: Collection[str] | None = None) -> Paper:
+    """A paper whose controls are `same_pairs`, with so many groups of runs; `wanted`: ids of controls, all if None."""
+    raw = copy.deepcopy(dict(paper.on(0).raw))
+    raw["controls"] = [each for each in same_pairs(paper) if wanted is None or each["id"] in wanted]
+    raw.pop("looks", None)
+    raw["replicates"] = {**raw["replicates"], EFFORT: {"claimed": RUNS * groups, "other": RUNS * groups}}
+    raw["blocks"] = {**raw["blocks"], EFFORT: 1}
+    for experiment in raw["experiments"]:
+        experiment.pop("replicates", None)
+    return Paper(raw, paper.path)
+
+
+def of_controls(paper: Paper, testbed: Mapping[str, Any]) -> list[DesignRow]:
+    """Rows of a paper's controls and of the cells that they are compared with, in the order of running."""
+    cells = {(each["cell"]["experiment"], canonical(against(each))) for each in paper.controls}
+    rows = [
+        row for row in make_design(paper, testbed, EFFORT, SEED)
+        if "control" in paper.experiments[row["experiment"]]
+        or (row["experiment"], canonical(levels_of(paper, row))) in cells
+    ]  # fmt: skip
+    return in_order(rows)
+
+
+def of_smoke(paper: Paper, testbed: Mapping[str, Any], runs: int) -> list[DesignRow]:
+    """So many runs of each cell that smoke effort has, as quick effort makes them."""
+    cells = {
+        (row["experiment"], canonical(levels_of(paper, row))) for row in make_design(paper, testbed, "smoke", SEED)
+    }
+    rows = [
+        row for row in make_design(paper, testbed, EFFORT, SEED)
+        if (row["experiment"], canonical(levels_of(paper, row))) in cells and row["replicate"] <= runs
+    ]  # fmt: skip
+    return in_order(rows)
+
+
+def in_order(rows: Sequence[DesignRow]) -> list[DesignRow]:
+    """The rows in BLOCK, numbered anew; they stay as they are for others."""
+    return [{**row, "order": order, "block": BLOCK} for order, row in enumerate(rows, start=1)]
+
+
+def groups(replicates: int) -> Iterator[tuple[int, int]]:
+    """First and last replicate of each whole group."""
+    for first in range(1, replicates - RUNS + 2, RUNS):
+        yield first, first + RUNS - 1
+
+
+def loaded(rows: Sequence[DesignRow], loads: Sequence[float]) -> tuple[list[DesignRow], dict[str, float]]:
+    """Each row once at each load, and the loads by run id. A round of replicates has all loads before the next."""
+    found: list[DesignRow] = []
+    load_of: dict[str, float] = {}
+    for replicate in sorted({row["replicate"] for row in rows}):
+        own = [row for row in rows if row["replicate"] == replicate]
+        # Each load comes at each place of a round in turn, so that drift does not line up with it.
+        turned = [loads[(place + replicate) % len(loads)] for place in range(len(loads))]
+        for load in turned:
+            for row in own:
+                run_id = f"{row['run_id']}-load{load:g}"
+                found.append({**row, "run_id": run_id})
+                load_of[run_id] = load
+    return in_order(found), load_of

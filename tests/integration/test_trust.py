@@ -1,0 +1,76 @@
+"""A tiny `whitewire trust` on a small real cluster: what it measures, what its tables say, and that it goes on."""
+
+import copy
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from whitewire.analysis import trust as answers
+from whitewire.design import known
+from whitewire.measure import trust
+from whitewire.records import trust as records
+
+pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.timeout(900)]
+PARTS = ("links", "ratio", "load", "order")
+WIDE = {"cpu_late_ms": 1000, "link_error": 0.2, "retransmit_share": 0.5, "queue_drop_share": 0.5}
+"""Bounds that depend on how busy this machine is."""
+
+
+@pytest.fixture(scope="module")
+def made(can_emulate, tmp_path_factory):
+    """One group of two known ratios, two rounds of two rates, one repetition under load."""
+    results = tmp_path_factory.mktemp("results") / "emulated"
+    with pytest.MonkeyPatch.context() as patch:
+        config = copy.deepcopy(trust.load_testbed("emulated"))
+        config["limits"] |= WIDE
+        config["memory"]["storage_gib"] = 2
+        own, offers = known.ratios, trust.offers
+        patch.setattr(known, "ratios", lambda groups: own(groups, (2.0, 4.0), (1,)))
+        patch.setattr(trust, "LOADS", (0.0, 1.0))
+        patch.setattr(trust, "RATES", (50.0, 200.0))
+        patch.setattr(trust, "AT_ONCE", (1, 2))
+
+        def least(*arguments):
+            return [replace(each, least=size, most=size) for each in offers(*arguments)
+                    for size in [{"links": 2, "load": 2}.get(each.part, 1)]]  # fmt: skip
+
+        patch.setattr(trust, "offers", least)
+        started = trust.Trust("emulated", config, [], results / records.FOLDER, PARTS, 900.0)
+        started.make()
+        answers.tables(results / records.FOLDER, results)
+        yield started, results / records.FOLDER
+
+
+def table(folder, name):
+    return pd.read_csv(folder / records.TABLES / f"{name}.csv")
+
+
+def test_both_meters_tell_what_links_carry(made):
+    _, folder = made
+    links = table(folder, "links")
+    assert len(links) == 8 and (links["n"] == 2).all() and (links["missing"] == 0).all()
+    assert links["error"].abs().max() < 0.05
+
+
+def test_ratios_of_links_are_found_by_the_analysis_of_papers(made):
+    _, folder = made
+    ratio = table(folder, "ratio")
+    assert ratio["expected"].tolist() == [2, 4] and (ratio["n"] == known.RUNS).all()
+    assert (ratio["estimate"] / ratio["expected"] - 1).abs().max() < 0.1
+    assert (ratio["low"] < ratio["estimate"]).all() and (ratio["estimate"] < ratio["high"]).all()
+
+
+def test_runs_under_load_are_set_against_those_without(made):
+    _, folder = made
+    load = table(folder, "load")
+    assert load["load"].tolist() == [1] and load["made"].tolist() == [2] and load["n_calm"].tolist() == [2]
+    assert load["ratio"].between(0.5, 1.5).all()
+
+
+def test_each_question_is_answered_and_nothing_is_measured_twice(made):
+    started, folder = made
+    assert set(table(folder, "summary")["part"]) == set(PARTS)
+    before = {path: path.stat().st_mtime_ns for path in folder.glob("*/part.json")}
+    again = trust.Trust("emulated", started.config, [], folder, PARTS, 900.0)
+    assert not again.units and len(before) == len(PARTS)

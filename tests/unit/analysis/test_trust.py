@@ -1,0 +1,251 @@
+"""What the tables of `trust` say of runs whose right answer is known, here by how they were made up."""
+
+import copy
+import json
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from whitewire import statistics
+from whitewire.analysis import trust
+from whitewire.description.paper import cells_of
+from whitewire.description.testbed import load_testbed
+from whitewire.design import known
+from whitewire.estimands.evidence import Sample
+from whitewire.records import trust as records
+from whitewire.records.checked import tables as faults_of
+from whitewire.tidy.tables import TABLES
+
+TESTBED = load_testbed("emulated")
+
+
+@given(st.integers(1, 200).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_the_interval_of_a_share_holds_it_and_no_binomial_puts_more_than_a_fortieth_beyond_an_end(held_count):
+    held, count = held_count
+    low, high = statistics.share_interval(held, count)
+    assert 0 <= low <= held / count <= high <= 1
+    assert low == 0 or stats.binom.sf(held - 1, count, low) == pytest.approx(0.025, abs=1e-6)
+    assert high == 1 or stats.binom.cdf(held, count, high) == pytest.approx(0.025, abs=1e-6)
+
+
+def test_of_no_trial_there_is_no_interval():
+    assert statistics.share_interval(0, 0) is None
+
+
+@pytest.mark.parametrize(("told", "goal", "said"), [
+    ((0.96, 0.9, 0.99), (0.95, 1), trust.MET), ((0.9, 0.8, 0.96), (0.95, 1), trust.OPEN),
+    ((0.9, 0.85, 0.94), (0.95, 1), trust.NOT_MET), ((0.04, 0, 0.2), (0, 0.05), trust.MET),
+    ((0.3, 0.1, 0.5), (0, 0.05), trust.NOT_MET), ((math.nan, math.nan, math.nan), (0, 1), trust.OPEN),
+])  # fmt: skip
+def test_a_goal_is_missed_only_where_chance_does_not_explain_it(told, goal, said):
+    assert trust.outcome(*told, goal) == said
+
+
+# --- links ---------------------------------------------------------------------------------------------
+
+
+def links_tested(error, rounds=6, rates=(25.0, 2000.0), pairs=3, lost=0):
+    return pd.DataFrame([
+        {"rate": rate, "pairs": pairs, "number": number, "meter": meter, "source": f"client{pair}",
+         "destination": f"server{pair}", "expected": rate * 0.956, "why": "",
+         "goodput": None if number <= lost else rate * 0.956 * (1 + error)}
+        for rate in rates for number in range(1, rounds + 1) for meter in (records.IPERF3, records.COUNTERS)
+        for pair in range(pairs)
+    ])  # fmt: skip
+
+
+def test_an_error_of_links_is_that_of_rounds_and_only_within_reach_is_something_asked():
+    rows = list(trust.link_errors(links_tested(-0.004, lost=1), 0.01, 1200))
+    assert [(row["rate"], row["meter"], row["n"], row["missing"]) for row in rows] == [
+        (rate, meter, 5, 3) for rate in ("25", "2000") for meter in (records.COUNTERS, records.IPERF3)
+    ]
+    assert {row["error"] for row in rows} == {"-0.004"}
+    assert [(row["reach"], row["within_bound"]) for row in rows[::2]] == [("true", "true"), ("false", "")]
+
+
+def test_an_error_beyond_its_bound_is_not_within_it():
+    rows = list(trust.link_errors(links_tested(0.02), 0.01, 1200))
+    assert rows[0]["within_bound"] == "false" and rows[0]["low"] == rows[0]["high"] == "0.02"
+
+
+# --- ratios and A/A: the real analysis on runs that were made up --------------------------------------------
+
+
+def made_up(paper, groups, scatter, biased=1.0, seed=5):
+    """tidy/runs.csv of runs that take exactly as long as their real links say, but for their scatter."""
+    rng, rows = np.random.default_rng(seed), []
+    for name, experiment in paper.experiments.items():
+        for levels in cells_of(experiment):
+            rate = TESTBED["fabrics"][paper.parameters(name, levels)["fabric"]]["rate_mbit_per_s"] / 1000
+            for replicate in range(1, known.RUNS * groups + 1):
+                value = rate**biased * math.exp(scatter * rng.standard_normal())
+                rows.append({
+                    "run_id": f"{name}-{levels}-{replicate}", "attempt": 1, "block": known.BLOCK,
+                    "order": len(rows) + 1,
+                    "experiment": name, "replicate": replicate, "made_by": None, "floor": None, **levels,
+                    "metric": known.METRIC, "value": value, "unit": "MB/s", "full_scale_value": value * known.K,
+                    "full_scale_unit": "MB/s", "valid": "true", "why_invalid": None,
+                })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+@pytest.fixture
+def measured(tmp_path, monkeypatch):
+    """A folder of results with a known paper whose runs are made up."""
+
+    def make(groups, scatter=0.02, biased=1.0):
+        folder = tmp_path / "trust"
+        (folder / "ratio" / known.BLOCK).mkdir(parents=True)
+        (folder / "ratio" / "known.yaml").write_text(yaml.safe_dump(known.ratios(groups), sort_keys=False))
+        part = {"units": groups, "unit": "group", "seconds": 1.0, "papers": ["known"], "description": "d"}
+        parts = [part | {"part": name, "papers": []} for name in ("ratio", "same", "order")]
+        (folder / "ratio" / records.PART).write_text(json.dumps(parts[0]))
+        record = {"testbed": "emulated", "description": "d", "parts": parts, "left_out": [], "begun": 0.0,
+                  "seconds": 1.0, "bound": 0.01, "reach": 1200.0, "commit": "c", "modified": False,
+                  "software": "s"}  # fmt: skip
+        (folder / records.RECORD).write_text(json.dumps(record))
+        monkeypatch.setattr(
+            trust, "tables_of",
+            lambda paper, block: (made_up(paper, groups, scatter, biased), pd.DataFrame(columns=TABLES["floors.csv"])),
+        )  # fmt: skip
+        trust.tables(folder, tmp_path)
+        return SimpleNamespace(folder=folder, of=lambda name: pd.read_csv(folder / "tables" / f"{name}.csv"))
+
+    return make
+
+
+def test_intervals_of_the_real_analysis_hold_the_truth_as_often_as_they_say(measured):
+    made = measured(20)
+    coverage = made.of("coverage").set_index("expected")
+    assert coverage.loc["all", "n"] == 20 * len(known.RATIOS) * len(known.CLIENTS)
+    assert 0.9 <= coverage.loc["all", "share"] <= 1 and abs(coverage.loc["all", "error"]) < 0.005
+    assert coverage["n"].drop("all").tolist() == [20 * len(known.CLIENTS)] * len(known.RATIOS)
+    same = made.of("same")
+    assert len(same) == 20 * (1 + len(known.RATIOS)) * len(known.CLIENTS) and same["alarm"].mean() <= 0.1
+    assert set(made.of("ratio")["verdict"]) <= {"reproduced", "inconclusive"}
+    summary = made.of("summary").set_index("part")
+    assert summary.loc["ratio", "n"] == coverage.loc["all", "n"]
+    assert faults_of(made.folder / "tables") == []
+
+
+def test_links_that_are_not_what_they_are_called_are_found_out(measured):
+    """Rates to the power of 0.9: a link that should be four times as fast is 3.5 times."""
+    made = measured(4, scatter=0.005, biased=0.9)
+    summary = made.of("summary").set_index("part")
+    assert summary.loc["ratio", "outcome"] == trust.NOT_MET and summary.loc["ratio", "value"] < 0.5
+
+
+def test_a_part_that_was_not_measured_has_an_empty_table_and_no_answer(measured):
+    made = measured(1)
+    assert made.of("links").empty and made.of("load").empty
+    assert not {"links", "load", "scales"} & set(made.of("summary")["part"])
+
+
+def test_controls_of_papers_count_by_their_first_metric_and_only_with_an_interval(tmp_path, measured):
+    folder = tmp_path / "emulex-2012" / "analysis"
+    folder.mkdir(parents=True)
+    base = {"cell": "c", "really": "fabric 1gbe", "n": 3, "n_against": 3, "estimate": 1.0}
+    pd.DataFrame([
+        base | {"control": "E-K01", "kind": "A/A", "metric": "throughput", "low": 0.9, "high": 0.99},
+        base | {"control": "E-K01", "kind": "A/A", "metric": "completion_time", "low": 1.01, "high": 1.1},
+        base | {"control": "E-K02", "kind": "A/A", "metric": "throughput", "low": None, "high": None},
+        base | {"control": "E-K05", "kind": "known ratio", "metric": "throughput", "low": 0.4, "high": 0.6},
+    ]).to_csv(folder / "controls.csv")  # fmt: skip
+    same = measured(1).of("same")
+    assert same[same["source"] == "emulex-2012, as judged"][["control", "metric", "alarm"]].values.tolist() == [
+        ["E-K01", "throughput", True]
+    ]
+
+
+# --- k against k, load, order ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("factor", "scatter", "said"), [
+    (1.0, 0.002, "yes"), (1.1, 0.002, "no"), (1.0, 0.2, "cannot tell"),
+])  # fmt: skip
+def test_two_k_agree_where_all_of_the_interval_is_near_1(factor, scatter, said):
+    one = Sample(np.array([1.0, 1.0, 1.0]), 0, "MB/s", "c", scatter, 4)
+    two = Sample(np.array([1.0, 1.0, 1.0]) * factor, 0, "MB/s", "c", scatter, 4)
+    assert trust.between(one, two)["agrees"] == said
+
+
+def under_load(slowed):
+    rng, rows, loads = np.random.default_rng(3), [], {}
+    for load in (0.0, 1.0):
+        for clients in (1, 2):
+            for number in range(6):
+                run_id = f"{load}-{clients}-{number}"
+                loads[run_id] = load
+                value = 8 * (1 - slowed * load) * math.exp(0.002 * rng.standard_normal())
+                rows.append({"run_id": run_id, "attempt": 1, "clients": clients, "metric": known.METRIC, "value": value,
+                             "valid": "false" if (load and number == 5) else "true"})  # fmt: skip
+    return pd.DataFrame(rows), loads
+
+
+@pytest.mark.parametrize("slowed", [0.0, 0.1])
+def test_load_is_told_by_what_counts_beside_what_was_made_without_it(slowed):
+    rows = list(trust.load_rows(*under_load(slowed)))
+    assert [(row["load"], row["clients"], row["made"], row["n"], row["n_calm"]) for row in rows] == [
+        ("1", "1", 6, 5, 6), ("1", "2", 6, 5, 6),
+    ]  # fmt: skip
+    for row in rows:
+        assert float(row["low"]) <= 1 - slowed <= float(row["high"])
+        assert float(row["ratio"]) == pytest.approx(1 - slowed, abs=0.005)
+
+
+def runs_in_order(slope, seed, cells=8, runs=6, scatter=0.01):
+    rng = np.random.default_rng(seed)
+    cell = np.repeat(np.arange(cells), runs)
+    place = rng.permutation(len(cell)) / (len(cell) - 1)
+    return place, 5.0 * cell + slope * place + scatter * (1 + cell) * rng.standard_normal(len(cell)), cell.astype(str)
+
+
+@pytest.mark.parametrize("slope", [0.2, -0.2])
+def test_a_drift_over_a_block_is_found_with_its_size(slope):
+    found = trust.drift(*runs_in_order(slope, 1))
+    assert found.low <= math.expm1(slope) <= found.high and found.p_value < 0.01
+    assert (found.n, found.cells) == (48, 8)
+
+
+def test_without_a_drift_there_is_one_false_alarm_in_twenty_by_either_way(monkeypatch):
+    monkeypatch.setattr(trust, "PERMUTATIONS", 199)
+    found = [trust.drift(*runs_in_order(0, seed)) for seed in range(200)]
+    assert np.mean([each.p_value <= 0.05 for each in found]) <= 0.1
+    assert 0.88 <= np.mean([each.low <= 0 <= each.high for each in found]) <= 0.99
+
+
+@given(st.lists(st.sampled_from("ab"), min_size=0, max_size=4, unique=True))
+def test_cells_of_one_run_tell_no_drift(cells):
+    assert trust.drift(np.linspace(0, 1, len(cells)), np.zeros(len(cells)), np.array(cells, dtype=str)) is None
+
+
+def test_a_run_that_was_tried_again_has_no_place_and_places_go_from_0_to_1():
+    table = pd.DataFrame({
+        "run_id": list("abcd"), "attempt": [1, 2, 1, 1], "block": "quick-1", "order": [1, 2, 3, 5], "experiment": "e",
+        "replicate": [1, 2, 3, 4], "fabric": "1gbe", "metric": trust.TIMED, "value": [1.0, 1.0, 2.0, 3.0],
+        "valid": ["true", "true", "true", "false"],
+    })  # fmt: skip
+    found = trust.placed(table)
+    assert found["place"].tolist() == [0, 0.5] and found["log"].tolist() == pytest.approx([0, math.log(2)])
+    assert found["cell"].nunique() == 1
+
+
+def test_a_source_that_drifts_is_told_beside_all_together():
+    place, logs, cells = runs_in_order(0.3, 2)
+    table = pd.DataFrame({
+        "run_id": range(len(place)), "attempt": 1, "block": "quick-1",
+        "order": (place * (len(place) - 1)).round().astype(int) + 1, "experiment": cells, "replicate": 1,
+        "metric": trust.TIMED, "value": np.exp(logs / 10), "valid": "true",
+    })  # fmt: skip
+    calm = copy.deepcopy(table)
+    calm["value"] = np.exp(np.random.default_rng(1).standard_normal(len(calm)) / 100)
+    rows = {row["source"]: row for row in trust.order_rows({"one": table, "two": calm})}
+    assert set(rows) == {"one", "two", trust.ALL}
+    assert float(rows["one"]["p_value"]) < 0.01 < float(rows["two"]["p_value"])

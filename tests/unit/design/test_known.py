@@ -1,0 +1,85 @@
+"""Papers of known answers are papers like any other, and what is compared in them differs in nothing but one name."""
+
+from collections import Counter
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from whitewire import estimands
+from whitewire.description import project
+from whitewire.description.checks import load_paper
+from whitewire.description.paper import Paper, ratio_of
+from whitewire.description.testbed import load_testbed
+from whitewire.design import known
+from whitewire.design.rows import levels_of, make_design
+from whitewire.design.scale import scale_of
+from whitewire.text import canonical
+
+TESTBED = load_testbed("emulated")
+
+
+@pytest.fixture
+def paper(tmp_path):
+    path = tmp_path / "known.yaml"
+    path.write_text(yaml.safe_dump(known.ratios(2), sort_keys=False))
+    return load_paper(path, TESTBED["fabrics"])
+
+
+def test_it_passes_every_check_of_a_paper_and_each_claim_names_the_ratio_of_two_links(paper):
+    fabrics = TESTBED["fabrics"]
+    assert len(paper.claims) == len(known.RATIOS) * len(known.CLIENTS)
+    for claim in paper.claims:
+        sides = [claim["test"][side]["where"] for side in ("numerator", "denominator")]
+        above, below = (fabrics[side["fabric"]]["rate_mbit_per_s"] for side in sides)
+        assert above / below == pytest.approx(claim["test"]["expected"])
+        assert sides[0]["clients"] == sides[1]["clients"]
+
+
+def test_no_two_controls_are_set_against_one_cell_and_each_differs_from_it_in_the_name_alone(paper):
+    against = Counter(canonical(estimands.of(ratio_of(each)).cells()[1]) for each in paper.controls)
+    assert set(against.values()) == {1} and len(against) == (1 + len(known.RATIOS)) * len(known.CLIENTS)
+    for control in paper.controls:
+        (name, levels), (other, really) = estimands.of(ratio_of(control)).cells()
+        assert levels["fabric"] != really["fabric"]
+        assert paper.parameters(name, levels) == paper.parameters(other, really)
+        assert scale_of(paper, name, "quick", levels) == scale_of(paper, other, "quick", really)
+
+
+def test_each_group_has_as_many_runs_of_each_cell_as_the_first_interval_needs(paper):
+    rows = make_design(paper, TESTBED, known.EFFORT, known.SEED)
+    for first, last in known.groups(2 * known.RUNS):
+        runs = [row for row in rows if first <= row["replicate"] <= last]
+        counts = Counter((row["experiment"], canonical(levels_of(paper, row))) for row in runs)
+        assert set(counts.values()) == {known.RUNS}
+        assert len(counts) == 2 * (1 + len(known.RATIOS)) * len(known.CLIENTS)
+
+
+@given(st.integers(0, 200))
+def test_groups_are_whole_and_share_no_run(replicates):
+    found = [number for first, last in known.groups(replicates) for number in range(first, last + 1)]
+    assert found == list(range(1, replicates // known.RUNS * known.RUNS + 1))
+
+
+def test_a_papers_pairs_are_made_with_as_many_runs_of_a_control_as_of_what_it_is_set_against():
+    emulex = load_paper(project.paper_path("emulex-2012"), TESTBED["fabrics"])
+    made = known.same(emulex, 1)
+    rows = known.of_controls(made, TESTBED)
+    counts = Counter((row["experiment"], canonical(levels_of(made, row))) for row in rows)
+    assert len(made.controls) == 12 and set(counts.values()) == {known.RUNS}
+    assert [row["order"] for row in rows] == list(range(1, len(rows) + 1))
+    assert made.looks(known.EFFORT) == (known.RUNS,)  # one look, as of a study of its own
+    assert len(emulex.controls) != len(made.controls) and emulex.looks(known.EFFORT) != made.looks(known.EFFORT)
+
+
+@given(st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0, 2.0]), min_size=1, max_size=5, unique=True), st.integers(1, 5))
+def test_every_run_is_made_once_at_each_load_and_each_load_is_first_in_its_turn(loads, repetitions):
+    paper = Paper(known.ratios(2), None)
+    rows = [row for row in make_design(paper, TESTBED, known.EFFORT, known.SEED) if row["replicate"] <= repetitions]
+    made, load_of = known.loaded(rows[:24], loads)
+    assert len({row["run_id"] for row in made}) == len(made) == len(rows[:24]) * len(loads)
+    assert Counter(load_of.values()) == dict.fromkeys(loads, len(rows[:24]))
+    replicates = sorted({row["replicate"] for row in made})
+    firsts = [load_of[next(row["run_id"] for row in made if row["replicate"] == each)] for each in replicates]
+    assert len(set(firsts)) == min(len(loads), len(replicates))

@@ -1,0 +1,183 @@
+"""What the stage `trust` plans fits into its time, and what it counts on a link is the link's own rate."""
+
+import copy
+import json
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from whitewire import cli
+from whitewire.errors import UserError
+from whitewire.measure import trust
+from whitewire.measure.trust import Offer, planned, steady_rate
+from whitewire.records import trust as records
+from whitewire.records.samples import ETHERNET, HEADERS
+from whitewire.tools.link import Counted
+
+OFFERS = st.lists(
+    st.tuples(st.floats(0, 100), st.floats(0.5, 200), st.integers(1, 4), st.integers(0, 8), st.floats(0.5, 5)),
+    max_size=6,
+).map(lambda found: [
+    Offer(f"part{number}", "unit", opening, each, least, least + more, weight)
+    for number, (opening, each, least, more, weight) in enumerate(found)
+])  # fmt: skip
+
+
+@given(OFFERS, st.floats(0, 3000))
+def test_a_plan_fits_and_wastes_no_time_that_one_more_unit_would_fit_into(offers, seconds):
+    units, out = planned(offers, seconds)
+    by_part = {offer.part: offer for offer in offers}
+    took = sum(by_part[part].seconds(count) for part, count in units.items())
+    assert took <= seconds + 1e-6
+    assert {*units, *out} == set(by_part) and not {*units} & {*out}
+    for part, count in units.items():
+        offer = by_part[part]
+        assert offer.least <= count <= offer.most
+        assert count == offer.most or offer.each > seconds - took - 1e-6
+
+
+@given(OFFERS, st.floats(0, 3000), st.floats(0, 500))
+def test_the_same_time_makes_the_same_plan(offers, seconds, more):
+    assert planned(offers, seconds) == planned(offers, seconds)
+    units, _ = planned(offers, 1e9)
+    assert units == {offer.part: offer.most for offer in offers}
+
+
+def test_time_that_is_over_goes_by_weight():
+    offers = [Offer("a", "unit", 0, 10, 1, 99, weight=3), Offer("b", "unit", 0, 10, 1, 99)]
+    assert planned(offers, 400)[0] == {"a": 30, "b": 10}
+
+
+@given(st.floats(1, 2000), st.floats(0.05, 0.4), st.floats(0.05, 0.4))
+def test_a_rate_is_that_of_the_steady_part_whatever_is_before_and_after(rate, before, after):
+    """Nothing comes for a while, then at the rate, then nothing again."""
+    times = np.arange(0, before + 1 + after, 0.01)
+    total = np.clip(times - before, 0, 1) * rate * 1e6 / 8 + 12345
+    assert steady_rate(times, total) == pytest.approx(rate, rel=0.02)
+
+
+@pytest.mark.parametrize("total", [[5, 5, 5, 5], [0, 0]])
+def test_nothing_counted_has_no_rate(total):
+    assert math.isnan(steady_rate(range(len(total)), total))
+
+
+def test_counters_tell_payload_whether_packets_are_cut_before_the_wire_or_after():
+    """The same bytes in frames, and in packets of 64 KiB that are cut later, are the same payload."""
+    payload = 10**6
+    readings = [{"a": Counted(0, 0, 0, 0), "b": Counted(0, 0, 0, 0)}]
+    for share in (0.25, 0.5, 0.75, 1.0):
+        sent = {name: int(share * payload / size) for name, size in (("a", 1448), ("b", 65160))}
+        told = {name: sent[name] * size for name, size in (("a", 1448), ("b", 65160))}
+        readings.append({n: Counted(0, 0, told[n] + sent[n] * (HEADERS + ETHERNET), sent[n]) for n in sent})
+    hosts = [SimpleNamespace(name="a"), SimpleNamespace(name="b")]
+    clock = iter(range(len(readings)))
+    counted = trust.Counters(SimpleNamespace(hosts=hosts, ports=lambda: readings.pop(0)), lambda: next(clock))
+    while readings:
+        counted._take()
+    assert counted.payload["a"][-1] == pytest.approx(payload, rel=0.002)
+    assert counted.rate("a") == pytest.approx(2.0, rel=0.01) and counted.rate("b") == pytest.approx(2.0, rel=0.07)
+
+
+@pytest.mark.parametrize(("text", "parts"), [
+    ("", records.PARTS), ("order, links", ("links", "order")), ("ratio", ("ratio",)),
+])  # fmt: skip
+def test_parts_come_in_the_order_of_measuring(text, parts):
+    assert trust.parts_of(text) == parts
+
+
+def run(capsys, *argv):
+    status = cli.main(["trust", *argv])
+    return status, capsys.readouterr().err.strip().splitlines()
+
+
+def test_a_dry_run_says_how_long_each_part_takes_and_leaves_nothing(capsys, tmp_path):
+    status, said = run(capsys, "--dry-run", "--results", str(tmp_path / "none"), "--within", "40m")
+    assert status == 0 and not (tmp_path / "none").exists()
+    for part in records.PARTS:
+        assert any(line.startswith(f"trust: {part}: ") and "about" in line for line in said)
+    assert said[-1].startswith("trust: all of it: about ") and said[-1].endswith("at most 40 min")
+
+
+def test_what_time_is_too_short_for_is_said_with_what_it_needs(capsys, tmp_path):
+    _, said = run(capsys, "--dry-run", "--results", str(tmp_path), "--within", "2m", "--parts", "ratio,order")
+    assert any("left out: ratio: for want of time (" in line and "at least" in line for line in said)
+
+
+@pytest.mark.parametrize(("argv", "said"), [
+    (["--parts", "lnks"], '--parts: found "lnks", expected some of links, ratio, same, scales, load, order; '
+                          'did you mean "links"?'),
+    (["--within", "soon"], '--within: found "soon", expected a time such as 30m or 1h30m, or none'),
+])  # fmt: skip
+def test_a_wrong_option_is_one_line(capsys, tmp_path, argv, said):
+    status, lines = run(capsys, "--results", str(tmp_path), *argv)
+    assert (status, lines) == (2, [f"whitewire: error: {said}"])
+
+
+def test_on_a_site_it_says_in_one_line_where_it_works(monkeypatch, tmp_path):
+    monkeypatch.setattr(trust, "load_testbed", lambda name: {"kind": "ssh"})
+    monkeypatch.setattr(trust.project, "testbed_path", lambda name: tmp_path / f"{name}.yaml")
+    with pytest.raises(UserError) as told:
+        trust.trust("mine", tmp_path)
+    assert "mine.yaml: kind: found ssh, expected emulated" in str(told.value) and "\n" not in str(told.value)
+
+
+@pytest.fixture
+def started(monkeypatch, tmp_path):
+    """A start of the stage whose parts write down that they were made, in place of measuring."""
+    config = copy.deepcopy(trust.load_testbed("emulated"))
+    made = []
+
+    def make(seconds=2400.0, wanted=records.PARTS, failing=""):
+        one = trust.Trust("emulated", config, [], tmp_path / "trust", wanted, seconds)
+        for part in records.PARTS:
+
+            def own(folder, units, left, part=part):
+                if part == failing:
+                    raise UserError("a link is beyond its bound")
+                made.append((part, units))
+
+            monkeypatch.setattr(one, f"_{part}", own)
+        return one
+
+    return SimpleNamespace(make=make, made=made, folder=tmp_path / "trust", config=config)
+
+
+def test_what_is_finished_is_not_made_again_and_the_record_names_all_of_it(started):
+    started.make(wanted=("links",)).make()
+    started.make().make()
+    assert [part for part, _ in started.made] == ["links", "ratio", "load", "order"]  # the others need a paper
+    record = records.read(started.folder)
+    assert [each["part"] for each in record["parts"]] == ["links", "ratio", "load", "order"]
+    assert record["bound"] == started.config["limits"]["link_error"]
+    assert record["left_out"] == [
+        f"{part}: no paper of config.yaml has what it compares" for part in ("same", "scales")
+    ]
+    before = list(started.made)
+    started.make().make()
+    assert started.made == before
+
+
+def test_a_part_that_fails_leaves_what_is_finished_and_no_record_so_that_the_next_start_goes_on(started):
+    with pytest.raises(UserError, match="ratio: a link is beyond its bound; what is finished stays"):
+        started.make(failing="ratio").make()
+    assert not (started.folder / records.RECORD).exists()
+    started.make().make()
+    assert [part for part, _ in started.made] == ["links", "load", "order", "ratio"]
+
+
+def test_another_description_of_the_testbed_measures_anew(started):
+    started.make(wanted=("links",)).make()
+    (started.folder / "links" / "round-01.json").write_text("[]")
+    started.config["limits"]["link_error"] = 0.5
+    started.make(wanted=("links",)).make()
+    assert len(started.made) == 2 and not (started.folder / "links" / "round-01.json").exists()
+
+
+def test_a_record_that_is_damaged_says_so(tmp_path):
+    (tmp_path / records.RECORD).write_text(json.dumps({"testbed": 1}))
+    with pytest.raises(UserError, match="make trust"):
+        records.read(tmp_path)

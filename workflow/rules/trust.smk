@@ -1,0 +1,74 @@
+# How far the emulated testbed can be trusted. Only where it is asked for: `snakemake trust`, then `snakemake testbed`.
+
+TRUST_TABLES = [
+    "summary.csv",
+    "links.csv",
+    "ratio.csv",
+    "coverage.csv",
+    "same.csv",
+    "scales.csv",
+    "load.csv",
+    "order.csv",
+    "datapackage.json",
+]
+
+
+rule trust_measured:
+    """From the testbed alone to raw results of links and runs whose right answer is known.
+
+    Runs again when the testbed's description changes, and then makes only what is missing; a changed program measures
+    nothing.
+    """
+    output:
+        record=f"{RESULTS}/trust/trust.json",
+    log:
+        f"{RESULTS}/logs/trust.log",
+    benchmark:
+        f"{RESULTS}/logs/trust.tsv"
+    conda:
+        "../../envs/measure.yaml"
+    container:
+        plan.container("hadoop")
+    threads: workflow.cores
+    resources:
+        measuring=1,
+    params:
+        testbed=plan.testbed,
+        results=subpath(output.record, ancestor=2),
+        description=plan.description,
+    shell:
+        "exec setpriv --pdeathsig KILL whitewire trust"
+        " --testbed {params.testbed:q}"
+        " --results {params.results:q}"
+        " 2> >(tee {log:q} >&2)"
+
+
+rule trust_tables:
+    """From those raw results, and the papers' runs where there are some, to each question's answer."""
+    input:
+        record=f"{RESULTS}/trust/trust.json",
+        program=program("analysis.trust"),
+    output:
+        expand(f"{RESULTS}/trust/tables/{{table}}", table=TRUST_TABLES),
+    log:
+        f"{RESULTS}/logs/trust-tables.log",
+    benchmark:
+        f"{RESULTS}/logs/trust-tables.tsv"
+    conda:
+        "../../envs/analysis.yaml"
+    container:
+        plan.container("publish")
+    params:
+        results=subpath(input.record, ancestor=2),
+        # Not as inputs: for this no paper is measured or judged.
+        papers=plan.state("*/tidy/datapackage.json", "*/analysis/manifest.json"),
+    shell:
+        "exec setpriv --pdeathsig KILL whitewire trust-tables"
+        " --results {params.results:q}"
+        " 2> >(tee {log:q} >&2)"
+
+
+rule trust:
+    """Those tables, and nothing else."""
+    input:
+        expand(f"{RESULTS}/trust/tables/{{table}}", table=TRUST_TABLES),
