@@ -49,6 +49,7 @@ struct account {
     double forgotten; /* deleted before a drive had them */
     double read;      /* read from memory */
     double most;      /* most that was dirty when a writer went on */
+    double asked;     /* of all calls that came by */
     double dirty, bytes, then, calls;
     unsigned epoch;
     int count;
@@ -181,6 +182,7 @@ static void account_advance(struct account *a, const struct model *m, struct dri
 static double account_write(struct account *a, const struct model *m, struct drive *drives, unsigned long file,
                             int drive, double offset, double bytes, double now) {
     account_advance(a, m, drives, now);
+    a->asked += bytes;
     struct held *h = hold(a, file, drive, offset);
     if (!h) return -1;
     double end = offset + bytes;
@@ -227,6 +229,7 @@ static double account_due(const struct account *a, const struct model *m, const 
 static double account_read(struct account *a, const struct model *m, struct drive *drives, unsigned long file,
                            int drive, double offset, double bytes, double now) {
     account_advance(a, m, drives, now);
+    a->asked += bytes;
     struct held *h = hold(a, file, drive, offset);
     if (!h) return 0;
     double end = offset + bytes;

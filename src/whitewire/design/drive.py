@@ -15,11 +15,9 @@ if TYPE_CHECKING:
 STATE = struct.Struct("7diI")
 """The model in the state file, from its ninth byte on: rate, access time, chunk, cache, memory, its background and its
 limit of dirty bytes, whether all may pass, and the epoch, with each new one of which memory is empty."""
-ACCOUNT = struct.Struct("5d")
+ACCOUNT = struct.Struct("6d")
 """What follows it: bytes that memory took, passed on to drives, and forgot as their file went; bytes read from memory;
-most that was dirty when a writer went on."""
-ON, OFF = "on", "off"
-"""Levels of the factor page_cache."""
+most that was dirty when a writer went on; bytes of all calls that came by."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +119,7 @@ class Drive:
         """The model's state as it is on a host, read back: its rate is infinite while everything may pass.
 
         `count` is the number of folders that the host's drives have. With memory in front of the drives it has that
-        too, and `taken`, `gone`, `forgotten`, `read`, `most`: bytes since the last epoch began (see ACCOUNT).
+        too, and `taken`, `gone`, `forgotten`, `read`, `most` and `asked`: bytes since the last epoch began (see ACCOUNT).
         """
         size = STATE.size + ACCOUNT.size
         state = host.run(["dd", f"if={host.drive_root}/.queue", "bs=1", "skip=8", f"count={size}",
@@ -139,7 +137,7 @@ def told(state: bytes) -> dict[str, float]:
     rate, access_time, chunk, cache, memory, background, limit, eased, _ = STATE.unpack_from(state)
     found = {"rate": math.inf if eased else rate, "access_time": access_time, "chunk": chunk, "cache": cache}
     if limit > 0:
-        names = ("taken", "gone", "forgotten", "read", "most")
+        names = ("taken", "gone", "forgotten", "read", "most", "asked")
         found |= {"memory": memory, "background": background, "limit": limit}
         found |= dict(zip(names, ACCOUNT.unpack_from(state, STATE.size), strict=True))
     return found

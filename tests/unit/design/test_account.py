@@ -1,4 +1,4 @@
-"""The account of a node's memory, on a clock of its own: nothing lost, never more dirty than the limit, drives' rate."""
+"""The account of a node's memory, on a clock of its own: bytes are kept, limits too, and drives have their rate."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_more_files_than_the_account_has_places_for_let_the_clean_ones_go(librar
 
 @given(st.floats(1e3, 1e7), st.floats(0, 1e6), st.integers(1, 40), st.floats(1e2, 1e6))
 def test_without_room_for_dirty_bytes_a_write_takes_what_it_took_without_memory(library, rate, cache, count, size):
-    """As drive.c has it for calls that wait: a call returns when the drive has reached it, less what its cache holds."""
+    """As calls that wait have it: one returns when the drive has reached it, less what the drive's cache holds."""
     node = account.Node(library, rate, cache=cache, memory=1e9)
     free_at = now = 0.0
     for _ in range(count):
