@@ -30,7 +30,7 @@ POINTS = (0.25, 0.5, 1, 1.5, 2, 3)
 """Where the curve is looked at: bytes over the limit of dirty ones."""
 WRITER = """
 import os, sys, time
-folder, drives, rate, calls, size = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4]), int(sys.argv[5])
+folder, rate, (drives, calls, size) = sys.argv[1], float(sys.argv[2]), map(int, sys.argv[3:])
 files = [os.open(f"{folder}/{n + 1}/file", os.O_CREAT | os.O_WRONLY) for n in range(drives)]
 data, begin, told = bytes(size), time.monotonic(), []
 for call in range(calls):
@@ -58,7 +58,7 @@ def written(drive: Drive, rate: float, size: float) -> Sequence[float]:
             (Path(folder) / str(number + 1)).mkdir()
         (Path(folder) / ".queue").write_bytes(bytes(BEFORE) + drive.state(epoch=1))
         calls = str(int(size * 1e6 / CALL) + 1)
-        argv = [sys.executable, "-c", WRITER, folder, str(drive.count), str(rate * 1e6), calls, str(CALL)]
+        argv = [sys.executable, "-c", WRITER, folder, str(rate * 1e6), str(drive.count), calls, str(CALL)]
         done = subprocess.run(
             argv, env=os.environ | drive.environment(folder), capture_output=True, text=True, check=True
         )

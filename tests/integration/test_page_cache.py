@@ -174,8 +174,10 @@ def test_what_was_written_is_read_from_memory_and_after_it_went_from_the_drive(n
     assert node.python(read) < 0.2  # read once, and held since
 
 
-@pytest.mark.parametrize("how", ["os.unlink(FILE)", "os.truncate(f, 0)", "os.close(os.open(FILE, os.O_WRONLY | os.O_TRUNC))",
-                                 "os.rename(os.path.dirname(FILE) + '/new', FILE)"])  # fmt: skip
+@pytest.mark.parametrize("how", [
+    "os.unlink(FILE)", "os.truncate(f, 0)", "os.open(FILE, os.O_WRONLY | os.O_TRUNC)",
+    "os.rename(os.path.dirname(FILE) + '/new', FILE)",
+])  # fmt: skip
 def test_what_is_deleted_makes_room(node, how):
     (node.folder / "1" / "new").write_bytes(b"")
     node.python(write(8) + "\n" + how)

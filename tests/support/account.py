@@ -52,7 +52,8 @@ class Node:
     """One node: `now` is its clock, in seconds; each call takes the time that it waits."""
 
     def __init__(self, compiled: ctypes.CDLL, rate: float, access_time: float = 0.0, chunk: float = 1e18,
-                 cache: float = 0.0, memory: float = 1e18, background: float = 0.0, limit: float = 0.0) -> None:  # fmt: skip
+                 cache: float = 0.0, memory: float = 1e18, background: float = 0.0,
+                 limit: float = 0.0) -> None:  # fmt: skip
         self.library, self.limit, self.memory, self.now = compiled, limit, memory, 0.0
         self.node = compiled.node(rate, access_time, chunk, cache, memory, background, limit)
         self.lengths: dict[int, float] = {}

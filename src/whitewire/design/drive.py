@@ -119,7 +119,7 @@ class Drive:
         """The model's state as it is on a host, read back: its rate is infinite while everything may pass.
 
         `count` is the number of folders that the host's drives have. With memory in front of the drives it has that
-        too, and `taken`, `gone`, `forgotten`, `read`, `most` and `asked`: bytes since the last epoch began (see ACCOUNT).
+        too, and bytes since the last epoch began: `taken`, `gone`, `forgotten`, `read`, `most`, `asked` (see ACCOUNT).
         """
         size = STATE.size + ACCOUNT.size
         state = host.run(["dd", f"if={host.drive_root}/.queue", "bs=1", "skip=8", f"count={size}",

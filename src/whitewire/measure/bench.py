@@ -272,7 +272,7 @@ class Bench:
         return found
 
     def _page_cache(self) -> str:
-        """Whether the run's bytes went by way of memory in front of all workers' drives: ON, OFF, or what else was so."""
+        """Whether the run's bytes went by way of memory in front of all workers' drives: ON, OFF, or what was so."""
         with ThreadPoolExecutor(max_workers=8) as pool:
             states = list(pool.map(self.run.drive.told, self.stack.testbed.by_role("datanode")))
         there = [state.get("limit", 0) > 0 for state in states]
