@@ -9,8 +9,12 @@
  * In YARN's folder on a drive (local/) what tasks spill, merge and serve waits, but not the settings, scripts and
  * tokens of containers: they do not shrink with rates and data, and would take seconds at a thousandth of a rate.
  *
+ * Where the model has a node's memory, account.h is in front of that: writes return at once while less than its limit
+ * is dirty, and what was just written is read from memory. O_DIRECT and O_SYNC go past it, and fsync has the file's
+ * dirty bytes written first.
+ *
  * What passes by other calls (memory maps, readv, pwritev, stdio, io_uring) is not delayed: HDFS and fio's psync engine
- * use none of them for data. A node's page cache is not modelled.
+ * use none of them for data.
  *
  * What drives can do stands in $WHITEWIRE_DRIVES/.queue, written by design/drive.py before the first program starts and at
  * any time later. Without it a program ends at once, and without $WHITEWIRE_DRIVES the library does nothing.
@@ -21,6 +25,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,27 +37,22 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { DRIVES = 64, FILES = 65536 };
+#include "account.h"
 
-struct drive {
-    double free_at;      /* CLOCK_MONOTONIC seconds at which the queue is empty */
-    unsigned long file;  /* the file (inode) the heads are at */
-};
+enum { FILES = 65536 };
+#define SHORTEST 5e-4 /* seconds: a writer that waits for memory looks no more often */
+
 struct shared {
     int ready;
-    struct { /* written by design/drive.py, the last member last */
-        double rate;        /* bytes/s */
-        double access_time; /* seconds */
-        double chunk;       /* bytes */
-        double cache;       /* bytes */
-        int at_ease;        /* nothing waits */
-    } model;
+    struct model model;
+    struct account account; /* design/drive.py reads its first members */
     pthread_mutex_t lock;
-    struct drive drive[DRIVES];
+    struct drive drive[DRIVES]; /* times are of CLOCK_MONOTONIC */
 };
 struct open_file {
     int drive; /* 0: not on a drive */
     int direct;
+    int sync; /* not by way of memory: O_DIRECT, O_SYNC or O_DSYNC */
     unsigned long inode;
     long long since_access; /* bytes since the heads last had to come to this file */
     long long next;         /* offset at which a sequential call would go on */
@@ -116,7 +116,16 @@ static void wait_until(double when) {
 }
 
 static void lock(void) {
-    if (pthread_mutex_lock(&shared->lock) == EOWNERDEAD) pthread_mutex_consistent(&shared->lock);
+    if (pthread_mutex_lock(&shared->lock) != EOWNERDEAD) return;
+    account_repair(&shared->account);
+    pthread_mutex_consistent(&shared->lock);
+}
+
+/* With the lock: the account of now, or NULL where calls do not go by way of memory. */
+static struct account *memory(double begun) {
+    if (shared->model.limit <= 0 || shared->model.at_ease) return NULL;
+    if (shared->account.epoch != shared->model.epoch) account_empty(&shared->account, shared->model.epoch, begun);
+    return &shared->account;
 }
 
 /* Which drive a path is on: 0 for none. */
@@ -130,28 +139,83 @@ static int drive_of(const char *path) {
     return of_yarn ? 0 : (int)number;
 }
 
+/* A file is cut to a length, or deleted: what of it is dirty in memory is not written. */
+static void cut(unsigned long inode, double length) {
+    lock();
+    double begun = now();
+    struct account *account = memory(begun);
+    if (account) account_cut(account, &shared->model, shared->drive, inode, length, begun);
+    pthread_mutex_unlock(&shared->lock);
+}
+
 static int opened(int fd, int drive, int flags) {
     if (fd < 0 || fd >= FILES) return fd;
     struct stat about;
     table[fd] = (struct open_file){0};
     if (drive && !fstat(fd, &about) && S_ISREG(about.st_mode))
-        table[fd] = (struct open_file){.drive = drive, .direct = (flags & O_DIRECT) != 0, .inode = about.st_ino};
+        table[fd] = (struct open_file){
+            .drive = drive, .direct = (flags & O_DIRECT) != 0, .inode = about.st_ino,
+            .sync = (flags & (O_DIRECT | O_DSYNC)) != 0}; /* O_SYNC has the bit of O_DSYNC */
+    if (flags & O_TRUNC && table[fd].drive && shared->model.limit > 0) cut(table[fd].inode, 0);
     return fd;
 }
 
+/* The file that a name on a drive is the last one of; 0: none. */
+static unsigned long last_name_of(const char *path) {
+    struct stat about;
+    if (!drive_of(path) || shared->model.limit <= 0 || lstat(path, &about)) return 0;
+    return S_ISREG(about.st_mode) && about.st_nlink == 1 ? about.st_ino : 0;
+}
+
 enum kind { READ, WRITE };
+
+/* With the lock: a write that memory took returns once no more than the limit is dirty. Releases the lock. */
+static void wait_for_memory(struct account *account, double until) {
+    unsigned epoch = account->epoch;
+    double begun = now();
+    while (!account_has_left(account, until)) {
+        double due = account_due(account, &shared->model, shared->drive, until, begun);
+        pthread_mutex_unlock(&shared->lock);
+        wait_until(due - begun > SHORTEST ? due : begun + SHORTEST);
+        lock();
+        begun = now();
+        if (!memory(begun) || account->epoch != epoch) break; /* another model: a run's end */
+        account_advance(account, &shared->model, shared->drive, begun);
+    }
+    account->most = most(account->most, account->dirty);
+    pthread_mutex_unlock(&shared->lock);
+}
 
 /* Queue a call of `bytes` at `offset` (-1: where the file is) and wait for it. Only writes may wait in the cache. */
 static void serve(int fd, ssize_t bytes, long long offset, enum kind kind) {
     if (fd < 0 || fd >= FILES || !table[fd].drive || bytes <= 0 || shared->model.at_ease) return;
     struct open_file *file = &table[fd];
     struct drive *drive = &shared->drive[file->drive];
-    int moved = offset >= 0 && offset != file->next;
+    int moved = offset >= 0 && offset != file->next, by_memory = shared->model.limit > 0 && !file->sync;
+    double at = offset >= 0 || !by_memory ? (double)offset : (double)(lseek(fd, 0, SEEK_CUR) - bytes);
     file->next = (offset >= 0 ? offset : file->next) + bytes;
-    file->since_access += bytes;
     lock();
+    double begun = now();
+    struct account *account = by_memory && at >= 0 ? memory(begun) : NULL;
+    if (account && kind == WRITE) {
+        double until = account_write(
+            account, &shared->model, shared->drive, file->inode, file->drive, at, bytes, begun);
+        if (until >= 0) {
+            file->late = 0;
+            wait_for_memory(account, until);
+            return;
+        }
+    }
+    if (account && kind == READ)
+        bytes -= (ssize_t)account_read(
+            account, &shared->model, shared->drive, file->inode, file->drive, at, bytes, begun);
+    if (bytes <= 0) {
+        pthread_mutex_unlock(&shared->lock);
+        return;
+    }
+    file->since_access += bytes;
     /* A busy machine wakes a call late. The next one would have come that much earlier: the drive was not idle. */
-    double begun = now(), start = begun - file->late, cost = bytes / shared->model.rate;
+    double start = begun - file->late, cost = bytes / shared->model.rate;
     if (drive->free_at < start) drive->free_at = start;
     if (moved || file->since_access >= shared->model.chunk) {
         if (moved || drive->file != file->inode) cost += shared->model.access_time;
@@ -170,6 +234,9 @@ static void serve(int fd, ssize_t bytes, long long offset, enum kind kind) {
 static void drain(int fd) {
     if (fd < 0 || fd >= FILES || !table[fd].drive) return;
     lock();
+    double begun = now();
+    struct account *account = memory(begun);
+    if (account) account_sync(account, &shared->model, shared->drive, table[fd].inode, begun);
     double until = shared->drive[table[fd].drive].free_at;
     pthread_mutex_unlock(&shared->lock);
     wait_until(until);
@@ -302,4 +369,41 @@ int fdatasync(int fd) {
     int status = real(fd);
     drain(fd);
     return status;
+}
+
+/* A file that is deleted, replaced or cut short takes its dirty bytes with it. That a program may still have it open is
+ * left out. */
+#define WITHOUT(path, call) \
+    unsigned long gone = last_name_of(path); \
+    int status = call; \
+    if (!status && gone) cut(gone, 0); \
+    return status
+
+int unlink(const char *path) {
+    REAL(unlink);
+    WITHOUT(path, real(path));
+}
+int unlinkat(int at, const char *path, int flags) {
+    REAL(unlinkat);
+    WITHOUT(path, real(at, path, flags));
+}
+int remove(const char *path) {
+    REAL(remove);
+    WITHOUT(path, real(path));
+}
+int rename(const char *path, const char *to) {
+    REAL(rename);
+    WITHOUT(to, real(path, to));
+}
+static int shortened(int fd, off64_t length, int status) {
+    if (!status && fd >= 0 && fd < FILES && table[fd].drive && shared->model.limit > 0) cut(table[fd].inode, length);
+    return status;
+}
+int ftruncate(int fd, off_t length) {
+    REAL(ftruncate);
+    return shortened(fd, length, real(fd, length));
+}
+int ftruncate64(int fd, off64_t length) {
+    REAL(ftruncate64);
+    return shortened(fd, length, real(fd, length));
 }

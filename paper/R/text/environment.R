@@ -73,7 +73,9 @@ drive_model_table <- function(experiment = "put-grid") {
   hardware <- if (length(found) == 0) NULL else found[[1]]$hardware
   named <- hardware[["drives"]]
   if (!is.null(hardware[["drive"]])) {
-    named <- c(list(c(hardware[["drive"]], list(sources = hardware$sources))), named)
+    memory <- hardware[["memory"]]
+    told <- c(hardware[["drive"]], memory[names(memory) != "sources"])
+    named <- c(list(c(told, list(sources = c(hardware$sources, memory$sources)))), named)
   }
   if (length(named) == 0) {
     return(knitr::asis_output("\nNo drive model is specified.\n"))

@@ -162,6 +162,14 @@ QUANTITIES = {
     "access_block": Quantity(
         "a drive's access time ÷ time to write a block", "1", "The seek to a block weighs more: writes and reads come "
         "out too slow.", "The seek to a block weighs less: writes and reads come out too fast."),
+    "limit_written": Quantity(
+        "dirty bytes that a DataNode's memory may hold ÷ what is written to it in a run", "1", "Memory takes more of a "
+        "run: rates limited by drives come out too high.", "Memory takes less of a run: rates come out too low.",
+        "file"),
+    "limit_block": Quantity(
+        "dirty bytes that a DataNode's memory may hold ÷ block", "1", "Memory holds more blocks: nodes that get more "
+        "than their share wait for drives less than they did.", "Memory holds fewer blocks: a node that happens to get "
+        "a few waits for its drives, and short writes come out too slow.", "file"),
     "page_cache": Quantity(
         "page cache of a DataNode, and its dirty limits", "B", smaller="A write waits for its drive where memory would "
         "have taken it: rates of few or short writes come out too low on fast links."),
@@ -300,7 +308,8 @@ def values(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
     if cell.store["kind"] == "hdfs":
         if "datanode" in cell.workload.heartbeats:
             found["datanode_heartbeat_file"] = fixed.datanode_heartbeat / found["file_time"]
-        found["page_cache"] = 0.0 if run else math.nan
+        if "memory_bytes" not in hardware_of(cell.experiment, cell.levels):
+            found["page_cache"] = 0.0 if run else math.nan
     if "nodemanager" in cell.workload.heartbeats:
         found["nodemanager_heartbeat_file"] = fixed.nodemanager_heartbeat / found["file_time"]
     return found
@@ -364,7 +373,7 @@ def _drives(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
     hardware, mounted = hardware_of(cell.experiment, cell.levels), cell.store["kind"] == "cephfs"
     if not hardware:
         return {}
-    drive = Drive.scaled(hardware, scale.k, "")
+    drive = Drive.scaled(hardware, scale.k, "", scale.data_fraction)
     link, count = cell.rate / scale.k * 1e6 / 8, OSTS_PER_OSS if mounted else drive.count
     found = {"drives": link / (count * drive.rate)}
     if mounted:
@@ -378,7 +387,11 @@ def _drives(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
         "access_block": drive.access_time / (block / drive.rate),
     }
     written = _written(cell, scale)
-    return found | ({"cache_written": cache / (written / cell.workers / drive.count)} if written else {})
+    found |= {"limit_block": drive.limit / block} if drive.cached else {}
+    if not written:
+        return found
+    found |= {"limit_written": drive.limit / (written / cell.workers)} if drive.cached else {}
+    return found | {"cache_written": cache / (written / cell.workers / drive.count)}
 
 
 def _written(cell: Cell, scale: Scale) -> float:

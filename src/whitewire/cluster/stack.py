@@ -40,7 +40,9 @@ class Stack:
         self.drive = hdfs.drive
         self.slow_drives = 1.0
         """Share of the drives' rate that the slow worker has."""
-        self.set_on_drives: tuple[Drive, bool, float] | None = None
+        self.set_on_drives: tuple[Drive, bool, float, int] | None = None
+        self.epoch = 0
+        """Of the workers' memory in front of their drives: with each new one it is empty."""
         self.at_work: tuple[int, int] | None = None
 
     @property
@@ -72,7 +74,7 @@ class Stack:
     def start(self) -> None:
         """Start one service after the other; the first that fails ends it (ProcessDied, TimeoutError, UserError)."""
         self.made.clear()
-        self.set_on_drives, self.at_work = (self.hdfs.drive, False, 1.0), None
+        self.set_on_drives, self.at_work, self.epoch = (self.hdfs.drive, False, 1.0, 0), None, 0
         for service in self._services:
             service.start()
 
@@ -85,14 +87,18 @@ class Stack:
         for service in reversed(self._services):
             service.stop()
 
-    def ease(self, ease: bool) -> None:
-        """Let everything pass the workers' modelled drives, or hold it up as `drive` does."""
-        wanted = self.drive, ease, self.slow_drives
+    def ease(self, ease: bool, fresh: bool = False) -> None:
+        """Let everything pass the workers' modelled drives, or hold it up as `drive` does.
+
+        `fresh`: from now on nothing is dirty in the workers' memory, and nothing can be read from it.
+        """
+        self.epoch += fresh and self.drive.cached
+        wanted = self.drive, ease, self.slow_drives, self.epoch
         if self.hdfs.drive.limits and wanted != self.set_on_drives:
             slow = replace(self.drive, rate=self.drive.rate * self.slow_drives)
 
             def put(host: Host) -> None:
-                (slow if host is self.slow_worker else self.drive).put(host, ease)
+                (slow if host is self.slow_worker else self.drive).put(host, ease, self.epoch)
 
             with ThreadPoolExecutor(max_workers=8) as pool:
                 list(pool.map(put, self.testbed.by_role("datanode")))

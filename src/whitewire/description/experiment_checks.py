@@ -47,7 +47,9 @@ KINDS: dict[str, Kind] = {
     "switch_buffer_kib": (
         lambda value: isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= 2**30,
         f"a number of KiB above 0, at most {2**30}"),
-    "offloads": (lambda value: value in ("on", "off") and isinstance(value, str), 'text "on" or "off", in quotes'),
+    **dict.fromkeys(
+        ("offloads", "page_cache"),
+        (lambda value: value in ("on", "off") and isinstance(value, str), 'text "on" or "off", in quotes')),
     "keep_caches": (lambda value: isinstance(value, bool), "true or false"),
 }  # fmt: skip
 """What a parameter or level of each name may be."""

@@ -23,9 +23,15 @@ def problems(experiment: Mapping[str, Any], fabrics: Collection[str]) -> Iterato
             drives = experiment.get("hardware", {}).get("drives", {})
             if level not in drives:
                 yield key, level, "a key of hardware.drives", drives
+        if name == "page_cache" and not ("memory" in experiment.get("hardware", {}) and _drives(experiment)):
+            yield key, level, "hardware.memory beside a drive, for a page cache in front of it", ()
         if name == "slow_drives" and not experiment.get("hardware"):
             yield key, level, "hardware, whose drives can be slow", ()
     yield from _of_networks(experiment, fabrics)
+
+
+def _drives(experiment: Mapping[str, Any]) -> bool:
+    return bool({"drive", "drives"} & set(experiment.get("hardware", {})))
 
 
 def _of_networks(experiment: Mapping[str, Any], fabrics: Collection[str]) -> Iterator[Problem]:

@@ -248,6 +248,10 @@ def experiments_asked(paper: Paper, wanted: Collection[str]) -> set[str]:
 
 OSTS_PER_OSS = 4
 """Object targets, a drive each, of each object server of CephFS in Lustre's place."""
+ON, OFF = "on", "off"
+"""Levels of the factor `page_cache`."""
+DIRTY_LIMITS = ("dirty_background_ratio", "dirty_ratio")
+"""Percent of `hardware.memory`."""
 PLACES = ("fabric", "store")
 """Factors that say where a run's bytes go: a control may bear one level of them and run on another."""
 
@@ -255,9 +259,18 @@ PLACES = ("fabric", "store")
 def hardware_of(experiment: Mapping[str, Any], levels: Mapping[str, Any]) -> dict[str, Any]:
     """The drive of an experiment with the levels of a run put over it; empty where it has none.
 
-    It is `hardware.drive`, or that of `hardware.drives` which the run's `drive` names.
+    It is `hardware.drive`, or that of `hardware.drives` which the run's `drive` names. With memory in front of it
+    (`page_cache` is not "off") it has `memory_bytes`, `dirty_background_ratio` and `dirty_ratio` too.
     """
     described, name = experiment.get("hardware", {}), levels.get("drive", experiment["parameters"].get("drive"))
     hardware = dict(described.get("drives", {}).get(name, {}) if name else described.get("drive", {}))
     hardware.pop("sources", None)
+    if hardware and (memory := described.get("memory")) and page_cache(experiment, levels) != OFF:
+        hardware |= {"memory_bytes": memory["size_bytes"]} | {name: memory[name] for name in DIRTY_LIMITS}
     return hardware | {name: level for name, level in levels.items() if name in hardware}
+
+
+def page_cache(experiment: Mapping[str, Any], levels: Mapping[str, Any]) -> str:
+    """Whether memory is in front of a run's drives: ON or OFF. It is where the paper's memory is known."""
+    default = ON if "memory" in experiment.get("hardware", {}) else OFF
+    return str(levels.get("page_cache", experiment["parameters"].get("page_cache", default)))

@@ -5,15 +5,19 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from whitewire.testbed.base import Host
 
 
-STATE = struct.Struct("4di")
-"""The model in the state file, from its ninth byte on: rate, access time, chunk, cache, and whether all may pass."""
+STATE = struct.Struct("7diI")
+"""The model in the state file, from its ninth byte on: rate, access time, chunk, cache, memory, its background and its
+limit of dirty bytes, whether all may pass, and the epoch, with each new one of which memory is empty."""
+ACCOUNT = struct.Struct("6d")
+"""What follows it: bytes that memory took, passed on to drives, and forgot as their file went; bytes read from memory;
+most that was dirty when a writer went on; bytes of all calls that came by."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,8 @@ class Drive:
 
     count: drives per node; rate: bytes/s of one sequential stream; access_time: seconds to come to another place;
     chunk: bytes a kernel writes back before it turns to another file; cache: bytes that may wait in the drive.
+    memory: bytes of files that the node's memory holds; background, limit: dirty bytes above which the drives write
+    back, and above which writers wait. A limit of 0: no memory, and each call waits for its drive.
     """
 
     count: int
@@ -30,6 +36,9 @@ class Drive:
     chunk: float
     cache: float
     library: str
+    memory: float = 0.0
+    background: float = 0.0
+    limit: float = 0.0
 
     @classmethod
     def none(cls, count: int = 1) -> Drive:
@@ -41,12 +50,27 @@ class Drive:
         """Whether there is a drive at all."""
         return math.isfinite(self.rate)
 
+    @property
+    def cached(self) -> bool:
+        """Whether the node's memory is in front of its drives."""
+        return self.limits and self.limit > 0
+
+    @property
+    def uncached(self) -> Drive:
+        """The same drives without memory in front of them."""
+        return replace(self, memory=0.0, background=0.0, limit=0.0)
+
     @classmethod
-    def scaled(cls, hardware: Mapping, k: float, library: str) -> Drive:
-        """From the full-scale `hardware.drive` of an experiment. Sizes shrink by k and rates with them, so times stay.
+    def scaled(cls, hardware: Mapping, k: float, library: str, data_fraction: float = 1.0) -> Drive:
+        """From the full-scale drives of an experiment (description.paper.hardware_of). Sizes shrink by k and rates with
+        them, so times stay.
 
         The cache too shrinks by k only, as blocks do: it empties between the blocks that a drive gets. One packet
-        of HDFS always fits."""
+        of HDFS always fits. Memory, which a run fills from its first byte to its last, shrinks by the data fraction
+        too. A kernel keeps the background limit below the other: Linux takes half of that where it is not."""
+        memory = hardware.get("memory_bytes", 0) / k * data_fraction
+        limit = memory * hardware.get("dirty_ratio", 0) / 100
+        background = memory * hardware.get("dirty_background_ratio", 0) / 100
         return cls(
             count=int(hardware["count"]),
             rate=hardware["rate_mb_per_s"] * 1e6 / k,
@@ -54,6 +78,9 @@ class Drive:
             chunk=hardware["writeback_chunk_bytes"] / k,
             cache=max(65536.0, hardware["cache_bytes"] / k),
             library=library,
+            memory=memory,
+            background=background if background < limit else limit / 2,
+            limit=limit,
         )
 
     @property
@@ -61,19 +88,28 @@ class Drive:
         """What a record tells of the model; JSON has no numbers for one that limits nothing."""
         told = {"count": self.count, "rate": self.rate, "access_time": self.access_time, "chunk": self.chunk,
                 "cache": self.cache}  # fmt: skip
+        if self.cached:
+            told |= {"memory": self.memory, "background": self.background, "limit": self.limit}
         return told if self.limits else "no model"
 
     def folders(self, host: Host) -> list[str]:
         """The folders of the host's drives, one per drive."""
         return [host.drive(number) for number in range(1, self.count + 1)]
 
-    def put(self, host: Host, at_ease: bool = False) -> None:
+    def state(self, at_ease: bool = False, epoch: int = 0) -> bytes:
+        """The model as src/drive/drive.c reads it from the ninth byte of its state file on."""
+        eased = at_ease or not self.limits
+        return STATE.pack(
+            self.rate, self.access_time, self.chunk, self.cache, self.memory, self.background, self.limit, eased, epoch
+        )
+
+    def put(self, host: Host, at_ease: bool = False, epoch: int = 0) -> None:
         """Make the drives of a host these, from now on; at ease they let everything pass, as where there is no model.
 
-        Needed before a program with environment() starts there. What waits in a queue keeps its time.
+        Needed before a program with environment() starts there. What waits in a queue keeps its time. With another
+        `epoch` memory is empty again: nothing dirty, and nothing to read from.
         """
-        eased = at_ease or not self.limits
-        model = STATE.pack(self.rate, self.access_time, self.chunk, self.cache, eased)
+        model = self.state(at_ease, epoch)
         # At once, for programs that run: after the word that says whether there is a queue.
         into = f"bs={len(model)} count=1 iflag=fullblock oflag=seek_bytes seek=8 conv=notrunc status=none"
         script = f'mkdir -p "$0" && dd of="$0/.queue" {into}'
@@ -82,15 +118,26 @@ class Drive:
     def told(self, host: Host) -> dict[str, float]:
         """The model's state as it is on a host, read back: its rate is infinite while everything may pass.
 
-        `count` is the number of folders that the host's drives have.
+        `count` is the number of folders that the host's drives have. With memory in front of the drives it has that
+        too, and bytes since the last epoch began: `taken`, `gone`, `forgotten`, `read`, `most`, `asked` (see ACCOUNT).
         """
-        state = host.run(["dd", f"if={host.drive_root}/.queue", "bs=1", "skip=8", f"count={STATE.size}",
-                          "status=none"]).check().stdout  # fmt: skip
-        rate, access_time, chunk, cache, eased = STATE.unpack(state)
-        rate = math.inf if eased else rate
+        size = STATE.size + ACCOUNT.size
+        state = host.run(["dd", f"if={host.drive_root}/.queue", "bs=1", "skip=8", f"count={size}",
+                          "status=none"]).check().stdout.ljust(size, b"\0")  # fmt: skip
         folders = host.run(["sh", "-c", 'ls -d "$0"/[0-9]*', host.drive_root]).check().stdout.split()
-        return {"count": len(folders), "rate": rate, "access_time": access_time, "chunk": chunk, "cache": cache}
+        return {"count": len(folders), **told(state)}
 
     def environment(self, root: str) -> dict[str, str]:
         """What a program needs so that files below root/1, root/2, … are on drives 1, 2, …"""
         return {"LD_PRELOAD": self.library, "WHITEWIRE_DRIVES": root} if self.limits else {}
+
+
+def told(state: bytes) -> dict[str, float]:
+    """What model and account in the state file say, of the bytes from the ninth one on; see Drive.told()."""
+    rate, access_time, chunk, cache, memory, background, limit, eased, _ = STATE.unpack_from(state)
+    found = {"rate": math.inf if eased else rate, "access_time": access_time, "chunk": chunk, "cache": cache}
+    if limit > 0:
+        names = ("taken", "gone", "forgotten", "read", "most", "asked")
+        found |= {"memory": memory, "background": background, "limit": limit}
+        found |= dict(zip(names, ACCOUNT.unpack_from(state, STATE.size), strict=True))
+    return found

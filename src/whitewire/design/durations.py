@@ -11,6 +11,7 @@ import numpy as np
 
 from whitewire import workloads
 from whitewire.description.paper import OSTS_PER_OSS, Paper, hardware_of
+from whitewire.design.drive import Drive
 from whitewire.design.rows import levels_of
 from whitewire.design.scale import Scale, scale_of
 from whitewire.models import maxmin
@@ -38,11 +39,12 @@ def model_cell(paper: Paper, experiment: str, levels: Mapping[str, Any], link: f
                block_bytes: float | None = None) -> maxmin.Cell:  # fmt: skip
     """A run as the max-min model sees it: link rate in Gbit/s, sizes of files and blocks in bytes at full scale.
 
-    Without `block_bytes` blocks are the paper's own.
+    Without `block_bytes` blocks are the paper's own. A file that is a part of the paper's meets as much of its memory.
     """
     parameters = paper.parameters(experiment, levels)
     spec = paper.experiments[experiment]
     drive = hardware_of(spec, levels)
+    data_fraction = file_bytes / workloads.of(spec["workload"]).whole_bytes(parameters)
     return maxmin.Cell(
         link,
         int(parameters.get("clients", 1)),
@@ -56,7 +58,13 @@ def model_cell(paper: Paper, experiment: str, levels: Mapping[str, Any], link: f
         float(drive.get("access_time_ms", 0)),
         float(drive.get("writeback_chunk_bytes", 1)),
         float(drive.get("cache_bytes", 0)),
+        **_of_memory(Drive.scaled(drive, 1, "", data_fraction) if drive else Drive.none()),
     )
+
+
+def _of_memory(drive: Drive) -> dict[str, float]:
+    """A node's memory as the max-min model knows it."""
+    return {"background_bytes": drive.background, "limit_bytes": drive.limit}
 
 
 @lru_cache(maxsize=1024)

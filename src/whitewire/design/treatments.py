@@ -17,7 +17,7 @@ from whitewire.errors import UserError
 from whitewire.paths import shown
 from whitewire.text import canonical
 
-BY_NAME = {"settings", "store", "nodes", "drive", *rows.FABRICS, *factors.DRIVE}
+BY_NAME = {"settings", "store", "nodes", "drive", "page_cache", *rows.FABRICS, *factors.DRIVE}
 """Factors whose levels say only where to look: what they stand for is compared in their place."""
 THROUGH_SCALE = {name for name, follows in factors.followed().items() if any("bytes" in of for of in follows)}
 """Factors that act through the scale alone."""
@@ -60,7 +60,7 @@ def _really(paper: Paper, experiment: Mapping[str, Any], effort: str, levels: Ma
         **found,
         "parameters": {name: value for name, value in found["parameters"].items() if name not in LEFT_OUT},
         "factors": {name: level for name, level in levels.items() if name not in LEFT_OUT},
-        "drive": Drive.scaled(hardware, scale.k, "").record if found["drive"] else {},
+        "drive": Drive.scaled(hardware, scale.k, "", scale.data_fraction).record if found["drive"] else {},
         "testbed": {**found["testbed"], "fabrics": networks},
     }
 

@@ -13,6 +13,8 @@ NETWORK = frozenset({"mtu", "slow_host", "slow_drives", "cross_traffic"})
 
 DRIVE = frozenset({"count", "rate_mb_per_s", "access_time_ms", "writeback_chunk_bytes", "cache_bytes"})
 """Factors that are keys of an experiment's `hardware.drive`."""
+MEMORY = frozenset({"memory_bytes", "dirty_background_ratio", "dirty_ratio"})
+"""What a drive has besides where memory is in front of it."""
 
 TABLE: dict[str, Factor] = {
     factor.name: factor
@@ -175,6 +177,13 @@ TABLE: dict[str, Factor] = {
             "the model's state is read back from the workers' hosts; a DataNode reports its volumes",
             asked_for("drive"), seen.drive_named, "", on_site=False,
             follows=frozenset({f"drive.{key}" for key in DRIVE}),
+        ),
+        Factor(
+            "page_cache", "Whether the workers' memory is in front of their drives: on or off",
+            "the model's state is read back from the workers' hosts, and how many of the run's bytes went by way of "
+            "their memory: with off none",
+            asked_for("page_cache"), lambda record: record["evidence"].get("page_cache"), "", on_site=False,
+            follows=frozenset({f"drive.{key}" for key in MEMORY}),
         ),
         *(
             Factor(

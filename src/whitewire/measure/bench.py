@@ -18,6 +18,7 @@ from whitewire.cluster.hdfs import GET_CONF, Hdfs
 from whitewire.cluster.posix import Posix
 from whitewire.cluster.stack import Stack
 from whitewire.cluster.yarn import Yarn
+from whitewire.description.paper import OFF, ON
 from whitewire.design import scaling
 from whitewire.design.scale import PACKET, PACKET_SIZE, Scale
 from whitewire.errors import RunFailed
@@ -179,7 +180,7 @@ class Bench:
     def observed(self, act: Callable[[], RunRecord], by_host: bool = False) -> Result:
         """Do `act` between two readings of all counters, sampled; the record holds what they say."""
         run, testbed, stack = self.run, self.stack.testbed, self.stack
-        stack.ease(False)
+        stack.ease(False, fresh=True)
         fabric = testbed.fabric(run.parameters["fabric"], _port_buffer(run), run.parameters.get("mtu"), self._slow())
         testbed.offloads(run.levels.get("offloads", "on") == "on")
         position = stack.hdfs.log_position()
@@ -247,6 +248,8 @@ class Bench:
         own: dict[str, Any] = {**self.run.levels, **self.run.parameters}
         if "drive" in own:
             own["drive"] = self.run.drive.record
+        if self.run.drive.cached:
+            own.setdefault("page_cache", ON)
         own.pop("store", None)  # see record()
         if "output_replication" in self.run.workload.known():
             own.setdefault("output_replication", self.run.workload.output_copies(self.parameters))
@@ -260,11 +263,24 @@ class Bench:
             return {}
         worker, slow = self.stack.testbed.by_role("datanode")[0], self.stack.slow_worker
         found: Evidence = {"drive": self.run.drive.told(worker)}
+        if self.run.drive.cached or "page_cache" in self.parameters:
+            found["page_cache"] = self._page_cache()
         if "drive" in self.parameters:
             found["volumes"] = self.stack.hdfs.volumes(worker)
         if "slow_drives" in self.parameters:
             found["slow_drives"] = self.run.drive.told(slow)["rate"] / found["drive"]["rate"]
         return found
+
+    def _page_cache(self) -> str:
+        """Whether the run's bytes went by way of memory in front of all workers' drives: ON, OFF, or what was so."""
+        with ThreadPoolExecutor(max_workers=8) as pool:
+            states = list(pool.map(self.run.drive.told, self.stack.testbed.by_role("datanode")))
+        there = [state.get("limit", 0) > 0 for state in states]
+        if not any(there):
+            return OFF
+        if not all(there):
+            return f"on {sum(there)} of {len(there)} workers"
+        return ON if any(state["asked"] > 0 for state in states) else "on, and nothing came by"
 
     def _slow(self) -> dict[str, float]:
         """The worker whose link is slower than the others', with the share of the rate that it has."""

@@ -36,7 +36,7 @@ from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design import durations
 from whitewire.design.drive import Drive
 from whitewire.design.rows import defining_floor, levels_of, read_csv
-from whitewire.design.scale import scale_of
+from whitewire.design.scale import Scale, scale_of
 from whitewire.errors import Faults, UserError, of_system
 from whitewire.install.doctor import preflight
 from whitewire.measure import environment, groups, rung
@@ -253,16 +253,16 @@ class Block:
             expected_seconds=durations.expected_seconds(self.paper, row, self.config),
             store=store,
             cpu=experiment.get("cpu", "limit"),
-            drive=self._drive(experiment, levels, scale.k),
+            drive=self._drive(experiment, levels, scale),
             workers=self._part(row, levels, store),
         )
 
-    def _drive(self, experiment: Mapping[str, Any], levels: Mapping[str, Any], k: float) -> Drive:
+    def _drive(self, experiment: Mapping[str, Any], levels: Mapping[str, Any], scale: Scale) -> Drive:
         """The drive model of a run; none on real hosts, whose drives are a site's own."""
         hardware = hardware_of(experiment, levels)
         if not hardware or self.config["kind"] != "emulated":
             return Drive.none(len(self.config.get("data", [""])))
-        return Drive.scaled(hardware, k, software.DRIVE_LIBRARY)
+        return Drive.scaled(hardware, scale.k, software.DRIVE_LIBRARY, scale.data_fraction)
 
     def _part(self, row: DesignRow, levels: Mapping[str, Any], store: Mapping[str, Any]) -> int | None:
         """How many of a larger cluster's workers a run's level of `nodes` asks for; None: it has a cluster for itself.
@@ -322,9 +322,9 @@ class Block:
             if place:
                 testbed.fabric(place[0])
             progress.say(f"{len(testbed.hosts)} hosts up ({testbed.congestion_control}), probing links and drives")
-            for alike in groups.by_scale(runs).values():
-                testbed.k = alike[0].scale.k
-                self.probing.calibrate(testbed, alike[0].drive, alike)
+            for (k, model), alike in groups.by_scale(runs).items():
+                testbed.k = k
+                self.probing.calibrate(testbed, model, alike)
             testbed.warm_memory(WARM_UP_GIB)
             stack = self._stack(testbed, drive, runs, slots, *racks)
             stack.hibench = self._suite(testbed, runs, stack.logs)

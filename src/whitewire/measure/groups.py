@@ -51,10 +51,10 @@ def _racks(run: Run, testbed: Mapping[str, Any]) -> int:
 
 
 def by_scale(runs: Sequence[Run]) -> dict[tuple[float, Drive], list[Run]]:
-    """Runs by what links and drives are slowed down to."""
+    """Runs by what links and drives are slowed down to; memory in front of drives changes neither."""
     found: dict[tuple[float, Drive], list[Run]] = {}
     for run in runs:
-        found.setdefault((run.scale.k, run.drive), []).append(run)
+        found.setdefault((run.scale.k, run.drive.uncached), []).append(run)
     return found
 
 

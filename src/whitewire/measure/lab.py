@@ -60,7 +60,7 @@ def lab(testbed: str | None) -> int:
     levels = cells_of(experiment)[0]
     scale = scale_of(paper, experiment["id"], settings["effort"], levels, description)
     hardware = hardware_of(experiment, levels)
-    drive = Drive.scaled(hardware, scale.k, software.DRIVE_LIBRARY) if hardware else Drive.none()
+    drive = Drive.scaled(hardware, scale.k, software.DRIVE_LIBRARY, scale.data_fraction) if hardware else Drive.none()
     replication = paper.parameters(experiment["id"], levels).get("replication", 1)
     roles = without_servers(paper.roles(experiment["id"], levels))
     preflight(description)

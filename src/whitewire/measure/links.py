@@ -208,10 +208,12 @@ def _one_way(before: Mapping, after: Mapping, client: Host, server: Host) -> flo
 def probe_drives(testbed: Testbed, drive: Drive, bound: float, folder: Path, stop: bool = True) -> list[dict]:
     """fio on the drive model of the first DRIVE_NODES DataNodes: sequential write and read, buffered and direct.
 
+    What is measured are drives: memory in front of them is left out.
     Returns rows of tidy/probes.csv (MB/s). With `stop`, raises UserError when a drive stays beyond the relative
     `bound`; else only when fio gives no result at all.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    drive = drive.uncached
     # Long against what the drive's cache hides, short enough to be run before every block.
     size = int(max(8 * drive.cache, drive.rate * 0.7) // fio.BLOCK + 1) * fio.BLOCK
     rows: list[dict] = []

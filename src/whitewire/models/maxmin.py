@@ -7,6 +7,10 @@ Between two events (a block ends) the rates are the max-min fair allocation, fou
 (Bertsekas & Gallager, Data Networks, 6.5). A drive with two or more writers loses time to seeks (see
 disks.py); its cache takes data at any rate until it is full, and drains at the drive's rate.
 
+Where a DataNode has memory, all its drives' data go there at any rate until so much is dirty beyond what their caches
+hold; then the node takes what its drives do, until a hundredth of that is free again. They write back from the
+background limit on, down to half of it. A drive with more than a block before it turns between files.
+
 Many independent simulations advance in lock-step as numpy arrays; times are those of the full-scale system.
 """
 
@@ -23,6 +27,11 @@ from whitewire.units import MB_PER_GBIT
 GOODPUT = 1448 / 1514
 """TCP payload over Ethernet frame, as iperf3 sees it on a link of 1500-byte packets."""
 UNLIMITED = 1e9
+EMPTY = 1e-6
+"""MB: less than any block."""
+FREE, AGAIN = 0.99, 0.5
+"""Share of the limit below which a full memory takes all again, and of the background limit down to which drives write
+back: else each byte about them would be an event."""
 MOST_PUTS, MOST_DRIVES = 50, 1000
 """Of one simulation that a claim may ask for."""
 
@@ -46,6 +55,10 @@ class Cell:
     access_time_ms: float = 12.7
     chunk_bytes: float = 4194304
     cache_bytes: float = 16777216
+    background_bytes: float = 0.0
+    """Dirty bytes of a DataNode's memory above which its drives write back."""
+    limit_bytes: float = 0.0
+    """Dirty bytes above which writers wait for them; 0: no memory."""
 
 
 @dataclass
@@ -142,16 +155,18 @@ class _State:
         cell = runs[0]
         self.nodes, self.drives, self.replicas = cell.datanodes, cell.drives, cell.replication
         self.clients = max(c.clients for c in runs)
-        # resources: client out, node in, node out, drives, one unlimited
+        self.remember = _Memory(runs, self.nodes, self.drives) if any(c.limit_bytes for c in runs) else None
+        # resources: client out, node in, node out, drives, memory of nodes, one unlimited
         self.node_in = self.clients
         self.node_out = self.node_in + self.nodes
         self.drive = self.node_out + self.nodes
-        self.nothing = self.drive + self.nodes * self.drives
+        self.memory = self.drive + self.nodes * self.drives
+        self.nothing = self.memory + (self.nodes if self.remember else 0)
         number = len(runs)
         self.links = np.array([c.link_gbit_per_s * MB_PER_GBIT * GOODPUT for c in runs])
         self.alone = np.array([c.rate_mb_per_s for c in runs], dtype=float)
         self.shared = np.array([shared_rate(c.rate_mb_per_s, c.access_time_ms, c.chunk_bytes, 2) for c in runs])
-        hops = 1 + 2 * self.replicas - 1 + self.replicas
+        hops = 1 + 2 * self.replicas - 1 + self.replicas * (2 if self.remember else 1)
         self.uses = np.full((number, flows, hops), self.nothing)
         self.left = np.zeros((number, flows))
         self.unwritten = np.zeros((number, flows))
@@ -178,6 +193,8 @@ class _State:
         uses = [flow // cell.puts_per_client]
         uses += [self.node_in + n for n in nodes]
         uses += [self.node_out + n for n in nodes[:-1]]
+        if self.remember:
+            uses += [self.memory + n if cell.limit_bytes else self.nothing for n in nodes]
         for n in nodes:
             if self.drives:
                 uses.append(self.drive + n * self.drives + self.turn[run, n] % self.drives)
@@ -198,7 +215,13 @@ class _State:
             writers = self._per_drive(uses, active.astype(float))
             alone, shared = self.alone[alive][:, None], self.shared[alive][:, None]
             self.drain = np.where(writers > 1, shared, alone)
-            capacity[:, self.drive : self.nothing] = np.where(self.full[alive], self.drain, UNLIMITED)
+            capacity[:, self.drive : self.memory] = np.where(self.full[alive], self.drain, UNLIMITED)
+            if self.remember:
+                taken = self.remember.capacities(alive, self.level[alive], writers, alone, shared)
+                there = self.remember.there[alive]
+                capacity[there, self.drive : self.memory] = UNLIMITED
+                capacity[there, self.memory : self.nothing] = taken[there]
+                self.drain[there] = self.remember.drain[there]
         return allocate(uses, capacity, active)
 
     def _per_drive(self, uses: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -217,16 +240,84 @@ class _State:
         with np.errstate(divide="ignore", invalid="ignore"):
             wait = (self.cache[alive][:, None] - self.level[alive]) / self.net
         filling = (self.net > 1e-9) & ~self.full[alive]
-        return np.where(filling, wait, np.inf).min(axis=1)
+        found = np.where(filling, wait, np.inf).min(axis=1)
+        if not self.remember:
+            return found
+        there = self.remember.there[alive]
+        level, cache = self.level[alive], self.cache[alive][:, None]
+        self.net[there] = np.where((level <= EMPTY) & (self.net < 0), 0.0, self.net)[there]
+        return np.where(there, self.remember.until_next(alive, level, self.net, cache), found)
 
     def fill_caches(self, alive: np.ndarray, step: np.ndarray) -> None:
         """Advance the caches by `step` seconds at the rates of the last allocation."""
         if not self.drives:
             return
         cache = self.cache[alive][:, None]
-        level = np.clip(self.level[alive] + self.net * step[:, None], 0, cache)
+        most = cache
+        if self.remember:
+            most = np.where(self.remember.there[alive][:, None], np.inf, cache)
+        level = np.clip(self.level[alive] + self.net * step[:, None], 0, most)
         self.level[alive] = level
         self.full[alive] = (level >= cache * (1 - 1e-9)) & (self.net > -1e-9) | (cache <= 0)
+        if self.remember:
+            self.remember.settle(alive, level, self.net, cache)
+
+
+class _Memory:
+    """What lies dirty in the memory of each node of all simulations: MB. Levels are of drives, with their caches."""
+
+    def __init__(self, runs: Sequence[Cell], nodes: int, drives: int) -> None:
+        self.shape = len(runs), nodes, drives
+        self.there = np.array([c.limit_bytes > 0 for c in runs])
+        self.limit = np.array([c.limit_bytes / 1e6 for c in runs])[:, None]
+        self.background = np.array([c.background_bytes / 1e6 for c in runs])[:, None]
+        self.block = np.array([c.block_bytes / 1e6 for c in runs])[:, None]
+        self.full = np.zeros((len(runs), nodes), dtype=bool)
+        self.back = np.repeat(self.background <= 0, nodes, axis=1)
+        """Whether a node's drives write back."""
+
+    def _of_nodes(self, of_drives: np.ndarray) -> np.ndarray:
+        return of_drives.reshape(-1, *self.shape[1:]).sum(axis=2)
+
+    def _of_drives(self, of_nodes: np.ndarray) -> np.ndarray:
+        return np.repeat(of_nodes, self.shape[2], axis=1)
+
+    def capacities(self, alive: np.ndarray, level: np.ndarray, writers: np.ndarray, alone: np.ndarray,
+                   shared: np.ndarray) -> np.ndarray:  # fmt: skip
+        """MB/s that each node takes; leaves what each drive writes back in `drain`."""
+        rate = np.where((writers > 1) | (level > self.block[alive]), shared, alone)
+        self.drain = rate * ((writers > 0) | (level > EMPTY)) * self._of_drives(self.back[alive])
+        emptied = self._of_nodes(np.where(level > EMPTY, self.drain, 0.0))
+        return np.where(self.full[alive], np.maximum(emptied, EMPTY), UNLIMITED)
+
+    def _dirty(self, level: np.ndarray, net: np.ndarray, cache: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """MB beyond the drives' caches in each node's memory, and how fast they grow."""
+        beyond = (level > cache * (1 + 1e-9)) | ((level >= cache * (1 - 1e-9)) & (net > 0))
+        return self._of_nodes(np.maximum(level - cache, 0)), self._of_nodes(np.where(beyond, net, 0.0))
+
+    def until_next(self, alive: np.ndarray, level: np.ndarray, net: np.ndarray, cache: np.ndarray) -> np.ndarray:
+        """Seconds until the first node is full, begins or ends to write back, or a drive's cache is full, or empty
+        while its node is full."""
+        dirty, growth = self._dirty(level, net, cache)
+        held, change = self._of_nodes(level), self._of_nodes(net)
+        limit, background, full, back = self.limit[alive], self.background[alive], self.full[alive], self.back[alive]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            times = (
+                np.where((growth > 1e-9) & ~full, (limit - dirty) / growth, np.inf),
+                np.where((change > 1e-9) & ~back, (background - held) / change, np.inf),
+                np.where((change < -1e-9) & back & (background > 0), (held - AGAIN * background) / -change, np.inf),
+                np.where((net > 1e-9) & (level < cache * (1 - 1e-9)), (cache - level) / net, np.inf),
+                np.where((net < -1e-9) & (level > EMPTY) & self._of_drives(full), level / -net, np.inf),
+            )
+        return np.maximum(np.min([time.min(axis=1) for time in times], axis=0), 0.0)
+
+    def settle(self, alive: np.ndarray, level: np.ndarray, net: np.ndarray, cache: np.ndarray) -> None:
+        """After a step: which nodes are full, and which write back."""
+        dirty, _ = self._dirty(level, net, cache)
+        held, background, limit = self._of_nodes(level), self.background[alive], self.limit[alive]
+        self.full[alive] = (dirty >= limit * (1 - 1e-9)) | self.full[alive] & (dirty > FREE * limit)
+        on, off = held >= background * (1 - 1e-9), held <= AGAIN * background * (1 + 1e-9)
+        self.back[alive] = np.where(on, True, self.back[alive] & ~off) | (background <= 0)
 
 
 def _collect(

@@ -144,7 +144,10 @@ class Evidence(TypedDict, total=False):
     settings: dict[str, str]
     """Settings by name, as the job's or the client's configuration reports them."""
     drive: dict[str, float]
-    """The drive model that the workers' hosts have: count, rate, access_time, chunk, cache, on the testbed's scale."""
+    """The drive model that the workers' hosts have: count, rate, access_time, chunk, cache, on the testbed's scale.
+    With memory in front of it: memory, background, limit, and what the first worker's took in the run."""
+    page_cache: str
+    """`on` where the run's bytes went by way of memory on every worker, `off` where on none."""
     volumes: int
     """Volumes that a DataNode says it has."""
     segment: float

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 DATA, OUTPUT = "/data", "/output"
 """Folders that runs use: of puts in HDFS, and of jobs in their file system. They are emptied before each run."""
-EVERY_RUN = frozenset({"fabric", "replication", "block_size_bytes"}) | factors.NETWORK | {"drive"}
+EVERY_RUN = frozenset({"fabric", "replication", "block_size_bytes"}) | factors.NETWORK | {"drive", "page_cache"}
 """Parameters that each run reads, whatever its workload."""
 
 ANY_RUN = factors.DRIVE | factors.NETWORK | {
-    "drive",
+    "drive", "page_cache",
     "fabric", "k", "switch_buffer_kib", "offloads", "nodes", "settings", "replication", "block_size_bytes",
 }  # fmt: skip
 """Factors of any run, whatever its workload."""

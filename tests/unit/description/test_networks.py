@@ -41,6 +41,8 @@ def load(tmp_path, factors, hardware=None, **parameters):
          "network with a switch"),
         ({"fabric": ["10gbe-20racks-4to1"]}, {}, None, "factors.fabric: .*expected at least a worker in each rack"),
         ({"slow_drives": [1, 0.5]}, {}, None, "factors.slow_drives: .*expected hardware"),
+        ({"page_cache": ["on", "off"]}, {}, None, "factors.page_cache: .*expected hardware.memory beside a drive"),
+        ({}, {"page_cache": "on"}, None, "parameters.page_cache: .*expected hardware.memory beside a drive"),
         ({"drive": ["ssd", "sdd"]}, {}, {"drives": {"ssd": SSD}}, r'factors.drive: found "sdd", expected a key of '
          'hardware.drives; did you mean "ssd"'),
         ({"racks": [1, 2]}, {}, None, "racks cannot be a factor: racks belong to a network"),

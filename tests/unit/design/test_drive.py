@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 
-from whitewire.design.drive import Drive
+import pytest
+
+from whitewire.description.paper import hardware_of
+from whitewire.design.drive import ACCOUNT, Drive, told
 
 
 def test_the_record_of_a_drive_is_json_whether_it_limits_or_not():
@@ -12,3 +16,48 @@ def test_the_record_of_a_drive_is_json_whether_it_limits_or_not():
     told = json.loads(json.dumps(Drive.scaled(hardware, 10, "library.so").record, allow_nan=False))
     assert told == {"count": 2, "rate": 1e7, "access_time": 0.008, "chunk": 4e5, "cache": 2e5}
     assert json.loads(json.dumps(Drive.none(3).record, allow_nan=False)) == "no model"
+
+
+MEMORY = {"count": 2, "rate_mb_per_s": 100, "access_time_ms": 8, "writeback_chunk_bytes": 4e6, "cache_bytes": 2e6,
+          "memory_bytes": 16e9, "dirty_background_ratio": 10, "dirty_ratio": 20}  # fmt: skip
+
+
+def test_memory_is_divided_by_k_and_by_the_data_fraction():
+    drive = Drive.scaled(MEMORY, 100, "library.so", 0.25)
+    assert (drive.memory, drive.background, drive.limit) == pytest.approx((40e6, 4e6, 8e6))
+    assert drive.cached and not drive.uncached.cached
+    assert drive.uncached == Drive.scaled(MEMORY | {"memory_bytes": 0}, 100, "library.so")
+    assert drive.record == drive.uncached.record | {"memory": 40e6, "background": 4e6, "limit": 8e6}
+
+
+def test_a_background_limit_that_is_not_below_the_other_is_half_of_it():
+    drive = Drive.scaled(MEMORY | {"dirty_background_ratio": 30}, 100, "library.so")
+    assert drive.background == drive.limit / 2
+
+
+def test_what_is_told_of_memory_is_what_was_put():
+    drive = Drive.scaled(MEMORY, 100, "library.so")
+    state = drive.state(epoch=7) + ACCOUNT.pack(6, 3, 2, 1, 5, 9)
+    found = told(state)
+    assert found | {"count": 2} == drive.record | {
+        "count": 2, "taken": 6, "gone": 3, "forgotten": 2, "read": 1, "most": 5, "asked": 9,
+    }  # fmt: skip
+    assert "limit" not in told(drive.uncached.state() + bytes(ACCOUNT.size))
+    assert told(drive.state(at_ease=True) + bytes(ACCOUNT.size))["rate"] == math.inf
+
+
+EXPERIMENT = {
+    "parameters": {}, "hardware": {
+        "drive": {"count": 6},
+        "memory": {"size_bytes": 16, "dirty_background_ratio": 10, "dirty_ratio": 20, "sources": {}},
+    },
+}  # fmt: skip
+
+
+def test_memory_is_in_front_of_a_drive_unless_a_run_says_off():
+    held = {"count": 6, "memory_bytes": 16, "dirty_background_ratio": 10, "dirty_ratio": 20}
+    assert hardware_of(EXPERIMENT, {}) == held
+    assert hardware_of(EXPERIMENT, {"page_cache": "on"}) == held
+    assert hardware_of(EXPERIMENT, {"page_cache": "off"}) == {"count": 6}
+    assert hardware_of(EXPERIMENT | {"parameters": {"page_cache": "off"}}, {}) == {"count": 6}
+    assert hardware_of(EXPERIMENT | {"hardware": {"memory": EXPERIMENT["hardware"]["memory"]}}, {}) == {}

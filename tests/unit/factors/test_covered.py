@@ -25,7 +25,7 @@ COVERED = {
 }  # fmt: skip
 BY_PAPERS = {
     "k", "switch_buffer_kib", "offloads", "nodes", "splits", "file_blocks", "rate_mb_per_s", "count", "program",
-    "profile", "packet_bytes",
+    "profile", "packet_bytes", "page_cache",
 }  # fmt: skip
 """Factors and keys of drives that papers' experiments have, and so EXPERIMENTS."""
 

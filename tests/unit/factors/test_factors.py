@@ -34,7 +34,7 @@ RECORD = {
         "files": {"input": FOLDER, "output": FOLDER | {"replicas_most": 2, "replicas_least": 2}},
         "store": {"kind": "hdfs"}, "settings": {"io.file.buffer.size": "131072"},
         "drive": {"count": 2, "rate": 859375.0, "access_time": 0.0123, "chunk": 32768.0, "cache": 524288.0},
-        "map_output_compression": "snappy",
+        "map_output_compression": "snappy", "page_cache": "on",
     },
 }  # fmt: skip
 PUTS = RECORD | {
@@ -83,6 +83,8 @@ CASES = [  # factor, record, what was asked and so, what was asked and not so
     ("files_per_map", RECORD | {"jobs": [JOB | {"nnbench": {"operations": 300, "maps": 3}}]}, 100, 50),
     ("map_output_compression", RECORD, "snappy", "none"),
     ("packet_bytes", FULL_PACKETS, 16384, 65536),
+    ("page_cache", RECORD, "on", "off"),
+    ("page_cache", RECORD | {"evidence": {"page_cache": "on 3 of 4 workers"}}, "on 3 of 4 workers", "on"),
     ("count", RECORD, 2, 1),
     ("rate_mb_per_s", RECORD, 110, 130),
     ("access_time_ms", RECORD, 12.3, 8),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whitewire.models import amdahl, disks, maxmin
+from whitewire.models import amdahl, disks, maxmin, page_cache
 
 LINK = 125 * 1448 / 1514
 
@@ -87,6 +89,40 @@ def test_a_fast_fabric_agrees_with_an_independent_model(clients, puts, expected)
     chunk = 0.0127 / (1 / 50 - 1 / 100) * 1e6
     cell = maxmin.Cell(10, clients, puts, rate_mb_per_s=100, chunk_bytes=chunk, cache_bytes=0)
     assert np.median(maxmin.simulate([cell], 3, 1)[0].throughput) == pytest.approx(expected, rel=0.06)
+
+
+MEMORY = {"background_bytes": 0.1 * 2**34, "limit_bytes": 0.2 * 2**34}
+"""Of 16 GiB, 10 and 20 percent."""
+
+
+def test_one_put_that_memory_takes_is_bound_by_the_link_and_many_are_not():
+    one, many = maxmin.Cell(10, 1, 1, **MEMORY), maxmin.Cell(10, 3, 6, **MEMORY)
+    found = maxmin.simulate([one, many], 2, 1)
+    assert found[0].throughput == pytest.approx([10 * LINK] * 2)
+    # What 66 drives write at most, and what memory holds of it.
+    seconds = (270e3 - 11 * 0.2 * 2**34 / 1e6) / (66 * 110)
+    assert all(seconds < s < 90e3 / 1100 for s in found[1].completion_time)
+    without = maxmin.simulate([replace(many, limit_bytes=0)], 2, 1)[0]
+    assert max(found[1].completion_time) < min(without.completion_time)
+
+
+@given(size=st.floats(1, 400), rate=st.floats(5, 100), limit=st.floats(1, 200), background=st.floats(0, 1))
+def test_one_stream_to_one_drive_takes_the_time_of_a_write_into_memory(size, rate, limit, background):
+    cell = maxmin.Cell(1, file_bytes=size * 1e6, replication=1, datanodes=1, drives=1, rate_mb_per_s=rate,
+                       access_time_ms=0, cache_bytes=0, background_bytes=background * limit * 1e6,
+                       limit_bytes=limit * 1e6)  # fmt: skip
+    expected = page_cache.write_time(size, LINK, rate, background * limit, limit)
+    assert maxmin.simulate([cell], 1, 1)[0].completion_time == pytest.approx([expected], rel=0.03)
+
+
+def test_more_memory_never_takes_longer():
+    times = [
+        np.median(maxmin.simulate([replace(maxmin.Cell(10, 2, 4, file_bytes=6e8), background_bytes=size / 2,
+                                           limit_bytes=size)], 3, 1)[0].completion_time)
+        for size in (0, 2e7, 1e8, 5e8)
+    ]  # fmt: skip
+    assert all(b <= a * 1.02 for a, b in zip(times, times[1:], strict=False))
+    assert times[-1] < 0.9 * times[0]
 
 
 def test_more_link_never_gives_less_and_volume_is_kept():
