@@ -17,6 +17,7 @@
 #include <string.h>
 
 enum { DRIVES = 64, HELD = 4096 };
+#define NOTHING 1e-3 /* bytes: so few are what rounding left, and what is done until none are left would never end */
 
 struct model { /* written by design/drive.py, byte for byte */
     double rate;        /* bytes/s */
@@ -88,11 +89,11 @@ static void remove_at(struct account *a, int i) {
 
 /* Let the longest unused clean bytes go until memory holds no more than it can. */
 static void make_room(struct account *a, const struct model *m) {
-    while (a->bytes > m->memory) {
+    while (a->bytes - m->memory > NOTHING) {
         int oldest = -1;
         for (int i = 0; i < a->count; i++) {
             struct held *h = &a->held[i];
-            if (h->high - h->low > h->dirty && (oldest < 0 || h->used < a->held[oldest].used)) oldest = i;
+            if (h->high - h->low - h->dirty > NOTHING && (oldest < 0 || h->used < a->held[oldest].used)) oldest = i;
         }
         if (oldest < 0) return;
         struct held *h = &a->held[oldest];
@@ -158,7 +159,7 @@ static void write_back(struct account *a, const struct model *m, struct drive *d
 static void account_advance(struct account *a, const struct model *m, struct drive *drives, double now) {
     double from = a->then, horizon = now + m->cache / m->rate;
     if (now > a->then) a->then = now;
-    while (a->dirty - m->background > 1e-3) {
+    while (a->dirty - m->background > NOTHING) {
         int first = 0;
         double begin = horizon;
         for (int i = 0; i < a->count; i++) {
@@ -206,7 +207,7 @@ static double account_write(struct account *a, const struct model *m, struct dri
 }
 
 static int account_has_left(const struct account *a, double until) {
-    return a->gone + a->forgotten >= until - 1e-3;
+    return a->gone + a->forgotten >= until - 2 * NOTHING; /* drives stop one short of it */
 }
 
 /* No sooner than this has so much left memory, if nothing more is written or deleted. */
