@@ -64,7 +64,8 @@ def made(tree: Path, folder: Path, load: str, arguments: Sequence[str]) -> None:
         done = subprocess.run(
             ["make", "papers", *arguments], cwd=tree, stdout=log, stderr=subprocess.STDOUT, check=False
         )
-    reports = [path.stat().st_mtime for path in tree.glob("results/*/reports/*.html") if path.stem != "index"]
+    pages = tree.glob("results/*/reports/*.html")
+    reports = [path.stat().st_mtime for path in pages if path.stem not in ("index", "testbed")]
     first = min(reports) - begin if reports else None
     times = Times(time.time() - begin, first, done.returncode, list(arguments))
     folder.mkdir()

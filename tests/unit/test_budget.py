@@ -52,9 +52,9 @@ def test_blocks_that_take_all_they_get_end_in_time(expected, claims, seconds):
 
 def test_what_one_does_not_need_goes_to_the_next():
     budget = Budget(100.0, {"a/1": 10.0, "b/1": 10.0, "c/1": 30.0}, {"a/1": 2, "b/1": 1, "c/1": 7})
-    assert budget.first("a/1", 0.0) == 20
+    assert budget.first("a/1", 0.0) == 30
     assert budget.further("a/1", 10.0) == 10  # 50 s are not needed, and a fifth of the claims is its own
-    assert budget.first("b/1", 10.0) == 22.5
+    assert budget.first("b/1", 10.0) == 30
     assert budget.first("c/1", 40.0) == 60
     assert budget.further("c/1", 70.0) == 30
     assert budget.first("c/1", 140.0) == 0
@@ -62,7 +62,7 @@ def test_what_one_does_not_need_goes_to_the_next():
 
 def test_too_small_a_budget_looks_at_the_first_papers_and_at_no_one_further():
     budget = Budget(30.0, {"a/1": 10.0, "b/1": 15.0, "c/1": 30.0})
-    assert budget.first("a/1", 0.0) == 15
+    assert budget.first("a/1", 0.0) == 30
     assert budget.further("a/1", 9.0) == 0
     assert budget.first("b/1", 9.0) == 21
     assert budget.further("b/1", 24.0) == 0
