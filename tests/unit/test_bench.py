@@ -34,7 +34,7 @@ def test_coverage_needs_no_cluster():
 def test_looks_need_no_cluster():
     done = _run("bench/looks.py", "--quick")
     assert done.returncode == 0, done.stderr[-2000:]
-    assert done.stdout.count("\n| ") == 37
+    assert done.stdout.count("\n| ") == 49
 
 
 def test_a_study_of_nothing_measures_nothing(tmp_path):

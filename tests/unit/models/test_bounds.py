@@ -11,6 +11,8 @@ from whitewire.description.paper import Paper
 from whitewire.errors import UserError
 from whitewire.models import MODELS, fabric_ports
 
+SOON_S = 5
+"""Seconds of a processor, which other programs may slow down."""
 VALUES = (0.0, 1.0, -1.0, 0.5, 3.0, 12.0, 1e6, 1e18, -1e18, 1e-18)
 
 
@@ -31,7 +33,7 @@ def test_a_model_ends_with_a_number_or_a_line(model, tmp_path):
             compute(paper, "here", model, arguments)
         except UserError as error:
             assert str(error).startswith(f"{tmp_path}/p.yaml: here: {model} ")
-        assert time.process_time() - began < 1, arguments
+        assert time.process_time() - began < SOON_S, arguments
 
 
 @pytest.mark.parametrize("ports", [2, 4, 24, 36])
