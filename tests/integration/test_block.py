@@ -190,7 +190,7 @@ def test_what_no_open_claim_needs_is_not_measured_and_a_budget_ends_it(can_emula
     def look(results, name):
         assert (results, name) == (tmp_path.parent, "quick-1")
         seen.append(len(records(folder)))
-        return SimpleNamespace(decided=["a"], open=["b"], cells=[one])
+        return SimpleNamespace(decided=["a"], open=["b"], cells=[one], near=[one])
 
     block.look = look
     block.measure()
