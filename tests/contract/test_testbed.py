@@ -304,7 +304,7 @@ def test_leaving_leaves_nothing(kind, tmp_path):
         time.sleep(0.1)
         inside = descendants(os.getpid()) - before[0]
         assert len(inside) > 2 * len(testbed.hosts)
-    assert not process.alive
+    process.popen.wait(5)  # it is dead; on a busy machine it takes a moment until that is known
     assert not still_alive(inside)
     assert not set(kind.leftovers()) - before[1]
 
