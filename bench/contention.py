@@ -17,12 +17,11 @@ import csv
 import random
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -41,6 +40,7 @@ from whitewire.records.journal import read_runs
 from whitewire.records.run import DesignRow
 from whitewire.records.samples import idle_shares, read_samples
 from whitewire.testbed.emulated.waiting import Threads
+from whitewire.testbed.samples import Repeated
 
 CELLS: dict[str, tuple[str, str, dict[str, Any], str]] = {
     "light": ("emulex-2012", "put-grid", {"fabric": "10gbe", "clients": 1, "puts_per_client": 1}, "throughput"),
@@ -74,28 +74,24 @@ print(sum(late) / len(late), late[int(0.99 * (len(late) - 1))])
 """
 
 
-class Watch:
+class Watch(Repeated):
     """All candidates that no file of a run has, while its `with` block runs."""
+
+    period = PERIOD_S
 
     def __init__(self, proc: str) -> None:
         self.waiting, self.rows = Threads(proc), list[tuple[float, float, float, float]]()
-        self._stop = threading.Event()
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> Self:
         self.canary = subprocess.Popen(
             [sys.executable, "-c", CANARY], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         assert self.canary.stdout is not None
         self.canary.stdout.readline()
-        self.take()
-        self.thread = threading.Thread(target=self._go_on, daemon=True)
-        self.thread.start()
-        return self
+        return super().__enter__()
 
     def __exit__(self, *exception: object) -> None:
-        self._stop.set()
-        self.thread.join()
-        self.take()
+        super().__exit__(*exception)
         said, _ = self.canary.communicate("\n")
         self.late = tuple(map(float, said.split()))
 
@@ -104,10 +100,6 @@ class Watch:
         words = Path("/proc/pressure/cpu").read_text().split() if Path("/proc/pressure/cpu").exists() else []
         some = float(words[4].removeprefix("total=")) / 1e6 if words else float("nan")
         self.rows.append((time.time(), ran, waited, some))
-
-    def _go_on(self) -> None:
-        while not self._stop.wait(PERIOD_S):
-            self.take()
 
     def told(self, start: float, end: float) -> dict[str, float]:
         """Over the run itself: waiting in thread-seconds per second, and per second that threads ran."""

@@ -30,7 +30,7 @@ from whitewire.estimands.cells import ratio_limits
 from whitewire.estimands.evidence import Sample
 from whitewire.records import trust as records
 from whitewire.sequential import ALPHA
-from whitewire.tidy.tables import PACKAGE, Cells, as_csv, package
+from whitewire.tidy.tables import PACKAGE, Cells, as_csv, flag, package
 
 AGREED, ALARMS, COVERED = 0.03, 0.05, 0.95
 """How far two k may be apart; shares of false alarms and of intervals that hold the truth that are aimed at."""
@@ -77,6 +77,7 @@ def tables(folder: Path, results: Path) -> None:
     testbed = load_testbed(record["testbed"])
     found = Found(folder, results, testbed, record)
     rows = {name: list(make()) for name, make in found.makers().items()}
+    rows["coverage.csv"] = list(coverage(rows.get("ratio.csv", [])))
     rows["summary.csv"] = list(summary(rows, record))
     made = {name: as_csv(columns, rows.get(name, []), name) for name, columns in OF_TRUST.items()}
     target = folder / records.TABLES
@@ -97,11 +98,11 @@ class Found:
     record: records.TrustRecord
 
     def makers(self) -> dict[str, Any]:
-        """What makes each table of those parts that were measured, in the order of OF_TRUST."""
+        """What makes each table of those parts that were measured."""
         parts = {each["part"] for each in self.record["parts"]}
         made = {
             "links": {"links.csv": self.links},
-            "ratio": {"ratio.csv": self.ratio, "coverage.csv": lambda: coverage(list(self.ratio()))},
+            "ratio": {"ratio.csv": self.ratio},
             "same": {"same.csv": self.same},
             "scales": {"scales.csv": self.scales},
             "load": {"load.csv": self.load},
@@ -142,7 +143,7 @@ class Found:
                 yield {
                     "expected": expected, "clients": claim["test"]["numerator"]["where"]["clients"], "group": number,
                     **{name: row[name] for name in ("n", "estimate", "low", "high", "verdict", "reason")},
-                    "covered": _flag(row["low"] <= expected <= row["high"]) if told else "",
+                    "covered": flag(row["low"] <= expected <= row["high"]) if told else "",
                 }  # fmt: skip
 
     def same(self) -> Iterator[Cells]:
@@ -200,8 +201,8 @@ def link_errors(rows: pd.DataFrame, bound: float, reach: float) -> Iterator[Cell
         yield {
             "rate": f"{rate:g}", "pairs": pairs, "meter": meter, "n": len(rounds), "error": _number(middle),
             "low": _number(low), "high": _number(high),
-            "largest": _number(max(error, key=abs, default=math.nan)), "reach": _flag(within),
-            "within_bound": _flag(abs(middle) <= bound) if within else "", "missing": len(own) - len(told),
+            "largest": _number(max(error, key=abs, default=math.nan)), "reach": flag(within),
+            "within_bound": flag(abs(middle) <= bound) if within else "", "missing": len(own) - len(told),
         }  # fmt: skip
 
 
@@ -233,7 +234,7 @@ def _same(source: str, group: int, rows: Iterable[Mapping[str, Any]]) -> Iterato
             "source": source, "group": group or "",
             **{name: row[name] for name in ("control", "cell", "really", "metric", "n", "n_against", "estimate", "low",
                                             "high")},
-            "alarm": _flag(not row["low"] <= 1 <= row["high"]),
+            "alarm": flag(not row["low"] <= 1 <= row["high"]),
         }  # fmt: skip
 
 
@@ -398,9 +399,10 @@ def summary(rows: Mapping[str, Sequence[Cells]], record: records.TrustRecord) ->
     bound = record["bound"]
     for meter, words in ((records.IPERF3, "by iperf3"), (records.COUNTERS, "by bytes that the switch's ports count")):
         own = [row for row in rows.get("links.csv", []) if row["meter"] == meter and row["reach"] == "true"]
-        yield from _worst("links", f"How exact are links from 25 to 2000 Mbit/s, {words}? (the largest median error)",
-                          own, "error", sum(int(str(row["n"])) for row in own), "tests of a rate and number of pairs",
-                          0.0, bound)  # fmt: skip
+        rates = sorted(float(str(row["rate"])) for row in own) or [math.nan]
+        asked = f"How exact are links from {rates[0]:g} to {rates[-1]:g} Mbit/s, {words}? (the largest median error)"
+        yield from _worst("links", asked, own, "error", sum(int(str(row["n"])) for row in own),
+                          "tests of a rate and number of pairs", 0.0, bound)  # fmt: skip
     ratio = [row for row in rows.get("ratio.csv", []) if row["covered"] != ""]
     yield from _share("ratio", "What share of intervals holds the true ratio of two links?", ratio, "covered",
                       "intervals", (COVERED, 1.0))  # fmt: skip
@@ -410,7 +412,7 @@ def summary(rows: Mapping[str, Sequence[Cells]], record: records.TrustRecord) ->
     for own, words in ((fresh, "cells measured for it"), (judged, "the papers' own controls")):
         yield from _share("same", f"How often does one link under two names seem two? ({words})", own, "alarm",
                           "comparisons", (0.0, ALARMS))  # fmt: skip
-    apart = [{**row, "apart": _flag(row["agrees"] == "no")} for row in rows.get("scales.csv", [])]
+    apart = [{**row, "apart": flag(row["agrees"] == "no")} for row in rows.get("scales.csv", [])]
     yield from _share("scales", f"What share of cells tells another result at the next k, by more than {AGREED:.0%}?",
                       apart, "apart", "cells and metrics", (0.0, ALARMS))  # fmt: skip
     loads = rows.get("load.csv", [])
@@ -421,7 +423,7 @@ def summary(rows: Mapping[str, Sequence[Cells]], record: records.TrustRecord) ->
                       "change", sum(int(str(row["n"])) for row in order[-1:]), "runs", 0.0, BIAS)  # fmt: skip
     sources = [row for row in order if row["source"] != ALL]
     adjusted = statistics.holm([float(str(row["p_value"])) for row in sources])
-    moved = [{"moved": _flag(p is not None and p < ALPHA)} for p in adjusted]
+    moved = [{"moved": flag(p is not None and p < ALPHA)} for p in adjusted]
     yield from _share("order", "In what share of sources does it take longer or shorter by more than chance explains? "
                       "(permutations, after Holm's correction)", moved, "moved", "sources", (0.0, ALARMS))  # fmt: skip
 
@@ -457,7 +459,3 @@ def _answer(part: str, asked: str, n: int, of: str, told: tuple[float, float, fl
 
 def _number(value: float) -> str:
     return f"{value:.6g}" if math.isfinite(value) else ""
-
-
-def _flag(value: bool) -> str:
-    return "true" if value else "false"

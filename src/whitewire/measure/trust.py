@@ -10,7 +10,6 @@ import json
 import math
 import random
 import shutil
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -46,6 +45,7 @@ from whitewire.records.trust import COUNTERS, IPERF3, PARTS, LinkRow, PartRecord
 from whitewire.testbed.base import FRAME_SHARE, CommandFailed, Fabric, Host, ProcessDied
 from whitewire.testbed.emulated import software
 from whitewire.testbed.emulated.sandbox import EmulatedTestbed
+from whitewire.testbed.samples import Repeated
 from whitewire.text import suggestion
 from whitewire.tools import Unreadable
 
@@ -233,35 +233,21 @@ def steady_rate(times: Sequence[float], total: Sequence[float], within: tuple[fl
     return (within[1] - within[0]) * float(seen[-1]) * 8e-6 / (last - first) if last > first else math.nan
 
 
-class Counters:
+class Counters(Repeated):
     """Counts, while its `with` block runs, the TCP payload that each host's switch port hands to it.
 
     What a port counts of a packet are its bytes with headers, and a packet that is cut only on the wire has those of
     one: payload is bytes less so many headers as there are packets, whatever their size.
     """
 
+    period = GLANCE_S
+
     def __init__(self, testbed: EmulatedTestbed, clock: Callable[[], float] = time.monotonic) -> None:
         self.testbed, self.clock = testbed, clock
         self.times: list[float] = []
         self.payload: dict[str, list[float]] = {host.name: [] for host in testbed.hosts}
-        self._stop = threading.Event()
 
-    def __enter__(self) -> Counters:
-        self._take()
-        self.thread = threading.Thread(target=self._go_on, daemon=True)
-        self.thread.start()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._stop.set()
-        self.thread.join()
-        self._take()
-
-    def _go_on(self) -> None:
-        while not self._stop.wait(GLANCE_S):
-            self._take()
-
-    def _take(self) -> None:
+    def take(self) -> None:
         self.times.append(self.clock())
         for name, of in self.testbed.ports().items():
             self.payload[name].append(of.sent - of.packets_sent * (HEADERS + ETHERNET))

@@ -60,21 +60,17 @@ class Sampling(Protocol):
     def __exit__(self, kind: object, /, *exception: object) -> None: ...
 
 
-@dataclass
-class Sampler:
-    """`with Sampler(testbed) as sampler:` samples until the block ends; then `samples` holds all of it."""
+class Repeated:
+    """Takes something when a `with` block begins, every `period` seconds in it by a thread, and when it ends."""
 
-    testbed: Testbed
-    by_host: bool = False
-    """Whether to sample each host's CPU time too, once a second: it means looking at every process."""
-    samples: list[Sample] = field(default_factory=list)
-    host_cpu: list[tuple[float, dict[str, float]]] = field(default_factory=list)
-    waited: list[Waited] = field(default_factory=list)
-    """Of a testbed whose hosts share this machine's processors; empty elsewhere."""
+    period = PERIOD
 
-    def __enter__(self) -> Sampler:
+    def take(self) -> None:
+        """Take it once."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
         self._stop = threading.Event()
-        self._waiting = self.testbed.waiting()
         self.take()
         self._thread = threading.Thread(target=self._go_on, daemon=True)
         self._thread.start()
@@ -86,29 +82,47 @@ class Sampler:
         self.take()
 
     @property
+    def ending(self) -> bool:
+        """Whether what is taken now is the last."""
+        return self._stop.is_set()
+
+    def _go_on(self) -> None:
+        following = time.monotonic() + self.period
+        while not self._stop.wait(max(0.0, following - time.monotonic())):
+            following += self.period
+            try:
+                self.take()
+            except OSError:  # the testbed ended under us: the run says so
+                return
+
+
+@dataclass
+class Sampler(Repeated):
+    """`with Sampler(testbed) as sampler:` samples until the block ends; then `samples` holds all of it."""
+
+    testbed: Testbed
+    by_host: bool = False
+    """Whether to sample each host's CPU time too, once a second: it means looking at every process."""
+    samples: list[Sample] = field(default_factory=list)
+    host_cpu: list[tuple[float, dict[str, float]]] = field(default_factory=list)
+    waited: list[Waited] = field(default_factory=list)
+    """Of a testbed whose hosts share this machine's processors; empty elsewhere."""
+
+    def __enter__(self) -> Self:
+        self._waiting = self.testbed.waiting()
+        return super().__enter__()
+
+    @property
     def gap(self) -> float:
         return longest_gap([sample.time for sample in self.samples])
 
     def take(self) -> None:
         ticks, idle = processor_ticks()
         self.samples.append(Sample(time.time(), ticks, idle, self.testbed.counters()))
-        if self.by_host and (
-            not self.host_cpu or time.time() - self.host_cpu[-1][0] >= HOST_PERIOD or self._stop.is_set()
-        ):
+        if self.by_host and (not self.host_cpu or time.time() - self.host_cpu[-1][0] >= HOST_PERIOD or self.ending):
             self.host_cpu.append((time.time(), self.testbed.cpu_seconds()))
-        if self._waiting and (
-            not self.waited or time.time() - self.waited[-1].time >= WAIT_PERIOD or self._stop.is_set()
-        ):
+        if self._waiting and (not self.waited or time.time() - self.waited[-1].time >= WAIT_PERIOD or self.ending):
             self.waited.append(self._waiting.take())
-
-    def _go_on(self) -> None:
-        following = time.monotonic() + PERIOD
-        while not self._stop.wait(max(0.0, following - time.monotonic())):
-            following += PERIOD
-            try:
-                self.take()
-            except OSError:  # the testbed ended under us: the run says so
-                return
 
 
 COLUMNS = ("time", "ticks", "idle_ticks")

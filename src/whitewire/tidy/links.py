@@ -18,7 +18,7 @@ from whitewire.errors import UserError
 from whitewire.records import links, outliers
 from whitewire.records.links import HostsRecord, LinksRecord
 from whitewire.records.outliers import Outlier
-from whitewire.tidy.tables import PACKAGE, TABLES, Cells, as_csv, package
+from whitewire.tidy.tables import PACKAGE, TABLES, Cells, as_csv, flag, package
 
 FOLDER = "tables"
 """Below results/<testbed>/links."""
@@ -53,7 +53,7 @@ def tables(folder: Path) -> None:
         "pairs.csv": ({**row} for row in links.pair_rows(folder)),
         "ways.csv": _ways(folder, record),
         "drives.csv": links.drive_rows(folder),
-        "probes.csv": ({**row, "ok": _flag(row["ok"])} for row in links.model_rows(folder)),
+        "probes.csv": ({**row, "ok": flag(row["ok"])} for row in links.model_rows(folder)),
         "rdma.csv": links.rdma_rows(folder),
         "outliers.csv": _outliers(found),
         "left_out.csv": ({"reason": why} for why in record["left_out"]),
@@ -100,7 +100,7 @@ def _fabrics(record: LinksRecord) -> Iterable[Cells]:
     for each in record["plan"]["fabrics"]:
         streams = " ".join(map(str, each["streams"]))
         told = {key: value for key, value in each.items() if key != "name"}
-        yield {**told, "fabric": each["name"], "streams": streams, "shared": _flag(each["shared"])}
+        yield {**told, "fabric": each["name"], "streams": streams, "shared": flag(each["shared"])}
 
 
 def _links(record: HostsRecord) -> Iterable[Cells]:
@@ -118,7 +118,7 @@ def _ways(folder: Path, record: LinksRecord) -> Iterable[Cells]:
             for row in rows if row["metric"] == "rtt_at_rest"}  # fmt: skip
     bound = record["plan"]["limits"]["link_error"]
     for way in outliers.ways(rows):
-        told = {**asdict(way), "beyond": _flag(outliers.beyond(way, bound)), "alone": _flag(way.alone)}
+        told = {**asdict(way), "beyond": flag(outliers.beyond(way, bound)), "alone": flag(way.alone)}
         told |= dict(zip(("cpu_source", "cpu_destination"), told.pop("cpu"), strict=False))
         told["rtt_at_rest"] = rest.get((way.fabric, frozenset((way.source, way.destination))))
         measured = ("goodput", "expected", "error", "retransmit_share", "rtt", "beside_error")
@@ -127,7 +127,7 @@ def _ways(folder: Path, record: LinksRecord) -> Iterable[Cells]:
 
 def _outliers(found: Iterable[Outlier]) -> Iterable[Cells]:
     for each in found:
-        yield {**asdict(each), "hosts": " ".join(each.hosts), "stops": _flag(each.stops), "said": each.said}
+        yield {**asdict(each), "hosts": " ".join(each.hosts), "stops": flag(each.stops), "said": each.said}
 
 
 # --- which papers the testbed is fit for -----------------------------------------------------------------
@@ -188,7 +188,3 @@ def _missing(paper: Paper, name: str, levels: Mapping[str, Any], config: Mapping
         short = {role: (roles.get(role, 0), need) for role, need in needs.items() if roles.get(role, 0) < need}
     missing += [f"{have} {what} of {need}" for what, (have, need) in short.items()]
     return missing + (["no mount"] if store["kind"] == "cephfs" and "mount" not in config else [])
-
-
-def _flag(value: bool) -> str:
-    return "true" if value else "false"

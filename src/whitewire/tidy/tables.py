@@ -254,7 +254,7 @@ def _floors(records: Sequence[RunRecord]) -> Iterable[Cells]:
         base: dict[str, object] = {
             "block": record["block"], "floor": record["floor"], "workload": record["workload"],
             "number": record["number"], "attempt": record["attempt"], "why_invalid": record["why_invalid"],
-            "valid": _text(record["valid"]),
+            "valid": flag(record["valid"]),
         }  # fmt: skip
         if "start" not in record:
             yield base
@@ -267,7 +267,7 @@ def _floors(records: Sequence[RunRecord]) -> Iterable[Cells]:
 def metric_rows(folder: Path, record: RunRecord, factors: Sequence[str]) -> Iterable[Cells]:
     base: dict[str, object] = dict.fromkeys(RUN, "") | {name: v for name, v in record.items() if name in RUN}
     base |= {name: record["factors"].get(name, "") for name in factors}
-    base |= {"valid": _text(record["valid"]), "why_invalid": record["why_invalid"]}
+    base |= {"valid": flag(record["valid"]), "why_invalid": record["why_invalid"]}
     samples = folder / "samples.csv"
     if "start" not in record or not samples.exists():
         yield base | {"metric": "", "value": "", "unit": "", "full_scale_value": "", "full_scale_unit": ""}
@@ -364,10 +364,10 @@ def _treatments(_: Path, record: RunRecord) -> Iterable[Cells]:
     for proof in workloads.proofs(record):
         yield {
             "run_id": record["run_id"], "experiment": record["experiment"], "factor": proof.factor,
-            "varies": _text(proof.factor in record["factors"]), "level": record["factors"].get(proof.factor, ""),
+            "varies": flag(proof.factor in record["factors"]), "level": record["factors"].get(proof.factor, ""),
             "asked": _level(proof.asked),
-            "seen": "" if proof.seen is None else _level(proof.seen), "unit": proof.unit, "same": _text(proof.same),
-            "valid": _text(record["valid"]),
+            "seen": "" if proof.seen is None else _level(proof.seen), "unit": proof.unit, "same": flag(proof.same),
+            "valid": flag(record["valid"]),
         }  # fmt: skip
 
 
@@ -402,7 +402,7 @@ def _placement(_: Path, record: RunRecord) -> Iterable[Cells]:
 def _probes(block: Path) -> Iterable[Cells]:
     for path in sorted(block.glob("probes*/probes.json")):
         for row in json.loads(path.read_text()):
-            yield {**row, "block": block.name, "ok": _text(row["ok"])}
+            yield {**row, "block": block.name, "ok": flag(row["ok"])}
 
 
 def _drives(block: Path) -> Iterable[Cells]:
@@ -476,7 +476,8 @@ def _number(value: float) -> str:
     return f"{value:.8g}"
 
 
-def _text(value: bool) -> str:
+def flag(value: bool) -> str:
+    """A truth value as a cell of a table."""
     return "true" if value else "false"
 
 

@@ -77,7 +77,7 @@ def test_counters_tell_payload_whether_packets_are_cut_before_the_wire_or_after(
     clock = iter(range(len(readings)))
     counted = trust.Counters(SimpleNamespace(hosts=hosts, ports=lambda: readings.pop(0)), lambda: next(clock))
     while readings:
-        counted._take()
+        counted.take()
     assert counted.payload["a"][-1] == pytest.approx(payload, rel=0.002)
     assert counted.rate("a") == pytest.approx(2.0, rel=0.01) and counted.rate("b") == pytest.approx(2.0, rel=0.07)
 
