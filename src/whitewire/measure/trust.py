@@ -33,12 +33,13 @@ from whitewire.errors import UserError
 from whitewire.install.doctor import preflight
 from whitewire.measure import environment, links
 from whitewire.measure.alone import alone
-from whitewire.measure.block import Block
+from whitewire.measure.block import CLOSING_S, START_S, Block
 from whitewire.measure.floors import FLOOR_RUNS
 from whitewire.measure.load import Loaded
 from whitewire.measure.survey import digest
 from whitewire.progress import Pulse
 from whitewire.records import trust as records
+from whitewire.records.journal import read_runs
 from whitewire.records.run import DesignRow
 from whitewire.records.samples import ETHERNET, HEADERS
 from whitewire.records.trust import COUNTERS, IPERF3, PARTS, LinkRow, PartRecord
@@ -68,7 +69,7 @@ CALM_S = 0.4
 READING_S = 10.0
 """Seconds for what measures nothing."""
 OVERRUN = 1.5
-"""How much of what it should take a part may take at most."""
+"""How much of what it should take a part may take at most, beside what a block keeps for its start and end."""
 FAILURES = (CommandFailed, ProcessDied, Unreadable, OSError, TimeoutExpired)
 
 
@@ -207,9 +208,8 @@ def on_scales(paper: Paper, testbed: Mapping[str, Any], runs: int, turns: int, f
         for rung in range(paper.rungs):
             block = folder / f"rung{rung}-{turn}" / known.BLOCK
             settled = _settled(paper, rung)
-            if not (block / "block.json").exists():
-                _measured(Block(settled, testbed, known.BLOCK, known.of_smoke(settled, testbed, runs), _made(block)),
-                          left)  # fmt: skip
+            rows = known.of_smoke(settled, testbed, runs)
+            _measured(Block(settled, testbed, known.BLOCK, rows, _made(block)), left)
 
 
 def _made(folder: Path) -> Path:
@@ -218,8 +218,12 @@ def _made(folder: Path) -> Path:
 
 
 def _measured(block: Block, left: Callable[[], float]) -> None:
+    """Make what a block lacks. Raises UserError where it has no run then: of nothing nothing is told."""
+    had = budget.words(left()) if math.isfinite(left()) else "time without an end"
     block.first = block.further = left
     block.measure()
+    if not any(True for _ in read_runs(block.journal.folder.parent, [block.name])):
+        raise UserError(f"no run was made in {had}, expected some; `whitewire trust --within` with a longer time")
 
 
 def steady_rate(times: Sequence[float], total: Sequence[float], within: tuple[float, float] = STEADY) -> float:
@@ -414,7 +418,7 @@ class Trust:
         for part, units in self.units.items():
             began, moment = time.monotonic(), time.time()
             offer = self.offers[part]
-            ends = min(self.until, began + OVERRUN * offer.seconds(units))
+            ends = min(self.until, began + OVERRUN * offer.seconds(units) + START_S + CLOSING_S)
             folder = self._cleared(part)
             self.progress.say(f"{part}: about {budget.words(offer.seconds(units))}")
             try:

@@ -181,3 +181,10 @@ def test_a_record_that_is_damaged_says_so(tmp_path):
     (tmp_path / records.RECORD).write_text(json.dumps({"testbed": 1}))
     with pytest.raises(UserError, match="make trust"):
         records.read(tmp_path)
+
+
+def test_a_block_for_whose_first_run_time_is_short_has_measured_nothing(tmp_path):
+    """Else its part would be finished, and its question answered by nothing."""
+    block = SimpleNamespace(measure=lambda: None, name="quick-1", journal=SimpleNamespace(folder=tmp_path / "quick-1"))
+    with pytest.raises(UserError, match="no run was made in 78 s, expected some; .* --within"):
+        trust._measured(block, lambda: 78.0)
