@@ -1,5 +1,11 @@
 # How far the emulated testbed can be trusted. Only where it is asked for: `snakemake trust`, then `snakemake testbed`.
 
+
+localrules:
+    trust_tables,
+    trust,
+
+
 TRUST_TABLES = [
     "summary.csv",
     "links.csv",
