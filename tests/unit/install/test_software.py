@@ -16,6 +16,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import snakemake.report
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -681,3 +682,11 @@ def test_software_in_a_conda_environment(fresh, tmp_path, monkeypatch):
 def test_no_dpkg_no_debian_packages(monkeypatch):
     monkeypatch.setenv("PATH", "/nonexistent")
     assert environment.debian_packages(HOME / "envs" / "debian-packages.txt") == []
+
+
+def test_what_snakemakes_report_asks_for_is_installed_without_the_tests_packages():
+    """README names `--report`, and the tests' own packages would hide that it lacks one."""
+    source = Path(snakemake.report.__file__).parent
+    said = "".join(path.read_text(encoding="utf-8") for path in source.rglob("*.py"))
+    asked = set(re.findall(r"Python package (\S+) must be installed", said))
+    assert "pygments" in asked and asked <= set(locked())
