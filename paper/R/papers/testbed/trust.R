@@ -67,7 +67,7 @@ trust_table <- function() {
     Found = trust_percent(found$value, found$low, found$high), Goal = safe(found$goal),
     Outcome = ifelse(found$outcome == "met", "met", paste0("**", safe(found$outcome), "**")),
     `Again` = code(found$again), check.names = FALSE
-  ), widths = c(8, 28, 16, 17, 10, 8, 17))
+  ), widths = c(12, 26, 15, 17, 10, 12, 16))
 }
 
 trust_load_table <- function() {
