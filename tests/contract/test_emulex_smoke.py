@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.support.answers import OPEN, verdicts
+from tests.support.answers import verdicts
+from tests.support.limits import wide
 from tests.support.site import description, open_slurm_site, open_ssh_site
 from whitewire.measure import drives
 from whitewire.paths import HOME
@@ -41,7 +42,7 @@ def project(tmp_path_factory, can_emulate, emulated_config):
         # The sites' drives are this machine's memory: one point of each is enough.
         patch.setitem(drives.EFFORTS, "smoke", drives.Effort(4 * drives.MIB, 0.1, 1, (drives.MIB,), (1,)))
         # The site's hosts each hold Hadoop as well, and a DataNode leaves the last GiB of a drive alone.
-        own = {"limits": emulated_config["limits"] | OPEN, "memory": emulated_config["memory"] | {"storage_gib": 6}}
+        own = {"limits": wide(emulated_config["limits"]), "memory": emulated_config["memory"] | {"storage_gib": 6}}
         yield emulated_config | own, tmp_path_factory.mktemp("servers")
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.support.answers import OPEN, verdicts
+from tests.support.answers import verdicts
+from tests.support.limits import wide
 from tests.support.site import open_ssh_site
 from whitewire.measure import drives
 from whitewire.paths import HOME
@@ -17,8 +18,6 @@ from whitewire.paths import HOME
 PAPER = "mellanox-mapr"
 ROLES = {"namenode": 1, "datanode": 5, "client": 1}
 K = 100
-LIMITS = OPEN | {"drive_error": 0.5, "compute_share": 1.0, "job_wire_low": -1.0, "job_wire_high": 5.0}
-"""All hosts are this one machine, so the processors and drives are no subject here."""
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.timeout(1200)]
 
@@ -31,7 +30,7 @@ def test_jobs_run_where_the_networks_are(tmp_path, monkeypatch, can_emulate, emu
     servers.mkdir()
     emulated = emulated_config | {"memory": emulated_config["memory"] | {"storage_gib": 6}}
     with open_ssh_site(emulated, ROLES, K, servers) as site:
-        described = site.description(emulated["limits"] | LIMITS) | {"scale": K, "data": ["/tmp/data1"]}
+        described = site.description(wide(emulated["limits"], "ssh")) | {"scale": K, "data": ["/tmp/data1"]}
         Path("config/testbeds/lab.yaml").write_text(yaml.safe_dump(described))
         found = verdicts(PAPER, "lab", "smoke")
     with Path("results/lab", PAPER, "tidy", "runs.csv").open() as table:

@@ -7,7 +7,8 @@ import shutil
 import pytest
 import yaml
 
-from tests.support.answers import OPEN, TEMPLATE, template_paper, verdicts
+from tests.support.answers import TEMPLATE, template_paper, verdicts
+from tests.support.limits import wide
 from tests.support.site import SCALE
 from whitewire.measure import drives
 from whitewire.paths import HOME
@@ -21,7 +22,7 @@ def project(tmp_path_factory, emulated_config, ssh_config, slurm_site, slurm_con
     paper = template_paper(SCALE, {"smoke": 1, "quick": 2, "full": 2})
     (top / "config" / "papers" / f"{TEMPLATE}.yaml").write_text(yaml.safe_dump(paper))
     for name, config in (("emulated", emulated_config), ("ssh", ssh_config), ("slurm", slurm_config)):
-        described = config | {"limits": config["limits"] | OPEN}
+        described = config | {"limits": wide(config["limits"], config["kind"])}
         (top / "config" / "testbeds" / f"{name}.yaml").write_text(yaml.safe_dump(described))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(top)

@@ -17,7 +17,8 @@ import pytest
 import yaml
 
 from tests.contract.test_site_ssh import within
-from tests.support.answers import OPEN, TEMPLATE, template_paper
+from tests.support.answers import TEMPLATE, template_paper
+from tests.support.limits import wide
 from tests.support.site import EXECUTOR, SCALE, SlurmSite, description
 from whitewire.paths import HOME, temporary
 
@@ -40,7 +41,7 @@ def project(emulated_config) -> Iterator[Path]:
         # Enough runs to be interrupted in their midst.
         paper["replicates"]["smoke"] = {"claimed": RUNS // 2, "other": RUNS // 2}
         (top / "config" / "papers" / f"{TEMPLATE}.yaml").write_text(yaml.safe_dump(paper))
-        site = description(emulated_config["limits"] | OPEN, "slurm", data=["/tmp/data1"])
+        site = description(wide(emulated_config["limits"], "slurm"), "slurm", data=["/tmp/data1"])
         (top / "config" / "testbeds" / "site.yaml").write_text(yaml.safe_dump(site))
         yield top
 

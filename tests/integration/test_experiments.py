@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from tests.support.small import OPEN_LIMITS, one_of_each
+from tests.support.limits import wide
+from tests.support.small import one_of_each
 from whitewire import paths
 from whitewire.description import project
 from whitewire.description.checks import load_paper
@@ -21,7 +22,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.timeout(3600)]
 @pytest.mark.parametrize("name", PAPERS)
 def test_one_run_of_every_experiment(can_emulate, tmp_path, name):
     testbed = load_testbed("emulated")
-    testbed = testbed | {"limits": testbed["limits"] | OPEN_LIMITS}
+    testbed = testbed | {"limits": wide(testbed["limits"])}
     paper = load_paper(project.paper_path(name), fabric_names(testbed))
     left = {}
     for effort, rows in one_of_each(paper, testbed).items():

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.support.small import OPEN_LIMITS
+from tests.support.limits import wide
 from whitewire import workloads
 from whitewire.description import project
 from whitewire.description.checks import load_paper
@@ -74,7 +74,7 @@ def written(folder: Path) -> Paper:
 def block(can_emulate, tmp_path_factory) -> Block:
     folder = tmp_path_factory.mktemp("hadoop")
     testbed = load_testbed("emulated")
-    testbed |= {"limits": testbed["limits"] | OPEN_LIMITS}
+    testbed |= {"limits": wide(testbed["limits"])}
     paper = written(folder)
     groups.check_slots(paper, testbed)
     rows = [row for row in make_design(paper, testbed, "smoke", 7) if row["block"] == "smoke-1"]

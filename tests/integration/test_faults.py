@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.test_small_jobs import records, small_block
+from tests.support.limits import wide
 from whitewire.cluster import cephfs
 from whitewire.cluster.yarn import Yarn
 from whitewire.description import project
@@ -22,14 +23,11 @@ from whitewire.testbed.emulated.sandbox import ROOT
 from whitewire.workloads.copy import Copy
 from whitewire.workloads.testdfsio import TestDfsio
 
-OPEN = {"cpu_late_ms": 1000, "link_error": 0.2, "drive_error": 0.3, "job_wire_low": -1.0,
-        "job_wire_high": 5.0, "retransmit_share": 0.5, "queue_drop_share": 0.5}  # fmt: skip
-
 
 def copy_block(folder: Path) -> Block:
     """One copy into CephFS and out of it."""
     testbed = load_testbed("emulated")
-    testbed = testbed | {"limits": testbed["limits"] | OPEN}
+    testbed = testbed | {"limits": wide(testbed["limits"])}
     loaded = load_paper(project.paper_path("xyratex-lustre-2011"), testbed["fabrics"])
     raw = copy.deepcopy(loaded.raw)
     (experiment,) = raw["experiments"] = [e for e in raw["experiments"] if e["id"] == "copy"]

@@ -5,7 +5,8 @@ import json
 
 import pytest
 
-from tests.support.small import OPEN_LIMITS, small_paper
+from tests.support.limits import wide
+from tests.support.small import small_paper
 from whitewire import workloads
 from whitewire.description import project
 from whitewire.description.checks import load_paper
@@ -31,7 +32,7 @@ def measure(block):
 def runs(folder, factors, hardware=None, roles=None, **parameters):
     """One valid run of each cell of puts: levels as text → its record."""
     testbed = load_testbed("emulated")
-    limits = testbed["limits"] | OPEN_LIMITS | {"wire_excess_high": 0.5}
+    limits = wide(testbed["limits"]) | {"wire_excess_high": 0.5}
     testbed |= {"limits": limits, "memory": testbed["memory"] | {"storage_gib": 2}}
     raw = copy.deepcopy(dict(small_paper().raw))
     experiment = next(e for e in raw["experiments"] if e["id"] == "put-grid")
@@ -118,7 +119,7 @@ def test_racks_and_cross_traffic(tmp_path):
 def test_a_job_in_racks_knows_them_and_its_floor_meets_no_traffic(tmp_path):
     """TeraSort with jumbo frames on over-subscribed racks, half of whose uplinks others use."""
     testbed = load_testbed("emulated")
-    testbed |= {"limits": testbed["limits"] | OPEN_LIMITS}
+    testbed |= {"limits": wide(testbed["limits"])}
     loaded = load_paper(project.paper_path("mellanox-mapr"), testbed["fabrics"])
     raw = copy.deepcopy(dict(loaded.raw))
     experiment = next(e for e in raw["experiments"] if e["id"] == "terasort-curve")

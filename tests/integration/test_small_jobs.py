@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.limits import wide
 from whitewire import workloads
 from whitewire.description import project
 from whitewire.description.checks import load_paper
@@ -23,9 +24,7 @@ from whitewire.workloads.terasort import TeraSort
 def small_block(folder: Path, workloads: tuple[str, ...]) -> Block:
     """One run a workload; every bound that depends on how busy this machine is lies open."""
     testbed = load_testbed("emulated")
-    open_bounds = {"link_error": 0.2, "drive_error": 0.3, "cpu_late_ms": 1000, "job_wire_high": 3.0,
-                   "retransmit_share": 0.5, "queue_drop_share": 0.5}  # fmt: skip
-    testbed = testbed | {"limits": testbed["limits"] | open_bounds}
+    testbed = testbed | {"limits": wide(testbed["limits"])}
     loaded = load_paper(project.paper_path("mellanox-mapr"), testbed["fabrics"])
     raw = copy.deepcopy(loaded.raw)
     kept = {"terasort": "terasort-curve", "testdfsio": "testdfsio-curve"}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.support.small import OPEN_LIMITS
+from tests.support.limits import wide
 from whitewire import workloads
 from whitewire.description.paper import Paper
 from whitewire.description.testbed import load_testbed
@@ -45,7 +45,7 @@ def runs(can_emulate, tmp_path_factory) -> dict[str, list[dict]]:
         for name, (workload, factors, parameters) in VARIED.items()
     ]  # fmt: skip
     description = load_testbed("emulated")
-    description = {**description, "limits": description["limits"] | OPEN_LIMITS | {"attempts": 1}}
+    description = {**description, "limits": wide(description["limits"]) | {"attempts": 1}}
     description["memory"] = description["memory"] | {"storage_gib": 2}
     paper = Paper(raw, TEMPLATE)
     folder = tmp_path_factory.mktemp("treatments")

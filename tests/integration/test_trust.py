@@ -6,6 +6,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
+from tests.support.limits import wide
 from whitewire.analysis import trust as answers
 from whitewire.design import known
 from whitewire.measure import trust
@@ -13,8 +14,6 @@ from whitewire.records import trust as records
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.timeout(900)]
 PARTS = ("links", "ratio", "load", "order")
-WIDE = {"cpu_late_ms": 1000, "link_error": 0.2, "retransmit_share": 0.5, "queue_drop_share": 0.5}
-"""Bounds that depend on how busy this machine is."""
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +22,7 @@ def made(can_emulate, tmp_path_factory):
     results = tmp_path_factory.mktemp("results") / "emulated"
     with pytest.MonkeyPatch.context() as patch:
         config = copy.deepcopy(trust.load_testbed("emulated"))
-        config["limits"] |= WIDE
+        config["limits"] = wide(config["limits"])
         config["memory"]["storage_gib"] = 2
         own, offers = known.ratios, trust.offers
         patch.setattr(known, "ratios", lambda groups: own(groups, (2.0, 4.0), (1,)))

@@ -18,8 +18,6 @@ from whitewire.paths import HOME
 from whitewire.tidy import tables
 
 TEMPLATE = "made-up-2026"
-OPEN = {"cpu_idle_floor": 0.0, "link_error": 0.2, "retransmit_share": 0.5, "queue_drop_share": 0.5}
-"""Bounds that depend on how busy this machine is."""
 
 
 def template_paper(k: int, file_blocks: Mapping[str, int]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ import psutil
 import yaml
 
 from tests.support import ours
-from tests.support.answers import OPEN, template_paper
+from tests.support.answers import template_paper
 from tests.support.chaos import (
     DOWN_S,
     JOBS,
@@ -34,6 +34,7 @@ from tests.support.chaos import (
     Kept,
     whole,
 )
+from tests.support.limits import wide
 from tests.support.site import DATA, WORK, SshSite
 from whitewire.cluster.hdfs import DATANODE, NAMENODE
 from whitewire.cluster.yarn import NODE_MANAGER, RESOURCE_MANAGER
@@ -56,7 +57,6 @@ STARTS = 3
 """Starts within which a block has to be finished."""
 LONGEST_S = 420.0
 """Of a start that is not killed."""
-LIMITS = OPEN | {"compute_share": 1.0, "job_wire_low": -1.0, "job_wire_high": 5.0, "drive_error": 0.5}
 
 CLOCK = """
 # Sets the clock of the measuring process alone: a machine's own cannot be set without root, and time namespaces have
@@ -204,11 +204,10 @@ class Project:
 
     def describe(self, testbed: str, emulated: Mapping[str, Any]) -> None:
         """Write the testbed's file."""
-        limits = dict(emulated["limits"]) | LIMITS
         if testbed == "ssh" and self.site:
-            described = self.site.description(limits)
+            described = self.site.description(wide(emulated["limits"], "ssh"))
         else:
-            described = dict(emulated) | {"limits": limits}
+            described = dict(emulated) | {"limits": wide(emulated["limits"])}
         (self.tree / "config" / "testbeds" / f"chaos-{testbed}.yaml").write_text(yaml.safe_dump(described))
 
     def results(self, testbed: str, paper: str) -> Path:

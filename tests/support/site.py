@@ -18,6 +18,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.support.limits import of_kind
 from whitewire.paths import HOME, SYSTEM_PATH
 from whitewire.testbed.base import piped
 from whitewire.testbed.emulated import software
@@ -37,7 +38,7 @@ def installed(name: str) -> str:
     return shutil.which(name, path=SYSTEM_PATH) or ""
 
 
-def description(limits: dict, kind: str, **more) -> dict:
+def description(bounds: dict, kind: str, **more) -> dict:
     """A testbed's description that fits the site: 1gbe is eth0, 10gbe is eth1, both at a part of their rate."""
     return {
         "kind": kind,
@@ -48,7 +49,7 @@ def description(limits: dict, kind: str, **more) -> dict:
         },
         "work": WORK,
         "data": DATA,
-        "limits": limits,
+        "limits": of_kind(bounds, kind),
         "memory": {"minimum_gib": 1},
         "disk": {"minimum_gib": 0.01},
         "probes": {"seconds": 0.3, "streams": [1]},
@@ -186,10 +187,10 @@ class SshSite(Site):
         blocks = [["Host " + name, f"  ProxyCommand {command}"] for name, command in proxies.items()]
         self.config.write_text("\n".join(line for block in blocks for line in block) + "\nHost *\n" + "\n".join(common))
 
-    def description(self, limits: dict, **more) -> dict:
+    def description(self, bounds: dict, **more) -> dict:
         """The testbed's description: an inventory of all hosts."""
         hosts = [{"ssh": host.name, "role": host.role} for host in self.testbed.hosts]
-        return description(limits, "ssh", ssh_config=str(self.config), hosts=hosts, **more)
+        return description(bounds, "ssh", ssh_config=str(self.config), hosts=hosts, **more)
 
 
 MANAGEMENT = "10.79.0"

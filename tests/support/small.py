@@ -52,11 +52,6 @@ def small_stack(
             stack.stop()
 
 
-OPEN_LIMITS = {"cpu_late_ms": 1000, "link_error": 0.2, "drive_error": 0.3, "job_wire_low": -1.0,
-               "job_wire_high": 3.0, "retransmit_share": 0.5, "queue_drop_share": 0.5}  # fmt: skip
-"""Bounds that depend on how busy this machine is, where it matters that all of it works and not the numbers."""
-
-
 def one_of_each(paper: Paper, testbed: Mapping[str, Any]) -> dict[str, list[DesignRow]]:
     """Of each experiment its quickest cell, once, at the smallest effort that has the experiment; rows by effort."""
     found: dict[str, list[DesignRow]] = {}
