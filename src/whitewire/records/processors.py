@@ -6,13 +6,15 @@ the experiment that this rests on. Pure.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from whitewire.records.jobs import SHORT
 from whitewire.records.metrics import SHORT_OF_PROCESSORS, Found
 from whitewire.records.run import RunRecord
-from whitewire.records.samples import TICKS, Samples, WaitedSeries
+from whitewire.records.samples import TICKS, Samples, WaitedSeries, idle_shares, seconds_of
 
 
 def metrics(record: RunRecord, samples: Samples, series: WaitedSeries) -> Found:
@@ -29,6 +31,27 @@ def metrics(record: RunRecord, samples: Samples, series: WaitedSeries) -> Found:
         "cpu_waited": (waited / ran if ran > 0 else 0.0, "1"),
         "cpu_outside": (max(0.0, used - ran - own) / (end - start), "cores"),
     }
+
+
+SHORT_MS = 0.6
+"""Of a second in which a process woke later on average, hosts that share one machine were short of its processors: what
+tells runs that are right from others (docs/inside/processors.md), for each second by itself."""
+
+
+def short_share(start: float, end: float, samples: Samples, series: WaitedSeries | None) -> float:
+    """Share of the seconds between two moments, from 0 to 1, in which processors were short; NaN of none.
+
+    Told by how late a timer woke, where hosts share one machine's; else (None) by the share that was idle.
+    """
+    if series is None:
+        short = [idle < SHORT for _, idle in idle_shares(samples, start, end)]
+    else:
+        grown = [
+            (_grown(series.time, series.late, *each), _grown(series.time, series.wakes, *each))
+            for each in seconds_of(start, end)
+        ]
+        short = [not 1e3 * late <= SHORT_MS * wakes or not wakes for late, wakes in grown]
+    return sum(short) / len(short) if short else math.nan
 
 
 def _grown(times: Sequence[float], totals: Sequence[float], start: float, end: float) -> float:

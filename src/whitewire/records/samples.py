@@ -105,13 +105,8 @@ def idle_shares(samples: Samples, start: float, end: float) -> list[tuple[float,
 
     The shares are between the samples next to the second's ends.
     """
-    whole = int(end - start)
-    windows = [(start + number, start + number + 1) for number in range(whole)]
-    # The rest of the run is in a last window of full length, which overlaps the one before.
-    if end - start > whole:
-        windows.append((max(start, end - 1), end))
     found = []
-    for left, right in windows:
+    for left, right in seconds_of(start, end):
         first, last = (nearest(samples.time, left), nearest(samples.time, right))
         if last == first:
             continue
@@ -119,6 +114,15 @@ def idle_shares(samples: Samples, start: float, end: float) -> list[tuple[float,
         if ticks > 0:
             found.append((left - start, (samples.idle_ticks[last] - samples.idle_ticks[first]) / ticks))
     return found
+
+
+def seconds_of(start: float, end: float) -> list[tuple[float, float]]:
+    """Begin and end of each second of a run; the rest of it is in a last one, which overlaps the one before."""
+    whole = int(end - start)
+    windows = [(start + number, start + number + 1) for number in range(whole)]
+    if end - start > whole:
+        windows.append((max(start, end - 1), end))
+    return windows
 
 
 def nearest(times: Sequence[float], moment: float) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from whitewire import factors
@@ -9,7 +10,7 @@ from whitewire.factors.base import Proof
 from whitewire.records import processors
 from whitewire.records.metrics import Found
 from whitewire.records.run import RunRecord
-from whitewire.records.samples import Samples, read_host_cpu, read_samples, read_waited
+from whitewire.records.samples import read_host_cpu, read_samples, read_waited
 from whitewire.workloads.base import Workload
 from whitewire.workloads.copy import Copy
 from whitewire.workloads.hdfs_put import HdfsPut
@@ -65,18 +66,20 @@ def metrics(record: RunRecord, files: Mapping[str, str]) -> Found:
     workload = of(record["workload"])
     cpu = read_host_cpu(files["host-cpu.csv"]) if workload.on_yarn else ([], {})
     samples = read_samples(files["samples.csv"])
-    return workload.metrics(record, samples, cpu) | processors_of(record, files, samples)
+    waited = read_waited(files["waited.csv"]) if "waited.csv" in files else None
+    short: Found = {
+        name: (processors.short_share(*busy, samples, waited) if busy else math.nan, "1")
+        for name, busy in workload.while_busy(record).items()
+    }
+    lack = processors.metrics(record, samples, waited) if waited else {}
+    return workload.metrics(record, samples, cpu) | short | lack
 
 
-def processors_of(record: RunRecord, files: Mapping[str, str], samples: Samples | None = None) -> Found:
-    """What a run had of processors; nothing where its hosts share no machine's, and of old results.
-
-    `samples` are those of its files, where they are read already.
-    """
+def processors_of(record: RunRecord, files: Mapping[str, str]) -> Found:
+    """What a run had of processors; nothing where its hosts share no machine's, and of old results."""
     if "waited.csv" not in files:
         return {}
-    read = samples or read_samples(files["samples.csv"])
-    return processors.metrics(record, read, read_waited(files["waited.csv"]))
+    return processors.metrics(record, read_samples(files["samples.csv"]), read_waited(files["waited.csv"]))
 
 
 def faults(record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[str]:

@@ -203,6 +203,13 @@ class Workload:
         """Metric → (value as measured, unit) beside those of every run of jobs."""
         return jobs.one_job(record)
 
+    def while_busy(self, record: RunRecord) -> dict[str, tuple[float, float] | None]:
+        """Metric → begin and end (seconds since 1970) of the time in which that asks whether processors were short.
+
+        None where the run does not tell when that was.
+        """
+        return {}
+
     def metrics(self, record: RunRecord, samples: Samples, cpu: HostCpu) -> Found:
         """Metric → (value as measured, unit) of a run."""
         return jobs.metrics(record, samples, cpu, self.own_metrics(record, samples))

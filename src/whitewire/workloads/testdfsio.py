@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from whitewire.errors import RunFailed
-from whitewire.records.jobs import OF_RUN, SHORT, beyond_floor
+from whitewire.records.jobs import OF_RUN, beyond_floor
 from whitewire.records.metrics import Found
 from whitewire.records.run import Job, RunRecord
-from whitewire.records.samples import SEGMENT, Samples, idle_shares, nearest
+from whitewire.records.samples import SEGMENT, Samples, nearest
 from whitewire.tools import testdfsio
 from whitewire.workloads.base import OF_TASKS, ShortWhile, Together, Workload, generic_options
 
@@ -154,6 +154,15 @@ class TestDfsio(Workload):
                 raise RunFailed(f"{job['name']}: {job['testdfsio']['size']:.0f} bytes, expected {files * size}")
         return result
 
+    def while_busy(self, record: RunRecord) -> dict[str, tuple[float, float] | None]:
+        found: dict[str, tuple[float, float] | None] = {}
+        for job in record["jobs"]:
+            spans = job.get("spans", [])
+            told = len(spans) == int(job["testdfsio"]["tasks"])
+            busy = (min(begin for begin, _ in spans), max(end for _, end in spans)) if told and spans else None
+            found[f"{job['name']}_short_while_busy"] = busy
+        return found
+
     def own_metrics(self, record: RunRecord, samples: Samples) -> Found:
         found: Found = {}
         for job in record["jobs"]:
@@ -177,7 +186,6 @@ class TestDfsio(Workload):
                 f"{name}_tasks_at_once": (_at_once(spans, files), "1"),
                 f"{name}_tasks_at_best": (_at_once([(0.0, end - begin) for begin, end in spans], files), "1"),
                 f"{name}_rate_while_busy": (values["size"] / _busy(spans, files) / 1e6, "MB/s"),
-                f"{name}_short_while_busy": (_short_while_busy(spans, files, samples), "1"),
                 f"{name}_time": (seconds, "s"),
                 f"{name}_time_net": (beyond_floor(seconds, record["floors"].get(name, 0.0)), "s"),
             }
@@ -200,17 +208,6 @@ def _busy(spans: Sequence[Sequence[float]], tasks: int) -> float:
         seconds += max(0.0, end - max(begin, until))
         until = max(until, end)
     return seconds if len(spans) == tasks and seconds > 0 else math.nan
-
-
-def _short_while_busy(spans: Sequence[Sequence[float]], tasks: int, samples: Samples) -> float:
-    """Share of the time from the first task's begin to the last one's end in which the processors were short.
-
-    NaN if a task is missing.
-    """
-    if len(spans) != tasks or not spans:
-        return math.nan
-    shares = idle_shares(samples, min(begin for begin, _ in spans), max(end for _, end in spans))
-    return sum(share < SHORT for _, share in shares) / len(shares) if shares else math.nan
 
 
 def _ingress(record: RunRecord, samples: Samples, start: float, end: float) -> int:

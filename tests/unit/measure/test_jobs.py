@@ -11,6 +11,7 @@ import pytest
 
 from whitewire import workloads
 from whitewire.measure.bench import Bench
+from whitewire.records import processors
 from whitewire.records.samples import Samples
 from whitewire.tools import Unreadable, history, testdfsio
 
@@ -168,11 +169,13 @@ def test_tasks_at_once(spans, expected, busy, best):
 def test_processors_are_short_while_tasks_write():
     counted = samples()
     counted.links.update({f"{host}.{way}": [0] * 201 for host in "ab" for way in ("egress", "ingress")})
-    # Between the seconds 104 and 106 a tenth is idle, before and after four fifths.
+    # No lateness is told. Between the seconds 104 and 106 a tenth is idle, before and after four fifths.
     counted.idle_ticks[:] = [round(16 * i - 14 * min(max(i - 40, 0), 20)) for i in range(201)]
     spans = [(102, 106), (104, 108)]
-    assert of(dfsio_run(spans), counted, CPU)["write_short_while_busy"] == (pytest.approx(2 / 6), "1")
-    assert math.isnan(of(dfsio_run(spans, files=3), counted, CPU)["write_short_while_busy"][0])
+    busy = workloads.of("testdfsio").while_busy(dfsio_run(spans))
+    assert busy == {"write_short_while_busy": (102, 108)}
+    assert processors.short_share(102, 108, counted, None) == pytest.approx(2 / 6)
+    assert workloads.of("testdfsio").while_busy(dfsio_run(spans, files=3)) == {"write_short_while_busy": None}
 
 
 def test_the_share_of_a_segment_is_of_all_that_all_hosts_send():

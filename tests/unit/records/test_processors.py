@@ -1,5 +1,6 @@
 """Whether a run had the processors that it needed, from made-up series with known answers."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -55,6 +56,24 @@ def test_a_run_that_woke_too_late_says_so_and_what_others_used():
     ]
     assert processors.faults(record, found, {"cpu_late_ms": 2.6}) == []
     assert processors.faults({**record, "cpu": "report"}, found, LIMITS) == []
+
+
+@given(st.integers(0, 10), st.booleans())
+def test_the_share_of_seconds_in_which_a_process_woke_late_counts_and_not_how_busy_processors_are(number, idle):
+    """A timer wakes 2 ms late in so many seconds, 0.1 ms in the others; all processors are idle, or none is."""
+    record, samples, told = series(0.5, 0.1)
+    grown = [0.4 * (2.0 if 1 <= second <= number else 0.1) for second in range(len(told.time))]
+    told = replace(told, late=[sum(grown[: second + 1]) for second in range(len(told.time))])
+    samples = replace(samples, idle_ticks=list(samples.ticks) if idle else [0] * len(samples.ticks))
+    start = record["start"] - 1
+    assert processors.short_share(start, start + 11, samples, told) == pytest.approx(number / 11)
+    assert processors.short_share(start, start + 11, samples, None) == (0.0 if idle else 1.0)
+
+
+def test_processors_are_short_where_the_timer_never_woke_and_nothing_is_told_of_no_time():
+    record, samples, told = series(0.5, 0.1)
+    assert processors.short_share(101, 105, samples, replace(told, wakes=[0.0] * len(told.time))) == 1.0
+    assert math.isnan(processors.short_share(101, 101, samples, told))
 
 
 def test_of_a_site_nothing_is_told():
