@@ -63,7 +63,12 @@ def test_blocks_and_drives_of_the_grid_of_puts(tables):
     drives = rows(tables["emulex-2012"], "put-grid", "drives")
     assert list(drives["fabric"]) == ["1gbe", "10gbe"] and drives["alike"].all()
     assert drives["full_scale"].iloc[0] == pytest.approx(1000 / 8 / (6 * 110), rel=1e-5)
-    assert not rows(tables["emulex-2012"], "put-grid", "page_cache").empty
+    # A fifth of 16 GiB of each of 11 nodes, of which a run writes as much as its data fraction.
+    taken = rows(tables["emulex-2012"], "put-grid", "limit_written")
+    assert taken["full_scale"].iloc[0] == pytest.approx(0.2 * 2**34 / (24 * 5e9 * 3 / 11), rel=1e-5)
+    assert taken["alike"].all()
+    assert rows(tables["emulex-2012"], "put-grid", "limit_block")["quotient"].iloc[0] < 0.1
+    assert rows(tables["emulex-2012"], "put-grid", "page_cache").empty
     assert not rows(tables["qubole-2015"], "testdfsio-link", "page_cache").empty
     # 24 puts of 5 GB in three copies on 66 drives.
     written = rows(tables["emulex-2012"], "put-grid", "cache_written")

@@ -113,8 +113,8 @@ def test_scale_is_whole_blocks_of_whole_sectors():
     scale = scale_of(LOADED, "put-grid", "quick", {"fabric": "1gbe", "clients": 1, "puts_per_client": 1})
     assert scale.k == 128
     assert scale.block_bytes == 67108864 // 128
-    assert scale.file_bytes == 2 * scale.block_bytes
-    assert scale.data_fraction == pytest.approx(2 * scale.block_bytes / (5e9 / 128))
+    assert scale.file_bytes == 4 * scale.block_bytes
+    assert scale.data_fraction == pytest.approx(4 * scale.block_bytes / (5e9 / 128))
     assert scale_of(LOADED, "put-whole-file", "quick", {}).data_fraction == 1
     longest = scale_of(LOADED, "data-fraction", "full", {"fabric": "1gbe", "file_blocks": 16})
     assert longest.file_bytes == 16 * scale.block_bytes

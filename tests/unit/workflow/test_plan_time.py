@@ -63,7 +63,7 @@ def test_only_what_is_made_before_a_first_look_counts_for_a_share(two):
 def test_a_start_says_how_long_it_takes_and_when_it_ends(two):
     testbed, *_ = two
     said = plan.outlook_of(planned(two, budget="5m"), testbed)
-    assert said.startswith("at most 317 runs to make: about 5 min of measuring on this machine (by the speed of its")
+    assert said.startswith("at most 325 runs to make: about 5 min of measuring on this machine (by the speed of its")
     assert ", which ends after 5m (BUDGET); first report after about " in said
     free = plan.outlook_of(planned(two), testbed)
     assert "BUDGET" not in free

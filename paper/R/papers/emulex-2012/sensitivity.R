@@ -10,6 +10,10 @@ sensitivity_axes <- list(
     column = "rate_mb_per_s", label = "rate of one drive, MB/s (full scale)",
     what = "the rate of a drive (18 puts, 10GbE)", fabric = "10GbE"
   ),
+  "page-cache" = list(
+    column = "page_cache", words = TRUE, label = "memory in front of the DataNodes' drives",
+    what = "the DataNodes' memory (one put and 18)", fabric = NA
+  ),
   "data-fraction" = list(
     column = "file_blocks", label = "blocks a file, which sets the data fraction",
     what = "the data fraction (one put and 18)", fabric = NA
@@ -28,11 +32,13 @@ sensitivity_axes <- list(
   )
 )
 
-# Valid runs of a study; `level` is what was moved, `load` the number of puts where the study has several.
+# Valid runs of a study; `level` is what was moved (a number, or of an axis of `words` a text), `load` the number of
+# puts where the study has several.
 sensitivity_runs <- function(experiment) {
   axis <- sensitivity_axes[[experiment]]
   runs <- valid_runs(experiment, "throughput")
-  runs$level <- as_value(runs[[axis$column]]) / (if (is.null(axis$per)) 1 else axis$per)
+  levels <- runs[[axis$column]]
+  runs$level <- if (isTRUE(axis$words)) levels else as_value(levels) / (if (is.null(axis$per)) 1 else axis$per)
   puts <- ifelse(is.na(runs$total_puts), 18, runs$total_puts)
   runs$load <- factor(ifelse(puts == 1, "one put", paste(puts, "puts")), c("one put", "18 puts"))
   if (!is.na(axis$fabric)) runs$fabric <- ifelse(is.na(runs$fabric), axis$fabric, runs$fabric)
@@ -51,8 +57,10 @@ sensitivity_sentence <- function(experiment) {
   medians <- stats::aggregate(shown ~ level + fabric + load, data = runs, FUN = stats::median)
   told <- vapply(split(medians, paste(medians$load, medians$fabric)), function(x) {
     x <- x[order(x$level), ]
+    ends <- x$level[c(1, nrow(x))]
+    ends <- if (is.character(ends)) ends else trimmed(ends)
     sprintf("%s on %s: from %s MB/s at %s to %s MB/s at %s", x$load[[1]], x$fabric[[1]], trimmed(x$shown[[1]]),
-            trimmed(x$level[[1]]), trimmed(x$shown[[nrow(x)]]), trimmed(x$level[[nrow(x)]]))
+            ends[[1]], trimmed(x$shown[[nrow(x)]]), ends[[2]])
   }, character(1))
   paste0("Sensitivity to ", axis$what, ", against ", axis$label, ": ", listed(told), ".")
 }
