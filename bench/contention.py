@@ -2,12 +2,16 @@
 
     .venv/bin/python bench/contention.py [--runs 4] [--loads 0 0.25 0.5 1 1.5 2] [--cells light heavy ...]
     .venv/bin/python bench/contention.py --show
+    .venv/bin/python bench/contention.py --of results/reference OTHER
 
 The same cells (one put, eight puts, eighteen puts, a job on two networks, a copy) are made while so many processors
 are burnt by another program, in random order. For each candidate (idle share in the worst second, mean idle share, how
 late a timer of 1 ms wakes, how long the cluster's threads that are ready wait for a processor, pressure) the largest
 bound is searched that keeps the bias of what it lets pass below 2 %. What was measured stays in --folder, one row per
 run in runs.csv; --show only reads that.
+
+--of takes whole results instead, of one k and design: by how much runs take longer than the calm runs of their cell, by
+how late processes woke in them, and by what other programs used.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -37,6 +41,7 @@ from whitewire.measure.load import Loaded
 from whitewire.measure.run import Run
 from whitewire.measure.turns import Outcome
 from whitewire.records.journal import read_runs
+from whitewire.records.metrics import SHORT_OF_PROCESSORS
 from whitewire.records.run import DesignRow
 from whitewire.records.samples import idle_shares, read_samples
 from whitewire.testbed.emulated.waiting import Threads
@@ -267,6 +272,47 @@ def area(score: np.ndarray, wrong: np.ndarray) -> float:
     return float(np.mean((bad[:, None] > good[None, :]) + 0.5 * (bad[:, None] == good[None, :])))
 
 
+CALM_MS, CALM_CORES = 0.25, 0.35
+"""Lateness and others' use of a run that others may be held against."""
+LATENESS = (0.0, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, np.inf)
+OUTSIDE = (0.0, 0.35, 0.6, 1.0, 1.4, np.inf)
+
+
+def show_results(folders: Sequence[Path]) -> None:
+    """Of all runs, valid or not for lack of processors, of cells that have calm ones."""
+    tables = [one for folder in folders for path in sorted(folder.glob("*/tidy/runs.csv*")) for one in _runs_of(path)]
+    runs = pd.concat(tables, ignore_index=True)
+    calm = runs[(runs["cpu_late"] <= CALM_MS) & (runs["cpu_outside"] <= CALM_CORES)]
+    of_calm = calm.groupby(["paper", "cell"])["log"].median()
+    runs = runs.join(of_calm.rename("calm"), on=["paper", "cell"]).dropna(subset=["calm"])
+    runs["longer"] = np.expm1(runs["log"] - runs["calm"])
+    for name, edges in (("cpu_late", LATENESS), ("cpu_outside", OUTSIDE)):
+        runs["from"] = pd.cut(runs[name], edges, labels=edges[:-1])
+        groups = runs.groupby(["kind", "from"], observed=True)["longer"]
+        found = groups.agg(["size", "median", "mean", "sem"])
+        print(f"\n{name}\n{found.to_string(float_format=lambda value: f'{value:.3f}')}")
+
+
+def _runs_of(path: Path) -> Iterator[pd.DataFrame]:
+    """A row per run of a table of runs: its cell, the logarithm of its time, and what it had of the processors."""
+    table = pd.read_csv(path, low_memory=False)
+    lacking = table["why_invalid"].astype(str).str.startswith(SHORT_OF_PROCESSORS)
+    table = table[lacking | (table["valid"].astype(str).str.lower() == "true")]
+    names = ["completion_time", "completion_time_net", "cpu_late", "cpu_outside"]
+    wide = table[table["metric"].isin(names)].assign(value=lambda each: pd.to_numeric(each["value"]))
+    if "cpu_late" not in set(wide["metric"]):
+        return
+    wide = wide.pivot_table(index=["run_id", "attempt", "experiment"], columns="metric", values="value").reset_index()
+    paper = path.parents[1].name
+    told = load_paper(project.paper_path(paper), fabric_names(load_testbed("emulated"))).experiments
+    reported = {name for name, each in told.items() if each.get("cpu") == "report"}
+    net = wide["completion_time_net"] if "completion_time_net" in wide else pd.Series(np.nan, wide.index)
+    jobs, seconds = net.notna(), net.fillna(wide["completion_time"])
+    kind = np.where(wide["experiment"].isin(reported), "cpu: report", np.where(jobs, "jobs", "no jobs"))
+    cell = wide["run_id"].str.replace(r"-r\d+-[0-9a-f]+$", "", regex=True)
+    yield wide[["cpu_late", "cpu_outside"]].assign(paper=paper, cell=cell, kind=kind, log=np.log(seconds))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=4)
@@ -275,7 +321,11 @@ def main() -> None:
     parser.add_argument("--cells", nargs="*", choices=CELLS, default=list(CELLS))
     parser.add_argument("--folder", default="results/contention")
     parser.add_argument("--show", action="store_true")
+    parser.add_argument("--of", nargs="+", type=Path, help="folders of whole results, such as results/reference")
     args = parser.parse_args()
+    if args.of:
+        show_results(args.of)
+        return
     if not args.show:
         measure(args)
     show(Path(args.folder) / "runs.csv")

@@ -42,6 +42,7 @@ def snakemake(
 
 WIDE = {
     "cpu_late_ms": "1000",
+    "cpu_outside": "1000",
     "link_error": "0.2",
     "drive_error": "0.3",
     "job_wire_low": "-1.0",

@@ -8,7 +8,7 @@ from whitewire.description.testbed import OF_SITES, OF_THIS_MACHINE
 
 WIDE = {"link_error": 0.2, "drive_error": 0.5, "job_wire_low": -1.0, "job_wire_high": 5.0, "retransmit_share": 0.5,
         "queue_drop_share": 0.5}  # fmt: skip
-OF_PROCESSORS = {"cpu_late_ms": 1000.0, "cpu_idle_floor": 0.0, "compute_share": 1.0}
+OF_PROCESSORS = {"cpu_late_ms": 1000.0, "cpu_outside": 1000.0, "cpu_idle_floor": 0.0, "compute_share": 1.0}
 
 
 def of_kind(limits: Mapping[str, float], kind: str) -> dict[str, float]:

@@ -49,3 +49,11 @@ test_that("runs that were not made are told with their reasons", {
   left <- left[0, , drop = FALSE]
   expect_equal(left_sentence(), "")
 })
+
+test_that("where computing is the point, it is told what other programs may use", {
+  read_paper <<- function() list(experiments = list(list(id = "curve", cpu = "report"), list(id = "put")))
+  read_environments <<- function() list(list(limits = list(cpu_outside = 0.5)))
+  expect_match(cpu_bound_sentence(), "In `curve` .*\\(compute share\\), and other programs used at most 0.5 processors\\.$")
+  read_environments <<- function() list(list(limits = list(cpu_late_ms = 0.6)))
+  expect_match(cpu_bound_sentence(), "\\(compute share\\)\\.$")
+})

@@ -34,10 +34,12 @@ cpu_bound_sentence <- function() {
   if (length(marked) == 0) {
     return("In every experiment a run short of processors is invalid.")
   }
+  most <- c(read_environments(), list(list()))[[1]]$limits$cpu_outside
   sprintf(
-    paste("In %s the processors may set the time, because that is what the experiment is to show; there the share of",
-          "time in which they were short is reported instead (compute share)."),
-    listed(code(vapply(marked, function(x) x$id, character(1))))
+    paste0("In %s the processors may set the time, because that is what the experiment is to show; there the share of ",
+           "time in which they were short is reported instead (compute share)%s."),
+    listed(code(vapply(marked, function(x) x$id, character(1)))),
+    if (is.null(most)) "" else paste(", and other programs used at most", trimmed(most, 2), "processors")
   )
 }
 

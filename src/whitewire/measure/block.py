@@ -646,7 +646,8 @@ class Block:
             files = result.files
             values = workloads.metrics(result.record, files)
             record, why = result.record, "; ".join(workloads.faults(result.record, values, self.config["limits"]))
-            spoiled = SHORT_OF_PROCESSORS in why and values.get("cpu_outside", (0.0, ""))[0] > OTHERS_SHARE
+            others = values.get("cpu_outside", (0.0, ""))[0] > OTHERS_SHARE or run.cpu == "report"
+            spoiled = SHORT_OF_PROCESSORS in why and others
         except FAILURES as failure:
             cells: Mapping[str, Any] = run.row
             row = cast("RunRecord", {name: cells[name] for name in DesignRow.__annotations__ if name in cells})

@@ -58,6 +58,29 @@ def test_a_run_that_woke_too_late_says_so_and_what_others_used():
     assert processors.faults({**record, "cpu": "report"}, found, LIMITS) == []
 
 
+@pytest.mark.parametrize(
+    ("outside", "told"),
+    [
+        (0.45, []),
+        (
+            1.0,
+            [
+                "processors: other programs used 1.0 of them, bound 0.5; what "
+                "this experiment shows is how fast they compute"
+            ],
+        ),
+    ],
+)
+def test_where_computing_is_the_point_no_other_program_computes(outside, told):
+    """Of a job that is as fast as its processors, another program that takes one of two doubles the time."""
+    record, *made = series(0.9, 1.5, outside=outside, late=0.13)
+    found = processors.metrics(record, *made)
+    assert processors.faults({**record, "cpu": "report"}, found, LIMITS | {"cpu_outside": 0.5}) == told
+    assert processors.faults({**record, "cpu": "limit"}, found, LIMITS | {"cpu_outside": 0.5}) == []
+    unknown = found | {"cpu_outside": (math.nan, "cores")}
+    assert processors.faults({**record, "cpu": "report"}, unknown, LIMITS | {"cpu_outside": 0.5})
+
+
 @given(st.integers(0, 10), st.booleans())
 def test_the_share_of_seconds_in_which_a_process_woke_late_counts_and_not_how_busy_processors_are(number, idle):
     """A timer wakes 2 ms late in so many seconds, 0.1 ms in the others; all processors are idle, or none is."""
