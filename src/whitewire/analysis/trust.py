@@ -29,6 +29,7 @@ from whitewire.design import known
 from whitewire.estimands.cells import ratio_limits
 from whitewire.estimands.evidence import Sample
 from whitewire.records import trust as records
+from whitewire.records.journal import read_runs
 from whitewire.sequential import ALPHA
 from whitewire.tidy.tables import PACKAGE, Cells, as_csv, flag, package
 
@@ -171,13 +172,14 @@ class Found:
         yield from load_rows(table, loads)
 
     def order(self) -> Iterator[Cells]:
-        tables = {path.parents[1].name: pd.read_csv(path, low_memory=False)
+        tables = {path.parents[1].name: begun(pd.read_csv(path, low_memory=False), path.parents[1] / "raw")
                   for path in sorted(self.results.glob("*/tidy/runs.csv"))}  # fmt: skip
         if (block := self.folder / records.RATIO / known.BLOCK).is_dir():
-            tables["known"], _ = tables_of(self._known(records.RATIO), block)
+            tables["known"] = begun(tables_of(self._known(records.RATIO), block)[0], block.parent)
         for name in next((each["papers"] for each in self.record["parts"] if each["part"] == "same"), []):
             own = known.same(self._paper(name), self._part("same")["units"])
-            tables[f"{name}, A/A"], _ = tables_of(own, self.folder / "same" / name / known.BLOCK)
+            block = self.folder / "same" / name / known.BLOCK
+            tables[f"{name}, A/A"] = begun(tables_of(own, block)[0], block.parent)
         yield from order_rows(tables)
 
 
@@ -314,9 +316,20 @@ def load_rows(table: pd.DataFrame, loads: Mapping[str, float]) -> Iterator[Cells
 # --- order ---------------------------------------------------------------------------------------------------
 
 
+def begun(table: pd.DataFrame, raw: Path) -> pd.DataFrame:
+    """`table`, as tidy/runs.csv, with the column `begun`: when each attempt began by its record, seconds since 1970.
+
+    NaN where the raw results are not there. A design's order tells it not: what a look decided is made later or never.
+    """
+    blocks = [str(block) for block in table["block"].unique()]
+    starts = {(each["run_id"], each["attempt"]): each["start"] for _, each in read_runs(raw, blocks) if "start" in each}
+    attempts = zip(table["run_id"], pd.to_numeric(table["attempt"]), strict=True)
+    return table.assign(begun=[starts.get((run, int(attempt)), math.nan) for run, attempt in attempts])
+
+
 def order_rows(tables: Mapping[str, pd.DataFrame]) -> Iterator[Cells]:
     """A row per source, and one of all: how much longer a run takes that comes last in its block than one that is
-    first; `tables` as tidy/runs.csv."""
+    first; `tables` as `begun` gives them."""
     found = {source: placed(table) for source, table in tables.items()}
     found = {source: each for source, each in found.items() if len(each)}
     if len(found) > 1:
@@ -328,17 +341,20 @@ def order_rows(tables: Mapping[str, pd.DataFrame]) -> Iterator[Cells]:
 
 
 def placed(table: pd.DataFrame) -> pd.DataFrame:
-    """Of each valid run that was made in its turn, its place in the block (0 to 1), its cell and its time's logarithm.
+    """Of each valid run, its place in the block (0 to 1), its cell and its time's logarithm.
 
-    A run that was tried again is left out: it was made later than its order says.
+    Attempts that do not count had places as well.
     """
+    table = table[table["begun"].notna()]
+    attempt = ["block", "run_id", "attempt"]
+    attempts = table.drop_duplicates(attempt)
+    ranks = attempts[attempt].assign(rank=attempts.groupby("block")["begun"].rank())
+    order = pd.Series(table[attempt].merge(ranks, "left")["rank"].to_numpy(dtype=float), table.index)
     good = table[(table["metric"] == TIMED) & (table["valid"].astype(str).str.lower() == "true")]
-    good = good[pd.to_numeric(good["attempt"]) == 1]
-    seconds, order = pd.to_numeric(good["value"]), pd.to_numeric(good["order"]).astype(float)
-    good, order = good[seconds > 0], order[seconds > 0]
-    most = pd.to_numeric(table["order"]).groupby(table["block"]).max()
-    last = good["block"].map(most).astype(float)
-    outside = {"run_id", "attempt", "order", "replicate", "made_by", "floor", "metric", "value", "unit",
+    seconds = pd.to_numeric(good["value"])
+    good = good[seconds > 0]
+    order, last = order[good.index], good["block"].map(attempts.groupby("block").size()).astype(float)
+    outside = {"run_id", "attempt", "order", "begun", "replicate", "made_by", "floor", "metric", "value", "unit",
                "full_scale_value", "full_scale_unit", "valid", "why_invalid"}  # fmt: skip
     keys = [column for column in table.columns if column not in outside]
     cell = ["|".join(map(str, row)) for row in good[keys].itertuples(index=False)]

@@ -226,22 +226,31 @@ def test_cells_of_one_run_tell_no_drift(cells):
     assert trust.drift(np.linspace(0, 1, len(cells)), np.zeros(len(cells)), np.array(cells, dtype=str)) is None
 
 
-def test_a_run_that_was_tried_again_has_no_place_and_places_go_from_0_to_1():
+def test_places_are_those_in_which_attempts_were_made_and_not_those_of_the_design(tmp_path):
     table = pd.DataFrame({
-        "run_id": list("abcd"), "attempt": [1, 2, 1, 1], "block": "quick-1", "order": [1, 2, 3, 5], "experiment": "e",
-        "replicate": [1, 2, 3, 4], "fabric": "1gbe", "metric": trust.TIMED, "value": [1.0, 1.0, 2.0, 3.0],
-        "valid": ["true", "true", "true", "false"],
+        "run_id": list("abbcd"), "attempt": [1, 1, 2, 1, 1], "block": "quick-1", "order": [1, 2, 2, 3, 4],
+        "experiment": "e", "replicate": [1, 2, 2, 3, 4], "fabric": "1gbe", "metric": trust.TIMED,
+        "value": [1.0, 9.0, 2.0, 3.0, 4.0], "valid": ["true", "false", "true", "true", "true"],
     })  # fmt: skip
-    found = trust.placed(table)
-    assert found["place"].tolist() == [0, 0.5] and found["log"].tolist() == pytest.approx([0, math.log(2)])
+    for folder, run, attempt, start in (
+        ("runs/a", "a", 1, 10.0), ("invalid/b-1", "b", 1, 20.0), ("runs/b", "b", 2, 40.0), ("runs/c", "c", 1, 30.0)
+    ):  # fmt: skip
+        (tmp_path / "quick-1" / folder).mkdir(parents=True)
+        record = {"run_id": run, "attempt": attempt, "start": start}
+        (tmp_path / "quick-1" / folder / "run.json").write_text(json.dumps(record))
+    table = pd.concat([table, table.assign(metric="other")], ignore_index=True)
+    found = trust.placed(trust.begun(table, tmp_path))  # of d there is no record
+    assert found["place"].tolist() == pytest.approx([0, 1, 2 / 3])
+    assert found["log"].tolist() == pytest.approx([0, math.log(2), math.log(3)])
     assert found["cell"].nunique() == 1
+    assert trust.placed(trust.begun(table, tmp_path / "none")).empty
 
 
 def test_a_source_that_drifts_is_told_beside_all_together():
     place, logs, cells = runs_in_order(0.3, 2)
     table = pd.DataFrame({
         "run_id": range(len(place)), "attempt": 1, "block": "quick-1",
-        "order": (place * (len(place) - 1)).round().astype(int) + 1, "experiment": cells, "replicate": 1,
+        "begun": (place * (len(place) - 1)).round() + 1e9, "experiment": cells, "replicate": 1,
         "metric": trust.TIMED, "value": np.exp(logs / 10), "valid": "true",
     })  # fmt: skip
     calm = copy.deepcopy(table)
