@@ -7,8 +7,9 @@ effort, on emulated hosts and on hosts reached by ssh. In mid-run something happ
 the kinds, and what has to hold); then it is started again until the block is finished, and the block is compared with
 one that nothing happened to. `--times` is the number of kills; of every other fault there is one on each testbed.
 
-The clock is set in the measuring process alone, since a machine's own cannot be set without root; short memory is a
-file system in memory that fills up, and a limit of a process (RLIMIT_AS), since control groups need root as well.
+The clock is set in the measuring process alone, until another run begins, since a machine's own cannot be set without
+root; short memory is a file system in memory that fills up, and a limit of a process (RLIMIT_AS), since control groups
+need root as well.
 
 Prints a line per fault and at the end a table. Ends with status 1 when anything is not as it has to be. With --folder
 the copy and all logs stay there, and the next call uses the copy.
