@@ -18,6 +18,7 @@ from tests.support.small import small_block
 from whitewire import workloads
 from whitewire.description.paper import Paper
 from whitewire.design.rows import levels_of
+from whitewire.measure.block import CLOSING_S, START_S
 from whitewire.measure.rounds import cell_of
 from whitewire.measure.rung import Ladder
 from whitewire.records.journal import Journal
@@ -201,7 +202,7 @@ def test_what_no_open_claim_needs_is_not_measured_and_a_budget_ends_it(can_emula
     assert len(done["left"]) == 8
     assert len(records(folder)) == 7
     again = small_block(folder, "quick", 3)
-    again.first = lambda: 1.0
+    again.first = lambda: START_S + CLOSING_S  # enough to start and end, but not for a run
     again.measure()
     done = finished_record(folder)
     assert set(done["left"].values()) == {"the budget ended"}

@@ -14,7 +14,7 @@ from typing import Any
 from whitewire.description.paper import Paper
 from whitewire.estimands.evidence import Evidence
 from whitewire.sequential import ALPHA
-from whitewire.statistics import MINIMUM, runs_to_decide, runs_to_narrow
+from whitewire.statistics import FEWEST_POOLED, MINIMUM, runs_to_decide, runs_to_narrow
 
 REPRODUCED = "reproduced"
 DIRECTION = "direction only"
@@ -163,7 +163,7 @@ def decide(target: Target, evidence: Evidence, confidence: float = 0.95) -> Verd
     only. Arithmetic and models: consistent or inconsistent. `confidence` is that of the interval, by looks.
     """
     if evidence.estimate is None or not math.isfinite(evidence.estimate):
-        needed = {"census": 1, "runs": max(1, MINIMUM - evidence.n)}.get(evidence.source)
+        needed = {"census": 1, "runs": _until_an_interval(evidence.n)}.get(evidence.source)
         reason = evidence.missing or "there is no finite estimate"
         return Verdict(INCONCLUSIVE, reason, needed if evidence.runs_help else None, evidence.runs_help)
     found = _compared(target, evidence, confidence)
@@ -190,9 +190,8 @@ def _compared(target: Target, evidence: Evidence, confidence: float) -> Verdict:
         if evidence.n >= MINIMUM:
             reason = f"{seen} from {_runs(evidence.n)} a cell: the interval is not finite"
             return Verdict(INCONCLUSIVE, reason, runs_help=False)
-        needed = max(1, MINIMUM - evidence.n)
         reason = f"{seen} from {_runs(evidence.n)} a cell: too few for an interval"
-        return Verdict(INCONCLUSIVE, reason, needed)
+        return Verdict(INCONCLUSIVE, reason, _until_an_interval(evidence.n))
     floors = " and that of floors" if evidence.floors else ""
     shared = f"; {_runs(evidence.n)} a cell, scatter shared by the cells of the experiment{floors}"
     interval = f"{seen} ({_number(evidence.low)} to {_number(evidence.high)}{shared if evidence.freedom else ''})"
@@ -210,6 +209,11 @@ def _compared(target: Target, evidence: Evidence, confidence: float) -> Verdict:
         reason = f"{too_wide}; however many runs, {ends} would be left, {evidence.left_by}"
         return Verdict(INCONCLUSIVE, reason, runs_help=False)
     return Verdict(INCONCLUSIVE, too_wide, _runs_needed(target, evidence, confidence))
+
+
+def _until_an_interval(runs: int) -> int:
+    """Further runs of each cell until there can be an interval: from pooled scatter, else from the order of values."""
+    return max(1, (FEWEST_POOLED if runs < FEWEST_POOLED else MINIMUM) - runs)
 
 
 def _runs_needed(target: Target, evidence: Evidence, confidence: float) -> int | None:

@@ -301,12 +301,18 @@ class Block:
             for place, run in enumerate(runs, start=1)
         ]
 
+    def _until_a_run(self, shared: str, runs: Sequence[Run]) -> float:
+        """Seconds until a cluster has made its first run and has ended: with less it would start for nothing."""
+        floors, kinds = self._floors(shared, runs), {floor_key(run): run for run in runs if self._floored(run)}
+        due = [durations.floor_seconds(kinds[key].row) for key in floors.ahead(0) if not floors.has(key)]
+        return START_S + sum(due) + runs[0].expected_seconds + CLOSING_S
+
     def _on_one_cluster(self, shared: str, runs: Sequence[Run], progress: Progress, number: int) -> int:
         roles, place, _, slots, *racks = json.loads(shared)
         runs = self._without_the_unavailable(runs, progress)
         if not runs:
             return number
-        if time.monotonic() + START_S > self.until:
+        if time.monotonic() + self._until_a_run(shared, runs) > self.until:
             self.left |= {run.row["run_id"]: BUDGET for run in runs}
             return number
         emulated = self.config["kind"] == "emulated"

@@ -130,7 +130,7 @@ def test_an_empty_table_gives_every_claim_a_verdict(complete, modelled):
     assert by_route["arithmetic"] == {claims.CONSISTENT, claims.INCONSISTENT}
     assert by_route[claims.NOT_TESTABLE] == {claims.NOT_TESTABLE}
     needed = table[table["verdict"] == claims.INCONCLUSIVE]["runs_needed"]
-    assert needed.isin([1, 6]).all()
+    assert needed.isin([1, 3]).all()
 
 
 def test_smoke_is_inconclusive_but_shows_estimates(modelled):
@@ -139,7 +139,7 @@ def test_smoke_is_inconclusive_but_shows_estimates(modelled):
     row = _claim(table, "E-C06")
     assert row["verdict"] == claims.INCONCLUSIVE
     assert row["estimate"] == pytest.approx(3.9, rel=0.02)
-    assert row["n"] == 1 and row["runs_needed"] == 5
+    assert row["n"] == 1 and row["runs_needed"] == 2
 
 
 def test_invalid_runs_never_count_and_are_told(complete):
