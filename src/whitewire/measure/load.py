@@ -20,6 +20,7 @@ from whitewire.measure.turns import Outcome, Turns
 from whitewire.paths import KILLED_WITH_THIS
 from whitewire.progress import Progress
 from whitewire.records.run import DesignRow
+from whitewire.testbed.emulated.waiting import STRANGERS
 
 TURN_S, SETTLED_S = 0.05, 0.5
 """A partial load runs and rests in turns of so long; a run begins so long after its load does."""
@@ -44,12 +45,14 @@ def burning(load: float, turn: float = TURN_S) -> Iterator[None]:
         )
         for share in shares
     ]
+    STRANGERS.update(burner.pid for burner in burners)
     try:
         yield
     finally:
         for burner in burners:
             burner.kill()
             burner.wait()
+            STRANGERS.discard(burner.pid)
 
 
 class Loaded(Block):

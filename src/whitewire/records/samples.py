@@ -148,8 +148,8 @@ WAITED = ("time", "ran", "waited", "own", "wakes", "late")
 @dataclass(frozen=True)
 class WaitedSeries:
     """waited.csv of a run: times (seconds since 1970); so far seconds that threads of the hosts ran, that they were
-    ready and waited for a processor, and that the measuring process ran; how often a timer in the sandbox woke, and how
-    many seconds late all together."""
+    ready and waited for a processor, and that the measuring process ran and what it started beside (`own`; old results:
+    that process alone); how often a timer in the sandbox woke, and how many seconds late all together."""
 
     time: list[float]
     ran: list[float]

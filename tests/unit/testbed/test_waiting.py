@@ -8,7 +8,7 @@ import time
 import pytest
 
 from whitewire.testbed.base import CommandFailed
-from whitewire.testbed.emulated.waiting import NAP_S, Meter, Threads, Timer
+from whitewire.testbed.emulated.waiting import NAP_S, STRANGERS, Meter, Threads, Timer, seconds_of_all_below
 
 SPIN = "import time\nend = time.monotonic() + {}\nwhile time.monotonic() < end: pass"
 
@@ -54,6 +54,28 @@ def test_what_a_thread_ran_counts_after_it_has_ended(folder):
     process.wait()
     assert meter.take() == last
     assert meter.take() == last
+
+
+def busy(seconds):
+    return f"import time\nwhile time.process_time() < {seconds}: pass"
+
+
+def test_all_that_a_process_started_counts_once_also_what_ended_and_what_its_children_started():
+    child = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {busy(0.3)!r}])\n{busy(0.2)}"
+    before, begin = seconds_of_all_below(os.getpid()), time.process_time()
+    alive = subprocess.Popen([sys.executable, "-c", busy(0.4) + "\nprint(1, flush=True)\ninput()"],
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # fmt: skip
+    try:
+        subprocess.run([sys.executable, "-c", child], check=True)
+        alive.stdout.readline()
+        own = time.process_time() - begin
+        known = seconds_of_all_below(os.getpid()) - before - own
+        assert 0.85 <= known <= 1.3  # and what three starts of Python take
+        STRANGERS.add(alive.pid)
+        assert seconds_of_all_below(os.getpid()) - before - own <= known - 0.35
+    finally:
+        STRANGERS.discard(alive.pid)
+        alive.communicate()
 
 
 def started(*before):
@@ -108,6 +130,6 @@ def test_both_are_read_at_one_moment(folder):
         timer.close()
     assert abs(told.time - time.time()) < 5
     assert told.ran > 0
-    assert told.own > 0
+    assert told.own + told.ran >= time.process_time() * 0.9
     assert told.wakes >= 0
     assert told.late >= 0

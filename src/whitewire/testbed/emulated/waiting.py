@@ -40,7 +40,8 @@ NAP_S = 0.002
 @dataclass(frozen=True)
 class Waited:
     """At one moment (seconds since 1970), so far: seconds that threads ran, and that they were ready and waited, summed
-    over all; CPU seconds of the process that asks (`own`); how often the timer woke, and seconds that it was late."""
+    over all; further CPU seconds of the process that asks and of all that it started (`own`); how often the timer woke,
+    and seconds that it was late."""
 
     time: float
     ran: float
@@ -86,6 +87,33 @@ class Threads:
         return NS * ran, NS * waited
 
 
+STRANGERS: set[int] = set()
+"""Processes that this one started to be other programs: a study's load from outside."""
+
+
+def seconds_of_all_below(root: int) -> float:
+    """CPU seconds of a process and of all that it started, also of those that ended (proc_pid_stat(5)).
+
+    What ended counts with whoever waited for it, so that nothing is missed, as short programs are between two looks at
+    their threads, and nothing counts twice.
+    """
+    spent, below = dict[int, int](), dict[int, list[int]]()
+    for process in os.listdir("/proc"):
+        if process.isdigit():
+            with contextlib.suppress(OSError), open(f"/proc/{process}/stat", "rb", buffering=0) as file:
+                # The name may hold anything, so what counts is behind its last bracket.
+                fields = file.read(1024).rpartition(b")")[2].split()
+                spent[int(process)] = sum(map(int, fields[11:15]))
+                below.setdefault(int(fields[1]), []).append(int(process))
+    total, waiting = 0, [root]
+    while waiting:
+        process = waiting.pop()
+        if process not in STRANGERS:
+            total += spent.get(process, 0)
+            waiting += below.get(process, [])
+    return total / os.sysconf("SC_CLK_TCK")
+
+
 class Timer:
     """The timer as a process that `start` starts with pipes for input and output; it ends with whoever holds these."""
 
@@ -119,4 +147,5 @@ class Meter:
 
     def take(self) -> Waited:
         ran, waited = self.threads.take()
-        return Waited(time.time(), ran, waited, time.process_time(), *self.timer.take())
+        own = seconds_of_all_below(os.getpid()) - ran
+        return Waited(time.time(), ran, waited, own, *self.timer.take())
