@@ -203,8 +203,13 @@ class Hdfs(HdfsClients):
         self.wait_for(self.daemons[host.name], "successfully registered with NN")
 
     def _start_clients(self) -> None:
+        clients = self.testbed.by_role("client")
+        if self.drive.limits:
+            for host in clients:
+                self.drive.put(host)  # what a client keeps on its own drives waits for them too
         self.clients = [
-            Resident(host, self.installation, self.logs / f"{host.name}.log") for host in self.testbed.by_role("client")
+            Resident(host, self.installation, self.logs / f"{host.name}.log", self.drive.environment(host.drive_root))
+            for host in clients
         ]
 
     def wait_registered(self, count: int) -> None:

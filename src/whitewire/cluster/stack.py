@@ -88,7 +88,7 @@ class Stack:
             service.stop()
 
     def ease(self, ease: bool, fresh: bool = False) -> None:
-        """Let everything pass the workers' modelled drives, or hold it up as `drive` does.
+        """Let everything pass the modelled drives of workers and clients, or hold it up as `drive` does.
 
         `fresh`: from now on nothing is dirty in the workers' memory, and nothing can be read from it.
         """
@@ -101,7 +101,7 @@ class Stack:
                 (slow if host is self.slow_worker else self.drive).put(host, ease, self.epoch)
 
             with ThreadPoolExecutor(max_workers=8) as pool:
-                list(pool.map(put, self.testbed.by_role("datanode")))
+                list(pool.map(put, [*self.testbed.by_role("datanode"), *self.testbed.by_role("client")]))
             self.set_on_drives = wanted
 
     @property

@@ -548,19 +548,24 @@ class Bench:
         return result.plus(record, kept)
 
     def input(self, kind: str, make: Callable[[str], tuple[str, list[str]]]) -> str:
-        """The path of an input that runs of the same size share, made at ease where it is not there yet."""
+        """The path of an input that runs of the same size share, made at ease where it is not there yet.
+
+        Each round has its own: where a file's blocks are decides how much of a job crosses the links, and runs that all
+        read the same ones would tell of one placement, however many they are.
+        """
         copies = self.parameters.get("replication", 1)
         folder = f"/input-{self.coding.name}" if self.coding else "/input"
         place = f"{folder}/{kind}-{self.scale.file_bytes}-{self.scale.block_bytes}-{copies}"
         path = self.path(place)
-        key = (self.run.store["kind"], json.dumps(self.run.store, sort_keys=True) if self.mounted else "", path)
-        if key not in self.stack.made:
+        store = json.dumps(self.run.store, sort_keys=True) if self.mounted else ""
+        of, round_ = ("input", self.run.store["kind"], store, path), self.run.row["replicate"]
+        if (of, round_) not in self.stack.made:
             self.at_ease()
             self._remove(place)
             self._code(folder)
             tool, arguments = make(path)
             self.tool(tool, arguments, f"input of {kind}")
-            self.stack.made.add(key)
+            self.stack.made = {each for each in self.stack.made if each[0] != of} | {(of, round_)}
         return path
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -25,6 +26,10 @@ def copy_in(local: str, target: str, settings: Mapping[str, object] | None = Non
 def copy_out(source: str, local: str, settings: Mapping[str, object] | None = None) -> list[str]:
     """Arguments of `hdfs dfs` that copy a file out of the store."""
     return [*generic_options(settings or {}), "-get", "-f", source, local]
+
+
+FASTER = 1.25
+"""Times a drive's rate at which a copy from or to it may move: what its cache takes need not have reached it."""
 
 
 class Copy(Workload):
@@ -71,6 +76,19 @@ class Copy(Workload):
         if same.status != 0:
             raise RunFailed("copy: the file that came back is not the one that went in")
         return result
+
+    def faults(self, record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[str]:
+        return super().faults(record, found, limits) + self.too_fast(record, found)
+
+    @staticmethod
+    def too_fast(record: RunRecord, found: Found) -> list[str]:
+        """Why a copy cannot have gone by way of the client's modelled drive (empty: it can have, or there is none)."""
+        rate = record.get("evidence", {}).get("drive", {}).get("rate", math.inf) / 1e6
+        ways = {"copy_in_rate": "read from", "copy_out_rate": "written to"}
+        return [
+            f"{found[metric][0]:.3g} MB/s were {way} the client's drive of {rate:.3g} MB/s, which was not in the way"
+            for metric, way in ways.items() if not found[metric][0] <= FASTER * rate
+        ]  # fmt: skip
 
     def own_metrics(self, record: RunRecord, samples: Samples) -> Found:
         found: Found = {}

@@ -151,10 +151,10 @@ def _by_hibench(bench: Bench, suite: Suite) -> Result:
 
 
 def _prepare(bench: Bench, suite: Suite) -> None:
-    """Have HiBench make the program's input where it is not there yet."""
+    """Have HiBench make the program's input where the round's is not there yet (why each has its own: Bench.input)."""
     program, profile, scale = bench.parameters["program"], bench.parameters["profile"], bench.scale
     copies = bench.parameters.get("replication", 1)
-    made = ("hibench", program, profile, scale.file_bytes, scale.block_bytes, copies)
+    made = ("hibench", program, profile, scale.file_bytes, scale.block_bytes, copies, bench.run.row["replicate"])
     if made in bench.stack.made:
         return
     bench.at_ease()

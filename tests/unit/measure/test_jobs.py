@@ -425,3 +425,34 @@ def test_a_run_on_a_mounted_store_removes_files_when_their_clients_mounts_have_g
         ("layout", "input", 8, 2**18),
         ("layout", "out", 8, 2**18),
     ]
+
+
+def test_each_round_has_an_input_of_its_own_which_its_runs_share(monkeypatch):
+    made = []
+    for name in ("at_ease", "_remove", "_code"):
+        monkeypatch.setattr(Bench, name, lambda *arguments: None)
+    monkeypatch.setattr(Bench, "tool", lambda bench, *said: made.append((bench.run.row["replicate"], said[-1])))
+    stack = SimpleNamespace(made=set())
+
+    def run(replicate, kind="rows"):
+        row, scale = {"replicate": replicate}, SimpleNamespace(file_bytes=8, block_bytes=4)
+        told = SimpleNamespace(row=row, store={"kind": "hdfs"}, parameters={}, coding=None, scale=scale, mounted=False)
+        bench = Bench(stack, told)
+        return bench.input(kind, lambda path: ("tool", [path]))
+
+    assert run(1) == run(1) == run(2) == run(2)
+    assert made == [(1, "input of rows"), (2, "input of rows")]
+    run(2, "words"), run(2)
+    assert made[2:] == [(2, "input of words")]
+    run(1)
+    assert made[3:] == [(1, "input of rows")], "only the last one made is there"
+
+
+@pytest.mark.parametrize(("way", "rate", "valid"), [
+    ("copy_out_rate", 2.17, False), ("copy_in_rate", 4.6, False), ("copy_out_rate", 0.52, True)])  # fmt: skip
+def test_a_copy_that_its_clients_drive_cannot_have_made_does_not_count(way, rate, valid):
+    found = dict.fromkeys(("copy_in_rate", "copy_out_rate"), (0.4, "MB/s")) | {way: (rate, "MB/s")}
+    record = {"evidence": {"drive": {"rate": 0.5e6}}}
+    faults = workloads.of("copy").too_fast(record, found)
+    assert (faults == []) == valid
+    assert workloads.of("copy").too_fast({"evidence": {}}, found) == [], "on a site drives are what they are"
