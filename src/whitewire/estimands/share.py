@@ -34,11 +34,6 @@ OVER = {
             "Unit of the quotient by a constant, as verdict tables print it; 1 where it is not given.",
             examples=["MB/s"],
         ),
-        "times_k": {
-            "type": "boolean",
-            "description": "true: the quotient is multiplied by k on an emulated testbed. For what does not shrink "
-            "with k, such as CPU time of a byte, beside rates that do.",
-        },
         "link_of": {**text_key("Fabric whose rate divides, by its name: 10gbe is 1250 MB/s."), "examples": ["10gbe"]},
         "links": {
             "type": "integer",
@@ -69,7 +64,7 @@ class Share(OfCells):
         if "link_of" in over and over["link_of"] not in fabrics:
             yield ".over.link_of", over["link_of"], "a fabric of the testbed", fabrics
         own, metric = over.get("unit"), unit_of(self.test["metric"])
-        if own and over.get("constant") == 1 and "times_k" not in over:
+        if own and over.get("constant") == 1:
             try:
                 wanted, found = quantities.dimension(metric, paper.units), quantities.dimension(own, paper.units)
             except quantities.UnknownUnit:
@@ -79,7 +74,7 @@ class Share(OfCells):
 
     def unit(self) -> str:
         over = self.test["over"]
-        if over.get("constant") == 1 and "times_k" not in over:
+        if over.get("constant") == 1:
             return over.get("unit") or unit_of(self.test["metric"])
         return "1" if "link_of" in over else over.get("unit", "1")
 
@@ -111,4 +106,4 @@ class Share(OfCells):
         """Values as shares of what the test says."""
         over = self.test["over"]
         divisor = over.get("constant", 0) or gbit_per_s(over["link_of"]) * MB_PER_GBIT * over.get("links", 1)
-        return values / divisor * (runs.k if over.get("times_k") else 1)
+        return values / divisor
