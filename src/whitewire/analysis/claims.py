@@ -23,6 +23,8 @@ INCONCLUSIVE = "inconclusive"
 NOT_TESTABLE = "not testable here"
 CONSISTENT = "consistent"
 INCONSISTENT = "inconsistent"
+BY_RUNS = (REPRODUCED, DIRECTION, NOT_REPRODUCED)
+"""What runs decide."""
 VERDICTS = (REPRODUCED, DIRECTION, NOT_REPRODUCED, INCONCLUSIVE, CONSISTENT, INCONSISTENT, NOT_TESTABLE)
 EQUIVALENCE, SIGN, SIZE = "equivalence", "direction", "size"
 """What a claim asks for: that there is no effect to speak of; that there is one, on a side; that it is so large."""

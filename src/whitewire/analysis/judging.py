@@ -76,6 +76,9 @@ def judged(
     covering = controls.of(paper, checked, test) if counts else []
     failed = [control.said for control in covering if control.failed]
     decided, reason = claims.controlled(verdict.verdict, reason, failed)
+    if decided in claims.BY_RUNS and covering and all(control.row["outcome"] == controls.OPEN for control in covering):
+        names = ", ".join(dict.fromkeys(str(control.row["control"]) for control in covering))
+        reason += f"; caution: no control of it ({names}) has runs enough yet to show a fault"
     return {
         "route": route,
         "estimate": evidence.estimate,

@@ -93,12 +93,14 @@ def read_testbed(path: Path) -> dict[str, Any]:
 
 OF_SITES, OF_THIS_MACHINE = ("cpu_idle_floor", "compute_share"), ("cpu_late_ms", "cpu_outside")
 """Bounds on the processors where each host has its own, and where hosts share those of one machine."""
+DEFAULTED = ("cpu_outside",)
+"""Those of them that need not be told."""
 
 
 def _check_limits(testbed: Mapping[str, Any], path: Path) -> None:
     """UserError for a bound on the processors that is missing, or that does not count on this kind of testbed."""
     needed, others = (OF_THIS_MACHINE, OF_SITES) if testbed["kind"] == "emulated" else (OF_SITES, OF_THIS_MACHINE)
-    for name in needed:
+    for name in (name for name in needed if name not in DEFAULTED):
         if name not in testbed["limits"]:
             raise UserError(f"{shown(path)}: limits.{name}: found none, expected a number")
     for name in others:

@@ -71,9 +71,6 @@ SMOKE_ATTEMPTS = 2
 """Attempts at a run or a floor at smoke effort."""
 NO_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 """What a run may fail by that no later run would escape."""
-OTHERS_SHARE = 0.5
-"""Processors that others use in a run that they, and not its own load, may have spoiled: some 0.3 are the testbed's own
-helpers, which come and go."""
 CLOSING_S, START_S = 15.0, 90.0
 """Seconds that a budget keeps for the end of a cluster, and at least for its start."""
 WARM_UP_GIB = 1.0
@@ -486,6 +483,8 @@ class Block:
         why = why or "; ".join([*result.record.get("disturbed", []), *losses(result.record, self.config["limits"])])
         record = cast("RunRecord", {name: of for name, of in result.record.items() if name not in OF_A_RUN})
         record |= {"floor": floors.name(key), "attempt": attempt, "valid": not why, "why_invalid": why}
+        if lacking := workloads.processors_of(result.record, result.files):
+            record["outside"] = lacking["cpu_outside"][0]
         self._keep(f"a floor of {result.record['workload']}",
                    lambda: self.journal.write_floor({**record, **environment.commit()}, result.files))  # fmt: skip
         if not why:
@@ -493,6 +492,9 @@ class Block:
         return why
 
     def _floor(self, stack: Stack, floors: Floors, key: FloorKey, runs: Sequence[Run], progress: Progress) -> None:
+        if readings := self._readings(stack):
+            with self._spending("waiting"):  # as before a run: what others slow down here, runs would be said to lack
+                self.calm.before_a_run(readings, self.until)
         with self._spending("floors"):
             self._make_floor(stack, floors, key, runs, progress)
 
@@ -652,7 +654,7 @@ class Block:
             files = result.files
             values = workloads.metrics(result.record, files)
             record, why = result.record, "; ".join(workloads.faults(result.record, values, self.config["limits"]))
-            others = values.get("cpu_outside", (0.0, ""))[0] > OTHERS_SHARE or run.cpu == "report"
+            others = values.get("cpu_outside", (0.0, ""))[0] > processors.OTHERS_CORES or run.cpu == "report"
             spoiled = SHORT_OF_PROCESSORS in why and others
         except FAILURES as failure:
             cells: Mapping[str, Any] = run.row

@@ -222,6 +222,8 @@ class RunRecord(TypedDict, total=False):
     workers: list[str]
     made_by: str
     cpu: str
+    outside: float
+    """Of a floor: processors that other programs used meanwhile, where all hosts share one machine's."""
     clock: Clock
     floors: dict[str, float]
     """Seconds of each job on almost no data; `floor_wire` are the bytes into all workers of all of them."""

@@ -45,8 +45,8 @@ TABLES: dict[str, tuple[str, ...]] = {
                  "message_bytes", "iterations", "attempt", "metric", "value", "unit", "limit", "why"),
     "topology.csv": ("host", "role", "address"),
     "placement.csv": ("run_id", "file", "block_index", "datanode"),
-    "floors.csv": ("block", "floor", "workload", "job", "number", "attempt", "time", "seconds", "wire_bytes", "valid",
-                   "why_invalid"),
+    "floors.csv": ("block", "floor", "workload", "job", "number", "attempt", "time", "seconds", "wire_bytes", "outside",
+                   "valid", "why_invalid"),
     "phases.csv": ("run_id", "job", "task", "type", "host", "start", "shuffle_end", "merge_end", "end"),
     "treatments.csv": ("run_id", "experiment", "factor", "varies", "level", "asked", "seen", "unit", "same", "valid"),
     "unavailable.csv": ("run_id", "reason"),
@@ -59,6 +59,7 @@ NUMBERS = {
     "full_scale_value",
     "seconds",
     "wire_bytes",
+    "outside",
     "time",
     "start",
     "end",
@@ -108,6 +109,7 @@ DESCRIPTIONS = {
     "number": "number of the floor in its block, in the order of making",
     "seconds": "of a job on almost no data; empty where it failed",
     "wire_bytes": "bytes into all workers over their links in that floor, of all its jobs together",
+    "outside": "processors that other programs used meanwhile; empty where no machine is shared, and in old results",
     "limit": "data rate of the slower port in MB/s (10^6 bytes), without headers",
     "message_bytes": "bytes of one message",
     "block_bytes": "bytes of one call",
@@ -260,6 +262,8 @@ def _floors(records: Sequence[RunRecord]) -> Iterable[Cells]:
             yield base
             continue
         base |= {"time": f"{record['start'] - first:.3f}", "wire_bytes": _number(worker_wire(record))}
+        if "outside" in record:
+            base["outside"] = _number(record["outside"])
         for job, seconds in floor.seconds_of(record).items():
             yield base | {"job": job, "seconds": _number(seconds)}
 

@@ -222,14 +222,17 @@ def keep_floors(block, floors):
 def test_floors_are_a_table_of_their_own(results):
     tidy("emulex-2012", results)
     assert table(results / "tidy" / "floors.csv") == []  # old results have none
-    keep_floors(results / "raw" / RECORD["block"], [a_floor(2.5, 1), a_floor(None, 2, valid=False), a_floor(3.0, 3)])
+    keep_floors(results / "raw" / RECORD["block"], [
+        a_floor(2.5, 1) | {"outside": 0.25}, a_floor(None, 2, valid=False), a_floor(3.0, 3)
+    ])  # fmt: skip
     tidy("emulex-2012", results)
     first, failed, third = table(results / "tidy" / "floors.csv")
     assert first == {
         "block": RECORD["block"], "floor": "sort hdfs 4", "workload": "sort", "job": "sort", "number": "1",
-        "attempt": "1", "time": "0.000", "seconds": "2.5", "wire_bytes": "2000", "valid": "true", "why_invalid": "",
+        "attempt": "1", "time": "0.000", "seconds": "2.5", "wire_bytes": "2000", "outside": "0.25",
+        "valid": "true", "why_invalid": "",
     }  # fmt: skip
-    assert (third["time"], third["seconds"]) == ("2.000", "3")
+    assert (third["time"], third["seconds"], third["outside"]) == ("2.000", "3", "")
     assert (failed["seconds"], failed["valid"], failed["why_invalid"]) == ("", "false", "job FAILED")
     assert frictionless.validate(str(results / "tidy" / "datapackage.json")).valid
 
