@@ -5,8 +5,8 @@
 Clones the committed tree to FOLDER/tree, sets it up there, and runs `make papers` once per load, each from nothing:
 `idle`, `burnt` (a program of one thread that never rests), `coming` (one that runs for 30 s and rests for 30 s); a
 name may be followed by a number to run it again (`idle2`). Results and times go to FOLDER/<load>. What is there is not
-made again, and `--show` makes nothing: the tables are printed from all that is there. Three loads take two to three
-hours at the default effort.
+made again, and `--show` makes nothing: the tables are printed from all that is there. Three loads take over
+four hours at the default effort.
 
 Prints how long each took and until its first report, per paper what came of its runs and how much of its time they
 took, and every claim that runs judge and that does not have the same verdict everywhere. Ends with status 1 where less

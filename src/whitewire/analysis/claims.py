@@ -153,7 +153,7 @@ def kinds_said(paper: Paper) -> str:
         f"{len(found[SIZE])} of size",
         f"{len(found[''])} without a test",
     ]
-    return f"{paper.id}: {len(paper.claims)} claims: {', '.join(parts)}"
+    return f"{paper.id}: {len(paper.claims)} claim{'s' if len(paper.claims) != 1 else ''}: {', '.join(parts)}"
 
 
 def decide(target: Target, evidence: Evidence, confidence: float = 0.95) -> Verdict:

@@ -82,7 +82,7 @@ TABLE: dict[str, Factor] = {
         Factor(
             "file_blocks", "Blocks of each file that a client puts",
             "fsck counts the blocks of every file",
-            asked_for("file_blocks"), seen.file_blocks, follows=frozenset({"file bytes"}),
+            asked_for("file_blocks"), seen.file_blocks, follows=frozenset({"file bytes"}), on_site=False,
         ),
         Factor(
             "block_size_bytes", "Bytes in a block of HDFS",

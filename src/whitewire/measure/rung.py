@@ -16,7 +16,7 @@ from whitewire.measure.run import Run
 FILE = "scale.json"
 """In raw/ of a paper's results: the rung, and what was tried."""
 SPARE = 0.85
-"""Share of the bound on waiting threads that the heaviest cell may use, so that the others have time to spare."""
+"""Share of the bound on lateness that the heaviest cell may use, so that the others have time to spare."""
 
 
 class TooHeavy(Exception):

@@ -400,7 +400,7 @@ def print_plan() -> None:
     for name, paper in plan.described.items():
         left = _lacking(root() / "results" / plan.testbed / name, plan.designs[name])
         blocks = len({row["block"] for row in plan.designs[name]})
-        plural = "s" if blocks > 1 else ""
+        plural = "s" if blocks != 1 else ""
         total = len(plan.designs[name])
         print(
             f"{name}: {total} runs in {blocks} block{plural}, {total - len(left)} done, {len(left)} to measure"
@@ -461,7 +461,8 @@ def _here(plan: Plan, name: str, rows: Sequence[DesignRow], testbed: Mapping[str
     """Seconds that rows of a paper take on this machine: where all claims are decided at the first look, and none."""
     least = sum(seconds for block, seconds in plan.waiting.items() if block.partition("/")[0] == name)
     most = seconds_of(plan.described[name], rows, testbed)
-    return START_UP_S + pace * (least - START_UP_S), START_UP_S + pace * (most - START_UP_S)
+    seconds = START_UP_S + pace * (least - START_UP_S), START_UP_S + pace * (most - START_UP_S)
+    return min(seconds), max(seconds)  # of several blocks, the least has a start of each
 
 
 def _about(low: float, high: float) -> str:

@@ -55,7 +55,7 @@ def test_a_run_that_woke_too_late_says_so_and_what_others_used():
         "processors: a process woke 2.5 ms late on average, bound 1 ms; other programs used 0.6 processors"
     ]
     assert processors.faults(record, found, {"cpu_late_ms": 2.6}) == []
-    assert processors.faults({**record, "cpu": "report"}, found, LIMITS) == []
+    assert processors.faults({**record, "cpu": "report"}, found, LIMITS | {"cpu_outside": 1.0}) == []
 
 
 @pytest.mark.parametrize(
