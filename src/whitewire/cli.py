@@ -174,16 +174,17 @@ def ending(args: argparse.Namespace) -> None:
 
 def doctor(args: argparse.Namespace) -> int:
     """Say what this machine, or every host of a site, can and cannot do."""
-    from whitewire.description.project import testbed_path
+    from whitewire.description.project import load_config, testbed_path
     from whitewire.description.testbed import load_testbed
     from whitewire.install.doctor import doctor
     from whitewire.paths import shown
     from whitewire.testbed import kinds
 
-    description = load_testbed(args.testbed) if args.testbed else {"kind": "emulated"}
+    name = args.testbed or load_config()["testbed"]
+    description = load_testbed(name)
     if description["kind"] == "emulated":
-        return doctor()
-    return kinds.look_at(description, shown(testbed_path(args.testbed)))
+        return doctor(description)
+    return kinds.look_at(description, shown(testbed_path(name)))
 
 
 def lab(args: argparse.Namespace) -> int | None:

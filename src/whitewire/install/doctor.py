@@ -14,9 +14,7 @@ from typing import Any
 
 from whitewire.cluster import cephfs
 from whitewire.cluster.hibench import on_this_machine
-from whitewire.description.project import load_config
 from whitewire.description.reading import load_yaml
-from whitewire.description.testbed import load_testbed
 from whitewire.errors import UserError
 from whitewire.install.needs import DISK_GIB
 from whitewire.install.quarto import quarto_lacks
@@ -319,7 +317,7 @@ def processors() -> Finding:
 
 
 def findings(testbed: Mapping[str, Any]) -> list[Finding]:
-    """All capabilities, those of the default run first."""
+    """All capabilities that an emulated testbed can use, those of the default run first."""
     return [
         user_namespaces(),
         programs(),
@@ -351,9 +349,9 @@ def findings(testbed: Mapping[str, Any]) -> list[Finding]:
     ]
 
 
-def doctor() -> int:
-    """Print the table; 0 when the default run is possible, else 1."""
-    found = findings(load_testbed(load_config()["testbed"]))
+def doctor(testbed: Mapping[str, Any]) -> int:
+    """Print the table for an emulated testbed; 0 when the default run is possible, else 1."""
+    found = findings(testbed)
     rows = [("CAPABILITY", "", "STATE", "REMEDY")]
     for finding in found:
         mark = "yes" if finding.ok else "NO" if finding.needed else "no"

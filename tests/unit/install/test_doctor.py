@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from whitewire.cli import main
 from whitewire.description.testbed import load_testbed
 from whitewire.errors import UserError
 from whitewire.install import doctor
@@ -31,8 +32,20 @@ def test_this_machine_passes(testbed):
     doctor.preflight(testbed)
 
 
-def test_table_ends_with_the_judgement(capsys):
-    status = doctor.doctor()
+def test_a_configured_site_is_looked_at_in_place_of_this_machine(monkeypatch):
+    """So says `TESTBED=lab make doctor`, as all other stages do."""
+    seen = []
+    described = {"kind": "ssh"}
+    monkeypatch.setattr("whitewire.description.project.load_config", lambda: {"testbed": "lab"})
+    monkeypatch.setattr("whitewire.description.testbed.load_testbed", lambda name: described if name == "lab" else None)
+    monkeypatch.setattr("whitewire.description.project.testbed_path", lambda name: Path(f"/x/{name}.yaml"))
+    monkeypatch.setattr("whitewire.testbed.kinds.look_at", lambda *told: seen.append(told) or 0)
+    assert main(["doctor"]) == 0
+    assert seen == [(described, "/x/lab.yaml")]
+
+
+def test_table_ends_with_the_judgement(capsys, testbed):
+    status = doctor.doctor(testbed)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["CAPABILITY", "STATE", "REMEDY"]
     assert lines[-1].startswith("The default run is possible here." if status == 0 else "The default run is not")

@@ -98,13 +98,13 @@ def seconds_of_all_below(root: int) -> float:
     their threads, and nothing counts twice.
     """
     spent, below = dict[int, int](), dict[int, list[int]]()
-    for process in os.listdir("/proc"):
-        if process.isdigit():
-            with contextlib.suppress(OSError), open(f"/proc/{process}/stat", "rb", buffering=0) as file:
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb", buffering=0) as file:
                 # The name may hold anything, so what counts is behind its last bracket.
                 fields = file.read(1024).rpartition(b")")[2].split()
-                spent[int(process)] = sum(map(int, fields[11:15]))
-                below.setdefault(int(fields[1]), []).append(int(process))
+                spent[int(name)] = sum(map(int, fields[11:15]))
+                below.setdefault(int(fields[1]), []).append(int(name))
     total, waiting = 0, [root]
     while waiting:
         process = waiting.pop()
