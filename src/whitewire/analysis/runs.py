@@ -84,6 +84,11 @@ class Runs:
             return np.array([])
         return pd.to_numeric(rows.loc[rows["valid"] & at(rows, levels), "value"]).to_numpy(dtype=float)
 
+    def n_valid(self, experiment: str, levels: Mapping[str, Any]) -> int:
+        """Valid runs of a cell, whatever they tell."""
+        rows = self.table[self.table["valid"] & (self.table["experiment"] == experiment)]
+        return int(rows.loc[at(rows, levels), "run_id"].nunique()) if len(rows) else 0
+
     def n_invalid(self, experiment: str, levels: Mapping[str, Any]) -> int:
         """Attempts in a cell that do not count, whether they left values or failed."""
         if self.invalid.empty:

@@ -89,6 +89,18 @@ def test_hosts_at_their_own_rates_have_no_larger_k(k, scale, remedy):
     assert untold(runs, "testdfsio-curve", {}, "write_rate_while_busy").endswith(remedy)
 
 
+def test_runs_that_lack_a_metric_are_not_missing_and_more_of_them_do_not_help():
+    paper = paper_of("mellanox-mapr")
+    claim = next(claim for claim in paper.claims if claim["id"] == "M-C08")
+    fabrics = [claim["test"][side]["where"]["fabric"] for side in ("numerator", "denominator")]
+    tables = [tasks_of({"completion_time": 9.0}, fabric=fabric).table for fabric in fabrics]
+    found = decide(resolve(paper, claim["test"]), of(claim["test"]).evaluate(Runs(pd.concat(tables), paper), paper))
+    assert (found.verdict, found.runs_needed, found.runs_help) == (INCONCLUSIVE, None, False)
+    assert "none of 6 valid runs tells write_node_bandwidth; more of them would not" in found.reason
+    none = decide(resolve(paper, claim["test"]), of(claim["test"]).evaluate(Runs(tables[0][:0], paper), paper))
+    assert "no valid run" in none.reason and none.runs_help
+
+
 def test_no_number_of_runs_where_a_guard_decides():
     paper = paper_of("mellanox-mapr")
     claim = next(claim for claim in paper.claims if claim["id"] == "M-C08")
