@@ -41,7 +41,7 @@ NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight",
 ROW = re.compile(r"^\| `([a-z0-9-]+)` \| ([^|]*) \|(?: \d+ \|){7}$", re.MULTILINE)
 TOTAL = re.compile(r"^\| all \| \|(?: \*\*\d+\*\* \|){7}$", re.MULTILINE)
 INTRODUCTION = re.compile(
-    r"\w+ papers of vendors with \d+ claims, measured in one run of `make papers` on \w+ processors "
+    r"\w+ papers of vendors with \d+ claims, measured by `make papers` on \w+ processors "
     r"\(\w+ effort, \d+ runs\)"
 )
 HEADLINE = re.compile(r"^Emulex's paper, measured on the emulated testbed:.*?(?=\n\n)", re.MULTILINE | re.DOTALL)
@@ -71,7 +71,7 @@ def made(text: str, told: parcel.Told, files: Mapping[str, bytes]) -> str:
     runs = sum(told["papers"][paper]["runs"] for paper in papers)
     text = _put(
         INTRODUCTION,
-        f"{_number(len(papers)).capitalize()} papers of vendors with {total.total()} claims, measured in one run of "
+        f"{_number(len(papers)).capitalize()} papers of vendors with {total.total()} claims, measured by "
         f"`make papers` on {_number(_processors(files))} processors ({' and '.join(efforts)} effort, {runs} runs)",
         text,
     )

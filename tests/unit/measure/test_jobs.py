@@ -400,9 +400,9 @@ def test_rates_may_lack_processors_where_that_is_the_point():
 
     paper = load_paper(project.paper_path("mellanox-mapr"), testbed.load_testbed("emulated")["fabrics"])
     rows = [
-        {"run_id": name, "experiment": name, "valid": True, "metric": "write_short_while_busy", "value": 1.0,
+        {"run_id": name, "experiment": name, "valid": True, "metric": metric, "value": 1.0,
          "unit": "1", "full_scale_unit": "", "full_scale_value": None}
-        for name in ("offloads", "testdfsio-curve")
+        for name in ("offloads", "testdfsio-curve") for metric in ("write_short_while_busy", "write_aggregate")
     ]  # fmt: skip
     runs = Runs(pd.DataFrame(rows), paper)
     assert not untold(runs, "offloads", {}, "write_aggregate")
