@@ -11,8 +11,7 @@ import pytest
 
 from tests.integration.test_small_jobs import records, small_block
 from tests.support.limits import wide
-from whitewire.cluster import cephfs
-from whitewire.cluster.yarn import Yarn
+from whitewire.cluster import cephfs, history
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
@@ -67,8 +66,8 @@ def recovered(block: Block) -> bool:
 @pytest.mark.slow
 def test_a_silent_history_server(can_emulate, tmp_path, monkeypatch):
     block = small_block(tmp_path / "smoke-1", ("testdfsio",))
-    ask = Yarn.history
-    monkeypatch.setattr(Yarn, "history", lambda self, job: ask(self, job, timeout=6.0))
+    ask = history.of
+    monkeypatch.setattr(history, "of", lambda host, where, job, timeout, check: ask(host, where, job, 6.0, check))
     silence = once(lambda stack: stack.yarn.daemons["historyserver"].main_process().send_signal(signal.SIGSTOP))
     monkeypatch.setattr(TestDfsio, "run", silence(TestDfsio.run))
     block.measure()

@@ -42,8 +42,7 @@ def test_numbers_are_put_in_and_words_stay(parcel):
     before = readme.README.read_text()
     text = readme.made(before, *parcel)
     assert (
-        "Five papers of vendors with 20 claims, measured by `make papers` on four processors "
-        "(full effort, 500 runs):"
+        "Five papers of vendors with 20 claims, measured by `make papers` on four processors (full effort, 500 runs):"
     ) in text
     assert "| `emulex-2012` | a 10GbE adapter quadruples HDFS ingest | 1 | 0 | 0 | 1 | 0 | 0 | 0 |" in text
     assert "| all | | **5** | **0** | **0** | **15** | **0** | **0** | **0** |" in text
