@@ -20,14 +20,11 @@ from whitewire.records.samples import TICKS, Samples, WaitedSeries, idle_shares,
 def metrics(record: RunRecord, samples: Samples, series: WaitedSeries) -> Found:
     """How late a timer woke, how long threads waited for each second that they ran, what others used of processors."""
     start, end = record["start"], record["end"]
-    ran, waited, own, wakes, late = (
-        _grown(series.time, values, start, end)
-        for values in (series.ran, series.waited, series.own, series.wakes, series.late)
-    )
+    ran, waited, own = (_grown(series.time, each, start, end) for each in (series.ran, series.waited, series.own))
     busy = [ticks - idle for ticks, idle in zip(samples.ticks, samples.idle_ticks, strict=True)]
     used = _grown(samples.time, busy, start, end) / TICKS
     return {
-        "cpu_late": (1e3 * late / wakes if wakes > 0 else float("inf"), "ms"),
+        "cpu_late": (_lateness(series, start, end), "ms"),
         "cpu_waited": (waited / ran if ran > 0 else 0.0, "1"),
         "cpu_outside": (max(0.0, used - ran - own) / (end - start), "cores"),
     }
@@ -49,12 +46,14 @@ def short_share(start: float, end: float, samples: Samples, series: WaitedSeries
     if series is None:
         short = [idle < SHORT for _, idle in idle_shares(samples, start, end)]
     else:
-        grown = [
-            (_grown(series.time, series.late, *each), _grown(series.time, series.wakes, *each))
-            for each in seconds_of(start, end)
-        ]
-        short = [not 1e3 * late <= SHORT_MS * wakes or not wakes for late, wakes in grown]
+        short = [not _lateness(series, *each) <= SHORT_MS for each in seconds_of(start, end)]
     return sum(short) / len(short) if short else math.nan
+
+
+def _lateness(series: WaitedSeries, start: float, end: float) -> float:
+    """How many milliseconds late the timer woke between two moments, mean; without end where it never woke."""
+    wakes, late = (_grown(series.time, each, start, end) for each in (series.wakes, series.late))
+    return 1e3 * late / wakes if wakes > 0 else math.inf
 
 
 def _grown(times: Sequence[float], totals: Sequence[float], start: float, end: float) -> float:
