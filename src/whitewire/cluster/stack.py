@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 class Stack:
     """The services by name; `yarn` and `mounted` (CephFS, or what a site has) are None where no run needs them.
 
-    `made` remembers inputs that runs share, `floors` what jobs of a kind take on almost no data: seconds by job, and
-    under `wire` the bytes into all workers.
+    `made` remembers inputs that runs share, by place what is there; `floors` what jobs of a kind take on almost no data:
+    seconds by job, and under `wire` the bytes into all workers.
     """
 
     def __init__(
         self, hdfs: Hdfs | Existing, yarn: Yarn | Existing | None = None, mounted: CephFs | Posix | None = None
     ) -> None:
         self.hdfs, self.yarn, self.mounted = hdfs, yarn, mounted
-        self.made: set[Any] = set()
+        self.made: dict[Any, Any] = {}
         self.floors: dict[Any, dict[str, float]] = {}
         self.hibench: HiBench | None = None
         """The testbed's HiBench, where runs want it and it has one."""

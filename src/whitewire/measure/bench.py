@@ -558,14 +558,14 @@ class Bench:
         place = f"{folder}/{kind}-{self.scale.file_bytes}-{self.scale.block_bytes}-{copies}"
         path = self.path(place)
         store = json.dumps(self.run.store, sort_keys=True) if self.mounted else ""
-        of, round_ = ("input", self.run.store["kind"], store, path), self.run.row["replicate"]
-        if (of, round_) not in self.stack.made:
+        key, replicate = (self.run.store["kind"], store, path), self.run.row["replicate"]
+        if self.stack.made.get(key) != replicate:
             self.at_ease()
             self._remove(place)
             self._code(folder)
             tool, arguments = make(path)
             self.tool(tool, arguments, f"input of {kind}")
-            self.stack.made = {each for each in self.stack.made if each[0] != of} | {(of, round_)}
+            self.stack.made[key] = replicate
         return path
 
 

@@ -154,13 +154,14 @@ def _prepare(bench: Bench, suite: Suite) -> None:
     """Have HiBench make the program's input where the round's is not there yet (why each has its own: Bench.input)."""
     program, profile, scale = bench.parameters["program"], bench.parameters["profile"], bench.scale
     copies = bench.parameters.get("replication", 1)
-    made = ("hibench", program, profile, scale.file_bytes, scale.block_bytes, copies, bench.run.row["replicate"])
-    if made in bench.stack.made:
+    # Its inputs have one place a program: the last one made is the one that is there.
+    place = ("hibench", program)
+    made = (profile, scale.file_bytes, scale.block_bytes, copies, bench.run.row["replicate"])
+    if bench.stack.made.get(place) == made:
         return
     bench.at_ease()
     suite.prepare(bench.run.timeout, bench.stack.check)
-    # Its inputs have one place a program: the last one made is the one that is there.
-    bench.stack.made = {key for key in bench.stack.made if key[:2] != made[:2]} | {made}
+    bench.stack.made[place] = made
 
 
 def _names(name: str, numbers: Sequence[str]) -> dict[str, str]:

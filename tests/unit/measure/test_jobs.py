@@ -432,7 +432,7 @@ def test_each_round_has_an_input_of_its_own_which_its_runs_share(monkeypatch):
     for name in ("at_ease", "_remove", "_code"):
         monkeypatch.setattr(Bench, name, lambda *arguments: None)
     monkeypatch.setattr(Bench, "tool", lambda bench, *said: made.append((bench.run.row["replicate"], said[-1])))
-    stack = SimpleNamespace(made=set())
+    stack = SimpleNamespace(made={})
 
     def run(replicate, kind="rows"):
         row, scale = {"replicate": replicate}, SimpleNamespace(file_bytes=8, block_bytes=4)
