@@ -459,10 +459,13 @@ def _least(paper: Paper, rows: Sequence[DesignRow]) -> list[DesignRow]:
 def _here(plan: Plan, name: str, rows: Sequence[DesignRow], testbed: Mapping[str, Any], pace: float
           ) -> tuple[float, float]:  # fmt: skip
     """Seconds that rows of a paper take on this machine: where all claims are decided at the first look, and none."""
-    least = sum(seconds for block, seconds in plan.waiting.items() if block.partition("/")[0] == name)
-    most = seconds_of(plan.described[name], rows, testbed)
-    seconds = START_UP_S + pace * (least - START_UP_S), START_UP_S + pace * (most - START_UP_S)
-    return min(seconds), max(seconds)  # of several blocks, the least has a start of each
+    paper = plan.described[name]
+    blocks = [[row for row in rows if row["block"] == block] for block in dict.fromkeys(row["block"] for row in rows)]
+
+    def here(made: Iterable[Sequence[DesignRow]]) -> float:
+        return sum(START_UP_S + pace * (seconds_of(paper, own, testbed) - START_UP_S) for own in made if own)
+
+    return here(_least(paper, own) for own in blocks), here(blocks)
 
 
 def _about(low: float, high: float) -> str:
