@@ -57,7 +57,7 @@ from whitewire.records.checked import read_block
 from whitewire.records.floor import name_of, typical
 from whitewire.records.jobs import NET, losses
 from whitewire.records.journal import BUDGET, Journal, read_runs, valid_floors
-from whitewire.records.metrics import SHORT_OF_PROCESSORS
+from whitewire.records.metrics import SHORT_OF_PROCESSORS, Found
 from whitewire.records.result import Result
 from whitewire.records.run import DesignRow, RunRecord
 from whitewire.testbed import kinds as testbeds
@@ -473,17 +473,21 @@ class Block:
     def _take_over(self, stack: Stack, floors: Floors, warm: Mapping[FloorKey, Result]) -> None:
         """Floors that are there before the first run: of an interrupted measurement, and what the warm-up gave."""
         for key in floors.known:
-            if not floors.has(key) and key in warm and not self._keep_floor(floors, key, warm[key], attempt=1):
-                floors.skip(key)
+            if not floors.has(key) and key in warm:
+                lacking = workloads.processors_of(warm[key].record, warm[key].files)
+                if not self._keep_floor(floors, key, warm[key], lacking, attempt=1):
+                    floors.skip(key)
             if floors.has(key):
                 stack.floors[key] = typical(floors.known[key])
 
-    def _keep_floor(self, floors: Floors, key: FloorKey, result: Result, attempt: int, why: str = "") -> str:
-        """Write one floor to the journal; returns why it is not valid (empty: it is). `why` is for one that failed."""
+    def _keep_floor(self, floors: Floors, key: FloorKey, result: Result, lacking: Found, attempt: int, why: str = ""
+                    ) -> str:  # fmt: skip
+        """Write one floor to the journal; returns why it is not valid (empty: it is). `why` is for one that failed,
+        `lacking` what it had of processors."""
         why = why or "; ".join([*result.record.get("disturbed", []), *losses(result.record, self.config["limits"])])
         record = cast("RunRecord", {name: of for name, of in result.record.items() if name not in OF_A_RUN})
         record |= {"floor": floors.name(key), "attempt": attempt, "valid": not why, "why_invalid": why}
-        if lacking := workloads.processors_of(result.record, result.files):
+        if lacking:
             record["outside"] = lacking["cpu_outside"][0]
         self._keep(f"a floor of {result.record['workload']}",
                    lambda: self.journal.write_floor({**record, **environment.commit()}, result.files))  # fmt: skip
@@ -510,16 +514,17 @@ class Block:
             number, again = len(floors.known[key]) + 1, f", attempt {attempt}" if attempt > 1 else ""
             progress.say(f"floor {number} of {max(number, floors.counts[key])}: {what}{again}")
             why, failed = "", False
+            found: Found = {}
             try:
                 result = _tiny(stack, run)
+                found = workloads.processors_of(result.record, result.files)
                 # One that lacked processors is better than none: then all runs are tried beside the same programs.
                 if attempt < self.attempts or floors.has(key):
-                    found = workloads.processors_of(result.record, result.files)
                     why = "; ".join(processors.faults(result.record, found, self.config["limits"]))
             except FAILURES as failure:
                 why, failed = _why(failure, stack), True
                 result = Result({"block": run.row["block"], "workload": run.row["workload"]}, _last_words(stack))
-            why = self._keep_floor(floors, key, result, attempt, why)
+            why = self._keep_floor(floors, key, result, found, attempt, why)
             if not why:
                 stack.floors[key] = typical(floors.known[key])
                 return
