@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.support.limits import of_kind
 from whitewire.cluster import hdfs, yarn
 from whitewire.cluster.stack import Stack
 from whitewire.description import project
@@ -93,11 +94,7 @@ def small_block(
 ) -> Block:
     """Five runs, each so many times; bounds that depend on how busy this machine is lie open, but for `limits`."""
     testbed = load_testbed("emulated")
-    limits = (
-        testbed["limits"]
-        | {"cpu_late_ms": 1000, "cpu_outside": 1000, "link_error": 0.2, "drive_error": 0.3}
-        | dict(limits or {})
-    )
+    limits = of_kind(testbed["limits"], "emulated") | {"link_error": 0.2, "drive_error": 0.3} | dict(limits or {})
     testbed = testbed | {"limits": limits, "memory": testbed["memory"] | {"storage_gib": 2}}
     paper, name = small_paper(effort, replicates), f"{effort}-1"
     rows = [row for row in make_design(paper, testbed, effort, 7) if row["block"] == name]

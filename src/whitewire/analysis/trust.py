@@ -346,14 +346,12 @@ def placed(table: pd.DataFrame) -> pd.DataFrame:
     Attempts that do not count had places as well.
     """
     table = table[table["begun"].notna()]
-    attempt = ["block", "run_id", "attempt"]
-    attempts = table.drop_duplicates(attempt)
-    ranks = attempts[attempt].assign(rank=attempts.groupby("block")["begun"].rank())
-    order = pd.Series(table[attempt].merge(ranks, "left")["rank"].to_numpy(dtype=float), table.index)
+    order = table.groupby("block")["begun"].rank("dense")  # the rows of an attempt share a moment
+    last = order.groupby(table["block"]).transform("max")
     good = table[(table["metric"] == TIMED) & (table["valid"].astype(str).str.lower() == "true")]
     seconds = pd.to_numeric(good["value"])
     good = good[seconds > 0]
-    order, last = order[good.index], good["block"].map(attempts.groupby("block").size()).astype(float)
+    order, last = order[good.index], last[good.index]
     outside = {"run_id", "attempt", "order", "begun", "replicate", "made_by", "floor", "metric", "value", "unit",
                "full_scale_value", "full_scale_unit", "valid", "why_invalid"}  # fmt: skip
     keys = [column for column in table.columns if column not in outside]

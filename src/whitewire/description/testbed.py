@@ -100,8 +100,8 @@ DEFAULTED = ("cpu_outside",)
 def _check_limits(testbed: Mapping[str, Any], path: Path) -> None:
     """UserError for a bound on the processors that is missing, or that does not count on this kind of testbed."""
     needed, others = (OF_THIS_MACHINE, OF_SITES) if testbed["kind"] == "emulated" else (OF_SITES, OF_THIS_MACHINE)
-    for name in (name for name in needed if name not in DEFAULTED):
-        if name not in testbed["limits"]:
+    for name in needed:
+        if name not in testbed["limits"] and name not in DEFAULTED:
             raise UserError(f"{shown(path)}: limits.{name}: found none, expected a number")
     for name in others:
         if name in testbed["limits"]:
