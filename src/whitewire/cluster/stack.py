@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class Stack:
     """The services by name; `yarn` and `mounted` (CephFS, or what a site has) are None where no run needs them.
 
-    `made` remembers inputs that runs share, by place what is there; `floors` what jobs of a kind take on almost no data:
-    seconds by job, and under `wire` the bytes into all workers.
+    `made` remembers inputs that runs share, by place what is there; `floors` what jobs of a kind take on almost no
+    data: seconds by job, and under `wire` the bytes into all workers.
     """
 
     def __init__(
