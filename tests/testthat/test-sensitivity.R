@@ -11,6 +11,7 @@ test_that("a study's levels are told in its unit, for each load and network", {
   expect_equal(sort(unique(runs$level)), c(32, 64))
   expect_equal(levels(runs$load), c("one put", "18 puts"))
   told <- sensitivity_sentence("block-size")
+  expect_match(told, "size of a block .*\\(full-scale equivalents, one run each\\): ")
   expect_match(told, "one put on 1GbE: from 32 MB/s at 32 to 64 MB/s at 64")
   expect_match(told, "18 puts on 10GbE: from 576 MB/s at 32 to 1,?15\\d MB/s at 64")
 })

@@ -62,7 +62,10 @@ sensitivity_sentence <- function(experiment) {
     sprintf("%s on %s: from %s MB/s at %s to %s MB/s at %s", x$load[[1]], x$fabric[[1]], trimmed(x$shown[[1]]),
             ends[[1]], trimmed(x$shown[[nrow(x)]]), ends[[2]])
   }, character(1))
-  paste0("Sensitivity to ", axis$what, ", against ", axis$label, ": ", listed(told), ".")
+  counts <- stats::aggregate(shown ~ level + fabric + load, data = runs, FUN = length)$shown
+  each <- if (max(counts) == 1) "one run each" else paste("medians of", count_of(min(counts), "run"), "each at least")
+  paste0("Sensitivity to ", axis$what, ", against ", axis$label, " (full-scale equivalents, ", each, "): ",
+         listed(told), ".")
 }
 
 figure_sensitivity <- function(experiment) {
