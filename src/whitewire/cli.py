@@ -320,9 +320,8 @@ def new_paper(args: argparse.Namespace) -> None:
             raise
     name = given["id"]
     print(f"made {' and '.join(map(shown, paths))}")
-    print(
-        f"next: PAPERS={name} whitewire validate; PAPERS={name} whitewire plan; make papers PAPERS={name} EFFORT=smoke"
-    )
+    command = f"PAPERS={name} .venv/bin/whitewire"
+    print(f"next: {command} validate; {command} plan; make papers PAPERS={name} EFFORT=smoke")
 
 
 CONFIGURED: tuple[Subcommand, ...] = (
@@ -414,7 +413,7 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("results", nargs="?", type=Path, metavar="FOLDER", help="results/<testbed>")
     sub = command(report)
     sub.add_argument("--testbed", default="", help="reference, which is the default")
-    sub.add_argument("--crate", default="", metavar="FILE", help="a crate that `whitewire crate` made")
+    sub.add_argument("--crate", default="", metavar="FILE", help="a crate that `make crate` made")
     sub = command(crate)
     sub.add_argument("results", nargs="?", type=Path, metavar="FOLDER", help="results/<testbed>")
     sub.add_argument("--raw", action="store_true", help="with all raw output")

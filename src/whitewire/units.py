@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from whitewire.errors import UserError
+from whitewire.text import quoted
 
 MB_PER_GBIT = 125.0
 
@@ -13,5 +14,5 @@ def gbit_per_s(fabric: str) -> float:
     """Rate in the name of a fabric: `10gbe` is 10, `0.5gbe` is 0.5."""
     match = re.match(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)g", str(fabric))
     if not match:
-        raise UserError(f"fabric: found {fabric!r}, expected a name that starts with its rate, such as 10gbe")
+        raise UserError(f"fabric: found {quoted(fabric)}, expected a name that starts with its rate, such as 10gbe")
     return float(match[1])

@@ -285,7 +285,8 @@ class Project:
             said = f"refused: {error}"
             assert "\n" not in said and "\x1b" not in said and len(said) < 3000, said
             stem = paper if kind in ("paper", "config") else testbed
-            assert any(part in said for part in (target, stem, *(["x.yaml"] if kind == "answers" else []))), said
+            others = {"answers": ["x.yaml"], "testbed": ["the testbed's file"]}.get(kind, [])
+            assert any(part in said for part in (target, stem, *others)), said
         finally:
             os.chdir(here)
             os.environ.clear()

@@ -366,7 +366,7 @@ def analyse(paper: str, testbed: str, results: Path | str) -> None:
 def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) -> None:
     """All tables of the analysis of one paper on one testbed."""
     if faults := checked.tables(results / "tidy"):
-        raise Faults([f"{fault}; make the tables anew with `whitewire tidy`" for fault in faults])
+        raise Faults([f"{fault}; make the tables anew with `.venv/bin/whitewire tidy`" for fault in faults])
     table = _read(results / "tidy" / "runs.csv", dict.fromkeys(paper.factors, str))
     status = status_on(testbed)
     paper = paper.on(_rung(results / "tidy" / "scale.csv"))
@@ -419,6 +419,6 @@ def _read(path: Path, types: Mapping[str, type] | None = None) -> pd.DataFrame:
     try:
         return pd.read_csv(path, dtype=types)
     except FileNotFoundError:
-        raise UserError(f"{shown(path)}: no such file; make it with `whitewire tidy`") from None
+        raise UserError(f"{shown(path)}: no such file; make it with `.venv/bin/whitewire tidy`") from None
     except ValueError as error:  # pandas' own are of this type too
-        raise UserError(f"{shown(path)}: {error}; make it anew with `whitewire tidy`") from None
+        raise UserError(f"{shown(path)}: {error}; make it anew with `.venv/bin/whitewire tidy`") from None

@@ -44,7 +44,7 @@ TIMED = "completion_time"
 PERMUTATIONS = 4000
 ALL = "all"
 """The row of all sources, or ratios, together."""
-AGAIN = "whitewire trust --parts {}"
+AGAIN = ".venv/bin/whitewire trust --parts {}"
 MET, NOT_MET, OPEN = "met", "not met", "open"
 OF_TRUST: dict[str, tuple[str, ...]] = {
     "summary.csv": ("part", "asked", "n", "of", "value", "low", "high", "unit", "goal", "outcome", "again"),

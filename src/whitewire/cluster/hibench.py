@@ -26,7 +26,7 @@ from whitewire.cluster.yarn import VIEW, Yarn
 from whitewire.errors import RunFailed, UserError
 from whitewire.testbed.base import Argv, Completed, Host, Testbed
 from whitewire.testbed.emulated import software
-from whitewire.text import suggestion
+from whitewire.text import quoted, suggestion
 from whitewire.tools import Unreadable, hibench, testdfsio
 from whitewire.tools import hibench_report as parser
 from whitewire.tools.hibench import Hadoop, Job, NotPlain
@@ -195,12 +195,12 @@ class HiBench:
                 yield f"hibench: workload {name}: found for other frameworks only, expected one with a folder hadoop"
             else:
                 names = ", ".join(sorted(programs))
-                yield f"hibench: workload: found {name}, expected one of {names}{suggestion(name, programs)}"
+                yield f"hibench: workload: found {quoted(name)}, expected one of {names}{suggestion(name, programs)}"
             return
         program = programs[name]
         known = parser.profiles(name, self._text(program.configuration))
         if known and profile not in known:
-            line = f"hibench: profile of {name}: found {profile}, expected one of {', '.join(known)}"
+            line = f"hibench: profile of {name}: found {quoted(profile)}, expected one of {', '.join(known)}"
             yield line + suggestion(profile, known)
         if self._run("test", "-f", f"{self.home}/{program.prepare}").status != 0:
             yield f"hibench.home: {self.home}/{program.prepare}: not there; restore it from the release"

@@ -32,7 +32,7 @@ from whitewire.paths import shown
 from whitewire.records import checked, manifest, schema
 from whitewire.records.run import DesignRow
 from whitewire.records.samples import Torn
-from whitewire.text import canonical
+from whitewire.text import canonical, quoted
 from whitewire.workloads.base import Workload
 
 EVERY_TESTBED = ("kind", "switch", "tcp", "scale", "data", "cluster", "hadoop", "java")
@@ -81,7 +81,7 @@ def make_design(paper: Paper, testbed: Mapping[str, Any], effort: str, seed: int
         return []
     if effort not in paper.raw["replicates"]:
         known = ", ".join(paper.raw["replicates"])
-        raise UserError(f"effort: found {effort!r}, expected one of {known}")
+        raise UserError(f"effort: found {quoted(effort)}, expected one of {known}")
     check_number(paper, [effort])
     rng = np.random.Generator(np.random.PCG64(seed))
     fabrics, names = testbed["fabrics"], blocks(paper, effort)
@@ -235,7 +235,7 @@ def levels_of(paper: Paper, row: DesignRow) -> dict[str, Any]:
         match = [level for level in known if str(level) == str(cells[factor])]
         if not match:
             raise UserError(
-                f"design: {row.get('run_id', '?')}: {factor}: found {cells[factor]!r}, expected one of "
+                f"design: {row.get('run_id', '?')}: {factor}: found {quoted(cells[factor])}, expected one of "
                 f"{', '.join(map(str, known))}"
             )
         levels[factor] = match[0]
@@ -269,11 +269,11 @@ def read_csv(path: Path | str) -> list[DesignRow]:
     """Rows of design.csv as text, but `order`, `replicate` and `seed` as whole numbers. Raises UserError."""
     path = Path(path)
     if not path.exists():
-        raise UserError(f"{path}: no such file; make it with `whitewire design`") from None
+        raise UserError(f"{path}: no such file; make it with `.venv/bin/whitewire design`") from None
     listed = manifest.faults(path.parent, [path.name]) if (path.parent / manifest.NAME).exists() else None
     if listed:
         where, why = listed[0]
-        raise UserError(f"{shown(where)}: {why}; make it anew with `whitewire design`")
+        raise UserError(f"{shown(where)}: {why}; make it anew with `.venv/bin/whitewire design`")
     try:
         rows: list[dict[str, Any]] = checked.table(schema.read(path), DesignRow.__annotations__)
         for number, row in enumerate(rows, start=2):
@@ -285,7 +285,7 @@ def read_csv(path: Path | str) -> list[DesignRow]:
         if twice := next((run_id for run_id, count in ids.items() if count > 1), None):
             raise Torn(f"run_id: found {twice} {ids[twice]} times, expected it once")
     except (schema.Broken, Torn) as broken:
-        raise UserError(f"{shown(path)}: {broken}; make it anew with `whitewire design`") from None
+        raise UserError(f"{shown(path)}: {broken}; make it anew with `.venv/bin/whitewire design`") from None
     return cast("list[DesignRow]", rows)
 
 

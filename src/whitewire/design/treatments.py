@@ -42,9 +42,11 @@ def _check(paper: Paper, experiment: Mapping[str, Any], effort: str, testbed: Ma
         run = canonical(_really(paper, experiment, effort, levels, testbed, scale))
         if run in made:
             factor = next(factor for factor in levels if levels[factor] != made[run][factor])
+            ours = "fabrics that the testbed's file sets apart"
+            apart = ours if factor in rows.FABRICS else "levels that change the run"
             raise UserError(
                 f"{key}.{factor}: found {made[run][factor]} and {levels[factor]}, which come out as the same run at "
-                f"{effort} effort ({_size(scale)}), expected levels that change the run"
+                f"{effort} effort ({_size(scale)}), expected {apart}"
             )
         made[run] = levels
 

@@ -49,7 +49,7 @@ def before(results: Path, config: Mapping[str, Any], paper: Paper, rows: Sequenc
     if record["plan"]["description"] != digest(config):
         raise UserError(
             f"{shown(folder / links.RECORD)}: plan.description: found the links of another description of this "
-            "testbed, expected those of the present one; measure them with `whitewire links`"
+            "testbed, expected those of the present one; measure them with `.venv/bin/whitewire links`"
         )
     used = hosts_used(record["hosts"], config, paper, rows)
     fabrics = {paper.parameters(row["experiment"], levels_of(paper, row))["fabric"] for row in rows}

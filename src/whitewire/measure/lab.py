@@ -47,8 +47,8 @@ def lab(testbed: str | None) -> int:
     if description["kind"] != "emulated":
         raise UserError(
             f"{shown(project.testbed_path(name))}: kind: found {quoted(description['kind'])}, expected "
-            f"{quoted('emulated')}: the shell is for hosts on this machine; `whitewire doctor --testbed {name}` "
-            "looks at those of a site"
+            f"{quoted('emulated')}: the shell is for hosts on this machine; "
+            f"`.venv/bin/whitewire doctor --testbed {name}` looks at those of a site"
         )
     paper = load_paper(project.paper_path(settings["papers"][0]), description["fabrics"])
     if not paper.experiments:

@@ -223,7 +223,8 @@ def _measured(block: Block, left: Callable[[], float]) -> None:
     block.first = block.further = left
     block.measure()
     if not any(True for _ in read_runs(block.journal.folder.parent, [block.name])):
-        raise UserError(f"no run was made in {had}, expected some; give it longer: `whitewire trust --within 60m`")
+        longer = "`.venv/bin/whitewire trust --within 60m`"
+        raise UserError(f"no run was made in {had}, expected some; give it longer: {longer}")
 
 
 def steady_rate(times: Sequence[float], total: Sequence[float], within: tuple[float, float] = STEADY) -> float:

@@ -84,9 +84,10 @@ def render(
         verdicts = []
         _check_links(results_dir / links.FOLDER / "tables")
         if faults := checked.tables(results_dir / trust.FOLDER / trust.TABLES):
-            raise Faults([f"{fault}; make the tables anew with `whitewire trust-tables`" for fault in faults])
+            raise Faults([f"{fault}; make the tables anew with `.venv/bin/whitewire trust-tables`" for fault in faults])
     if faults := [*(checked.tables(own / "tidy") or ()), *(checked.analysis(own / "analysis") or ())]:
-        raise Faults([f"{fault}; make the tables anew with `whitewire tidy` and `analyse`" for fault in faults])
+        anew = "make the tables anew with `.venv/bin/whitewire tidy` and `analyse`"
+        raise Faults([f"{fault}; {anew}" for fault in faults])
     for path in verdicts:
         check_verdicts(path)
     config = paths.root() / "config"
@@ -131,7 +132,7 @@ def _check_links(tables: Path) -> None:
     if not (tables / "ways.csv").is_file():
         raise UserError(f"no links in {paths.shown(tables.parent)}: `make testbed` measures them")
     if faults := checked.tables(tables):
-        raise Faults([f"{fault}; make the tables anew with `whitewire tidy-links`" for fault in faults])
+        raise Faults([f"{fault}; make the tables anew with `.venv/bin/whitewire tidy-links`" for fault in faults])
 
 
 def lacking(results: Path) -> list[str]:

@@ -334,7 +334,7 @@ def check_unique(rows: Sequence[Mapping[str, Any]], source: str) -> None:
     """Raise a UserError when two runs of a design have one id."""
     for run_id, count in Counter(row["run_id"] for row in rows).items():
         if count > 1:
-            raise UserError(f'{source}: experiments: found {count} runs with the id "{run_id}", expected one')
+            raise UserError(f'{source}: experiments: found {count} runs with the id {quoted(run_id)}, expected one')
         if len(run_id) > MOST_ID:
             told = f"a run's id of {len(run_id)} characters ({quoted(run_id)})"
             raise UserError(f"{source}: experiments: found {told}, expected at most {MOST_ID}: it names a folder")
@@ -371,7 +371,7 @@ def _fault_of_program(
         where = "on a testbed that scales sizes down"
     if where and program not in hibench.MICRO:
         known = ", ".join(hibench.MICRO)
-        return f'found "{program}", expected one of {known} {where}{suggestion(program, hibench.MICRO)}'
+        return f'found {quoted(program)}, expected one of {known} {where}{suggestion(program, hibench.MICRO)}'
     if "hibench" not in testbed:
         return ""
     if store["kind"] != "hdfs":
@@ -412,6 +412,7 @@ def print_plan() -> None:
 
 
 MADE = "all runs are made"
+NO_RUNS = "no runs to make: none of these papers' experiments can run on this testbed"
 
 
 def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:
@@ -419,17 +420,22 @@ def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:
     pace, source = speed.pace(root() / "results" / plan.testbed)
     results = root() / "results" / plan.testbed
     left = {name: rows for name in plan.described if (rows := _lacking(results / name, plan.designs[name]))}
+    if not any(plan.designs[name] for name in plan.described):
+        return NO_RUNS
     if not left:
         short = sum(len(_lacking(results / name, plan.designs[name], again=True)) for name in plan.described)
         return f"all runs are made, but {short} that time was short for: another BUDGET makes them" if short else MADE
     times = [_here(plan, name, rows, testbed, pace) for name, rows in left.items()]
     within = budget.seconds_of(plan.budget)
-    shortest = min(low for low, _ in times)
+    shortest, least = min(low for low, _ in times), sum(low for low, _ in times)
     ends = (min(within, sum(each)) for each in zip(*times, strict=True))
     took = " to ".join(dict.fromkeys(map(budget.words, ends)))
     runs = sum(map(len, left.values()))
     told = f"at most {runs} runs to make: about {took} of measuring on this machine ({source})"
     limit = f", which ends after {plan.budget} (BUDGET)" if math.isfinite(within) else ""
+    if within < least:
+        first = f"the {budget.words(least)} that first looks at all claims take"
+        limit += f", before {first}: the last papers may have none"
     return f"{told}{limit}; first report after about {budget.words(min(shortest, within) + REPORT_S)}"
 
 

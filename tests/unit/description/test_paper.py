@@ -95,6 +95,12 @@ FAULTS = {
     "unknown factor": (lambda d: d["experiments"][0]["factors"].update(frames=[1500, 9000]), 'factors: found "frames"'),
     "unknown role": (lambda d: d["experiments"][0]["roles"].update(datanodes=3), 'did you mean "datanode"'),
     "missing parameter": (lambda d: d["experiments"][0]["parameters"].pop("replication"), "replication among them"),
+    "a combination twice": (
+        lambda d: d["experiments"][0].update(only=[{"fabric": "10gbe"}] * 2), "every item only once",
+    ),
+    "more combinations than levels have": (
+        lambda d: d["experiments"][0].update(only=[{"clients": n} for n in range(1000)]), "at most 200 items",
+    ),
     "claim id twice": (lambda d: d["claims"][1].update(id="E-C01"), "every id only once"),
     "value id twice": (lambda d: d["values"][1].update(id="E-V01"), "every id only once"),
     "value of no exhibit": (lambda d: d["values"][0].update(exhibit="fig55"), 'did you mean "fig5"'),

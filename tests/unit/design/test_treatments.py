@@ -91,8 +91,9 @@ def test_blocks_that_no_file_fills_are_refused(tmp_path):
 def test_levels_that_come_out_as_one_run_are_refused(tmp_path, factors, parameters, keys, line):
     with pytest.raises(UserError) as caught:
         treatments.check(read(tmp_path, factors, parameters, **keys), TESTBED)
-    assert f"experiments[1] (varied).factors.{line}" in str(caught.value)
-    assert "\n" not in str(caught.value)
+    said = str(caught.value)
+    assert f"experiments[1] (varied).factors.{line}" in said and "\n" not in said
+    assert said.endswith("fabrics that the testbed's file sets apart" if "fabric" in factors else "change the run")
 
 
 @pytest.mark.parametrize(("factor", "line"), [

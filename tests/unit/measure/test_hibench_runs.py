@@ -79,6 +79,11 @@ def test_testbeds_may_name_a_home():
             'parameters.program: found "terasrt", expected one of .* has no HiBench; did you mean "terasort"',
         ),
         (
+            {"factors": {"fabric": ["10gbe"]}, "parameters": EXPERIMENT["parameters"] | {"program": "sort" * 900}},
+            {},
+            'parameters.program: found "sort[sort]{40,60}…, expected one of',
+        ),
+        (
             {"factors": {"fabric": ["10gbe"], "program": ["pagerank"]}},
             {"hibench": {"home": "/opt/HiBench"}},
             'factors.program: found "pagerank", expected one of .*, sleep on a testbed that scales sizes down',

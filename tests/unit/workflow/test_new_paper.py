@@ -99,6 +99,9 @@ FAULTS = {
         {"claims": [{"statement": "S", "form": "ratio", "printed": "6x", "fabric": "10gbe"}]},
         "claims[0].over: found nothing, expected it for form ratio",
     ),
+    "more claims than a paper has": (
+        {"claims": [{"statement": "S", "form": "not_testable", "missing": "M"}] * 501}, "expected at most 500 items",
+    ),
     "an address with a quote": ({"source": {"url": 'https://e.com/"x'}}, "source.url: found"),
 }  # fmt: skip
 

@@ -1,6 +1,7 @@
 """What a start says of its time, in which turn papers are measured, and how fast this machine is."""
 
 import json
+import re
 
 import pytest
 
@@ -64,9 +65,11 @@ def test_a_start_says_how_long_it_takes_and_when_it_ends(two):
     testbed, *_ = two
     said = plan.outlook_of(planned(two, budget="5m"), testbed)
     assert said.startswith("at most 325 runs to make: about 5 min of measuring on this machine (by the speed of its")
-    assert ", which ends after 5m (BUDGET); first report after about " in said
+    short = r", which ends after 5m \(BUDGET\), before the \d+ min that first looks at all claims take: the last papers "
+    assert re.search(short + "may have none; first report after about ", said)
+    assert ", which ends after 5h (BUDGET); first report" in plan.outlook_of(planned(two, budget="5h"), testbed)
     free = plan.outlook_of(planned(two), testbed)
-    assert "BUDGET" not in free
+    assert "BUDGET" not in free and "first looks" not in free
     assert " min to " in free
 
 
@@ -115,3 +118,9 @@ def test_a_start_with_nothing_to_make_says_what_time_was_short_for(two, tmp_path
         told = BLOCK | {"block": rows[0]["block"], "runs": [row["run_id"] for row in rows], "left": short}
         (folder / "block.json").write_text(json.dumps(told))
     assert plan.outlook_of(planned(two), testbed) == said
+
+
+def test_a_start_whose_papers_have_no_runs_on_the_testbed_says_so(two):
+    testbed, papers, designs = two
+    none = plan.Plan(list(papers), "nowhere", "quick", 1, dict.fromkeys(designs, []), described=papers, waiting={})
+    assert plan.outlook_of(none, testbed) == plan.NO_RUNS
