@@ -81,10 +81,14 @@ crate: setup-report ## pack a testbed's results into one file, with RAW=1 the ra
 reference: setup-report ## keep the tables of a complete run in results/reference
 	@exec whitewire reference
 
+# Tests that start no cluster and time nothing run two at once; the others have the machine to themselves.
+TWO_AT_ONCE := tests/unit tests/containers tests/integration/test_workflow.py \
+	$(addprefix tests/reports/test_,appendix.py compare_page.py options.py reference.py)
+
 test: setup-tests ## all tests but the slow ones
 ifeq ($(ARGS),)
-	@$(bound) python -m pytest -m 'not slow' --numprocesses 2 tests/unit
-	@$(bound) python -m pytest -m 'not slow' --ignore tests/unit --durations 25
+	@$(bound) python -m pytest -m 'not slow' --numprocesses 2 --dist loadscope --durations 15 $(TWO_AT_ONCE)
+	@$(bound) python -m pytest -m 'not slow' $(addprefix --ignore ,$(TWO_AT_ONCE)) --durations 25
 else
 	@$(bound) python -m pytest -m 'not slow' $(ARGS)
 endif
