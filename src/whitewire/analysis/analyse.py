@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -285,16 +285,30 @@ def verdicts(
 
 def _course(paper: Paper, claim: Mapping[str, Any], row: Mapping[str, Any], runs: Runs, left: pd.DataFrame | None
             ) -> Iterator[str]:  # fmt: skip
-    """After which look a claim was decided; of an open one, which runs of its cells were not made."""
+    """After which look a claim was decided; of an open one, which runs of its cells were not made, or never are."""
     if row["decided_after"] is not None:
         yield f"decided after {row['decided_after']} runs of each cell"
     if left is None or row["verdict"] != claims.INCONCLUSIVE:
         return
-    cells = looks.cells_of_test(paper, runs, claim["test"])
-    own = {(name, canonical(levels)) for name, levels in cells or ()}
+    cells = looks.cells_of_test(paper, runs, claim["test"]) or ()
+    for name in dict.fromkeys(name for name, _ in cells):
+        if few := _too_few(paper, name, runs.efforts):
+            yield few
+            return
+    own = {(name, canonical(levels)) for name, levels in cells}
     rows = zip(left["experiment"], left["cell"], left["reason"], strict=True)
     lacking = Counter(why for name, cell, why in rows if (name, cell) in own and why in (BUDGET, OTHERS))
     yield from (f"{why} before {count} more runs of its cells" for why, count in lacking.items())
+
+
+def _too_few(paper: Paper, experiment: str, efforts: Collection[str]) -> str:
+    """Which effort has enough runs of an experiment for an interval, where these have not, whatever the budget."""
+    planned = paper.experiments[experiment].get("replicates", {})
+    most = max((planned.get(effort, 0) for effort in efforts), default=0)
+    more = next((effort for effort, count in planned.items() if count >= statistics.FEWEST_POOLED), None)
+    if more is None or not 0 < most < statistics.FEWEST_POOLED:
+        return ""
+    return f"{experiment} has no more at effort {' and '.join(sorted(efforts))}, EFFORT={more} makes {planned[more]}"
 
 
 def _readings(paper: Paper, claim: Mapping[str, Any], route: str, runs: Runs, modelled: Runs, as_run: Runs | None,

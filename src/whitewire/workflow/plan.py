@@ -334,7 +334,7 @@ def check_unique(rows: Sequence[Mapping[str, Any]], source: str) -> None:
     """Raise a UserError when two runs of a design have one id."""
     for run_id, count in Counter(row["run_id"] for row in rows).items():
         if count > 1:
-            raise UserError(f'{source}: experiments: found {count} runs with the id {quoted(run_id)}, expected one')
+            raise UserError(f"{source}: experiments: found {count} runs with the id {quoted(run_id)}, expected one")
         if len(run_id) > MOST_ID:
             told = f"a run's id of {len(run_id)} characters ({quoted(run_id)})"
             raise UserError(f"{source}: experiments: found {told}, expected at most {MOST_ID}: it names a folder")
@@ -371,7 +371,7 @@ def _fault_of_program(
         where = "on a testbed that scales sizes down"
     if where and program not in hibench.MICRO:
         known = ", ".join(hibench.MICRO)
-        return f'found {quoted(program)}, expected one of {known} {where}{suggestion(program, hibench.MICRO)}'
+        return f"found {quoted(program)}, expected one of {known} {where}{suggestion(program, hibench.MICRO)}"
     if "hibench" not in testbed:
         return ""
     if store["kind"] != "hdfs":

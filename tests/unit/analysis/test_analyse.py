@@ -402,6 +402,15 @@ def test_all_tables_are_there_where_no_run_was_made(tmp_path):
     assert verdicts["E-C06"] == "inconclusive"
 
 
+def test_a_reason_tells_where_no_budget_makes_enough_runs(complete):
+    other = load_paper(paper_path("xyratex-lustre-2011"), load_testbed("emulated")["fabrics"])
+    claim = next(claim for claim in other.claims if claim["id"] == "X-C06")
+    open_ = {"decided_after": None, "verdict": claims.INCONCLUSIVE}
+    left = pd.DataFrame(columns=["run_id", "experiment", "cell", "reason"])
+    told = list(analyse._course(other, claim, open_, Runs(complete, other), left))
+    assert told == ["testdfsio-one-client has no more at effort quick, EFFORT=full makes 10"]
+
+
 def test_a_reason_tells_when_it_was_decided_and_what_is_lacking_before_the_further_readings(complete, modelled):
     claim = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
     cells = [(name, canonical(levels)) for name, levels in of(claim["test"]).cells()]

@@ -96,10 +96,12 @@ FAULTS = {
     "unknown role": (lambda d: d["experiments"][0]["roles"].update(datanodes=3), 'did you mean "datanode"'),
     "missing parameter": (lambda d: d["experiments"][0]["parameters"].pop("replication"), "replication among them"),
     "a combination twice": (
-        lambda d: d["experiments"][0].update(only=[{"fabric": "10gbe"}] * 2), "every item only once",
+        lambda d: d["experiments"][0].update(only=[{"fabric": "10gbe"}] * 2),
+        "every item only once",
     ),
     "more combinations than levels have": (
-        lambda d: d["experiments"][0].update(only=[{"clients": n} for n in range(1000)]), "at most 200 items",
+        lambda d: d["experiments"][0].update(only=[{"clients": n} for n in range(1000)]),
+        "at most 200 items",
     ),
     "claim id twice": (lambda d: d["claims"][1].update(id="E-C01"), "every id only once"),
     "value id twice": (lambda d: d["values"][1].update(id="E-V01"), "every id only once"),
