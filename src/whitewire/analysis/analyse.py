@@ -303,7 +303,8 @@ def _course(paper: Paper, claim: Mapping[str, Any], row: Mapping[str, Any], runs
 
 def _too_few(paper: Paper, experiment: str, efforts: Collection[str]) -> str:
     """Which effort has enough runs of an experiment for an interval, where these have not, whatever the budget."""
-    planned = paper.experiments[experiment].get("replicates", {})
+    named = paper.experiments[experiment].get("replicates", {})
+    planned = {effort: runs["claimed"] if isinstance(runs, dict) else runs for effort, runs in named.items()}
     most = max((planned.get(effort, 0) for effort in efforts), default=0)
     more = next((effort for effort, count in planned.items() if count >= statistics.FEWEST_POOLED), None)
     if more is None or not 0 < most < statistics.FEWEST_POOLED:
