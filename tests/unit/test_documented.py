@@ -61,10 +61,10 @@ def test_whitewire_tells_a_wrong_command(arguments):
         parser().parse_args(arguments)
 
 
-def test_the_figures_of_the_readme_are_at_the_papers_present_scale():
-    """`docs/images` are figures `response` and `both` of a run: make them anew when k changes."""
+def test_the_figures_of_the_readme_are_at_a_scale_of_the_paper():
+    """`docs/images` are figures `response` and `both` of a run: make them anew when the ladder of k changes."""
     (k,) = re.findall(r"divided by k = (\d+)", (HOME / "README.md").read_text())
-    assert int(k) == load_yaml(HOME / "config" / "papers" / "emulex-2012.yaml")["scale"]["k"][0]
+    assert int(k) in load_yaml(HOME / "config" / "papers" / "emulex-2012.yaml")["scale"]["k"]
 
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
