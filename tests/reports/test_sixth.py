@@ -19,14 +19,13 @@ from tests.reports.conftest import OFFLINE, ROOT, WIDE, snakemake
 NAME = "made-up-2026"
 TEMPLATE = ROOT / "docs" / "template"
 ADDED = {f"config/papers/{NAME}.yaml": "paper.yaml", f"paper/{NAME}.qmd": "paper.qmd"}
-UNREAD = ("script", "style", "pre")
 COPIED = ("config", "paper", "src")
 
 pytestmark = pytest.mark.cluster
 
 
 class Page(HTMLParser):
-    """What a test asks of a report: its headings and other ids, where its links lead, and its text without code."""
+    """What a test asks of a report: headings and other ids, where its links lead, and its text but for the sources."""
 
     def __init__(self, path: Path):
         super().__init__()
@@ -42,10 +41,11 @@ class Page(HTMLParser):
             self.ids[found["id"]] = tag
         if tag == "a" and found.get("href"):
             self.links.add(found["href"])
-        self.skipping = tag in UNREAD or (self.skipping and tag != "body")
+        begins = tag in ("script", "style") or found.get("id") == "sources"
+        self.skipping = begins or (self.skipping and tag != "body")
 
     def handle_endtag(self, tag: str) -> None:
-        if tag in UNREAD:
+        if tag in ("script", "style", "section"):
             self.skipping = False
 
     def handle_data(self, data: str) -> None:

@@ -2,6 +2,7 @@
 tests/containers.
 """
 
+import json
 import re
 import subprocess
 
@@ -61,10 +62,12 @@ def test_whitewire_tells_a_wrong_command(arguments):
         parser().parse_args(arguments)
 
 
-def test_the_figures_of_the_readme_are_at_a_scale_of_the_paper():
-    """`docs/images` are figures `response` and `both` of a run: make them anew when the ladder of k changes."""
+def test_the_figures_of_the_readme_are_at_the_scale_of_the_reference():
+    """`docs/images` are figures `response` and `both` of a run: make them anew when its k changes."""
     (k,) = re.findall(r"divided by k = (\d+)", (HOME / "README.md").read_text())
-    assert int(k) in load_yaml(HOME / "config" / "papers" / "emulex-2012.yaml")["scale"]["k"]
+    (block,) = (HOME / "results" / "reference" / "emulex-2012" / "raw").glob("*/block.json")
+    ladder = load_yaml(HOME / "config" / "papers" / "emulex-2012.yaml")["scale"]["k"]
+    assert int(k) == ladder[json.loads(block.read_text())["rung"]]
 
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")

@@ -291,10 +291,10 @@ def _course(paper: Paper, claim: Mapping[str, Any], row: Mapping[str, Any], runs
     if left is None or row["verdict"] != claims.INCONCLUSIVE:
         return
     cells = looks.cells_of_test(paper, runs, claim["test"]) or ()
-    for name in dict.fromkeys(name for name, _ in cells):
-        if few := _too_few(paper, name, runs.efforts):
-            yield few
-            return
+    few = (_too_few(paper, name, runs.efforts) for name in dict.fromkeys(name for name, _ in cells))
+    if told := next(filter(None, few), ""):
+        yield told
+        return
     own = {(name, canonical(levels)) for name, levels in cells}
     rows = zip(left["experiment"], left["cell"], left["reason"], strict=True)
     lacking = Counter(why for name, cell, why in rows if (name, cell) in own and why in (BUDGET, OTHERS))
@@ -302,9 +302,10 @@ def _course(paper: Paper, claim: Mapping[str, Any], row: Mapping[str, Any], runs
 
 
 def _too_few(paper: Paper, experiment: str, efforts: Collection[str]) -> str:
-    """Which effort has enough runs of an experiment for an interval, where these have not, whatever the budget."""
-    named = paper.experiments[experiment].get("replicates", {})
-    planned = {effort: runs["claimed"] if isinstance(runs, dict) else runs for effort, runs in named.items()}
+    """Which effort has runs enough for an interval, where an experiment's own number at these has not, whatever the
+    budget."""
+    own = paper.experiments[experiment].get("replicates", ())
+    planned = {effort: paper.replicates(experiment, effort)["claimed"] for effort in own}
     most = max((planned.get(effort, 0) for effort in efforts), default=0)
     more = next((effort for effort, count in planned.items() if count >= statistics.FEWEST_POOLED), None)
     if more is None or not 0 < most < statistics.FEWEST_POOLED:

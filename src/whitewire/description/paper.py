@@ -65,6 +65,13 @@ class Paper:
     def controls(self) -> list[dict[str, Any]]:
         return self.raw.get("controls", [])
 
+    def replicates(self, experiment: str, effort: str) -> Mapping[str, int]:
+        """Fresh runs of an experiment's `claimed` cells and of its `other` ones at an effort; those of the paper unless
+        it has its own."""
+        own = self.experiments[experiment].get("replicates", {})
+        found = own[effort] if effort in own else self.raw["replicates"][effort]
+        return found if isinstance(found, Mapping) else {"claimed": found, "other": found}
+
     def looks(self, effort: str) -> tuple[int, ...]:
         """After how many runs of each claimed cell the claims are looked at, at an effort; once if none are named."""
         replicates = self.raw.get("replicates", {}).get(effort)

@@ -129,9 +129,7 @@ def _counts(paper: Paper, effort: str) -> Iterable[tuple[Mapping[str, Any], dict
     for experiment in paper.experiments.values():
         if effort not in experiment.get("efforts", [effort]):
             continue
-        counts = experiment.get("replicates", {}).get(effort, paper.raw["replicates"][effort])
-        if not isinstance(counts, Mapping):
-            counts = {"claimed": counts, "other": counts}
+        counts = paper.replicates(experiment["id"], effort)
         cells = cells_of(experiment)
         if effort == "smoke" and "smoke_cells" in experiment:
             cells = [c for c in cells if c in experiment["smoke_cells"]]

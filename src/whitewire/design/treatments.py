@@ -22,6 +22,7 @@ BY_NAME = {"settings", "store", "nodes", "drive", "page_cache", *rows.FABRICS, *
 THROUGH_SCALE = {name for name, follows in factors.followed().items() if any("bytes" in of for of in follows)}
 """Factors that act through the scale alone."""
 LEFT_OUT = BY_NAME | THROUGH_SCALE
+LEVELS = "levels that change the run"
 
 
 def check(paper: Paper, testbed: Mapping[str, Any]) -> None:
@@ -42,11 +43,10 @@ def _check(paper: Paper, experiment: Mapping[str, Any], effort: str, testbed: Ma
         run = canonical(_really(paper, experiment, effort, levels, testbed, scale))
         if run in made:
             factor = next(factor for factor in levels if levels[factor] != made[run][factor])
-            ours = "fabrics that the testbed's file sets apart"
-            apart = ours if factor in rows.FABRICS else "levels that change the run"
+            expected = "fabrics that the testbed's file sets apart" if factor in rows.FABRICS else LEVELS
             raise UserError(
                 f"{key}.{factor}: found {made[run][factor]} and {levels[factor]}, which come out as the same run at "
-                f"{effort} effort ({_size(scale)}), expected {apart}"
+                f"{effort} effort ({_size(scale)}), expected {expected}"
             )
         made[run] = levels
 

@@ -417,14 +417,14 @@ NO_RUNS = "no runs to make: none of these papers' experiments can run on this te
 
 def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:
     """How many runs a start has to make and how long that takes here, in one line."""
-    pace, source = speed.pace(root() / "results" / plan.testbed)
-    results = root() / "results" / plan.testbed
-    left = {name: rows for name in plan.described if (rows := _lacking(results / name, plan.designs[name]))}
     if not any(plan.designs[name] for name in plan.described):
         return NO_RUNS
+    results = root() / "results" / plan.testbed
+    left = {name: rows for name in plan.described if (rows := _lacking(results / name, plan.designs[name]))}
     if not left:
         short = sum(len(_lacking(results / name, plan.designs[name], again=True)) for name in plan.described)
         return f"all runs are made, but {short} that time was short for: another BUDGET makes them" if short else MADE
+    pace, source = speed.pace(results)
     times = [_here(plan, name, rows, testbed, pace) for name, rows in left.items()]
     within = budget.seconds_of(plan.budget)
     shortest, least = min(low for low, _ in times), sum(low for low, _ in times)

@@ -429,7 +429,10 @@ def test_a_whole_tree_has_no_fault(tree, tmp_path):
 @pytest.mark.parametrize(
     "wanted, says",
     [
-        (("terasrt", "tiny"), 'found "terasrt", expected one of dfsioe, sleep, sort, terasort, wordcount; did you '),
+        (
+            ("terasrt", "tiny"),
+            'found "terasrt", expected one of dfsioe, sleep, sort, terasort, wordcount; did you mean "terasort"?',
+        ),
         (("terasort", "smal"), 'profile of terasort: found "smal", expected one of tiny, small; did you mean "small"?'),
         (("repartition", "tiny"), "workload repartition: found for other frameworks only"),
         (("dfsioe", "tiny"), "datatool.jar, not there; `make hibench` builds it"),
