@@ -56,5 +56,5 @@ figure_loads <- function(experiments, metrics, title, published, note = NULL) {
     labs(title = title, subtitle = figure_note(experiments, paste0(
       "n = ", paste(unique(range(medians$n)), collapse = " to "), " runs per cell; lines: medians; logarithmic axis"
     ), note, untold_line(medians, paste(as.character(medians$series), medians$load, "tasks"), 110))) +
-    theme(panel.grid.major.x = element_blank(), legend.box = "vertical")
+    theme(panel.grid.major.x = element_blank(), legend.box = "vertical", legend.text = element_text(size = rel(0.8)))
 }
