@@ -10,6 +10,10 @@ test_that("numbers keep three digits and an interval only where there is one", {
   expect_equal(with_interval(NA, NA, NA), "\u2013")
 })
 
+test_that("each text is broken into lines of its own", {
+  expect_equal(in_lines(c("one two three", "four", ""), 8), c("one two\nthree", "four", ""))
+})
+
 test_that("differences have a sign, but nothing has no minus", {
   expect_equal(signed_percent(c(-31.818, 5, -0.02), 1), c("\u221231.8\u00a0%", "+5.0\u00a0%", "+0.0\u00a0%"))
   expect_equal(signed_percent(c(9.716, NA)), c("+9.72\u00a0%", "\u2013"))

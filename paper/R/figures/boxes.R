@@ -7,7 +7,7 @@
 #   note   the line below the title; what the drawing is based on
 
 figure_box <- function(heading, lines, title, note = "Product photograph in the paper; no data in it") {
-  text <- paste(strwrap(paste(lines, collapse = "; "), 62), collapse = "\n")
+  text <- in_lines(paste(lines, collapse = "; "), 62)
   ggplot() +
     annotate("rect", xmin = 0, xmax = 10, ymin = 0, ymax = 3, fill = "#eef2f6", colour = ink, linewidth = 0.5) +
     annotate("text", x = 5, y = 2.25, label = heading, fontface = "bold", size = 4.6, family = base_font,

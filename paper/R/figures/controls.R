@@ -19,8 +19,7 @@ controls_drawn <- function(paper = paper_id()) {
   table <- read_controls(paper)
   title <- ifelse(is.na(table$title), "", table$title)
   told <- paste0(table$control, " ", title, " (", gsub("_", " ", table$metric), ")")
-  names <- vapply(strwrap(told, 44, simplify = FALSE), paste, character(1), collapse = "\n")
-  table$row <- factor(seq_len(nrow(table)), rev(seq_len(nrow(table))), rev(names))
+  table$row <- factor(seq_len(nrow(table)), rev(seq_len(nrow(table))), rev(in_lines(told, 44)))
   table$outcome <- factor(table$outcome, outcome_levels)
   table
 }

@@ -71,6 +71,11 @@ as_cells <- function(table) {
   table
 }
 
+# Each text in lines of at most so many characters.
+in_lines <- function(texts, width) {
+  vapply(strwrap(texts, width, simplify = FALSE), paste, character(1), collapse = "\n")
+}
+
 # The data of a figure, as a file beside the report and as a link that carries the same bytes.
 data_link <- function(name, table, of = "figure") {
   if (is.null(table) || nrow(table) == 0) {

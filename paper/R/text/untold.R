@@ -24,7 +24,7 @@ untold_line <- function(medians, where = gsub("\n", ", ", medians$level), width 
   where <- as.character(where)[out]
   parts <- vapply(unique(why), function(x) paste0(listed(unique(where[why == x])), ": ", x), character(1))
   text <- paste0(untold_mark, " not told by its runs. ", paste(parts, collapse = ". "))
-  if (is.finite(width)) paste(strwrap(text, width), collapse = "\n") else text
+  if (is.finite(width)) in_lines(text, width) else text
 }
 
 with_untold <- function(table, medians, ...) {
