@@ -2,12 +2,12 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-report setup-tests hibench testbed trust papers report compare appendix crate reference test test-all chaos lint \
-	doctor lab clean
+.PHONY: help setup setup-report setup-tests hibench testbed trust papers report compare appendix crate reference \
+	test test-two-at-once test-alone test-all chaos lint doctor lab clean
 
 # The repository's own programs come first; a conda environment made by the set-up is used where it exists. Debian's
 # ordinary users have no sbin on their PATH, where tc and ethtool are.
-export PATH := $(CURDIR)/.venv/bin:$(CURDIR)/.cache/conda/bin:$(PATH):/usr/local/sbin:/usr/sbin:/sbin
+export PATH := $(CURDIR)/.venv/bin:$(CURDIR)/.cache/conda/bin:$(CURDIR)/.cache/bin:$(PATH):/usr/local/sbin:/usr/sbin:/sbin
 # What programs keep between runs stays in the repository, and works for users without a home.
 export XDG_CACHE_HOME := $(CURDIR)/.cache/xdg
 export HOME ?= $(CURDIR)/.cache/home
@@ -31,13 +31,16 @@ ifneq (,$(findstring profiles/slurm,$(ARGS)))
 export PYTHONPATH := $(CURDIR)/.cache/slurm-executor$(if $(PYTHONPATH),:$(PYTHONPATH))
 endif
 
+dry_run := $(if $(filter-out 0 no,$(value DRY_RUN)),--dry-run)
+
 # A program started by a recipe ends with it, even when make itself is killed.
 bound := exec setpriv --pdeathsig TERM
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 14
 	@echo
-	@echo 'EFFORT=smoke|quick|full  PAPERS="name …"  TESTBED=name  BUDGET=30m  DRY_RUN=1  CRATE=file.zip  RAW=1  ARGS="options of snakemake"'
+	@echo 'EFFORT=smoke|quick|full  PAPERS="name …"  TESTBED=name  BUDGET=30m  DRY_RUN=1  ARGS="options of snakemake"'
+	@echo 'A=name B=name  CRATE=file.zip  RAW=1  HIBENCH=folder, archive or address'
 
 setup: ## install what measuring and reports need, inside the repository
 	@$(bound) scripts/setup
@@ -55,16 +58,16 @@ hibench: ## make a private copy of HiBench for the runs that ask for it: HIBENCH
 papers: setup ## measure, judge and write the reports
 	@echo 'checking the papers, the testbed and this machine' # which takes seconds where they were not read lately
 	@whitewire validate
-	@$(bound) scripts/alone snakemake $(if $(DRY_RUN),--dry-run) $(ARGS)
+	@$(bound) scripts/alone snakemake $(dry_run) $(ARGS)
 
 testbed: ## measure links, drives and RDMA alone, and write the testbed's page
 	@$(bound) scripts/setup testbed
-	@$(bound) scripts/alone snakemake testbed $(if $(DRY_RUN),--dry-run) $(ARGS)
+	@$(bound) scripts/alone snakemake testbed $(dry_run) $(ARGS)
 
 trust: setup ## measure how far the emulated testbed can be trusted, in 40 minutes, and say so on its page
 	@whitewire trust --dry-run
-	@$(bound) scripts/alone snakemake trust $(if $(DRY_RUN),--dry-run) $(ARGS)
-	@$(bound) scripts/alone snakemake testbed $(if $(DRY_RUN),--dry-run) $(ARGS)
+	@$(bound) scripts/alone snakemake trust $(dry_run) $(ARGS)
+	@$(bound) scripts/alone snakemake testbed $(dry_run) $(ARGS)
 
 report: setup-report ## make all reports anew, without measuring: TESTBED=reference, or CRATE=file.zip
 	@$(bound) scripts/alone whitewire report --testbed="$$TESTBED" --crate="$$CRATE"
@@ -76,7 +79,7 @@ appendix: setup-report ## the artifact appendix of a run, in HTML, PDF and Markd
 	@exec whitewire appendix --testbed="$$TESTBED"
 
 crate: setup-report ## pack a testbed's results into one file, with RAW=1 the raw output too
-	@exec whitewire crate $${RAW:+--raw}
+	@case "$$RAW" in ''|0|no) exec whitewire crate ;; *) exec whitewire crate --raw ;; esac
 
 reference: setup-report ## keep the tables of a complete run in results/reference
 	@exec whitewire reference
@@ -85,13 +88,19 @@ reference: setup-report ## keep the tables of a complete run in results/referenc
 TWO_AT_ONCE := tests/unit tests/containers tests/integration/test_workflow.py \
 	$(addprefix tests/reports/test_,appendix.py compare_page.py options.py reference.py)
 
+# Failures among the first keep nobody from what the others say.
 test: setup-tests ## all tests but the slow ones
 ifeq ($(ARGS),)
-	@$(bound) python -m pytest -m 'not slow' --numprocesses 2 --dist loadscope --durations 15 $(TWO_AT_ONCE)
-	@$(bound) python -m pytest -m 'not slow' $(addprefix --ignore ,$(TWO_AT_ONCE)) --durations 25
+	@$(bound) $(MAKE) --no-print-directory --keep-going --jobs=1 test-two-at-once test-alone
 else
 	@$(bound) python -m pytest -m 'not slow' $(ARGS)
 endif
+
+test-two-at-once:
+	@$(bound) python -m pytest -m 'not slow' --numprocesses 2 --dist loadscope --durations 15 $(TWO_AT_ONCE)
+
+test-alone:
+	@$(bound) python -m pytest -m 'not slow' $(addprefix --ignore ,$(TWO_AT_ONCE)) --durations 25
 
 test-all: setup-tests ## all tests, with the reports of all papers
 	@WHITEWIRE_PAPERS="$$(cd config/papers && echo *.yaml | sed 's/[.]yaml//g')" $(bound) python -m pytest $(ARGS)
@@ -102,16 +111,17 @@ chaos: setup-tests ## kill, fill, stop and cut what measures, for an hour at mos
 lint: setup-tests ## style and boundaries
 	@exec scripts/lint
 
-doctor: setup ## what this machine can and cannot do
-	@exec whitewire doctor $${TESTBED:+--testbed="$$TESTBED"}
+# Without set-up, as this is for where it fails: with its Python where it is there, else the machine's own.
+doctor: ## what this machine can and cannot do
+	@exec workflow/scripts/whitewire doctor $${TESTBED:+--testbed="$$TESTBED"}
 
 lab: setup ## a shell on the running testbed
 	@exec whitewire lab $${TESTBED:+--testbed="$$TESTBED"}
 
-clean: ## remove everything generated but the measurements
+clean: ## remove everything generated but the measurements, what `make trust` found, and crates
 	@rm -rf .cache .venv .snakemake whitewire-tmp paper/_site paper/.quarto paper/*_files .pytest_cache .ruff_cache .hypothesis
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 	@rm -rf results/compare results/appendix results/opened
 	@for each in results/*; do \
-	    [ "$$each" = results/reference ] || rm -rf "$$each/reports" "$$each"/*/tidy "$$each"/*/analysis; done
+	    [ "$$each" = results/reference ] || rm -rf "$$each/reports" "$$each"/*/tidy "$$each"/*/analysis "$$each/links/tables"; done
 	@if [ -d results ]; then echo 'kept: the measurements in results/ (remove that folder to measure again)'; fi

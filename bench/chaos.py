@@ -1,18 +1,20 @@
 """Does anything that befalls a measurement leave something behind, lose a finished run, or count where it hit?
 
-    .venv/bin/python bench/chaos.py [--minutes 60] [--seed 1] [--kinds kill,disk] [--times 100] [--testbeds emulated]
+    .venv/bin/python bench/chaos.py [--minutes 60] [--seed 1] [--kinds kill,disk] [--times 30] [--testbeds emulated]
 
 Measures a small paper in a copy of the committed tree, again and again: `make papers` up to the verdicts, at smoke
 effort, on emulated hosts and on hosts reached by ssh. In mid-run something happens to it (tests/support/chaos.py has
 the kinds, and what has to hold); then it is started again until the block is finished, and the block is compared with
-one that nothing happened to. `--times` is the number of kills; of every other fault there is one on each testbed.
+one that nothing happened to. Of every fault but kills there is one on each testbed; kills fill the rest of the time, or
+there are `--times` of them.
 
 The clock is set in the measuring process alone, until another run begins, since a machine's own cannot be set without
 root; short memory is a file system in memory that fills up, and a limit of a process (RLIMIT_AS), since control groups
 need root as well.
 
-Prints a line per fault and at the end a table. Ends with status 1 when anything is not as it has to be. With --folder
-the copy and all logs stay there, and the next call uses the copy.
+Prints a line per fault and at the end a table. Ends with status 1 when anything is not as it has to be, and when a
+fault was not made, for want of time or because it cannot be made here; of kills where `--times` of them were not made,
+or where none hit one of their victims. With --folder the copy and all logs stay there, and the next call uses the copy.
 """
 
 from __future__ import annotations
@@ -36,11 +38,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tests.support import chaos, ours
 from tests.support import chaos_project as doing
-from tests.support.chaos import Fault, Injection, Row
+from tests.support.chaos import Fault, Injection, Row, tracebacks
 from tests.support.chaos_project import ENDS_S, LONGEST_S, STARTS, Project, Start, TooLate
 from tests.support.site import installed, open_ssh_site
 from whitewire.description.project import testbed_path
 
+KILLS = 100
 TRIES = 3
 """Blocks in which a fault's moment may come too late."""
 LEAST_FREE_GIB = 8
@@ -57,13 +60,15 @@ class Suite:
         self.late: Counter[Injection] = Counter()
 
     def reference(self, testbed: str, paper: str) -> tuple[chaos.Block, float]:
-        """What an undisturbed block comes to, and the seconds it takes; measured once."""
+        """What an undisturbed block comes to, and the seconds it takes where links are known; measured once."""
         if (testbed, paper) not in self.undisturbed:
             self.project.clear()
+            self.project.put_links(testbed)
             start = self._again(testbed, paper)
             if start.make.returncode != 0:
                 sys.exit(f"{paper} on {testbed} cannot be measured undisturbed: {start.log}\n" + _tail(start))
             block, seconds = self.project.block(testbed, paper), time.monotonic() - start.began
+            seconds -= self.project.keep_links(testbed)
             self.undisturbed[testbed, paper] = block, seconds
             print(f"undisturbed {paper} on {testbed}: {len(block.valid)} runs, {block.verdict}, {seconds:.0f} s",
                   flush=True)  # fmt: skip
@@ -84,15 +89,17 @@ class Suite:
 
     @contextlib.contextmanager
     def _results(self, first: Injection) -> Iterator[None]:
-        """An empty folder of results, on a small disk of its own where the disk is what fails."""
+        """A folder of results with links alone, on a small disk of its own where the disk is what fails."""
         self.project.clear()
         place = self.project.tree / "results"
         if first.kind not in ("disk", "readonly"):
+            self.project.put_links(first.testbed)
             yield
             return
         place.mkdir()
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=48m", "tmpfs", str(place)], check=True)
         try:
+            self.project.put_links(first.testbed)
             yield
         finally:
             subprocess.run(["umount", "--lazy", str(place)], check=True)
@@ -147,8 +154,7 @@ class Suite:
         if not start.ends_within(ENDS_S if ends else LONGEST_S):
             row.problems.append(f"make goes on: {start.log.name}")
             start.end()
-        if not ends and any(line.startswith("Traceback") for line in start.lines()):
-            row.problems.append(f"a traceback: {start.log.name}")
+        row.problems += [f"a traceback: {start.log.name}: {line}" for line in tracebacks(start.lines(), injection.how)]
 
     def _whole(self, testbed: str, paper: str) -> bool:
         return (self.project.results(testbed, paper) / "analysis" / "verdicts.csv").exists()
@@ -211,7 +217,7 @@ def _arguments() -> argparse.Namespace:
     given.add_argument("--minutes", type=float, default=60)
     given.add_argument("--seed", type=int, default=1)
     given.add_argument("--kinds", default=",".join(chaos.KINDS))
-    given.add_argument("--times", type=int, default=100, help="kills")
+    given.add_argument("--times", type=int, help=f"kills; by default as many as there is time for, at most {KILLS}")
     given.add_argument("--testbeds", default=",".join(chaos.TESTBEDS))
     given.add_argument("--only", default="", help="victims, by commas; all if empty")
     given.add_argument("--folder", type=Path, help="where the copy and the logs are kept")
@@ -224,18 +230,15 @@ def _arguments() -> argparse.Namespace:
     return found
 
 
-def _left_out(given: argparse.Namespace, tree: Path) -> None:
-    """Take out what cannot be done here, with a line for each."""
-    if "ssh" in given.testbeds and not installed("sshd"):
-        given.testbeds.remove("ssh")
-        print("left out: hosts by ssh (no sshd: install openssh-server)")
-    if "clock" in given.kinds and not (tree / "src" / "whitewire" / "measure" / "clocks.py").exists():
-        given.kinds.remove("clock")
-        print("left out: clock (records do not say yet whether it was set)")
+def _cannot(given: argparse.Namespace) -> dict[str, str]:
+    """Kinds and testbeds that are asked for and cannot be had here, each with the reason."""
+    found = {}
+    if not installed("sshd"):
+        found["ssh"] = "no sshd: install openssh-server"
     free = psutil.virtual_memory().available / 2**30
-    if "memory" in given.kinds and free < LEAST_FREE_GIB:
-        given.kinds.remove("memory")
-        print(f"left out: memory ({free:.0f} GiB free, {LEAST_FREE_GIB} wanted, so that only ours gets short)")
+    if free < LEAST_FREE_GIB:
+        found["memory"] = f"{free:.0f} GiB free, {LEAST_FREE_GIB} wanted, so that only ours gets short"
+    return {name: why for name, why in found.items() if name in (*given.kinds, *given.testbeds)}
 
 
 def main() -> int:
@@ -254,36 +257,44 @@ def main() -> int:
         tree = folder / "tree"
         folder.mkdir(parents=True, exist_ok=True)
         doing.prepare(tree)
-        _left_out(given, tree)
+        cannot = _cannot(given)
+        testbeds = [name for name in given.testbeds if name not in cannot]
         site = None
-        if "ssh" in given.testbeds:
+        if "ssh" in testbeds:
             shutil.rmtree(folder / "site", ignore_errors=True)
             (folder / "site").mkdir()
             site = stack.enter_context(open_ssh_site(emulated, doing.ROLES, doing.K, folder / "site"))
         project = Project(folder, tree, site)
-        for testbed in given.testbeds:
+        for testbed in testbeds:
             project.describe(testbed, emulated)
-        waiting = chaos.plan(given.seed, given.kinds, given.times, given.testbeds)
-        if given.only:
-            some = given.only.split(",")
-            waiting = [own for chain in waiting if (own := [one for one in chain if one.victim in some])]
-        planned = sum(map(len, waiting))
+        some = given.only.split(",") if given.only else None
+        kills = KILLS if given.times is None else given.times
+        chains = [
+            [one for one in chain if some is None or one.victim in some]
+            for chain in chaos.plan(given.seed, given.kinds, kills, given.testbeds)
+        ]
+        planned = [one for chain in chains for one in chain]
+        possible = [[one for one in chain if not {one.kind, one.testbed} & {*cannot}] for chain in chains]
+        waiting = [chain for chain in possible if chain]
         suite = Suite(project, began + 60 * given.minutes)
         stopped = False
         try:
             suite.run(waiting)
         except KeyboardInterrupt:
             stopped = True
-        missing = sum(map(len, waiting))
-    print("\n" + chaos.table(suite.rows))
+    print("\n" + chaos.table(planned, suite.rows))
     bad = [row for row in suite.rows if not row.good]
+    missing = chaos.missing(planned, suite.rows)
     minutes = (time.monotonic() - began) / 60
-    late = planned - missing - len(suite.rows) - stopped
     print(
-        f"\n{len(suite.rows)} of {planned} faults in {minutes:.0f} minutes (seed {given.seed}), {len(bad)} not as they"
+        f"\n{len(suite.rows)} of {len(planned)} faults in {minutes:.0f} minutes (seed {given.seed}), {len(bad)} not as "
+        f"they have to be.\nNever hit: {chaos.NEVER_HIT}."
     )
-    print(f"have to be. Not made: {missing} for want of time, {late} whose moment came too late in their block")
-    return 130 if stopped else int(bool(bad) or not suite.rows)
+    for name, why in cannot.items():
+        print(f"Cannot be made here: {name} ({why})")
+    for key, number in missing.items():
+        print(f"Not made: {' '.join(key[:3])} on {key[3]}, {number}")
+    return 130 if stopped else int(bool(bad or not planned or chaos.lacking(missing, suite.rows, given.times)))
 
 
 if __name__ == "__main__":

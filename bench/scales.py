@@ -42,7 +42,7 @@ def main() -> None:
     with contextlib.suppress(BrokenPipeError):
         for paper in loaded:
             if list((args.folder / paper.id).glob("rung*")):
-                for row in scale_rows(paper, testbed, args.folder / paper.id):
+                for row in scale_rows(paper, testbed, args.folder / paper.id, args.turns, args.runs):
                     ends = " to ".join(f"{float(str(row[end] or math.nan)):.3f}" for end in ("low", "high"))
                     print(f"| {row['paper']} | {row['cell']} | {row['metric']} | {row['k_other']} against {row['k']} "
                           f"| {float(str(row['ratio'])):.3f} ({ends}) | {row['n']} and {row['n_other']} "

@@ -1,5 +1,6 @@
 """Fixtures that several suites share."""
 
+import os
 import signal
 import time
 from collections.abc import Callable
@@ -8,6 +9,7 @@ import psutil
 import pytest
 from hypothesis import settings
 
+from whitewire.cli import TRACEBACK
 from whitewire.description.testbed import load_testbed
 from whitewire.install.doctor import user_namespaces
 from whitewire.testbed.emulated import software
@@ -16,6 +18,9 @@ from whitewire.testbed.emulated.sandbox import EmulatedTestbed
 # A busy machine is no reason for a failure.
 settings.register_profile("busy", deadline=None)
 settings.load_profile("busy")
+
+# What nothing foresaw is seen whole, also where a test calls the command.
+os.environ[TRACEBACK] = "1"
 
 # A shell starts what it puts in the background with SIGINT ignored, and tests send it to what they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)

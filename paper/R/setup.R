@@ -40,11 +40,17 @@ knitr::opts_hooks$set(eval = function(options) {
   options
 })
 
-# Each figure of runs on a testbed with something beyond its bound says so.
+# Each figure of runs on a testbed with something beyond its bound says so; on paper each says what drew it.
 knitr::opts_hooks$set(fig.cap = function(options) {
   ggplot2::set_last_plot(NULL)  # that of another figure
+  # A call without arguments has the length of a text.
+  if (is.language(options$fig.cap)) options$fig.cap <- eval(options$fig.cap, knitr::knit_global())
   if (document != "testbed" && length(read_marks()) > 0 && length(options$fig.cap) == 1) {
     options$fig.cap <- paste(options$fig.cap, "Something that these runs used was beyond its bound (@sec-probes).")
+  }
+  if (length(options$fig.cap) == 1) {
+    if (is.null(options$fig.alt)) options$fig.alt <- options$fig.cap
+    options$fig.cap <- trimws(paste(options$fig.cap, drawn_by(options$code)))
   }
   options
 })

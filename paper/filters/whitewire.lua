@@ -22,7 +22,18 @@ local function escaped(text)
   return (text:gsub("[&<>\"]", { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }))
 end
 
+-- Why a claim is judged so: folded away on a page; on paper it is listed elsewhere.
+local function why(span)
+  if typst or plain then return {} end
+  local inlines = pandoc.Inlines({ pandoc.RawInline("html", '<details class="fold why"><summary>Why so</summary>') })
+  inlines:extend(span.content)
+  inlines:insert(pandoc.RawInline("html", "</details>"))
+  return inlines
+end
+
 function Span(span)
+  if span.classes:includes("why") then return why(span) end
+  if span.classes:includes("on-paper") and not typst then return {} end
   if plain then return span.classes:includes("badge") and pandoc.Strong(span.content) or span.content end
   if typst and span.classes:includes("nobreak") then
     return { pandoc.RawInline("typst", "#box["), pandoc.Str(pandoc.utils.stringify(span)), pandoc.RawInline("typst", "]") }
@@ -58,6 +69,7 @@ end
 
 function Div(div)
   if plain then return div.classes:includes("html-only") and {} or div.content end
+  if div.classes:includes("paper-only") then return typst and div.content or {} end
   if div.classes:includes("fold") then return typst and div.content or fold(div) end
   if not typst then return nil end
   if div.classes:includes("html-only") then return {} end
@@ -72,7 +84,7 @@ function Div(div)
   return nil
 end
 
--- A wide table scrolls by itself, so that the page does not.
+-- A wide table scrolls by itself, so that the page does not; with keys as well, and named by its caption.
 function Table(tbl)
   if typst then return nil end
   if plain then
@@ -81,7 +93,10 @@ function Table(tbl)
     tbl.attr = pandoc.Attr()
     return { caption, tbl }, false
   end
-  return pandoc.Div({ tbl }, { class = "table-scroll" }), false
+  local caption = pandoc.utils.stringify(tbl.caption.long)
+  return pandoc.Div({ tbl }, {
+    class = "table-scroll", tabindex = "0", role = "region", ["aria-label"] = caption == "" and "Table" or caption,
+  }), false
 end
 
 local function file_exists(path)

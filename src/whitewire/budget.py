@@ -1,10 +1,12 @@
 """How long measuring may take: a budget for a whole start, and what of it a block gets.
 
 Blocks are measured one after the other. Until the first look at its claims a block gets what it should take, and three
-times as much if need be, because without that look all its time would be lost. After it a block gets a part of what the
-blocks after it do not need for theirs: in proportion to the claims of it and them that runs judge, and nothing where
-nothing is left over. So a budget that is too small for all decides some papers rather than none, and no paper has many
-runs of a cell while a later one has none. What one does not need goes to the next ones.
+times as much if need be, because without that look all its time would be lost; but no more than it should take where
+others have spoiled every attempt by then, and the first block hardly more, because the first report waits for it. After
+it a block gets a part of what the blocks after it do not need for theirs: in proportion to the claims of it and them
+that runs judge, and nothing where nothing is left over. So a budget that is too small for all decides some papers
+rather than none, and no paper has many runs of a cell while a later one has none. What one does not need goes to the
+next ones.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 VARIABLE = "WHITEWIRE_BUDGET"
 """The environment variable that carries a start's budget to its blocks."""
@@ -51,39 +54,61 @@ def words(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min"
 
 
+def _machine() -> str:
+    """Tells this machine, since it was started, from any other: whose monotonic clock a moment is of."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
 @dataclass(frozen=True)
 class Budget:
     """Until when a start may measure, and what it still has to measure, in turn: `<paper>/<block>` to seconds until its
     first look, and to how many claims its runs judge.
 
     `ends` is a moment of the monotonic clock, which all processes of a machine share, which no step of the wall clock
-    moves, and which stands still while the machine sleeps.
+    moves, and which stands still while the machine sleeps. Another machine (a node of a Slurm job) reads the moment of
+    the wall clock that it is.
     """
 
     ends: float
     expected: Mapping[str, float] = field(default_factory=dict)
     claims: Mapping[str, float] = field(default_factory=dict)
+    seconds: float = math.inf
+    """How long the start may measure in all, as it was asked to; it decides nothing."""
 
     @classmethod
     def of(cls, seconds: float, expected: Mapping[str, float], claims: Mapping[str, float]) -> Budget:
         """One that begins now."""
-        return cls(time.monotonic() + seconds, expected, claims)
+        return cls(time.monotonic() + seconds, expected, claims, seconds)
 
     def text(self) -> str:
         """For the environment variable."""
-        ends = self.ends if math.isfinite(self.ends) else None
-        return json.dumps({"ends": ends, "expected": dict(self.expected), "claims": dict(self.claims)})
+        ends, seconds = (each if math.isfinite(each) else None for each in (self.ends, self.seconds))
+        until = None if ends is None else time.time() + ends - time.monotonic()
+        return json.dumps({"ends": ends, "until": until, "machine": _machine(), "expected": dict(self.expected),
+                           "claims": dict(self.claims), "seconds": seconds})  # fmt: skip
 
     @classmethod
     def read(cls, text: str) -> Budget:
         """From the environment variable; without an end where it is empty."""
-        told = json.loads(text) if text else {"ends": None, "expected": {}, "claims": {}}
-        return cls(math.inf if told["ends"] is None else told["ends"], told["expected"], told["claims"])
+        if not text:
+            return cls(math.inf)
+        told = json.loads(text)
+        ends, seconds = (math.inf if told[name] is None else told[name] for name in ("ends", "seconds"))
+        if math.isfinite(ends) and told["machine"] != _machine():
+            ends = time.monotonic() + told["until"] - time.time()
+        return cls(ends, told["expected"], told["claims"], seconds)
 
     def first(self, block: str, now: float | None = None) -> float:
         """Seconds from now on within which a block (`<paper>/<block>`) may begin what its first look needs."""
         left, own, later = self._left(block, now)
-        return min(left, max(OVERRUN * own, left * own / (own + later))) if own else left
+        if not own:
+            return left
+        overrun = 1.0 if block == next(iter(self.expected)) else OVERRUN
+        return min(left, max(overrun * own, left * own / (own + later)))
+
+    def own(self, block: str) -> float:
+        """Seconds that a block should take until its first look; infinite without an end, and of one nobody expects."""
+        return self.expected.get(block, math.inf) if math.isfinite(self.ends) else math.inf
 
     def further(self, block: str, now: float | None = None) -> float:
         """Seconds from now on within which a block may begin more: its part of what later ones do not need."""

@@ -7,16 +7,20 @@ import os
 import signal
 import subprocess
 import sys
+import time
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from whitewire import __version__
-from whitewire.errors import UserError, of_system
+from whitewire.errors import Faults, UserError, of_system
 
 if TYPE_CHECKING:
     from whitewire.measure.rounds import Seen
 
+TRACEBACK, UNEXPECTED = "WHITEWIRE_TRACEBACK", 70
+"""Variable of the environment: what nothing foresaw ends in its traceback, rather than in this status and one line."""
 NO_ENVIRONMENT = 3
 """Status of `scripts/software --folder` outside of a rule's environment and image."""
 
@@ -108,10 +112,10 @@ def measure(args: argparse.Namespace) -> None:
     make_software()
     from whitewire.measure.block import measure
 
-    def look(results: Path, block: str) -> Seen:
+    def look(*of: Any) -> Seen:
         from whitewire.analysis.so_far import look_at  # no look is made where a paper has none at the effort
 
-        return look_at(args.paper, args.testbed, results, block)
+        return look_at(*of)
 
     measure(args.paper, args.testbed, args.design, args.block, args.output, look)
 
@@ -152,7 +156,7 @@ def analyse(args: argparse.Namespace) -> None:
 
 def render(args: argparse.Namespace) -> None:
     """Render documents: all that have results, or the named ones only."""
-    from whitewire.report.render import INDEX, document, lacking, render, render_command
+    from whitewire.report.render import INDEX, LeftOut, document, lacking, render, render_command
 
     # Ended, it still clears what it has begun; a kill leaves that to the next start of the workflow.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
@@ -162,7 +166,10 @@ def render(args: argparse.Namespace) -> None:
         formats = ("html",) if name == INDEX else ("html", "pdf")
         render(document(name), args.results, args.output or args.results / "reports", formats)
     if args.start_page and lacking(args.results):
-        render(document(INDEX), args.results, args.output or args.results / "reports", ("html",))
+        try:
+            render(document(INDEX), args.results, args.output or args.results / "reports", ("html",))
+        except LeftOut as others:  # no reason against the report that was asked for
+            print(*(f"whitewire: {line}" for line in others.lines), sep="\n", file=sys.stderr)
 
 
 def ending(args: argparse.Namespace) -> None:
@@ -174,9 +181,12 @@ def ending(args: argparse.Namespace) -> None:
 
 def doctor(args: argparse.Namespace) -> int:
     """Say what this machine, or every host of a site, can and cannot do."""
+    from whitewire.install.doctor import doctor, packages
+
+    if not packages().ok:
+        return doctor(None)
     from whitewire.description.project import load_config, testbed_path
     from whitewire.description.testbed import load_testbed
-    from whitewire.install.doctor import doctor
     from whitewire.paths import shown
     from whitewire.testbed import kinds
 
@@ -265,11 +275,12 @@ def report(args: argparse.Namespace) -> None:
         raise UserError(f"CRATE and TESTBED: found both ({args.crate}, {args.testbed}), expected one of them")
     record, files = crate.read(Path(args.crate)) if args.crate else reference.read()
     project = rebuild.target(parcel.name_of(Path(args.crate)) if args.crate else reference.REFERENCE)
-    results = parcel.opened(project, record, files.items())
-    page = rebuild.rebuild(project, record)
+    results, faults = rebuild.reported(project, record, files)
     if changed := parcel.judged_otherwise(results, files):
         print(f"judged otherwise than where it comes from: {', '.join(changed)}")
-    print(shown(page))
+    print(shown(rebuild.start_page(project)))
+    if faults:
+        raise Faults(faults)
 
 
 def crate(args: argparse.Namespace) -> None:
@@ -280,7 +291,11 @@ def crate(args: argparse.Namespace) -> None:
 
     config = load_config()
     results = args.results or root() / "results" / config["testbed"]
-    print(shown(crate.make(results, config["papers"], args.raw, args.output)))
+    papers = config["papers"] if os.environ.get("PAPERS") else crate.begun(results) or config["papers"]
+    made = crate.make(results, papers, args.raw, args.output)
+    for line in crate.pages_lacking(results, papers):
+        print(f"whitewire: {line}", file=sys.stderr)
+    print(shown(made))
 
 
 def readme(args: argparse.Namespace) -> None:
@@ -324,11 +339,8 @@ def new_paper(args: argparse.Namespace) -> None:
     print(f"next: {command} validate; {command} plan; make papers PAPERS={name} EFFORT=smoke")
 
 
-CONFIGURED: tuple[Subcommand, ...] = (
-    validate, links, trust, design, measure, tidy, analyse, render, doctor, lab, plan, compare, appendix, reference,
-    report, crate, new_paper,
-)  # fmt: skip
-"""Subcommands that read a configuration."""
+WITHOUT_CONFIGURATION: tuple[Subcommand, ...] = (hibench, check, keys)
+"""Subcommands that read none. Each other one says whose it reads where it is not the current folder's."""
 NEW_PAPER = """\
 examples:
   whitewire new-paper                       asks one thing after the other
@@ -427,15 +439,15 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one subcommand; what the user can put right is one line per fault and exit status 2."""
+    """Run one subcommand and return its status; see `ended` for what it says where it fails."""
     args = parser().parse_args(argv)
-    from whitewire.paths import elsewhere, settle_environment
-    from whitewire.workflow import tether
-
-    settle_environment()
     try:
+        from whitewire.paths import elsewhere, settle_environment
+        from whitewire.workflow import tether
+
+        settle_environment()
         tether.follow()
-        if args.function in CONFIGURED and (place := elsewhere()):
+        if args.function not in WITHOUT_CONFIGURATION and (place := elsewhere()):
             print(f"whitewire: {place}", file=sys.stderr)
         return args.function(args) or 0
     except KeyboardInterrupt:
@@ -444,8 +456,37 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 141
-    except (UserError, OSError) as error:
+    except Exception as error:
+        return ended(error, args.command)
+
+
+def ended(error: Exception, command: str) -> int:
+    """Say why a command ends, while its error is handled, and return the status for it.
+
+    What the user can put right is one line per fault, and 2. Anything else is a fault of this program: one line too,
+    which names the file with its traceback. The environment's TRACEBACK lets it through.
+    """
+    if isinstance(error, UserError | OSError):
         told = of_system(error) if isinstance(error, OSError) else error
         for line in told.lines:
             print(f"whitewire: error: {line}", file=sys.stderr)
         return 2
+    if os.environ.get(TRACEBACK):
+        raise error
+    said = " ".join(f"whitewire {command}: unexpected {error.__class__.__name__}: {error}".split())[:500]
+    print(f"{said}; this is a fault of Whitewire: the traceback is {_kept(command)}", file=sys.stderr)
+    return UNEXPECTED
+
+
+def _kept(command: str) -> str:
+    """Keep the traceback of what is being handled; in words: where it is."""
+    from whitewire.paths import FAULTS, shown
+
+    told = f"whitewire {__version__}: {' '.join(sys.argv)}\n{traceback.format_exc()}"
+    path = FAULTS / f"{command}-{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}.log"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(told, encoding="utf-8")
+    except OSError as error:
+        return f"below, as {of_system(error)}\n{told.rstrip()}"
+    return f"in {shown(path)}"

@@ -36,6 +36,9 @@ class RunFailed(RuntimeError):
     """The workload did not do what it should; the message is the cause in one line."""
 
 
+OF_VALUES = (ArithmeticError, LookupError, StopIteration, ValueError)
+"""What computing with a record or a tool's output raises where it is not what a run of its kind leaves."""
+
 _SPACE = "free some space there and start it again; what is finished stays"
 REMEDIES = {
     errno.ENOSPC: _SPACE,

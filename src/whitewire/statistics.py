@@ -48,6 +48,11 @@ def median_interval(values: Values, confidence: float = 0.95) -> tuple[float, fl
     return (float(ordered[beyond - 1]), float(ordered[-beyond])) if beyond else None
 
 
+def fewest(confidence: float) -> int:
+    """Fewest values for which an order-statistic interval of the median exists at a confidence: 2 x 0.5^n < 1 - it."""
+    return math.floor(1 - math.log2(1 - confidence)) + 1
+
+
 def bootstrap_interval(
     samples: Sequence[Values],
     statistic: Callable[..., np.ndarray],
@@ -110,18 +115,6 @@ def share_interval(held: int, count: int, confidence: float = 0.95) -> tuple[flo
         return None
     found = stats.binomtest(held, count).proportion_ci(confidence, method="exact")
     return float(found.low), float(found.high)
-
-
-def pooled_sd(cells: Sequence[Values]) -> tuple[float, int]:
-    """Standard deviation of a value within a cell, in its unit, pooled over cells, and its degrees of freedom.
-
-    (NaN, 0) without any freedom. Assumes that all cells scatter alike.
-    """
-    arrays = [np.asarray(cell, dtype=float) for cell in cells if len(cell)]
-    freedom = sum(len(each) - 1 for each in arrays)
-    if not freedom:
-        return float("nan"), 0
-    return math.sqrt(sum(float(np.sum((each - each.mean()) ** 2)) for each in arrays) / freedom), freedom
 
 
 def moderated(variances: Values, freedoms: Values, most: float = PRIOR_FREEDOM) -> tuple[np.ndarray, np.ndarray]:

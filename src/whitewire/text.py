@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from typing import Any
 
 MOST_NEAR = 200
 """Characters of a name to which a near one is looked for: that takes the square of it."""
+
+MOST_DIGITS = 7
+"""Numbers that differ only beyond so many digits are told alike."""
 
 
 def suggestion(found: object, names: Iterable[str]) -> str:
@@ -42,3 +47,24 @@ def quoted(value: Any, most: int = 60) -> str:
 def canonical(data: Any) -> str:
     """Data as JSON that is the same text for equal data."""
     return json.dumps(data, sort_keys=True, default=str)
+
+
+def numbers(values: Sequence[float], least: int = 4) -> list[str]:
+    """Numbers of one message, each with `least` digits, or as many more as tell apart those that differ.
+
+    No exponents; thousands are grouped; a whole number keeps its digits: `51,000`, `1.0004`, `0.00002`. Reports follow
+    the same rule: paper/R/text/format.R.
+    """
+    different = len({_told(value, MOST_DIGITS) for value in values})
+    for digits in range(least, MOST_DIGITS):
+        told = [_told(value, digits) for value in values]
+        if len(set(told)) == different:
+            return told
+    return [_told(value, MOST_DIGITS) for value in values]
+
+
+def _told(value: float, digits: int) -> str:
+    if not math.isfinite(value):
+        return f"{value:g}"
+    whole = float(value).is_integer() and abs(value) < 1e15
+    return f"{Decimal(int(value)) if whole else Decimal(f'{value:.{digits}g}').normalize():,f}"

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 PART = ".part-"
 """How the name begins of what is not whole yet; a killed writer may leave such a file or folder."""
+_REPLACED = PART + PART
+"""How the name begins of a folder that another one is about to replace."""
 
 
 LEAST_FREE_BYTES = 1 << 16
@@ -32,15 +36,33 @@ def check_space(path: Path | str) -> None:
 def write(path: Path | str, content: str | bytes) -> Path:
     """Write a file, text as UTF-8; what was there before stays until all of it is on the disk.
 
-    Raises OSError, which names `path` even where the system names none (a full disk).
+    Of several writers of one file each waits for the one before. Raises OSError, which names `path` even where the
+    system names none (a full disk).
     """
     path = Path(path)
     beside = path.with_name(PART + path.name)
-    with _cleared(path, beside):
-        _write(beside, content)
+    with contextlib.ExitStack() as held, _cleared(path, beside):
+        part = held.enter_context(_held(beside))
+        part.write(content.encode() if isinstance(content, str) else content)
+        part.flush()
+        os.fsync(part.fileno())  # a full disk of a server may tell only now
         beside.replace(path)
         _sync(path.parent)
     return path
+
+
+@contextlib.contextmanager
+def file(target: Path) -> Iterator[Path]:
+    """`with file(target) as part:` gives the path of a file to write, which becomes `target`: for what is too large for
+    `write`. When the block ends in an exception nothing is left of it. Raises OSError.
+    """
+    part = target.with_name(PART + target.name)
+    with contextlib.ExitStack() as held, _cleared(target, part):
+        held.enter_context(_held(part))
+        yield part
+        _sync(part)
+        part.replace(target)
+        _sync(target.parent)
 
 
 @contextlib.contextmanager
@@ -49,8 +71,10 @@ def folder(target: Path) -> Iterator[Path]:
 
     When the block ends in an exception nothing is left of it. Raises OSError.
     """
-    part = target.with_name(PART + target.name)
+    part, replaced = target.with_name(PART + target.name), target.with_name(_REPLACED + target.name)
     with _cleared(target, part):
+        if replaced.exists() and not target.exists():
+            replaced.rename(target)
         if part.exists():
             shutil.rmtree(part)
         part.mkdir(parents=True)
@@ -61,11 +85,38 @@ def folder(target: Path) -> Iterator[Path]:
         _sync(target.parent)
 
 
-def _write(path: Path, content: str | bytes) -> None:
-    with path.open("wb") as file:
-        file.write(content.encode() if isinstance(content, str) else content)
-        file.flush()
-        os.fsync(file.fileno())  # a full disk of a server may tell only now
+def remove(folder: Path) -> None:
+    """Remove a folder in one step: a kill leaves the rest of it under another name, as of a writer. Raises OSError."""
+    part = folder.with_name(PART + folder.name)
+    if part.exists():
+        shutil.rmtree(part)
+    folder.rename(part)
+    shutil.rmtree(part)
+
+
+def clear(folder: Path) -> None:
+    """Remove what killed writers left in a folder; what one was about to replace is in its place again."""
+    for part in folder.glob(f"{PART}*"):
+        target = folder / part.name.removeprefix(_REPLACED)
+        if part.name.startswith(_REPLACED) and not target.exists():
+            part.rename(target)
+        elif part.is_dir():
+            shutil.rmtree(part)
+        else:
+            part.unlink()
+
+
+def _held(beside: Path) -> BinaryIO:
+    """The empty file `beside`, whose lock is this writer's until it is closed. Raises OSError."""
+    while True:
+        file = beside.open("ab")
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(file, fcntl.LOCK_EX)
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file.fileno()), beside.stat()):
+                file.truncate(0)
+                return file
+        file.close()  # the writer before has put it in place
 
 
 def _sync(path: Path) -> None:
@@ -81,22 +132,27 @@ def _exchange(new: Path, target: Path) -> None:
     if not target.exists():
         new.rename(target)
         return
-    old = target.with_name(f"{PART}old-{target.name}")
+    old = target.with_name(_REPLACED + target.name)
     if old.exists():
         shutil.rmtree(old)
     target.rename(old)
-    new.rename(target)
+    new.rename(target)  # ended before it, `folder` or `clear` takes the old one back
     shutil.rmtree(old)
 
 
 @contextlib.contextmanager
 def _cleared(path: Path, beside: Path) -> Iterator[None]:
-    """Remove `beside` when the block fails; an OSError without a path gets `path`."""
+    """Remove `beside` when the block fails; an OSError without a path, or of `beside`, is one of `path`."""
     try:
         yield
     except BaseException as error:
         with contextlib.suppress(OSError):
             shutil.rmtree(beside) if beside.is_dir() else beside.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.errno and error.filename is None:
+        if isinstance(error, OSError) and error.errno and _is_of(error.filename, beside):
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise
+
+
+def _is_of(name: object, beside: Path) -> bool:
+    """Whether an error without a name, or with this one, is of `beside` or below it."""
+    return not isinstance(name, str) or beside in (Path(name), *Path(name).parents)

@@ -188,8 +188,9 @@ def test_what_no_open_claim_needs_is_not_measured_and_a_budget_ends_it(can_emula
     one = cell_of(block.rows[0]["experiment"], levels_of(block.paper, block.rows[0]))
     seen = []
 
-    def look(results, name):
-        assert (results, name) == (tmp_path.parent, "quick-1")
+    def look(paper, config, results, designed, unavailable):
+        assert (paper, config, results, unavailable) == (block.paper, block.config, folder, {})
+        assert designed == {row["run_id"] for row in block.rows}
         seen.append(len(records(folder)))
         return SimpleNamespace(decided=["a"], open=["b"], cells=[one], near=[one])
 

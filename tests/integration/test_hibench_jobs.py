@@ -53,9 +53,7 @@ def tree(can_emulate):
 
 @pytest.fixture
 def bench(stack, tree, tmp_path):
-    found = HiBench(stack.testbed.by_role("client")[0], str(tree), tmp_path)
-    yield found
-    found.remove()
+    return HiBench(stack.testbed.by_role("client")[0], str(tree), tmp_path)
 
 
 def configured(stack: Stack, bench: HiBench, program: str, size: int | None = None, profile: str = "tiny") -> None:
@@ -100,7 +98,6 @@ def test_the_real_one_runs_its_micro_programs(stack, tmp_path, program, size):
         assert all(report.result.files == 16 and report.result.throughput > 0 for report in reports)
     # Its tasks stay in their JVMs, which are not those of other jobs: their class paths differ.
     assert any("/hibench/task.args" in file for file in jvms(stack))
-    bench.remove()
 
 
 def test_terasort_runs_on_the_cluster_and_is_reported(stack, tree, bench):

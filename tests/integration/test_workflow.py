@@ -56,6 +56,7 @@ def finished(project: Path) -> Path:
     done = snakemake(project, "--touch", "--forceall")
     results = project / "results" / "emulated"
     missing = ["design.csv", "raw/smoke-1/block.json"]
+    missing += [f"logs/{stage}.done" for stage in ("tidy", "analysis", "paper")]
     missing += [f"tidy/{name}" for name in ("runs.csv", *TABLES, "datapackage.json")]
     missing += [
         f"analysis/{name}.csv"
@@ -79,6 +80,9 @@ def finished(project: Path) -> Path:
     (results / "links" / "tables").mkdir(parents=True, exist_ok=True)
     for name in ("links.json", *(f"tables/{name}" for name in (*OF_LINKS, "datapackage.json"))):
         (results / "links" / name).write_text("x\n")
+    (results / "logs").mkdir(exist_ok=True)
+    for name in ("links-tables", "index", "testbed"):
+        (results / "logs" / f"{name}.done").write_text("")
     for folder in ("data/emulex-2012", "figures/emulex-2012", "data/testbed", "figures/testbed"):
         (results / "reports" / folder).mkdir(parents=True, exist_ok=True)
         (results / "reports" / folder / "x.png").write_text("x\n")
@@ -136,6 +140,50 @@ def test_finished_workflow_does_nothing(project):
     done = snakemake(project, "--dry-run")
     assert jobs(done) == {}
     assert "Nothing to be done" in done.stdout + done.stderr
+
+
+def contents(results):
+    """What the stages made, by path; not what Snakemake or a start writes beside it, nor the start page, which is made
+    again when a rule fails."""
+    kept = (path for path in results.rglob("*") if path.is_file() and "logs" not in path.parts)
+    kept = (path for path in kept if path != results / "reports" / "index.html")
+    made = {str(path.relative_to(results)): path for path in kept if not path.name.startswith(".snakemake")}
+    return {name: path.read_bytes() for name, path in made.items()}
+
+
+FAILING = {
+    "tidy": ("results/emulated/emulex-2012/raw/smoke-1/block.json", "emulex-2012/logs/tidy.done"),
+    "analysis": ("config/papers/emulex-2012.yaml", "emulex-2012/logs/analysis.done"),
+    "paper": ("paper/emulex-2012.qmd", "emulex-2012/logs/paper.done"),
+    "links_tables": ("results/emulated/links/links.json", "logs/links-tables.done"),
+    "testbed_page": ("paper/testbed.qmd", "logs/testbed.done"),
+    "index": ("paper/index.qmd", "logs/index.done"),
+}
+"""Of each rule something that is newer than what it made, and its own stamp, for which `all` asks too. It fails: all
+there is reads `x`."""
+
+
+@pytest.mark.parametrize(
+    "rule", [pytest.param(rule, marks=[] if rule in ("tidy", "paper") else [pytest.mark.slow]) for rule in FAILING]
+)
+def test_what_a_rule_made_before_stays_when_it_fails_and_it_is_tried_again(project, rule):
+    newer, target = FAILING[rule]
+    results = finished(project)
+    for name in ("data", "figures"):  # what a start that was killed had kept
+        for page in ("emulex-2012", "testbed"):
+            (project / ".snakemake/backups/results/emulated/reports" / name / page).mkdir(parents=True)
+    with (project / newer).open("a") as file:  # of a small file Snakemake asks for the content, not for the time alone
+        file.write("\n")
+    before = contents(results)
+    assert len(before) > 40
+    for _ in range(2):
+        done = snakemake(project, "--cores", "1", f"results/emulated/{target}")
+        assert done.returncode != 0
+        assert "CalledProcessError" in done.stderr, done.stderr
+        assert contents(results) == before
+        assert "restore" not in (done.stdout + done.stderr).lower()
+    again = jobs(snakemake(project, "--dry-run"))
+    assert again[rule] == 1 and "measure" not in again and "links" not in again
 
 
 def test_changed_document_renders_that_document_only(project):

@@ -109,11 +109,12 @@ def papers(reports_dir: Path) -> list[Path]:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator:
-    playwright = pytest.importorskip("playwright.sync_api")
+    from playwright import sync_api
+
     program = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     if program is None:
         pytest.skip("needs Chromium")
-    with playwright.sync_playwright() as started:
+    with sync_api.sync_playwright() as started:
         chromium = started.chromium.launch(
             executable_path=program,
             args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],

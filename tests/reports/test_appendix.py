@@ -56,6 +56,16 @@ def test_every_section_is_there_and_resolved(project, name, kind) -> None:
         assert "throughput: ingest 10gbe / ingest 1gbe" in found
 
 
+def test_steps_name_the_code_and_the_budget(project) -> None:
+    first, again = of(project, "reference", "md"), of(project, "again", "md")
+    # The reference of this project is in no repository, so no commit holds it.
+    assert f", with this run in results/reference; the run was measured by commit {kept.COMMIT[:12]}\n" in first
+    assert "git checkout" not in first
+    assert f"\ngit checkout {kept.COMMIT}\n" in again
+    assert f'make papers EFFORT=quick BUDGET=none PAPERS="{kept.PAPER}"' in again
+    assert "The run had no budget of time." in again
+
+
 def test_markdown_is_plain(project) -> None:
     text = of(project, "again", "md")
     assert text.startswith("# Artifact appendix\n")

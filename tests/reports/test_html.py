@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import csv
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 import yaml
+
+from whitewire.report import provenance
 
 ROOT = Path(__file__).resolve().parents[2]
 SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
@@ -82,13 +86,30 @@ def test_each_figure_has_data_code_and_rule_one_click_away(papers: list[Path], b
         assert lines.count() == opened.page.locator("figure").count() > 0
         for line in lines.all():
             led = [link.get_attribute("href") for link in line.locator("a").all()]
-            drawn = "drawn from the document itself" in line.inner_text()
-            assert drawn or led[0].startswith("data:text/csv;base64,")
+            figure = line.locator("xpath=preceding-sibling::figure[1]")
+            if line.inner_text().startswith(provenance.NO_DATA):
+                # Its drawing is one line or two that say so, and nothing else.
+                assert "not measured" in figure.locator("svg").text_content().lower()
+                assert figure.locator("svg :is(circle, polyline, polygon, line, .run)").count() == 0
+            else:
+                assert led[0].startswith("data:text/csv;base64,"), figure.get_attribute("id")
             codes = [href for href in led if href.startswith("#code-")]
             assert codes and led[-1] == "#rule-paper"
             for anchor in (*codes, led[-1]):
                 assert opened.page.locator(f"[id='{anchor[1:]}'] ~ pre").first.inner_text().strip()
         opened.page.context.close()
+
+
+@pytest.mark.skipif(shutil.which("pdftotext") is None, reason="needs pdftotext (poppler-utils)")
+def test_a_printed_page_names_the_files_of_its_data(papers: list[Path], browser, tmp_path: Path) -> None:
+    opened = Opened(browser, papers[0])
+    links = opened.page.locator("main a.data-link")
+    files = {link.get_attribute("data-file") for link in links.all()}
+    opened.page.pdf(path=tmp_path / "page.pdf")
+    opened.page.context.close()
+    said = subprocess.run(["pdftotext", tmp_path / "page.pdf", "-"], capture_output=True, text=True, check=True).stdout
+    joined = "".join(said.split())
+    assert len(files) > 5 and [file for file in files if file not in joined] == []
 
 
 def test_a_point_says_which_run_it_is(papers: list[Path], browser) -> None:
@@ -101,7 +122,8 @@ def test_a_point_says_which_run_it_is(papers: list[Path], browser) -> None:
         titles = opened.page.locator("figure svg .run > title").all_text_contents()
         assert titles and "[[run" not in opened.page.content()
         for title in titles:
-            run = re.fullmatch(r"run (\S+), block \S+: (valid|(attempt \d+ )?(valid|invalid: .+))", title)
+            said = r"(valid|invalid: .+?)"  # a run may be made again: its attempts are told together
+            run = re.fullmatch(rf"run (\S+), block \S+: (attempt \d+ )?{said}(; attempt \d+ {said})*", title)
             assert run and (not known or run[1] in known), title
         opened.page.context.close()
 
@@ -137,6 +159,44 @@ def test_every_verdict_is_one_click_away_without_javascript(reports_dir: Path, p
             row.wait_for(timeout=5000)
             assert claim in row.inner_text()
     context.close()
+
+
+def test_a_wide_table_scrolls_with_keys_and_has_a_name(reports_dir: Path, browser) -> None:
+    for path in pages(reports_dir):
+        opened = Opened(browser, path)
+        for table in opened.page.locator(".table-scroll").all():
+            assert (table.get_attribute("tabindex"), table.get_attribute("role")) == ("0", "region"), path.name
+            assert table.get_attribute("aria-label"), path.name
+        opened.page.context.close()
+
+
+def test_a_fold_opens_for_what_is_in_it_and_for_printing(papers: list[Path], browser) -> None:
+    for path in papers:
+        opened = Opened(browser, path)
+        folded = opened.page.locator("details.fold:not(.why) [id^='claim-']")
+        if folded.count():
+            claim = folded.first.get_attribute("id")
+            opened.page.evaluate(f"location.hash = '{claim}'")
+            opened.page.locator(f"details.fold[open] [id='{claim}']").wait_for(timeout=5000)
+        shut = opened.page.locator("details.fold:not([open])").count()
+        assert shut > 0
+        opened.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        assert opened.page.locator("details.fold:not([open])").count() == 0
+        opened.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+        assert opened.page.locator("details.fold:not([open])").count() == shut
+        assert opened.troubles == []
+        opened.page.context.close()
+
+
+def test_each_claim_says_why_it_is_judged_so(papers: list[Path], browser) -> None:
+    for path in papers:
+        opened = Opened(browser, path)
+        claims = {claim["id"]: claim["why"] for claim in description(path)["claims"]}
+        for claim, why in claims.items():
+            told = opened.page.locator(f"tr:has([id='claim-{claim}']) details.why").text_content()
+            words = [re.findall(r"\w+", text) for text in (told.removeprefix("Why so"), why)]
+            assert words[0][:6] == words[1][:6]
+        opened.page.context.close()
 
 
 def test_on_paper_figures_name_their_sources(papers: list[Path], browser) -> None:
@@ -206,6 +266,8 @@ def test_figures_say_what_they_are(papers: list[Path], browser) -> None:
         captions = opened.page.locator("figcaption").all_inner_texts()
         numbers = [int(re.match(r"Figure\s(\d+):", caption).group(1)) for caption in captions]
         assert numbers == list(range(1, len(numbers) + 1))
+        # Words, and not the code that makes them.
+        assert not [caption for caption in captions if re.match(r"Figure\s\d+:\s[\w.]+(\$\w+|\(.*\))$", caption)]
         opened.page.context.close()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import shutil
 import subprocess
@@ -34,6 +35,16 @@ def test_no_page_is_blank(papers: list[Path], tmp_path: Path) -> None:
         assert blank == []
 
 
+@pytest.mark.skipif(shutil.which("pdfinfo") is None, reason="needs pdfinfo (poppler-utils)")
+def test_each_has_its_title(papers: list[Path]) -> None:
+    for paper in papers:
+        told = subprocess.run(["pdfinfo", paper.with_suffix(".pdf")], capture_output=True, text=True, check=True).stdout
+        title = re.search(r"^Title: +(.+)$", told, re.MULTILINE)
+        assert title, paper.stem
+        heading = html.unescape(re.search(r"<h1>(.+?)</h1>", paper.read_text(encoding="utf-8"), re.DOTALL)[1])
+        assert " ".join(title[1].split()) == " ".join(heading.replace("\u2019", "'").split())
+
+
 @pytest.mark.skipif(shutil.which("pdftotext") is None, reason="needs pdftotext (poppler-utils)")
 def test_references_resolve_in_the_pdf(papers: list[Path]) -> None:
     for paper in papers:
@@ -41,6 +52,18 @@ def test_references_resolve_in_the_pdf(papers: list[Path]) -> None:
         text = subprocess.run(["pdftotext", str(pdf), "-"], capture_output=True, text=True, check=True).stdout
         assert not re.search(r"\?\?|@(?:fig|tbl|sec)-", text)
         assert "Figure\u00a01" in text or "Figure 1" in text
+
+
+@pytest.mark.skipif(shutil.which("pdftotext") is None, reason="needs pdftotext (poppler-utils)")
+def test_each_figure_says_what_drew_it(papers: list[Path]) -> None:
+    for paper in papers:
+        pdf = paper.with_suffix(".pdf")
+        said = subprocess.run(["pdftotext", str(pdf), "-"], capture_output=True, text=True, check=True).stdout
+        page = paper.read_text(encoding="utf-8")
+        figures = page.count("<figcaption")
+        joined = "".join(said.split())
+        assert len(re.findall(r"Drawnby\w+inpaper/R/", joined)) == figures > 0, paper.stem
+        assert "Drawn by" not in page
 
 
 @pytest.mark.skipif(shutil.which("pdftotext") is None, reason="needs pdftotext (poppler-utils)")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import kept
+from tests.support import compared, kept
 from tests.support.kept import COMMIT, PAPER
 from whitewire.records import manifest
 from whitewire.report import rebuild
@@ -19,11 +19,28 @@ from whitewire.report import rebuild
 pytestmark = pytest.mark.skipif(shutil.which("Rscript") is None, reason="needs R")
 
 
+MISSING = ("java", "javac", "mvn", "unshare", "nsenter", "ceph-mon", "ceph-fuse", "iperf3", "fio")
+"""What reports of results from elsewhere do without: Java, user namespaces, Ceph, what measures."""
+
+
 def run(project: Path, *argv: str) -> subprocess.CompletedProcess[str]:
-    """A command of whitewire in a project; without Java, which nothing here may need."""
-    environment = {name: value for name, value in os.environ.items() if name not in rebuild.OVERRIDES}
+    """A command of whitewire in a project, where nothing calls what a machine for reports lacks.
+
+    Each of these is a stand-in that fails and leaves a mark: a PATH without them would not do, since the command adds
+    the system's own folders, where R is too.
+    """
+    fakes, mark = project / "missing", project / "called"
+    fakes.mkdir(exist_ok=True)
+    for name in MISSING:
+        (fakes / name).write_text(f'#!/bin/sh\necho "{name} $*" >>{mark}\nexit 127\n')
+        (fakes / name).chmod(0o755)
+    environment = {name: value for name, value in os.environ.items() if name not in (*rebuild.OVERRIDES, "JAVA_HOME")}
+    environment["PATH"] = f"{fakes}{os.pathsep}{environment['PATH']}"
+    assert shutil.which("java", path=environment["PATH"]) == str(fakes / "java")
     program = [sys.executable, "-m", "whitewire", *argv]
-    return subprocess.run(program, cwd=project, env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(program, cwd=project, env=environment, capture_output=True, text=True, timeout=300)
+    assert not mark.exists(), mark.read_text()
+    return done
 
 
 def words(page: Path) -> str:
@@ -36,7 +53,7 @@ def words(page: Path) -> str:
 def project(tmp_path_factory) -> Path:
     """A project with a reference, all reports of it, and a further run that found something else."""
     folder = kept.project(tmp_path_factory.mktemp("project"))
-    kept.results(folder)
+    kept.links(kept.results(folder))
     done = run(folder, "reference")
     assert (done.returncode, done.stdout) == (0, "results/reference\n"), done
     done = run(folder, "report")
@@ -48,7 +65,9 @@ def project(tmp_path_factory) -> Path:
 def test_every_report_is_there_and_the_reference_as_it_was(project) -> None:
     reports = project / "results" / "opened" / "reference" / "reports"
     made = {path.name for path in reports.iterdir() if path.is_file()}
-    assert made == {"index.html", f"{PAPER}.html", f"{PAPER}.pdf"}
+    assert made == {"index.html", f"{PAPER}.html", f"{PAPER}.pdf", "testbed.html", "testbed.pdf"}
+    assert "(testbed.html)" not in words(reports / f"{PAPER}.html")
+    assert 'href="testbed.html"' in (reports / f"{PAPER}.html").read_text(encoding="utf-8")
     assert list((reports / "figures" / PAPER).glob("*.png")) and list((reports / "data" / PAPER).glob("*.csv"))
     assert manifest.faults(project / "results" / "reference") == []
 
@@ -89,6 +108,36 @@ def test_the_start_page_of_another_run_says_how_it_agrees(project, gain) -> None
     assert not re.search(r"\bNA\b|\bNULL\b|\bNaN\b", section)
 
 
+def damage(results: Path, paper: str) -> None:
+    """Have verdicts that runs did not give."""
+    verdicts = results / paper / "analysis" / "verdicts.csv"
+    verdicts.write_text(verdicts.read_text().replace(",reproduced,", ",not reproduced,"))
+
+
+def test_the_start_page_shows_no_verdict_that_was_edited(project) -> None:
+    results = kept.results(project, seed=3, name="edited")
+    damage(results, PAPER)
+    compared.write(results, "another-2026", [compared.claim("C1", 4.0, 3.8, 4.2, reason="made up")])
+    done = run(project, "render", "--results", str(results), "--paper", "index")
+    assert done.returncode == 2 and done.stderr.count("whitewire: error: ") == 1, done
+    assert f"edited/{PAPER}/analysis/verdicts.csv: found " in done.stderr
+    text = words(results / "reports" / "index.html")
+    assert "1 paper, 1 claim, each with a verdict by rule" in text
+    assert "Left out because its tables are damaged:" in text and "Left out because their tables are damaged:" in text
+    assert f"{PAPER}/analysis/verdicts.csv: found " in text
+    assert "N-C01" not in text and "The reference results cannot be compared with" not in text
+    assert not re.search(r"\bNA\b|\bNULL\b|\bNaN\b", text)
+
+
+def test_a_start_page_of_damaged_papers_alone_says_so(project) -> None:
+    results = kept.results(project, seed=3, name="all-edited")
+    damage(results, PAPER)
+    done = run(project, "render", "--results", str(results), "--paper", "index")
+    assert done.returncode == 2 and done.stderr.count("whitewire: error: ") == 1, done
+    text = words(results / "reports" / "index.html")
+    assert "0 papers, 0 claims" in text and "Left out because its tables are damaged:" in text
+
+
 def test_compare_takes_the_reference_by_its_name(project) -> None:
     kept.results(project, seed=6, name="site")
     done = run(project, "compare", "reference", "site")
@@ -99,7 +148,6 @@ def test_compare_takes_the_reference_by_its_name(project) -> None:
 
 
 def test_a_crate_opened_elsewhere_makes_the_same_tables(project, tmp_path) -> None:
-    pytest.importorskip("rocrate")
     done = run(project, "crate")
     assert (done.returncode, done.stdout) == (0, "results/crates/emulated.zip\n"), done
     other = kept.project(tmp_path / "other")

@@ -1,12 +1,11 @@
 """The testbed's page says how far it can be trusted where that was asked, and how to ask where it was not."""
 
-import json
 import re
 
-import pandas as pd
 import pytest
 
-from whitewire.analysis.trust import AGAIN, MET, OF_TRUST, OPEN
+from tests.support import testbed_page
+from whitewire.analysis.trust import AGAIN, MET, OPEN
 from whitewire.report.render import document, render
 
 TABLES = {
@@ -21,7 +20,7 @@ TABLES = {
     "fit": {"paper": "emulex-2012", "fit": "yes", "reason": "emulated"},
     "left_out": {"reason": "nothing else"},
 }  # fmt: skip
-"""A row of each table of links that the page reads."""
+"""A row of each table of links that the page needs."""
 ANSWERS = [
     {"part": "links", "asked": "How exact are links?", "n": 144, "of": "tests", "value": -0.0004, "low": -0.001,
      "high": 0.0002, "unit": "1", "goal": "within 1.0%", "outcome": MET, "again": AGAIN.format("links")},
@@ -37,14 +36,8 @@ COVERAGE = [{"expected": ratio, "n": 8, "covered": 8, "share": 1, "low": 0.63, "
 @pytest.fixture
 def results(tmp_path):
     """A testbed's results with next to no links."""
-    links = tmp_path / "emulated" / "links"
-    (links / "tables").mkdir(parents=True)
-    for name, row in TABLES.items():
-        pd.DataFrame([row]).to_csv(links / "tables" / f"{name}.csv", index=False)
-    (links / "links.json").write_text(json.dumps({
-        "plan": {"kind": "emulated", "emulated": True, "k": 128, "effort": "quick", "shape": "emulex-2012"},
-        "begun": 1.7e9, "seconds": 100,
-    }))  # fmt: skip
+    tables = {name: [row] for name, row in TABLES.items()}
+    testbed_page.write(tmp_path / "emulated", "links", testbed_page.links_record(k=128, effort="quick"), tables)
     return tmp_path / "emulated"
 
 
@@ -59,11 +52,8 @@ def test_where_it_was_not_asked_the_page_says_how_to_ask(results):
 
 
 def test_each_question_has_a_row_with_its_interval_outcome_and_command_and_two_figures_are_drawn(results):
-    tables = results / "trust" / "tables"
-    tables.mkdir(parents=True)
-    (results / "trust" / "trust.json").write_text(json.dumps({"bound": 0.01, "left_out": ["scales: for want of time"]}))
-    for name, rows in {"summary": ANSWERS, "links": [LINKS], "coverage": COVERAGE}.items():
-        pd.DataFrame(rows, columns=OF_TRUST[f"{name}.csv"]).to_csv(tables / f"{name}.csv", index=False)
+    record = testbed_page.trust_record(left_out=["scales: for want of time"])
+    testbed_page.write(results, "trust", record, {"summary": ANSWERS, "links": [LINKS], "coverage": COVERAGE})
     found = page(results)
     assert "1 met</strong>, 0 not met, 1 open" in found
     for each in ANSWERS:

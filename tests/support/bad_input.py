@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from whitewire import cli
 from whitewire.description import files
 from whitewire.errors import UserError
 from whitewire.paths import HOME
@@ -195,6 +196,11 @@ def _tagged(lines: list[str], at: int) -> list[str]:
 
 
 KINDS = ("missing", "misspelt", *VALUES)
+NOWHERE_RIGHT = (
+    "nan", "inf", "-inf", "nul", "escape", "right to left", "nested", "deeply nested", "key of a number",
+    "key of two lines", "a thousand keys", "unknown key",
+)  # fmt: skip
+"""Kinds that leave a value which no place of any file takes. Others may hit a free text, or a number's next one."""
 
 
 def damaged(data: Any, place: Place, example: Any, kind: str) -> Any:
@@ -252,8 +258,9 @@ class Project:
             shutil.copyfile(path, folder / "config" / "papers" / f"{name}.yaml")
             (folder / "paper" / f"{name}.qmd").touch()
 
-    def outcome(self, base: str, text: str) -> str:
-        """`passed`, or `refused: ` and the line. AssertionError for anything else: a traceback, two lines, too long."""
+    @contextlib.contextmanager
+    def _given(self, base: str, text: str) -> Iterator[tuple[str, str, str]]:
+        """A damaged file in its place, seen from within the project: its kind, its path, the name in messages of it."""
         kind, _, name = base.partition(" ")
         paper = {"template": MADE_UP}.get(name, name) if kind == "paper" else MADE_UP
         testbed = name if kind == "testbed" else "emulated"
@@ -266,33 +273,55 @@ class Project:
         path = self.folder / target
         before = path.read_bytes() if path.is_file() else None
         path.write_text(text, encoding="utf-8", errors="surrogatepass")
-        taken, here, environ = 0.0, Path.cwd(), dict(os.environ)
+        here, environ = Path.cwd(), dict(os.environ)
         os.chdir(self.folder)
         for variable in ("PAPERS", "TESTBED", "EFFORT"):
             os.environ.pop(variable, None)
-        began = time.process_time()
         try:
-            with contextlib.redirect_stdout(io.StringIO()):
-                if kind == "answers":
-                    for made in new_paper.new_paper(new_paper.read(Path(target)), target):
-                        made.unlink()
-                else:
-                    Plan.load()
-                    taken = time.process_time() - began
-                    print_plan()
-            said = "passed"
-        except UserError as error:
-            said = f"refused: {error}"
-            assert "\n" not in said and "\x1b" not in said and len(said) < 3000, said
-            stem = paper if kind in ("paper", "config") else testbed
-            others = {"answers": ["x.yaml"], "testbed": ["the testbed's file"]}.get(kind, [])
-            assert any(part in said for part in (target, stem, *others)), said
+            yield kind, target, paper if kind in ("paper", "config") else testbed
         finally:
             os.chdir(here)
             os.environ.clear()
             os.environ.update(environ)
             if before is not None:
                 path.write_bytes(before)
+
+    def outcome(self, base: str, text: str) -> str:
+        """`passed`, or `refused: ` and the line. AssertionError for anything else: a traceback, two lines, too long."""
+        taken, began = 0.0, time.process_time()
+        with self._given(base, text) as (kind, target, stem):
+            try:
+                with contextlib.redirect_stdout(io.StringIO()):
+                    if kind == "answers":
+                        for made in new_paper.new_paper(new_paper.read(Path(target)), target):
+                            made.unlink()
+                    else:
+                        Plan.load()
+                        taken = time.process_time() - began
+                        print_plan()
+                said = "passed"
+            except UserError as error:
+                said = f"refused: {error}"
+                assert "\n" not in said and "\x1b" not in said and len(said) < 3000, said
+                others = {"answers": ["x.yaml"], "testbed": ["the testbed's file"]}.get(kind, [])
+                assert any(part in said for part in (target, stem, *others)), said
         taken = taken or time.process_time() - began
         assert taken < MOST_SECONDS, f"{taken:.1f} s: {said}"
         return said
+
+    def ended(self, base: str, text: str) -> tuple[int, list[str]]:
+        """Exit status of the command that a user gives first, and what it says on the terminal.
+
+        AssertionError where it leaves anything in the project.
+        """
+        said = io.StringIO()
+        with self._given(base, text) as (kind, target, _):
+            before = self._files()
+            argv = ["new-paper", "--from", target] if kind == "answers" else ["validate"]
+            with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+                status = cli.main(argv)
+            assert self._files() == before
+        return status, said.getvalue().splitlines()
+
+    def _files(self) -> dict[Path, bytes]:
+        return {path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}

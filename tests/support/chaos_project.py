@@ -36,6 +36,7 @@ from tests.support.chaos import (
 )
 from tests.support.limits import wide
 from tests.support.site import DATA, WORK, SshSite
+from whitewire.cli import TRACEBACK
 from whitewire.cluster.hdfs import DATANODE, NAMENODE
 from whitewire.cluster.yarn import NODE_MANAGER, RESOURCE_MANAGER
 from whitewire.paths import HOME
@@ -217,20 +218,41 @@ class Project:
         return self.results(testbed, paper) / "raw" / BLOCK
 
     def environment(self, testbed: str, paper: str, clock: bool = False) -> dict[str, str]:
-        own = {"PAPERS": paper, "EFFORT": "smoke", "TESTBED": f"chaos-{testbed}", "TMPDIR": str(self.folder / "tmp")}
+        own = {"PAPERS": paper, "EFFORT": "smoke", "TESTBED": f"chaos-{testbed}", "TMPDIR": str(self.folder / "tmp"),
+               TRACEBACK: "1"}  # fmt: skip
         found = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "MAKEFLAGS")} | own
         return found | ({"PYTHONPATH": str(self.folder / "patched")} if clock else {})
 
     def start(self, testbed: str, paper: str, clock: bool = False) -> Start:
-        target = self.results(testbed, paper).relative_to(self.tree) / "analysis" / "verdicts.csv"
+        own = self.results(testbed, paper).relative_to(self.tree)
+        targets = own / "analysis" / "verdicts.csv", own / "logs" / "analysis.done"
         (self.folder / "tmp").mkdir(exist_ok=True)
         self.starts += 1
         log = self.folder / f"start-{self.starts:03d}.log"
-        argv = ["setpriv", "--pdeathsig", "TERM", "--", "make", "papers", f"ARGS={target}"]
+        argv = ["setpriv", "--pdeathsig", "TERM", "--", "make", "papers", f"ARGS={targets[0]} {targets[1]}"]
         return Start(argv, self.tree, self.environment(testbed, paper, clock), log)
 
     def clear(self) -> None:
         shutil.rmtree(self.tree / "results", ignore_errors=True)
+
+    def keep_links(self, testbed: str) -> float:
+        """Set what the links of a testbed carry aside: to measure it for each block anew takes as long as the block.
+
+        Returns the seconds that it took, 0 where it was there before.
+        """
+        made = self.results(testbed, "logs") / "links.tsv"  # of the rule, its seconds first
+        if not made.exists():
+            return 0.0
+        kept = self.folder / f"links-{testbed}"
+        shutil.rmtree(kept, ignore_errors=True)
+        shutil.copytree(self.results(testbed, "links"), kept)
+        return float(made.read_text().splitlines()[1].split("\t")[0])
+
+    def put_links(self, testbed: str) -> None:
+        """Put it into results that are empty; nothing where there is none yet."""
+        kept = self.folder / f"links-{testbed}"
+        if kept.exists():
+            shutil.copytree(kept, self.results(testbed, "links"))
 
     def finished(self, testbed: str, paper: str) -> dict[str, int]:
         """Valid runs by id, and when their record was written (ns)."""

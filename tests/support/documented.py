@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 HOME = Path(__file__).resolve().parents[2]
-DOCUMENTS = [HOME / "README.md", HOME / "CONTRIBUTING.md", *sorted((HOME / "docs").rglob("*.md"))]
+TYPED = [HOME / "README.md", HOME / "CONTRIBUTING.md", HOME / "config" / "README.md",
+         HOME / "docs" / "use" / "add-a-paper.md"]  # fmt: skip
+"""Pages that a person works by: also within their sentences a command stands as it is typed."""
+DOCUMENTS = [*TYPED, *sorted({*(HOME / "docs").rglob("*.md")} - {*TYPED})]
 CODE = [
     HOME / "Makefile", HOME / "workflow" / "Snakefile", *sorted((HOME / "scripts").iterdir()),
     *sorted((HOME / "workflow" / "rules").iterdir()), *sorted((HOME / "src" / "whitewire").rglob("*.py")),
@@ -35,12 +38,27 @@ def commands(program: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     The program's name alone between backticks is a name and no command.
     """
     for path in (*DOCUMENTS, *CODE):
-        text = path.read_text(encoding="utf-8")
-        lines, prose = blocks(text) if path in DOCUMENTS else ([], text)
-        spans = [" ".join(span.split()) for span in SPAN.findall(prose)]
-        for line in (*lines, *(span for span in spans if " " in span)):
+        lines, spans = told(path)
+        for line in (*lines, *spans):
             if re.match(rf"(\.venv/bin/)?{program}( |$)", line) and not PLACEHOLDER.search(line):
                 yield path.relative_to(HOME).as_posix(), tuple(shlex.split(line, comments=True)[1:])
+
+
+def told(path: Path) -> tuple[list[str], list[str]]:
+    """The lines of a document's code blocks, and what has a blank between backticks in the text."""
+    text = path.read_text(encoding="utf-8")
+    lines, prose = blocks(text) if path in DOCUMENTS else ([], text)
+    return lines, [span for span in (" ".join(each.split()) for each in SPAN.findall(prose)) if " " in span]
+
+
+def not_on_the_path() -> list[str]:
+    """Commands of programs of `.venv/bin` that a document has without that folder, where they are to be typed."""
+    found = []
+    for path in DOCUMENTS:
+        lines, spans = told(path)
+        typed = (*lines, *spans) if path in TYPED else lines
+        found += [f"{path.relative_to(HOME)}: {line}" for line in typed if re.match(r"(whitewire|snakemake) ", line)]
+    return found
 
 
 def distinct(program: str) -> list[tuple[str, ...]]:

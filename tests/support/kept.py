@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 from pathlib import Path
@@ -78,6 +79,16 @@ def results(folder: Path, effort: str = "quick", seed: int = 1, gain: float = 1.
             (top / "runs" / run_id / "run.json").write_text("{}\n")
     analyse.write(paper, testbed, own, 7)
     return own.parent
+
+
+def links(results: Path) -> Path:
+    """The links of the reference's testbed, as those of `results/<testbed>`; return their folder."""
+    own = results / "links"
+    shutil.copytree(HOME / "results" / "reference" / "links", own)
+    for packed in own.rglob("*.csv.gz"):
+        packed.with_suffix("").write_bytes(gzip.decompress(packed.read_bytes()))
+        packed.unlink()
+    return own
 
 
 def rewritten(folder: Path) -> None:

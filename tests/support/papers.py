@@ -8,9 +8,11 @@ import numpy as np
 import pandas as pd
 import yaml
 
+from whitewire import estimands
 from whitewire.description.checks import load_paper
-from whitewire.description.paper import Paper
+from whitewire.description.paper import Paper, tests_of
 from whitewire.design.rows import levels_of, make_design
+from whitewire.records.metrics import unit_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PAPER = ROOT / "config" / "papers" / "emulex-2012.yaml"
@@ -76,3 +78,16 @@ def runs(loaded: Paper, effort: str = "quick", rate=as_printed, spread: float = 
                 | {"full_scale_value": full, "full_scale_unit": full_unit, "valid": True, "why_invalid": ""}
             )
     return pd.DataFrame(rows)
+
+
+def same_of(loaded: Paper, design: pd.DataFrame) -> pd.DataFrame:
+    """tidy/runs.csv of any paper's design: each metric that one of its claims or controls asks for, nearly 1."""
+    asked = [test for claim in loaded.claims for test in tests_of(claim)]
+    wanted = [estimands.of(test).metrics() for test in asked]
+    wanted += [[control["metric"], *control.get("also", ())] for control in loaded.controls]
+    metrics = sorted({metric for each in wanted for metric in each})
+    rng = np.random.default_rng(3)
+    told = pd.DataFrame({"metric": metrics, "unit": [unit_of(each) for each in metrics]})
+    rows = design.merge(told, how="cross")
+    rows["value"] = rows["full_scale_value"] = np.exp(rng.normal(0, 0.01, len(rows)))
+    return rows.assign(full_scale_unit=rows["unit"], valid=True, why_invalid="")

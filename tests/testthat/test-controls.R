@@ -103,3 +103,28 @@ test_that("a control that tells several metrics is one control", {
     expect_equal(held_text(verdicts, "x")[[1]], "")
   })
 })
+
+test_that("a claim of which no control can tell yet is no strongest finding", {
+  judged <- data.frame(
+    claim = paste0("X-C", 1:4), statement = "s", verdict = c("not reproduced", "reproduced", "not reproduced", "inconclusive"),
+    route = "emulated", estimate = c(9, 1, 2, 1), low = NA, high = NA, relation = "within", kind = "ratio",
+    expected = 1, expected_low = 1, expected_high = 1, unit = "1", control = c("X-K3", "X-K1", "X-K1 X-K3", "X-K1")
+  )
+  here <- function(judged, code) {
+    with_table(seen, {
+      readr::write_csv(judged, file.path(results_dir(), "x", "analysis", "verdicts.csv"), na = "")
+      suppressWarnings(code) # the paper has no YAML
+    })
+  }
+  here(judged, {
+    expect_equal(unproved(judged, "x"), c(TRUE, FALSE, FALSE, FALSE))
+    expect_equal(strongest("x")$claim, c("X-C3", "X-C2", "X-C1"))
+    expect_equal(strongest_finding("x")$claim, "X-C3")
+    expect_equal(finding_heading("x"), "**Strongest finding.** ")
+  })
+  here(judged[1, ], {
+    expect_equal(strongest_finding("x")$claim, "X-C1")
+    expect_equal(finding_heading("x"), "**No control can tell of it yet.** ")
+  })
+  here(judged[2, ], expect_equal(strongest("x", 1)$claim, "X-C2"))
+})

@@ -10,6 +10,23 @@ test_that("numbers keep three digits and an interval only where there is one", {
   expect_equal(with_interval(NA, NA, NA), "\u2013")
 })
 
+test_that("numbers that stand together are told apart, as messages tell them", {
+  cases <- jsonlite::fromJSON(file.path(root, "tests", "data", "numbers.json"), simplifyDataFrame = FALSE)
+  for (case in cases) {
+    digits <- do.call(digits_told, c(as.list(case$numbers), least = case$least))
+    expect_equal(number_told(case$numbers, digits), with_minus(case$told))
+  }
+  expect_equal(with_interval(c(1.02202, 2.5, NA), c(1.019583, NA, 1), c(1.024464, NA, 2)),
+               c("1.022 (1.02 to 1.024)", "2.5", "\u2013"))
+})
+
+test_that("a verdict's number is told apart from what its claim asks for", {
+  table <- data.frame(relation = "within", estimate = c(135.60499, 4.2), low = NA_real_, high = NA_real_, unit = "percent",
+                      expected = c(135.6, 4), expected_low = c(135.595, 3.5), expected_high = c(135.605, 4.5))
+  expect_equal(estimate_text(table), c("135.605\u00a0percent", "4.2\u00a0percent"))
+  expect_equal(expected_text(table), c("135.6 (135.595 to 135.605)", "4 (3.5 to 4.5)"))
+})
+
 test_that("each text is broken into lines of its own", {
   expect_equal(in_lines(c("one two three", "four", ""), 8), c("one two\nthree", "four", ""))
 })
@@ -79,4 +96,11 @@ test_that("what a claim asks for reads as words", {
     expected_high = c(NA, 4.5, 3)
   )
   expect_equal(expected_text(table), c("above 3.5", "4 (3.5 to 4.5)", "equal to 3"))
+})
+
+test_that("a verdict carries why its claim is judged so, which acts as no markup", {
+  described <- function(paper) list(claims = list(list(id = "X-C1", why = "a *tenth* <b>"), list(id = "X-C2")))
+  environment(why_of) <- list2env(list(described = described), parent = environment(why_of))
+  environment(why_text) <- list2env(list(why_of = why_of), parent = environment(why_text))
+  expect_equal(why_text(data.frame(claim = c("X-C2", "X-C1", "X-C9")), "x"), c("", "[a \\*tenth\\* \\<b\\>]{.why}", ""))
 })

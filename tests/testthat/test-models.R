@@ -1,5 +1,6 @@
 # Run from the repository's root: Rscript -e 'testthat::test_dir("tests/testthat")'
 
+library(ggplot2)
 functions_of("xyratex-lustre-2011")
 
 with_results <- function(tables, code) {
@@ -62,4 +63,12 @@ test_that("what is counted is singular after a one", {
     c("\u00a0server", "\u00a0s", "", "", "\u00a0MB/s", "\u00a0switches")
   )
   expect_equal(unit_text("servers"), "\u00a0servers")
+})
+
+test_that("four models have four lines, and an axis of models alone has a name", {
+  types <- curve_lines(TRUE, TRUE, paste("model", 1:4), TRUE)$palette(7)
+  expect_equal(anyDuplicated(types), 0)
+  expect_false(anyNA(types))
+  expect_equal(modelled_axis(data.frame(unit = "MB/s"), NULL)$name, "MB/s, full scale")
+  expect_equal(modelled_axis(data.frame(value = 1), "MB/s a task")$name, "MB/s a task, full scale")
 })

@@ -64,3 +64,21 @@ test_that("links that are alike are told in one row", {
     expect_match(table, "| c | 10GbE | ens1 | 10,000 Mbit/s | 9000 |", fixed = TRUE)
   })
 })
+
+test_that("a pair without a result is white, and takes no part in the scale", {
+  with_links(list(ways = ways, outliers = outliers, hosts = hosts), {
+    plot <- figure_heat_map("Links")
+    fill <- ggplot2::layer_data(plot, 1)$fill
+    expect_equal(sum(fill == "white"), 1)
+    expect_equal(plot$scales$get_scales("fill")$limits[[1]], 4000 / 9564, tolerance = 1e-6)
+  })
+})
+
+test_that("the band of a drive is the testbed's own bound", {
+  read_drive_probes <- function() data.frame(operation = "read", mode = "direct", value = 100, expected = 100)
+  environment(figure_drives) <- list2env(list(read_drive_probes = read_drive_probes), parent = environment(figure_drives))
+  band <- ggplot2::layer_data(figure_drives("Drives", 0.2, "n"), 1)
+  expect_equal(c(band$ymin, band$ymax), c(80, 120))
+  band <- ggplot2::layer_data(figure_drives("Drives", NULL, "n"), 1)
+  expect_equal(c(band$ymin, band$ymax), c(100, 100))
+})

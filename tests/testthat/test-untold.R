@@ -78,3 +78,11 @@ test_that("rates left out of an inverse question say why", {
   )))
   expect_equal(rows, data.frame(level = "offloads 1GbE", untold = why))
 })
+
+test_that("a level's name acts as no markup in a table", {
+  medians$offloads <- c("o|n", "*off*")
+  environment(with_results) <- list2env(list(medians = medians), parent = environment(with_results))
+  table <- with_results(metric_table("offloads", c("Read, MB/s" = "read_aggregate"), by = "offloads"))
+  expect_match(table, "| offloads o\\|n |", fixed = TRUE)
+  expect_match(table, "| offloads \\*off\\* |", fixed = TRUE)
+})

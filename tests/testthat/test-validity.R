@@ -36,6 +36,12 @@ test_that("where it is known how late a process woke, that is the rule, and idle
   read_environments <<- function() list(list(limits = list(cpu_late_ms = 0.6)))
   expect_match(cpu_rule(), "woke no later than 0.6\u00a0ms on average", fixed = TRUE)
   expect_equal(headroom_bounds()$bound, 0.6)
+  read_environments <<- function() list(list(limits = list(cpu_late_ms = 0.6, cpu_outside = 0.5, compute_share = 0.4)))
+  bounds <- headroom_bounds()
+  expect_equal(bounds$bound, c(0.6, 0.5)) # no panel is drawn for a bound alone
+  expect_equal(as.character(bounds$what), unname(headroom_words[c("cpu_late", "cpu_outside")]))
+  expect_match(headroom_caption(), "By panel: how late a process woke, ms, mean of the run; used by other programs, processors. Dashed",
+               fixed = TRUE)
 })
 
 test_that("runs that were not made are told with their reasons", {

@@ -1,11 +1,14 @@
 """How long a start may measure, and the share of a block."""
 
+import json
 import math
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from whitewire import budget
 from whitewire.budget import EXPECTED, Budget, seconds_of, words
 
 
@@ -52,7 +55,7 @@ def test_blocks_that_take_all_they_get_end_in_time(expected, claims, seconds):
 
 def test_what_one_does_not_need_goes_to_the_next():
     budget = Budget(100.0, {"a/1": 10.0, "b/1": 10.0, "c/1": 30.0}, {"a/1": 2, "b/1": 1, "c/1": 7})
-    assert budget.first("a/1", 0.0) == 30
+    assert budget.first("a/1", 0.0) == 20  # the first report waits for it, so no overrun but its share of what is left
     assert budget.further("a/1", 10.0) == 10  # 50 s are not needed, and a fifth of the claims is its own
     assert budget.first("b/1", 10.0) == 30
     assert budget.first("c/1", 40.0) == 60
@@ -62,7 +65,7 @@ def test_what_one_does_not_need_goes_to_the_next():
 
 def test_too_small_a_budget_looks_at_the_first_papers_and_at_no_one_further():
     budget = Budget(30.0, {"a/1": 10.0, "b/1": 15.0, "c/1": 30.0})
-    assert budget.first("a/1", 0.0) == 30
+    assert budget.first("a/1", 0.0) == 10
     assert budget.further("a/1", 9.0) == 0
     assert budget.first("b/1", 9.0) == 21
     assert budget.further("b/1", 24.0) == 0
@@ -80,9 +83,24 @@ def test_a_block_that_nobody_waits_for_has_all_that_is_left():
     assert budget.first("z/1", 40.0) == budget.further("z/1", 40.0) == 60
 
 
+def test_another_machine_goes_on_with_it_by_the_wall_clock(monkeypatch):
+    """A node of a Slurm job, whose monotonic clock began elsewhere; here a step of the wall clock moves nothing."""
+    text = Budget.of(1000.0, {"a/1": 3.0}, {"a/1": 1}).text()
+    told, clock = json.loads(text), time.monotonic()
+    monkeypatch.setattr(budget.time, "time", lambda: told["until"] - 400.0)
+    assert Budget.read(text).ends == told["ends"]
+    monkeypatch.setattr(budget, "_machine", lambda: "another")
+    monkeypatch.setattr(budget.time, "monotonic", lambda: clock + 5e6)
+    there = Budget.read(text)
+    assert there.first("a/1") == pytest.approx(400.0)
+    assert (there.expected, there.claims, there.seconds) == ({"a/1": 3.0}, {"a/1": 1}, 1000.0)
+    assert math.isinf(Budget.read(Budget.of(math.inf, {}, {}).text()).ends)
+
+
 def test_it_goes_through_the_environment():
     budget = Budget(123.5, {"a/quick-1": 3.0}, {"a/quick-1": 7})
     assert Budget.read(budget.text()) == budget
     assert Budget.read("") == Budget(math.inf)
+    assert Budget.read(Budget.of(90.0, {}, {}).text()).seconds == 90.0
     endless = Budget.read(Budget.of(math.inf, {"a/1": 3.0}, {"a/1": 1}).text())
     assert endless.first("a/1") == endless.further("a/1") == math.inf

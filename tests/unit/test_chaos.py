@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import runpy
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -12,7 +14,8 @@ import pytest
 from tests.support import chaos, ours
 from tests.support.chaos import ENDS, JOBS, KINDS, PUTS, TESTBEDS, Block, Fault, Injection, Kept, Moment, Row
 
-DATA = Path(__file__).parents[1] / "data"
+HOME = Path(__file__).parents[2]
+DATA = HOME / "tests" / "data"
 
 
 def injection(kind="kill", victim="measure", how="SIGKILL", testbed="emulated", paper=PUTS):
@@ -124,16 +127,95 @@ def test_a_block_differs_in_runs_verdict_or_number():
 
 def test_the_table_has_a_line_for_each_fault_and_one_of_all():
     none = dict.fromkeys(chaos.LEFT, 0)
+    disk, memory = injection("disk", "results", "full"), injection("memory", "drives", "full")
     rows = [
         Row(injection(), True, none, seconds=20.0),
         Row(injection(), False, {**none, "processes": 2, "files": 1}, lost=1, seconds=30.4),
-        Row(injection(kind="disk", victim="results", how="full"), True, none, counted=1, same=False, seconds=9.0),
+        Row(disk, True, none, counted=1, same=False, seconds=9.0),
     ]
-    lines = chaos.table(rows).splitlines()
-    assert lines[2] == "| kill | measure | SIGKILL | emulated | 2 | 1 | 2, 0, 0, 1 | 1 | 0 | 2 of 2 | 30 |"
-    assert lines[3] == "| disk | results | full | emulated | 1 | 1 | 0, 0, 0, 0 | 0 | 1 | 0 of 1 | 9 |"
-    assert lines[4] == "| all |  |  |  | 3 | 2 | 2, 0, 0, 1 | 1 | 1 | 2 of 3 | 30 |"
+    lines = chaos.table([*[injection()] * 4, memory, disk], rows).splitlines()
+    assert lines[2] == "| kill | measure | SIGKILL | emulated | 2 of 4 | 1 | 2, 0, 0, 1 | 1 | 0 | 2 of 2 | 30 |"
+    assert lines[3] == "| memory | drives | full | emulated | 0 of 1 | 0 | 0, 0, 0, 0 | 0 | 0 | 0 of 0 | 0 |"
+    assert lines[4] == "| disk | results | full | emulated | 1 of 1 | 1 | 0, 0, 0, 0 | 0 | 1 | 0 of 1 | 9 |"
+    assert lines[5] == "| all |  |  |  | 3 of 6 | 2 | 2, 0, 0, 1 | 1 | 1 | 2 of 3 | 30 |"
     assert [row.good for row in rows] == [True, False, False]
+
+
+def test_what_was_planned_and_not_made_is_missing():
+    disk, kills = injection("disk", "results", "full"), [injection()] * 3
+    assert chaos.missing([*kills, disk], [Row(kills[0])]) == {
+        ("kill", "measure", "SIGKILL", "emulated"): 2, ("disk", "results", "full", "emulated"): 1
+    }  # fmt: skip
+    assert chaos.missing([*kills, disk], [Row(one) for one in (*kills, disk)]) == {}
+
+
+def test_kills_for_which_there_was_no_time_are_no_failure_unless_they_were_asked_for():
+    disk, kills = injection("disk", "results", "full"), [injection()] * 3
+    left = chaos.missing(kills, [Row(kills[0])])
+    assert not chaos.lacking(left, [Row(kills[0])], None)
+    assert chaos.lacking(left, [Row(kills[0])], 3)
+    assert chaos.lacking(chaos.missing(kills, []), [], None)  # a victim that nothing hit
+    assert chaos.lacking(chaos.missing([disk], []), [Row(kills[0])], None)
+    assert not chaos.lacking({}, [], 3)
+
+
+TRACEBACK = ["Traceback (most recent call last):", '  File "{file}", line 1, in <module>', "    import x", "", "{end}"]
+
+
+@pytest.mark.parametrize(
+    ("file", "end", "how", "told"),
+    [
+        ("/tree/src/whitewire/cli.py", "ValueError: no", "SIGTERM", True),
+        ("/tree/src/whitewire/cli.py", "KeyboardInterrupt", "SIGINT", True),
+        ("/usr/lib/python3.11/site.py", "ValueError: no", "SIGINT", True),
+        ("/usr/lib/python3.11/site.py", "KeyboardInterrupt", "SIGTERM", True),
+        ("/usr/lib/python3.11/site.py", "KeyboardInterrupt", "SIGINT", False),
+    ],
+)
+def test_a_traceback_is_told_but_an_interpreter_s_own_end(file, end, how, told):
+    lines = ["smoke-1: run 1 of 2", *(line.format(file=file, end=end) for line in TRACEBACK), "make: *** [papers]"]
+    assert chaos.tracebacks(lines, how) == ([end] if told else [])
+    assert chaos.tracebacks(["smoke-1: finished"], how) == []
+
+
+@pytest.fixture
+def suite(tmp_path, monkeypatch):
+    """bench/chaos.py as a command whose faults come out well, but for those after `made` of them."""
+    bench = runpy.run_path(str(HOME / "bench" / "chaos.py"))
+    space = bench["main"].__globals__
+
+    def ended(*options: str, made: int) -> int:
+        def run(self, waiting):
+            flat = [one for chain in waiting for one in chain]
+            self.rows = [Row(one) for one in flat[:made]]
+
+        monkeypatch.setattr(bench["Suite"], "run", run)
+        monkeypatch.setattr(sys, "argv", ["chaos.py", "--folder", str(tmp_path), *options])
+        return bench["main"]()
+
+    (tmp_path / "tree" / "config" / "testbeds").mkdir(parents=True)
+    monkeypatch.setattr(bench["doing"], "prepare", lambda tree: None)
+    monkeypatch.setattr(bench["ours"], "alone", lambda: None)
+    monkeypatch.setitem(space, "installed", lambda name: False)
+    monkeypatch.setattr("signal.signal", lambda *given: None)
+    return ended
+
+
+def test_the_suite_fails_unless_every_fault_was_made(suite, capsys):
+    asked = ("--kinds", "clock", "--testbeds", "emulated")
+    assert suite(*asked, made=2) == 0
+    assert "2 of 2 faults" in capsys.readouterr().out
+    assert suite(*asked, made=1) == 1
+    said = capsys.readouterr().out
+    assert "1 of 2 faults" in said and "Not made: clock measure set " in said and "on emulated, 1" in said
+
+
+def test_the_suite_fails_where_a_fault_cannot_be_made(suite, capsys):
+    """Here without sshd."""
+    assert suite("--kinds", "clock", made=4) == 1
+    said = capsys.readouterr().out
+    assert "2 of 4 faults" in said and "Cannot be made here: ssh (no sshd" in said and "on ssh, 1" in said
+    assert "Never hit: `make trust`" in said
 
 
 def test_our_processes_are_told_from_others():

@@ -5,11 +5,14 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
 
+from whitewire import cli
 from whitewire.cli import main
+from whitewire.errors import UserError
 
 HOME = Path(__file__).resolve().parents[2]
 
@@ -122,7 +125,6 @@ def test_experiment_twice(project):
 
 
 def test_two_runs_with_one_id():
-    from whitewire.errors import UserError
     from whitewire.workflow.plan import check_unique
 
     check_unique([{"run_id": "a"}, {"run_id": "b"}], "x.yaml")
@@ -209,6 +211,19 @@ def test_snakemake_says_the_same_line(project):
     assert len(said) == 1 and said[0].endswith('did you mean "quick"?'), said
 
 
+def test_a_snakemake_without_the_set_up_says_so_in_one_line(tmp_path):
+    """As it is deployed without its repository: Snakemake is there, and neither the package nor what it imports."""
+    (tmp_path / "whitewire").mkdir()
+    (tmp_path / "whitewire" / "__init__.py").write_text("raise ModuleNotFoundError('no', name='whitewire')")
+    done = subprocess.run(
+        [str(Path(sys.executable).parent / "snakemake"), "--dry-run"],
+        cwd=HOME, env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    said = [line for line in done.stderr.splitlines() if not line.startswith("Using ")]
+    assert done.returncode == 2 and len(said) == 1, done.stderr
+    assert "found no Python package whitewire, expected" in said[0] and "`make setup`" in said[0]
+
+
 def test_what_the_system_refuses_is_one_line(tmp_path, monkeypatch, capsys):
     def refuse(_):
         raise PermissionError(13, "Permission denied", str(tmp_path / "x"))
@@ -218,3 +233,76 @@ def test_what_the_system_refuses_is_one_line(tmp_path, monkeypatch, capsys):
     said = capsys.readouterr().err
     assert said.startswith(f"whitewire: error: {tmp_path}/x: Permission denied: give yourself the right to it")
     assert said.count("\n") == 1
+
+
+def raising(error):
+    def fail(*_):
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize(("error", "said"), [
+    (KeyError("nodes"), "KeyError: 'nodes'"), (TypeError("two\nlines  of it"), "TypeError: two lines of it"),
+    (AssertionError(), "AssertionError:"), (RecursionError("deep"), "RecursionError: deep"),
+])  # fmt: skip
+def test_what_nothing_foresaw_is_one_line_and_its_traceback_a_file(tmp_path, monkeypatch, capsys, error, said):
+    monkeypatch.delenv(cli.TRACEBACK)
+    monkeypatch.setattr("whitewire.paths.FAULTS", tmp_path / "faults")
+    monkeypatch.setattr("whitewire.workflow.plan.print_plan", raising(error))
+    assert main(["plan"]) == 70
+    told = capsys.readouterr()
+    (kept,) = (tmp_path / "faults").iterdir()
+    assert told.err == f"whitewire plan: unexpected {said}; this is a fault of Whitewire: the traceback is in {kept}\n"
+    assert told.out == ""
+    lines = kept.read_text().splitlines()
+    assert lines[1].startswith("Traceback") and lines[-1].startswith((error.__class__.__name__, "lines"))
+    assert any("in fail" in line for line in lines)
+
+
+def test_a_traceback_that_cannot_be_kept_is_shown(tmp_path, monkeypatch, capsys):
+    (tmp_path / "file").write_text("")
+    monkeypatch.delenv(cli.TRACEBACK)
+    monkeypatch.setattr("whitewire.paths.FAULTS", tmp_path / "file" / "faults")
+    monkeypatch.setattr("whitewire.workflow.plan.print_plan", raising(KeyError("nodes")))
+    assert main(["plan"]) == 70
+    first, *others = capsys.readouterr().err.splitlines()
+    assert first.startswith("whitewire plan: unexpected KeyError: 'nodes'; this is a fault of Whitewire: the traceback")
+    assert "Not a directory" in first and others[-1] == "KeyError: 'nodes'"
+
+
+def test_tests_see_what_nothing_foresaw(monkeypatch):
+    monkeypatch.setattr("whitewire.workflow.plan.print_plan", raising(KeyError("nodes")))
+    with pytest.raises(KeyError, match="nodes"):
+        main(["plan"])
+
+
+NO_CONFIGURATION = {"hibench": [], "check": ["none"], "keys": []}
+
+
+@pytest.mark.parametrize("name", NO_CONFIGURATION)
+def test_a_command_that_is_said_to_read_no_configuration_reads_none(name, tmp_path, monkeypatch, capsys):
+    assert sorted(each.__name__ for each in cli.WITHOUT_CONFIGURATION) == sorted(NO_CONFIGURATION)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("whitewire.paths.root", raising(AssertionError("it asks for the configuration")))
+    monkeypatch.setattr("whitewire.whole.write", lambda *_: None)
+    monkeypatch.setattr("whitewire.install.hibench_tree.prepare", raising(UserError("stopped")))
+    assert main([name, *NO_CONFIGURATION[name]]) == (0 if name == "keys" else 2)
+    assert "using" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["tidy-links", "trust-tables", "ending", "prepare", "of-tomorrow"])
+def test_any_other_command_says_whose_configuration_it_reads(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    said = []
+
+    def stage(_):
+        said.append(capsys.readouterr().err)
+
+    function = name.replace("-", "_")
+    if hasattr(cli, function):
+        assert getattr(cli, function) not in cli.WITHOUT_CONFIGURATION
+    args = SimpleNamespace(function=stage, command=name)
+    monkeypatch.setattr(cli, "parser", lambda: SimpleNamespace(parse_args=lambda _: args))
+    assert main([name]) == 0
+    assert said == [f"whitewire: no config/config.yaml here: using {HOME}/config and {HOME}/results\n"]

@@ -4,11 +4,13 @@ tests/containers.
 
 import json
 import re
+import shutil
 import subprocess
 
 import pytest
 
-from tests.support.documented import CODE, DOCUMENTS, HOME, blocks, distinct
+from tests.support import documented
+from tests.support.documented import CODE, DOCUMENTS, HOME, blocks, distinct, not_on_the_path
 from whitewire.cli import parser
 from whitewire.description.reading import load_yaml
 
@@ -34,12 +36,54 @@ def test_blocks():
     assert prose.split() == ["`a`", "is", "done"]
 
 
+def test_commands_can_be_typed_as_they_stand():
+    """Nothing of the set-up is on a user's PATH."""
+    assert not_on_the_path() == []
+
+
+def test_a_command_that_is_not_on_the_path_is_found(monkeypatch, tmp_path):
+    page = tmp_path / "README.md"
+    page.write_text(
+        "`whitewire` and `.venv/bin/whitewire plan` are fine, `whitewire\nplan` is not\n\n    snakemake -n\n"
+    )
+    for name in ("DOCUMENTS", "TYPED"):
+        monkeypatch.setattr(documented, name, [page])
+    monkeypatch.setattr(documented, "HOME", tmp_path)
+    assert not_on_the_path() == ["README.md: snakemake -n", "README.md: whitewire plan"]
+
+
 @pytest.mark.parametrize("arguments", distinct("make"), ids=" ".join)
 def test_make(arguments):
     done = made(arguments)
     assert done.returncode == 0, done.stderr
     for name in (word.split("=")[0] for word in arguments if "=" in word):
         assert name in NAMES, f"{name}: no variable of the Makefile"
+
+
+def test_help_and_readme_have_every_target_and_variable():
+    said = subprocess.run(["make", "help"], cwd=HOME, capture_output=True, text=True, check=True).stdout
+    inner = {"PATH", "PYTHONPATH", "CURDIR", "MAKE", "TWO_AT_ONCE"}
+    assert {name for name in NAMES if not re.search(rf"\b{name}=", said)} == inner
+    targets = re.findall(r"^([a-z-]+):.*## ", (HOME / "Makefile").read_text(), re.MULTILINE)
+    readme = (HOME / "README.md").read_text()
+    assert len(targets) > 15 and [name for name in targets if not re.search(rf"`make {name}[ `]", readme)] == ["help"]
+
+
+def test_clean_leaves_what_it_says(tmp_path):
+    shutil.copy(HOME / "Makefile", tmp_path)
+    kept = ["results/a/links/links.json", "results/a/trust/trust.json", "results/a/trust/tables/x.csv",
+            "results/a/p/raw/b/block.json", "results/a/p/design.csv", "results/crates/a.zip",
+            "results/reference/p/tidy/runs.csv", "results/reference/links/tables/x.csv"]  # fmt: skip
+    gone = ["results/a/links/tables/x.csv", "results/a/p/tidy/runs.csv", "results/a/p/analysis/x.csv",
+            "results/a/reports/index.html", "results/opened/r/x", "results/compare/x", "results/appendix/x",
+            ".venv/x", ".cache/x", "whitewire-tmp/x"]  # fmt: skip
+    for name in (*kept, *gone, "src/x.py", "tests/x.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    done = subprocess.run(["make", "clean"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
+    assert left == {"Makefile", "src/x.py", "tests/x.py", *kept}
 
 
 def test_make_tells_a_wrong_target():

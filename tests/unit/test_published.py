@@ -3,6 +3,7 @@
 The services themselves are not asked. Schemas are those that check-jsonschema brings, as their makers publish them.
 """
 
+import os
 import re
 import shutil
 import subprocess
@@ -36,6 +37,15 @@ def faults(schema: str, *paths: Path) -> str:
     done = subprocess.run([*argv, *map(str, paths)], capture_output=True, text=True, timeout=60)
     assert done.returncode in (0, 1), done
     return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
+def lint(path: Path) -> str:
+    """What actionlint, which the set-up makes or conda-forge brings, says of a workflow; empty: nothing."""
+    found = shutil.which("actionlint", path=os.pathsep.join([str(HOME / ".cache" / "bin"), os.environ["PATH"]]))
+    assert found, "no actionlint: make setup-tests"
+    done = subprocess.run([found, "-no-color", str(path)], capture_output=True, text=True, timeout=60)
+    assert done.returncode in (0, 1) and not done.stderr, done
+    return done.stdout
 
 
 def commands() -> list[str]:
@@ -73,6 +83,34 @@ def test_a_fault_is_found(schema, path, found, put, tmp_path):
     assert found in text
     (tmp_path / path.name).write_text(text.replace(found, put))
     assert path.name in faults(schema, tmp_path / path.name)
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_workflows_hold_by_expression_and_script(path):
+    assert lint(path) == ""
+
+
+@pytest.mark.parametrize(
+    ("found", "put", "told"),
+    [
+        ("github.ref ==", "github.reff ==", '"reff" is not defined'),
+        ("steps.deployment.outputs", "steps.deploy.outputs", '"deploy" is not defined'),
+        ("needs: [test, smoke]", "needs: [test, smok]", '"smok"'),
+        ("run: .ci/run", "run: cd $HOME/a b && .ci/run", "shellcheck"),
+    ],
+)
+def test_a_fault_that_no_schema_knows_is_found(found, put, told, tmp_path):
+    text = WORKFLOWS[0].read_text()
+    assert found in text
+    path = tmp_path / "check.yml"
+    path.write_text(text.replace(found, put))
+    assert told in lint(path)
+    assert faults("github-workflows", path) == ""
+
+
+def test_a_deployment_is_never_cut_off():
+    (text,) = (yaml.safe_load(path.read_text())["concurrency"]["cancel-in-progress"] for path in WORKFLOWS)
+    assert text == "${{ github.event_name == 'pull_request' }}"
 
 
 def test_the_version_is_the_same_everywhere():
@@ -117,7 +155,10 @@ def test_jobs_run_what_is_there():
 
 def test_the_catalog_finds_what_it_asks_of_a_standardised_workflow():
     usage = yaml.safe_load((HOME / ".snakemake-workflow-catalog.yml").read_text())["usage"]
-    assert {*usage} == {"mandatory-flags", "software-stack-deployment"}
+    assert {*usage} == {"mandatory-flags", "software-stack-deployment", "report"}
+    assert usage["report"] is True
+    said = usage["mandatory-flags"]["desc"]
+    assert "snakedeploy alone is not supported" in said and "`make setup`" in said and ".venv/bin/snakemake" in said
     assert {*usage["mandatory-flags"]} == {"desc", "flags"}
     assert usage["software-stack-deployment"] == {
         "conda": True, "apptainer": True, "apptainer+conda": False, "report": True

@@ -26,6 +26,13 @@ def test_median_interval_exists_from_six_values_and_ignores_order(values, random
         assert interval[0] in values and interval[1] in values
 
 
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.9829, 0.99, 0.999])
+def test_the_fewest_values_of_a_median_interval_are_those_that_have_one(confidence):
+    n = s.fewest(confidence)
+    assert s.median_interval(range(n), confidence) and not s.median_interval(range(n - 1), confidence)
+    assert s.fewest(0.95) == s.MINIMUM
+
+
 def test_median_interval_of_textbook_sizes():
     # Tables of order-statistic intervals: n = 6 is the range, 10 the 2nd and 9th, 20 the 6th and 15th.
     assert s.median_interval(range(1, 7)) == (1, 6)
@@ -52,13 +59,6 @@ def test_ratio_interval_covers_the_ratio_and_needs_six_values():
     assert hits / 120 > 0.85
     assert s.ratio_interval([1, 2, 3], [1, 2, 3], 1) is None
     assert s.ratio_interval([4.0] * 6, [2.0] * 6, 1) == (2.0, 2.0)
-
-
-def test_pooled_scatter_by_hand():
-    assert s.pooled_sd([[1.0, 2.0, 3.0]] * 3) == (pytest.approx(1.0), 6)
-    assert s.pooled_sd([[2.0] * 4, [5.0] * 3]) == (0.0, 5)
-    spread, freedom = s.pooled_sd([[1.0]] * 6)
-    assert math.isnan(spread) and freedom == 0
 
 
 VARIANCES = st.lists(st.floats(1e-6, 1e6), min_size=2, max_size=20)

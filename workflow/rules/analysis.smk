@@ -18,16 +18,20 @@ rule analysis:
     """From the tables and the paper's claims to estimates, verdicts, model predictions and the audit."""
     input:
         expand(f"{RESULTS}/{{{{paper}}}}/tidy/{{table}}", table=TABLES),
+        f"{RESULTS}/{{paper}}/logs/tidy.done",
         paper="config/papers/{paper}.yaml",
         testbed=f"config/testbeds/{plan.testbed}.yaml",
         program=program("analysis.analyse"),
     output:
-        expand(
-            f"{RESULTS}/{{{{paper}}}}/analysis/{{table}}",
-            table=[table for table in ANALYSES if table != "verdicts.csv"],
+        update(
+            expand(
+                f"{RESULTS}/{{{{paper}}}}/analysis/{{table}}",
+                table=[table for table in ANALYSES if table != "verdicts.csv"],
+            )
         ),
+        done=touch(f"{RESULTS}/{{paper}}/logs/analysis.done"),
         verdicts=report(
-            f"{RESULTS}/{{paper}}/analysis/verdicts.csv",
+            update(f"{RESULTS}/{{paper}}/analysis/verdicts.csv"),
             caption="../report/verdicts.rst",
             category="Verdicts",
             labels={"paper": "{paper}", "table": "verdicts"},

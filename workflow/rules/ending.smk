@@ -1,5 +1,19 @@
 # What a start came to, whichever way it ended.
 
+import shutil
+
+from snakemake.logging import logger
+
+# A line for each table of a rule that failed, that it is as before or was not there: `whitewire ending` says it in one.
+RESTORING = "Restored previous version of ", "Cannot restore "
+logger.addFilter(lambda record: not str(record.msg).startswith(RESTORING))
+
+
+# What a killed start kept of folders that were to be updated: nothing can be kept in its place.
+onstart:
+    if workflow.is_main_process:
+        shutil.rmtree(".snakemake/backups", ignore_errors=True)
+
 
 # What could not be measured keeps no other paper from the start page, which says what happened to it.
 onerror:

@@ -61,7 +61,8 @@ rule links_tables:
         papers=expand("config/papers/{paper}.yaml", paper=plan.papers),
         program=program("tidy.links"),
     output:
-        expand(f"{RESULTS}/links/tables/{{table}}", table=LINKS_TABLES),
+        update(expand(f"{RESULTS}/links/tables/{{table}}", table=LINKS_TABLES)),
+        done=touch(f"{RESULTS}/logs/links-tables.done"),
     log:
         f"{RESULTS}/logs/links-tables.log",
     benchmark:

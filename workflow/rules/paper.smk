@@ -1,4 +1,4 @@
-# Stage 5: documents. They read tables and the paper's description, nothing else.
+# Stage 5: documents. They read tables, descriptions and records of the environment, and compute no estimate.
 
 STYLE = plan.files(
     "paper/*.R",
@@ -21,17 +21,21 @@ rule paper:
     input:
         expand(f"{RESULTS}/{{{{paper}}}}/tidy/{{table}}", table=TABLES),
         expand(f"{RESULTS}/{{{{paper}}}}/analysis/{{table}}", table=ANALYSES),
+        expand(
+            f"{RESULTS}/{{{{paper}}}}/logs/{{stage}}.done", stage=["tidy", "analysis"]
+        ),
         document="paper/{paper}.qmd",
         paper="config/papers/{paper}.yaml",
         style=STYLE,
         functions=lambda wildcards: plan.files(f"paper/R/papers/{wildcards.paper}/*.R"),
         program=program("report.render"),
     output:
-        html=f"{REPORTS}/{{paper}}.html",
-        pdf=f"{REPORTS}/{{paper}}.pdf",
-        data=directory(f"{REPORTS}/data/{{paper}}"),
+        html=update(f"{REPORTS}/{{paper}}.html"),
+        pdf=update(f"{REPORTS}/{{paper}}.pdf"),
+        done=touch(f"{RESULTS}/{{paper}}/logs/paper.done"),
+        data=update(directory(f"{REPORTS}/data/{{paper}}")),
         figures=report(
-            directory(f"{REPORTS}/figures/{{paper}}"),
+            update(directory(f"{REPORTS}/figures/{{paper}}")),
             patterns=["{figure}.png"],
             caption="../report/figure.rst",
             category="Figures",
@@ -66,6 +70,7 @@ rule index:
             paper=plan.papers,
             table=ANALYSES,
         ),
+        expand(f"{RESULTS}/{{paper}}/logs/analysis.done", paper=plan.papers),
         expand("config/papers/{paper}.yaml", paper=plan.papers),
         document="paper/index.qmd",
         style=STYLE,
@@ -73,7 +78,8 @@ rule index:
         reference=plan.reference(),
         program=program("report.render"),
     output:
-        html=f"{REPORTS}/index.html",
+        html=update(f"{REPORTS}/index.html"),
+        done=touch(f"{RESULTS}/logs/index.done"),
     log:
         f"{RESULTS}/logs/index.log",
     benchmark:

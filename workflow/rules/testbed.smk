@@ -10,15 +10,17 @@ rule testbed_page:
     """From the tables of links to the testbed's page in HTML and PDF."""
     input:
         expand(f"{RESULTS}/links/tables/{{table}}", table=LINKS_TABLES),
+        f"{RESULTS}/logs/links-tables.done",
         document="paper/testbed.qmd",
         style=STYLE,
         functions=plan.files("paper/R/papers/testbed/*.R"),
         program=program("report.render"),
     output:
-        html=f"{REPORTS}/testbed.html",
-        pdf=f"{REPORTS}/testbed.pdf",
-        data=directory(f"{REPORTS}/data/testbed"),
-        figures=directory(f"{REPORTS}/figures/testbed"),
+        html=update(f"{REPORTS}/testbed.html"),
+        pdf=update(f"{REPORTS}/testbed.pdf"),
+        done=touch(f"{RESULTS}/logs/testbed.done"),
+        data=update(directory(f"{REPORTS}/data/testbed")),
+        figures=update(directory(f"{REPORTS}/figures/testbed")),
     log:
         f"{RESULTS}/logs/testbed.log",
     benchmark:
@@ -46,3 +48,4 @@ rule testbed:
     input:
         f"{REPORTS}/testbed.html",
         f"{REPORTS}/testbed.pdf",
+        f"{RESULTS}/logs/testbed.done",

@@ -21,14 +21,19 @@ TABLES = [
 
 
 rule tidy:
-    """From all blocks of a paper to tables that a data package describes column by column."""
+    """From all blocks of a paper to tables that a data package describes column by column.
+
+    What is to be updated stays as it was when the rule fails. Then the file `done` is missing, so that the rule runs
+    again; what follows asks for it. The same holds for rules below.
+    """
     input:
         lambda wildcards: plan.blocks(
             f"{RESULTS}/{{paper}}/raw/{{block}}/block.json", wildcards.paper
         ),
         program=program("tidy.tables"),
     output:
-        expand(f"{RESULTS}/{{{{paper}}}}/tidy/{{table}}", table=TABLES),
+        update(expand(f"{RESULTS}/{{{{paper}}}}/tidy/{{table}}", table=TABLES)),
+        done=touch(f"{RESULTS}/{{paper}}/logs/tidy.done"),
     log:
         f"{RESULTS}/{{paper}}/logs/tidy.log",
     benchmark:

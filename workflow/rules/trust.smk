@@ -55,7 +55,8 @@ rule trust_tables:
         record=f"{RESULTS}/trust/trust.json",
         program=program("analysis.trust"),
     output:
-        expand(f"{RESULTS}/trust/tables/{{table}}", table=TRUST_TABLES),
+        update(expand(f"{RESULTS}/trust/tables/{{table}}", table=TRUST_TABLES)),
+        done=touch(f"{RESULTS}/logs/trust-tables.done"),
     log:
         f"{RESULTS}/logs/trust-tables.log",
     benchmark:
@@ -78,3 +79,4 @@ rule trust:
     """Those tables, and nothing else."""
     input:
         expand(f"{RESULTS}/trust/tables/{{table}}", table=TRUST_TABLES),
+        f"{RESULTS}/logs/trust-tables.done",

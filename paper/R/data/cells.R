@@ -50,9 +50,37 @@ medians_at <- function(experiment, metric, where = list(), by = "fabric") {
   with_level(at_levels(estimates_of(experiment, metric), where), by)
 }
 
+# The one cell that a sentence or a line of a table speaks of, or none. Several match where the document leaves open
+# what tells them apart: that is its fault and ends the rendering.
+only_cell <- function(found) {
+  if (nrow(found) > 1) {
+    columns <- intersect(c("experiment", "metric", factor_columns()), names(found))
+    cells <- do.call(rbind, lapply(found[columns], as.character))
+    told <- apply(cells, 2, function(of) paste(columns[!is.na(of)], of[!is.na(of)], collapse = ", "))
+    stop(sprintf("one cell expected, found %d: %s; pick one by the levels that tell them apart", nrow(found),
+                 paste(told, collapse = "; ")), call. = FALSE)
+  }
+  found
+}
+
+cell_key <- function(table, by) do.call(paste, c(unname(lapply(table[c("metric", by)], as.character)), sep = "\r"))
+
+# Of cells that several experiments made, perhaps at several k, those of the experiment named first.
+made_once <- function(table, experiments, by) {
+  place <- match(table$experiment, experiments)
+  if (nrow(table) == 0) table else table[place == stats::ave(place, cell_key(table, by), FUN = min), ]
+}
+
+# Medians to draw, one a place.
+one_each <- function(medians, by) {
+  key <- cell_key(medians, by)
+  for (doubled in key[duplicated(key)]) only_cell(medians[key == doubled, ])
+  medians
+}
+
 # One median, for sentences; NA where it was not measured.
 median_at <- function(experiment, metric, where = list()) {
-  found <- medians_at(experiment, metric, where)
+  found <- only_cell(medians_at(experiment, metric, where))
   if (nrow(found) == 0) NA_real_ else found$shown[[1]]
 }
 

@@ -39,14 +39,16 @@ read_stage <- function(stage, name, columns, paper = paper_id()) {
   remember(path, with_columns(read_csv_or_none(path), columns))
 }
 
+# Only an empty cell is none: `NA` may be a level that a paper varies.
+read_table <- function(path, ...) {
+  as.data.frame(readr::read_csv(path, na = "", progress = FALSE, lazy = FALSE, name_repair = "minimal", ...))
+}
+
 read_csv_or_none <- function(path) {
   if (!file.exists(path) || file.size(path) == 0) {
     return(data.frame())
   }
-  as.data.frame(readr::read_csv(
-    path,
-    show_col_types = FALSE, progress = FALSE, lazy = FALSE, guess_max = 200000, name_repair = "minimal"
-  ))
+  read_table(path, show_col_types = FALSE, guess_max = 200000)
 }
 
 with_columns <- function(table, columns) {

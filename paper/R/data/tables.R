@@ -66,11 +66,6 @@ read_probes <- function(paper = paper_id()) {
   table
 }
 
-read_link_probes <- function() {
-  probes <- read_probes()
-  probes[probes$probe %in% "iperf3", ]
-}
-
 read_drive_probes <- function() {
   probes <- read_probes()
   probes[probes$probe %in% "fio" & probes$metric %in% "bandwidth", ]

@@ -34,6 +34,16 @@ interval_bars <- function(medians, width) {
   geom_errorbar(data = bars, aes(ymin = shown_low, ymax = shown_high), width = width, linewidth = 0.6)
 }
 
+# "n = 3 to 6 runs per cell"; with `pale`, that cells of one run are drawn so.
+runs_per_cell <- function(n, pale = FALSE) {
+  ends <- unique(range(n))
+  paste0("n = ", paste(ends, collapse = " to "), if (identical(as.numeric(ends), 1)) " run" else " runs", " per cell",
+         if (pale && ends[[1]] == 1 && length(ends) > 1) "; paler: one run")
+}
+
+# How opaque the median of each cell is: that of one run is paler.
+paler <- function(n, full = 0.75) ifelse(n > 1, full, 0.3)
+
 nothing_measured <- function(...) all(vapply(list(...), function(table) nrow(table) == 0, logical(1)))
 
 # The height of a figure: that asked for where there are runs, a strip for the line that says there are none.

@@ -30,7 +30,7 @@ panel_names <- function(metrics) {
 over_cell <- function(table, experiment, metrics, relative_to) {
   ranged <- all(c("shown_low", "shown_high") %in% names(table))
   for (metric in metrics) {
-    base <- medians_at(experiment, metric, relative_to)
+    base <- only_cell(medians_at(experiment, metric, relative_to))
     of <- table$metric == metric
     if (nrow(base) == 0) {
       table$shown[of] <- NA
@@ -118,9 +118,7 @@ figure_bars <- function(experiment, metrics, by = "fabric", title, where = list(
     plot <- plot + geom_published(marks, aes(level, published), size = 4) + scale_x_discrete(drop = FALSE)
   }
   if (length(titles) > 1) plot <- plot + facet_wrap(~panel, scales = "free_y")
-  counts <- range(medians$n)
-  runs_told <- paste0("n = ", paste(unique(counts), collapse = " to "), " runs per cell",
-                      if (log) "; logarithmic axis")
+  runs_told <- paste0(runs_per_cell(medians$n), if (log) "; logarithmic axis")
   plot + axis + labs(
     title = title, x = NULL, subtitle = figure_note(
       experiment, runs_told, published_note(published), note, untold_line(medians, width = 110)

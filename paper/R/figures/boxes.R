@@ -3,7 +3,7 @@
 # figure_box(heading, lines, title)       one box; `lines` are what the paper's text says of the thing
 # figure_boxes(boxes, links, title, note) a diagram
 #   boxes  data.frame(id, label, x, y) and, if wanted, width, height, fill, bold; y grows upwards
-#   links  NULL or data.frame(from, to) and, if wanted, label, width (of the line), colour; from and to are ids
+#   links  NULL or data.frame(from, to), ids of boxes
 #   note   the line below the title; what the drawing is based on
 
 figure_box <- function(heading, lines, title, note = "Product photograph in the paper; no data in it") {
@@ -29,14 +29,11 @@ figure_boxes <- function(boxes, links = NULL, title, note = NULL) {
   boxes <- filled(filled(boxes, "fill", "#eef2f6"), "bold", FALSE)
   plot <- ggplot()
   if (!is.null(links) && nrow(links) > 0) {
-    links <- filled(filled(filled(links, "label", ""), "width", 0.6), "colour", okabe_ito[["blue"]])
     from <- boxes[match(links$from, boxes$id), ]
     to <- boxes[match(links$to, boxes$id), ]
-    lines <- data.frame(x = from$x, y = from$y, xend = to$x, yend = to$y, label = links$label)
+    lines <- data.frame(x = from$x, y = from$y, xend = to$x, yend = to$y)
     plot <- plot +
-      geom_segment(data = lines, aes(x, y, xend = xend, yend = yend), colour = links$colour, linewidth = links$width) +
-      geom_text(data = lines[lines$label != "", ], aes((x + xend) / 2, (y + yend) / 2, label = label), size = 3.2,
-                colour = soft, family = base_font, vjust = -0.5)
+      geom_segment(data = lines, aes(x, y, xend = xend, yend = yend), colour = okabe_ito[["blue"]], linewidth = 0.6)
   }
   plot +
     geom_rect(data = boxes, aes(xmin = x - width / 2, xmax = x + width / 2, ymin = y - height / 2,

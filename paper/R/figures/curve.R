@@ -1,7 +1,7 @@
 # The response curve: any metric against the rate of the links, with what bounds it and what the claims ask for.
 #
 # figure_curve: experiment, metric, title, where, series, published, model, bounds, inverse, name, note
-#   experiment  name(s); all its fabrics are drawn, however many were run
+#   experiment  name(s); all its fabrics are drawn, however many were run; a cell of several is that of the first
 #   metric      one metric, e.g. "completion_time_net" or "write_aggregate"
 #   where       list(factor = levels) for the factors beside the fabric
 #   series      a factor that makes several curves (e.g. "store"), or NULL
@@ -16,13 +16,13 @@
 curve_runs <- function(experiment, metric, where = list(), series = NULL) {
   runs <- runs_at(experiment, metric, where, if (is.null(series)) "fabric" else series)
   runs$rate <- fabric_rate(runs$fabric)
-  runs[!is.na(runs$rate), ]
+  made_once(runs[!is.na(runs$rate), ], experiment, c("rate", series))
 }
 
 curve_medians <- function(experiment, metric, where = list(), series = NULL) {
   medians <- medians_at(experiment, metric, where, if (is.null(series)) "fabric" else series)
   medians$rate <- fabric_rate(medians$fabric)
-  medians <- medians[!is.na(medians$rate), ]
+  medians <- one_each(made_once(medians[!is.na(medians$rate), ], experiment, c("rate", series)), c("rate", series))
   medians[order(medians$rate), ]
 }
 
@@ -111,7 +111,7 @@ figure_curve <- function(experiment, metric, title, where = list(), series = NUL
     scale_x_log10("link rate, Gbit/s (full scale)", breaks = rate_breaks, labels = function(x) trimmed(x),
                   expand = expansion(c(0.05, label_room(points)))) +
     geom_untold(medians) +
-    measured_axis(runs, name) +
+    (if (nrow(runs) > 0) measured_axis(runs, name) else modelled_axis(modelled, name)) +
     labs(title = title, subtitle = figure_note(experiment, if (nrow(points) > 0) {
       "star: link rate that a claim would need; yellow: link rates that its hardware gives"
     }, note, untold_line(medians, paste0(medians$fabric, if (!is.null(series)) paste0(", ", medians$level)), 110)))
@@ -122,7 +122,7 @@ curve_lines <- function(measured, limited, told, single) {
   lines <- c(
     if (measured) c("median of runs" = "solid"),
     if (limited) c("in proportion to the link" = "13", "level of the fastest link" = "42"),
-    stats::setNames(c("longdash", "13", "dotdash")[seq_along(told)], told)
+    stats::setNames(rep_len(c("longdash", "dotdash", "twodash", "6213"), length(told)), told)
   )
   colours <- c(
     if (measured) if (single) okabe_ito[["blue"]] else soft,
@@ -131,6 +131,13 @@ curve_lines <- function(measured, limited, told, single) {
   scale_linetype_manual(NULL, values = lines, breaks = names(lines), guide = guide_legend(
     order = 1, override.aes = list(colour = colours, linewidth = 0.7)
   ))
+}
+
+# Of a model alone: its values are those of full scale.
+modelled_axis <- function(modelled, name) {
+  unit <- unique(as.character(modelled$unit))
+  if (is.null(name)) name <- if (length(unit) == 1 && !is.na(unit) && unit != "1") unit else "value"
+  scale_y_continuous(paste0(name, ", full scale"), limits = c(0, NA), expand = expansion(c(0, 0.08)))
 }
 
 curve_intervals <- function(medians, mapping = aes(ymin = shown_low, ymax = shown_high)) {

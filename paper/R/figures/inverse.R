@@ -11,9 +11,9 @@ inverse_points <- function(experiment, metric, where = list(), claims = NULL) {
     return(table)
   }
   table$from_rate <- fabric_rate(table$from)
-  table$wanted <- table$effect * vapply(table$from, function(fabric) {
+  table$wanted <- table$effect * mapply(function(experiment, fabric) {
     median_at(experiment, metric, utils::modifyList(where, list(fabric = fabric)))
-  }, numeric(1))
+  }, table$experiment, table$from)
   table <- table[!is.na(table$wanted), ]
   # Claims that ask for the same are one mark.
   key <- paste(signif(table$wanted, 4), table$plausible_low, table$plausible_high)

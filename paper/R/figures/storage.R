@@ -11,7 +11,7 @@ depth_scale <- function(depths) {
 
 byte_axis <- function(bytes) {
   shown <- sort(unique(bytes))
-  scale_x_continuous("block size", trans = "log2", breaks = shown, labels = block_label(shown))
+  scale_x_continuous("block size", trans = "log2", breaks = shown, labels = bytes_label(shown))
 }
 
 figure_storage_throughput <- function(title) {
@@ -41,7 +41,7 @@ figure_storage_latency <- function(title) {
   levels <- paste0(sort(unique(table$percentile)), " %")
   table$percentile <- factor(paste0(table$percentile, " %"), levels)
   table <- table[order(table$kind, table$block_bytes), ]
-  rows <- paste0(table$kind, ", ", block_label(table$block_bytes))
+  rows <- paste0(table$kind, ", ", bytes_label(table$block_bytes))
   table$row <- factor(rows, unique(rows))
   medians <- storage_medians(table, c("operation", "row", "queue_depth", "percentile"))
   colours <- unname(okabe_ito[c("sky", "blue", "green", "orange", "vermillion", "purple")])[seq_along(levels)]

@@ -73,10 +73,11 @@ geom_published <- function(data, mapping, size = 3.6) {
 
 # A whole figure that says why there is nothing to draw.
 figure_without_data <- function(text = "Not measured at this effort.") {
-  ggplot() +
+  plot <- ggplot() +
     annotate("text", x = 0, y = 0, label = text, colour = soft, size = 4.4, family = base_font) +
     theme_void(base_family = base_font) +
     theme(plot.background = element_rect(fill = "#f5f7f9", colour = NA))
+  structure(plot, unmeasured = TRUE)
 }
 
 fabric_palette <- function(fabrics) {

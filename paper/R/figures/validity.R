@@ -21,10 +21,24 @@ cpu_headroom <- function() {
 # The bounds that runs are held to, each in its panel.
 headroom_bounds <- function() {
   limits <- c(read_environments(), list(list()))[[1]]$limits
-  if (is.null(limits$cpu_late_ms)) {
-    return(data.frame(bound = numeric(0), what = factor(character(0), headroom_words)))
-  }
-  data.frame(bound = limits$cpu_late_ms, what = factor(headroom_words[["cpu_late"]], headroom_words))
+  of <- c(cpu_late = "cpu_late_ms", cpu_outside = "cpu_outside", cpu_idle_min = "cpu_idle_floor",
+          compute_share = "compute_share")
+  of <- of[of %in% names(limits) & names(of) %in% cpu_headroom()$metric]
+  data.frame(bound = as.numeric(unlist(limits[of])), what = factor(headroom_words[names(of)], headroom_words))
+}
+
+# What the panels are, for the caption.
+headroom_panels <- function() {
+  drawn <- headroom_words[names(headroom_words) %in% cpu_headroom()$metric]
+  paste(gsub("\n", " ", drawn), collapse = "; ")
+}
+
+headroom_alt <- function() paste0("A point for every run, by experiment, in panels: ", headroom_panels(), ".")
+
+headroom_caption <- function() {
+  paste0("What was left of the processors while the runs were made: an emulation that runs out of them measures the ",
+         "machine, not the network. By panel: ", headroom_panels(), ".",
+         if (nrow(headroom_bounds()) > 0) " Dashed: the bound of those runs that are held to it.")
 }
 
 # Inches: a row of panels grows with its experiments, or their names would overlap.

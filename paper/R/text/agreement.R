@@ -18,10 +18,7 @@ overlap_text <- function(table) ifelse(is.na(table$overlap) | table$overlap == "
 
 # All as text but the numbers: a version such as 3.10 is no number.
 read_sides <- function(path, columns, numbers = character()) {
-  table <- as.data.frame(readr::read_csv(
-    path, col_types = readr::cols(.default = "c"), progress = FALSE, lazy = FALSE, name_repair = "minimal"
-  ))
-  table <- with_columns(table, c(columns, numbers))
+  table <- with_columns(read_table(path, col_types = readr::cols(.default = "c")), c(columns, numbers))
   for (column in numbers) table[[column]] <- as_value(table[[column]])
   for (column in intersect(c("differs", "stands"), names(table))) table[[column]][is.na(table[[column]])] <- ""
   table

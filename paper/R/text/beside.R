@@ -4,7 +4,7 @@
 #   rebuilt  a list of from_claim and from_cell by value id, as in list("M-V02" = from_claim("M-C02", "percent_less"));
 #            a printed value without an entry is told as "not rebuilt"
 #   What the paper's number is of its runs (`statistic`) stands behind it; best and worst of n of our runs beside the
-#   median.
+#   median. A rebuilt value is told in the printed one's unit.
 #   scopes   scopes of values to list ("result" if left out; NULL lists all)
 # from_claim(claim, as)                    the claim's estimate with its interval and n (verdicts.csv)
 # from_cell(experiment, metric, where)     a cell's median with its interval and n (estimates.csv)
@@ -34,15 +34,18 @@ from_claim <- function(claim, as = "value") {
   }
   list(text = told_value(row$estimate[[1]], row$low[[1]], row$high[[1]], as, row$unit[[1]]),
        ratio = if (as == "value" && row$unit[[1]] %in% "1") claim,
+       numbers = if (as == "value" && is_measure(row$unit[[1]])) as.numeric(row[1, c("estimate", "low", "high")]),
+       unit = row$unit[[1]],
        n = ifelse(is.na(row$n[[1]]), "", trimmed(row$n[[1]])))
 }
 
 from_cell <- function(experiment, metric, where = list()) {
-  found <- medians_at(experiment, metric, where)
+  found <- only_cell(medians_at(experiment, metric, where))
   if (nrow(found) == 0) {
     return(list(text = "not measured at this effort", n = ""))
   }
-  list(text = median_text(experiment, metric, where, why = FALSE), n = trimmed(found$n[[1]]), median = found[1, ],
+  list(text = median_text(experiment, metric, where, why = FALSE), n = trimmed(found$n), median = found,
+       numbers = as.numeric(found[c("shown", "shown_low", "shown_high")]), unit = shown_unit(found),
        runs = at_levels(valid_runs(experiment, metric), where)$shown, less_is_better = shown_unit(found) %in% "s")
 }
 
@@ -66,6 +69,40 @@ with_extreme <- function(value, found) {
   n <- min(if (is.null(of$runs)) length(found$runs) else of$runs, length(found$runs))
   extreme <- extreme_of(found$runs, n, of$of, found$less_is_better)
   paste0("median ", found$text, "; ", of$of, " of ", n, ": ", trimmed(extreme))
+}
+
+time_units <- c(ms = 1e-3, s = 1, min = 60, h = 3600, d = 86400)
+size_units <- c(B = 1, kB = 1e3, MB = 1e6, GB = 1e9, TB = 1e12, PB = 1e15, KiB = 2^10, MiB = 2^20, GiB = 2^30,
+                TiB = 2^40, bit = 1 / 8, kbit = 125, Mbit = 125e3, Gbit = 125e6, Tbit = 125e9)
+rate_units <- c(stats::setNames(size_units, paste0(names(size_units), "/s")), MBps = 1e6, GBps = 1e9)
+measures <- list(time_units, size_units, rate_units)
+
+is_measure <- function(unit) any(vapply(measures, function(units) unit %in% names(units), logical(1)))
+
+# How many of `to` one of `from` is; NA where one cannot be told in the other.
+unit_ratio <- function(from, to) {
+  units <- Filter(function(units) all(c(from, to) %in% names(units)), measures)
+  if (identical(from, to)) 1 else if (length(units) == 0) NA_real_ else units[[1]][[from]] / units[[1]][[to]]
+}
+
+# What was rebuilt, in the unit of the printed value, beside which it stands.
+in_unit_of <- function(found, value) {
+  unit <- sub(" [(].*[)]$", "", text_or_none(value$unit)) # "MBps (approximately)"
+  if (is.null(found$numbers) || !(is_measure(unit) || is_measure(found$unit))) {
+    return(found)
+  }
+  ratio <- unit_ratio(found$unit, unit)
+  if (is.na(ratio)) {
+    stop(value$id, " is in ", unit, ", what was rebuilt in ", found$unit, ": they cannot stand side by side")
+  }
+  if (ratio == 1) {
+    return(found)
+  }
+  numbers <- found$numbers * ratio
+  text <- paste0(with_interval(numbers[[1]], numbers[[2]], numbers[[3]]), unit_text(unit))
+  found$text <- if (is.null(found$median)) text else marked(text, found$median)
+  found$runs <- found$runs * ratio
+  found
 }
 
 # Whether a unit is one of rates, times or sizes, rather than of a number.
@@ -98,6 +135,7 @@ beside_values <- function(exhibit, rebuilt = list(), scopes = "result") {
     if (!is.null(found$ratio) && has_dimension(value$unit)) {
       stop(value$id, " is in ", value$unit, " and ", found$ratio, " is a plain number: they cannot stand side by side")
     }
+    found <- in_unit_of(found, value)
     replace(found, "text", with_extreme(value, found))
   })
   statistics <- vapply(values, statistic_text, character(1))

@@ -66,6 +66,13 @@ held_text <- function(verdicts, paper = paper_id()) {
   }, character(1))
 }
 
+# Which verdicts have controls of which none can tell yet: nothing shows what such runs say where nothing differs.
+unproved <- function(verdicts, paper = paper_id()) {
+  table <- by_control(read_controls(paper))
+  told <- table$control[table$outcome %in% c("held", "failed")]
+  vapply(each_id(verdicts$control), function(ids) any(nzchar(ids)) && !any(ids %in% told), logical(1))
+}
+
 control_metric <- function(table) gsub("_", " ", safe(table$metric))
 
 # Ids that no line ends within.
@@ -85,5 +92,5 @@ controls_table <- function(paper = paper_id()) {
     Outcome = badge(table$outcome),
     Reason = sub("([^.])$", "\\1.", safe(with_minus(table$reason))),
     Claims = claims
-  ), widths = c(19, 22, 15, 10, 10, 16, 13), align = rep("l", 7))
+  ), widths = c(18, 20, 14, 9, 10, 25, 12), align = rep("l", 7))
 }

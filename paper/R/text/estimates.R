@@ -3,11 +3,10 @@
 # One estimate as text with its interval and unit: "412 (405 to 420) s"; says so where nothing was measured. Where its
 # runs do not tell it, `why` (or the mark alone) follows.
 median_text <- function(experiment, metric, where = list(), digits = 3, why = TRUE) {
-  found <- medians_at(experiment, metric, where)
+  found <- only_cell(medians_at(experiment, metric, where))
   if (nrow(found) == 0) {
     return("not measured at this effort")
   }
-  found <- found[1, ]
   number <- with_interval(found$shown, found$shown_low, found$shown_high, digits)
   text <- trimws(paste0(number, unit_text(shown_unit(found))))
   if (!why || !is_untold(found)) {

@@ -9,12 +9,33 @@ with_minus <- function(text) gsub("(?<![0-9A-Za-z.])-(?=[0-9.])", "\u2212", text
 
 trimmed <- function(x, digits = 3) trimws(plain(as_value(x), digits))
 
+# Digits that the numbers of each row need: `least`, or as many more as tell apart those that differ. Those that differ
+# only beyond the seventh digit are told alike. src/whitewire/text.py has the same rule.
+digits_told <- function(..., least = 3) {
+  numbers <- cbind(...)
+  most <- 7
+  different <- function(x, digits) length(unique(number_told(x, digits)))
+  vapply(seq_len(nrow(numbers)), function(i) {
+    x <- numbers[i, is.finite(numbers[i, ])]
+    enough <- Filter(function(digits) different(x, digits) == different(x, most), seq(rep_len(least, i)[[i]], most))
+    enough[[1]]
+  }, numeric(1))
+}
+
+# Each number with so many digits and no exponent, thousands grouped; a whole number keeps its own.
+number_told <- function(x, digits) {
+  whole <- is.finite(x) & x == trunc(x) & abs(x) < 1e15
+  words <- mapply(function(value, digits) plain(value, digits), x, digits, USE.NAMES = FALSE)
+  trimws(ifelse(whole, with_minus(formatC(x, format = "f", digits = 0, big.mark = ",")), words))
+}
+
 # A number with its interval: "2.53 (2.49 to 2.58)".
 with_interval <- function(value, low, high, digits = 3) {
-  text <- trimmed(value, digits)
+  digits <- digits_told(value, low, high, least = digits)
   ranged <- !is.na(low) & !is.na(high)
-  ifelse(is.na(value), "\u2013", ifelse(ranged, paste0(text, " (", trimmed(low, digits), " to ",
-                                                     trimmed(high, digits), ")"), text))
+  text <- number_told(value, digits)
+  interval <- paste0(" (", number_told(low, digits), " to ", number_told(high, digits), ")")
+  ifelse(is.na(value), "\u2013", paste0(text, ifelse(ranged, interval, "")))
 }
 
 percent <- function(x, digits = 2) {
@@ -37,7 +58,7 @@ safe <- function(x) {
   gsub("([\\\\`*_{}\\[\\]#+!|<>~^$@&])", "\\\\\\1", x, perl = TRUE)
 }
 
-code <- function(x) ifelse(is.na(x) | x == "", "", paste0("`", gsub("[`|]", " ", x), "`"))
+code <- function(x) ifelse(is.na(x) | x == "", "", paste0("`", gsub("[`|\r\n]+", " ", x), "`"))
 
 # A pipe table; `widths` (shares of the line) keep its columns readable in HTML and PDF.
 md_table <- function(table, widths = NULL, align = NULL) {

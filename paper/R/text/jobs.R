@@ -19,16 +19,13 @@ metric_rows <- function(experiment, metrics, by, where) {
   levels <- levels(droplevels(medians$level))
   columns <- lapply(metrics, function(metric) {
     vapply(levels, function(level) {
-      of <- medians[medians$metric == metric & medians$level == level, ]
-      if (nrow(of) == 0) {
-        return("\u2013")
-      }
-      marked(with_interval(of$shown[[1]], of$shown_low[[1]], of$shown_high[[1]]), of[1, ])
+      of <- only_cell(medians[medians$metric == metric & medians$level == level, ])
+      if (nrow(of) == 0) "\u2013" else marked(with_interval(of$shown, of$shown_low, of$shown_high), of)
     }, character(1))
   })
   runs <- vapply(levels, function(level) max(medians$n[medians$level == level]), numeric(1))
   cbind(
-    data.frame(Cell = gsub("\n", ", ", levels)), as.data.frame(columns, check.names = FALSE),
+    data.frame(Cell = safe(gsub("\n", ", ", levels))), as.data.frame(columns, check.names = FALSE),
     data.frame(Runs = runs), row.names = NULL
   )
 }

@@ -47,6 +47,12 @@ size_name <- function(x) {
   }, character(1), USE.NAMES = FALSE)
 }
 
+# "64 KiB", "1.5 MiB": sizes in powers of two, to three digits.
+bytes_label <- function(x) {
+  unit <- ifelse(x >= 2^20, 2^20, ifelse(x >= 2^10, 2^10, 1))
+  ifelse(is.na(x), "", paste(trimmed(x / unit), c("B", "KiB", "MiB")[match(unit, c(1, 2^10, 2^20))]))
+}
+
 level_name <- function(factor, x) {
   if (endsWith(factor, "_bytes")) {
     return(size_name(x))

@@ -42,9 +42,9 @@ drive_table <- function() {
   rows <- lapply(seq_len(nrow(groups)), function(i) {
     of <- merge(drives, groups[i, ])
     data.frame(
-      Operation = groups$operation[[i]], Mode = groups$mode[[i]], Probes = as.character(nrow(of)),
-      Measured = paste(trimmed(stats::median(of$value)), groups$unit[[i]]),
-      Expected = paste(trimmed(groups$expected[[i]]), groups$unit[[i]]),
+      Operation = safe(groups$operation[[i]]), Mode = safe(groups$mode[[i]]), Probes = as.character(nrow(of)),
+      Measured = paste(trimmed(stats::median(of$value)), safe(groups$unit[[i]])),
+      Expected = paste(trimmed(groups$expected[[i]]), safe(groups$unit[[i]])),
       Error = span(of$error[!is.na(of$error)], percent)
     )
   })

@@ -23,6 +23,16 @@ functions_named <- function(code, from = globalenv()) {
   Filter(Negate(is.null), lapply(names, source_of, from))
 }
 
+# What drew a figure, for its caption on paper, where no page is below it that has the code.
+drawn_by <- function(code, from = globalenv()) {
+  found <- functions_named(as.character(code), from)
+  if (length(found) == 0) {
+    return("")
+  }
+  words <- vapply(found, function(each) sprintf("`%s` in `%s`", each$name, each$file), character(1))
+  sprintf("[Drawn by %s.]{.on-paper}", paste(words, collapse = ", "))
+}
+
 # What a plot draws: of its tables the one with runs, else the plot's own, else the largest; columns of plain values.
 plot_data <- function(plot) {
   if (!inherits(plot, "ggplot")) {
@@ -49,6 +59,6 @@ tell_figure <- function(options) {
   data <- plot_data(ggplot2::last_plot())
   if (nrow(data) > 0) readr::write_csv(as_cells(data), file.path(folder, paste0(label, ".csv")), na = "")
   told <- list(label = options$label, code = paste(options$code, collapse = "\n"), rows = nrow(data),
-               functions = functions_named(options$code))
+               unmeasured = isTRUE(attr(ggplot2::last_plot(), "unmeasured")), functions = functions_named(options$code))
   writeLines(jsonlite::toJSON(told, auto_unbox = TRUE), file.path(folder, paste0(label, ".json")))
 }

@@ -27,11 +27,6 @@ rdma_sentence <- function() {
   paste(told, "Without a result:", paste0(safe(paste(reasons, collapse = "; ")), "."))
 }
 
-bytes_label <- function(x) {
-  unit <- ifelse(x >= 2^20, 2^20, ifelse(x >= 2^10, 2^10, 1))
-  ifelse(is.na(x), "", paste(trimmed(x / unit), c("B", "KiB", "MiB")[match(unit, c(1, 2^10, 2^20))]))
-}
-
 rdma_table <- function() {
   at <- function(metrics) rdma_medians(metrics)
   rows <- lapply(split(at("bandwidth_average"), ~ operation + pair, drop = TRUE), function(bandwidth) {
@@ -41,7 +36,7 @@ rdma_table <- function() {
     latency <- latency[latency$message_bytes == min(latency$message_bytes, Inf), ]
     times <- trimmed(latency$value[match(c("latency_typical", "latency_p99", "latency_p99_9"), latency$metric)])
     data.frame(
-      Pair = safe(best$pair), Operation = as.character(best$operation),
+      Pair = safe(best$pair), Operation = safe(best$operation),
       Bandwidth = paste(trimmed(best$value), "MB/s at", bytes_label(best$message_bytes)),
       Limit = ifelse(is.na(best$limit), "\u2013", paste(trimmed(best$limit), "MB/s")),
       Share = percent(best$value / best$limit, 0), Latency = paste(times, collapse = " / ")

@@ -1,7 +1,21 @@
 # How the experiments of a paper were scaled, from its YAML and scale.csv.
 #
+# by_testbed(emulated, real)  one of two texts; made_on(software), switch_words(), link_words()  what the runs had
 # scale_table()        one row an experiment that was run: workload, k, data fraction, tasks, copies
 # cpu_bound_sentence() which experiments may be limited by the processors, by their own declaration
+
+# What is told of an emulated testbed is not told of real hosts.
+by_testbed <- function(emulated, real) if (is_emulated()) emulated else real
+
+# On which hosts the runs were made, and how many these were.
+made_on <- function(software, hosts = nrow(read_topology())) {
+  paste0("The runs were made on ", by_testbed("an emulated testbed", "real hosts"), ", ", safe(testbed_name()), ": ",
+         count_of(hosts, "host"), ", ", by_testbed("each with its own network namespace, joined by a switch, ", ""),
+         "running real ", software, ".")
+}
+
+switch_words <- function() by_testbed("emulated switch, 1/k of each rate", "the site's own switches")
+link_words <- function() by_testbed("links shaped to the rate divided by k", "the site's own links")
 
 parameter_text <- function(experiment, name) {
   value <- experiment$parameters[[name]]

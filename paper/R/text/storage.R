@@ -1,9 +1,5 @@
 # The drives and mounts of a site in words and as a table.
 
-block_label <- function(bytes) {
-  ifelse(bytes >= 2^20, paste(bytes / 2^20, "MiB"), paste(bytes / 2^10, "KiB"))
-}
-
 kind_count <- function(table, kind, one) {
   count <- length(unique(table$place[table$kind %in% kind]))
   if (count == 0) NULL else count_of(count, one)
@@ -63,7 +59,7 @@ storage_table <- function() {
   usual <- stats::ave(reads, places$kind, FUN = function(x) stats::median(x, na.rm = TRUE))
   alone <- waits[waits$queue_depth %in% min(rates$queue_depth), ]
   data.frame(
-    Host = safe(places$host), Folder = code(places$folder), Kind = paste0(places$kind, ", ", places$mode),
+    Host = safe(places$host), Folder = code(places$folder), Kind = safe(paste0(places$kind, ", ", places$mode)),
     `Write, MB/s` = trimmed(number(rates, "write", large)), `Read, MB/s` = trimmed(reads),
     `Random writes, 1/s` = trimmed(number(calls, "randwrite", small)),
     `Random reads, 1/s` = trimmed(number(calls, "randread", small)),
@@ -80,5 +76,5 @@ storage_table_note <- function() {
   }
   large <- max(rates$block_bytes[rates$queue_depth == min(rates$queue_depth)])
   sprintf("Sequential in blocks of %s and random in blocks of %s, each at its best queue depth.",
-          block_label(large), block_label(min(rates$block_bytes)))
+          bytes_label(large), bytes_label(min(rates$block_bytes)))
 }

@@ -13,15 +13,22 @@ relation_words <- c(
   within = ""
 )
 
+# The digits that tell apart a claim's numbers: the estimate's, and those that it asks for.
+claim_digits <- function(table) {
+  columns <- intersect(c("estimate", "low", "high", "expected", "expected_low", "expected_high"), names(table))
+  do.call(digits_told, unname(lapply(table[columns], as_value)))
+}
+
 expected_text <- function(table) {
   word <- relation_words[as.character(table$relation)]
   word <- ifelse(is.na(word), gsub("_", " ", ifelse(is.na(table$relation), "", table$relation)), word)
   number <- as_value(table$expected)
-  value <- ifelse(is.na(number), safe(table$expected), trimmed(number))
+  digits <- claim_digits(table)
+  value <- ifelse(is.na(number), safe(table$expected), number_told(number, digits))
   ranged <- !is.na(table$expected_low) & !is.na(table$expected_high) &
     table$expected_low != table$expected_high
-  range <- ifelse(ranged, paste0("(", trimmed(table$expected_low), " to ", trimmed(table$expected_high),
-    ")"), "")
+  ends <- paste0("(", number_told(table$expected_low, digits), " to ", number_told(table$expected_high, digits), ")")
+  range <- ifelse(ranged, ends, "")
   rising <- table$relation %in% "increasing"
   value[rising] <- ""
   range[rising] <- "from step to step"
@@ -36,7 +43,7 @@ unit_text <- function(unit, value = NA) {
 }
 
 estimate_text <- function(table) {
-  text <- with_interval(table$estimate, table$low, table$high)
+  text <- with_interval(table$estimate, table$low, table$high, claim_digits(table))
   ifelse(is.na(table$estimate), text, paste0(text, unit_text(table$unit, table$estimate)))
 }
 
@@ -61,6 +68,26 @@ claim_text <- function(table) {
   )
 }
 
+# Why each claim is judged as it is, by the paper's YAML.
+why_of <- function(claims, paper = paper_id()) {
+  found <- described(paper)$claims
+  ids <- vapply(found, function(claim) claim$id, character(1))
+  vapply(as.character(claims), function(id) text_or_none(found[ids == id][1][[1]]$why), character(1), USE.NAMES = FALSE)
+}
+
+# On a page it is folded away below the reason; on paper whys have a list of their own.
+why_text <- function(table, paper = paper_id()) {
+  why <- why_of(table$claim, paper)
+  ifelse(why == "", "", sprintf("[%s]{.why}", safe(why)))
+}
+
+why_table <- function(paper = paper_id()) {
+  table <- read_verdicts(paper)
+  why <- why_of(table$claim, paper)
+  told <- why != ""
+  md_table(data.frame(Claim = table$claim[told], Why = safe(why[told])), widths = c(10, 90))
+}
+
 untestable <- function(table) table$verdict %in% "not testable here"
 
 # Claims by where their verdict comes from, those of runs first, and as in the paper within.
@@ -81,7 +108,8 @@ verdict_table <- function(paper = paper_id()) {
     Claim = claim_text(table),
     Verdict = paste(badge(table$verdict), route_text(table)),
     Estimate = paste0(ifelse(is.na(table$estimate), "none", estimate_text(table)), asked),
-    Reason = trimws(paste(reason_text(table), held_text(table, paper), further_text(table, paper)))
+    Reason = trimws(paste(reason_text(table), held_text(table, paper), further_text(table, paper),
+                          why_text(table, paper)))
   ), widths = c(27, 15, 18, 40))
 }
 
@@ -91,7 +119,8 @@ untestable_table <- function(paper = paper_id()) {
   if (nrow(table) == 0) {
     return(knitr::asis_output("\nAll claims of this paper are tested.\n"))
   }
-  md_table(data.frame(Claim = claim_text(table), Reason = reason_text(table)), widths = c(45, 55))
+  md_table(data.frame(Claim = claim_text(table), Reason = trimws(paste(reason_text(table), why_text(table, paper)))),
+           widths = c(45, 55))
 }
 
 untestable_sentence <- function(paper = paper_id()) {
@@ -133,7 +162,8 @@ verdict_sentence <- function(paper = paper_id()) {
     listed(sprintf("**%d** %s", counts, names(counts))))
 }
 
-# The findings that say most: firm verdicts, those furthest from the paper's number first.
+# The findings that say most: firm verdicts, those furthest from the paper's number first; last those of which no
+# control can tell yet.
 strongest <- function(paper = paper_id(), limit = 5) {
   table <- read_verdicts(paper)
   expected <- as_value(table$expected)
@@ -144,13 +174,17 @@ strongest <- function(paper = paper_id(), limit = 5) {
   rank <- match(table$verdict, c("not reproduced", "direction only", "inconsistent", "reproduced"))
   chosen <- order(!firm, !from_runs, rank, -distance)
   chosen <- chosen[firm[chosen]]
+  last <- unproved(table, paper)[chosen]
+  table[head(c(both_kinds(table, chosen[!last], limit), chosen[last]), limit), ]
+}
+
+# Of rows in their order, those that refute first, with room for two that confirm.
+both_kinds <- function(table, chosen, limit) {
   refuting <- chosen[table$verdict[chosen] != "reproduced"]
   confirming <- chosen[table$verdict[chosen] == "reproduced"]
   confirming <- confirming[order(table$relation[confirming] != "within", table$kind[confirming] != "ratio")]
-  confirming <- head(confirming, max(2, limit - length(refuting)))
-  table[c(head(refuting, limit - min(length(confirming), 2)), confirming)[seq_len(
-    min(limit, length(refuting) + length(confirming))
-  )], ]
+  room <- max(1, limit - min(length(confirming), 2))
+  head(c(head(refuting, room), confirming), limit)
 }
 
 finding_text <- function(table) {

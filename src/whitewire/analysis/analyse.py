@@ -36,12 +36,14 @@ from whitewire.errors import Faults, UserError
 from whitewire.levels import text
 from whitewire.models import MODELS, maxmin
 from whitewire.paths import shown
-from whitewire.records import checked, manifest
+from whitewire.records import checked, manifest, rung
 from whitewire.records.journal import BUDGET, OTHERS
 from whitewire.records.metrics import unit_of
-from whitewire.text import canonical
+from whitewire.text import canonical, numbers, quoted
+from whitewire.tidy import form
 from whitewire.units import MB_PER_GBIT, gbit_per_s
 
+AGAIN = "make it anew with `.venv/bin/whitewire tidy`"
 MODEL = "max-min flow"
 DRAWS = 4
 UNMODELLED = factors.NETWORK | {"settings", "switch_buffer_kib", "packet_bytes"}
@@ -272,10 +274,10 @@ def verdicts(
     for claim, row in zip(paper.claims, rows, strict=True):
         row["decided_after"] = after.get(claim["id"])
         row["reason"] += "".join(f"; {words}" for words in _course(paper, claim, row, runs, left))
-        own = list(_readings(paper, claim, row["route"], runs, modelled, as_run, judged))
+        own = list(_readings(paper, claim, row["route"], status, runs, modelled, as_run, judged))
         readings += own
-        extra = "; ".join(f"{r['reading']} {r['estimate']:.4g}" for r in own if r["estimate"] is not None)
-        if extra and row["route"] != claims.NOT_TESTABLE:
+        extra = "; ".join(f"{r['reading']} {numbers([r['estimate']])[0]}" for r in own if r["estimate"] is not None)
+        if extra:
             row["reason"] += f". Further readings: {extra}"
     table = pd.DataFrame(rows, columns=VERDICT_COLUMNS)
     for column in ("n", "decided_after", "runs_needed"):
@@ -290,10 +292,12 @@ def _course(paper: Paper, claim: Mapping[str, Any], row: Mapping[str, Any], runs
         yield f"decided after {row['decided_after']} runs of each cell"
     if left is None or row["verdict"] != claims.INCONCLUSIVE:
         return
-    cells = looks.cells_of_test(paper, runs, claim["test"]) or ()
+    cells = looks.cells_of_test(runs, claim["test"]) or ()
     few = (_too_few(paper, name, runs.efforts) for name in dict.fromkeys(name for name, _ in cells))
     if told := next(filter(None, few), ""):
         yield told
+        return
+    if not row["runs_help"]:
         return
     own = {(name, canonical(levels)) for name, levels in cells}
     rows = zip(left["experiment"], left["cell"], left["reason"], strict=True)
@@ -313,18 +317,24 @@ def _too_few(paper: Paper, experiment: str, efforts: Collection[str]) -> str:
     return f"{experiment} has no more at effort {' and '.join(sorted(efforts))}, EFFORT={more} makes {planned[more]}"
 
 
-def _readings(paper: Paper, claim: Mapping[str, Any], route: str, runs: Runs, modelled: Runs, as_run: Runs | None,
-              judged: Sequence[controls.Control]) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Further readings: other metrics, the model, and tests that the claim lists."""
+def _readings(paper: Paper, claim: Mapping[str, Any], route: str, status: str, runs: Runs, modelled: Runs,
+              as_run: Runs | None, judged: Sequence[controls.Control]) -> Iterator[dict[str, Any]]:  # fmt: skip
+    """Further readings: other metrics, the model, and tests that the claim lists.
+
+    Other metrics of a claim that is not testable here are still of this testbed's runs, and are read as such. So is
+    what the paper reads by runs, whichever testbed it had in mind.
+    """
     test = claim["test"]
-    wanted = [(metric, route, {**test, "metric": metric}, runs) for metric in test.get("also", [])]
+    own = status if route == claims.NOT_TESTABLE else route
+    wanted = [(metric, own, {**test, "metric": metric}, runs) for metric in test.get("also", [])]
     if "modelled" in claim["routes"] and route != "modelled":
         wanted.append((MODEL, "modelled", test, modelled))
         if as_run is not None:
             wanted.append((f"{MODEL}, files as run", "modelled", test, as_run))
     for reading in claim.get("readings", []):
+        by_runs = reading["route"] in ("emulated", "measured")
         source = modelled if reading["route"] == "modelled" else runs
-        wanted.append((reading["title"], reading["route"], reading["test"], source))
+        wanted.append((reading["title"], status if by_runs else reading["route"], reading["test"], source))
     for title, own_route, own_test, source in wanted:
         found = judging.judged(paper, own_test, own_route, source, judged)
         row = {key: found[key] for key in ("estimate", "low", "high", "unit", "n", "verdict", "reason")}
@@ -383,16 +393,22 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
     """All tables of the analysis of one paper on one testbed."""
     if faults := checked.tables(results / "tidy"):
         raise Faults([f"{fault}; make the tables anew with `.venv/bin/whitewire tidy`" for fault in faults])
-    table = _read(results / "tidy" / "runs.csv", dict.fromkeys(paper.factors, str))
+    source = results / "tidy" / "runs.csv"
+    table = _read(source, dict.fromkeys(("run_id", "block", *paper.factors), str))
     status = status_on(testbed)
-    paper = paper.on(_rung(results / "tidy" / "scale.csv"))
+    paper = paper.on(_rung(paper, results / "tidy" / "scale.csv"))
     missing = results / "tidy" / "unavailable.csv"
     lost = _read(missing) if missing.is_file() else pd.DataFrame(columns=["run_id", "reason"])
     fabrics = testbed["fabrics"]
     lost_runs = dict(zip(lost["run_id"], lost["reason"], strict=True))
     measured = results / "tidy" / "floors.csv"
     floors = _read(measured, {"job": str}) if measured.is_file() else None
+    not_made = results / "tidy" / "left.csv"
+    left = _read(not_made) if not_made.is_file() else None
     effort = table["block"].iloc[0].rsplit("-", 1)[0] if len(table) else ""
+    if effort and effort not in (efforts := paper.raw.get("replicates", {})):
+        expected = f"a block of an effort ({', '.join(efforts)}), such as quick-1"
+        raise UserError(f"{shown(source)}: block: found {quoted(table['block'].iloc[0])}, expected {expected}; {AGAIN}")
     runs = on_testbed(paper, testbed, effort, table, floors, lost_runs, seed)
     simulated = model_runs(paper, fabrics)
     short, scaled = None, pd.DataFrame(columns=similitude.COLUMNS)
@@ -401,8 +417,6 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
         scaled = similitude.table(paper, testbed, effort)
     judged_controls = controls.judge(paper, runs)
     as_run = None if short is None else Runs(short, paper, seed)
-    not_made = results / "tidy" / "left.csv"
-    left = _read(not_made) if not_made.is_file() else None
     judged, readings = verdicts(paper, runs, Runs(simulated, paper, seed), status, as_run, judged_controls, left)
     folder = results / "analysis"
     folder.mkdir(parents=True, exist_ok=True)
@@ -425,16 +439,20 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
     whole.write(folder / manifest.NAME, json.dumps(manifest.of(made), indent=1) + "\n")
 
 
-def _rung(path: Path) -> int:
+def _rung(paper: Paper, path: Path) -> int:
     """Which k of the paper's ladders the runs have; the first where nothing tells: of old results, and of none."""
     scales = _read(path) if path.is_file() else pd.DataFrame()
-    return int(scales["rung"].iloc[0]) if "rung" in scales and len(scales) else 0
+    found = int(scales["rung"].iloc[0]) if "rung" in scales and len(scales) else 0
+    if why := rung.beyond(found, paper.rungs):
+        raise UserError(f"{shown(path)}: {why}; {AGAIN}")
+    return found
 
 
 def _read(path: Path, types: Mapping[str, type] | None = None) -> pd.DataFrame:
     try:
-        return pd.read_csv(path, dtype=types)
+        form.rows(path.read_bytes(), path.name)
+        return form.frame(path, form.kinds(path.name), types)
     except FileNotFoundError:
         raise UserError(f"{shown(path)}: no such file; make it with `.venv/bin/whitewire tidy`") from None
-    except ValueError as error:  # pandas' own are of this type too
-        raise UserError(f"{shown(path)}: {error}; make it anew with `.venv/bin/whitewire tidy`") from None
+    except ValueError as error:  # Torn, and pandas' own
+        raise UserError(f"{shown(path)}: {error}; {AGAIN}") from None

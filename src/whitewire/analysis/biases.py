@@ -12,6 +12,7 @@ from typing import Any
 from whitewire import estimands
 from whitewire.description.paper import Paper
 from whitewire.estimands.evidence import Evidence
+from whitewire.text import numbers
 
 
 def factors(paper: Paper, test: Mapping[str, Any]) -> tuple[float, float, str]:
@@ -19,10 +20,10 @@ def factors(paper: Paper, test: Mapping[str, Any]) -> tuple[float, float, str]:
     low = high = 1.0
     sources: dict[str, None] = {}
     estimand = estimands.of(test)
-    for (experiment, levels), sign in zip(estimand.cells(), estimand.signs, strict=False):
+    for (experiment, levels), metric, sign in zip(estimand.cells(), estimand.metrics(), estimand.signs, strict=False):
         for bias in paper.raw.get("biases", []):
             cell = bias["cell"]
-            if (cell["experiment"], cell["where"]) != (experiment, levels) or test.get("metric") not in bias["metrics"]:
+            if (cell["experiment"], cell["where"]) != (experiment, levels) or metric not in bias["metrics"]:
                 continue
             ends = sorted(bias[end] ** sign for end in ("lower", "upper"))
             low, high = low * ends[0], high * ends[1]
@@ -36,7 +37,7 @@ def widened(paper: Paper, test: Mapping[str, Any], evidence: Evidence) -> tuple[
     if not source or evidence.estimate is None or evidence.low is None or evidence.high is None or evidence.low < 0:
         return evidence, ""
     direction = evidence.direction and (evidence.direction[0] * low, evidence.direction[1] * high)
-    said = f"the interval holds the emulation's own error, {low:.3g} to {high:.3g} times ({source})"
+    said = f"the interval holds the emulation's own error, {' to '.join(numbers([low, high], 3))} times ({source})"
     left = evidence.least or (evidence.estimate, evidence.estimate)
     return replace(
         evidence, low=evidence.low * low, high=evidence.high * high, direction=direction,

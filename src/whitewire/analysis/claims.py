@@ -7,14 +7,15 @@ with evidence. No verdict is set anywhere else.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from whitewire.description.paper import Paper
 from whitewire.estimands.evidence import Evidence
 from whitewire.sequential import ALPHA
-from whitewire.statistics import FEWEST_POOLED, MINIMUM, runs_to_decide, runs_to_narrow
+from whitewire.statistics import FEWEST_POOLED, fewest, runs_to_decide, runs_to_narrow
+from whitewire.text import numbers
 
 REPRODUCED = "reproduced"
 DIRECTION = "direction only"
@@ -165,7 +166,7 @@ def decide(target: Target, evidence: Evidence, confidence: float = 0.95) -> Verd
     only. Arithmetic and models: consistent or inconsistent. `confidence` is that of the interval, by looks.
     """
     if evidence.estimate is None or not math.isfinite(evidence.estimate):
-        needed = {"census": 1, "runs": _until_an_interval(evidence.n)}.get(evidence.source)
+        needed = {"census": 1, "runs": _until_an_interval(evidence.n, confidence)}.get(evidence.source)
         reason = evidence.missing or "there is no finite estimate"
         return Verdict(INCONCLUSIVE, reason, needed if evidence.runs_help else None, evidence.runs_help)
     found = _compared(target, evidence, confidence)
@@ -176,7 +177,8 @@ def decide(target: Target, evidence: Evidence, confidence: float = 0.95) -> Verd
 def _compared(target: Target, evidence: Evidence, confidence: float) -> Verdict:
     """The verdict by a finite estimate."""
     assert evidence.estimate is not None, "decide() asks before"
-    wanted, seen = _wanted(target), _number(evidence.estimate)
+    number = _numbers(target, evidence)
+    wanted, seen = _wanted(target, number), number(evidence.estimate)
     if evidence.source in ("paper", "model"):
         what = "recomputed" if evidence.source == "paper" else "the model gives"
         holds = target.holds(evidence.estimate, evidence.estimate)
@@ -189,14 +191,14 @@ def _compared(target: Target, evidence: Evidence, confidence: float) -> Verdict:
         if evidence.unbounded:
             reason = f"{seen} from {_runs(evidence.n)} a cell: {evidence.unbounded}"
             return Verdict(INCONCLUSIVE, reason, runs_help=evidence.runs_help)
-        if evidence.n >= MINIMUM:
+        if evidence.n >= fewest(confidence):
             reason = f"{seen} from {_runs(evidence.n)} a cell: the interval is not finite"
             return Verdict(INCONCLUSIVE, reason, runs_help=False)
         reason = f"{seen} from {_runs(evidence.n)} a cell: too few for an interval"
-        return Verdict(INCONCLUSIVE, reason, _until_an_interval(evidence.n))
+        return Verdict(INCONCLUSIVE, reason, _until_an_interval(evidence.n, confidence))
     floors = " and that of floors" if evidence.floors else ""
     shared = f"; {_runs(evidence.n)} a cell, scatter shared by the cells of the experiment{floors}"
-    interval = f"{seen} ({_number(evidence.low)} to {_number(evidence.high)}{shared if evidence.freedom else ''})"
+    interval = f"{seen} ({number(evidence.low)} to {number(evidence.high)}{shared if evidence.freedom else ''})"
     if target.holds(evidence.low, evidence.high):
         return Verdict(REPRODUCED, f"{interval} lies wholly within the claim: {wanted}")
     if target.fails(evidence.low, evidence.high):
@@ -207,15 +209,15 @@ def _compared(target: Target, evidence: Evidence, confidence: float) -> Verdict:
         return Verdict(NOT_REPRODUCED, f"{interval} excludes the claim: {wanted}")
     too_wide = f"{interval} is too wide to say: {wanted}"
     if evidence.least and not target.holds(*evidence.least) and not target.fails(*evidence.least):
-        ends = " to ".join(map(_number, evidence.least))
+        ends = " to ".join(map(number, evidence.least))
         reason = f"{too_wide}; however many runs, {ends} would be left, {evidence.left_by}"
         return Verdict(INCONCLUSIVE, reason, runs_help=False)
     return Verdict(INCONCLUSIVE, too_wide, _runs_needed(target, evidence, confidence))
 
 
-def _until_an_interval(runs: int) -> int:
+def _until_an_interval(runs: int, confidence: float) -> int:
     """Further runs of each cell until there can be an interval: from pooled scatter, else from the order of values."""
-    return max(1, (FEWEST_POOLED if runs < FEWEST_POOLED else MINIMUM) - runs)
+    return max(1, (FEWEST_POOLED if runs < FEWEST_POOLED else fewest(confidence)) - runs)
 
 
 def _runs_needed(target: Target, evidence: Evidence, confidence: float) -> int | None:
@@ -235,18 +237,23 @@ def corrected(verdict: str, reason: str, target: Mapping[str, Any], p_holm: floa
     """The verdict and its reason after Holm's correction over the paper's claims.
 
     A verdict that rests only on there being an effect at all (direction only; or reproduced where the claim asks for
-    no more than that: above or below its `no_effect`) needs a corrected p-value below 0.05. `target` holds the claim's
-    `relation`, `expected` and `no_effect`. A claim of equivalence rests on its bounds, never on that.
+    no more than that: above or below its `no_effect`) needs a corrected p-value below 0.05. Without it, direction only
+    becomes not reproduced, since the interval excludes the size as before; reproduced becomes inconclusive.
+    `target` holds the claim's `relation`, `expected` and `no_effect`. A claim of equivalence rests on its bounds, never
+    on that.
     """
     no_effect = target.get("no_effect")
     no_more = target.get("relation") in ("above", "below") and target.get("expected") == no_effect
     if no_effect is None or not (verdict == DIRECTION or (verdict == REPRODUCED and no_more)):
         return verdict, reason
-    if p_holm is None:
-        return INCONCLUSIVE, f"{reason}; but no test against no effect could be made"
-    if p_holm >= SIGNIFICANT:
-        return INCONCLUSIVE, f"{reason}; but p = {p_holm:.2g} after Holm's correction over all claims"
-    return verdict, reason
+    if p_holm is not None and p_holm < SIGNIFICANT:
+        return verdict, reason
+    why = "no test against no effect could be made"
+    if p_holm is not None:
+        why = f"p = {p_holm:.2g} after Holm's correction over all claims"
+    if verdict == DIRECTION:  # the interval excludes the size, whatever the sign
+        return NOT_REPRODUCED, f"{reason}; and of the sign {why}"
+    return INCONCLUSIVE, f"{reason}; but {why}"
 
 
 def controlled(verdict: str, reason: str, failed: Sequence[str]) -> tuple[str, str]:
@@ -256,20 +263,22 @@ def controlled(verdict: str, reason: str, failed: Sequence[str]) -> tuple[str, s
     return INCONCLUSIVE, f"{reason}; but {'; '.join(failed)}"
 
 
-def _wanted(target: Target) -> str:
+def _wanted(target: Target, number: Callable[[float | None], str]) -> str:
     if target.relation in ("above", "below"):
-        return f"{target.relation} {_number(target.expected)}"
+        return f"{target.relation} {number(target.expected)}"
     if target.relation == "increasing":
-        return f"no step below {_number(target.lower)} of the one before"
+        return f"no step below {number(target.lower)} of the one before"
     if target.relation == "equal":
-        return f"exactly {_number(target.expected)}"
-    return f"{_number(target.lower)} to {_number(target.upper)}"
+        return f"exactly {number(target.expected)}"
+    return f"{number(target.lower)} to {number(target.upper)}"
 
 
-def _number(value: float | None) -> str:
-    if value is None:
-        return "open"
-    return f"{value:.4g}" if abs(value) < 1e5 else f"{value:.6g}"
+def _numbers(target: Target, evidence: Evidence) -> Callable[[float | None], str]:
+    """The words of each number of a verdict's reason, where those that differ look different."""
+    found = (evidence.estimate, evidence.low, evidence.high, *(evidence.least or ()))
+    values = [value for value in (*found, target.expected, target.lower, target.upper) if value is not None]
+    told: dict[float | None, str] = {None: "open", **dict(zip(values, numbers(values), strict=True))}
+    return told.__getitem__
 
 
 def _runs(n: int) -> str:

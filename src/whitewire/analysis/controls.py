@@ -21,6 +21,7 @@ from whitewire.analysis.runs import Runs
 from whitewire.description.paper import Paper, ratio_of
 from whitewire.estimands.evidence import Evidence
 from whitewire.levels import cell_name, text
+from whitewire.text import numbers
 
 HELD, FAILED, OPEN = "held", "failed", "open"
 TELLS = 0.25
@@ -83,14 +84,16 @@ def covers(paper: Paper, control: Mapping[str, Any], metric: str, test: Mapping[
     """Whether a control says something of a test, since what makes the one wrong makes the other wrong.
 
     A/A: the test compares the same two networks or stores with the same workload. Known ratio: it rests on cells of the
-    same experiment. Both only for the test's own metric, where the control tells that one too.
+    same experiment. Both only for the metrics that these cells are asked for, where the control tells one of them.
     """
-    told = (control["metric"], *control.get("also", ()))
-    if "metric" not in test or (test["metric"] in told and metric != test["metric"]):
+    told = {control["metric"], *control.get("also", ())}
+    of_cells = zip(estimands.of(test).cells(), estimands.of(test).metrics(), strict=True)
+    asked = {own for (name, _), own in of_cells if "expected" not in control or name == control["cell"]["experiment"]}
+    if not asked or (asked & told and metric not in asked):
         return False
     cell, really = control["cell"], control["really"]
     if "expected" in control:
-        return any(name == cell["experiment"] for name, _ in estimands.of(test).cells())
+        return True
     workload = paper.experiments[cell["experiment"]]["workload"]
     of_cell = [dict(cell["where"]), {**cell["where"], **really}]
     named, other = (_places(paper, (cell["experiment"], levels), really) for levels in of_cell)
@@ -139,7 +142,7 @@ def _distance(
     estimate: float | None, low: float | None, high: float | None, expected: float, confidence: float
 ) -> float | None:
     """How many standard errors an estimate lies from the right value, by its interval, in logarithms."""
-    if not estimate or not low or not high or high <= low:
+    if estimate is None or low is None or high is None or not (0 < low < high and estimate > 0):
         return None
     return math.log(estimate / expected) / (math.log(high / low) / (2 * statistics.normal(confidence)))
 
@@ -161,11 +164,11 @@ def _outcome(row: dict[str, Any], p: float | None) -> tuple[str, str]:
     missing = row.pop("missing")
     if row["estimate"] is None or not np.isfinite(row["estimate"]):
         return OPEN, f"no control possible: {missing}" if missing else "no control possible: it has no runs"
-    seen, right = f"{row['estimate']:.3g}", f"{row['expected']:.3g}"
+    seen, right = numbers([row["estimate"], row["expected"]], 3)
     if p is None or row["low"] is None:
         return OPEN, f"{seen} where {right} is right: too few runs for an interval"
     if p < SIGNIFICANT:
         return FAILED, f"{seen} where {right} is right"
-    if math.log(row["high"] / row["low"]) / 2 > math.log1p(TELLS):
+    if not row["low"] > 0 or math.log(row["high"] / row["low"]) / 2 > math.log1p(TELLS):
         return OPEN, f"{seen} where {right} is right: the interval is too wide to show a fault"
     return HELD, f"{seen} where {right} is right"

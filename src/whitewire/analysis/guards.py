@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whitewire import workloads
-from whitewire.levels import cell_name
 from whitewire.records.jobs import NET, WHOLE
 from whitewire.records.processors import OTHERS_CORES
 from whitewire.workloads.base import Workload
@@ -38,12 +37,6 @@ class Untold:
 
     def __str__(self) -> str:
         return f"{self.why}; {self.remedy}"
-
-
-def untold(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> str:
-    """Why the runs of a cell do not tell a metric, though they have values for it; empty if they do."""
-    found = of(runs, experiment, levels, metric)
-    return f"{cell_name(experiment, levels)}: {found}" if found else ""
 
 
 def of(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> Untold | None:

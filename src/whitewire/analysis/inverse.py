@@ -88,13 +88,13 @@ def answer(paper: Paper, runs: Runs, inverse: Mapping[str, Any], fabrics: Mappin
         curves = curves[np.isfinite(curves).all(axis=1) & (curves[:, base] > 0)]
     drawn = np.array([needed(rates, each, base, effect) for each in curves])
     inside = drawn[np.isfinite(drawn)]
-    if row["reached"]:
+    if row["reached"] and len(inside):
         row["link_ratio_low"], row["link_ratio_high"] = (float(v) for v in np.quantile(inside, [0.025, 0.975]))
         if row["link_ratio_low"] > high or row["link_ratio_high"] < low:
             row["plausible"] = "no"
         elif row["link_ratio_low"] >= low and row["link_ratio_high"] <= high and len(inside) >= SURE * DRAWS:
             row["plausible"] = "yes"
-    elif not left_out and len(inside) < (1 - SURE) * DRAWS:
+    elif not row["reached"] and not left_out and len(inside) < (1 - SURE) * DRAWS:
         # Not even the fastest (or slowest) link measured has it.
         row["plausible"] = "no"
     return row

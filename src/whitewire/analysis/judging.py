@@ -30,7 +30,7 @@ def claims_judged(
         row |= {"paper": paper.id, "claim": claim["id"], "exhibits": " ".join(claim["exhibits"])}
         row |= {"estimand": estimands.of(claim["test"]).describe(), "control": "", "runs_help": False}
         if route is None:
-            row |= _not_testable(claim)
+            row |= _not_testable(claim, status)
         elif route == "modelled" and modelled is None:
             row |= {"route": route, "verdict": "", "reason": ""}
         else:
@@ -43,7 +43,7 @@ def claims_judged(
         row["p_holm"] = p
         verdict, row["reason"] = claims.corrected(row["verdict"], row["reason"], row, p)
         if verdict != row["verdict"] and p is None:
-            row["runs_help"] = False  # there is no test that they could sharpen
+            row["runs_help"] = row["low"] == row["high"]  # else there is no test that they could sharpen
         row["verdict"] = verdict
     return rows
 
@@ -102,7 +102,9 @@ def judged(
     }
 
 
-def _not_testable(claim: Mapping[str, Any]) -> dict[str, Any]:
+def _not_testable(claim: Mapping[str, Any], status: str) -> dict[str, Any]:
     reason = estimands.of(claim["test"]).untestable()
+    if not reason and status == "emulated" and "measured" in claim["routes"]:
+        reason = "no emulated run can show it, because what decides does not shrink with k; runs on real hardware can"
     reason = reason or f"this testbed offers none of the routes: {', '.join(claim['routes'])}"
     return {"route": claims.NOT_TESTABLE, "verdict": claims.NOT_TESTABLE, "reason": reason}

@@ -15,7 +15,7 @@ import pandas as pd
 from whitewire import estimands
 from whitewire.analysis import claims, controls, judging
 from whitewire.analysis.runs import Runs, on_testbed, status_on
-from whitewire.description.paper import Paper, cells_of, ratio_of
+from whitewire.description.paper import Paper, ratio_of
 from whitewire.levels import Cell
 from whitewire.text import canonical
 
@@ -51,12 +51,12 @@ def look(paper: Paper, runs: Runs, status: str) -> Look:
     checked = controls.judge(paper, runs)
     decided, still, needed, near = {}, {}, list[Cell](), list[Cell]()
     for claim, row in zip(paper.claims, judging.claims_judged(paper, runs, status, checked), strict=True):
-        cells = cells_of_test(paper, runs, claim["test"])
+        cells = cells_of_test(runs, claim["test"])
         if row["verdict"] == claims.INCONCLUSIVE and row["runs_help"] and cells is not None:
             still[claim["id"]] = row["reason"]
             for control in controls.of(paper, checked, claim["test"]):
                 if control.row["outcome"] == controls.OPEN:
-                    cells += cells_of_test(paper, runs, ratio_of(control.spec)) or []
+                    cells += cells_of_test(runs, ratio_of(control.spec)) or []
             needed += cells
             if row["runs_needed"] is None or (row["n"] or 0) + row["runs_needed"] <= max(runs.looks, default=0):
                 near += cells
@@ -90,12 +90,7 @@ def decided_after(paper: Paper, runs: Runs, status: str, rows: Sequence[Mapping[
     return after
 
 
-def cells_of_test(paper: Paper, runs: Runs, test: Mapping[str, Any]) -> list[Cell] | None:
-    """The cells of a test, each with a level of every factor; None where the effort of the runs does not make one."""
-    found: list[Cell] = []
-    for name, levels in estimands.of(test).needed():
-        experiment = paper.experiments[name]
-        if runs.efforts and not runs.efforts & set(experiment.get("efforts", runs.efforts)):
-            return None
-        found += [(name, cell) for cell in cells_of(experiment) if levels.items() <= cell.items()]
-    return found
+def cells_of_test(runs: Runs, test: Mapping[str, Any]) -> list[Cell] | None:
+    """The cells of a test that have a level of every factor; None where effort or machine make none of one."""
+    found = [runs.cells(*cell) for cell in estimands.of(test).needed()]
+    return [cell for each in found for cell in each] if all(found) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,9 @@ import pandas as pd
 
 from whitewire import estimands, sequential, statistics
 from whitewire.analysis import guards, net
-from whitewire.description.paper import Paper
+from whitewire.description.paper import Paper, cells_of
 from whitewire.description.testbed import is_emulated
+from whitewire.design.rows import counts, stem, stem_of
 from whitewire.design.scale import Scale, scale_of
 from whitewire.estimands.evidence import Sample
 from whitewire.levels import Cell, cell_name, text
@@ -45,7 +46,8 @@ class Runs:
                               floors=floors, scaling=scaling, looks=looks)  # fmt: skip
         self.floors = net.FloorErrors(floors, seed)
         self.paper, self.seed, self.k = paper, seed, k
-        self.unavailable = dict(unavailable or {})
+        self.unavailable = {stem_of(run_id): why for run_id, why in (unavailable or {}).items()}
+        """Why this machine cannot make a cell, by how the ids of its runs begin."""
         self.fabrics = fabrics
         self.scaling = scaling
         table = table.copy()
@@ -72,7 +74,7 @@ class Runs:
         keys = ["experiment", *self.paper.factors]
         good = self.table[self.table["valid"]].drop_duplicates([*keys, "replicate"])
         number = pd.to_numeric(good["replicate"]).groupby([good[key] for key in keys]).rank()
-        late = good.assign(number=number)[number > n]
+        late = good[number > n]
         gone = set(zip(*(late[key] for key in (*keys, "replicate")), strict=True))
         kept = [each not in gone for each in zip(*(self.table[key] for key in (*keys, "replicate")), strict=True)]
         return self._again(self.table[kept])
@@ -139,25 +141,54 @@ class Runs:
             return nothing
         keys = ["experiment", *self.paper.factors]
         found = (np.log(values) if of == "log" else values).groupby([good[key] for key in keys], sort=False)
-        cells = found.agg(["var", "count"]).reset_index()
-        freedoms = cells["count"].to_numpy(dtype=float) - 1
+        told = found.agg(["var", "count"])
+        cells = told.index.to_frame(index=False)  # apart from what is told of them: `count` is a factor too
+        freedoms = told["count"].to_numpy(dtype=float) - 1
         if freedoms.max() < statistics.FEWEST_POOLED - 1:
             return nothing
-        return cells, *statistics.moderated(cells["var"].fillna(0.0).to_numpy(), freedoms)
+        return cells, *statistics.moderated(told["var"].fillna(0.0).to_numpy(), freedoms)
 
     def why_missing(self, test: Mapping[str, Any]) -> str:
         """Why this machine cannot make the runs of a test at all; empty when it can."""
-        for experiment, levels in estimands.of(test).needed():
-            fabric = self.paper.parameters(experiment, levels).get("fabric")
-            if fabric and self.fabrics is not None and fabric not in self.fabrics:
-                return f"this testbed has no network {fabric}"
-            if self.unavailable and self.paper.store(experiment, levels)["kind"] != "hdfs":
-                return next(iter(self.unavailable.values()))
+        for named in estimands.of(test).needed():
+            told = [self._not_here(*cell) for cell in self.matched(*named)]
+            if told and all(told):
+                return told[0]
         return ""
+
+    def _not_here(self, experiment: str, levels: Mapping[str, Any]) -> str:
+        """Why this machine cannot make the runs of a cell; empty when it can."""
+        fabric = self.paper.parameters(experiment, levels).get("fabric")
+        if fabric and self.fabrics is not None and fabric not in self.fabrics:
+            return f"this testbed has no network {fabric}"
+        own = stem(experiment, levels)
+        if why := self.unavailable.get(own):
+            return why
+        # Of a cell that the effort does not make nobody has tried whether it can be made.
+        unknown = own not in self._made and self.paper.store(experiment, levels)["kind"] != "hdfs"
+        return next(iter(self.unavailable.values()), "") if unknown else ""
+
+    def matched(self, experiment: str, levels: Mapping[str, Any]) -> list[Cell]:
+        """The cells with a level of every factor that one matches; levels left out match every level."""
+        cells = cells_of(self.paper.experiments[experiment])
+        return [(experiment, cell) for cell in cells if levels.items() <= cell.items()]
+
+    def cells(self, experiment: str, levels: Mapping[str, Any]) -> list[Cell]:
+        """Of the cells that one matches, those that the effort of the runs makes and this machine can."""
+        found = [cell for cell in self.matched(experiment, levels) if not self._not_here(*cell)]
+        return [cell for cell in found if stem(*cell) in self._made] if self._made else found
+
+    @cached_property
+    def _made(self) -> set[str]:
+        """How the ids of those runs begin that the efforts of the runs make; none where no effort is known."""
+        efforts = self.efforts & set(self.paper.raw.get("replicates", ()))
+        return {stem(experiment["id"], levels) for effort in efforts
+                for experiment, levels, count in counts(self.paper, effort) if count}  # fmt: skip
 
     def untold(self, experiment: str, levels: Mapping[str, Any], metric: str) -> str:
         """Why the runs of a cell do not tell a metric, though they have values for it; empty if they do."""
-        return guards.untold(self, experiment, levels, metric)
+        found = guards.of(self, experiment, levels, metric)
+        return f"{cell_name(experiment, levels)}: {found}" if found else ""
 
     def more_bytes(self, experiment: str, levels: Mapping[str, Any]) -> str:
         """That more bytes a run would help, or that nothing does: the runs moved all of the paper's already."""

@@ -22,6 +22,7 @@ from whitewire.design import scaling
 from whitewire.design.drive import Drive
 from whitewire.design.rows import levels_of, make_design
 from whitewire.design.scale import PACKET, Scale, scale_of
+from whitewire.factors.seen import PACKET_SIZE
 from whitewire.records.samples import ETHERNET, MTU
 from whitewire.workloads import Workload, terasort
 
@@ -328,7 +329,7 @@ def _blocks(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
         return found
     own = cell.experiment.get("settings", {}).get(cell.levels.get("settings"), {})
     settings = scale.settings(own)
-    packet = settings.get("dfs.client-write-packet-size", scale.packet_bytes)
+    packet = settings.get(PACKET_SIZE, scale.packet_bytes)
     name, default = scaling.PACKETS_IN_FLIGHT
     mtu = cell.levels.get("mtu", cell.experiment["parameters"].get("mtu", MTU))
     packets, time = scale.block_bytes / packet, scale.block_bytes / link

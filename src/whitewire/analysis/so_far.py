@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,32 +11,38 @@ import pandas as pd
 
 from whitewire.analysis import looks
 from whitewire.description import project
-from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
-from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.tidy import tables
 
 
-def look_at(paper: str, testbed: str, results: Path, block: str) -> looks.Look:
-    """The look at a paper's claims by the runs of a block; `results` is the folder of the paper's results."""
-    loaded, description, seed = _described(paper, testbed)
-    runs, floors = tables_of(loaded, results / "raw" / block)
-    return looks.at_tables(loaded, description, block.rsplit("-", 1)[0], runs, floors, seed=seed)
+def look_at(paper: Paper, testbed: Mapping[str, Any], block: Path, designed: Collection[str],
+            unavailable: Mapping[str, str]) -> looks.Look:  # fmt: skip
+    """The look at a paper's claims by the runs of a block's folder that the design has, `designed` by id.
+
+    `paper` has the k of these runs, `testbed` is its description. `unavailable` are the runs that this machine cannot
+    make, by id, and why.
+    """
+    runs, floors = tables_of(paper, block, designed)
+    return looks.at_tables(paper, testbed, block.name.rsplit("-", 1)[0], runs, floors, unavailable, _seed())
 
 
-def tables_of(paper: Paper, block: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """What tidy/runs.csv and tidy/floors.csv would say of one block's folder by now."""
-    made, floors = tables.so_far(paper, block)
+def tables_of(paper: Paper, block: Path, designed: Collection[str] | None = None
+              ) -> tuple[pd.DataFrame, pd.DataFrame]:  # fmt: skip
+    """What tidy/runs.csv and tidy/floors.csv would say of one block's folder by now, of all runs or those by id."""
+    return as_read(paper, *tables.so_far(paper, block, designed))
+
+
+def as_read(paper: Paper, made: Sequence[tables.Cells], floors: Sequence[tables.Cells]
+            ) -> tuple[pd.DataFrame, pd.DataFrame]:  # fmt: skip
+    """Rows of tidy/runs.csv and tidy/floors.csv, as they come back from there."""
     columns = [*tables.RUN, *paper.factors, *tables.MEASURED]
     return _read(made, columns), _read(floors, tables.TABLES["floors.csv"])
 
 
 @cache
-def _described(paper: str, testbed: str) -> tuple[Paper, Mapping[str, Any], int]:
-    """A paper, its testbed and the seed, as they were at the first look."""
-    description = load_testbed(testbed)
-    loaded = load_paper(project.paper_path(paper), fabric_names(description))
-    return loaded, description, project.load_config()["seed"]
+def _seed() -> int:
+    """The seed as it was at the first look."""
+    return int(project.load_config()["seed"])
 
 
 def _read(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> pd.DataFrame:

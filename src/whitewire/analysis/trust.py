@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
@@ -20,32 +20,48 @@ from scipy import stats
 from whitewire import statistics, whole
 from whitewire.analysis import controls, judging
 from whitewire.analysis.runs import Runs, on_testbed, status_on
-from whitewire.analysis.so_far import tables_of
+from whitewire.analysis.so_far import as_read
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, cells_of
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design import known
+from whitewire.errors import Faults, UserError
 from whitewire.estimands.cells import ratio_limits
 from whitewire.estimands.evidence import Sample
+from whitewire.paths import shown
+from whitewire.records import checked, schema
 from whitewire.records import trust as records
-from whitewire.records.journal import read_runs
+from whitewire.records.run import DesignRow, RunRecord
+from whitewire.records.samples import Torn
+from whitewire.records.schema import Broken
 from whitewire.sequential import ALPHA
-from whitewire.tidy.tables import PACKAGE, Cells, as_csv, flag, package
+from whitewire.text import quoted
+from whitewire.tidy import form
+from whitewire.tidy.tables import Cells, as_csv, flag, of_block, package
 
 AGREED, ALARMS, COVERED = 0.03, 0.05, 0.95
 """How far two k may be apart; shares of false alarms and of intervals that hold the truth that are aimed at."""
 BIAS = 0.02
 """How far load from outside, or the place in a block, may move what counts, as a share."""
 METRICS = ("throughput", "completion_time_net", "write_throughput", "read_rate_while_busy")
-"""What is compared between k, of those that a cell has."""
+"""What is compared between k, of those that a cell has at full scale."""
 TIMED = "completion_time"
 """What every run tells: it is set against the run's place in its block."""
 PERMUTATIONS = 4000
 ALL = "all"
 """The row of all sources, or ratios, together."""
+CONTROLS = ("control", "kind", "cell", "really", "metric", "n", "n_against", "estimate", "low", "high")
+RUNS = ("run_id", "attempt", "block", "metric", "value", "valid")
+"""What is read of papers' analysis/controls.csv and tidy/runs.csv."""
+Tables = tuple[pd.DataFrame, pd.DataFrame]
+"""What tidy/runs.csv and tidy/floors.csv would say."""
+Starts = Mapping[tuple[str, int], float]
+"""Seconds since 1970 at which attempts began, by run and attempt."""
 AGAIN = ".venv/bin/whitewire trust --parts {}"
 MET, NOT_MET, OPEN = "met", "not met", "open"
+AGREES, DIFFERS, UNTOLD = "yes", "no", "cannot tell"
+APART = {AGREES: flag(False), DIFFERS: flag(True), UNTOLD: ""}
 OF_TRUST: dict[str, tuple[str, ...]] = {
     "summary.csv": ("part", "asked", "n", "of", "value", "low", "high", "unit", "goal", "outcome", "again"),
     "links.csv": ("rate", "pairs", "meter", "n", "error", "low", "high", "largest", "reach", "within_bound", "missing"),
@@ -72,12 +88,20 @@ def outcome(value: float, low: float, high: float, goal: tuple[float, float]) ->
 def tables(folder: Path, results: Path) -> None:
     """Read the record in results/<testbed>/trust, write tables below it; `results` has the papers' runs.
 
-    Raises UserError where there is no record, or the papers that it names cannot be read.
+    Raises UserError where there is no record, or the papers that it names cannot be read, and Faults with a line for
+    each thing that is damaged or missing. Then the tables stay as they are.
     """
     record = records.read(folder)
     testbed = load_testbed(record["testbed"])
-    found = Found(folder, results, testbed, record)
-    rows = {name: list(make()) for name, make in found.makers().items()}
+    rows: dict[str, list[Cells]] = {}
+    wrong: dict[str, None] = {}
+    for name, make in Found(folder, results, testbed, record).makers().items():
+        try:
+            rows[name] = list(make())
+        except UserError as error:
+            wrong |= dict.fromkeys(error.faults if isinstance(error, Faults) else error.lines)
+    if wrong:
+        raise Faults(list(wrong))
     rows["coverage.csv"] = list(coverage(rows.get("ratio.csv", [])))
     rows["summary.csv"] = list(summary(rows, record))
     made = {name: as_csv(columns, rows.get(name, []), name) for name, columns in OF_TRUST.items()}
@@ -86,7 +110,40 @@ def tables(folder: Path, results: Path) -> None:
     for name, content in made.items():
         whole.write(target / name, content)
     described = package(f"{record['testbed']}-trust", OF_TRUST, (), made)
-    whole.write(target / PACKAGE, json.dumps(described, indent=1) + "\n")
+    whole.write(target / checked.PACKAGE, json.dumps(described, indent=1) + "\n")
+
+
+@dataclass(frozen=True)
+class Read:
+    """A block of runs whose right answer is known, as it was read; each of its `groups` is a study of its own."""
+
+    paper: Paper
+    tables: Tables
+    starts: Starts
+    groups: int = 0
+
+    def studies(self) -> Iterator[tuple[int, Tables]]:
+        """Each group by its number."""
+        runs, floors = self.tables
+        replicate = pd.to_numeric(runs["replicate"])
+        for number, (first, last) in enumerate(known.groups(self.groups * known.RUNS), start=1):
+            yield number, (runs[replicate.between(first, last)], floors)
+
+
+def read(paper: Paper, rows: Sequence[DesignRow], folder: Path, groups: int = 0) -> Read:
+    """A finished block whose design has these rows. Raises Faults, also where it has no run."""
+    block = checked.read_block(folder, rows)
+    wanted = {row["run_id"] for row in rows}
+    block.runs = [each for each in block.runs if each[1]["run_id"] in wanted]
+    faults = list(block.faults)
+    if not faults and not block.finished:
+        faults.append(f"{shown(folder / records.BLOCK)}: found no such file, expected how the block ended")
+    if not faults and not block.runs:
+        faults.append(f"{shown(folder / 'runs')}: found no run, expected some")
+    if faults:
+        raise Faults(faults)
+    tables = as_read(paper, *of_block(paper, folder.name, block))
+    return Read(paper, tables, _starts(record for _, record in block.runs), groups)
 
 
 @dataclass(frozen=True)
@@ -97,90 +154,142 @@ class Found:
     results: Path
     testbed: Mapping[str, Any]
     record: records.TrustRecord
+    blocks: dict[Path, Read] = field(default_factory=dict)
+    """Those that were read already."""
 
-    def makers(self) -> dict[str, Any]:
+    def makers(self) -> dict[str, Callable[[], Iterator[Cells]]]:
         """What makes each table of those parts that were measured."""
-        parts = {each["part"] for each in self.record["parts"]}
         made = {
-            "links": {"links.csv": self.links},
-            "ratio": {"ratio.csv": self.ratio},
-            "same": {"same.csv": self.same},
-            "scales": {"scales.csv": self.scales},
-            "load": {"load.csv": self.load},
-            "order": {"order.csv": self.order},
-        }
-        return {name: make for part, own in made.items() if part in parts for name, make in own.items()}
+            records.LINKS: self.links, records.RATIO: self.ratio, records.SAME: self.same,
+            records.SCALES: self.scales, records.LOAD: self.load, records.ORDER: self.order,
+        }  # fmt: skip
+        return {f"{part}.csv": make for part, make in made.items() if self._part(part)}
 
     def links(self) -> Iterator[Cells]:
         rows = pd.DataFrame(records.link_rows(self.folder))
         yield from link_errors(rows, self.record["bound"], self.record["reach"])
 
-    def _part(self, name: str) -> records.PartRecord:
-        return next(each for each in self.record["parts"] if each["part"] == name)
+    def _part(self, name: str) -> records.PartRecord | None:
+        return next((each for each in self.record["parts"] if each["part"] == name), None)
 
-    def _paper(self, name: str) -> Paper:
-        return load_paper(project.paper_path(name), fabric_names(self.testbed))
+    def _papers(self, part: str) -> Iterator[tuple[Paper, records.PartRecord]]:
+        """The papers of a part, none where it was not measured, and what it says."""
+        if own := self._part(part):
+            for name in own["papers"]:
+                yield load_paper(project.paper_path(name), fabric_names(self.testbed)), own
 
-    def _runs(self, paper: Paper, table: pd.DataFrame, floors: pd.DataFrame | None = None) -> Runs:
-        return on_testbed(paper, self.testbed, known.EFFORT, table, floors)
+    def _runs(self, read: Read, tables: Tables) -> Runs:
+        return on_testbed(read.paper, self.testbed, known.EFFORT, *tables)
 
-    def _groups(self, paper: Paper, block: Path) -> Iterator[tuple[int, Runs]]:
-        """Each group of runs by its number, as a study of its own."""
-        table, floors = tables_of(paper, block)
-        replicate = pd.to_numeric(table["replicate"])
-        for number, (first, last) in enumerate(known.groups(int(replicate.max()) if len(table) else 0), start=1):
-            yield number, self._runs(paper, table[replicate.between(first, last)], floors)
+    def _once(self, paper: Paper, rows: Sequence[DesignRow], folder: Path, groups: int = 0) -> Read:
+        if folder not in self.blocks:
+            try:
+                self.blocks[folder] = read(paper, rows, folder, groups)
+            except Faults as wrong:
+                raise Faults([f"{fault}; {records.again(self.folder, folder)}" for fault in wrong.faults]) from None
+        return self.blocks[folder]
 
     def _known(self, part: str) -> Paper:
-        return load_paper(self.folder / part / "known.yaml", fabric_names(self.testbed))
+        return load_paper(self.folder / part / records.KNOWN, fabric_names(self.testbed))
+
+    def _ratios(self) -> Iterator[Read]:
+        """The block of known ratios, where it was measured."""
+        if own := self._part(records.RATIO):
+            paper = self._known(records.RATIO)
+            rows = known.all_rows(paper, self.testbed)
+            yield self._once(paper, rows, self.folder / records.RATIO / known.BLOCK, own["units"])
+
+    def _pairs(self) -> Iterator[Read]:
+        """The blocks of one link under two names, where they were measured."""
+        for described, own in self._papers(records.SAME):
+            paper = known.same(described, records.planned(own))
+            rows = known.of_controls(paper, self.testbed)
+            yield self._once(paper, rows, self.folder / records.SAME / paper.id / known.BLOCK, own["units"])
 
     def ratio(self) -> Iterator[Cells]:
-        paper = self._known(records.RATIO)
-        for number, runs in self._groups(paper, self.folder / records.RATIO / known.BLOCK):
-            judged = judging.claims_judged(paper, runs, status_on(self.testbed), controls.judge(paper, runs))
-            for claim, row in zip(paper.claims, judged, strict=True):
-                told = row["low"] is not None and row["high"] is not None
-                expected = claim["test"]["expected"]
-                yield {
-                    "expected": expected, "clients": claim["test"]["numerator"]["where"]["clients"], "group": number,
-                    **{name: row[name] for name in ("n", "estimate", "low", "high", "verdict", "reason")},
-                    "covered": flag(row["low"] <= expected <= row["high"]) if told else "",
-                }  # fmt: skip
+        for read in self._ratios():
+            for number, tables in read.studies():
+                yield from self._claims(read, number, self._runs(read, tables))
+
+    def _claims(self, read: Read, number: int, runs: Runs) -> Iterator[Cells]:
+        paper = read.paper
+        judged = judging.claims_judged(paper, runs, status_on(self.testbed), controls.judge(paper, runs))
+        for claim, row in zip(paper.claims, judged, strict=True):
+            told = row["low"] is not None and row["high"] is not None
+            expected = claim["test"]["expected"]
+            yield {
+                "expected": expected, "clients": claim["test"]["numerator"]["where"]["clients"], "group": number,
+                **{name: row[name] for name in ("n", "estimate", "low", "high", "verdict", "reason")},
+                "covered": flag(row["low"] <= expected <= row["high"]) if told else "",
+            }  # fmt: skip
 
     def same(self) -> Iterator[Cells]:
-        for name in self._part("same")["papers"]:
-            paper = known.same(self._paper(name), self._part("same")["units"])
-            for number, runs in self._groups(paper, self.folder / "same" / name / known.BLOCK):
-                yield from _same(name, number, [each.row for each in controls.judge(paper, runs)])
-        if (self.folder / records.RATIO / records.PART).exists():
-            paper = self._known(records.RATIO)
-            for number, runs in self._groups(paper, self.folder / records.RATIO / known.BLOCK):
-                yield from _same(paper.id, number, [each.row for each in controls.judge(paper, runs)])
+        for read in (*self._pairs(), *self._ratios()):
+            for number, tables in read.studies():
+                found = controls.judge(read.paper, self._runs(read, tables))
+                yield from _same(read.paper.id, number, [each.row for each in found])
         for path in sorted(self.results.glob("*/analysis/controls.csv")):
-            rows = pd.read_csv(path).replace({np.nan: None}).to_dict("records")
+            _raise(checked.analysis(path.parent), path, "analyse")
+            table = _table(path, CONTROLS, ("n", "n_against", "estimate", "low", "high"), "analyse")
+            rows = table.astype(object).where(table.notna(), None).to_dict("records")
             own = [{str(key): value for key, value in row.items()} for row in rows if row["kind"] == "A/A"]
             yield from _same(f"{path.parents[1].name}, as judged", 0, own)
 
     def scales(self) -> Iterator[Cells]:
-        for name in self._part("scales")["papers"]:
-            yield from scale_rows(self._paper(name), self.testbed, self.folder / "scales" / name)
+        for paper, own in self._papers(records.SCALES):
+            folder = self.folder / records.SCALES / paper.id
+            yield from scale_rows(paper, self.testbed, folder, own["units"], reads=self._once)
 
     def load(self) -> Iterator[Cells]:
-        folder = self.folder / "load"
-        loads = json.loads((folder / records.LOADS).read_text())
-        table, _ = tables_of(self._known("load"), folder / known.BLOCK)
-        yield from load_rows(table, loads)
+        if not (own := self._part(records.LOAD)):
+            return
+        path = self.folder / records.LOAD / records.LOADS
+        loads: dict[str, float] = schema.load(path, dict[str, float])
+        paper = self._known(records.LOAD)
+        base = known.of_fastest(paper, self.testbed, records.planned(own))
+        rows, _ = known.loaded(base, sorted({*loads.values()}))
+        for run_id in sorted({row["run_id"] for row in rows} ^ {*loads}):
+            found = "a run that is none of them" if run_id in loads else "no such run"
+            raise UserError(
+                f"{shown(path)}: {run_id}: found {found}, expected the runs of {known.EXPERIMENT} under load"
+            )
+        yield from load_rows(self._once(paper, rows, path.parent / known.BLOCK).tables[0], loads)
 
     def order(self) -> Iterator[Cells]:
-        tables = {path.parents[1].name: begun(pd.read_csv(path, low_memory=False), path.parents[1] / "raw")
-                  for path in sorted(self.results.glob("*/tidy/runs.csv"))}  # fmt: skip
-        if (block := self.folder / records.RATIO / known.BLOCK).is_dir():
-            tables["known"] = begun(tables_of(self._known(records.RATIO), block)[0], block.parent)
-        for name in next((each["papers"] for each in self.record["parts"] if each["part"] == "same"), []):
-            own = known.same(self._paper(name), self._part("same")["units"])
-            block = self.folder / "same" / name / known.BLOCK
-            tables[f"{name}, A/A"] = begun(tables_of(own, block)[0], block.parent)
+        tables: dict[str, pd.DataFrame] = {}
+        for path in sorted(self.results.glob("*/tidy/runs.csv")):
+            _raise(checked.tables(path.parent), path, "tidy")
+            table = _table(path, RUNS, ("attempt", "value"), "tidy")
+            tables[path.parents[1].name] = begun(table, starts_of(table, path.parents[1] / "raw"))
+        for name, found in (("{}", self._ratios()), ("{}, A/A", self._pairs())):
+            tables |= {name.format(each.paper.id): begun(each.tables[0], each.starts) for each in found}
         yield from order_rows(tables)
+
+
+def _raise(faults: Sequence[str] | None, path: Path, stage: str) -> None:
+    """Faults of a stage's tables, each with what makes them anew."""
+    if faults:
+        raise Faults([f"{fault}; {_anew(path, stage)}" for fault in faults])
+
+
+def _anew(path: Path, stage: str) -> str:
+    return f"make the tables of {path.parents[1].name} anew with `.venv/bin/whitewire {stage}`"
+
+
+def _table(path: Path, columns: Sequence[str], numbers: Sequence[str], stage: str) -> pd.DataFrame:
+    """A paper's table with these columns at least, some of them numbers. Raises UserError."""
+    try:
+        checked.table(schema.read(path), columns)
+    except (Broken, Torn) as why:
+        raise UserError(f"{shown(path)}: {why}; {_anew(path, stage)}") from None
+    table = form.frame(path, numbers)
+    for name in numbers:
+        found = pd.to_numeric(table[name], errors="coerce").astype(float)  # not kept: whole numbers stay whole
+        endless = np.isinf(found) & (name not in ("low", "high"))  # an interval may have no end
+        if len(wrong := table[name][(found.isna() & table[name].notna()) | endless]):
+            said = f"line {wrong.index[0] + 2}, {name}: found {quoted(str(wrong.iloc[0]))}, expected a number"
+            raise UserError(f"{shown(path)}: {said}; {_anew(path, stage)}")
+    return table
 
 
 # --- links ---------------------------------------------------------------------------------------------
@@ -243,15 +352,25 @@ def _same(source: str, group: int, rows: Iterable[Mapping[str, Any]]) -> Iterato
 # --- k against k -------------------------------------------------------------------------------------------
 
 
-def scale_rows(paper: Paper, testbed: Mapping[str, Any], folder: Path) -> Iterator[Cells]:
+def scale_rows(paper: Paper, testbed: Mapping[str, Any], folder: Path, turns: int, runs: int = known.RUNS,
+               reads: Callable[[Paper, Sequence[DesignRow], Path], Read] = read) -> Iterator[Cells]:  # fmt: skip
     """A row per cell, metric and pair of neighbouring k: what the second says over what the first says, at full scale.
 
-    `folder` has a folder `rung<i>-<turn>` for each k and turn (measure.trust.on_scales).
+    `folder` has a folder `rung<i>-<turn>` for each k and turn, with so many `runs` of each cell
+    (measure.trust.on_scales); `reads` reads a block. Raises Faults.
     """
-    rungs = [_on_rung(paper, testbed, folder, rung) for rung in range(paper.rungs)]
+    rungs = []
+    for rung in range(paper.rungs):
+        settled = Paper(paper.on(rung).raw, paper.path)
+        rows = known.of_smoke(settled, testbed, runs)
+        found = [reads(settled, rows, folder / f"rung{rung}-{turn}" / known.BLOCK).tables for turn in range(turns)]
+        made, floors = (pd.concat(each) for each in zip(*found, strict=True))
+        rungs.append(on_testbed(settled, testbed, known.EFFORT, made, floors))
     ks = [paper.on(rung).raw["scale"]["k"] for rung in range(paper.rungs)]
     for (lower, one), (upper, two) in pairwise(zip(ks, rungs, strict=True)):
         for name, metric in product(paper.experiments, METRICS):
+            if not all(_has_full_scale(each, name, metric) for each in (one, two)):
+                continue
             for levels in cells_of(paper.experiments[name]):
                 first, second = (each.sample(name, levels, metric) for each in (one, two))
                 if len(first.values) and len(second.values):
@@ -259,12 +378,10 @@ def scale_rows(paper: Paper, testbed: Mapping[str, Any], folder: Path) -> Iterat
                            "k_other": f"{upper:g}", **between(first, second)}  # fmt: skip
 
 
-def _on_rung(paper: Paper, testbed: Mapping[str, Any], folder: Path, rung: int) -> Runs:
-    """The runs on a k, of all turns."""
-    settled = Paper(paper.on(rung).raw, paper.path)
-    found = [tables_of(settled, turn / known.BLOCK) for turn in sorted(folder.glob(f"rung{rung}-*"))]
-    runs, floors = (pd.concat(each) for each in zip(*found, strict=True)) if found else (pd.DataFrame(), None)
-    return on_testbed(settled, testbed, known.EFFORT, runs, floors)
+def _has_full_scale(runs: Runs, experiment: str, metric: str) -> bool:
+    """Whether what runs say of a metric has an equivalent at full scale: what has none differs from k to k."""
+    rows = runs.groups.get((experiment, metric))
+    return rows is not None and bool(pd.to_numeric(rows["full_scale_value"], errors="coerce").notna().any())
 
 
 def between(one: Sample, two: Sample) -> dict[str, object]:
@@ -274,7 +391,7 @@ def between(one: Sample, two: Sample) -> dict[str, object]:
     interval = statistics.student_interval(ratio, counts, [one.spread, two.spread], [one.freedom, two.freedom])
     low, high = interval or (math.nan, math.nan)
     apart = high < 1 - AGREED or low > 1 + AGREED
-    word = "yes" if low >= 1 - AGREED and high <= 1 + AGREED else "no" if apart else "cannot tell"
+    word = AGREES if low >= 1 - AGREED and high <= 1 + AGREED else DIFFERS if apart else UNTOLD
     return {"n": counts[0], "n_other": counts[1], "ratio": _number(ratio), "low": _number(low), "high": _number(high),
             "agrees": word}  # fmt: skip
 
@@ -316,15 +433,32 @@ def load_rows(table: pd.DataFrame, loads: Mapping[str, float]) -> Iterator[Cells
 # --- order ---------------------------------------------------------------------------------------------------
 
 
-def begun(table: pd.DataFrame, raw: Path) -> pd.DataFrame:
-    """`table`, as tidy/runs.csv, with the column `begun`: when each attempt began by its record, seconds since 1970.
+def starts_of(table: pd.DataFrame, raw: Path) -> Starts:
+    """When each attempt of a paper's tidy/runs.csv began, by its record; of blocks whose runs are not there nothing.
 
-    NaN where the raw results are not there. A design's order tells it not: what a look decided is made later or never.
+    Raises Faults.
     """
-    blocks = [str(block) for block in table["block"].unique()]
-    starts = {(each["run_id"], each["attempt"]): each["start"] for _, each in read_runs(raw, blocks) if "start" in each}
+    found: dict[tuple[str, int], float] = {}
+    for name in table["block"].dropna().unique():
+        if (raw / str(name) / "runs").is_dir():
+            block = checked.read_block(raw / str(name))
+            if block.faults:
+                raise Faults(block.faults)
+            found |= _starts(record for _, record in block.runs)
+    return found
+
+
+def _starts(runs: Iterable[RunRecord]) -> dict[tuple[str, int], float]:
+    return {(each["run_id"], each["attempt"]): each["start"] for each in runs if "start" in each}
+
+
+def begun(table: pd.DataFrame, starts: Starts) -> pd.DataFrame:
+    """`table`, as tidy/runs.csv, with the column `begun`: when each attempt began, seconds since 1970.
+
+    NaN where no record tells. A design's order tells it not: what a look decided is made later or never.
+    """
     attempts = zip(table["run_id"], pd.to_numeric(table["attempt"]), strict=True)
-    return table.assign(begun=[starts.get((run, int(attempt)), math.nan) for run, attempt in attempts])
+    return table.assign(begun=[starts.get((run, attempt), math.nan) for run, attempt in attempts])
 
 
 def order_rows(tables: Mapping[str, pd.DataFrame]) -> Iterator[Cells]:
@@ -417,16 +551,15 @@ def summary(rows: Mapping[str, Sequence[Cells]], record: records.TrustRecord) ->
         asked = f"How exact are links from {rates[0]:g} to {rates[-1]:g} Mbit/s, {words}? (the largest median error)"
         yield from _worst("links", asked, own, "error", sum(int(str(row["n"])) for row in own),
                           "tests of a rate and number of pairs", 0.0, bound)  # fmt: skip
-    ratio = [row for row in rows.get("ratio.csv", []) if row["covered"] != ""]
-    yield from _share("ratio", "What share of intervals holds the true ratio of two links?", ratio, "covered",
-                      "intervals", (COVERED, 1.0))  # fmt: skip
+    yield from _share("ratio", "What share of intervals holds the true ratio of two links?", rows.get("ratio.csv", []),
+                      "covered", "intervals", (COVERED, 1.0))  # fmt: skip
     same = rows.get("same.csv", [])
     judged = [row for row in same if str(row["source"]).endswith("as judged")]
     fresh = [row for row in same if row not in judged]
     for own, words in ((fresh, "cells measured for it"), (judged, "the papers' own controls")):
         yield from _share("same", f"How often does one link under two names seem two? ({words})", own, "alarm",
                           "comparisons", (0.0, ALARMS))  # fmt: skip
-    apart = [{**row, "apart": flag(row["agrees"] == "no")} for row in rows.get("scales.csv", [])]
+    apart = [{"apart": APART[str(row["agrees"])]} for row in rows.get("scales.csv", [])]
     yield from _share("scales", f"What share of cells tells another result at the next k, by more than {AGREED:.0%}?",
                       apart, "apart", "cells and metrics", (0.0, ALARMS))  # fmt: skip
     loads = rows.get("load.csv", [])
@@ -444,12 +577,15 @@ def summary(rows: Mapping[str, Sequence[Cells]], record: records.TrustRecord) ->
 
 def _share(part: str, asked: str, rows: Sequence[Cells], column: str, of: str, goal: tuple[float, float]
            ) -> Iterator[Cells]:  # fmt: skip
+    """Of the rows that can tell; those that cannot, whose cell is empty, speak for nothing."""
     if not rows:
         return
-    held = sum(row[column] == "true" for row in rows)
-    low, high = statistics.share_interval(held, len(rows)) or (math.nan, math.nan)
+    told = [row[column] == "true" for row in rows if row[column]]
+    held, untold = sum(told), len(rows) - len(told)
+    low, high = statistics.share_interval(held, len(told)) or (math.nan, math.nan)
     words = f"at least {goal[0]:.0%}" if goal[1] == 1 else f"at most {goal[1]:.0%}"
-    yield _answer(part, asked, len(rows), of, (held / len(rows), low, high), words, goal)
+    of += f"; {untold} more cannot tell" if untold else ""
+    yield _answer(part, asked, len(told), of, (held / len(told) if told else math.nan, low, high), words, goal)
 
 
 def _worst(part: str, asked: str, rows: Sequence[Cells], column: str, n: int, of: str, right: float, bound: float

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -9,8 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+from whitewire.errors import UserError
 from whitewire.testbed.base import Host, Process, Testbed, piped
 from whitewire.testbed.installation import Installation
+from whitewire.text import quoted
 from whitewire.tools.history import text
 
 LOG4J = """log4j.rootLogger=INFO,console
@@ -65,6 +68,8 @@ def whereabouts(host: Host) -> dict[str, str]:
 
 
 CLIENT_HEAP_MIB = 384
+SEPARATOR = re.compile(r"[\t\n\r]")
+"""What parts words and commands on the way to a client's JVM."""
 
 
 class Resident:
@@ -81,11 +86,19 @@ class Resident:
         self.process.wait_ready("@ready")
 
     def begin(self, tool: str, arguments: Sequence[str]) -> None:
-        """Hand the JVM a command; it starts at once."""
+        """Hand the JVM a command; it starts at once.
+
+        UserError for a word with a tab or the end of a line, which would begin a further word or command there.
+        """
+        words = [tool, *arguments]
+        if broken := next((word for word in words if SEPARATOR.search(word)), None):
+            raise UserError(
+                f"{self.process.name}: found {quoted(broken)}, expected a word without tabs and ends of lines"
+            )
         self.process.check()
         self.read_from = self.process.log.stat().st_size
         commands = piped(self.process.popen.stdin)
-        commands.write(("\t".join([tool, *arguments]) + "\n").encode())
+        commands.write(("\t".join(words) + "\n").encode())
         commands.flush()
 
     def done(self) -> bool:
@@ -114,10 +127,6 @@ class Resident:
     def run(self, tool: str, arguments: Sequence[str], timeout: float = 60.0) -> Outcome:
         self.begin(tool, arguments)
         return self.result(timeout)
-
-    def stop(self) -> None:
-        piped(self.process.popen.stdin).close()
-        self.process.stop()
 
 
 @dataclass(frozen=True)

@@ -328,10 +328,6 @@ class HiBench:
         paths += listed.check().stdout.decode().split()
         return {PurePosixPath(path).name: self.host.get(path).decode(errors="replace") for path in paths}
 
-    def remove(self) -> None:
-        """Delete what was written on the host."""
-        self.host.run(["rm", "-rf", self.folder]).check()
-
 
 class ThisMachine(Host):
     """This machine as a host that is only asked what it has: emulated hosts have the same programs and files."""

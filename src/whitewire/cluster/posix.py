@@ -2,13 +2,36 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 
 from whitewire.cluster.service import Service
 from whitewire.errors import UserError
-from whitewire.testbed.base import Process, Testbed, last_line
+from whitewire.testbed.base import Completed, Host, Process, Testbed, last_line
+
+LOOK_S = 10.0
+"""Least seconds between two looks for the folder: each asks the file system that is being measured."""
+DROP_CACHES = "/proc/sys/vm/drop_caches"
+EMPTY = """
+sync
+if [ -z "$(find "$1" -type f | head -n 1)" ]; then exit; fi
+if ! command -v fincore > /dev/null; then
+    echo "no fincore, which tells what memory holds; install util-linux (on Debian util-linux-extra)" >&2
+    exit 1
+fi
+{ echo 3 > "$2"; } 2> /dev/null ||
+    find "$1" -type f -exec sh -c 'for f; do dd "if=$f" iflag=nocache count=0 status=none || exit; done' sh {} + ||
+    exit
+held=$(find "$1" -type f -exec fincore --bytes --noheadings --output RES {} +) || exit
+echo "$held" | awk '{ held += $1 } END { print held + 0 }'
+"""
+"""Write back what is dirty and empty the page cache of all (file $2), which takes root, or else of the files below $1
+(posix_fadvise(2), POSIX_FADV_DONTNEED); then say how many bytes of these it still holds (mincore(2))."""
+OWN_MEMORY = ("gpfs", "zfs")
+"""File systems, as `stat` names them, whose clients keep files in memory of their own beside the page cache."""
 
 
 class Posix(Service):
@@ -26,9 +49,10 @@ class Posix(Service):
         self.mount = f"{self.base}/whitewire-{uuid.uuid4().hex[:12]}"
         self.kind = ""
         self.layouts: dict[str, str] = {}
-        self.cold: bool | None = None
-        """Whether the last remount() could empty the hosts' caches."""
+        self.warm: list[str] = []
+        """Why hosts' memory may have held files after the last remount(), one line per host; empty: it held none."""
         self.started = False
+        self.looked = -math.inf
 
     # -- life ---------------------------------------------------------------------------------------------
 
@@ -69,7 +93,13 @@ class Posix(Service):
             self.started = False
 
     def check(self) -> None:
-        """Raise UserError when the folder is gone from a host: no daemon of ours stands behind it."""
+        """Raise UserError when the folder is gone from a host: no daemon of ours stands behind it.
+
+        It looks again LOOK_S after it looked last, however often it is called.
+        """
+        if time.monotonic() - self.looked < LOOK_S:
+            return
+        self.looked = time.monotonic()
         for host in self.hosts:
             if host.run(["test", "-d", self.mount]).status != 0:
                 raise UserError(f"posix: {self.mount} is gone from {host.name}")
@@ -116,12 +146,22 @@ class Posix(Service):
         return {"kind": kind, "layout": words}
 
     def remount(self, max_dirty: int | None = None, readahead: int | None = None) -> None:
-        """Empty the hosts' caches where that is allowed (it takes root); a site's mount itself is never touched.
+        """Empty the hosts' memory of our files; `warm` says where that failed. The site's mount is never touched.
 
         What a client may hold is the site's own setting: `max_dirty` and `readahead` (bytes) change nothing here.
         """
-        done = [host.run(["sh", "-c", "sync; echo 3 >/proc/sys/vm/drop_caches"]) for host in self.hosts]
-        self.cold = all(each.status == 0 for each in done)
+        argv = ["sh", "-c", EMPTY, "whitewire", self.mount, DROP_CACHES]
+        with ThreadPoolExecutor(max_workers=8) as pool:
+            done = list(pool.map(lambda host: host.run(argv), self.hosts))
+        self.warm = [why for host, each in zip(self.hosts, done, strict=True) if (why := self._warm(host, each))]
+
+    def _warm(self, host: Host, emptied: Completed) -> str:
+        if self.kind in OWN_MEMORY:
+            return f"{host.name}: {self.kind} has memory of its own, which no ordinary user can empty"
+        if emptied.status != 0:
+            return f"{host.name}: {last_line(emptied.stderr)}"
+        held = int(emptied.stdout or 0)
+        return f"{host.name}: {held} bytes of files stayed in memory" if held else ""
 
     def remove(self, path: str) -> None:
         """Delete a path and all below it."""
@@ -129,14 +169,3 @@ class Posix(Service):
         if full == self.mount:
             raise UserError("posix: the folder itself is removed by stop()")
         self.hosts[0].run(["rm", "-rf", "--one-file-system", full]).check()
-
-    def free(self) -> int:
-        """Bytes that an ordinary user may still write."""
-        shown = self.hosts[0].run(["stat", "-f", "-c", "%a %S", self.mount]).check().stdout.split()
-        return int(shown[0]) * int(shown[1])
-
-    def need(self, size: int) -> None:
-        """Raise UserError when less than `size` bytes are free."""
-        free = self.free()
-        if free < size:
-            raise UserError(f"posix: {free / 1e9:.1f} GB free on {self.base}, {size / 1e9:.1f} GB are needed")

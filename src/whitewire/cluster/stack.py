@@ -71,6 +71,11 @@ class Stack:
     def start_seconds(self) -> dict[str, float]:
         return {type(service).__name__.lower(): service.start_seconds for service in self._services}
 
+    @property
+    def first_failure(self) -> str:
+        """Why a mounted file system of our own started only at the second try; empty where it did at the first."""
+        return self.mounted.first_failure if isinstance(self.mounted, CephFs) else ""
+
     def start(self) -> None:
         """Start one service after the other; the first that fails ends it (ProcessDied, TimeoutError, UserError)."""
         self.made.clear()

@@ -15,7 +15,7 @@ from whitewire.description.faults import check_levels as _check_levels
 from whitewire.description.faults import fault as _fault
 from whitewire.description.faults import fault_in_words
 from whitewire.description.files import validate
-from whitewire.description.paper import PLACES, Paper, against, cells_of, ladders
+from whitewire.description.paper import BOUNDS, PLACES, Paper, against, cells_of, ladders
 from whitewire.errors import UserError
 from whitewire.factors import DRIVE, LEFT_OUT
 from whitewire.paths import shown
@@ -63,8 +63,9 @@ def _cross_check(paper: Paper, fabrics: Collection[str]) -> None:
         experiment_checks.check(paper, f"experiments[{index}]", experiment)
     for index, control in enumerate(paper.controls):
         _check_control(paper, f"controls[{index}] ({control['id']})", control)
-    for index, bias in enumerate(paper.raw.get("biases", [])):
+    for index, bias in enumerate((paper.ladder or paper.raw).get("biases", [])):
         _check_bias(paper, f"biases[{index}]", bias)
+        _check_bounds(paper, f"biases[{index}]", bias)
     audits = [a["id"] for a in paper.audit]
     for index, claim in enumerate(paper.claims):
         key = f"claims[{index}] ({claim['id']})"
@@ -127,6 +128,12 @@ def _check_looks(paper: Paper) -> None:
             raise _fault(
                 paper, f"looks.{effort}[{len(ladder) - 1}]", ladder[-1], f"{most}, as replicates.{effort}.claimed says"
             )
+        for index, experiment in enumerate(paper.raw.get("experiments", ()) if len(ladder) > 1 else ()):
+            own = experiment.get("replicates", {}).get(effort, 0)
+            key, claimed = (".claimed", own["claimed"]) if isinstance(own, Mapping) else ("", own)
+            if claimed > ladder[-1]:
+                expected = f"at most {ladder[-1]}, the last of looks.{effort}, for which intervals are made"
+                raise _fault(paper, f"experiments[{index}].replicates.{effort}{key}", claimed, expected)
 
 
 def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fabrics: Collection[str]) -> None:
@@ -203,8 +210,24 @@ def _check_bias(paper: Paper, key: str, bias: Mapping[str, Any]) -> None:
         claim_checks.check_metric(
             paper, f"{key}.metrics[{index}]", bias["cell"]["experiment"], metric, bias["cell"]["where"]
         )
-    if bias["lower"] > bias["upper"]:
-        raise _fault(paper, f"{key}.lower", bias["lower"], f"no more than upper, {bias['upper']}")
+
+
+def _check_bounds(paper: Paper, key: str, bias: Mapping[str, Any]) -> None:
+    """One number for each k of the cell's ladder, or 1 for all of them. `bias` is as it is written."""
+    raw = paper.ladder or paper.raw
+    own = next(each for each in raw["experiments"] if each["id"] == bias["cell"]["experiment"])
+    k = own.get("scale", {}).get("k", raw["scale"]["k"])
+    for end in BOUNDS:
+        found = bias[end]
+        if not isinstance(k, list) and isinstance(found, list):
+            raise _fault(paper, f"{key}.{end}", found, f"a number, since there is one k, {k}")
+        if isinstance(k, list) and found != 1 and (not isinstance(found, list) or len(found) != len(k)):
+            raise _fault(paper, f"{key}.{end}", found, f"a list with a number for each k, {k}")
+    steps = len(k) if isinstance(k, list) else 1
+    lower, upper = (each if isinstance(each, list) else [each] * steps for each in map(bias.get, BOUNDS))
+    for least, most in zip(lower, upper, strict=True):
+        if least > most:
+            raise _fault(paper, f"{key}.lower", least, f"no more than upper, {most}")
 
 
 TOLD = ("title", "statement", "basis", "note", "finding", "missing", "testbed", "source", "unit", "metric", "condition")

@@ -14,6 +14,7 @@ from whitewire.errors import UserError
 from whitewire.estimands.ratio import Ratio
 from whitewire.paths import shown
 from whitewire.text import canonical
+from whitewire.units import gbit_per_s
 
 LEAST_RATES = 3
 """Link rates that make a curve."""
@@ -125,16 +126,21 @@ def check_route(paper: Paper, key: str, route: str, test: Mapping[str, Any]) -> 
 
 
 def check_inverse(paper: Paper, key: str, inverse: Mapping[str, Any]) -> None:
-    """UserError for a curve of too few link rates, a metric that its runs lack, or a range that is no range."""
+    """UserError for a curve of too few link rates or two fabrics of one, a metric that its runs lack, or no range."""
     check_metric(paper, f"{key}.metric", inverse["experiment"], inverse["metric"], inverse.get("where"))
     where, factor = inverse.get("where", {}), inverse["factor"]
     if factor in where:
         raise fault(paper, f"{key}.where", factor, f"factors other than {factor}")
     cells = cells_of(paper.experiments[inverse["experiment"]])
-    rates = list(dict.fromkeys(cell[factor] for cell in cells if where.items() <= cell.items()))
-    if len(rates) < LEAST_RATES:
+    names = dict.fromkeys(cell[factor] for cell in cells if where.items() <= cell.items())
+    if len(names) < LEAST_RATES:
         raise fault(paper, f"{key}.experiment", inverse["experiment"],
-                    f"an experiment with at least {LEAST_RATES} levels of {factor}, not {len(rates)}")  # fmt: skip
+                    f"an experiment with at least {LEAST_RATES} levels of {factor}, not {len(names)}")  # fmt: skip
+    of_rate: dict[float, str] = {}
+    for name in names:
+        if (other := of_rate.setdefault(gbit_per_s(name), name)) != name:
+            expected = f"an experiment with one {factor} of each link rate, not {other} and {name}"
+            raise fault(paper, f"{key}.experiment", inverse["experiment"], expected)
     low, high = (paper.evaluate(value, key=f"{key}.plausible") for value in inverse["plausible"])
     if low > high:
         raise fault(paper, f"{key}.plausible", inverse["plausible"], "the smaller ratio first")

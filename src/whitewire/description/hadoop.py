@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -28,6 +29,11 @@ OF_DAEMONS = (
 OF_JOBS_ALL_THE_SAME = ("yarn.app.mapreduce.",)
 BESIDE = ("mapreduce.terasort.", "mapreduce.randomwriter.", "mapreduce.randomtextwriter.")
 """How settings of Hadoop's examples begin, which its defaults do not list."""
+PLAIN = re.compile(r"[A-Za-z0-9 ._/:@%+,=-]*")
+"""What a setting and its value may hold: a client's JVM is handed its commands as lines of words between tabs, and a
+shell starts a job's tasks with the text of some settings (options of JVMs, variables), as HiBench's starts its jobs."""
+OF_PLACES = ("fs.defaultFS", "fs.default.name", "fs.viewfs.")
+"""How settings begin that say where files are: those of runs are in a folder of their own, also in a site's HDFS."""
 
 
 def problems(paper: Paper, experiment: Mapping[str, Any]) -> Iterator[Problem]:
@@ -72,9 +78,13 @@ def _stores(paper: Paper, workload: Workload, experiment: Mapping[str, Any]) -> 
 def _settings(experiment: Mapping[str, Any]) -> Iterator[Problem]:
     known = names()
     for level, settings in experiment.get("settings", {}).items():
-        for name in settings:
+        for name, value in settings.items():
             key = f".settings.{level}"
-            if name.startswith(OF_DAEMONS) and not name.startswith(OF_JOBS_ALL_THE_SAME):
+            if not PLAIN.fullmatch(f"{name}{value}"):
+                yield key, {name: value}, "letters, digits, blanks and . _ / : @ % + , = - only: shells read it", ()
+            elif name.startswith(OF_PLACES):
+                yield key, name, "no setting that says where files are: runs have a folder of their own", ()
+            elif name.startswith(OF_DAEMONS) and not name.startswith(OF_JOBS_ALL_THE_SAME):
                 yield key, name, "a setting of clients or jobs: daemons, which alone read this, do not get it", ()
             elif known and name not in known and not name.startswith(BESIDE):
                 yield key, name, "a setting that Hadoop's own defaults list", known

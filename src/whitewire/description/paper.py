@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -158,6 +158,10 @@ class Paper:
         return [name for name in self.experiments if self.origin(name) == origin]
 
 
+BOUNDS = ("lower", "upper")
+"""Of an error of the emulation; where there is a ladder of k, a list of one for each."""
+
+
 def ladders(raw: Mapping[str, Any]) -> Iterator[tuple[str, list[int]]]:
     """Every ladder of k of a paper, with its key."""
     for key, each in (
@@ -170,19 +174,27 @@ def ladders(raw: Mapping[str, Any]) -> Iterator[tuple[str, list[int]]]:
 
 
 def _on_rung(raw: Mapping[str, Any], rung: int) -> Mapping[str, Any]:
-    """A paper's YAML with one k in the place of each ladder, and as many fewer bytes, so that times stay."""
+    """A paper's YAML with one k in the place of each ladder, as many fewer bytes, so that times stay, and the errors of
+    the emulation that a study showed at this k."""
+
+    def at(values: Sequence[Any]) -> Any:
+        return values[min(rung, len(values) - 1)]
 
     def settled(part: dict[str, Any]) -> dict[str, Any]:
         scale = part.get("scale", {})
         if not isinstance(ladder := scale.get("k"), list):
             return part
-        k = ladder[min(rung, len(ladder) - 1)]
+        k = at(ladder)
         moved = {effort: round(size * ladder[0] / k) for effort, size in scale.get("bytes", {}).items()}
         return part | {"scale": scale | {"k": k} | ({"bytes": moved} if moved else {})}
 
+    def known(bias: Mapping[str, Any]) -> dict[str, Any]:
+        return {**bias, **{end: at(bias[end]) for end in BOUNDS if isinstance(bias[end], list)}}
+
     if not any(ladders(raw)):
         return raw
-    return settled(dict(raw)) | {"experiments": [settled(each) for each in raw["experiments"]]}
+    found = settled(dict(raw)) | {"experiments": [settled(each) for each in raw["experiments"]]}
+    return found | ({"biases": [known(each) for each in raw["biases"]]} if "biases" in raw else {})
 
 
 CONTROL_EFFORTS = ("quick", "full")

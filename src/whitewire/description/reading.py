@@ -29,8 +29,9 @@ MOST_KEY = 200
 """Characters of a key."""
 GREATEST, LEAST = 10**18, 1e-18
 """Of the size of a number that is not 0. All whole numbers to there fit into 64 bits."""
-CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-"""Characters that no text may have: control characters but tab and the end of a line, and halves of characters."""
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Characters that no text may have: control characters but tab and the end of a line, those that turn the direction of
+what follows them, by which a text reads otherwise than it is, and halves of characters."""
 TYPES = {
     "object": "a mapping",
     "array": "a list",

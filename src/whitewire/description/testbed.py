@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ from whitewire.description.project import testbed_path
 from whitewire.description.reading import load_yaml
 from whitewire.errors import UserError
 from whitewire.paths import HIBENCH, shown
+from whitewire.text import canonical
 
 
 def is_emulated(testbed: Mapping) -> bool:
@@ -89,6 +91,12 @@ def read_testbed(path: Path) -> dict[str, Any]:
     if testbed["kind"] == "emulated":
         testbed["fabrics"] = Fabrics(testbed["fabrics"])
     return testbed
+
+
+def digest(config: Mapping[str, Any]) -> str:
+    """Tells one description of a testbed from another; what is prepared on this machine only is no part of it."""
+    told = {key: value for key, value in config.items() if key != "hibench"}
+    return hashlib.sha256(canonical(told).encode()).hexdigest()[:16]
 
 
 OF_SITES, OF_THIS_MACHINE = ("cpu_idle_floor", "compute_share"), ("cpu_late_ms", "cpu_outside")

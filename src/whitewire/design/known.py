@@ -162,6 +162,20 @@ def of_smoke(paper: Paper, testbed: Mapping[str, Any], runs: int) -> list[Design
     return in_order(rows)
 
 
+def all_rows(paper: Paper, testbed: Mapping[str, Any]) -> list[DesignRow]:
+    """All rows of a paper, in the one block."""
+    return in_order(make_design(paper, testbed, EFFORT, SEED))
+
+
+def of_fastest(paper: Paper, testbed: Mapping[str, Any], repetitions: int) -> list[DesignRow]:
+    """So many runs of each cell on the fastest of the known links, which want most of the processors."""
+    fastest = link(max(RATIOS))
+    return [
+        row for row in make_design(paper, testbed, EFFORT, SEED)
+        if row["experiment"] == EXPERIMENT and dict(row)["fabric"] == fastest and row["replicate"] <= repetitions
+    ]  # fmt: skip
+
+
 def in_order(rows: Sequence[DesignRow]) -> list[DesignRow]:
     """The rows in BLOCK, numbered anew; they stay as they are for others."""
     return [{**row, "order": order, "block": BLOCK} for order, row in enumerate(rows, start=1)]

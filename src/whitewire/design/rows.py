@@ -87,7 +87,7 @@ def make_design(paper: Paper, testbed: Mapping[str, Any], effort: str, seed: int
     fabrics, names = testbed["fabrics"], blocks(paper, effort)
     members: dict[str, list[tuple[int, dict[str, Any]]]] = {name: [] for name in names}
     spare = 0
-    for experiment, levels, count in _counts(paper, effort):
+    for experiment, levels, count in counts(paper, effort):
         if not possible(paper, experiment, levels, fabrics, testbed["kind"]):
             continue
         each, rest = divmod(count, len(names))
@@ -112,7 +112,7 @@ def check_number(paper: Paper, efforts: Iterable[str] = ()) -> None:
     for effort in efforts or paper.raw.get("replicates", ()):
         if (starts := paper.raw["blocks"][effort]) > MOST_BLOCKS:
             raise UserError(f"{shown(paper.path)}: blocks.{effort}: found {starts}, expected at most {MOST_BLOCKS}")
-        runs = sum(count for _, _, count in _counts(paper, effort))
+        runs = sum(count for _, _, count in counts(paper, effort))
         if runs > MOST_RUNS:
             raise UserError(
                 f"{shown(paper.path)}: replicates.{effort}: found {runs} runs, expected at most {MOST_RUNS}"
@@ -124,19 +124,20 @@ def columns(paper: Paper) -> list[str]:
     return [*FIRST, *paper.factors, "seed"]
 
 
-def _counts(paper: Paper, effort: str) -> Iterable[tuple[Mapping[str, Any], dict[str, Any], int]]:
+def counts(paper: Paper, effort: str) -> Iterable[tuple[Mapping[str, Any], dict[str, Any], int]]:
+    """(experiment, levels, fresh runs) of every cell that an effort knows, on whatever testbed."""
     claimed = claimed_cells(paper) | compared_cells(paper)
     for experiment in paper.experiments.values():
         if effort not in experiment.get("efforts", [effort]):
             continue
-        counts = paper.replicates(experiment["id"], effort)
+        own = paper.replicates(experiment["id"], effort)
         cells = cells_of(experiment)
         if effort == "smoke" and "smoke_cells" in experiment:
             cells = [c for c in cells if c in experiment["smoke_cells"]]
         for levels in cells:
             is_claimed = (experiment["id"], canonical(levels)) in claimed
             listed = effort == "smoke" and levels in experiment.get("smoke_cells", [])
-            yield experiment, levels, counts["claimed" if is_claimed or listed else "other"]
+            yield experiment, levels, own["claimed" if is_claimed or listed else "other"]
 
 
 def possible(paper: Paper, experiment: Mapping[str, Any], levels: Mapping[str, Any], fabrics: Container[str],
@@ -164,16 +165,25 @@ def _row(
 ) -> dict[str, Any]:
     defines = defining(paper, experiment["id"], effort, levels, testbed) | {"replicate": replicate}
     digest = hashlib.sha256(canonical(defines).encode()).hexdigest()
-    text = "-".join(re.sub(r"[^A-Za-z0-9.]+", "_", levels_text(level)) for level in levels.values())
-    stem = f"{experiment['id']}-{text}" if text else experiment["id"]
     return {
-        "run_id": f"{stem}-r{replicate}-{digest[:6]}",
+        "run_id": f"{stem(experiment['id'], levels)}-r{replicate}-{digest[:6]}",
         "experiment": experiment["id"],
         "workload": experiment["workload"],
         "replicate": replicate,
         **{factor: levels.get(factor, "") for factor in paper.factors},
         "seed": int(np.random.SeedSequence([seed, int(digest[:8], 16)]).generate_state(1)[0] >> 1),
     }
+
+
+def stem(experiment: str, levels: Mapping[str, Any]) -> str:
+    """How the ids of a cell's runs begin; `levels` as cells_of has them."""
+    text = "-".join(re.sub(r"[^A-Za-z0-9.]+", "_", levels_text(level)) for level in levels.values())
+    return f"{experiment}-{text}" if text else experiment
+
+
+def stem_of(run_id: str) -> str:
+    """The same of a run's id: without its number and its digest."""
+    return run_id.rsplit("-", 2)[0]
 
 
 def defining(paper: Paper, experiment: str, effort: str, levels: Mapping[str, Any],
@@ -226,14 +236,23 @@ def _of_testbed(testbed: Mapping[str, Any], workload: Workload, parameters: Mapp
 
 
 def levels_of(paper: Paper, row: DesignRow) -> dict[str, Any]:
-    """Levels of a design row with the types of the paper's YAML (a CSV has text only)."""
+    """Levels of a design row with the types of the paper's YAML (a CSV has text only).
+
+    Raises UserError where the paper has no such experiment or level: the design is that of an earlier paper.
+    """
     levels = {}
     cells: Mapping[str, object] = row
+    if row["experiment"] not in paper.experiments:
+        raise UserError(
+            f"design: {row.get('run_id', '?')}: experiment: found {quoted(row['experiment'])}, expected one of "
+            f"{', '.join(paper.experiments)}; make it anew with `.venv/bin/whitewire design`"
+        )
     for factor, known in paper.experiments[row["experiment"]]["factors"].items():
-        match = [level for level in known if str(level) == str(cells[factor])]
+        cell = cells.get(factor, "")
+        match = [level for level in known if str(level) == str(cell)]
         if not match:
             raise UserError(
-                f"design: {row.get('run_id', '?')}: {factor}: found {quoted(cells[factor])}, expected one of "
+                f"design: {row.get('run_id', '?')}: {factor}: found {quoted(cell)}, expected one of "
                 f"{', '.join(map(str, known))}"
             )
         levels[factor] = match[0]
@@ -273,17 +292,22 @@ def read_csv(path: Path | str) -> list[DesignRow]:
         where, why = listed[0]
         raise UserError(f"{shown(where)}: {why}; make it anew with `.venv/bin/whitewire design`")
     try:
-        rows: list[dict[str, Any]] = checked.table(schema.read(path), DesignRow.__annotations__)
-        for number, row in enumerate(rows, start=2):
-            for column in ("order", "replicate", "seed"):
-                row[column] = _whole_number(row[column], number, column)
-            if not row["run_id"] or not row["block"]:
-                raise Torn(f"line {number}: run_id: found an empty cell, expected a run and its block")
-        ids = Counter(row["run_id"] for row in rows)
-        if twice := next((run_id for run_id, count in ids.items() if count > 1), None):
-            raise Torn(f"run_id: found {twice} {ids[twice]} times, expected it once")
+        return rows_of(schema.read(path))
     except (schema.Broken, Torn) as broken:
         raise UserError(f"{shown(path)}: {broken}; make it anew with `.venv/bin/whitewire design`") from None
+
+
+def rows_of(text: str) -> list[DesignRow]:
+    """Rows of the text of a design.csv; see read_csv. Raises Torn."""
+    rows: list[dict[str, Any]] = checked.table(text, DesignRow.__annotations__)
+    for number, row in enumerate(rows, start=2):
+        for column in ("order", "replicate", "seed"):
+            row[column] = _whole_number(row[column], number, column)
+        if not row["run_id"] or not row["block"]:
+            raise Torn(f"line {number}: run_id: found an empty cell, expected a run and its block")
+    ids = Counter(row["run_id"] for row in rows)
+    if twice := next((run_id for run_id, count in ids.items() if count > 1), None):
+        raise Torn(f"run_id: found {twice} {ids[twice]} times, expected it once")
     return cast("list[DesignRow]", rows)
 
 

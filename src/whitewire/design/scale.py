@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from whitewire import workloads
 from whitewire.description.paper import Paper, cells_of
+from whitewire.factors.seen import PACKET_SIZE
+from whitewire.paths import shown
 from whitewire.records import run
 from whitewire.tools.erasure_coding import Policy
 
-PACKET, PACKET_SIZE = 65536, "dfs.client-write-packet-size"
-"""Bytes in a packet of HDFS's write pipeline (Hadoop's default), and the setting."""
+PACKET = 65536
+"""Bytes in a packet of HDFS's write pipeline (Hadoop's default)."""
 
 
 SIZES = ("size_bytes", "file_size_bytes", "block_size_bytes", "profile", "program", "store")
@@ -47,6 +50,26 @@ class Scale:
                 "file_bytes": self.file_bytes, "packet_bytes": self.packet_bytes}  # fmt: skip
 
 
+def k_of(paper: Paper, experiment: str, levels: Mapping[str, Any], testbed: Mapping[str, Any]) -> int:
+    """By which a run's rates and sizes are divided; see scale_of."""
+    if slowed := testbed.get("scale"):
+        return slowed
+    own = paper.experiments[paper.origin(experiment)].get("scale", paper.raw["scale"])
+    return levels.get("k", own["k"]) if testbed["kind"] == "emulated" else 1
+
+
+def of_another_k(paper: Paper, testbed: Mapping[str, Any], runs: Iterable[tuple[Path, run.RunRecord]]) -> list[str]:
+    """A line for each valid run (folder, record) of the design whose k is not that of the paper on its rung."""
+    lines = []
+    for folder, record in runs:
+        expected = k_of(paper, record["experiment"], record["factors"], testbed)
+        if record["valid"] and (k := record["scale"]["k"]) != expected:
+            lines.append(
+                f"{shown(folder / 'run.json')}: scale.k: found {k:g}, expected {expected:g}, that of rung {paper.rung}"
+            )
+    return lines
+
+
 def scale_of(paper: Paper, experiment: str, effort: str, levels: Mapping[str, Any],
              testbed: Mapping[str, Any] | None = None) -> Scale:  # fmt: skip
     """The scale of a run on a testbed, as its description says (None: an emulated one).
@@ -55,14 +78,13 @@ def scale_of(paper: Paper, experiment: str, effort: str, levels: Mapping[str, An
     blocks are the paper's own, and a file has the share of its bytes that the site's `data_fraction` gives the effort.
     """
     testbed = testbed or {"kind": "emulated"}
-    slowed = testbed.get("scale")
+    slowed, k = testbed.get("scale"), k_of(paper, experiment, levels, testbed)
     experiment = paper.origin(experiment)  # a control has the shape of the cell whose name it bears
     scale, spec = paper.raw["scale"], paper.experiments[experiment]
     parameters = paper.parameters(experiment, levels)
     own = spec.get("scale", scale)
     whole = workloads.of(spec["workload"]).whole_bytes(parameters)
     most, all_blocks = _largest(paper, experiment)
-    k = slowed or (levels.get("k", own["k"]) if testbed["kind"] == "emulated" else 1)
     if not whole:  # a workload that moves no data
         return Scale(k, 1.0, int(parameters["block_size_bytes"]), 0)
     if testbed["kind"] != "emulated" and not slowed:

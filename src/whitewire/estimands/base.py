@@ -49,7 +49,8 @@ NO_EFFECT = {
     "no_effect": _number(
         "Value that would mean no effect, such as 1 for a ratio. It gives the claim a direction: an interval that "
         "misses the range on the claimed side of it is `direction only`. A verdict that rests only on there being "
-        "an effect then needs p < 0.05 after correction.",
+        "an effect then needs p < 0.05 after correction. Tests are of logarithms: 0 is no such value.",
+        exclusiveMinimum=0,
         examples=[1],
     )
 }

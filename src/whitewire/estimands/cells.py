@@ -137,15 +137,21 @@ class OfCells(Estimand):
         return replace(found, least=(low, high), left_by=f"the scatter of floors; {' and '.join(said)}")
 
     def few_runs(
-        self, point: float, samples: Sequence[Sample], unit: str, values: Sequence[np.ndarray], runs: Runs
-    ) -> Evidence:
-        """Evidence from products and quotients of medians with too few runs of their own; `values` in `unit`."""
+        self, point: float, samples: Sequence[Sample], unit: str, values: Sequence[np.ndarray], runs: Runs,
+        ours: Callable[[float], float | None] | None = None,
+    ) -> Evidence:  # fmt: skip
+        """Evidence from products and quotients of medians with too few runs of their own; `values` in `unit`.
+
+        `ours` tests against a value of no effect where there is no scatter for Student's t.
+        """
         counts, spreads, freedoms = _scatter(samples)
         found = statistics.student_interval(point, counts, spreads, freedoms, runs.confidence())
         if found is None:
             return Evidence("runs", point, unit=unit, samples=values)
-        p, freedom = self.student_p(point, samples), min(freedoms)
-        return Evidence("runs", point, *found, unit=unit, p_value=p, samples=values, freedom=freedom)
+        p = self.student_p(point, samples)
+        if p is None and ours and self.no_effect is not None:
+            p = ours(self.no_effect)
+        return Evidence("runs", point, *found, unit=unit, p_value=p, samples=values, freedom=min(freedoms))
 
     def student_p(self, point: float, samples: Sequence[Sample]) -> float | None:
         """p-value of a product or quotient of medians by the shared scatter; None without a value of no effect."""

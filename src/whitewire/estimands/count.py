@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -10,16 +10,19 @@ import numpy as np
 from whitewire.estimands.base import RANGE, Estimand, in_words, list_of, of_test
 from whitewire.estimands.evidence import Evidence
 from whitewire.levels import Cell
+from whitewire.records.metrics import unit_of
 
 if TYPE_CHECKING:
     from whitewire.analysis.runs import Runs
     from whitewire.description.paper import Paper
 
 STATISTICS = {"minimum": np.min, "maximum": np.max}
+NAMED = 3
+"""A reason names no more cells without a run than that."""
 
 
 class Count(Estimand):
-    """It needs no cell in particular: of its cells, levels left out match every level."""
+    """Of its cells, levels left out match every level; it needs a valid run of each cell that the effort makes."""
 
     name: ClassVar[str] = "count"
     meaning: ClassVar[str] = (
@@ -46,11 +49,25 @@ class Count(Estimand):
     def describe(self) -> str:
         return f"{self.test['statistic']} {self.test['metric']}: {', '.join(map(in_words, self.test['cells']))}"
 
+    def unit(self) -> str:
+        return unit_of(self.test["metric"])
+
     def evaluate(self, runs: Runs, paper: Paper) -> Evidence:
-        samples = [runs.sample(*cell, self.test["metric"]) for cell in self.needed()]
-        values = np.concatenate([s.values for s in samples])
+        # One that the effort or the machine makes nothing of stands for itself, as lacking.
+        made = [each for cell in self.needed() for each in runs.cells(*cell) or [cell]]
+        cells = [cell for number, cell in enumerate(made) if cell not in made[:number]]
+        samples = [runs.sample(*cell, self.test["metric"]) for cell in cells]
         invalid = sum(s.n_invalid for s in samples)
-        if none := runs.without(self.needed(), samples):
-            return Evidence("census", n_invalid=invalid, missing="; ".join(none))
+        if none := runs.without(cells, samples):
+            more = [f"nor of {len(none) - NAMED} more cells"] if len(none) > NAMED else []
+            return Evidence("census", n_invalid=invalid, missing="; ".join([*none[:NAMED], *more]))
+        values = np.concatenate([s.values for s in samples])
         found = float(STATISTICS[self.test["statistic"]](values))
-        return Evidence("census", found, n=len(values), n_invalid=invalid, unit="1")
+        unit = next((s.unit for s in samples if s.unit), self.unit())
+        return Evidence("census", found, n=len(values), n_invalid=invalid, unit=unit, note=self._left_out(runs, cells))
+
+    def _left_out(self, runs: Runs, cells: Collection[Cell]) -> str:
+        """How many of the cells that it names are not asked for; empty where all are."""
+        named = [each for cell in self.needed() for each in runs.matched(*cell)]
+        lacking = sum(cell not in cells for cell in named)
+        return f"{lacking} of the {len(named)} cells are not made at this effort or on this testbed" if lacking else ""

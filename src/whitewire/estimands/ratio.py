@@ -60,9 +60,13 @@ class Ratio(OfPairs):
         ratio = statistics.ratio_of_means if self.of_means else statistics.ratio_of_medians
         point, low, high = bootstrapped(samples, ratio, runs)
         a, b = values = [s.values for s in samples]
+
+        def ours(none: float) -> float | None:
+            return statistics.permutation_p(a, b, none, runs.seed)
+
         if low is None:
-            return self.few_runs(point, samples, "1", values, runs)
-        p = self.p(lambda none: statistics.permutation_p(a, b, none, runs.seed), point, samples, runs)
+            return self.few_runs(point, samples, "1", values, runs, ours)
+        p = self.p(ours, point, samples, runs)
         return Evidence("runs", point, low, high, unit="1", p_value=p, samples=values)
 
     def of_medians(self, medians: Sequence[np.ndarray], runs: Runs) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -94,9 +95,10 @@ class Share(OfCells):
         low, high = interval(values, runs.confidence()) or (None, None)
         unit = "1" if "link_of" in over else over.get("unit", "1")
         point = float(np.mean(values) if self.of_means else np.median(values))
+        ours = partial(statistics.sign_flip_p, values)
         if low is None:
-            return self.few_runs(point, samples, unit, [values], runs)
-        p = self.p(lambda none: statistics.sign_flip_p(values, none), point, samples, runs)
+            return self.few_runs(point, samples, unit, [values], runs, ours)
+        p = self.p(ours, point, samples, runs)
         return Evidence("runs", point, low, high, unit=unit, p_value=p, samples=[values])
 
     def of_medians(self, medians: Sequence[np.ndarray], runs: Runs) -> np.ndarray:

@@ -63,6 +63,7 @@ class Trend(OfLevels):
             "ratio above it makes a trend that falls somewhere `direction only`.",
             "examples": [1],
             "type": "number",
+            "exclusiveMinimum": 0,
         },
     }
 

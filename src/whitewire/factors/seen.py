@@ -277,6 +277,7 @@ def packet_bytes(record: RunRecord) -> float | None:
 
 
 PACKET_SIZE = "dfs.client-write-packet-size"
+"""The setting of HDFS's clients for the bytes in a packet of the write pipeline."""
 
 
 def settings(record: RunRecord) -> dict[str, str] | None:

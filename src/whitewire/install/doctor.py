@@ -1,4 +1,7 @@
-"""What this machine can and cannot do, each found out by trying, with the remedy for each lack."""
+"""What this machine can and cannot do, each found out by trying, with the remedy for each lack.
+
+Before any set-up a bare Python has to do: what needs its packages is imported where it is asked.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +9,20 @@ import os
 import re
 import shutil
 import subprocess
+import sys
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from whitewire.cluster import cephfs
-from whitewire.cluster.hibench import on_this_machine
-from whitewire.description.reading import load_yaml
 from whitewire.errors import UserError
 from whitewire.install.needs import DISK_GIB
 from whitewire.install.quarto import quarto_lacks
 from whitewire.paths import HOME, root
-from whitewire.testbed.emulated import segment
-from whitewire.testbed.emulated.software import HADOOP
 from whitewire.tools.hibench import MICRO
-from whitewire.workloads.hibench_copy import prepared
 
 GIB = 2**30
 R_PACKAGES = ("ggplot2", "ggrepel", "jsonlite", "knitr", "readr", "scales", "svglite", "yaml")
@@ -127,6 +127,22 @@ def qdiscs() -> list[Finding]:
     return found
 
 
+def packages() -> Finding:
+    """The Python packages that the project depends on."""
+    project = tomllib.loads((HOME / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    missing = []
+    for name in project["dependencies"]:
+        try:
+            metadata.distribution(name)
+        except metadata.PackageNotFoundError:
+            missing.append(name)
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    if missing:
+        more = f" and {len(missing) - 1} more" if missing[1:] else ""
+        return Finding("Python", False, f"{version}; packages missing: {missing[0]}{more}", "make setup", needed=True)
+    return Finding("Python", True, f"{version}, with {len(project['dependencies'])} packages", needed=True)
+
+
 def java() -> Finding:
     """A Java 17 or newer with its compiler."""
     status, said = attempt(["java", "-XX:-UsePerfData", "-version"])
@@ -144,6 +160,8 @@ def java() -> Finding:
 
 def hadoop() -> Finding:
     """The jars that the set-up fetched."""
+    from whitewire.testbed.emulated.software import HADOOP
+
     jars = list(HADOOP.glob("hadoop-hdfs-[0-9]*.jar"))
     if not jars:
         return Finding("Hadoop jars", False, "absent", "run `make setup`", needed=True)
@@ -188,12 +206,16 @@ def fuse() -> Finding:
 
 def shared_segment() -> Finding:
     """A network without a switch, tried on a veth in a private network namespace."""
+    from whitewire.testbed.emulated import segment
+
     reason, _, remedy = segment.available().partition("; ")
     return Finding("shared segment", not reason, reason or "works: a network without a switch", remedy)
 
 
 def ceph() -> Finding:
     """All that a CephFS in the sandbox needs, each thing tried."""
+    from whitewire.cluster import cephfs
+
     reason, _, remedy = cephfs.available().partition("; ")
     state = reason or "its daemons, FUSE and the drives' shapers work"
     return Finding("CephFS", not reason, f"{state}; a stand-in for Lustre" if reason else state, remedy)
@@ -233,6 +255,9 @@ def program(label: str, names: Sequence[str], use: str, remedy: str, needed: boo
 
 def hibench(testbed: Mapping[str, Any]) -> Finding:
     """The HiBench that runs would use, with what its micro programs lack."""
+    from whitewire.cluster.hibench import on_this_machine
+    from whitewire.workloads.hibench_copy import prepared
+
     if "hibench" not in testbed:
         return Finding("HiBench", False, "none; Hadoop's own jars run its micro programs", "make hibench")
     bench = on_this_machine(testbed["hibench"])
@@ -244,6 +269,8 @@ def hibench(testbed: Mapping[str, Any]) -> Finding:
 
 def slurm() -> Finding:
     """A Slurm that answers."""
+    from whitewire.description.reading import load_yaml
+
     if shutil.which("sinfo") is None:
         return Finding("Slurm", False, "absent; not used by the default run", "install slurm-client on a cluster")
     status, said = attempt(["sinfo", "--version"], timeout=5)
@@ -316,22 +343,26 @@ def processors() -> Finding:
 # --- together ---------------------------------------------------------------------------------------
 
 
-def findings(testbed: Mapping[str, Any]) -> list[Finding]:
-    """All capabilities that an emulated testbed can use, those of the default run first."""
-    return [
+def findings(testbed: Mapping[str, Any] | None) -> list[Finding]:
+    """All capabilities that an emulated testbed can use, those of the default run first.
+
+    `testbed` is None where Python's packages are missing, without which none is read: then those that Python finds out
+    by itself.
+    """
+    first = [
         user_namespaces(),
         programs(),
         *qdiscs(),
-        congestion_controls(testbed["tcp"]["congestion_control"]),
+        packages(),
         java(),
         program("Maven", ["mvn"], "fetches Hadoop", "install maven", needed=True),
-        hadoop(),
         program("gcc", ["gcc"], "compiles the drive model", "install gcc libc6-dev", needed=True),
-        memory(testbed["memory"]["minimum_gib"]),
         disk(),
         processors(),
         r_packages(),
         renderer(),
+    ]
+    further = [
         program(
             "Chromium",
             ["chromium", "chromium-browser", "google-chrome"],
@@ -339,18 +370,27 @@ def findings(testbed: Mapping[str, Any]) -> list[Finding]:
             "install chromium",
         ),
         fuse(),
-        shared_segment(),
-        ceph(),
         program("conda", ["micromamba", "mamba", "conda"], "set-up without Debian packages", "install Miniforge"),
         program("Apptainer", ["apptainer", "singularity"], "containers of rules", "see docs/use/software.md"),
+        rdma(),
+    ]
+    if testbed is None:
+        return [*first, *further]
+    return [
+        *first,
+        hadoop(),
+        memory(testbed["memory"]["minimum_gib"]),
+        congestion_controls(testbed["tcp"]["congestion_control"]),
+        *further,
+        shared_segment(),
+        ceph(),
         hibench(testbed),
         slurm(),
-        rdma(),
     ]
 
 
-def doctor(testbed: Mapping[str, Any]) -> int:
-    """Print the table for an emulated testbed; 0 when the default run is possible, else 1."""
+def doctor(testbed: Mapping[str, Any] | None) -> int:
+    """Print the table for an emulated testbed, or None as above; 0 when the default run is possible, else 1."""
     found = findings(testbed)
     rows = [("CAPABILITY", "", "STATE", "REMEDY")]
     for finding in found:

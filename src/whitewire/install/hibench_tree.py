@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path, PurePosixPath
 
+from whitewire import whole
 from whitewire.description.testbed import HIBENCH
 from whitewire.errors import UserError
 from whitewire.paths import temporary
@@ -42,8 +43,8 @@ VALUES = {
     "b5628352aa06420784931711b9a2279f6b386d45": "8e369dc9297740b1e2c358ccb8d772f7c81dd4237217e73d7059d8fcb577368b",
 }
 """Digests of what load_config.py gives under Python 2.7, by commit; see values_of()."""
-MOST_BYTES, SECONDS = 200_000_000, 300
-"""Largest tree or archive, and longest wait for a connection."""
+MOST_BYTES, PIECE, SECONDS = 200_000_000, 1 << 20, 300
+"""Largest tree or archive, what is read of one at once, and longest wait for a connection."""
 LIBRARY = "autogen/src/main/java/org/apache/hadoop/fs/dfsioe"
 """Sources of `dfsioe`: the only ones of HiBench's that its micro programs need."""
 PYTHON_2 = re.compile(r"^#!.*\bpython(2(\.\d+)?)?[ \t]*$", re.MULTILINE)
@@ -55,9 +56,7 @@ def prepare(source: str, hadoop: Path, folder: Path = HIBENCH) -> Prepared:
 
     An earlier copy stays until the new one is whole. Raises UserError.
     """
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix="hibench-") as made:
-        new = Path(made) / folder.name
+    with whole.folder(folder) as new:
         tree = new / TREE
         _say(f"copying {source or SOURCE}")
         bring(source or SOURCE, tree)
@@ -79,7 +78,6 @@ def prepare(source: str, hadoop: Path, folder: Path = HIBENCH) -> Prepared:
             _say(f"not built: {program}: {why}")
         found = Prepared(commit, digest, release, source or SOURCE, _python(), _converter(), values, built, not_built)
         (new / DESCRIPTION).write_text(json.dumps(asdict(found), indent=1) + "\n")
-        _replace(folder, new)
     return found
 
 
@@ -87,17 +85,10 @@ def _say(line: str) -> None:
     print(f"hibench: {line}", file=sys.stderr, flush=True)
 
 
-def _replace(old: Path, new: Path) -> None:
-    if old.exists():
-        aside = new.parent / "before"
-        old.rename(aside)
-    new.rename(old)
-
-
 def bring(source: str, tree: Path) -> None:
     """Copy a folder's or an archive's HiBench to `tree`. Raises UserError where there is none."""
     if re.match(r"https?://", source):
-        with tempfile.NamedTemporaryFile(dir=tree.parent.parent, suffix=".archive") as file:
+        with tempfile.NamedTemporaryFile(dir=tree.parent, suffix=".archive") as file:
             _download(source, Path(file.name))
             _write(_members(Path(file.name), source), tree, source)
         return
@@ -113,20 +104,28 @@ def bring(source: str, tree: Path) -> None:
 def _download(address: str, path: Path) -> None:
     try:
         with urllib.request.urlopen(address, timeout=SECONDS) as answer, path.open("wb") as file:
-            shutil.copyfileobj(answer, file)
+            while piece := answer.read(PIECE):
+                if file.tell() + len(piece) > MOST_BYTES:
+                    raise _too_large(address)
+                file.write(piece)
     except (OSError, ValueError) as error:
         raise UserError(f"HIBENCH: {address}: {error}; without a network give a folder or an archive that you have: "
                         "`make hibench HIBENCH=…`") from None  # fmt: skip
 
 
+def _too_large(source: str) -> UserError:
+    return UserError(f"HIBENCH: {source}: found more than {MOST_BYTES / 1e6:.0f} MB, expected HiBench's tree")
+
+
 Member = tuple[str, bytes, bool]
-"""A file of a tree: path, content, whether it is a program."""
+"""A file of a tree: path, content, whether it is a program. Of a content above MOST_BYTES one byte more is read."""
 
 
 def _files(folder: Path) -> Iterator[Member]:
     for path in sorted(folder.rglob("*")):
         if path.is_file() and not path.is_symlink() and not LEFT_OUT.fullmatch(str(path.relative_to(folder))):
-            yield str(path.relative_to(folder)), path.read_bytes(), os.access(path, os.X_OK)
+            with path.open("rb") as content:
+                yield str(path.relative_to(folder)), content.read(MOST_BYTES + 1), os.access(path, os.X_OK)
 
 
 def _members(path: Path, source: str) -> Iterator[Member]:
@@ -136,12 +135,13 @@ def _members(path: Path, source: str) -> Iterator[Member]:
             for one in archive:
                 content = archive.extractfile(one) if one.isfile() else None
                 if content is not None and (name := _below(one.name)):
-                    yield name, content.read(), bool(one.mode & 0o100)
+                    yield name, content.read(MOST_BYTES + 1), bool(one.mode & 0o100)
     elif zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             for entry in archive.infolist():
                 if not entry.is_dir() and (name := _below(entry.filename)):
-                    yield name, archive.read(entry), bool(entry.external_attr >> 16 & 0o100)
+                    with archive.open(entry) as packed:
+                        yield name, packed.read(MOST_BYTES + 1), bool(entry.external_attr >> 16 & 0o100)
     else:
         raise UserError(f"HIBENCH: {source}: found neither a tar nor a zip archive, expected one of HiBench's tree")
 
@@ -159,9 +159,7 @@ def _write(members: Iterable[Member], tree: Path, source: str) -> None:
         for name, content, program in members:
             total += len(content)
             if total > MOST_BYTES:
-                raise UserError(
-                    f"HIBENCH: {source}: found more than {MOST_BYTES / 1e6:.0f} MB, expected HiBench's tree"
-                )
+                raise _too_large(source)
             path = tree / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)

@@ -20,8 +20,9 @@ from whitewire.cluster.stack import Stack
 from whitewire.cluster.yarn import Yarn
 from whitewire.description.paper import OFF, ON
 from whitewire.design import scaling
-from whitewire.design.scale import PACKET, PACKET_SIZE, Scale
+from whitewire.design.scale import PACKET, Scale
 from whitewire.errors import RunFailed
+from whitewire.factors.seen import PACKET_SIZE
 from whitewire.measure import cross_traffic
 from whitewire.measure.clocks import Clocks
 from whitewire.measure.run import Run, floor_key
@@ -194,7 +195,7 @@ class Bench:
             with testbed.sampler(by_host) as sampler:
                 done = act()
             seconds, after = time.monotonic() - clocks.steady, testbed.counters()
-            clock = clocks.since()
+            clock = clocks.since(hosts=sampler.moved)
             used_after, sent = cpu_seconds(stack.processes()), testbed.segments()
         log = stack.hdfs.log_since(position)
         row = run.row
@@ -214,6 +215,7 @@ class Bench:
                 **self._racks(fabric),
                 **_beside(testbed, fabric, before, after, seconds),
                 **self._drive(),
+                **self._caches(),
             },
             "fabric": {"name": fabric.name, "rate": fabric.rate, "full_scale_rate": fabric.full_scale_rate,
                        "shared": fabric.shared, "burst": fabric.burst, "mtu": fabric.mtu, "racks": fabric.racks,
@@ -270,6 +272,11 @@ class Bench:
         if "slow_drives" in self.parameters:
             found["slow_drives"] = self.run.drive.told(slow)["rate"] / found["drive"]["rate"]
         return found
+
+    def _caches(self) -> Evidence:
+        """Whether hosts' memory held files of a site's own file system when the run wanted it empty."""
+        store = self.stack.mounted if self.mounted else None
+        return {"warm": store.warm} if isinstance(store, Posix) and not self.parameters.get("keep_caches") else {}
 
     def _page_cache(self) -> str:
         """Whether the run's bytes went by way of memory in front of all workers' drives: ON, OFF, or what was so."""

@@ -4,19 +4,21 @@ beyond its bound, and what each pair carried then.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from whitewire.description.paper import Paper
+from whitewire.description.testbed import digest
 from whitewire.design.rows import levels_of, most_hosts
 from whitewire.errors import Faults, UserError
-from whitewire.measure.survey import digest
 from whitewire.paths import shown
 from whitewire.records import links, outliers
 from whitewire.records.links import HostPlace
 from whitewire.records.run import DesignRow
+from whitewire.testbed.site import slurm
 
 STOP, MARK = "stop", "mark"
 """What config.yaml's `outliers` says of things beyond their bounds: no paper that uses them starts, or each of its
@@ -51,7 +53,8 @@ def before(results: Path, config: Mapping[str, Any], paper: Paper, rows: Sequenc
             f"{shown(folder / links.RECORD)}: plan.description: found the links of another description of this "
             "testbed, expected those of the present one; measure them with `.venv/bin/whitewire links`"
         )
-    used = hosts_used(record["hosts"], config, paper, rows)
+    nodes = slurm.nodes_of(slurm.job_id(os.environ)) if config["kind"] == "slurm" else []
+    used = hosts_used(record["hosts"], nodes, paper, rows)
     fabrics = {paper.parameters(row["experiment"], levels_of(paper, row))["fabric"] for row in rows}
     stops = [each for each in outliers.of_folder(folder) if each.stops and not each.part_of]
     wrong = [each.said for each in stops if each.fabric in ("", *fabrics) and set(each.hosts) <= used]
@@ -63,12 +66,14 @@ def before(results: Path, config: Mapping[str, Any], paper: Paper, rows: Sequenc
     return Before(tuple(wrong), carried)
 
 
-def hosts_used(hosts: Sequence[HostPlace], config: Mapping[str, Any], paper: Paper, rows: Sequence[DesignRow]
-               ) -> set[str]:  # fmt: skip
-    """Names of the hosts that a block uses: of each role the first ones, and of a Slurm job its first nodes."""
+def hosts_used(hosts: Sequence[HostPlace], nodes: Sequence[str], paper: Paper, rows: Sequence[DesignRow]) -> set[str]:
+    """Names of the hosts that a block uses: of each role the first ones, and of a Slurm job its first `nodes`.
+
+    Each block may be a job of its own, on other nodes than links were measured on: those that were not have no name.
+    """
     most = most_hosts(paper, rows, servers=False)
-    if config["kind"] == "slurm":
-        return {host["name"] for host in hosts[: sum(most.values())]}
+    if nodes:
+        return {host["name"] for host in hosts if host["target"] in nodes[: sum(most.values())]}
     found: set[str] = set()
     for role, count in most.items():
         found |= {host["name"] for host in [each for each in hosts if each["role"] == role][:count]}

@@ -36,7 +36,7 @@ from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design import durations
 from whitewire.design.drive import Drive
 from whitewire.design.rows import defining_floor, levels_of, read_csv
-from whitewire.design.scale import Scale, scale_of
+from whitewire.design.scale import Scale, of_another_k, scale_of
 from whitewire.errors import Faults, UserError, of_system
 from whitewire.install.doctor import preflight
 from whitewire.measure import environment, groups, rung
@@ -53,13 +53,14 @@ from whitewire.measure.shortage import Shortage
 from whitewire.measure.turns import Outcome, Turns
 from whitewire.progress import Progress
 from whitewire.records import processors
-from whitewire.records.checked import read_block
+from whitewire.records.checked import block_record, read_block
 from whitewire.records.floor import name_of, typical
 from whitewire.records.jobs import NET, losses
 from whitewire.records.journal import BUDGET, Journal, read_runs, valid_floors
 from whitewire.records.metrics import SHORT_OF_PROCESSORS, Found
 from whitewire.records.result import Result
 from whitewire.records.run import DesignRow, RunRecord
+from whitewire.records.rung import FILE
 from whitewire.testbed import kinds as testbeds
 from whitewire.testbed.base import Testbed
 from whitewire.testbed.emulated import segment, software
@@ -99,8 +100,9 @@ def measure(paper: str, testbed: str, design_path: Path, block: str, output: Pat
         made = Block(loaded, settings, block, sorted(rows, key=lambda row: row["order"]), folder)
         made.source = paths.shown(project.testbed_path(testbed))
         made.look = look
-        own = Budget.read(os.environ.get(budget.VARIABLE, ""))
-        made.first, made.further = (partial(of, f"{paper}/{block}") for of in (own.first, own.further))
+        own, name = Budget.read(os.environ.get(budget.VARIABLE, "")), f"{paper}/{block}"
+        made.first, made.further = partial(own.first, name), partial(own.further, name)
+        made.own, made.start_budget = own.own(name), own.seconds
         made.before = before(folder.parents[2], settings, loaded, made.rows, project.load_config()["outliers"])
         made.measure()
 
@@ -121,6 +123,10 @@ class Block:
         self.first: Callable[[], float] = lambda: math.inf
         self.further = self.first
         """Seconds from now on in which it may measure until its first look at claims, and after that one."""
+        self.own = math.inf
+        """Seconds that it should take until its first look: after them others may not have spoiled every attempt."""
+        self.start_budget = math.inf
+        """Seconds that all blocks of the start may measure together."""
         self.before = Before()
         """What the testbed's links say of it."""
         self.net_experiments = experiments_asked(paper, NET)
@@ -132,7 +138,7 @@ class Block:
         self.attempts = testbed["limits"]["attempts"] if self.effort != "smoke" else SMOKE_ATTEMPTS
         self.pace = 1.0
         self.spent: defaultdict[str, float] = defaultdict(float)
-        self.until = math.inf
+        self.until = self.unless = math.inf
 
     @property
     def paper(self) -> Paper:
@@ -140,14 +146,18 @@ class Block:
         return self.ladder.paper
 
     @property
+    def designed(self) -> set[str]:
+        """Ids of the block's runs by its design."""
+        return {row["run_id"] for row in self.rows}
+
+    @property
     def probing(self) -> Probing:
         return Probing(self.config, self.effort, self.journal.folder, self.before.carried)
 
     def measure(self) -> None:
         begin, seconds = time.monotonic(), self.first()
-        self.until = begin + seconds
-        if faults := read_block(self.journal.folder, self.rows, measuring=True).faults:
-            raise Faults([*faults, "remove the folders that are damaged, and their runs are measured again"])
+        self.until, self.unless = begin + seconds, begin + self.own
+        self._go_on()
         while True:
             try:
                 self._make_missing()
@@ -163,6 +173,7 @@ class Block:
                 "left": self.left,
                 "rung": self.ladder.paper.rung,
                 "budget_seconds": round(seconds, 1) if math.isfinite(seconds) else None,
+                "start_budget_seconds": self.start_budget if math.isfinite(self.start_budget) else None,
                 "seconds": round(time.monotonic() - begin, 1),
                 "pace": self.pace,
                 "spent": {what: round(seconds, 1) for what, seconds in self.spent.items()},
@@ -170,6 +181,22 @@ class Block:
                 **environment.commit(),
             }
         )
+
+    def _go_on(self) -> None:
+        """Check what an earlier start left, and keep to its k. Raises UserError."""
+        found = read_block(self.journal.folder, self.rows, measuring=True)
+        if found.faults:
+            raise Faults([*found.faults, "remove the folders that are damaged, and their runs are measured again"])
+        raw, designed = self.journal.folder.parent, self.designed
+        runs = [each for each in found.runs if each[1]["run_id"] in designed]
+        others = {record.get("rung", 0) for path in raw.glob(f"{self.effort}-*/block.json")
+                  if (record := block_record(path))}  # fmt: skip
+        self.ladder.go_on(lambda on: others <= {on.rung} and not of_another_k(on, self.config, runs))
+        if faults := of_another_k(self.paper, self.config, runs):
+            remedy = "remove the runs of another k, and they are measured again"
+            if self.ladder.climbs and self.paper.rungs > 1:
+                remedy += f"; or write the rung of those that shall stay into {paths.shown(raw / FILE)}"
+            raise Faults([*faults, remedy])
 
     def _make_missing(self) -> None:
         missing = [self._run(row) for row in self.rows if not self.journal.has(row["run_id"])]
@@ -185,6 +212,7 @@ class Block:
         self.journal.begin()
         with progress.going():
             preflight(self.config)
+            self._find_unavailable(missing, progress)
             number = 0
             for key, runs in clusters.items():
                 number = self._on_one_cluster(key, runs, progress, number)
@@ -306,7 +334,7 @@ class Block:
 
     def _on_one_cluster(self, shared: str, runs: Sequence[Run], progress: Progress, number: int) -> int:
         roles, place, _, slots, *racks = json.loads(shared)
-        runs = self._without_the_unavailable(runs, progress)
+        runs = [run for run in runs if run.row["run_id"] not in self.unavailable]
         if not runs:
             return number
         if time.monotonic() + self._until_a_run(shared, runs) > self.until:
@@ -334,7 +362,8 @@ class Block:
             try:
                 self._start(stack)
                 times = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in stack.start_seconds.items())
-                progress.say(f"ready: {times}; warming up")
+                again = f" (started twice: {stack.first_failure.splitlines()[0]})" if stack.first_failure else ""
+                progress.say(f"ready: {times}{again}; warming up")
                 self.spent["start"] += time.monotonic() - begin
                 for (k, model), alike in groups.by_scale(runs).items():
                     stack.scale(k, model)
@@ -359,8 +388,11 @@ class Block:
             return None
         return hibench_of(testbed, self.config["hibench"], wanted, logs)
 
-    def _without_the_unavailable(self, runs: Sequence[Run], progress: Progress) -> Sequence[Run]:
-        """Runs less those on a file system or a network that the testbed cannot have; block.json says which and why."""
+    def _find_unavailable(self, runs: Sequence[Run], progress: Progress) -> None:
+        """Leave out runs on a file system or a network that the testbed cannot have; block.json says which and why.
+
+        Before the first cluster, so that no look at claims waits for them.
+        """
         fabrics = self.config["fabrics"]
         mounted = [run.row["run_id"] for run in runs if run.store["kind"] == "cephfs"]
         on_a_segment = [run.row["run_id"] for run in runs if fabrics[run.parameters["fabric"]].get("shared")]
@@ -368,7 +400,6 @@ class Block:
             if lost and (why := reason()):
                 progress.say(f"{len(lost)} runs left out: {why}")
                 self.unavailable |= dict.fromkeys(lost, why)
-        return [run for run in runs if run.row["run_id"] not in self.unavailable]
 
     def _without_a_mount(self) -> str:
         """Why there is no parallel file system on this testbed; empty where there is one."""
@@ -496,52 +527,57 @@ class Block:
         return why
 
     def _floor(self, stack: Stack, floors: Floors, key: FloorKey, runs: Sequence[Run], progress: Progress) -> None:
-        if readings := self._readings(stack):
-            with self._spending("waiting"):  # as before a run: what others slow down here, runs would be said to lack
-                self.calm.before_a_run(readings, self.until)
-        with self._spending("floors"):
-            self._make_floor(stack, floors, key, runs, progress)
-
-    def _make_floor(self, stack: Stack, floors: Floors, key: FloorKey, runs: Sequence[Run], progress: Progress) -> None:
         """What a job of a kind takes on almost no data, on the fastest fabric: starts of JVMs and the like.
 
         It does not shrink with the data, so it is measured beside the runs and told apart from them. One that is not
         valid is made again as often as a run is. Raises UserError when none of its kind is valid.
         """
         run = next(run for run in runs if self._floored(run) and floor_key(run) == key)
-        what = " ".join(map(str, key))
+        readings, why = self._readings(stack), ""
         for attempt in range(1, self.attempts + 1):
-            number, again = len(floors.known[key]) + 1, f", attempt {attempt}" if attempt > 1 else ""
-            progress.say(f"floor {number} of {max(number, floors.counts[key])}: {what}{again}")
-            why, failed = "", False
-            found: Found = {}
-            try:
-                result = _tiny(stack, run)
-                found = workloads.processors_of(result.record, result.files)
-                # One that lacked processors is better than none: then all runs are tried beside the same programs.
-                if attempt < self.attempts or floors.has(key):
-                    why = "; ".join(processors.faults(result.record, found, self.config["limits"]))
-            except FAILURES as failure:
-                why, failed = _why(failure, stack), True
-                result = Result({"block": run.row["block"], "workload": run.row["workload"]}, _last_words(stack))
-            why = self._keep_floor(floors, key, result, found, attempt, why)
+            if readings:
+                with self._spending("waiting"):  # as before a run: it would be said to lack what others slow down here
+                    self.calm.before_a_run(readings, self.until)
+            with self._spending("floors"):
+                why = self._make_floor(stack, floors, key, runs, run, attempt, progress)
             if not why:
-                stack.floors[key] = typical(floors.known[key])
                 return
-            progress.say(f"floor of {what}: not valid: {why}")
-            if failed and (attempt < self.attempts or floors.has(key)):
-                progress.say(f"starting HDFS again ({', '.join(stack.dead()) or 'the floor did not end'})")
-                self._restart(stack, runs)
         if not floors.has(key):
             raise UserError(f"floor of {run.row['workload']}: {why}; logs: {stack.logs}")
+
+    def _make_floor(self, stack: Stack, floors: Floors, key: FloorKey, runs: Sequence[Run], run: Run, attempt: int,
+                    progress: Progress) -> str:  # fmt: skip
+        """Make one floor of a kind, by the run that it is the floor of; returns why it is not valid (empty: it is)."""
+        what = " ".join(map(str, key))
+        number, again = len(floors.known[key]) + 1, f", attempt {attempt}" if attempt > 1 else ""
+        progress.say(f"floor {number} of {max(number, floors.counts[key])}: {what}{again}")
+        why, failed = "", False
+        found: Found = {}
+        try:
+            result = _tiny(stack, run)
+            found = workloads.processors_of(result.record, result.files)
+            # One that lacked processors is better than none: then all runs are tried beside the same programs.
+            if attempt < self.attempts or floors.has(key):
+                why = "; ".join(processors.faults(result.record, found, self.config["limits"]))
+        except FAILURES as failure:
+            why, failed = _why(failure, stack), True
+            result = Result({"block": run.row["block"], "workload": run.row["workload"]}, _last_words(stack))
+        why = self._keep_floor(floors, key, result, found, attempt, why)
+        if not why:
+            stack.floors[key] = typical(floors.known[key])
+            return ""
+        progress.say(f"floor of {what}: not valid: {why}")
+        if failed and (attempt < self.attempts or floors.has(key)):
+            progress.say(f"starting HDFS again ({', '.join(stack.dead()) or 'the floor did not end'})")
+            self._restart(stack, runs)
+        return why
 
     def _further_floors(self, stack: Stack, floors: Floors, runs: Sequence[Run], progress: Progress) -> None:
         """More floors of kinds whose floors scatter too much beside what is left of their shortest runs."""
         if self.effort == "smoke":
             return
-        kept = [
-            record for _, record in read_runs(self.journal.folder.parent, [self.journal.folder.name]) if record["valid"]
-        ]
+        there, designed = read_runs(self.journal.folder.parent, [self.journal.folder.name]), self.designed
+        kept = [record for _, record in there if record["valid"] and record["run_id"] in designed]
         for key in floors.known:
             own = [record for record in kept if record.get("floor") == floors.name(key)]
             for _ in range(floors.further(key)):
@@ -555,7 +591,7 @@ class Block:
         Every attempt is kept. Attempts of an earlier, interrupted measurement do not count against the bound. TooHeavy
         when the processors are too slow at this k and there is another one.
         """
-        turns, begun = Turns(runs, self._rounds(), self.attempts, self.until - CLOSING_S), 0
+        turns, begun = self._turns(runs), 0
         readings = self._readings(stack)
         while (run := turns.next(progress.pace)) is not None:
             run_id = run.row["run_id"]
@@ -590,10 +626,18 @@ class Block:
                 self._restart(stack, turns.waiting or runs)
         self.given_up += turns.given_up
         self.left |= turns.left
+        if turns.hopeless:
+            return number
         for key in floors.due(len(runs)):
             self._floor(stack, floors, key, runs, progress)
         self._further_floors(stack, floors, runs, progress)
         return number
+
+    def _turns(self, runs: Sequence[Run]) -> Turns:
+        """The runs of a cluster in turn. Once a run of the block counted, of this or another cluster, others do not
+        spoil all of them."""
+        unless = math.inf if self.spent.get("runs") else self.unless
+        return Turns(runs, self._rounds(), self.attempts, self.until - CLOSING_S, unless=unless)
 
     def _rounds(self) -> Rounds:
         rows = {row["run_id"]: cell_of(row["experiment"], levels_of(self.paper, row)) for row in self.rows}
@@ -604,7 +648,7 @@ class Block:
         """Leave out what no open claim needs any more."""
         assert self.look is not None, "it is looked only where there is something to look with"
         with self._spending("looks"):
-            seen = self.look(self.journal.folder.parents[1], self.name)
+            seen = self.look(self.paper, self.config, self.journal.folder, self.designed, self.unavailable)
         turns.rounds.looked(run.row["run_id"])
         # Of this cluster only: another one of the block still has its first look before it.
         turns.until = min(turns.until, time.monotonic() + self.further() - CLOSING_S)
@@ -653,7 +697,7 @@ class Block:
     def _attempt(self, stack: Stack, run: Run, floors: Floors) -> Outcome:
         """One attempt, which is kept."""
         run_id, failed, spoiled, no_disk = run.row["run_id"], False, False, False
-        attempt = self.journal.attempts(run_id) + 1
+        attempt = self.journal.attempt(run_id)
         try:
             result = _made(stack, run)
             files = result.files
@@ -737,5 +781,7 @@ def _no_disk(failure: Exception) -> bool:
 
 
 def _line(failure: Exception) -> str:
-    said = of_system(failure) if isinstance(failure, OSError) and failure.errno else failure
+    said: object = of_system(failure) if isinstance(failure, OSError) and failure.errno else failure
+    if isinstance(failure, ArithmeticError | LookupError | StopIteration):  # whose words alone say nothing
+        said = f"what it left cannot be computed with: {failure.__class__.__name__}: {failure}"
     return " ".join(str(said).split())[:400] or failure.__class__.__name__

@@ -364,7 +364,7 @@ class _Site:
 
     def _fio(self, argv: Sequence[str], operation: str, name: str, seconds: float) -> fio.Result:
         done = self._run(*argv, timeout=seconds + START_SECONDS)
-        (self.folder / f"fio-{self.place.host.name}-{self.number}-{name}.json").write_bytes(done.stdout)
+        whole.write(self.folder / f"fio-{self.place.host.name}-{self.number}-{name}.json", done.stdout)
         try:
             result = fio.measurement(done.stdout, operation)
         except Unreadable as fault:

@@ -49,17 +49,18 @@ def said(*argv: str) -> str:
 
 
 def commit() -> Commit:
-    """Which code this is."""
-    around = software()["sha256"]
+    """Which code this is; `unknown` where git does not know, as of an archive that was unpacked, in whatever folder."""
+    unknown: Commit = {"commit": "unknown", "modified": True, "software": software()["sha256"]}
+    git = ["git", "-C", str(HOME)]
     try:
-        done = subprocess.run(["git", "-C", str(HOME), "status", "--porcelain"], capture_output=True, text=True)
+        head = subprocess.run([*git, "rev-parse", "--show-toplevel", "HEAD"], capture_output=True, text=True)
+        changed = subprocess.run([*git, "status", "--porcelain"], capture_output=True, text=True)
+        top, _, name = head.stdout.strip().rpartition("\n")
+        if head.returncode != 0 or changed.returncode != 0 or not HOME.samefile(top):
+            return unknown
     except OSError:
-        return {"commit": "unknown", "modified": True, "software": around}
-    return {
-        "commit": said("git", "-C", str(HOME), "rev-parse", "HEAD"),
-        "modified": bool(done.stdout.strip()),
-        "software": around,
-    }
+        return unknown
+    return {**unknown, "commit": name, "modified": bool(changed.stdout.strip())}
 
 
 # --- software: what others made, and in which versions ----------------------------------------------

@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from whitewire import paths
@@ -22,6 +23,7 @@ from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
 from whitewire.install.doctor import preflight
 from whitewire.paths import shown
+from whitewire.testbed.base import CommandFailed
 from whitewire.testbed.emulated import software
 from whitewire.testbed.emulated.sandbox import EmulatedTestbed
 from whitewire.testbed.installation import Installation
@@ -34,6 +36,11 @@ The cluster runs until you leave this shell.
   fabric NAME          put all links on another fabric:  fabric 1gbe
   hosts                the hosts and their addresses
 """
+
+MOST_ASKED = 200
+"""Bytes of what is asked through the pipe."""
+TRIES, PAUSE_S = 20, 0.05
+"""How often an answer is tried, and seconds between two tries."""
 
 
 def lab(testbed: str | None) -> int:
@@ -107,19 +114,31 @@ def _shell(testbed: EmulatedTestbed, installation: Installation, folder: Path) -
         while shell.poll() is None:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 shell.wait(timeout=0.2)
-            try:
-                name = os.read(pipe, 200).decode().strip()
-            except BlockingIOError:
-                continue
-            try:
-                fabric = testbed.fabric(name)
-                said = f"all links at {fabric.rate:g} Mbit/s ({fabric.full_scale_rate:g} Mbit/s at full scale)\n"
-            except UserError as error:
-                said = f"{error}\n"
-            answer.write_text(said)
+            with contextlib.suppress(BlockingIOError):
+                _answer(answer, _on_fabric(testbed, os.read(pipe, MOST_ASKED)))
     finally:
         os.close(pipe)
     return shell.returncode
+
+
+def _on_fabric(testbed: EmulatedTestbed, asked: bytes) -> str:
+    """Put all links on the fabric that was asked for; what came of it, in one line."""
+    try:
+        fabric = testbed.fabric(asked.decode(errors="replace").strip())
+    except (UserError, CommandFailed) as error:
+        return f"{error}\n"
+    return f"all links at {fabric.rate:g} Mbit/s ({fabric.full_scale_rate:g} Mbit/s at full scale)\n"
+
+
+def _answer(pipe: Path, said: str) -> None:
+    """Say it to who reads the pipe, if anybody does soon: who asked may have been broken off meanwhile."""
+    for _ in range(TRIES):
+        with contextlib.suppress(OSError):  # nobody reads it, yet or any more
+            end = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+            with os.fdopen(end, "wb", buffering=0) as file:
+                file.write(said.encode())
+            return
+        time.sleep(PAUSE_S)
 
 
 def _table(testbed: EmulatedTestbed) -> str:

@@ -16,6 +16,7 @@ from whitewire import whole
 from whitewire.design.drive import Drive
 from whitewire.design.scaling import burst_bytes
 from whitewire.errors import UserError
+from whitewire.measure import schedule
 from whitewire.testbed.base import FRAME_SHARE, Completed, Fabric, Host, Testbed, last_line
 from whitewire.tools import Unreadable, fio, iperf3
 
@@ -102,19 +103,18 @@ def _rounds(clients: Sequence[Host], datanodes: Sequence[Host]) -> list[list[tup
     return rounds
 
 
-def _ring(datanodes: Sequence[Host]) -> list[list[tuple[Host, Host]]]:
-    """Every DataNode to the next one, as replicas travel; no host twice in a round, or one's acknowledgements would
-    share a link with another's data."""
-    pairs = list(zip(datanodes, [*datanodes[1:], datanodes[0]], strict=True))
-    even = len(pairs) // 2 * 2
-    return [round_ for round_ in (pairs[0:even:2], pairs[1:even:2], pairs[even:]) if round_]
+def _neighbours(datanodes: Sequence[Host]) -> list[tuple[Host, Host]]:
+    """DataNodes with the next one, as replicas travel; no host twice, or one's acknowledgements would share a link with
+    another's data. None where there is one alone."""
+    first = next(iter(schedule.ring(len(datanodes))), [])
+    return [(datanodes[one], datanodes[other]) for one, other in first]
 
 
 def _beside(pairs: list[tuple[Host, Host]], datanodes: Sequence[Host]) -> list[list[tuple[Host, Host]]]:
     """The pairs and, in the same round, DataNodes that it leaves free to their neighbours; a round more if none can."""
     taken = {host.name for pair in pairs for host in pair}
     free = [host for host in datanodes if host.name not in taken]
-    return [pairs + _ring(free)[0]] if len(free) > 1 else [pairs, *_ring(datanodes)[:1]]
+    return [pairs + _neighbours(free)] if len(free) > 1 else [pairs, *filter(None, [_neighbours(datanodes)])]
 
 
 def _between_racks(datanodes: Sequence[Host], place: Mapping[str, str]) -> list[tuple[Host, Host]]:
@@ -157,7 +157,7 @@ def send(testbed: Testbed, client: Host, server: Host, fabric: Fabric, streams: 
     """Send `size` bytes to a host with a server; raw output goes to `path`. Raises Unreadable, TimeoutExpired."""
     before = testbed.counters() if fabric.shared else {}
     done = client.run(iperf3.client(server.address, streams, size), timeout=60 + 2 * size / (fabric.rate * 1e6 / 8))
-    path.write_bytes(done.stdout)
+    whole.write(path, done.stdout)
     result = read(done, iperf3.parse)
     expected = expected_goodput(fabric, size)
     if fabric.shared:
@@ -242,7 +242,7 @@ def _drive(host: Host, mode: str, number: int, operation: str, drive: Drive, siz
         host.run(["mkdir", "-p", where]).check()
         argv = fio.sequential(where, operation, mode, size * 2 ** (attempt - 1))
         done = host.run(argv, env=drive.environment(host.drive_root), timeout=120)
-        (folder / f"fio-{host.name}-{operation}-{mode}-{attempt}.json").write_bytes(done.stdout)
+        whole.write(folder / f"fio-{host.name}-{operation}-{mode}-{attempt}.json", done.stdout)
         value = read(done, fio.parse, operation)
         error = value / expected - 1
         row = {"probe": "fio", "fabric": "", "source": host.name, "destination": f"drive {number}", "streams": 1,

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from whitewire import whole
+from whitewire.records.checked import RDMA_ALL
 from whitewire.testbed.base import CommandFailed, Host, Process, ProcessDied, last_line
 from whitewire.tools import Unreadable, ibv_devinfo, perftest
 
@@ -30,10 +31,6 @@ SECONDS, SLOWER = 60.0, 20.0
 """A test may take that many seconds, and so many times as long as its bytes need at the port's rate."""
 SETTLE = 1.0
 """Seconds until a server that waits with rdma_cm does so: no list of the host shows it."""
-
-COLUMNS = ("fabric", "source", "destination", "source_port", "destination_port", "transport", "test", "message_bytes",
-           "iterations", "attempt", "metric", "value", "unit", "limit", "why")  # fmt: skip
-"""Of rdma.csv. `limit` is lanes × data rate of a lane of the slower port in MB/s (10^6 bytes), without headers."""
 
 METRICS: dict[type, dict[str, tuple[str, str]]] = {
     perftest.Bandwidth: {
@@ -151,7 +148,7 @@ def between(source: Host, destination: Host, fabric: str, folder: Path,
             iterations: Callable[[str, int], int] = perftest.iterations) -> list[dict]:  # fmt: skip
     """Every test at every message size, one after the other, between two hosts that are on the fabric.
 
-    Raw output goes to `folder`/perftest; returns rows of COLUMNS. That there is no RDMA is a row too, never an
+    Raw output goes to `folder`/perftest; returns rows of RDMA_ALL. That there is no RDMA is a row too, never an
     exception.
     """
     base = {"fabric": fabric, "source": source.name, "destination": destination.name}
@@ -211,9 +208,9 @@ def _once(source: Endpoint, destination: Endpoint, test: str, size: int, count: 
         done = source.host.run(measures, timeout=patience)
     finally:
         server.stop()
-    stem.with_name(f"{stem.name}.txt").write_bytes(done.stdout)
+    whole.write(stem.with_name(f"{stem.name}.txt"), done.stdout)
     if done.stderr:
-        stem.with_name(f"{stem.name}.err").write_bytes(done.stderr)
+        whole.write(stem.with_name(f"{stem.name}.err"), done.stderr)
     done.check()
     parse = perftest.bandwidth if test in perftest.BANDWIDTH else perftest.latency
     rows = parse(done.stdout, test)
@@ -249,8 +246,8 @@ def _transport(port: ibv_devinfo.Port) -> str:
 
 
 def row(base: Mapping[str, Any] | None = None, **cells: Any) -> dict[str, Any]:
-    """A row of COLUMNS; what is not given is empty."""
-    return {**dict.fromkeys(COLUMNS, ""), **(base or {}), **cells}
+    """A row of RDMA_ALL; what is not given is empty."""
+    return {**dict.fromkeys(RDMA_ALL, ""), **(base or {}), **cells}
 
 
 def _number(value: float) -> str:
@@ -272,7 +269,7 @@ def write(folder: Path, rows: Sequence[Mapping]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "rdma.csv"
     table = io.StringIO()
-    writer = csv.DictWriter(table, COLUMNS, lineterminator="\n")
+    writer = csv.DictWriter(table, RDMA_ALL, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return whole.write(path, table.getvalue())

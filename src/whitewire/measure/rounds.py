@@ -9,8 +9,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
+from whitewire.description.paper import Paper
 from whitewire.text import canonical
 
 Cell = tuple[str, str]
@@ -33,8 +34,10 @@ class Seen(Protocol):
     def near(self) -> Collection[Cell]: ...
 
 
-Look = Callable[[Path, str], Seen]
-"""From the folder of a paper's results and the name of a block to what its claims are worth so far."""
+Look = Callable[[Paper, Mapping[str, Any], Path, Collection[str], Mapping[str, str]], Seen]
+"""From a paper with the k of its runs, the testbed's description, a block's folder, its runs by the design (an earlier
+one may have left others) and those that the machine cannot make, with the reason, to what its claims are worth so far.
+"""
 
 
 @dataclass
@@ -63,10 +66,13 @@ class Rounds:
         """All looks before a run are made."""
         self._ahead = [look for look in self._ahead if look >= self.of[run_id]]
 
-    def dropped(self, seen: Seen, waiting: Collection[str]) -> list[str]:
-        """Which of the waiting runs are needed no more: those of cells that no open claim rests on."""
+    def dropped(self, seen: Seen, waiting: Collection[str], after: int) -> list[str]:
+        """Which of the waiting runs are needed no more after a round: those of cells that no open claim rests on.
+
+        Runs of the rounds until then, which wait because they were spoiled, stay: each cell is to have as many.
+        """
         needed = set(seen.cells)
-        return [run_id for run_id in waiting if self.rows[run_id] not in needed]
+        return [run_id for run_id in waiting if self.of[run_id] > after and self.rows[run_id] not in needed]
 
     def turn(self, run_id: str, seen: Seen) -> tuple[bool, int]:
         """What a run's turn is sorted by after a look: what hardly decides a claim comes last, and its round."""

@@ -12,7 +12,7 @@ from whitewire import workloads
 from whitewire.design.drive import Drive
 from whitewire.design.durations import floor_kind
 from whitewire.design.scale import Scale
-from whitewire.errors import RunFailed
+from whitewire.errors import OF_VALUES, RunFailed
 from whitewire.levels import said
 from whitewire.records.run import DesignRow
 from whitewire.testbed.base import CommandFailed, ProcessDied
@@ -22,7 +22,7 @@ from whitewire.workloads.terasort import ROW_BYTES
 TINY_ROWS = 50
 """Rows a map task of a job that is run for its floor."""
 
-FAILURES = (RunFailed, ProcessDied, CommandFailed, TimeoutExpired, RuntimeError, ValueError, OSError)
+FAILURES = (RunFailed, ProcessDied, CommandFailed, TimeoutExpired, RuntimeError, OSError, *OF_VALUES)
 """What makes a run invalid and not the block (TimeoutError is an OSError, Unreadable a ValueError)."""
 
 FloorKey = tuple[Hashable, ...]

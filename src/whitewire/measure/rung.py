@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,8 @@ from whitewire import whole
 from whitewire.description.paper import Paper
 from whitewire.design.durations import busy_cores
 from whitewire.measure.run import Run
+from whitewire.records.rung import FILE, recorded
 
-FILE = "scale.json"
-"""In raw/ of a paper's results: the rung, and what was tried."""
 SPARE = 0.85
 """Share of the bound on lateness that the heaviest cell may use, so that the others have time to spare."""
 
@@ -33,25 +32,24 @@ class Tried:
     enough: bool
 
 
-def recorded(raw: Path) -> int | None:
-    """The rung of a paper's results; None where none is chosen yet, or the record cannot be read."""
-    try:
-        rung = json.loads((raw / FILE).read_text())["rung"]
-    except (OSError, ValueError, LookupError, TypeError):
-        return None
-    return rung if isinstance(rung, int) and rung >= 0 else None
-
-
 class Ladder:
-    """The rung that a paper's results are on, kept in `raw`; without `climbs` it is the first, and nothing is kept."""
+    """The rung that a paper's results are on, kept in `raw`; without `climbs` it is the first, and nothing is kept.
+
+    Raises UserError where what is kept is broken.
+    """
 
     def __init__(self, paper: Paper, raw: Path, climbs: bool) -> None:
-        known = recorded(raw)
+        known = recorded(raw, paper.rungs) if climbs else None
         self.raw, self.climbs = raw, climbs
-        self.paper = paper.on(min(known or 0, paper.rungs - 1)) if climbs else paper
+        self.paper = paper.on(known or 0) if climbs else paper
         self.open = climbs and known is None and paper.rungs > 1
         """Whether the heaviest cell is still to be tried."""
         self.tried: list[dict[str, Any]] = []
+
+    def go_on(self, fits: Callable[[Paper], bool]) -> None:
+        """Where no k is kept, go on with the first that `fits` what was made before, so that no two come together."""
+        if self.open:
+            self.paper = next(filter(fits, map(self.paper.on, range(self.paper.rungs))), self.paper)
 
     @property
     def last(self) -> bool:

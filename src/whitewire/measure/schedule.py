@@ -8,13 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import get_args
+
+from whitewire.records.links import Depth
 
 Pair = tuple[int, int]
-Depth = Literal["ring", "one", "all"]
-"""Each host with the next one, so that every link carries in both directions; every pair with the first number of
-streams, and the others on the ring; every pair with every number of streams."""
-DEPTHS: tuple[Depth, ...] = ("ring", "one", "all")
+DEPTHS: tuple[Depth, ...] = get_args(Depth)
 RINGS = 0.5
 """Of the time, what the rings of all fabrics may take."""
 LEAST_S = 0.25

@@ -6,7 +6,6 @@ made again only when the testbed's description has changed. Its records: records
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import math
@@ -20,13 +19,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast, get_args
 
 from whitewire import budget, paths, whole
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, cells_of, hardware_of, without_servers
-from whitewire.description.testbed import fabric_names, is_emulated, load_testbed
+from whitewire.description.testbed import digest, fabric_names, is_emulated, load_testbed
 from whitewire.design.drive import Drive
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
@@ -38,15 +37,14 @@ from whitewire.measure.schedule import Pair, Planned, Wanted
 from whitewire.progress import Pulse
 from whitewire.records import links as records
 from whitewire.records import manifest, outliers, schema
-from whitewire.records.links import FabricPlan, PairRow, Plan
+from whitewire.records.links import Effort, FabricPlan, HostFacts, HostLink, Limits, Machine, PairRow, Plan
 from whitewire.records.schema import Broken
 from whitewire.testbed import kinds as testbeds
 from whitewire.testbed.base import CommandFailed, Fabric, Host, ProcessDied, Testbed
 from whitewire.testbed.emulated import segment, software
-from whitewire.text import canonical
 from whitewire.tools import Unreadable, iperf3, link, perftest
 
-EFFORTS = ("smoke", "quick", "full")
+EFFORTS: tuple[Effort, ...] = get_args(Effort)
 BUDGET_S = {"smoke": 40.0, "quick": 240.0, "full": 280.0}
 BUDGET_HERE_S = {"smoke": 30.0, "quick": 60.0, "full": 280.0}
 """Seconds that a survey takes at most, its end aside: of a site, and of hosts on this machine, which are all alike, so
@@ -123,11 +121,14 @@ def survey(testbed: str, results: Path, effort: str = "quick", within: str = "",
     plan = planned(testbed, config, effort, seconds, shape, hosts)
     folder = results / records.FOLDER
     with alone(folder, "these links"):
-        kept = _kept(folder, plan, exactly=bool(within))
+        why = dict(records.damaged(folder)).get(folder / records.PLAN)
+        kept = None if why else _kept(folder, plan, exactly=bool(within))
         if kept is None:
             _clear(folder)
             whole.write(folder / records.PLAN, _json(plan))
         made = Survey(hosts, config, kept or plan, shape, folder, source, seconds)
+        if why:
+            made.progress.say(f"{paths.shown(folder / records.PLAN)}: {why}: all is measured anew")
         if (folder / records.RECORD).exists() and not records.faults(folder):
             made.progress.say("all measured before, and the testbed's file is as it was")
             return
@@ -172,21 +173,15 @@ def planned(name: str, config: Mapping[str, Any], effort: str, seconds: float, s
         "kind": config["kind"],
         "emulated": is_emulated(config),
         "description": digest(config),
-        "effort": effort,
+        "effort": cast("Effort", effort),
         "shape": shape.paper,
         "k": shape.k,
         "roles": roles,
         "fabrics": [_fabric_plan(config, each, shape.k) for each in plans],
         "left_out": [*left, *more],
-        "limits": {key: config["limits"][key] for key in ("link_error", "drive_error", "retransmit_share")},
+        "limits": cast("Limits", {key: config["limits"][key] for key in Limits.__annotations__}),
         "expected_seconds": round(takes, 1),
     }
-
-
-def digest(config: Mapping[str, Any]) -> str:
-    """Tells one description of a testbed from another; what is prepared on this machine only is no part of it."""
-    told = {key: value for key, value in config.items() if key != "hibench"}
-    return hashlib.sha256(canonical(told).encode()).hexdigest()[:16]
 
 
 def _fabric_plan(config: Mapping[str, Any], each: Planned, k: float) -> FabricPlan:
@@ -309,6 +304,7 @@ class Survey:
         """All that is missing. Raises UserError when hosts cannot be used."""
         begun, start = time.time(), time.monotonic()
         self.until = start + self.seconds
+        self._without_the_damaged()
         count = len(self.testbed.hosts)
         pairs = count * (count - 1) // 2
         self.progress.say(
@@ -329,6 +325,15 @@ class Survey:
                     part()
                     self.spent[what] = round(time.monotonic() - began, 1)
         self._finish(begun, time.monotonic() - start)
+
+    def _without_the_damaged(self) -> None:
+        """What is not as it was written is measured again; until that is done the record is none."""
+        for path, why in records.damaged(self.folder):
+            if path.is_file():
+                self.progress.say(f"{paths.shown(path)}: {why}: removed, and what is missing is measured again")
+                path.unlink()
+        for name in (records.RECORD, manifest.NAME):
+            (self.folder / name).unlink(missing_ok=True)
 
     def _finish(self, begun: float, seconds: float) -> None:
         record: records.LinksRecord = {
@@ -363,17 +368,17 @@ class Survey:
         if path.exists():
             return
         facts = self.testbed.describe()
-        seen: dict[str, dict[str, dict[str, Any]]] = {}
+        seen: dict[str, dict[str, HostLink]] = {}
         for fabric in self.plan["fabrics"]:
             self.testbed.fabric(fabric["name"])
             seen[fabric["name"]] = {
-                name: {**now, **_driver(facts.get(name, {}), fabric["name"])}
+                name: cast("HostLink", {**now, **_driver(facts.get(name, {}), fabric["name"])})
                 for name, now in self.testbed.links().items()
             }
         record: records.HostsRecord = {
             "hosts": self._places(),
-            "machine": environment.machine(),
-            "facts": facts,
+            "machine": cast("Machine", environment.machine()),
+            "facts": cast("dict[str, HostFacts]", facts),
             "clocks": {name: round(ahead, 6) for name, ahead in self.testbed.clocks().items()},
             "links": seen,
         }
@@ -512,7 +517,7 @@ class Survey:
               ) -> list[PairRow]:  # fmt: skip
         if base["streams"] == 0:
             done = source.run(iperf3.one_segment(destination.address), timeout=30)
-            path.write_bytes(done.stdout)
+            whole.write(path, done.stdout)
             return [{**base, "value": links.read(done, iperf3.round_trip)}]
         ends = ((fabric.name, "sent", source.name), (fabric.name, "received", destination.name))
         rate = min(fabric.rate, *(self.best.get(end, fabric.rate) for end in ends))
@@ -537,11 +542,13 @@ class Survey:
     def _again(self) -> None:
         """Pairs beyond their bound once more, longer and with no other beside, the worst first, while there is time."""
         bound, ways = self.plan["limits"]["link_error"], outliers.ways(records.pair_rows(self.folder))
-        wrong = [way for way in ways if outliers.beyond(way, bound) and not way.alone]
         numbers = {host.name: number for number, host in enumerate(self.testbed.hosts)}
+        plans = {each["name"]: each for each in self.plan["fabrics"]}
+        wrong = [way for way in ways if outliers.beyond(way, bound) and not way.alone and way.fabric in plans
+                 and {way.source, way.destination} <= {*numbers}]  # fmt: skip
         for name in dict.fromkeys(way.fabric for way in wrong):
             own = sorted((way for way in wrong if way.fabric == name), key=lambda way: -abs(way.error))
-            of = next(each for each in self.plan["fabrics"] if each["name"] == name)
+            of = plans[name]
             self.progress.say(f"{name}: {len(own)} directions beyond the bound, again one by one")
             with self._ready(name) as fabric:
                 for done, way in enumerate(own):
@@ -605,8 +612,7 @@ class Survey:
 
 
 def _planned(of: FabricPlan) -> Planned:
-    depth = next(depth for depth in schedule.DEPTHS if depth == of["depth"])
-    return Planned(of["name"], depth, of["at_once"], of["seconds"], tuple(of["streams"]))
+    return Planned(of["name"], of["depth"], of["at_once"], of["seconds"], tuple(of["streams"]))
 
 
 def _port(host: Host) -> str:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from subprocess import TimeoutExpired
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import yaml
@@ -26,23 +26,23 @@ from whitewire import budget, paths, whole
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
-from whitewire.description.testbed import fabric_names, load_testbed
+from whitewire.description.testbed import digest, fabric_names, load_testbed
 from whitewire.design import durations, known
 from whitewire.design.rows import make_design
-from whitewire.errors import UserError
+from whitewire.errors import Faults, UserError
 from whitewire.install.doctor import preflight
 from whitewire.measure import environment, links
 from whitewire.measure.alone import alone
 from whitewire.measure.block import CLOSING_S, START_S, Block
 from whitewire.measure.floors import FLOOR_RUNS
 from whitewire.measure.load import Loaded
-from whitewire.measure.survey import digest
 from whitewire.progress import Pulse
+from whitewire.records import checked, manifest
 from whitewire.records import trust as records
-from whitewire.records.journal import read_runs
 from whitewire.records.run import DesignRow
 from whitewire.records.samples import ETHERNET, HEADERS
-from whitewire.records.trust import COUNTERS, IPERF3, PARTS, LinkRow, PartRecord
+from whitewire.records.schema import Broken
+from whitewire.records.trust import COUNTERS, IPERF3, PARTS, LinkRow, Part, PartRecord
 from whitewire.testbed.base import FRAME_SHARE, CommandFailed, Fabric, Host, ProcessDied
 from whitewire.testbed.emulated import software
 from whitewire.testbed.emulated.sandbox import EmulatedTestbed
@@ -122,11 +122,11 @@ def offers(parts: Sequence[str], testbed: Mapping[str, Any], papers: Sequence[Pa
     """What the parts can make; `papers` are those of config.yaml. A part for which none of them fits is absent."""
     one = ratio_paper(1, testbed)
     group = _seconds(one, make_design(one, testbed, known.EFFORT, known.SEED), testbed)
+    repetition = len(LOADS) * _seconds(one, known.of_fastest(one, testbed, 1), testbed)
     found = {
         "links": Offer("links", "round", BARE_S, _round_seconds(), 6, 8),
         "ratio": Offer("ratio", "group", SMALL_S, group, 1, 20, weight=4, papers=(one.id,)),
-        "load": Offer("load", "repetition", SMALL_S, len(LOADS) * _seconds(one, load_rows(one, testbed, 1), testbed),
-                      3, 8, papers=(one.id,)),
+        "load": Offer("load", "repetition", SMALL_S, repetition, 3, 8, papers=(one.id,)),
         "order": Offer("order", "pass", 0, READING_S, 1, 1),
     }  # fmt: skip
     compared = [(paper, made) for paper in papers if (made := known.same(paper, 1)).controls]
@@ -179,18 +179,9 @@ def ratio_paper(groups: int, testbed: Mapping[str, Any], folder: Path | None = N
     if folder is None:
         return Paper(raw, Path(f"{raw['id']}.yaml"))
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{raw['id']}.yaml"
+    path = folder / records.KNOWN
     whole.write(path, yaml.safe_dump(raw, sort_keys=False))
     return load_paper(path, fabric_names(testbed))
-
-
-def load_rows(paper: Paper, testbed: Mapping[str, Any], repetitions: int) -> list[DesignRow]:
-    """So many runs of each cell on the fastest of the known links, which want most of the processors."""
-    fastest = known.link(max(known.RATIOS))
-    return [
-        row for row in make_design(paper, testbed, known.EFFORT, known.SEED)
-        if row["experiment"] == known.EXPERIMENT and dict(row)["fabric"] == fastest and row["replicate"] <= repetitions
-    ]  # fmt: skip
 
 
 def _settled(paper: Paper, rung: int) -> Paper:
@@ -198,18 +189,20 @@ def _settled(paper: Paper, rung: int) -> Paper:
 
 
 def on_scales(paper: Paper, testbed: Mapping[str, Any], runs: int, turns: int, folder: Path,
-              left: Callable[[], float] = lambda: math.inf) -> None:  # fmt: skip
+              left: Callable[[], float] = lambda: math.inf) -> int:  # fmt: skip
     """The cells of smoke effort, so many runs each, on every k of a paper's ladder in turn; `turns` times.
 
     In turn, so that what drifts does not line up with k; each is a start of the cluster of its own, and what is
-    finished is not made again. `left`: seconds in which runs may still begin.
+    finished is not made again. `left`: seconds in which runs may still begin. Returns how many turns are whole.
     """
     for turn in range(turns):
         for rung in range(paper.rungs):
             block = folder / f"rung{rung}-{turn}" / known.BLOCK
             settled = _settled(paper, rung)
             rows = known.of_smoke(settled, testbed, runs)
-            _measured(Block(settled, testbed, known.BLOCK, rows, _made(block)), left)
+            if _measured(Block(settled, testbed, known.BLOCK, rows, _made(block)), left, lambda _: 1, 1) < 1:
+                return turn
+    return turns
 
 
 def _made(folder: Path) -> Path:
@@ -217,14 +210,20 @@ def _made(folder: Path) -> Path:
     return folder
 
 
-def _measured(block: Block, left: Callable[[], float]) -> None:
-    """Make what a block lacks. Raises UserError where it has no run then: of nothing nothing is told."""
-    had = budget.words(left()) if math.isfinite(left()) else "time without an end"
+def _measured(block: Block, left: Callable[[], float], unit_of: Callable[[DesignRow], int], units: int) -> int:
+    """Make what a block lacks; returns how many of its units are whole, from the first on.
+
+    `unit_of`: the number of a row's unit, from 1. One is not whole where a run of it was left out: for want of time, or
+    because other programs used the processors.
+    """
     block.first = block.further = left
     block.measure()
-    if not any(True for _ in read_runs(block.journal.folder.parent, [block.name])):
-        longer = "`.venv/bin/whitewire trust --within 60m`"
-        raise UserError(f"no run was made in {had}, expected some; give it longer: {longer}")
+    return min((unit_of(row) - 1 for row in block.rows if row["run_id"] in block.left), default=units)
+
+
+def _group(row: DesignRow) -> int:
+    """The number of a run's group."""
+    return (row["replicate"] - 1) // known.RUNS + 1
 
 
 def steady_rate(times: Sequence[float], total: Sequence[float], within: tuple[float, float] = STEADY) -> float:
@@ -302,7 +301,7 @@ class LinkRounds:
     def make(self, rounds: int, left: Callable[[], float] = lambda: math.inf) -> int:
         """Make those that are missing while there is time; returns how many there are."""
         raw = _made(self.folder / "verbatim")
-        lacking = [number for number in range(1, rounds + 1) if not self._path(number).exists()]
+        lacking = [number for number in range(1, rounds + 1) if not self._sound(number)]
         if not lacking:
             return rounds
         config = {**self.config, "fabrics": {f"{rate:g}": {"rate_mbit_per_s": rate} for rate in self.rates}}
@@ -317,6 +316,15 @@ class LinkRounds:
                         self.progress.say(f"links: round {number} of {rounds}")
                         whole.write(self._path(number), _json(self._round(testbed, number, raw)))
         return rounds
+
+    def _sound(self, number: int) -> bool:
+        """Whether a round is there; one that is damaged is measured again."""
+        path = self._path(number)
+        try:
+            return path.exists() and bool(records.round_rows(path))
+        except Broken as broken:
+            self.progress.say(f"{paths.shown(path)}: {broken}: measured again")
+            return False
 
     def _path(self, number: int) -> Path:
         return self.folder / f"round-{number:02}.json"
@@ -379,7 +387,7 @@ class Trust:
         self.description = digest(self.config)
         self.offers = {offer.part: offer for offer in offers(self.wanted, self.config, self.papers)}
         planned_units, out = planned(list(self.offers.values()), self.seconds)
-        done = {part: each["units"] for part in planned_units if (each := self._done(part))}
+        done = {part: each["units"] for part in planned_units if (each := self.done(part))}
         self.units = {part: units for part, units in planned_units.items() if units > done.get(part, 0)}
         self.kept = [part for part in planned_units if part not in self.units]
         self.left += [f"{part}: for want of time ({budget.words(self.offers[part].seconds(self.offers[part].least))} "
@@ -387,9 +395,10 @@ class Trust:
         self.left += [f"{part}: no paper of config.yaml has what it compares" for part in self.wanted
                       if part not in self.offers]  # fmt: skip
 
-    def _done(self, part: str) -> PartRecord | None:
+    def done(self, part: str) -> PartRecord | None:
+        """The record of a part of which something was made on this description of the testbed."""
         found = records.part(self.folder, part)
-        return found if found and found["description"] == self.description else None
+        return found if found and found["units"] and found["description"] == self.description else None
 
     @property
     def expected(self) -> float:
@@ -413,6 +422,7 @@ class Trust:
         """All parts that are missing. Raises UserError when one could not be finished; what is finished stays."""
         begun, start = time.time(), time.monotonic()
         self.until = start + self.seconds
+        self._check_finished()
         faults = []
         makes = {"links": self._links, "ratio": self._ratio, "same": self._same, "scales": self._scales,
                  "load": self._load, "order": self._order}  # fmt: skip
@@ -420,38 +430,56 @@ class Trust:
             began, moment = time.monotonic(), time.time()
             offer = self.offers[part]
             ends = min(self.until, began + OVERRUN * offer.seconds(units) + START_S + CLOSING_S)
-            folder = self._cleared(part)
+            record: PartRecord = {
+                "part": cast("Part", part), "units": 0, "planned": units, "unit": offer.unit,
+                "seconds": round(offer.seconds(units), 1), "papers": list(offer.papers),
+                "description": self.description, "begun": round(moment, 3),
+            }  # fmt: skip
+            folder = self._begun(record)
             self.progress.say(f"{part}: about {budget.words(offer.seconds(units))}")
             try:
-                makes[part](folder, units, partial(_until, ends))
+                made = makes[part](folder, units, partial(_until, ends))
+                if not made:
+                    raise UserError(_too_short(offer, ends - began))
             except UserError as fault:
                 faults.append(f"{part}: {fault}")
                 self.progress.say(f"{part}: not finished: {fault}")
                 continue
-            record: PartRecord = {
-                "part": part, "units": units, "unit": offer.unit, "seconds": round(offer.seconds(units), 1),
-                "papers": list(offer.papers), "description": self.description, "begun": round(moment, 3),
-                "took": round(time.monotonic() - began, 1),
-            }  # fmt: skip
+            if made < units:
+                self.left.append(f"{part}: {units - made} of {units} {offer.unit}s: the time was up")
+            record |= {"units": made, "took": round(time.monotonic() - began, 1)}
             whole.write(folder / records.PART, _json(record))
         if faults:
             raise UserError("; ".join([*faults, "what is finished stays: the next start goes on"]))
         self._finish(begun, time.monotonic() - start)
 
-    def _cleared(self, part: str) -> Path:
-        """The part's folder, without what was measured on another description of the testbed."""
-        folder, found = self.folder / part, records.part(self.folder, part)
-        if found and found["description"] != self.description:
+    def _check_finished(self) -> None:
+        """Faults where what was made before is not as it was written. From here on the record is none."""
+        done = [part for part in PARTS if self.done(part)]
+        wrong = records.faults_of_parts(self.folder, done)
+        for block in records.blocks(self.folder, done):
+            wrong += [f"{fault}; {records.again(self.folder, block)}" for fault in checked.read_block(block).faults]
+        if wrong:
+            raise Faults(wrong)
+        for name in (records.RECORD, manifest.NAME):
+            (self.folder / name).unlink(missing_ok=True)
+
+    def _begun(self, record: PartRecord) -> Path:
+        """The part's folder with its record, without what was measured on another description of the testbed."""
+        folder, found = self.folder / record["part"], records.part(self.folder, record["part"])
+        if folder.exists() and (found is None or found["description"] != self.description):
+            self.progress.say(f"{record['part']}: what is there is not of this description of the testbed, so far as "
+                              "can be told: measured anew")  # fmt: skip
             shutil.rmtree(folder)
-        _made(folder)
-        (folder / records.PART).unlink(missing_ok=True)
+        whole.write(_made(folder) / records.PART, _json(record))
         return folder
 
     def _finish(self, begun: float, seconds: float) -> None:
+        parts = [each for part in PARTS if (each := self.done(part))]
         record: records.TrustRecord = {
             "testbed": self.testbed,
             "description": self.description,
-            "parts": [each for part in PARTS if (each := self._done(part))],
+            "parts": parts,
             "left_out": self.left,
             "begun": round(begun, 3),
             "seconds": round(seconds, 1),
@@ -459,42 +487,59 @@ class Trust:
             "reach": links.MOST_RATE,
             **environment.commit(),
         }
-        whole.write(self.folder / records.RECORD, _json(record))
+        content = _json(record).encode()
+        kept = records.kept_files(self.folder, [each["part"] for each in parts])
+        listed = manifest.of_folder(self.folder, kept)
+        listed["files"][records.RECORD] = manifest.entry(content)
+        whole.write(self.folder / manifest.NAME, _json(listed))
+        whole.write(self.folder / records.RECORD, content)
         self.progress.say(f"finished in {budget.words(seconds)}")
 
-    # -- the parts; each is given its folder, its units and how many seconds are left for it -----------------
+    # -- the parts; each is given its folder, its units and how many seconds are left, and returns its whole units ----
 
-    def _links(self, folder: Path, rounds: int, left: Callable[[], float]) -> None:
-        made = LinkRounds(self.config, folder, RATES, AT_ONCE, self.progress).make(rounds, left)
-        if made < rounds:
-            self.left.append(f"links: {rounds - made} rounds: the time was up")
+    def _links(self, folder: Path, rounds: int, left: Callable[[], float]) -> int:
+        return LinkRounds(self.config, folder, RATES, AT_ONCE, self.progress).make(rounds, left)
 
-    def _ratio(self, folder: Path, groups: int, left: Callable[[], float]) -> None:
+    def _ratio(self, folder: Path, groups: int, left: Callable[[], float]) -> int:
         paper = ratio_paper(groups, self.config, folder)
-        rows = known.in_order(make_design(paper, self.config, known.EFFORT, known.SEED))
-        _measured(Block(paper, self.config, known.BLOCK, rows, _made(folder / known.BLOCK)), left)
+        rows = known.all_rows(paper, self.config)
+        return _measured(
+            Block(paper, self.config, known.BLOCK, rows, _made(folder / known.BLOCK)), left, _group, groups
+        )
 
-    def _same(self, folder: Path, groups: int, left: Callable[[], float]) -> None:
+    def _same(self, folder: Path, groups: int, left: Callable[[], float]) -> int:
+        made = []
         for paper in self._papers("same"):
-            made = known.same(paper, groups)
-            block = _made(folder / paper.id / known.BLOCK)
-            _measured(Block(made, self.config, known.BLOCK, known.of_controls(made, self.config), block), left)
+            own = known.same(paper, groups)
+            rows, block = known.of_controls(own, self.config), _made(folder / paper.id / known.BLOCK)
+            made.append(_measured(Block(own, self.config, known.BLOCK, rows, block), left, _group, groups))
+        return min(made)
 
-    def _scales(self, folder: Path, turns: int, left: Callable[[], float]) -> None:
-        for paper in self._papers("scales"):
+    def _scales(self, folder: Path, turns: int, left: Callable[[], float]) -> int:
+        return min(
             on_scales(paper, self.config, known.RUNS, turns, folder / paper.id, left)
+            for paper in self._papers("scales")
+        )
 
-    def _load(self, folder: Path, repetitions: int, left: Callable[[], float]) -> None:
+    def _load(self, folder: Path, repetitions: int, left: Callable[[], float]) -> int:
         paper = ratio_paper(math.ceil(repetitions / known.RUNS), self.config, folder)
-        rows, loads = known.loaded(load_rows(paper, self.config, repetitions), LOADS)
+        rows, loads = known.loaded(known.of_fastest(paper, self.config, repetitions), LOADS)
         whole.write(folder / records.LOADS, _json(loads))
-        _measured(Loaded(paper, self.config, known.BLOCK, rows, _made(folder / known.BLOCK), loads), left)
+        block = Loaded(paper, self.config, known.BLOCK, rows, _made(folder / known.BLOCK), loads)
+        return _measured(block, left, lambda row: row["replicate"], repetitions)
 
-    def _order(self, folder: Path, passes: int, left: Callable[[], float]) -> None:
+    def _order(self, folder: Path, passes: int, left: Callable[[], float]) -> int:
         """Nothing to measure: the tables are made of all runs that there are."""
+        return passes
 
     def _papers(self, part: str) -> list[Paper]:
         return [paper for paper in self.papers if paper.id in self.offers[part].papers]
+
+
+def _too_short(offer: Offer, seconds: float) -> str:
+    had = budget.words(seconds) if math.isfinite(seconds) else "time without an end"
+    return (f"no whole {offer.unit} was made in {had}, expected some; give it longer: "
+            "`.venv/bin/whitewire trust --within 60m`")  # fmt: skip
 
 
 def _until(ends: float) -> float:

@@ -5,6 +5,7 @@ Pure, but for a clock.
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -30,12 +31,13 @@ class Outcome:
 
 
 class Turns:
-    """The runs of a cluster in turn. `until` is the moment (of `clock`) after which none begins."""
+    """The runs of a cluster in turn. `until` is the moment (of `clock`) after which none begins; after `unless` none
+    does if others have spoiled every attempt, since the next start may find the machine calm."""
 
     def __init__(self, runs: Sequence[Run], rounds: Rounds, attempts: int, until: float,
-                 clock: Callable[[], float] = time.monotonic) -> None:  # fmt: skip
+                 clock: Callable[[], float] = time.monotonic, unless: float = math.inf) -> None:  # fmt: skip
         self.waiting, self.rounds, self.attempts = list(runs), rounds, attempts
-        self.until, self.clock = until, clock
+        self.until, self.unless, self.clock = until, unless, clock
         self.tried: Counter[str] = Counter()
         self.spoiled: Counter[str] = Counter()
         self.given_up: list[str] = []
@@ -44,12 +46,21 @@ class Turns:
 
     def next(self, pace: float = 1.0) -> Run | None:
         """The next run; None at the end. `pace`: seconds that runs take for each that they should."""
+        if self.hopeless:
+            self.left |= {run.row["run_id"]: OTHERS for run in self.waiting}
+            self.waiting.clear()
         while self.waiting:
             run = self.waiting.pop(0)
             if self.clock() + pace * run.expected_seconds <= self.until:
                 return run
             self.left[run.row["run_id"]] = BUDGET
         return None
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether others have spoiled every attempt until `unless`."""
+        tried = self.tried.total()
+        return self.clock() > self.unless and tried > 0 and tried == self.spoiled.total()
 
     def put_back(self, run: Run) -> None:
         """It was not its turn yet."""
@@ -60,8 +71,8 @@ class Turns:
 
         `run` is the first of the round after which it was looked. Returns how many are left out.
         """
-        ids = self.rounds.dropped(seen, [each.row["run_id"] for each in self.waiting])
         after = self.rounds.of[run.row["run_id"]] - 1
+        ids = self.rounds.dropped(seen, [each.row["run_id"] for each in self.waiting], after)
         self.left |= dict.fromkeys(ids, f"{DECIDED} after {after} runs of each cell")
         still = [each for each in self.waiting if each.row["run_id"] not in self.left]
         self.waiting = sorted(still, key=lambda each: self.rounds.turn(each.row["run_id"], seen))

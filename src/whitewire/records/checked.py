@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import itertools
+import math
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict, cast
 
 from whitewire.paths import shown
 from whitewire.records import manifest, schema
-from whitewire.records.journal import KEPT, BlockRecord
+from whitewire.records.journal import KEPT, BlockRecord, kept_files
 from whitewire.records.run import OF_A_FLOOR, OF_A_RUN, OF_ANY, OF_DONE, OF_FAILED, OF_JOBS, DesignRow, RunRecord
 from whitewire.records.samples import Torn, read_host_cpu, read_samples, read_waited
 from whitewire.records.schema import Broken
@@ -36,12 +39,32 @@ class HostSeen(TypedDict):
     address: str
 
 
+class CondaSeen(TypedDict):
+    """A conda environment of environment.json."""
+
+    packages: NotRequired[list[str]]
+
+
+class SoftwareSeen(TypedDict):
+    """What was installed, of environment.json; packages as their installer writes name and version."""
+
+    deployment: NotRequired[str]
+    python_packages: NotRequired[list[str]]
+    debian_packages: NotRequired[list[str]]
+    conda: NotRequired[CondaSeen]
+
+
 class EnvironmentRecord(TypedDict):
-    """environment.json, so far as tables are made of it."""
+    """environment.json, so far as tables and documents are made of it. Sites have `machines`, by host."""
 
     hosts: list[HostSeen]
+    software: NotRequired[SoftwareSeen]
+    tools: NotRequired[dict[str, Any]]
+    machine: NotRequired[dict[str, Any]]
+    machines: NotRequired[dict[str, dict[str, Any]]]
 
 
+@schema.closed
 class ProbeRow(TypedDict):
     """A row of probes.json."""
 
@@ -61,14 +84,42 @@ class ProbeRow(TypedDict):
     attempt: NotRequired[int]
 
 
+@schema.closed
+class DriveRow(TypedDict):
+    """A row of drives.json; one of a place that failed has the metric `failed`, and no numbers."""
+
+    host: str
+    folder: str
+    kind: str
+    mode: str
+    operation: str
+    block_bytes: int | str
+    queue_depth: int | str
+    metric: str
+    value: float | str
+    unit: str
+    problem: str
+
+
 class DriveRows(TypedDict):
     """drives.json."""
 
-    rows: list[dict[str, Any]]
+    rows: list[DriveRow]
 
 
 RDMA = ("fabric", "source", "destination", "metric", "value", "unit")
 """Columns of rdma.csv at least."""
+RDMA_ALL = ("fabric", "source", "destination", "source_port", "destination_port", "transport", "test", "message_bytes",
+            "iterations", "attempt", "metric", "value", "unit", "limit", "why")  # fmt: skip
+"""Columns of rdma.csv at most. `limit` is lanes × data rate of a lane of the slower port in MB/s (10^6 bytes), without
+headers."""
+PACKAGE = "datapackage.json"
+"""Beside tables: what they are, with size and digest of each."""
+FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+"""Names of tables: of a file beside the datapackage that lists it, and of none elsewhere."""
+KINDS = {"number": "a number", "integer": "a whole number", "boolean": "true or false"}
+"""Kinds of cells as datapackage.json has them, but for text, in words."""
+TRUTHS = ("true", "false", "1", "0", "1.0", "0.0")
 
 
 @dataclass
@@ -84,14 +135,6 @@ class Block:
     faults: list[str] = field(default_factory=list)
     unchecked: int = 0
     """Folders without a manifest."""
-
-    def valid_floors(self) -> dict[str, list[RunRecord]]:
-        """Valid floors by their key."""
-        found: dict[str, list[RunRecord]] = {}
-        for record in self.floors:
-            if record["valid"]:
-                found.setdefault(record["floor"], []).append(record)
-        return found
 
 
 class Resource(TypedDict):
@@ -110,21 +153,34 @@ class Package(TypedDict):
 
 def tables(folder: Path) -> list[str] | None:
     """What is wrong with the tables that a folder's datapackage.json describes; None where it has no digests."""
-    path = folder / "datapackage.json"
+    path = folder / PACKAGE
     if not path.exists():
         return None
     try:
-        package: Package = schema.load(path, Package)
+        resources = described(schema.read(path))
     except Broken as broken:
         return [_said(path, str(broken))]
     found, known = [], False
-    for each in package["resources"]:
+    for each in resources:
         if "bytes" in each and "hash" in each:
             known = True
             wanted: manifest.Entry = {"bytes": each["bytes"], "sha256": each["hash"].removeprefix("sha256:")}
             if why := manifest.fault_of(folder, each["path"], wanted):
                 found.append(_said(folder / each["path"], why.replace(manifest.NAME, path.name)))
     return found if known else None
+
+
+def described(package: str) -> list[Resource]:
+    """Tables that the text of a datapackage.json lists. Raises Broken, also for one that is no file beside it."""
+    listed: Package = schema.parse(package)
+    if why := schema.fault(listed, Package):
+        raise Broken(why)
+    for number, each in enumerate(listed["resources"]):
+        if not FILE_NAME.fullmatch(each["path"]):
+            raise Broken(
+                f"resources[{number}].path: found {quoted(each['path'])}, expected the name of a file beside it"
+            )
+    return listed["resources"]
 
 
 def analysis(folder: Path) -> list[str] | None:
@@ -137,7 +193,7 @@ def read_block(folder: Path, rows: Sequence[DesignRow] | None = None, measuring:
     """One block (`raw/<block>`) with all that is wrong with it; `rows`: those that the design has of it.
 
     Runs that the design does not have are checked too, but need not agree with it. `measuring`: whether the block was
-    finished, and how, does not matter, since it is about to be measured on.
+    finished, and how, does not matter, since it is about to be measured on; so runs may have been removed.
     """
     found = Block()
     if not folder.is_dir():
@@ -148,6 +204,7 @@ def read_block(folder: Path, rows: Sequence[DesignRow] | None = None, measuring:
             if not each.name.startswith(PART):
                 _read_kept(each, kind, found)
     _read_around(folder, found)
+    _as_listed(folder, found, finished=not measuring and (folder / "block.json").exists())
     if not measuring:
         _finished(folder, found, rows)
     if rows is not None:
@@ -199,9 +256,17 @@ def _record(folder: Path, kind: str) -> RunRecord:
     needed = [*OF_ANY, *(OF_A_FLOOR if kind == "floors" else OF_A_RUN), *(OF_DONE if done else ())]
     if "jobs" in record:
         needed += [name for name in OF_JOBS if kind != "floors" or name not in ("floors", "floor_wire")]
+    if kind == "floors" and record.get("valid"):
+        needed.append("jobs")
     for name in needed:
         if name not in record:
             raise Broken(schema.lacking(name, record))
+    if kind == "floors" and record["valid"] and not record["jobs"]:
+        raise Broken("jobs: found none, expected those of a valid floor")
+    for where, host in itertools.product(("links_before", "links_after"), record.get("workers", ()) if done else ()):
+        links: dict[str, dict[str, int]] = cast("Any", record)[where]
+        if "ingress" not in (link := links.get(host, {})):
+            raise Broken(schema.lacking(f"{where}.{host}.ingress", link))
     if kind == "floors":
         name, expected = "number", folder.name
         same = folder.name.isdecimal() and int(folder.name) == record["number"]
@@ -246,27 +311,51 @@ def _times(read: Any) -> list[float]:
 
 def _read_around(folder: Path, found: Block) -> None:
     """Environment, probes and curves of drives and RDMA."""
-    kinds: tuple[tuple[str, Any], ...] = (
-        ("environment*.json", EnvironmentRecord), ("probes*/probes.json", list[ProbeRow]),
-        ("drives*/drives.json", DriveRows),
+    kinds: tuple[tuple[str, Callable[[Path], object]], ...] = (
+        ("environment*.json", lambda path: schema.load(path, EnvironmentRecord)), ("probes*/probes.json", probe_rows),
+        ("drives*/drives.json", drive_rows), ("probes*/rdma.csv", rdma_rows),
     )  # fmt: skip
-    for pattern, kind in kinds:
+    for pattern, read in kinds:
         for path in sorted(folder.glob(pattern)):
             try:
-                schema.load(path, kind)
-            except Broken as broken:
+                read(path)
+            except (Broken, Torn) as broken:
                 found.faults.append(_said(path, str(broken)))
-    for path in sorted(folder.glob("probes*/rdma.csv")):
-        try:
-            table(schema.read(path), RDMA)
-        except (Broken, Torn) as broken:
-            found.faults.append(_said(path, str(broken)))
 
 
-def table(text: str, columns: Iterable[str]) -> list[dict[str, str]]:
+def probe_rows(path: Path) -> list[ProbeRow]:
+    """Rows of probes.json. Raises Broken, also for a key that its table has no column for."""
+    rows: list[ProbeRow] = schema.load(path, list[ProbeRow])
+    return rows
+
+
+def drive_rows(path: Path) -> list[DriveRow]:
+    """Rows of drives.json. Raises Broken, also for a key that its table has no column for."""
+    record: DriveRows = schema.load(path, DriveRows)
+    return record["rows"]
+
+
+def rdma_rows(path: Path, columns: Iterable[str] = RDMA) -> list[dict[str, str]]:
+    """Rows of rdma.csv with these columns at least. Raises Broken or Torn, also for a column that its table has not."""
+    rows = table(schema.read(path), columns)
+    within(rows[:1], RDMA_ALL, "line 1: {1}")
+    return rows
+
+
+def within(rows: Iterable[Mapping[str, Any]], columns: Collection[str], where: str) -> None:
+    """Raises Broken for a key that is none of the columns; `where` takes the number of its row, and the key."""
+    for number, row in enumerate(rows):
+        if key := next((name for name in row if name not in columns), None):
+            raise Broken(schema.unknown(where.format(number, key), key, columns))
+
+
+def table(
+    text: str, columns: Iterable[str], filled: Iterable[str] = (), kinds: Mapping[str, str] | None = None
+) -> list[dict[str, str]]:
     """Rows of a CSV table that has these columns at least and in every row a cell of each of its columns.
 
-    Raises Torn.
+    Where the table has them, cells of the columns `filled` are not empty, and those of `kinds` are empty or of their
+    kind (see KINDS). Raises Torn.
     """
     if text and not text.endswith("\n"):
         raise Torn(f"line {text.count(chr(10)) + 1}: found no line end, expected a whole line")
@@ -275,18 +364,39 @@ def table(text: str, columns: Iterable[str]) -> list[dict[str, str]]:
         names = reader.fieldnames or []
         if missing := [name for name in columns if name not in names]:
             raise Torn(f"line 1: found no column {missing[0]}, expected one")
+        if twice := [name for number, name in enumerate(names) if name in names[:number]]:
+            raise Torn(f"line 1: found the column {quoted(twice[0])} twice, expected it once")
+        needed = [name for name in filled if name in names]
+        kind_of = {name: kind for name, kind in (kinds or {}).items() if name in names}
         rows = []
         for row in reader:
             if None in row or None in row.values():
                 raise Torn(f"line {reader.line_num}: found another number of cells, expected {len(names)}")
+            for name in needed:
+                if not row[name]:
+                    raise Torn(f"line {reader.line_num}: {name}: found an empty cell, expected a value")
+            for name, kind in kind_of.items():
+                if row[name] and not _is_of(row[name], kind):
+                    raise Torn(f"line {reader.line_num}: {name}: found {quoted(row[name])}, expected {KINDS[kind]}")
             rows.append(row)
     except csv.Error as error:
         raise Torn(f"found a table that cannot be read ({error}), expected CSV") from None
     return rows
 
 
+def _is_of(cell: str, kind: str) -> bool:
+    """Whether a cell is of a kind, as pandas and R read it too."""
+    if kind == "boolean":
+        return cell.lower() in TRUTHS
+    try:
+        number = float(cell) if cell.isascii() and "_" not in cell else math.nan
+    except ValueError:
+        return False
+    return number.is_integer() if kind == "integer" else not math.isnan(number) or cell.lower() == "nan"
+
+
 def _finished(folder: Path, found: Block, rows: Sequence[DesignRow] | None) -> None:
-    """block.json, what the block's manifest lists, and that all runs are there that are said to be."""
+    """block.json, and that all runs are there that are said to be."""
     path = folder / "block.json"
     if not path.exists() and not path.is_symlink():
         return
@@ -299,10 +409,6 @@ def _finished(folder: Path, found: Block, rows: Sequence[DesignRow] | None) -> N
         found.faults.append(_said(path, f"block: found {quoted(record['block'])}, expected {folder.name}"))
         return
     found.finished = record
-    listed = manifest.faults(folder, whole=False)
-    found.faults += [_said(each, why) for each, why in listed or ()]
-    found.faults += [_said(each, f"found a folder that {manifest.NAME} of its block does not list, expected none")
-                     for each in _unlisted(folder)]  # fmt: skip
     there = {each.name for each in (folder / "runs").glob("*")}
     not_made = {*record["given_up"], *record["unavailable"], *record.get("left", {})}
     for run_id in sorted({*record["runs"]} - not_made - there):
@@ -324,16 +430,35 @@ def block_record(path: Path) -> BlockRecord | None:
     return record
 
 
+def _as_listed(folder: Path, found: Block, finished: bool) -> None:
+    """What was kept is as the block's manifest lists it, and there is no more; only when it is `finished` no less.
+
+    A block that is being measured has no manifest.
+    """
+    for path, why in manifest.faults(folder, whole=False) or ():
+        if finished or path.exists():
+            found.faults.append(_said(path, why))
+    for path in _unlisted(folder):
+        what = "folder" if path.is_dir() else "file"
+        why = f"found a {what} that {manifest.NAME} of its block does not list, expected none: remove a copy"
+        found.faults.append(_said(path, why))
+
+
 def _unlisted(folder: Path) -> list[Path]:
-    """Folders of runs and floors that came after the block's manifest was written; none where it has no manifest."""
+    """The outermost files and folders that were kept after the block's manifest was written; none where it has none."""
     try:
         listed: manifest.Manifest = schema.load(folder / manifest.NAME, manifest.Manifest)
     except Broken:
         return []
-    there = [path.parent for kind in KEPT for path in sorted(folder.glob(f"{kind}/*/run.json"))]
-    names = {Path(name).parent.as_posix() for name in listed["files"]}
-    new = (each for each in there if each.relative_to(folder).as_posix() not in names)
-    return [each for each in new if not each.name.startswith(PART)]
+    known = {each for name in listed["files"] for each in (Path(name), *Path(name).parents)}
+    new: dict[Path, None] = {}
+    for path in kept_files(folder):
+        own = path.relative_to(folder)
+        steps = [*reversed(own.parents), own][1:]
+        if own.parts[0] in KEPT:
+            steps = steps[1:2]  # what is in the folder of a run or floor is the matter of its own manifest
+        new |= {folder / each: None for each in [step for step in steps if step not in known][:1]}
+    return list(new)
 
 
 def _against_design(found: Block, rows: Mapping[str, DesignRow]) -> None:

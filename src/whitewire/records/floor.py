@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import statistics
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 from whitewire.records.jobs import worker_wire
 from whitewire.records.run import RunRecord
@@ -29,6 +29,15 @@ def name_of(key: Sequence[Hashable], cluster: str, defines: str) -> str:
 def seconds_of(record: RunRecord) -> dict[str, float]:
     """Seconds of each job of a floor."""
     return {job["name"]: job["end"] - job["submit"] for job in record.get("jobs", [])}
+
+
+def valid(records: Iterable[RunRecord]) -> dict[str, list[RunRecord]]:
+    """Valid floors by their key."""
+    found: dict[str, list[RunRecord]] = {}
+    for record in records:
+        if record["valid"]:
+            found.setdefault(record["floor"], []).append(record)
+    return found
 
 
 def typical(records: Sequence[RunRecord]) -> dict[str, float]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from whitewire.records.metrics import SHORT_OF_PROCESSORS, Found, moved
 from whitewire.records.run import Job, RunRecord, Task
-from whitewire.records.samples import HEADERS, SEGMENT, TICKS, HostCpu, Samples, idle_shares, nearest
+from whitewire.records.samples import HEADERS, SEGMENT, TICKS, HostCpu, Samples, grown, held, idle_shares, nearest
 from whitewire.tools.erasure_coding import Policy
 
 SHORT = 0.35
@@ -66,12 +66,12 @@ def _common(record: RunRecord, samples: Samples, cpu: HostCpu) -> Found:
     shares = idle_shares(samples, start, end) or [(0.0, math.nan)]
     floor = sum(record["floors"].values())
     net = beyond_floor(seconds, floor)
-    short = sum(share < SHORT for _, share in shares)
+    short = held([(left, share < SHORT) for left, share in shares], seconds)
     first, last = nearest(samples.time, start), nearest(samples.time, end)
     ticks = max(1, samples.ticks[last] - samples.ticks[first])
     busy = ticks - (samples.idle_ticks[last] - samples.idle_ticks[first])
     workers = record["workers"]
-    used = [_between(cpu[0], cpu[1][host], start, end) for host in workers]
+    used = [grown(cpu[0], cpu[1][host], start, end) for host in workers]
     wire = worker_wire(record)
     return {
         "completion_time": (seconds, "s"),
@@ -113,20 +113,6 @@ def _per_node(record: RunRecord) -> Found:
 def worker_wire(record: RunRecord) -> int:
     """Bytes that came into all workers over their links."""
     return moved(record, record["workers"], "ingress")
-
-
-def _between(times: Sequence[float], totals: Sequence[float], start: float, end: float) -> float:
-    """Growth of a running total between two moments, read off linearly between its samples."""
-
-    def value(moment: float) -> float:
-        after = next((i for i, time in enumerate(times) if time >= moment), len(times) - 1)
-        before = max(0, after - 1)
-        if times[after] == times[before]:
-            return totals[after]
-        part = min(1.0, max(0.0, (moment - times[before]) / (times[after] - times[before])))
-        return totals[before] + part * (totals[after] - totals[before])
-
-    return value(end) - value(start)
 
 
 def _tasks(job: Job, kind: str) -> list[Task]:

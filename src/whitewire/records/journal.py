@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
 from whitewire import whole
-from whitewire.records import manifest
+from whitewire.records import floor, manifest
 from whitewire.records.run import RunRecord
 from whitewire.whole import PART
 
@@ -36,6 +35,9 @@ class BlockRecord(TypedDict):
     rung: NotRequired[int]
     """Which k of the paper's ladders its runs have, from 0."""
     budget_seconds: NotRequired[float | None]
+    """How long the block had until its first look at claims; None: without an end."""
+    start_budget_seconds: NotRequired[float | None]
+    """How long the start that finished it might measure, all blocks together; None: without an end."""
     pace: NotRequired[float]
     """Seconds that runs took for each that they should."""
     spent: NotRequired[dict[str, float]]
@@ -56,19 +58,19 @@ class Journal:
         self.floors = folder / "floors"
         for path in (self.runs, self.invalid, self.floors):
             path.mkdir(parents=True, exist_ok=True)
-            for part in path.glob(f"{PART}*"):  # a run that was cut off
-                shutil.rmtree(part)
+            whole.clear(path)  # a run that was cut off
 
     def has(self, run_id: str) -> bool:
         return (self.runs / run_id / "run.json").exists()
 
-    def attempts(self, run_id: str) -> int:
-        """How many attempts at this run were not valid."""
-        return len(list(self.invalid.glob(f"{run_id}.*")))
+    def attempt(self, run_id: str) -> int:
+        """The number of the next attempt at this run: one more than of any that was not valid and is still there."""
+        made = (path.name.removeprefix(f"{run_id}.") for path in self.invalid.glob(f"{run_id}.*"))
+        return 1 + max((int(number) for number in made if number.isdecimal()), default=0)
 
     def write(self, run_id: str, record: RunRecord, files: Mapping[str, str], valid: bool) -> Path:
         """Keep one attempt whole: its record and what the tools printed, by file name. Raises OSError."""
-        target = self.runs / run_id if valid else self.invalid / f"{run_id}.{self.attempts(run_id) + 1}"
+        target = self.runs / run_id if valid else self.invalid / f"{run_id}.{self.attempt(run_id)}"
         return self._keep(target, record, files)
 
     def set_aside(self, run_id: str, why: str) -> None:
@@ -77,9 +79,9 @@ class Journal:
         own = ("run.json", manifest.NAME)
         files = {path.name: path.read_text() for path in folder.iterdir() if path.name not in own}
         record: RunRecord = json.loads((folder / "run.json").read_text())
-        record |= {"valid": False, "why_invalid": why, "attempt": self.attempts(run_id) + 1}
+        record |= {"valid": False, "why_invalid": why, "attempt": self.attempt(run_id)}
         self.write(run_id, record, files, valid=False)
-        shutil.rmtree(folder)
+        whole.remove(folder)
 
     def write_floor(self, record: RunRecord, files: Mapping[str, str]) -> Path:
         """Keep one floor whole, valid or not; its record gets the block's next `number`. Raises OSError."""
@@ -102,6 +104,7 @@ class Journal:
 
     def finish(self, record: BlockRecord) -> None:
         """Say that the block is finished, and how all that is in it ends up."""
+        (self.folder / "block.json").unlink(missing_ok=True)  # of an earlier end, which the new manifest does not list
         listed = manifest.of_folder(self.folder, kept_files(self.folder))
         content = _json(record)
         listed["files"]["block.json"] = manifest.entry(content)
@@ -145,8 +148,4 @@ def read_floors(block: Path) -> list[RunRecord]:
 
 def valid_floors(block: Path) -> dict[str, list[RunRecord]]:
     """Valid floors of a block by their key."""
-    found: dict[str, list[RunRecord]] = {}
-    for record in read_floors(block):
-        if record["valid"]:
-            found.setdefault(record["floor"], []).append(record)
-    return found
+    return floor.valid(read_floors(block))

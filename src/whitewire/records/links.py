@@ -12,15 +12,19 @@ Tables are made of it below tables/ (tidy/links.py), which is no part of the rec
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 from whitewire.errors import Faults, UserError
 from whitewire.paths import shown
-from whitewire.records import manifest, schema
-from whitewire.records.checked import RDMA, DriveRows, ProbeRow, table
+from whitewire.records import checked, manifest, schema
+from whitewire.records.checked import RDMA, DriveRow
+from whitewire.records.samples import Torn
 from whitewire.records.schema import Broken
+from whitewire.text import quoted
+from whitewire.tools.link import Link
 from whitewire.whole import PART
 
 FOLDER = "links"
@@ -28,8 +32,15 @@ FOLDER = "links"
 RECORD, PLAN, HOSTS = "links.json", "plan.json", "hosts.json"
 PARTS = ("pairs", "again", "drives", "rdma")
 """Folders of it."""
+PAIRS = ("pairs/*/*.json", "again/*.json")
 DRIVES, MODELS, RDMA_TABLE = "drives/drives.json", "drives/models.json", "rdma/rdma.csv"
 """Curves of real drives, fio on modelled ones, perftest's table."""
+
+
+Effort = Literal["smoke", "quick", "full"]
+Depth = Literal["ring", "one", "all"]
+"""Each host with the next one, so that every link carries in both directions; every pair with the first number of
+streams, and the others on the ring; every pair with every number of streams."""
 
 
 class HostPlace(TypedDict):
@@ -40,18 +51,27 @@ class HostPlace(TypedDict):
     target: str
 
 
+@schema.closed
 class FabricPlan(TypedDict):
-    """A fabric: rates of a link in Mbit/s as set and at full scale, which pairs (ring, one, all), how many at one time,
-    seconds of a test."""
+    """A fabric: rates of a link in Mbit/s as set and at full scale, which pairs, how many at one time, seconds of a
+    test."""
 
     name: str
     rate: float
     full_scale_rate: float
     shared: bool
-    depth: str
+    depth: Depth
     at_once: int
     seconds: float
     streams: list[int]
+
+
+class Limits(TypedDict):
+    """Of a testbed's bounds those of links and drives, as shares."""
+
+    link_error: float
+    drive_error: float
+    retransmit_share: float
 
 
 class Plan(TypedDict):
@@ -65,26 +85,57 @@ class Plan(TypedDict):
     kind: str
     emulated: bool
     description: str
-    effort: str
+    effort: Effort
     shape: str
     k: float
     roles: dict[str, int]
     fabrics: list[FabricPlan]
     left_out: list[str]
-    limits: dict[str, float]
+    limits: Limits
     expected_seconds: float
+
+
+class HostLink(Link, total=False):
+    """A host's link, and where it is told its interface's driver."""
+
+    driver: str
+    version: str
+    firmware: str
+
+
+class HostFacts(TypedDict, total=False):
+    """What a site's host says of itself (testbed/site/shell.ABOUT), verbatim, and of its interface on each fabric."""
+
+    processor: str
+    processors: str
+    memory: str
+    kernel: str
+    system: str
+    sysctls: str
+    fabrics: dict[str, dict[str, str]]
+
+
+class Machine(TypedDict, total=False):
+    """The measuring machine."""
+
+    processor: str
+    processors: int | None
+    memory_gib: float
+    kernel: str
+    system: str
 
 
 class HostsRecord(TypedDict):
     """hosts.json: facts by host as tools say them, seconds that clocks are ahead, links by fabric and host."""
 
     hosts: list[HostPlace]
-    machine: dict[str, Any]
-    facts: dict[str, dict[str, Any]]
+    machine: Machine
+    facts: dict[str, HostFacts]
     clocks: dict[str, float]
-    links: dict[str, dict[str, dict[str, Any]]]
+    links: dict[str, dict[str, HostLink]]
 
 
+@schema.closed
 class PairRow(TypedDict):
     """A value of a pair in one direction, or (`why`) the reason why there is none.
 
@@ -105,6 +156,26 @@ class PairRow(TypedDict):
     why: str
 
 
+@schema.closed
+class ModelRow(TypedDict):
+    """A row of models.json: fio on a modelled drive, MB/s."""
+
+    probe: str
+    fabric: str
+    source: str
+    destination: str
+    streams: int
+    operation: Literal["write", "read"]
+    mode: str
+    metric: str
+    value: float
+    unit: str
+    expected: float
+    error: float
+    ok: bool
+    attempt: int
+
+
 class LinksRecord(TypedDict):
     """links.json."""
 
@@ -121,26 +192,57 @@ class LinksRecord(TypedDict):
 
 def kept_files(folder: Path) -> list[Path]:
     """What the manifest lists but for links.json."""
-    patterns = (PLAN, HOSTS, *(f"{part}/**/*" for part in PARTS))
+    return _whole_files(folder, (PLAN, HOSTS, *(f"{part}/**/*" for part in PARTS)))
+
+
+def _whole_files(folder: Path, patterns: Iterable[str]) -> list[Path]:
+    """Files by pattern, without those of writers that were killed."""
     found = (path for pattern in patterns for path in sorted(folder.glob(pattern)))
     return [path for path in found if path.is_file() and not path.name.startswith(PART)]
 
 
-def faults(folder: Path) -> list[str]:
-    """What is wrong with a whole record, a line each; none where there is no record yet."""
+def damaged(folder: Path) -> list[tuple[Path, str]]:
+    """(file, what is wrong) of a record that is whole, or of what an interrupted survey left: by the manifest, where
+    there is one, and by the form of each."""
+    there = [path for path in (folder / RECORD, *kept_files(folder)) if path.is_file()]
+    found = dict(manifest.faults(folder, whole=False) or ())
+    if (folder / manifest.NAME).exists() and folder / manifest.NAME not in found:
+        names = {path.relative_to(folder).as_posix() for path in there}
+        found |= dict(manifest.faults(folder, sorted(names - {*manifest.names(folder)})) or ())
     if not (folder / RECORD).exists():
-        return []
-    found = manifest.faults(folder, whole=False)
-    if found is None:
-        return [f"{shown(folder / manifest.NAME)}: found no such file, expected one beside {RECORD}"]
-    told = [f"{shown(path)}: {why}" for path, why in found]
-    if not told:
-        for name, kind in ((RECORD, LinksRecord), (PLAN, Plan), (HOSTS, HostsRecord)):
+        found.pop(folder / RECORD, None)
+    for path in there:
+        if path not in found and (form := _form(path.relative_to(folder))):
             try:
-                schema.load(folder / name, kind)
-            except Broken as broken:
-                told.append(f"{shown(folder / name)}: {broken}")
-    return told
+                form(path)
+            except (Broken, Torn) as broken:
+                found[path] = str(broken)
+    return list(found.items())
+
+
+def _form(path: Path) -> Callable[[Path], object] | None:
+    """What reads a file, by its path in the record; None: it is verbatim output."""
+    return next((form for pattern, form in FORMS.items()
+                 if len(path.parts) == pattern.count("/") + 1 and path.match(pattern)), None)  # fmt: skip
+
+
+def faults(folder: Path) -> list[str]:
+    """What is wrong with a record, a line each; one without links.json is not finished, and need not be whole."""
+    finished = (folder / RECORD).exists()
+    told = [f"{shown(path)}: {why}" for path, why in damaged(folder)]
+    lacking = [manifest.NAME, PLAN, HOSTS] if finished else []
+    return told + [f"{shown(folder / name)}: found no such file, expected one beside {RECORD}"
+                   for name in lacking if not (folder / name).exists()]  # fmt: skip
+
+
+def record(folder: Path) -> LinksRecord:
+    """links.json by itself. Raises UserError."""
+    path = folder / RECORD
+    try:
+        found: LinksRecord = schema.load(path, LinksRecord)
+    except Broken as broken:
+        raise UserError(f"{shown(path)}: {broken}; remove it, and `make testbed` makes it anew") from None
+    return found
 
 
 def read(folder: Path) -> LinksRecord:
@@ -149,36 +251,98 @@ def read(folder: Path) -> LinksRecord:
         raise UserError(f"{shown(folder / RECORD)}: found no such file, expected the testbed's links; make testbed")
     if wrong := faults(folder):
         raise Faults([*wrong, f"remove {shown(folder)}, and links are measured again"])
-    record: LinksRecord = schema.load(folder / RECORD, LinksRecord)
-    return record
+    return record(folder)
 
 
 def hosts(folder: Path) -> HostsRecord:
     """hosts.json of a record that is whole."""
-    record: HostsRecord = schema.load(folder / HOSTS, HostsRecord)
-    return record
+    return _hosts(folder / HOSTS)
 
 
 def pair_rows(folder: Path) -> Iterator[PairRow]:
     """Rows of all pairs in the order of measuring; those that were measured again come last. Raises Broken."""
-    for pattern in ("pairs/*/*.json", "again/*.json"):
-        for path in sorted(folder.glob(pattern)):
-            yield from schema.load(path, list[PairRow])
+    for path in _whole_files(folder, PAIRS):
+        yield from _pair_rows(path)
 
 
-def drive_rows(folder: Path) -> list[dict[str, Any]]:
+def drive_rows(folder: Path) -> list[DriveRow]:
     """Rows of fio's curves of a site's drives and mounts; none where it has none. Raises Broken."""
     path = folder / DRIVES
-    return schema.load(path, DriveRows)["rows"] if path.exists() else []
+    return _drive_rows(path) if path.exists() else []
 
 
-def model_rows(folder: Path) -> list[ProbeRow]:
+def model_rows(folder: Path) -> list[ModelRow]:
     """Rows of fio on modelled drives, as those of a block's probes. Raises Broken."""
     path = folder / MODELS
-    return schema.load(path, list[ProbeRow]) if path.exists() else []
+    return schema.load(path, list[ModelRow]) if path.exists() else []
 
 
 def rdma_rows(folder: Path) -> list[dict[str, str]]:
     """perftest's rows. Raises Torn or Broken."""
     path = folder / RDMA_TABLE
-    return table(schema.read(path), RDMA) if path.exists() else []
+    return _rdma_rows(path) if path.exists() else []
+
+
+def _hosts(path: Path) -> HostsRecord:
+    found: HostsRecord = schema.load(path, HostsRecord)
+    for hosts in found["links"].values():
+        checked.within(hosts.values(), HostLink.__annotations__, "links, host {}: {}")
+    return found
+
+
+def _plan(path: Path) -> Plan:
+    plan: Plan = schema.load(path, Plan)
+    for place, of in enumerate(plan["fabrics"]):
+        if not of["streams"]:
+            raise Broken(f"fabrics[{place}].streams: found none, expected a number of streams or more")
+        if of["at_once"] < 1:
+            raise Broken(f"fabrics[{place}].at_once: found {of['at_once']}, expected 1 or more")
+    return plan
+
+
+def _pair_rows(path: Path) -> list[PairRow]:
+    rows: list[PairRow] = schema.load(path, list[PairRow])
+    row: Mapping[str, object]
+    for place, row in enumerate(rows):
+        needed = ("value", "expected", "error") if row["metric"] == "goodput" else ("value",)
+        for name in needed if not row["why"] else ():
+            if row.get(name) is None:
+                raise Broken(f"[{place}].{name}: found nothing, expected a number where `why` is empty")
+    return rows
+
+
+def _drive_rows(path: Path) -> list[DriveRow]:
+    rows = checked.drive_rows(path)
+    row: Mapping[str, object]
+    for place, row in enumerate(rows):
+        for name in ("block_bytes", "value") if row["metric"] != "failed" else ():
+            if isinstance(row[name], str):
+                raise Broken(f"rows[{place}].{name}: found {quoted(row[name])}, expected a number")
+    return rows
+
+
+def _rdma_rows(path: Path) -> list[dict[str, str]]:
+    rows = checked.rdma_rows(path, (*RDMA, "test", "message_bytes"))
+    for number, row in enumerate(rows, start=2):
+        if row["metric"] and not _finite(row["value"]):
+            raise Torn(f"line {number}: value: found {quoted(row['value'])}, expected a number")
+    return rows
+
+
+def _finite(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+FORMS: dict[str, Callable[[Path], object]] = {
+    RECORD: lambda path: schema.load(path, LinksRecord),
+    PLAN: _plan,
+    HOSTS: _hosts,
+    **dict.fromkeys(PAIRS, _pair_rows),
+    DRIVES: _drive_rows,
+    MODELS: lambda path: schema.load(path, list[ModelRow]),
+    RDMA_TABLE: _rdma_rows,
+}
+"""What reads each file that is not verbatim output, or raises Broken or Torn."""

@@ -42,6 +42,11 @@ def of_folder(folder: Path, paths: Iterable[Path]) -> Manifest:
     return of({path.relative_to(folder).as_posix(): path.read_bytes() for path in paths})
 
 
+def names(folder: Path) -> list[str]:
+    """Paths that the folder's manifest lists. Raises Broken."""
+    return list(load(folder / NAME, Manifest)["files"])
+
+
 def faults(folder: Path, names: Iterable[str] | None = None, whole: bool = True) -> list[tuple[Path, str]] | None:
     """(path, what is wrong) of every file that is not as the folder's manifest says; None where it has no manifest.
 
@@ -83,6 +88,11 @@ def fault_of(folder: Path, name: str, wanted: Entry) -> str:
         content = path.read_bytes()
     except OSError as error:
         return f"cannot be read: {error.strerror}"
+    return unlike(content, wanted)
+
+
+def unlike(content: bytes, wanted: Entry) -> str:
+    """How a file's content differs from what is listed of it; empty: it does not."""
     if len(content) != wanted["bytes"]:
         return f"found {len(content)} bytes, expected {wanted['bytes']} by {NAME}"
     if (digest := hashlib.sha256(content).hexdigest()) != wanted["sha256"]:

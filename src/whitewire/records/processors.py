@@ -7,22 +7,20 @@ the experiment that this rests on. Pure.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-
-import numpy as np
+from collections.abc import Mapping
 
 from whitewire.records.jobs import SHORT
 from whitewire.records.metrics import SHORT_OF_PROCESSORS, Found
 from whitewire.records.run import RunRecord
-from whitewire.records.samples import TICKS, Samples, WaitedSeries, idle_shares, seconds_of
+from whitewire.records.samples import TICKS, Samples, WaitedSeries, grown, held, idle_shares, seconds_of
 
 
 def metrics(record: RunRecord, samples: Samples, series: WaitedSeries) -> Found:
     """How late a timer woke, how long threads waited for each second that they ran, what others used of processors."""
     start, end = record["start"], record["end"]
-    ran, waited, own = (_grown(series.time, each, start, end) for each in (series.ran, series.waited, series.own))
+    ran, waited, own = (grown(series.time, each, start, end) for each in (series.ran, series.waited, series.own))
     busy = [ticks - idle for ticks, idle in zip(samples.ticks, samples.idle_ticks, strict=True)]
-    used = _grown(samples.time, busy, start, end) / TICKS
+    used = grown(samples.time, busy, start, end) / TICKS
     return {
         "cpu_late": (_lateness(series, start, end), "ms"),
         "cpu_waited": (waited / ran if ran > 0 else 0.0, "1"),
@@ -44,22 +42,17 @@ def short_share(start: float, end: float, samples: Samples, series: WaitedSeries
     Told by how late a timer woke, where hosts share one machine's; else (None) by the share that was idle.
     """
     if series is None:
-        short = [idle < SHORT for _, idle in idle_shares(samples, start, end)]
+        short = [(left, idle < SHORT) for left, idle in idle_shares(samples, start, end)]
     else:
-        short = [not _lateness(series, *each) <= SHORT_MS for each in seconds_of(start, end)]
-    return sum(short) / len(short) if short else math.nan
+        short = [(each[0] - start, not _lateness(series, *each) <= SHORT_MS) for each in seconds_of(start, end)]
+    told = held([(left, True) for left, _ in short], end - start)
+    return held(short, end - start) / told if told else math.nan
 
 
 def _lateness(series: WaitedSeries, start: float, end: float) -> float:
     """How many milliseconds late the timer woke between two moments, mean; without end where it never woke."""
-    wakes, late = (_grown(series.time, each, start, end) for each in (series.wakes, series.late))
+    wakes, late = (grown(series.time, each, start, end) for each in (series.wakes, series.late))
     return 1e3 * late / wakes if wakes > 0 else math.inf
-
-
-def _grown(times: Sequence[float], totals: Sequence[float], start: float, end: float) -> float:
-    """Growth of a running total between two moments, read off linearly."""
-    first, last = np.interp([start, end], times, totals)
-    return float(last - first)
 
 
 def faults(record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[str]:

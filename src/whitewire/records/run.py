@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict
 
+from whitewire.records.schema import MayBeInfinite
 from whitewire.tools.hibench_report import Report
 from whitewire.tools.history import Task
 from whitewire.tools.link import Link
@@ -54,10 +55,11 @@ class Fabric(TypedDict):
 
 class Clock(TypedDict):
     """What the clocks of the measuring machine did during a run: seconds by which the time of day was set, and for
-    which the machine slept."""
+    which the machine slept. `hosts`: of hosts with a clock of their own, by name, seconds by which that was set."""
 
     stepped: float
     slept: float
+    hosts: NotRequired[dict[str, float]]
 
 
 class Operation(TypedDict):
@@ -103,7 +105,7 @@ class Job(TypedDict):
     reduces: NotRequired[int]
     diagnostics: NotRequired[str]
     # What TestDFSIO says: values of all tasks together, when each moved data, seconds of the whole.
-    testdfsio: NotRequired[dict[str, float]]
+    testdfsio: NotRequired[Annotated[dict[str, float], MayBeInfinite(("rate", "sqrate"))]]
     spans: NotRequired[list[tuple[float, float]]]
     seconds: NotRequired[float]
     # What NNBench says; see tools.nnbench.Result.
@@ -143,7 +145,7 @@ class Evidence(TypedDict, total=False):
     store: dict[str, object]
     settings: dict[str, str]
     """Settings by name, as the job's or the client's configuration reports them."""
-    drive: dict[str, float]
+    drive: Annotated[dict[str, float], MayBeInfinite(("rate", "chunk"))]
     """The drive model that the workers' hosts have: count, rate, access_time, chunk, cache, on the testbed's scale.
     With memory in front of it: memory, background, limit, and what the first worker's took in the run."""
     page_cache: str
@@ -166,6 +168,8 @@ class Evidence(TypedDict, total=False):
     """Packets of writes that all DataNodes received in the run, which clients' puts made."""
     map_output_compression: str
     """What the job's configuration compressed the map tasks' output with, or `none`."""
+    warm: list[str]
+    """Of a site's own file system: why hosts' memory may have held files when it was last to be empty, by host."""
 
 
 class RunRecord(TypedDict, total=False):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import bisect
 import csv
 import io
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
+
+import numpy as np
 
 TICKS = 100
 """Clock ticks a second in /proc/stat (sysconf _SC_CLK_TCK; 100 on Linux)."""
@@ -125,9 +128,27 @@ def seconds_of(start: float, end: float) -> list[tuple[float, float]]:
     return windows
 
 
+def held(windows: Iterable[tuple[float, bool]], seconds: float) -> float:
+    """In how many of a run's `seconds` something held, told of its windows in their order: (seconds since start,
+    whether it held), each as seconds_of makes them. The last one counts with what it alone covers."""
+    found = covered = 0.0
+    for left, holds in windows:
+        right = min(left + 1, seconds)
+        found += holds * (right - max(left, covered))
+        covered = right
+    return found
+
+
 def nearest(times: Sequence[float], moment: float) -> int:
-    """Number of the sample next to a moment."""
-    return min(range(len(times)), key=lambda number: abs(times[number] - moment))
+    """Number of the sample next to a moment, of two at the same distance the earlier; `times` grow."""
+    after = min(bisect.bisect_left(times, moment), len(times) - 1)
+    return after - 1 if after and moment - times[after - 1] <= times[after] - moment else after
+
+
+def grown(times: Sequence[float], totals: Sequence[float], start: float, end: float) -> float:
+    """Growth of a running total between two moments, read off linearly between its samples."""
+    first, last = np.interp([start, end], times, totals)
+    return float(last - first)
 
 
 HostCpu = tuple[list[float], dict[str, list[float]]]

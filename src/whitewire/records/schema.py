@@ -7,21 +7,51 @@ The TypedDicts are what mypy checks the writers by, so they are the one place wh
 from __future__ import annotations
 
 import json
+import math
 import types
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    NotRequired,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 import jsonschema
 
 from whitewire.text import quoted, suggestion
 
 PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+MOST = 1 << 63
+"""Whole numbers are below it: no larger one is any, and arithmetic with it may end in an error."""
 WORDS = {
     "object": "a mapping", "array": "a list", "string": "text", "integer": "a whole number", "number": "a number",
-    "boolean": "true or false", "null": "nothing",
+    "boundless": "a number", "boolean": "true or false", "null": "nothing",
 }  # fmt: skip
+
+
+class MayBeInfinite(NamedTuple):
+    """`Annotated[dict[str, float], MayBeInfinite(("rate",))]`: these may be; all other numbers are finite."""
+
+    keys: tuple[str, ...]
+
+
+Kind = TypeVar("Kind")
+
+
+def closed(kind: Kind) -> Kind:
+    """Marks a TypedDict whose records have no further keys, because a table has a column for each key and no more."""
+    kind.__closed__ = True  # type: ignore[attr-defined]
+    return kind
 
 
 class Broken(ValueError):
@@ -29,12 +59,16 @@ class Broken(ValueError):
 
 
 def of(kind: Any) -> dict[str, Any]:
-    """JSON Schema of a type: a TypedDict, a list, dict, tuple, union, literal or plain type. Further keys are fine."""
+    """JSON Schema of a type: a TypedDict, a list, dict, tuple, union, literal or plain type. Further keys are fine,
+    unless the TypedDict is `closed`."""
     if kind in PLAIN:
         return {"type": PLAIN[kind]}
     if kind in (Any, object):
         return {}
     origin, inner = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        named = {key: {"type": "boundless"} for of_some in inner[1:] for key in of_some.keys}
+        return {**of(inner[0]), "properties": named}
     if is_typeddict(kind):
         return _of_keys(kind)
     if origin is NotRequired:
@@ -58,13 +92,26 @@ def _of_keys(kind: Any) -> dict[str, Any]:
     hints = get_type_hints(kind, include_extras=True)
     unless = NotRequired if kind.__total__ else None
     needed = [name for name, hint in hints.items() if unless and get_origin(hint) is not unless]
-    return {"type": "object", "properties": {name: of(hint) for name, hint in hints.items()}, "required": needed}
+    found = {"type": "object", "properties": {name: of(hint) for name, hint in hints.items()}, "required": needed}
+    return found | ({"additionalProperties": False} if "__closed__" in vars(kind) else {})
+
+
+def _is_integer(_: Any, value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < MOST
+
+
+def _is_number(_: Any, value: Any) -> bool:
+    return _is_integer(_, value) or (isinstance(value, float) and math.isfinite(value))
+
+
+def _is_boundless(_: Any, value: Any) -> bool:
+    return _is_integer(_, value) or isinstance(value, float)
 
 
 _Validator = jsonschema.validators.extend(
     jsonschema.Draft202012Validator,
-    type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine(
-        "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
+    type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine_many(
+        {"integer": _is_integer, "number": _is_number, "boundless": _is_boundless}
     ),
 )
 
@@ -88,15 +135,31 @@ def _line(error: Any) -> str:
     if error.validator == "required":
         missing = next(name for name in error.validator_value if name not in error.instance)
         return lacking(f"{key}.{missing}" if key else missing, error.instance)
+    if error.validator == "additionalProperties":
+        known = error.schema["properties"]
+        further = next(name for name in error.instance if name not in known)
+        return unknown(f"{key}.{further}" if key else further, further, known)
+    if error.validator == "enum":
+        words = list(map(str, error.validator_value))
+        expected = f"one of {', '.join(words)}{suggestion(error.instance, words)}"
+        return f"{key + ': ' if key else ''}found {quoted(error.instance)}, expected {expected}"
     wanted = error.schema.get("type") or [each.get("type") for each in error.schema.get("anyOf", [])]
     kinds = [wanted] if isinstance(wanted, str) else [each for each in wanted if each]
     expected = " or ".join(WORDS[each] for each in kinds) or error.message
+    if "number" in kinds and isinstance(error.instance, int | float) and not isinstance(error.instance, bool):
+        expected = expected.replace("a number", "a finite number")
     return f"{key + ': ' if key else ''}found {quoted(error.instance)}, expected {expected}"
 
 
 def lacking(key: str, there: Mapping[str, Any]) -> str:
     """The fault of a key that is not there."""
     return f"{key}: found no such key, expected one{suggestion(key.rpartition('.')[2], there)}"
+
+
+def unknown(where: str, key: str, known: Iterable[str]) -> str:
+    """The fault of a key that is none of the known ones."""
+    names = list(known)
+    return f"{where}: found an unknown key, expected one of {', '.join(names)}{suggestion(key, names)}"
 
 
 def load(path: Path, kind: Any) -> Any:
@@ -143,4 +206,4 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _constant(name: str) -> float:
     if name == "NaN":
         raise Broken("found NaN, expected a number")
-    return float(name)  # of a drive without a bound
+    return float(name)  # where a record's form lets it be

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -113,30 +113,43 @@ def _scope(rows: pd.DataFrame) -> Scope:
     }  # fmt: skip
 
 
-def beside_reference(results: Path, folder: Path) -> Path:
-    """Write to `folder` how a testbed's results agree with the reference, for the start page; return the folder.
+def beside_reference(results: Path, folder: Path, own: Mapping[str, sides.Results] | None = None) -> Path:
+    """Write to `folder` how a testbed's results agree with the reference, for documents; return the folder.
 
     agreement.json has `state`: `compared`, with Agreement, messages and what the reference is; `itself`, of the opened
     reference; `none` where there is no reference; `unusable`, with the reason. verdicts.csv is that of sides.verdicts.
+    `own`: the papers of the results that are compared (None: all; UserError where one of them is damaged).
     """
+    loaded = sides.load(results) if own is None else own
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / RECORD).write_text(json.dumps(_beside(results, folder)), encoding="utf-8")
+    (folder / RECORD).write_text(json.dumps(_beside(results, loaded, folder)), encoding="utf-8")
     return folder
 
 
-def _beside(results: Path, folder: Path) -> dict[str, Any]:
+def _beside(results: Path, own: Mapping[str, sides.Results], folder: Path) -> dict[str, Any]:
     kept = reference.folder()
     if not (kept / parcel.NAME).is_file():
         return {"state": "none"}
-    own = results.resolve().parent.parent / parcel.NAME
     try:
-        told = reference.told()
-        if own.is_file() and own.read_bytes() == (kept / parcel.NAME).read_bytes():
-            return {"state": "itself", "reference": told}
-        one, two = sides.load(kept), sides.load(results)
-        table = sides.verdicts(one, two)
-        messages = [line for line in sides.messages(one, two, NAMES) if line["paper"] in sides.both(one, two)]
+        told, files = reference.read(own)
+        other = sides.load(kept)
     except UserError as error:
         return {"state": "unusable", "why": str(error)}
+    if is_of(results, files):
+        return {"state": "itself", "reference": told}
+    table = sides.verdicts(other, own)
+    messages = [line for line in sides.messages(other, own, NAMES) if line["paper"] in sides.both(other, own)]
     table.to_csv(folder / TABLE, index=False, lineterminator="\n")
     return {"state": "compared", "reference": told, "messages": messages, **of(table)}
+
+
+def is_of(results: Path, files: Mapping[str, bytes]) -> bool:
+    """Whether an opened project's `results/<testbed>` are those of a parcel, but for what is judged anew."""
+    project = results.resolve().parent.parent
+    description = project / "config" / "testbeds" / f"{results.name}.yaml"
+    places = {parcel.NAME: project / parcel.NAME, parcel.TESTBED: description}
+    for name, content in files.items():
+        path = places.get(name, results / name)
+        if "/analysis/" not in name and not (path.is_file() and path.read_bytes() == content):
+            return False
+    return True

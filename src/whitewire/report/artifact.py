@@ -5,6 +5,8 @@ much disk, what it found and what a rerun should find, what could not be run. Re
 from __future__ import annotations
 
 import csv
+import json
+import math
 import os
 import re
 import stat
@@ -16,13 +18,15 @@ from typing import Any, TypedDict
 import pandas as pd
 
 from whitewire import __version__
+from whitewire.budget import NONE
 from whitewire.description.reading import load_yaml
 from whitewire.errors import UserError
 from whitewire.install.needs import DISK_GIB
 from whitewire.paths import HOME, shown
 from whitewire.records.checked import block_record
-from whitewire.records.journal import BlockRecord
-from whitewire.report import agreement, parcel, reference, sides
+from whitewire.records.journal import BUDGET, BlockRecord
+from whitewire.report import agreement, commits, parcel, reference, sides
+from whitewire.tidy import form
 
 STAGES = ("raw", "tidy", "analysis")
 """Folders of a paper whose size is told, in their order."""
@@ -83,11 +87,31 @@ class OfPaper(TypedDict):
     """`measure` and its parts, `tidy`, `analysis`, `report`."""
     bytes: dict[str, int]
     """On disk, by folder."""
-    budget_seconds: float | None
-    """How long it might measure; None: without a bound, or not recorded."""
     left: dict[str, int]
     """Runs that were not made, by reason."""
     experiments: list[Experiment]
+
+
+class Budget(TypedDict):
+    """How long a run might measure, in all its papers together."""
+
+    had: bool
+    """Whether it had a budget with an end."""
+    seconds: float | None
+    """The longest of its starts; None: without an end, or not recorded."""
+    asked: str
+    """What asks for it again, for BUDGET; where it is not recorded, for the time that measuring took."""
+    ended_before: int
+    """Runs that it ended before."""
+
+
+class Checkout(TypedDict):
+    """The commit with which a run is made again: with the reference results that it is compared with, if that can be.
+    Empty: none is known."""
+
+    commit: str
+    holds: bool
+    """Whether it is taken for the reference results that it holds, and not because it measured."""
 
 
 class Machine(TypedDict):
@@ -115,6 +139,7 @@ class Artifact(TypedDict):
     is_reference: bool
     commits: list[str]
     modified: bool
+    checkout: Checkout
     seed: int | None
     """Of the order of runs and every resampling."""
     licence: str
@@ -122,6 +147,7 @@ class Artifact(TypedDict):
     """Where the code is, and its archive: as CITATION.cff has them, which may be nothing."""
     doi: str
     papers: list[OfPaper]
+    budget: Budget
     machines: list[Machine]
     roles: dict[str, int]
     """Hosts of the testbed by role, where it has the most."""
@@ -157,15 +183,17 @@ def of(results: Path, beside: Mapping[str, Any]) -> Artifact:
     claims = [_claim(paper, row) for paper in loaded for row in loaded[paper].verdicts.to_dict("records")]
     bounded = sum(each["low"] is not None and each["route"] in agreement.MEASURED for each in claims)
     testbed = _testbed(results)
+    measured_by = sorted({record["commit"] or parcel.UNKNOWN for record in every})
     citation = load_yaml(HOME / "CITATION.cff")
     return {
         "whitewire": __version__, "testbed": _name(results), "folder": shown(results),
         "kind": str(testbed.get("kind", "unknown")), "is_reference": (results / parcel.NAME).is_file(),
-        "commits": sorted({record["commit"] or parcel.UNKNOWN for record in every}),
-        "modified": any(record["modified"] for record in every),
+        "commits": measured_by, "modified": any(record["modified"] for record in every),
+        "checkout": _checkout(measured_by, beside["state"] == "itself"),
         "seed": seed_of(results), "licence": str(citation["license"]),
         "repository": str(citation.get("repository-code", "")), "doi": str(citation.get("doi", "")),
         "papers": [_of_paper(results, paper, loaded[paper], blocks[paper]) for paper in loaded],
+        "budget": budget(every),
         "machines": machines(environments), "roles": _roles(environments),
         "tools": _tools(environments), "packages": packages(environments),
         "deployment": sorted({str(each.get("software", {}).get("deployment", "unknown")) for each in environments}),
@@ -177,19 +205,39 @@ def of(results: Path, beside: Mapping[str, Any]) -> Artifact:
 
 def beside_reference(results: Path, scratch: Path) -> Mapping[str, Any]:
     """How results agree with the reference, with `rows`: a row per claim that both judged by runs."""
-    kept = reference.folder()
-    if kept.is_dir() and kept.resolve() == results.resolve():
+    if reference.is_kept(results):
         return {"state": "itself", "reference": reference.told()}
     folder = agreement.beside_reference(results, scratch)
-    record = dict(sides.read_record(folder / agreement.RECORD))
+    record: dict[str, Any] = json.loads((folder / agreement.RECORD).read_text(encoding="utf-8"))
     if record["state"] != "compared":
         return record
-    table = pd.read_csv(folder / agreement.TABLE)
+    table = form.frame(folder / agreement.TABLE)
     runs = table[table["route_a"].isin(agreement.MEASURED) | table["route_b"].isin(agreement.MEASURED)]
     columns = ["paper", "claim", "verdict_a", "verdict_b", "stands", "unit", "overlap", "differs"]
     columns += [f"{name}_{side}" for side in sides.SIDES for name in sides.NUMBERS] + list(sides.RATIO[:6])
     rows = runs[columns].astype(object).where(runs[columns].notna(), None)
     return record | {"rows": rows.to_dict("records")}
+
+
+def budget(blocks: Sequence[BlockRecord]) -> Budget:
+    """The budget of all blocks of a run. What a block has until its first look is no share of it: what one leaves is
+    passed on to the next."""
+    own = [found for record in blocks if (found := record.get("start_budget_seconds")) is not None]
+    had = any(record.get("budget_seconds") is not None for record in blocks)
+    most = max(own, default=None) if had else None
+    spent = most or sum(record["seconds"] for record in blocks)
+    left = Counter(why for record in blocks for why in record.get("left", {}).values())
+    return {"had": had, "seconds": most, "asked": f"{max(1, math.ceil(spent / 60))}m" if had else NONE,
+            "ended_before": left[BUDGET]}  # fmt: skip
+
+
+def _checkout(measured_by: Sequence[str], is_reference: bool) -> Checkout:
+    """Of the reference the commit that holds it, since the one that measured has the previous one; of another run the
+    one that measured, unless the reference came after it."""
+    holding = commits.holding(reference.folder())
+    only = measured_by[0] if len(measured_by) == 1 and commits.COMMIT.fullmatch(measured_by[0]) else ""
+    holds = is_reference or bool(only and holding != only and commits.precedes(only, holding))
+    return {"commit": holding if holds else only, "holds": holds}
 
 
 # -- of one paper ------------------------------------------------------------------------------------------
@@ -199,13 +247,11 @@ def _of_paper(results: Path, paper: str, loaded: sides.Results, blocks: Sequence
     own = results / paper
     design = loaded.design
     efforts = sorted({str(block).rsplit("-", 1)[0] for block in design["block"]}) if len(design) else []
-    budgets = (record["budget_seconds"] for record in blocks if record.get("budget_seconds"))
     return {
         "paper": paper, "title": _title(parcel.configuration_of(results) / "papers" / f"{paper}.yaml"),
         "effort": sides.listed(efforts), "designed": len(design), "counted": _counted(own),
         "seconds": seconds(own, blocks), "bytes": {name: bytes_of(own / name) for name in STAGES},
-        "budget_seconds": next(budgets, None), "left": dict(_left(blocks).most_common()),
-        "experiments": _experiments(loaded),
+        "left": dict(_left(blocks).most_common()), "experiments": _experiments(loaded),
     }  # fmt: skip
 
 

@@ -17,11 +17,11 @@ def folder_of(name: str, key: str) -> Path:
     results = paths.root() / "results"
     if not name:
         raise UserError(f"{key}: found nothing, expected a folder of {paths.shown(results)}, or a path")
-    if name == reference.REFERENCE:
-        reference.read()  # a reference of another design tells nothing
-        return reference.folder().resolve()
     candidates = [Path(name)] if "/" in name else [results / name, Path(name)]
     folder = next((path for path in candidates if path.is_dir()), None)
+    if name == reference.REFERENCE or (folder and reference.is_kept(folder)):
+        reference.read()  # a reference of another design tells nothing
+        return reference.folder().resolve()
     if folder is None:
         known = sorted(path.parent.parent.parent.name for path in results.glob("*/*/analysis/verdicts.csv"))
         raise UserError(

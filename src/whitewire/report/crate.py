@@ -7,6 +7,7 @@ the raw output; manifest.json lists every file. Nothing of a crate is unpacked b
 
 from __future__ import annotations
 
+import fnmatch
 import hashlib
 import io
 import json
@@ -15,25 +16,30 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypedDict
 
 from whitewire import paths, whole
 from whitewire.description.reading import load_yaml
 from whitewire.errors import UserError
 from whitewire.paths import HOME, shown
-from whitewire.records import manifest, schema
-from whitewire.records.journal import read_runs
-from whitewire.report import parcel
+from whitewire.records import checked, links, manifest, schema
+from whitewire.report import commits, parcel
+from whitewire.report.render import TESTBED
 from whitewire.text import quoted
 
 CRATES = "crates"
 """The folder of results/ with the crates that were made."""
 METADATA, PARCEL = "ro-crate-metadata.json", "results/"
 MOST_FILES, MOST_FILE_BYTES, MOST_BYTES = 200_000, 1 << 30, 8 << 30
-"""Of a crate that is opened: files, bytes of one, and of all together, unpacked."""
+"""Of a crate: files, bytes of one, and of all together, unpacked."""
+MOST_KEPT_BYTES = 1 << 29
+"""Of what reports are made of, which is held in memory until all is checked."""
+CHUNK = 1 << 20
+LAST = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 MAIN = "workflow/Snakefile"
 WORKFLOW = (MAIN, "workflow/rules/*.smk", "envs/requirements.txt", "LICENSE", "CITATION.cff")
 """Of the repository, in every crate."""
@@ -45,8 +51,10 @@ PROFILES = {
 LICENCE = "https://spdx.org/licenses/Apache-2.0"
 FORMATS = {".csv": "text/csv", ".yaml": "application/yaml", ".cff": "application/yaml", ".gz": "application/gzip",
            ".smk": "text/plain", "": "text/plain", ".json": "application/json", ".png": "image/png"}  # fmt: skip
-KEPT = ("design.csv", manifest.NAME)
+KEPT = (parcel.DESIGN, manifest.NAME)
 """Of a paper, beside its tables and records."""
+KEPT_RUNS = ("runs", "invalid")
+"""Folders of a block with runs, whether they count or not."""
 Contents = dict[str, bytes | Path]
 """What is in a crate by path, as bytes or as the file that has them."""
 
@@ -57,22 +65,60 @@ Contents = dict[str, bytes | Path]
 def make(results: Path, papers: Sequence[str], raw: bool, target: Path | None = None) -> Path:
     """Pack `results/<testbed>` into a crate and return it; `raw`: with all raw output.
 
-    `target` is its file; None: results/crates/<testbed>.zip. Raises UserError for results that are not complete.
+    `target` is its file; None: results/crates/<testbed>.zip. Raises UserError for results that are not complete, or of
+    which a crate would not be opened.
     """
     target = target or paths.root() / "results" / CRATES / f"{results.name}.zip"
     files = contents(results, papers, raw)
+    sizes = {name: len(each) if isinstance(each, bytes) else each.stat().st_size for name, each in files.items()}
+    for name in files:
+        if why := _unsafe(zipfile.ZipInfo(name)):
+            raise UserError(f"{shown(results)}: {quoted(name)}: {why}")
+    _check_sizes(sizes, shown(results))
     told = parcel.told(_bytes(files[PARCEL + parcel.NAME]), shown(results))
-    listed = manifest.of({name: _bytes(content) for name, content in files.items()})
+    if raw:  # with records that the parcel alone has not
+        kept = {name.removeprefix(PARCEL): each for name, each in files.items() if name.startswith(PARCEL)}
+        read = {name: _bytes(each) for name, each in kept.items() if _is_of(name, told["papers"])}
+        parcel.check_form(told, read, shown(results))
+    listed: manifest.Manifest = {"files": {name: _listed(content) for name, content in files.items()}}
     described = (json.dumps(described_as(files, told, listed, times(results, papers)), indent=1) + "\n").encode()
     listed["files"][METADATA] = manifest.entry(described)
     every: Contents = {METADATA: described, manifest.NAME: (json.dumps(listed, indent=1) + "\n").encode(), **files}
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
-        for name, content in every.items():
-            # No time stamp: the same results make the same bytes.
-            packed.writestr(zipfile.ZipInfo(name), _bytes(content), zipfile.ZIP_DEFLATED)
     target.parent.mkdir(parents=True, exist_ok=True)
-    return whole.write(target, archive.getvalue())
+    with whole.file(target) as part, zipfile.ZipFile(part, "w") as packed:
+        for name, content in every.items():
+            _pack(packed, name, content, listed["files"].get(name))
+    return target
+
+
+def _listed(content: bytes | Path) -> manifest.Entry:
+    """What the manifest says of a file."""
+    if isinstance(content, bytes):
+        return manifest.entry(content)
+    with content.open("rb") as file:
+        return {"sha256": hashlib.file_digest(file, "sha256").hexdigest(), "bytes": file.tell()}
+
+
+def _pack(packed: zipfile.ZipFile, name: str, content: bytes | Path, listed: manifest.Entry | None) -> None:
+    """Add a file piece by piece. UserError for one that is no more what the manifest says of it."""
+    info = zipfile.ZipInfo(name)  # no time stamp: the same results make the same bytes
+    info.compress_type, digest, size = zipfile.ZIP_DEFLATED, hashlib.sha256(), 0
+    info.file_size = len(content) if isinstance(content, bytes) else content.stat().st_size
+    with (
+        packed.open(info, "w") as to,
+        io.BytesIO(content) if isinstance(content, bytes) else content.open("rb") as file,
+    ):
+        while chunk := file.read(CHUNK):
+            to.write(chunk)
+            digest.update(chunk)
+            size += len(chunk)
+    if listed and listed != {"bytes": size, "sha256": digest.hexdigest()}:
+        raise UserError(f"{name}: found other content than a moment ago, expected results that nobody writes to")
+
+
+def begun(results: Path) -> list[str]:
+    """The papers that have a design in a testbed's results."""
+    return sorted(path.parent.name for path in results.glob(f"*/{parcel.DESIGN}"))
 
 
 def contents(results: Path, papers: Sequence[str], raw: bool) -> Contents:
@@ -82,16 +128,39 @@ def contents(results: Path, papers: Sequence[str], raw: bool) -> Contents:
         own = results / paper
         for pattern in ("analysis/*", *(["raw/**/*"] if raw else [])):
             found |= {f"{PARCEL}{paper}/{name}": path for name, path in _below(own, own.glob(pattern))}
+    for folder, (record, _) in parcel.OF_TESTBED.items():
+        if raw and f"{PARCEL}{folder}/{record}" in found:
+            own = results / folder
+            more = (path for path in own.glob("**/*") if path.relative_to(own).parts[0] != parcel.TABLES)
+            found |= {f"{PARCEL}{folder}/{name}": path for name, path in _below(own, more)}
     config, reports = parcel.configuration_of(results), _reports_of(results)
     names = ["config.yaml", *(f"papers/{paper}.yaml" for paper in papers)]
     found |= {f"config/{name}": config / name for name in names}
-    patterns = ["index.html", *(f"{paper}.*" for paper in papers)]
-    patterns += [f"{kind}/{paper}/*" for kind in ("data", "figures") for paper in papers]
+    pages = [*papers, *([TESTBED] if f"{PARCEL}{links.FOLDER}/{links.RECORD}" in found else [])]
+    patterns = ["index.html", *(f"{page}.*" for page in pages)]
+    patterns += [f"{kind}/{page}/*" for kind in ("data", "figures") for page in pages]
     for pattern in patterns:
         found |= {f"reports/{name}": path for name, path in _below(reports, reports.glob(pattern))}
     for pattern in WORKFLOW:
         found |= dict(_below(HOME, HOME.glob(pattern)))
     return dict(sorted(found.items()))
+
+
+def pages_lacking(results: Path, papers: Sequence[str]) -> list[str]:
+    """Pages of results that a crate would be without, or that are older than the tables they show, a line each."""
+    reports, tables = _reports_of(results), {paper: results / paper / "analysis" / parcel.VERDICTS for paper in papers}
+    of_links = results / links.FOLDER / parcel.TABLES / checked.PACKAGE
+    shown_by = {"index": [*tables.values()], **{paper: [table] for paper, table in tables.items()},
+                **({TESTBED: [of_links]} if of_links.is_file() else {})}  # fmt: skip
+    found = []
+    for page, read in shown_by.items():
+        path = reports / f"{page}.html"
+        again = "`make testbed` makes it" if page == TESTBED else "`make papers` makes it"
+        if not path.is_file():
+            found.append(f"{shown(path)}: found no such page, so the crate is without it; {again}")
+        elif path.stat().st_mtime < max(each.stat().st_mtime for each in read):
+            found.append(f"{shown(path)}: found a page that is older than its tables, expected a newer one; {again}")
+    return found
 
 
 def _reports_of(results: Path) -> Path:
@@ -109,13 +178,42 @@ def _bytes(content: bytes | Path) -> bytes:
     return content if isinstance(content, bytes) else content.read_bytes()
 
 
+class Moments(TypedDict, total=False):
+    """Of run.json: seconds since 1970; of a run that failed outright there are none."""
+
+    start: float
+    end: float
+
+
 def times(results: Path, papers: Sequence[str]) -> tuple[float, float] | None:
-    """When the first run began and the last one ended, in seconds since 1970; None where no raw output tells."""
-    blocks = [(results / paper / "raw", path.name) for paper in papers for path in (results / paper / "raw").glob("*")]
-    records = [record for raw, block in blocks for _, record in read_runs(raw, [block])]
-    starts = [record["start"] for record in records if "start" in record]
-    ends = [record["end"] for record in records if "end" in record]
-    return (min(starts), max(ends)) if starts and ends else None
+    """When the first run began and the last one ended, in seconds since 1970; None where no raw output tells.
+
+    Raises UserError for a run's record that cannot be read.
+    """
+    starts: list[float] = []
+    ends: list[float] = []
+    for path in (each for paper in papers for each in sorted((results / paper / "raw").glob("*/*/*/run.json"))):
+        if path.parent.parent.name not in KEPT_RUNS or path.parent.name.startswith(whole.PART):
+            continue
+        try:
+            record: Moments = schema.load(path, Moments)
+        except schema.Broken as broken:
+            raise UserError(f"{shown(path)}: {broken}; remove its folder, and the run is measured again") from None
+        if "start" in record and "end" in record:
+            starts.append(record["start"])
+            ends.append(record["end"])
+    return (min(starts), max(ends)) if starts else None
+
+
+def published(files: Contents, told: parcel.Told, spent: tuple[float, float] | None) -> float:
+    """The date of a crate in seconds since 1970, the same for the same results: when the last run ended; where no raw
+    output tells, when the testbed was measured, or its code was committed; 0 where nothing tells."""
+    if spent:
+        return spent[1]
+    own = [f"{PARCEL}{folder}/{record}" for folder, (record, _) in parcel.OF_TESTBED.items()]
+    records = [json.loads(_bytes(files[name])) for name in own if name in files]
+    ends = [float(each["begun"] + each["seconds"]) for each in records]
+    return max(ends or (float(commits.moment(each) or 0) for each in told["commits"]), default=0.0)
 
 
 def described_as(
@@ -173,11 +271,12 @@ def described_as(
     about = {"name": manifest.NAME, "encodingFormat": FORMATS[".json"], "description": "size and digest of every file"}
     crate.add_file(None, manifest.NAME, properties=about)
     for folder in raw_folders:
-        about = {"name": folder, "description": "output of the runs as it came: one folder a run"}
+        about = {"name": folder, "description": "output of runs and tools as it came"}
         raw_folders[folder] = crate.add_dataset(None, folder, properties=about)
     inputs = [entity for name, entity in parts.items() if name.startswith("config/") or name.endswith(parcel.TESTBED)]
     made = [entity for name, entity in parts.items() if name.startswith((PARCEL, "reports/"))]
-    moments = {key: _moment(at) for key, at in zip(("startTime", "endTime"), spent, strict=True)} if spent else {}
+    named = zip(("startTime", "endTime"), spent or (), strict=False)
+    moments = {key: _moment(at).isoformat() for key, at in named}
     action = told_of(
         "#run", "CreateAction", name=f"make papers, by commit {', '.join(told['commits'])}",
         description="measures, judges and reports"
@@ -186,8 +285,7 @@ def described_as(
         actionStatus="http://schema.org/CompletedActionStatus", **moments,
     )  # fmt: skip
     root["mentions"] = [action]
-    if spent:
-        crate.datePublished = datetime.fromtimestamp(spent[1], UTC)
+    crate.datePublished = _moment(published(files, told, spent))
     return crate.metadata.generate()
 
 
@@ -196,8 +294,9 @@ def _entry(name: str, listed: manifest.Manifest) -> dict[str, str]:
     return {"contentSize": str(entry["bytes"]), "sha256": entry["sha256"]}
 
 
-def _moment(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+def _moment(seconds: float) -> datetime:
+    """A moment in whole seconds; of what no calendar has the nearest that it has."""
+    return datetime.fromtimestamp(int(min(max(seconds, 0.0), LAST)), UTC)
 
 
 def _format(name: str) -> str:
@@ -208,21 +307,24 @@ def _format(name: str) -> str:
 def _raw_folder(name: str) -> str:
     """The folder of raw output that a file is in, but for the records that every parcel has; empty: in none."""
     parts = PurePosixPath(name).parts
-    if not name.startswith(PARCEL) or len(parts) < 5 or parts[2] != "raw" or _is_record(parts[3:]):
+    if not name.startswith(PARCEL) or len(parts) < 4:
         return ""
-    return "/".join(parts[:4]) + "/"
+    if parts[1] in parcel.OF_TESTBED:
+        return "" if parts[2] == parcel.TABLES else "/".join(parts[:3]) + "/"
+    return "" if len(parts) < 5 or parts[2] != "raw" or _is_record(parts[3:]) else "/".join(parts[:4]) + "/"
 
 
 def _is_record(parts: Sequence[str]) -> bool:
     """Of raw/<block>/<file>: whether a parcel has it."""
-    return len(parts) == 2 and (parts[1] == "block.json" or parts[1].startswith("environment"))
+    return len(parts) == 2 and (parts[1] == "block.json" or fnmatch.fnmatchcase(parts[1], "environment*.json"))
 
 
 def _description(name: str) -> str:
     parts = PurePosixPath(name).parts
     if name.startswith(PARCEL) and len(parts) > 2:
-        kinds = {"tidy": "tidy table", "analysis": "table of the analysis", "raw": "record of a block",
-                 "design.csv": "one row per run", manifest.NAME: "size and digest of design.csv"}  # fmt: skip
+        kinds = {"tidy": "tidy table", parcel.TABLES: "testbed's own table", "analysis": "table of the analysis",
+                 "raw": "record of a block", "design.csv": "one row per run",
+                 manifest.NAME: "size and digest of design.csv"}  # fmt: skip
         return f"{kinds.get(parts[2], 'result')} of {parts[1]}"
     kinds = {PARCEL + parcel.NAME: "what these results are", PARCEL + parcel.TESTBED: "the testbed's description",
              "LICENSE": "licence", "CITATION.cff": "how to cite Whitewire"}  # fmt: skip
@@ -234,11 +336,12 @@ def _description(name: str) -> str:
 def _software(files: Contents) -> list[tuple[str, str]]:
     """Name and version of what the first environment record lists as tools, and of Python's packages."""
     for name, content in files.items():
-        if name.startswith(PARCEL) and "/environment" in name:
-            record = json.loads(_bytes(content))
+        parts = PurePosixPath(name).parts
+        if name.startswith(PARCEL) and parts[2:3] == ("raw",) and _is_record(parts[3:]) and parts[-1] != "block.json":
+            record: checked.EnvironmentRecord = json.loads(_bytes(content))
             tools = [(str(key), str(value)) for key, value in record.get("tools", {}).items() if value]
-            packages = record.get("software", {}).get("python_packages", [])
-            return tools + [(one, other) for one, _, other in (each.partition("==") for each in packages)]
+            packages = [each.partition("==") for each in record.get("software", {}).get("python_packages", [])]
+            return [*tools, *((one, other) for one, _, other in packages)]
     return []
 
 
@@ -261,27 +364,33 @@ def read(path: Path) -> tuple[parcel.Told, dict[str, bytes]]:
     except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, RuntimeError, ValueError) as error:
         raise UserError(f"{source}: found no whole zip archive ({error}), expected a crate") from None
     record = parcel.told(files[parcel.NAME], source)
-    kept = {name: content for name, content in files.items() if _is_of(name, record["papers"])}
-    parcel.check(record, kept, source)
-    return record, kept
+    parcel.check(record, files, source)
+    return record, files
 
 
 def _entries(archive: zipfile.ZipFile, source: str) -> dict[str, zipfile.ZipInfo]:
     """The archive's files by path. UserError for one that could do harm when it is unpacked."""
-    infos = archive.infolist()
-    if len(infos) > MOST_FILES:
-        raise UserError(f"{source}: found {len(infos)} files, expected at most {MOST_FILES}")
     found: dict[str, zipfile.ZipInfo] = {}
-    for info in infos:
+    for info in archive.infolist():
         if why := _unsafe(info):
             raise UserError(f"{source}: {quoted(info.orig_filename)}: {why}")
         if info.filename in found:
             raise UserError(f"{source}: {quoted(info.filename)}: found the path twice, expected it once")
         if not info.is_dir():
             found[info.filename] = info
-    if (total := sum(info.file_size for info in found.values())) > MOST_BYTES:
-        raise UserError(f"{source}: found {total} bytes unpacked, expected at most {MOST_BYTES}")
+    _check_sizes({name: info.file_size for name, info in found.items()}, source)
     return found
+
+
+def _check_sizes(sizes: Mapping[str, int], source: str) -> None:
+    """UserError for more than a crate may have, by the bytes of its files."""
+    if len(sizes) > MOST_FILES:
+        raise UserError(f"{source}: found {len(sizes)} files, expected at most {MOST_FILES}")
+    for name, size in sizes.items():
+        if size > MOST_FILE_BYTES:
+            raise UserError(f"{source}: {quoted(name)}: found {size} bytes, expected at most {MOST_FILE_BYTES}")
+    if (total := sum(sizes.values())) > MOST_BYTES:
+        raise UserError(f"{source}: found {total} bytes unpacked, expected at most {MOST_BYTES}")
 
 
 def _unsafe(info: zipfile.ZipInfo) -> str:
@@ -294,16 +403,18 @@ def _unsafe(info: zipfile.ZipInfo) -> str:
         return "found a link or a device, expected a plain file"
     if info.flag_bits & 1:
         return "found an encrypted file, expected a plain one"
-    if info.file_size > MOST_FILE_BYTES:
-        return f"found {info.file_size} bytes, expected at most {MOST_FILE_BYTES}"
+    if info.compress_type not in METHODS:
+        return f"found a file that is packed by method {info.compress_type}, expected one that is stored or deflated"
     return ""
 
 
 def _checked(archive: zipfile.ZipFile, entries: Mapping[str, zipfile.ZipInfo], source: str) -> dict[str, bytes]:
-    """The parcel's files, once every file of the crate is as manifest.json says."""
-    for name in (METADATA, manifest.NAME, PARCEL + parcel.NAME):
+    """The files that reports are made of, once every file of the crate is as manifest.json says."""
+    own = PARCEL + parcel.NAME
+    for name in (METADATA, manifest.NAME, own):
         if name not in entries:
             raise UserError(f"{source}: {name}: found no such file, expected the crate of a Whitewire")
+    _check_kept(entries, (manifest.NAME, own), source)
     try:
         listed: manifest.Manifest = schema.parse(archive.read(manifest.NAME).decode())
         why = schema.fault(listed, manifest.Manifest)
@@ -318,21 +429,38 @@ def _checked(archive: zipfile.ZipFile, entries: Mapping[str, zipfile.ZipInfo], s
             missing if name in wanted else f"found a file that {manifest.NAME} does not list, expected none"
         ))  # fmt: skip
     # The later format first: what else it has nobody knows.
-    parcel.told(archive.read(PARCEL + parcel.NAME), source)
+    papers = parcel.told(archive.read(own), source)["papers"]
+    kept = {name for name in wanted if name.startswith(PARCEL) and _is_of(name.removeprefix(PARCEL), papers)}
+    _check_kept(entries, kept, source)
     found = {}
     for name, entry in wanted.items():
         if entries[name].file_size != entry["bytes"]:
             raise UserError(
                 f"{source}: {name}: found {entries[name].file_size} bytes, expected {entry['bytes']} by {manifest.NAME}"
             )
-        content = archive.read(name)
-        if (digest := hashlib.sha256(content).hexdigest()) != entry["sha256"]:
+        content, digest = _read(archive, name, name in kept)
+        if digest != entry["sha256"]:
             raise UserError(
                 f"{source}: {name}: found SHA-256 {digest[:12]}…, expected {entry['sha256'][:12]}… by {manifest.NAME}"
             )
-        if name.startswith(PARCEL):
-            found[name.removeprefix(PARCEL)] = content if not _raw_folder(name) else b""
+        if name in kept:
+            found[name.removeprefix(PARCEL)] = content
     return found
+
+
+def _check_kept(entries: Mapping[str, zipfile.ZipInfo], names: Iterable[str], source: str) -> None:
+    if (total := sum(entries[name].file_size for name in names)) > MOST_KEPT_BYTES:
+        raise UserError(f"{source}: found {total} bytes of tables and records, expected at most {MOST_KEPT_BYTES}")
+
+
+def _read(archive: zipfile.ZipFile, name: str, keep: bool) -> tuple[bytes, str]:
+    """A file's content, if it is to be kept, and its digest; piece by piece."""
+    digest, pieces = hashlib.sha256(), []
+    with archive.open(name) as file:
+        while chunk := file.read(CHUNK):
+            digest.update(chunk)
+            pieces += [chunk] if keep else []
+    return b"".join(pieces), digest.hexdigest()
 
 
 def _is_of(name: str, papers: Mapping[str, object]) -> bool:
@@ -341,6 +469,8 @@ def _is_of(name: str, papers: Mapping[str, object]) -> bool:
         return True
     paper, _, rest = name.partition("/")
     parts = rest.split("/")
+    if paper in parcel.OF_TESTBED:
+        return rest == parcel.OF_TESTBED[paper][0] or (len(parts) == 2 and parts[0] == parcel.TABLES)
     if paper not in papers:
         return False
     if parts[0] == "raw":

@@ -6,16 +6,18 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-import pandas as pd
-
+from whitewire.analysis.claims import INCONCLUSIVE
 from whitewire.description.project import load_config
+from whitewire.errors import UserError
 from whitewire.paths import root, shown
 from whitewire.records.checked import block_record
 from whitewire.records.journal import BUDGET, OTHERS
+from whitewire.report import sides
 
-OPEN = "inconclusive"
 MEASURED = ("emulated", "measured")
 """Routes that rest on runs."""
+STAGES = ("tidy", "analysis", "paper")
+"""Rules that follow measurement, in order."""
 
 
 def lines() -> Iterator[str]:
@@ -53,14 +55,27 @@ def _of_paper(results: Path, paper: str, effort: str, short: Counter[str], unfin
     records = filter(None, map(block_record, blocks))
     left = Counter(why for record in records for why in record.get("left", {}).values())
     short.update({why: count for why, count in left.items() if why in (BUDGET, OTHERS)})
-    table = pd.read_csv(verdicts, usecols=["route", "verdict"])
+    try:
+        table = sides.read_table(verdicts, ("route", "verdict"))
+    except UserError as error:
+        unfinished.append(paper)
+        return f"{made} runs; verdicts cannot be read: {error}"
     ours = table[table["route"].isin(MEASURED)]
-    still = int((ours["verdict"] == OPEN).sum())
+    still = int((ours["verdict"] == INCONCLUSIVE).sum())
     told = f"{made} runs; {len(ours) - still} of {len(ours)} claims that runs judge are decided"
     if not report.is_file():
         unfinished.append(paper)
         return f"{told}; no report"
+    if failed := next(filter(None, (_failed(folder, stage) for stage in STAGES)), None):
+        unfinished.append(paper)
+        return f"{told}; all of that is from before, for {failed.stem} failed: see {shown(failed)}"
     return f"{told}; {shown(report)}"
+
+
+def _failed(paper: Path, stage: str) -> Path | None:
+    """The log of a stage whose rule failed, which left what it had made before; None where it did not fail."""
+    log = paper / "logs" / f"{stage}.log"
+    return log if log.is_file() and not log.with_suffix(".done").is_file() else None
 
 
 def show() -> None:

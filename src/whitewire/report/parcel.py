@@ -1,46 +1,62 @@
 """What of a testbed's results travels, and results made of it again where they arrive.
 
 A parcel is tables and records without raw output: design and tidy tables, verdicts and estimates, block.json and
-environments, the testbed's description; `results.json` says what it is. Opened, it is a project of its own, a folder
-with `config/` and `results/<testbed>/`, in which every stage works as it does here.
+environments, the testbed's description and, where they were made, tables of its links and of how far it can be trusted;
+`results.json` says what it is. Opened, it is a project of its own, a folder with `config/` and `results/<testbed>/`, in
+which every stage works as it does here.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 import shutil
+import sys
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, TypedDict, TypeVar
 
 import yaml
 
-from whitewire import __version__, paths, whole, workloads
+from whitewire import __version__, paths, workloads
 from whitewire.description import project
 from whitewire.description.checks import load_paper
+from whitewire.description.files import schema as schema_of
 from whitewire.description.reading import load_yaml
-from whitewire.description.testbed import fabric_names, read_testbed
-from whitewire.design.rows import make_design, read_csv
+from whitewire.description.testbed import digest, fabric_names, read_testbed
+from whitewire.design.rows import make_design, read_csv, rows_of
 from whitewire.errors import Faults, UserError
 from whitewire.paths import shown
-from whitewire.records import checked, manifest, schema
-from whitewire.records.checked import block_record
+from whitewire.records import checked, links, manifest, schema, trust
+from whitewire.records.checked import PACKAGE, block_record
 from whitewire.records.journal import BlockRecord
+from whitewire.records.run import DesignRow
 from whitewire.records.samples import Torn
-from whitewire.text import quoted, suggestion
-from whitewire.tidy.tables import PACKAGE
+from whitewire.records.schema import Broken
+from whitewire.report import sides
+from whitewire.text import one_of, quoted, suggestion
+from whitewire.tidy import form
+
+T = TypeVar("T")
 
 NAME, TESTBED = "results.json", "testbed.yaml"
+DESIGN, RUNS = "design.csv", "runs.csv"
 FORMAT = 1
 """Of parcels that this version makes; it reads those up to it."""
-JUDGED = ("verdicts.csv", "estimates.csv")
-"""Tables of the analysis that are told beside another run's; all of them are made again from the tidy ones."""
-OPENED = "opened"
-"""The folder of results/ with a project per opened parcel."""
+TABLES = "tables"
+VERDICTS = "verdicts.csv"
+JUDGED: Mapping[str, tuple[str, ...]] = {VERDICTS: sides.JUDGED, "estimates.csv": sides.ESTIMATED}
+"""Tables of the analysis that are told beside another run's, with columns without which they are none; all of them are
+made again from the tidy ones."""
+OF_TESTBED: Mapping[str, tuple[str, Any]] = {
+    links.FOLDER: (links.RECORD, links.LinksRecord),
+    trust.FOLDER: (trust.RECORD, trust.TrustRecord),
+}
+"""Folders with what is known of the testbed itself: the record, and its form. Beside it are tables."""
+OPENED, REFERENCE = "opened", "reference"
+"""The folder of results/ with a project per opened parcel, and that with the parcel which the repository has."""
 UNKNOWN = "unknown"
 """The commit of a run whose code no git knows."""
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
@@ -77,26 +93,32 @@ class Told(TypedDict):
 def of(results: Path, papers: Sequence[str]) -> dict[str, bytes]:
     """Files of a parcel by their path in it, from `results/<testbed>` of a project.
 
-    UserError with a line per fault for a paper that is not measured, judged and whole.
+    What of the testbed itself is stale is left out, with a line on stderr. UserError with a line per fault for a paper
+    that is not measured, judged and whole, and for tables of the testbed that are not as they were written.
     """
     config = configuration_of(results)
-    made: dict[str, bytes] = {TESTBED: (config / "testbeds" / f"{results.name}.yaml").read_bytes()}
+    description = config / "testbeds" / f"{results.name}.yaml"
+    made: dict[str, bytes] = {TESTBED: description.read_bytes()}
     told: dict[str, PaperTold] = {}
-    commits: set[str] = set()
-    modified = False
+    by: list[Mapping[str, Any]] = []
+    for folder, (own, kind) in OF_TESTBED.items():
+        files, found = _of_testbed(results / folder, own, kind, digest(read_testbed(description)))
+        made |= {f"{folder}/{name}": content for name, content in files.items()}
+        by += found
     for paper in papers:
         files, records = _of_paper(results / paper)
         made |= {f"{paper}/{name}": content for name, content in files.items()}
-        commits |= {record["commit"] or UNKNOWN for record in records}
-        modified |= any(record["modified"] for record in records)
+        by += records
         effort = records[0]["block"].rsplit("-", 1)[0] if records else ""
-        told[paper] = {"effort": effort, "runs": _valid_runs(files["tidy/runs.csv"])}
+        told[paper] = {"effort": effort, "runs": _valid_runs(files[f"tidy/{RUNS}"], results / paper / "tidy")}
     record: Told = {
         "format": FORMAT, "whitewire": __version__, "testbed": results.name,
-        "seed": load_yaml(config / "config.yaml")["seed"], "commits": sorted(commits), "modified": modified,
-        "papers": told,
+        "seed": load_yaml(config / "config.yaml")["seed"],
+        "commits": sorted({each["commit"] or UNKNOWN for each in by}),
+        "modified": any(each["modified"] for each in by), "papers": told,
     }  # fmt: skip
     made[NAME] = (json.dumps(record, indent=1) + "\n").encode()
+    check_form(record, made, shown(results))  # what would not be opened is not packed
     return made
 
 
@@ -106,20 +128,46 @@ def configuration_of(results: Path) -> Path:
     return own if (own / "config.yaml").is_file() else paths.root() / "config"
 
 
+def _of_testbed(
+    folder: Path, name: str, kind: Any, description: str
+) -> tuple[dict[str, bytes], list[Mapping[str, Any]]]:  # fmt: skip
+    """A folder's record and tables by path, and the record; none where they were not made, or are of another
+    description of the testbed, which is told."""
+    path, tables = folder / name, folder / TABLES
+    if not path.is_file() or not (tables / PACKAGE).is_file():
+        return {}, []
+    try:
+        record = schema.load(path, kind)
+    except Broken as broken:
+        raise UserError(f"{shown(path)}: {broken}; remove {shown(folder)}, and it is measured again") from None
+    if record.get("plan", record)["description"] != description:
+        print(f"whitewire: {shown(path)}: found another description of the testbed than that of its YAML, so "
+              f"{folder.name}/ is left out", file=sys.stderr)  # fmt: skip
+        return {}, []
+    if faults := checked.tables(tables):
+        raise Faults(faults)
+    names = [name, *(f"{TABLES}/{each}" for each in [PACKAGE, *_described(tables)])]
+    return {each: (folder / each).read_bytes() for each in names}, [record]
+
+
+def _described(folder: Path) -> list[str]:
+    """Files of the tables that a folder's datapackage.json lists, which checked.tables found no fault with."""
+    return [each["path"] for each in checked.described((folder / PACKAGE).read_text(encoding="utf-8"))]
+
+
 def _of_paper(folder: Path) -> tuple[dict[str, bytes], list[BlockRecord]]:
     """Files of one paper by path, and its blocks' records."""
     again = f"`make papers PAPERS={folder.name}` makes it"
-    if not (folder / "design.csv").is_file():
-        raise UserError(f"{shown(folder / 'design.csv')}: found no such file, expected the design; {again}")
-    rows = read_csv(folder / "design.csv")
+    if not (folder / DESIGN).is_file():
+        raise UserError(f"{shown(folder / DESIGN)}: found no such file, expected the design; {again}")
+    rows = read_csv(folder / DESIGN)
     if faults := [*(checked.tables(folder / "tidy") or ()), *(checked.analysis(folder / "analysis") or ())]:
         raise Faults(faults)
-    names = ["design.csv", f"tidy/{PACKAGE}", *(f"analysis/{name}" for name in JUDGED)]
+    names = [DESIGN, f"tidy/{PACKAGE}", *(f"analysis/{name}" for name in JUDGED)]
     for name in names:
         if not (folder / name).is_file():
             raise UserError(f"{shown(folder / name)}: found no such file, expected one; {again}")
-    package = json.loads((folder / "tidy" / PACKAGE).read_text(encoding="utf-8"))
-    names += [f"tidy/{resource['path']}" for resource in package["resources"]]
+    names += [f"tidy/{name}" for name in _described(folder / "tidy")]
     names += [manifest.NAME] if (folder / manifest.NAME).is_file() else []
     records: list[BlockRecord] = []
     for block in dict.fromkeys(row["block"] for row in rows):
@@ -133,9 +181,12 @@ def _of_paper(folder: Path) -> tuple[dict[str, bytes], list[BlockRecord]]:
     return {name: (folder / name).read_bytes() for name in names}, records
 
 
-def _valid_runs(table: bytes) -> int:
-    """How many runs of tidy/runs.csv count."""
-    rows = csv.DictReader(io.StringIO(table.decode()))
+def _valid_runs(table: bytes, tidy: Path) -> int:
+    """How many runs of runs.csv in a folder with tidy tables count."""
+    try:
+        rows = form.rows(table, RUNS)
+    except Torn as torn:
+        raise UserError(f"{shown(tidy / RUNS)}: {torn}; make it anew with `.venv/bin/whitewire tidy`") from None
     return len({row["run_id"] for row in rows if row["valid"].lower() == "true"})
 
 
@@ -161,54 +212,160 @@ def told(content: bytes, source: str) -> Told:
             raise UserError(f"{source}: {NAME}: found the name {quoted(name)}, expected letters, digits, - and _")
     if not value["papers"]:
         raise UserError(f"{source}: {NAME}: papers: found none, expected one or more")
+    bound = schema_of("config")["properties"]
+    least, most = bound["seed"]["minimum"], bound["seed"]["maximum"]
+    if not least <= value["seed"] <= most:
+        raise UserError(f"{source}: {NAME}: seed: found {quoted(value['seed'])}, expected {least} to {most}")
+    efforts = ["", *bound["effort"]["enum"]]  # none of a paper without runs
+    for name, paper in value["papers"].items():
+        if paper["effort"] not in efforts:
+            key = f"papers.{name}.effort"
+            raise UserError(f"{source}: {NAME}: {key}: found {quoted(paper['effort'])}, expected {one_of(efforts[1:])}")
     return value
 
 
-def check(record: Told, files: Mapping[str, bytes], source: str) -> None:
+def check(record: Told, files: Mapping[str, bytes], source: str, papers: Collection[str] | None = None) -> None:
     """UserError with one line where this version cannot take a parcel: papers that it does not know, or that it
-    measures otherwise."""
+    measures otherwise, and files that its stages and documents cannot read.
+
+    `papers`: of these alone it matters whether they are known and measured alike (None: of all).
+    """
     known = project.papers()
-    for name in record["papers"]:
+    wanted = [name for name in record["papers"] if papers is None or name in papers]
+    for name in wanted:
         if name not in known:
             raise UserError(
                 f"{source}: {NAME}: papers: found {quoted(name)}, expected papers that are described here "
                 f"({_by(record)}){suggestion(name, known)}"
             )
+    testbed = check_form(record, files, source)
+    for name in wanted:
+        _check_design(name, record, testbed, files[f"{name}/{DESIGN}"], source)
+
+
+def check_form(record: Told, files: Mapping[str, bytes], source: str) -> Mapping[str, Any]:
+    """The testbed's description in a parcel. UserError with one line where one of its files is missing, or is not what
+    stages and documents read."""
+    testbed = _testbed(record, files, source)
+    for folder, (own, kind) in OF_TESTBED.items():
+        if any(name.startswith(f"{folder}/") for name in files):
+            _in_file(files, f"{folder}/{own}", source, partial(_record, kind=kind))
+            _check_tables(files, f"{folder}/{TABLES}", source)
+    for name in record["papers"]:
+        rows = _in_file(files, f"{name}/{DESIGN}", source, rows_of)
+        _check_tables(files, f"{name}/tidy", source)
+        _content(files, f"{name}/tidy/{RUNS}", source)
+        for table, columns in JUDGED.items():
+            _in_file(files, f"{name}/analysis/{table}", source, partial(checked.table, columns=columns))
+        _check_blocks(files, name, rows, source)
+    return testbed
+
+
+def _testbed(record: Told, files: Mapping[str, bytes], source: str) -> Mapping[str, Any]:
     if TESTBED not in files:
         raise UserError(f"{source}: {TESTBED}: found no such file, expected the testbed's description")
     with tempfile.TemporaryDirectory(prefix="parcel-", dir=paths.temporary()) as scratch:
         path = Path(scratch) / f"{record['testbed']}.yaml"
         path.write_bytes(files[TESTBED])
         try:
-            testbed = read_testbed(path)
+            return read_testbed(path)
         except UserError as error:
             raise UserError(f"{source}: {TESTBED}: {str(error).partition(': ')[2]}") from None
-    for name, of_paper in record["papers"].items():
-        _check_design(name, of_paper["effort"], record, testbed, files.get(f"{name}/design.csv", b""), source)
 
 
-def _check_design(name: str, effort: str, record: Told, testbed: Mapping[str, Any], design: bytes, source: str) -> None:
+def _content(files: Mapping[str, bytes], name: str, source: str) -> bytes:
+    if name not in files:
+        raise UserError(f"{source}: {name}: found no such file, expected one")
+    return files[name]
+
+
+def _in_file(files: Mapping[str, bytes], name: str, source: str, read: Callable[[str], T]) -> T:
+    """What a parcel's file says, by a function of its text that raises Broken or Torn. UserError for a fault."""
+    content = _content(files, name, source)
+    try:
+        return read(form.text_of(content, name))
+    except (Torn, Broken) as fault:
+        raise UserError(f"{source}: {name}: {fault}") from None
+
+
+def _record(text: str, kind: Any) -> Any:
+    """A record in JSON, of a TypedDict, as R reads it too. Raises Broken."""
+    value = schema.parse(text)
+    if why := schema.fault(value, kind):
+        raise Broken(why)
+    try:
+        json.dumps(value, allow_nan=False)
+    except ValueError:
+        raise Broken("found a number without an end, expected none") from None
+    return value
+
+
+def _check_tables(files: Mapping[str, bytes], folder: str, source: str) -> None:
+    """UserError where a folder has other tables than its datapackage.json lists, or some that cannot be read."""
+    listed = {each["path"]: each for each in _in_file(files, f"{folder}/{PACKAGE}", source, checked.described)}
+    there = {name.removeprefix(f"{folder}/") for name in files if name.startswith(f"{folder}/")}
+    for name in sorted({*listed, *there} - {PACKAGE}):
+        why = f"found a file that {PACKAGE} does not list, expected none"
+        if name in listed:
+            why = _unlike(listed[name], files.get(f"{folder}/{name}"))
+        if not why and name in form.NEEDED and folder.endswith("/tidy"):
+            try:
+                form.rows(files[f"{folder}/{name}"], name)
+            except Torn as torn:
+                why = str(torn)
+        if why:
+            raise UserError(f"{source}: {folder}/{name}: {why}")
+
+
+def _unlike(listed: checked.Resource, content: bytes | None) -> str:
+    """What is wrong with a table by its entry in datapackage.json; empty: nothing."""
+    if content is None:
+        return f"found no such file, expected the one that {PACKAGE} lists"
+    if "bytes" not in listed or "hash" not in listed:
+        return f"found no size and digest in {PACKAGE}, expected both; `.venv/bin/whitewire tidy` makes them"
+    wanted: manifest.Entry = {"bytes": listed["bytes"], "sha256": listed["hash"].removeprefix("sha256:")}
+    return manifest.unlike(content, wanted).replace(manifest.NAME, PACKAGE)
+
+
+def _check_blocks(files: Mapping[str, bytes], paper: str, rows: Sequence[DesignRow], source: str) -> None:
+    """UserError where a paper's block lacks its record, or a record cannot be read or is of other runs."""
+    for name in sorted(each for each in files if each.startswith(f"{paper}/raw/")):
+        if not name.endswith("/block.json"):
+            _in_file(files, name, source, partial(_record, kind=checked.EnvironmentRecord))
+    for block in dict.fromkeys(row["block"] for row in rows):
+        name = f"{paper}/raw/{block}/block.json"
+        found: BlockRecord = _in_file(files, name, source, partial(_record, kind=BlockRecord))
+        if {*found["runs"]} != {row["run_id"] for row in rows if row["block"] == block}:
+            raise UserError(f"{source}: {name}: runs: found other runs than in {DESIGN}, expected the same")
+
+
+def _check_design(name: str, record: Told, testbed: Mapping[str, Any], design: bytes, source: str) -> None:
     """Runs of a parcel are those that this version's description of the paper asks for. What of HiBench is installed
     here is no part of it."""
-    paper = load_paper(project.paper_path(name), fabric_names(testbed))
-    own, of_suite = set(), set()
+    effort = record["papers"][name]["effort"]
+    try:
+        paper = load_paper(project.paper_path(name), fabric_names(testbed))
+    except UserError as error:
+        raise UserError(f"{source}: {TESTBED}: {name} cannot be measured on this testbed: {error}") from None
+    own, of_suite, blocks = set(), set(), set()
     for row in make_design(paper, testbed, effort, record["seed"]):
+        blocks.add(row["block"])
         if workloads.of(row["workload"]).of_suite:
             of_suite.add(_stem(row["run_id"]))
         else:
             own.add(row["run_id"])
-    try:
-        theirs = {row["run_id"] for row in checked.table(design.decode(), ("run_id",))}
-    except (UnicodeDecodeError, Torn) as error:
-        raise UserError(f"{source}: {name}/design.csv: {error}") from None
+    rows = rows_of(design.decode())
+    theirs = {row["run_id"] for row in rows}
     other = sorted(each for each in theirs if each not in own and _stem(each) not in of_suite)
     lacking = sorted([*(own - theirs), *(of_suite - {_stem(each) for each in theirs})])
     if other or lacking:
         found = f"run {quoted(other[0])}" if other else f"no run {quoted(lacking[0])}"
         raise UserError(
-            f"{source}: {name}/design.csv: found {found}, expected the runs that this version's {name} has at {effort} "
+            f"{source}: {name}/{DESIGN}: found {found}, expected the runs that this version's {name} has at {effort} "
             f"effort (it has {len(lacking)} more and lacks {len(other)}); {_by(record)}"
         )
+    if strange := sorted({row["block"] for row in rows} - blocks):
+        raise UserError(f"{source}: {name}/{DESIGN}: block: found {quoted(strange[0])}, expected {one_of(blocks)}")
 
 
 def _stem(run_id: str) -> str:
@@ -225,27 +382,25 @@ def _by(record: Told) -> str:
 # -- from a parcel to results ------------------------------------------------------------------------------
 
 
-def opened(target: Path, record: Told, files: Iterable[tuple[str, bytes]]) -> Path:
-    """Make the folder `target`, a project with the parcel's results, in place of an earlier one; return its
-    `results/<testbed>`. The papers are described as they are here. Raises OSError."""
+def unpack(folder: Path, record: Told, files: Iterable[tuple[str, bytes]]) -> Path:
+    """Fill an empty folder with a project of the parcel's results; return its `results/<testbed>`. The papers are
+    described as they are here. Raises OSError."""
     testbed, names = record["testbed"], list(record["papers"])
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with whole.folder(target) as part:
-        results, config = part / "results" / testbed, part / "config"
-        for name, content in files:
-            path = part / name if name == NAME else results / name
-            _write(config / "testbeds" / f"{testbed}.yaml" if name == TESTBED else path, content)
-        for name in names:
-            _write(config / "papers" / f"{name}.yaml", project.paper_path(name).read_bytes())
-        others = project.testbeds()
-        if testbed != "emulated" and "emulated" in others:  # whose networks a paper may name
-            _write(config / "testbeds" / "emulated.yaml", project.testbed_path("emulated").read_bytes())
-        effort = next((each["effort"] for each in record["papers"].values() if each["effort"]), "quick")
-        settled = {"papers": names, "testbed": testbed, "effort": effort, "seed": record["seed"]}
-        _write(config / "config.yaml", yaml.safe_dump(settled, sort_keys=False).encode())
-        if paths.root() != paths.HOME and (paths.root() / "paper").is_dir():
-            shutil.copytree(paths.root() / "paper", part / "paper")
-    return target / "results" / testbed
+    results, config = folder / "results" / testbed, folder / "config"
+    for name, content in files:
+        path = folder / name if name == NAME else results / name
+        _write(config / "testbeds" / f"{testbed}.yaml" if name == TESTBED else path, content)
+    for name in names:
+        _write(config / "papers" / f"{name}.yaml", project.paper_path(name).read_bytes())
+    others = project.testbeds()
+    if testbed != "emulated" and "emulated" in others:  # whose networks a paper may name
+        _write(config / "testbeds" / "emulated.yaml", project.testbed_path("emulated").read_bytes())
+    effort = next((each["effort"] for each in record["papers"].values() if each["effort"]), "quick")
+    settled = {"papers": names, "testbed": testbed, "effort": effort, "seed": record["seed"]}
+    _write(config / "config.yaml", yaml.safe_dump(settled, sort_keys=False).encode())
+    if paths.root() != paths.HOME and (paths.root() / "paper").is_dir():
+        shutil.copytree(paths.root() / "paper", folder / "paper")
+    return results
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -254,17 +409,22 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def name_of(path: Path) -> str:
-    """What results are called that come in a file: as the file, where that is a plain name."""
-    return path.stem if PLAIN.fullmatch(path.stem) else "crate"
+    """What results are called that come in a file: as the file, where that is a plain name, and not the reference's."""
+    return path.stem if PLAIN.fullmatch(path.stem) and path.stem != REFERENCE else "crate"
 
 
 def judged_otherwise(results: Path, files: Mapping[str, bytes]) -> list[str]:
     """Claims whose verdict is another than came with a parcel: `emulex-2012 E-C01 (reproduced, not inconclusive)`."""
     found = []
-    for paper in sorted(path.parent.parent.name for path in results.glob("*/analysis/verdicts.csv")):
-        content = files.get(f"{paper}/analysis/verdicts.csv", b"").decode()
-        came = {row["claim"]: row["verdict"] for row in csv.DictReader(io.StringIO(content))}
-        with (results / paper / "analysis" / "verdicts.csv").open(newline="", encoding="utf-8") as table:
-            found += [f"{paper} {row['claim']} ({row['verdict']}, not {came.get(row['claim'], 'judged')})"
-                      for row in csv.DictReader(table) if came.get(row["claim"]) != row["verdict"]]  # fmt: skip
+    for path in sorted(results.glob(f"*/analysis/{VERDICTS}")):
+        paper = path.parent.parent.name
+        name = f"{paper}/analysis/{VERDICTS}"
+        came = {row["claim"]: row["verdict"] for row in _verdicts(files[name])} if name in files else {}
+        found += [f"{paper} {row['claim']} ({row['verdict']}, not {came.get(row['claim'], 'judged')})"
+                  for row in _verdicts(path.read_bytes()) if came.get(row["claim"]) != row["verdict"]]  # fmt: skip
     return found
+
+
+def _verdicts(table: bytes) -> list[dict[str, str]]:
+    """Rows of a table of verdicts that is checked, or was made here."""
+    return checked.table(table.decode(), JUDGED[VERDICTS])

@@ -21,6 +21,7 @@ ATTRIBUTE = re.compile(r'\b([a-z-]+)="([^"]*)"')
 PROLOGUE = re.compile(r"^\s*(<\?xml[^>]*\?>|<!DOCTYPE[^>]*>|\s)*", re.IGNORECASE)
 FIGURE = re.compile(r'<(figure|div) id="(fig-[\w-]+)"')
 DATA_LINK = re.compile(r'\s*<p>(<a href="data:text/csv[^>]*class="data-link"[^>]*>.*?</a>)</p>', re.DOTALL)
+NO_DATA, NO_TABLE = "No data: not measured in this run", "Data: drawn from the document itself"
 RULE = re.compile(r"^rule (\w+):\n(?:(?:    .*)?\n)+", re.MULTILINE)
 
 
@@ -39,6 +40,8 @@ class Told(TypedDict):
     label: str
     code: str
     rows: int
+    unmeasured: bool
+    """Whether it only says that there was nothing to draw."""
     functions: list[Function]
 
 
@@ -92,11 +95,12 @@ def _drawing(found: re.Match[str]) -> str:
 # -- beside each figure ------------------------------------------------------------------------------------
 
 
-def with_sources(page: str, document: str, told: Mapping[str, Told], own: Path, rules: Sequence[Rule]) -> str:
+def with_sources(page: str, document: str, told: Mapping[str, Told], own: Path, rules: Sequence[Rule],
+                 files: bool = True) -> str:  # fmt: skip
     """The page with a line below each figure of which R told, and the sources that these lines lead to at its end.
 
     A figure whose data the document itself links to right below keeps that link; others get what was drawn, from the
-    file of its label in `own`.
+    file of its label in `own`. `files`: whether a page's data are published as files too.
     """
     functions: dict[str, Function] = {}
     pieces, start, tag = [], 0, ""
@@ -108,7 +112,7 @@ def with_sources(page: str, document: str, told: Mapping[str, Told], own: Path, 
         figure = told[found[2]]
         functions |= {each["name"]: each for each in figure["functions"]}
         linked = DATA_LINK.match(page, end)
-        data = linked[1] if linked else _data(document, figure, own)
+        data = linked[1] if linked else _data(document, figure, own, files)
         pieces += [page[start:end], _line(data, figure, rules)]
         start = linked.end() if linked else end
     page = "".join([*pieces, page[start:]])
@@ -128,17 +132,18 @@ def _end(page: str, start: int, tag: str) -> int:
     return len(page)
 
 
-def _data(document: str, figure: Told, own: Path) -> str:
+def _data(document: str, figure: Told, own: Path, files: bool) -> str:
     """A link that carries what a figure drew; words where it drew no table."""
     path = own / f"{figure['label']}.csv"
     if not path.is_file():
-        return "Data: drawn from the document itself"
+        return NO_DATA if figure["unmeasured"] else NO_TABLE
     content = base64.b64encode(path.read_bytes()).decode()
     file = data_file(document, figure["label"])
     rows = f"{figure['rows']} row{'' if figure['rows'] == 1 else 's'}"
+    named = f' data-file="{file}"' if files else ""
     return (
-        f'<a href="data:text/csv;base64,{content}" class="data-link" download="{document}-{Path(file).name}" '
-        f'data-file="{file}">Data of this figure (CSV, {rows})</a>'
+        f'<a href="data:text/csv;base64,{content}" class="data-link" download="{document}-{Path(file).name}"'
+        f"{named}>Data of this figure (CSV, {rows})</a>"
     )
 
 

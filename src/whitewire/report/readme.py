@@ -27,7 +27,7 @@ from whitewire.analysis.claims import (
 from whitewire.errors import UserError
 from whitewire.paths import HOME, shown
 from whitewire.records import manifest
-from whitewire.report import parcel, rebuild, reference
+from whitewire.report import agreement, parcel, rebuild, reference
 from whitewire.text import canonical
 
 README, IMAGES = HOME / "README.md", HOME / "docs" / "images"
@@ -40,10 +40,7 @@ FIGURES = {"puts.png": "both", "response-curve.png": "response"}
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 ROW = re.compile(r"^\| `([a-z0-9-]+)` \| ([^|]*) \|(?: \d+ \|){7}$", re.MULTILINE)
 TOTAL = re.compile(r"^\| all \| \|(?: \*\*\d+\*\* \|){7}$", re.MULTILINE)
-INTRODUCTION = re.compile(
-    r"\w+ papers of vendors with \d+ claims, measured by `make papers` on \w+ processors "
-    r"\(\w+ effort, \d+ runs\)"
-)
+INTRODUCTION = re.compile(r"\w+ vendor papers with \d+ claims, measured on \w+ processors \(\w+ effort, \d+ runs\)")
 HEADLINE = re.compile(r"^Emulex's paper, measured on the emulated testbed:.*?(?=\n\n)", re.MULTILINE | re.DOTALL)
 SCALE = re.compile(r"divided by k = [\d.]+,")
 HERE = re.compile(r"Here it is .*", re.DOTALL)
@@ -71,8 +68,8 @@ def made(text: str, told: parcel.Told, files: Mapping[str, bytes]) -> str:
     runs = sum(told["papers"][paper]["runs"] for paper in papers)
     text = _put(
         INTRODUCTION,
-        f"{_number(len(papers)).capitalize()} papers of vendors with {total.total()} claims, measured by "
-        f"`make papers` on {_number(_processors(files))} processors ({' and '.join(efforts)} effort, {runs} runs)",
+        f"{_number(len(papers)).capitalize()} vendor papers with {total.total()} claims, measured "
+        f"on {_number(_processors(files))} processors ({' and '.join(efforts)} effort, {runs} runs)",
         text,
     )
     (claim,) = (row for row in _table(files, f"{PAPER}/analysis/verdicts.csv") if row["claim"] == CLAIM)
@@ -86,15 +83,15 @@ def made(text: str, told: parcel.Told, files: Mapping[str, bytes]) -> str:
 
 
 def _headline(claim: Mapping[str, str]) -> str:
-    """`4.14 times as fast (95 % interval 3.63 to 4.84), which is inconclusive: 3.27 to 4.43 would confirm 3.85.`"""
+    """`4.14 times as fast (95 % interval 3.63 to 4.84). The rule asks for 3.27 to 4.43, so …`"""
     number = {name: f"{float(claim[name]):.3g}" if claim[name] else "" for name in
               ("estimate", "low", "high", "expected", "expected_low", "expected_high")}  # fmt: skip
     if not number["estimate"]:
         return f"not told: the claim is {claim['verdict']}."
     interval = f" (95 % interval {number['low']} to {number['high']})" if number["low"] else ""
     return (
-        f"{number['estimate']} times as fast{interval}: {claim['verdict']} by rule, which asks for "
-        f"{number['expected_low']} to {number['expected_high']}."
+        f"{number['estimate']} times as fast{interval}. The rule asks for {number['expected_low']} to "
+        f"{number['expected_high']}, so the verdict is *{claim['verdict']}*."
     )
 
 
@@ -153,8 +150,7 @@ def write() -> list[Path]:
     told, files = reference.read()
     project = rebuild.target(reference.REFERENCE)
     figures = {name: project / "reports" / "figures" / PAPER / f"{figure}.png" for name, figure in FIGURES.items()}
-    record = project / parcel.NAME
-    of_these = record.is_file() and record.read_bytes() == files[parcel.NAME]
+    of_these = agreement.is_of(project / "results" / told["testbed"], files)
     if not of_these or not all(map(Path.is_file, figures.values())):
         raise UserError(
             f"{shown(project)}: found no reports of these reference results, expected them; "

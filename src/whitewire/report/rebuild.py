@@ -7,15 +7,16 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from whitewire import paths
+from whitewire import paths, whole
 from whitewire.errors import Faults
+from whitewire.records import links
 from whitewire.report import parcel
+from whitewire.report.render import INDEX, TESTBED
 
-INDEX = "index"
 ERROR = "whitewire: error: "
 OVERRIDES = ("PAPERS", "TESTBED", "EFFORT", "BUDGET")
 """What of the environment would change the opened project's configuration."""
@@ -27,26 +28,49 @@ def target(name: str) -> Path:
     return paths.root() / "results" / parcel.OPENED / name
 
 
-def rebuild(project: Path, record: parcel.Told) -> Path:
-    """Make analysis and reports of every paper in an opened project, and the start page, whose path is returned.
+def reported(target: Path, record: parcel.Told, files: Mapping[str, bytes]) -> tuple[Path, list[str]]:
+    """Make the folder `target`, a project with a parcel's results, judged and reported anew, in place of an earlier
+    one; return its `results/<testbed>`, and what keeps the testbed's own page from being made.
+
+    Raises Faults with what the commands said, and OSError; the earlier folder then stays as it was.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with whole.folder(target) as part:
+        results = parcel.unpack(part, record, files.items())
+        faults = rebuild(part, record)
+    return target / results.relative_to(part), faults
+
+
+def start_page(project: Path) -> Path:
+    """The start page of an opened project."""
+    return project / "reports" / f"{INDEX}.html"
+
+
+def rebuild(project: Path, record: parcel.Told) -> list[str]:
+    """Make analysis and reports of every paper in an opened project, the page of its testbed where the parcel has its
+    tables, and the start page; return what keeps the testbed's page, which others do without, from being made.
 
     Raises Faults with what the commands said.
     """
     results = f"results/{record['testbed']}"
 
-    def of(paper: str) -> list[str]:
-        analyse = ["analyse", "--paper", paper, "--testbed", record["testbed"], "--results", f"{results}/{paper}"]
-        render = ["render", "--paper", paper, "--results", results, "--output", "reports"]
-        return _said(project, analyse) or _said(project, render)
+    def render(page: str) -> list[str]:
+        return _said(project, ["render", "--paper", page, "--results", results, "--output", "reports"])
+
+    def of(page: str) -> list[str]:
+        analyse = ["analyse", "--paper", page, "--testbed", record["testbed"], "--results", f"{results}/{page}"]
+        return (page != TESTBED and _said(project, analyse)) or render(page)
 
     # The largest first, or it would be alone at the end.
     order = sorted(record["papers"], key=lambda paper: -record["papers"][paper]["runs"])
+    own = [TESTBED] if (project / results / links.FOLDER / links.RECORD).is_file() else []
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        faults = [fault for faults in pool.map(of, order) for fault in faults]
-    faults = faults or _said(project, ["render", "--paper", INDEX, "--results", results, "--output", "reports"])
+        said = dict(zip([*order, *own], pool.map(of, [*order, *own]), strict=True))
+    of_testbed = said.pop(TESTBED, [])
+    faults = [fault for each in said.values() for fault in each] or render(INDEX)
     if faults:
-        raise Faults(faults)
-    return project / "reports" / f"{INDEX}.html"
+        raise Faults([*faults, *of_testbed])
+    return of_testbed
 
 
 def _said(project: Path, argv: Sequence[str]) -> list[str]:

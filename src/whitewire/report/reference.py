@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from whitewire import paths, whole
@@ -13,9 +14,9 @@ from whitewire.errors import Faults, UserError
 from whitewire.paths import shown
 from whitewire.records import manifest
 from whitewire.report import parcel
+from whitewire.report.parcel import REFERENCE
 from whitewire.tidy.tables import TABLES
 
-REFERENCE = "reference"
 LARGE_BYTES = 1 << 15
 """Tables of more are kept compressed."""
 MOST_BYTES = 3_000_000
@@ -30,6 +31,11 @@ def folder() -> Path:
     around = [root.parent.parent] if root.parent.name == parcel.OPENED else []
     places = [results / REFERENCE for results in (root / "results", *around, paths.HOME / "results")]
     return next((place for place in places if place.is_dir()), places[-1])
+
+
+def is_kept(results: Path) -> bool:
+    """Whether a folder is that of the reference results."""
+    return folder().is_dir() and folder().resolve() == results.resolve()
 
 
 def make(results: Path, papers: Sequence[str]) -> Path:
@@ -53,19 +59,22 @@ def make(results: Path, papers: Sequence[str]) -> Path:
     return target
 
 
-def read() -> tuple[parcel.Told, dict[str, bytes]]:
+def read(papers: Collection[str] | None = None) -> tuple[parcel.Told, dict[str, bytes]]:
     """What results/reference is, and its files by path, tables unpacked.
 
     Raises UserError with one line where it is not there, not as it was written, of a later format, or of another design
-    than this version's.
+    than this version's; of these `papers` alone, where they are named.
     """
     own = folder()
     record = told()
     faults = manifest.faults(own)
     if faults:
         raise Faults([f"{shown(path)}: {why}; {AGAIN}" for path, why in faults])
-    files = dict(_files(own))
-    parcel.check(record, files, shown(own))
+    try:
+        files = dict(_files(own))
+    except (OSError, EOFError, zlib.error) as error:
+        raise UserError(f"{shown(own)}: found a table that cannot be unpacked ({error}); {AGAIN}") from None
+    parcel.check(record, files, shown(own), papers)
     return record, files
 
 

@@ -12,12 +12,12 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import yaml
 
 from whitewire import paths, whole, workloads
@@ -29,8 +29,10 @@ from whitewire.errors import Faults, UserError
 from whitewire.install.quarto import quarto_lacks
 from whitewire.progress import Pulse
 from whitewire.records import checked, links, trust
-from whitewire.report import agreement, citation, provenance
+from whitewire.records.samples import Torn
+from whitewire.report import agreement, citation, provenance, sides
 from whitewire.text import quoted
+from whitewire.tidy import form
 
 FORMATS = ("html", "pdf")
 """Of a report; `md`, plain Markdown, is made of a document only where it is asked for."""
@@ -40,6 +42,9 @@ PAPER = PROJECT / "paper"
 INDEX, TESTBED = "index", "testbed"
 """The start page, and the page of a testbed's links, drives and hosts; no paper is called so."""
 BIBLIOGRAPHY = "references.bib"
+DAMAGED = "damaged.json"
+"""What the start page reads of papers that it leaves out: their faults, by paper."""
+ANEW = "make the tables anew with `.venv/bin/whitewire tidy` and `analyse`"
 
 # What Quarto only warns of: something that a document refers to and that is not there. Filters end the conversion for
 # references and images.
@@ -59,7 +64,8 @@ def render(
 ) -> list[Path]:
     """Render one document; return the files written, one a format.
 
-    `results_dir` is the folder of one testbed (`results/<testbed>`), `output_dir` is where the reports go.
+    `results_dir` is the folder of one testbed (`results/<testbed>`), `output_dir` is where the reports go. Raises
+    UserError; LeftOut for a start page that is made, without papers whose tables are damaged.
     """
     qmd, results_dir, output_dir = (
         Path(qmd).resolve(),
@@ -82,14 +88,16 @@ def render(
     own = results_dir / qmd.stem
     if qmd.stem == TESTBED:
         verdicts = []
-        _check_links(results_dir / links.FOLDER / "tables")
-        if faults := checked.tables(results_dir / trust.FOLDER / trust.TABLES):
-            raise Faults([f"{fault}; make the tables anew with `.venv/bin/whitewire trust-tables`" for fault in faults])
+        _check_links(results_dir)
     if faults := [*(checked.tables(own / "tidy") or ()), *(checked.analysis(own / "analysis") or ())]:
-        anew = "make the tables anew with `.venv/bin/whitewire tidy` and `analyse`"
-        raise Faults([f"{fault}; {anew}" for fault in faults])
-    for path in verdicts:
-        check_verdicts(path)
+        raise Faults([f"{fault}; {ANEW}" for fault in faults])
+    sound: dict[str, sides.Results] = {}
+    damaged: dict[str, list[str]] = {}
+    if qmd.stem == INDEX:
+        sound, damaged = _papers_of(results_dir)
+    else:
+        for path in verdicts:
+            check_verdicts(path)
     config = paths.root() / "config"
     papers = _papers_as_read(config, qmd.stem)
     output_dir.mkdir(parents=True, exist_ok=True)
@@ -111,9 +119,9 @@ def render(
         environment["WHITEWIRE_REPORTS"] = str(Path(scratch) / "reports")
         environment["WHITEWIRE_CONFIG"] = str(Path(scratch) / "config")
         if qmd.stem == INDEX:
-            environment["WHITEWIRE_REFERENCE"] = str(
-                agreement.beside_reference(results_dir, Path(scratch) / "reference")
-            )
+            beside = agreement.beside_reference(results_dir, Path(scratch) / "reference", sound)
+            (beside / DAMAGED).write_text(json.dumps(damaged), encoding="utf-8")
+            environment["WHITEWIRE_REFERENCE"] = str(beside)
         environment["WHITEWIRE_TOLD"] = str(_told_metrics(papers.get(f"{qmd.stem}.yaml", {}), Path(scratch)))
         if why_not and shutil.which("quarto"):
             pulse.say(f"not with Quarto: {why_not}")
@@ -124,15 +132,41 @@ def render(
         if qmd.stem != INDEX:
             _publish_folder(Path(scratch) / "reports" / "data" / qmd.stem, output_dir / "data" / qmd.stem)
             _publish_folder(_figures(Path(scratch)), output_dir / "figures" / qmd.stem)
-        return [_publish(made[name], output_dir / f"{qmd.stem}.{name}") for name in formats]
+        published = [_publish(made[name], output_dir / f"{qmd.stem}.{name}") for name in formats]
+    if damaged:
+        raise LeftOut([fault for faults in damaged.values() for fault in faults])
+    return published
 
 
-def _check_links(tables: Path) -> None:
-    """UserError where the tables of a testbed's links are not there, or not as they were written."""
-    if not (tables / "ways.csv").is_file():
-        raise UserError(f"no links in {paths.shown(tables.parent)}: `make testbed` measures them")
-    if faults := checked.tables(tables):
-        raise Faults([f"{fault}; make the tables anew with `.venv/bin/whitewire tidy-links`" for fault in faults])
+class LeftOut(Faults):
+    """Faults of papers that the start page leaves out; the page is made."""
+
+
+def _papers_of(results: Path) -> tuple[dict[str, sides.Results], dict[str, list[str]]]:
+    """Papers of a testbed's results with verdicts that can be shown, and the faults of the others."""
+    sound, faults = sides.sound(results)
+    damaged = {name: [f"{fault}; {ANEW}" for fault in told] for name, told in faults.items()}
+    for path in sorted(results.glob("*/analysis/verdicts.csv")):
+        try:
+            check_verdicts(path)
+        except UserError as error:
+            sound.pop(name := path.parent.parent.name, None)
+            damaged.setdefault(name, list(error.lines))
+    return sound, damaged
+
+
+def _check_links(results: Path) -> None:
+    """UserError where what a testbed's page shows of links and trust is not there, or not as it was written."""
+    folder, of_trust = results / links.FOLDER, results / trust.FOLDER
+    if not (folder / "tables" / "ways.csv").is_file():
+        raise UserError(f"no links in {paths.shown(folder)}: `make testbed` measures them")
+    links.record(folder)
+    if (of_trust / trust.RECORD).exists():
+        trust.record(of_trust)
+    for tables, again in ((folder / "tables", "tidy-links"), (of_trust / trust.TABLES, "trust-tables")):
+        if faults := checked.tables(tables):
+            anew = f"make the tables anew with `.venv/bin/whitewire {again}`"
+            raise Faults([f"{fault}; {anew}" for fault in faults])
 
 
 def lacking(results: Path) -> list[str]:
@@ -154,24 +188,20 @@ def check_verdicts(path: Path) -> None:
     """UserError for a table of verdicts that is cut off or none at all, which would read as one of no claims."""
     how = f"; `make papers PAPERS={path.parent.parent.name}` makes it anew"
     try:
-        table = pd.read_csv(path, dtype=str)
+        rows = checked.table(form.text_of(path.read_bytes(), path.name), VERDICT_COLUMNS)
     except OSError as error:
         raise UserError(f"{paths.shown(path)}: cannot be read: {error.strerror}") from None
-    except ValueError as error:  # pandas' own, and text that is none
-        raise UserError(f"{paths.shown(path)}: found no table ({error}), expected verdicts{how}") from None
-    for column in VERDICT_COLUMNS:
-        if column not in table:
-            raise UserError(f"{paths.shown(path)}: {column}: found no such column, expected one{how}")
-    if table.empty:
+    except Torn as torn:
+        raise UserError(f"{paths.shown(path)}: {torn}{how}") from None
+    if not rows:
         raise UserError(f"{paths.shown(path)}: found no row, expected one for each claim{how}")
-    for number, row in enumerate(table.to_dict("records"), start=2):
+    for number, row in enumerate(rows, start=2):
         if row["verdict"] not in VERDICTS:
-            found = quoted("" if pd.isna(row["verdict"]) else row["verdict"])
-            expected = f"one of {', '.join(VERDICTS)}"
+            found, expected = quoted(row["verdict"]), f"one of {', '.join(VERDICTS)}"
             raise UserError(f"{paths.shown(path)}: line {number}, verdict: found {found}, expected {expected}{how}")
-    twice = table["claim"][table["claim"].duplicated()]
-    if len(twice):
-        raise UserError(f"{paths.shown(path)}: claim: found {quoted(twice.iloc[0])} twice, expected it once{how}")
+    claims = Counter(row["claim"] for row in rows)
+    if twice := [claim for claim, count in claims.items() if count > 1]:
+        raise UserError(f"{paths.shown(path)}: claim: found {quoted(twice[0])} twice, expected it once{how}")
 
 
 def _papers_as_read(config: Path, own: str) -> dict[str, dict[str, Any]]:
@@ -248,7 +278,8 @@ def _with_sources(page: Path, document: str, reports: Path) -> None:
     folder = reports / "provenance"
     told = provenance.read(folder)
     text = provenance.inlined(page.read_text(encoding="utf-8"))
-    text = provenance.with_sources(text, document, told, folder, provenance.rules_of(PROJECT, document))
+    rules = provenance.rules_of(PROJECT, document)
+    text = provenance.with_sources(text, document, told, folder, rules, files=document != INDEX)
     page.write_text(text, encoding="utf-8")
     for label in told:
         file = provenance.data_file(document, label)
@@ -277,7 +308,9 @@ def _figures(scratch: Path) -> Path:
     if not drawn:
         return folder
     folder.mkdir()
-    pages = "\n#pagebreak()\n".join(f'#image("{path.relative_to(scratch)}", width: 18cm)' for path in drawn)
+    # A figure's name is its chunk's label; JSON's quotes and escapes are those of Typst.
+    names = (json.dumps(str(path.relative_to(scratch)), ensure_ascii=False) for path in drawn)
+    pages = "\n#pagebreak()\n".join(f"#image({name}, width: 18cm)" for name in names)
     source = scratch / "figures.typ"
     source.write_text(f"#set page(width: auto, height: auto, margin: 0pt, fill: white)\n{pages}\n")
     typst.compile(str(source), output=str(folder / "{p}.png"), root=str(scratch), format="png", ppi=110)

@@ -5,7 +5,7 @@ Reads analysis tables and records of environments, measures nothing and judges n
 
 from __future__ import annotations
 
-import json
+import io
 import math
 import re
 from collections import Counter
@@ -20,7 +20,9 @@ from whitewire import paths
 from whitewire.analysis.claims import INCONCLUSIVE, NOT_TESTABLE
 from whitewire.errors import Faults, UserError
 from whitewire.levels import text
-from whitewire.records import checked, manifest
+from whitewire.records import checked, manifest, schema
+from whitewire.records.samples import Torn
+from whitewire.tidy import form
 
 YES, NO, UNKNOWN = "yes", "no", "cannot tell"
 ONLY = {"a": "only in A", "b": "only in B"}
@@ -43,6 +45,8 @@ MEASURED = ("machine / load_average", "cluster / hdfs_seconds", "cluster / start
 TARGET = ("relation", "expected_low", "expected_high")
 JUDGED = ("claim", "statement", "verdict", "route", "estimate", "unit")
 """Columns without which a table of verdicts is none."""
+ESTIMATED = ("experiment", "metric", "unit", "n", "median")
+"""Columns without which a table of estimates is none."""
 LINE = re.compile(r"\s*([^:]+):\s*(.*)")
 EQUAL = 1e-9
 
@@ -370,30 +374,44 @@ def listed(names: Sequence[str], most: int = 12) -> str:
 def load(folder: Path) -> dict[str, Results]:
     """Every paper of a result folder that has verdicts. Raises UserError for a file that is not whole, and for tables
     that are not as they were written."""
-    papers = [path.parent.parent for path in sorted(folder.glob("*/analysis/verdicts.csv"))]
     listed_here = manifest.faults(folder)  # of the reference results, whose tables are packed
-    if listed_here is None:
-        faults = [
-            fault
-            for each in papers
-            for fault in (*(checked.tables(each / "tidy") or ()), *(checked.analysis(each / "analysis") or ()))
-        ]
-    else:
-        faults = [f"{paths.shown(path)}: {why}" for path, why in listed_here]
-    if faults:
-        raise Faults(faults)
-    return {each.name: _load_paper(each) for each in papers}
+    if listed_here:
+        raise Faults([f"{paths.shown(path)}: {why}" for path, why in listed_here])
+    found, damaged = sound(folder, as_written=listed_here is None)
+    if damaged:
+        raise Faults([fault for faults in damaged.values() for fault in faults])
+    return found
+
+
+def sound(folder: Path, as_written: bool = True) -> tuple[dict[str, Results], dict[str, list[str]]]:
+    """Every paper of a result folder that has verdicts: those that are whole, and the faults of the others.
+
+    `as_written`: tables are to be those of the digests beside them.
+    """
+    found: dict[str, Results] = {}
+    damaged: dict[str, list[str]] = {}
+    for path in sorted(folder.glob("*/analysis/verdicts.csv")):
+        own = path.parent.parent
+        faults: list[str] = []
+        if as_written:
+            faults = [*(checked.tables(own / "tidy") or ()), *(checked.analysis(own / "analysis") or ())]
+        try:
+            if not faults:
+                found[own.name] = _load_paper(own)
+        except UserError as error:
+            faults = list(error.lines)
+        if faults:
+            damaged[own.name] = faults
+    return found, damaged
 
 
 def _load_paper(folder: Path) -> Results:
     return Results(
-        read_table(
-            folder / "analysis" / "verdicts.csv", ("claim", "statement", "verdict", "route", "estimate", "unit")
-        ),
-        read_table(folder / "analysis" / "estimates.csv", ("experiment", "metric", "unit", "n", "median")),
-        [read_record(path) for path in sorted(folder.glob("raw/*/environment*.json"))],
+        read_table(folder / "analysis" / "verdicts.csv", JUDGED),
+        read_table(folder / "analysis" / "estimates.csv", ESTIMATED),
+        [read_environment(path) for path in sorted(folder.glob("raw/*/environment*.json"))],
         read_table(folder / "design.csv", ("block", "experiment"), needed=False),
-        read_table(folder / "tidy" / "scale.csv", ("experiment", "kind", "k", "data_fraction"), needed=False),
+        read_table(folder / "tidy" / "scale.csv", form.NEEDED["scale.csv"], needed=False),
     )
 
 
@@ -407,22 +425,19 @@ def read_table(path: Path, columns: Sequence[str], needed: bool = True) -> pd.Da
     if not needed and not path.is_file():
         return pd.DataFrame(columns=list(columns))
     try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except (OSError, ValueError) as error:
-        raise UserError(f"{paths.shown(path)}: cannot be read: {' '.join(str(error).split())}") from None
-    for column in columns:
-        if column not in table:
-            found = listed([str(name) for name in table])
-            raise UserError(f"{paths.shown(path)}: column {column}: found {found}, expected it too")
-    return table
+        text = form.text_of(path.read_bytes(), path.name)
+        checked.table(text, columns)
+    except OSError as error:
+        raise UserError(f"{paths.shown(path)}: cannot be read: {error.strerror}") from None
+    except Torn as torn:
+        raise UserError(f"{paths.shown(path)}: {torn}") from None
+    return pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
 
 
-def read_record(path: Path) -> Mapping[str, Any]:
-    """A record in JSON. Raises UserError for one that is not whole."""
+def read_environment(path: Path) -> Mapping[str, Any]:
+    """The record of an environment. Raises UserError for one that is not whole."""
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"{paths.shown(path)}: not whole JSON: {error}") from None
-    if not isinstance(record, dict):
-        raise UserError(f"{paths.shown(path)}: found no mapping, expected the record of an environment")
+        record: Mapping[str, Any] = schema.load(path, checked.EnvironmentRecord)
+    except schema.Broken as broken:
+        raise UserError(f"{paths.shown(path)}: {broken}") from None
     return record

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import select
 import signal
 import subprocess
 import time
@@ -62,6 +63,22 @@ def piped(stream: IO[bytes] | None) -> IO[bytes]:
     """A standard stream of a process that was started with a pipe for it."""
     assert stream is not None, "the process was started without a pipe for this stream"
     return stream
+
+
+def read_line(stream: IO[bytes], deadline: float) -> bytes:
+    """The next line of an unbuffered stream; what there is of it when the stream ends or time is up (monotonic)."""
+    line = b""
+    poll = select.poll()
+    poll.register(stream, select.POLLIN)
+    while not line.endswith(b"\n"):
+        left = deadline - time.monotonic()
+        if left <= 0 or not poll.poll(left * 1000):
+            break
+        byte = os.read(stream.fileno(), 1)
+        if not byte:
+            break
+        line += byte
+    return line
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,8 @@ class Sampling(Protocol):
     samples: list[Sample]
     host_cpu: list[tuple[float, dict[str, float]]]
     waited: list[Waited]
+    moved: dict[str, float]
+    """By host with a clock of its own, seconds by which that went ahead of this machine's meanwhile."""
 
     @property
     def gap(self) -> float:
@@ -107,6 +109,7 @@ class Sampler(Repeated):
     host_cpu: list[tuple[float, dict[str, float]]] = field(default_factory=list)
     waited: list[Waited] = field(default_factory=list)
     """Of a testbed whose hosts share this machine's processors; empty elsewhere."""
+    moved: dict[str, float] = field(default_factory=dict)
 
     def __enter__(self) -> Self:
         self._waiting = self.testbed.waiting()

@@ -2,55 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from whitewire.design.rows import read_csv
 from whitewire.errors import Faults, UserError
 from whitewire.paths import shown
-from whitewire.records import checked, links
-from whitewire.records.run import DesignRow
+from whitewire.records import checked, links, rung, trust
+from whitewire.records.checked import Block
+from whitewire.records.run import DesignRow, RunRecord
 
 HEADER = ("paper", "part", "state", "runs", "invalid", "floors", "without manifest", "faults")
 Row = tuple[object, ...]
+Checked = tuple[Row, list[str]]
+PARCEL = "results.json"
+"""In results that travelled, which are tables and records without what they were made of (report/parcel.py)."""
 
 
 def check(folder: Path) -> None:
-    """Print a table of the papers below `folder` (results/<testbed>, or one paper of it), a row per block.
+    """Print a table of what is below `folder` (results/<testbed>, or one paper of it), a row per block: of what links
+    carry, how far the testbed can be trusted, and papers.
 
     Raises Faults with every fault; UserError where there are no results.
     """
     papers = [folder] if _is_paper(folder) else sorted(path for path in folder.glob("*") if _is_paper(path))
-    measured = (folder / links.FOLDER / links.PLAN).is_file()
-    if not papers and not measured:
+    travelled = any((place / PARCEL).is_file() for place in (folder, folder.absolute().parent.parent))
+    of_testbed = [(links.FOLDER, list(of_links(folder / links.FOLDER, travelled))),
+                  (trust.FOLDER, list(of_trust(folder / trust.FOLDER, travelled)))]  # fmt: skip
+    if not papers and not any(parts for _, parts in of_testbed):
         raise UserError(f"{shown(folder)}: found no results, expected a folder of them such as results/<testbed>")
     rows: list[Row] = []
     faults: list[str] = []
-    if measured:
-        row, found = of_links(folder / links.FOLDER)
-        rows.append((links.FOLDER, *row, len(found)))
-        faults += found
-    for paper in papers:
-        for row, found in of_paper(paper):
-            rows.append((paper.name, *row, len(found)))
+    for name, parts in (*of_testbed, *((paper.name, list(of_paper(paper))) for paper in papers)):
+        for row, found in parts:
+            rows.append((name, *row, len(found)))
             faults += found
     print(_as_text([HEADER, *rows]))
     if faults:
         raise Faults(faults, most=len(faults))
 
 
-def of_links(folder: Path) -> tuple[Row, list[str]]:
-    """(part, state and numbers; faults) of the record of a testbed's links and of its tables."""
-    found = [*links.faults(folder), *(checked.tables(folder / "tables") or [])]
+def of_links(folder: Path, travelled: bool) -> Iterable[Checked]:
+    """(part, state and numbers; faults) of the record of a testbed's links and of its tables, where they are there."""
     finished = (folder / links.RECORD).is_file()
+    if not finished and not (folder / links.PLAN).is_file():
+        return
+    found = _told(links.record, folder) if travelled and finished else links.faults(folder)
+    yield _record(folder, found, finished)
+
+
+def of_trust(folder: Path, travelled: bool) -> Iterable[Checked]:
+    """The same of what says how far a testbed can be trusted, and of each of its finished blocks."""
+    finished = (folder / trust.RECORD).is_file()
+    parts = [name for name in trust.PARTS if (own := trust.part(folder, name)) and own["units"]]
+    if not finished and not parts:
+        return
+    found = (
+        _told(trust.record if travelled else trust.read, folder) if finished else trust.faults_of_parts(folder, parts)
+    )
+    yield _record(folder, found, finished)
+    for path in trust.blocks(folder, parts):
+        yield _block(path.relative_to(folder).as_posix(), checked.read_block(path))
+
+
+def _record(folder: Path, found: list[str], finished: bool) -> Checked:
+    found = [*found, *(checked.tables(folder / "tables") or [])]
     return _part("record", "unsound" if found else "sound" if finished else "not finished"), found
+
+
+def _told(read: Callable[[Path], object], folder: Path) -> list[str]:
+    """The faults with which a record is not read."""
+    try:
+        read(folder)
+    except UserError as error:
+        return list(error.faults if isinstance(error, Faults) else error.lines)
+    return []
+
+
+def _block(name: str, block: Block) -> Checked:
+    state = "unsound" if block.faults else "sound" if block.finished else "not finished"
+    valid = sum(record["valid"] for _, record in block.runs)
+    return (name, state, valid, len(block.runs) - valid, len(block.floors), block.unchecked), block.faults
 
 
 def _is_paper(folder: Path) -> bool:
     return (folder / "design.csv").exists() or (folder / "raw").is_dir()
 
 
-def of_paper(results: Path) -> Iterable[tuple[Row, list[str]]]:
+def of_paper(results: Path) -> Iterable[Checked]:
     """(part, state and numbers; faults) of the design, of each block, and of the tables of one paper's results."""
     rows: list[DesignRow] = []
     try:
@@ -59,6 +98,12 @@ def of_paper(results: Path) -> Iterable[tuple[Row, list[str]]]:
     except UserError as error:
         yield _part("design", "unsound"), list(error.lines)
     designed = {row["block"] for row in rows}
+    try:
+        if rung.recorded(results / "raw") is not None:
+            yield _part(rung.FILE, "sound"), []
+    except UserError as error:
+        yield _part(rung.FILE, "unsound"), list(error.lines)
+    known: dict[tuple[str, object], float] = {}
     there = {path.name for path in (results / "raw").glob("*") if path.is_dir()}
     for name in sorted(designed | there):
         own = [row for row in rows if row["block"] == name]
@@ -66,16 +111,26 @@ def of_paper(results: Path) -> Iterable[tuple[Row, list[str]]]:
             yield _part(name, "not measured"), []
             continue
         block = checked.read_block(results / "raw" / name, own if name in designed else None)
-        state = "unsound" if block.faults else "sound" if block.finished else "not finished"
-        valid = sum(record["valid"] for _, record in block.runs)
-        numbers = valid, len(block.runs) - valid, len(block.floors), block.unchecked
-        yield (name, state, *numbers), block.faults
+        wanted = {row["run_id"] for row in own}
+        block.faults += _of_many_k((each for each in block.runs if each[1]["run_id"] in wanted), known)
+        yield _block(name, block)
     for name, faults in (
         ("tidy", checked.tables(results / "tidy")),
         ("analysis", checked.analysis(results / "analysis")),
     ):
         if (results / name).is_dir():
             yield _part(name, "without manifest" if faults is None else "unsound" if faults else "sound"), faults or []
+
+
+def _of_many_k(runs: Iterable[tuple[Path, RunRecord]], known: dict[tuple[str, object], float]) -> Iterable[str]:
+    """Valid runs that have another k than the first one of their experiment, which `known` keeps."""
+    for folder, record in runs:
+        if record["valid"]:
+            k = record["scale"]["k"]
+            first = known.setdefault((record["experiment"], record["factors"].get("k")), k)
+            if k != first:
+                path = shown(folder / "run.json")
+                yield f"{path}: scale.k: found {k:g}, expected {first:g} as in other runs of {record['experiment']}"
 
 
 def _part(name: str, state: str) -> Row:

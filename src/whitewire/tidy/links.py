@@ -15,10 +15,10 @@ from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, cells_of, without_servers
 from whitewire.description.testbed import fabric_names, is_emulated, load_testbed
 from whitewire.errors import UserError
-from whitewire.records import links, outliers
+from whitewire.records import checked, links, outliers
 from whitewire.records.links import HostsRecord, LinksRecord
 from whitewire.records.outliers import Outlier
-from whitewire.tidy.tables import PACKAGE, TABLES, Cells, as_csv, flag, package
+from whitewire.tidy.tables import TABLES, Cells, as_csv, flag, package
 
 FOLDER = "tables"
 """Below results/<testbed>/links."""
@@ -65,14 +65,14 @@ def tables(folder: Path) -> None:
     for name, content in made.items():
         whole.write(target / name, content)
     described = package(f"{record['plan']['testbed']}-links", OF_LINKS, (), made)
-    whole.write(target / PACKAGE, json.dumps(described, indent=1) + "\n")
+    whole.write(target / checked.PACKAGE, json.dumps(described, indent=1) + "\n")
 
 
 def _hosts(record: HostsRecord) -> Iterable[Cells]:
     machine = record["machine"]
     for host in record["hosts"]:
         facts = record["facts"].get(host["name"])
-        told = machine if facts is None else _told(facts)
+        told: Mapping[str, object] = machine if facts is None else _told(facts)
         ahead = record["clocks"].get(host["name"])
         yield {
             "host": host["name"], "role": host["role"], "target": host["target"],

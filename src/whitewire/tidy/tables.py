@@ -7,7 +7,7 @@ import gzip
 import hashlib
 import io
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,11 +17,21 @@ from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.rows import levels_of, read_csv
-from whitewire.design.scale import scale_of
-from whitewire.errors import Faults, UserError
+from whitewire.design.scale import of_another_k, scale_of
+from whitewire.errors import OF_VALUES, Faults, UserError
 from whitewire.paths import shown
-from whitewire.records import floor
-from whitewire.records.checked import Block, read_block
+from whitewire.records import floor, rung
+from whitewire.records.checked import (
+    PACKAGE,
+    RDMA_ALL,
+    Block,
+    DriveRow,
+    ProbeRow,
+    drive_rows,
+    probe_rows,
+    rdma_rows,
+    read_block,
+)
 from whitewire.records.jobs import worker_wire
 from whitewire.records.journal import BlockRecord, read_floors, read_runs
 from whitewire.records.metrics import full_scale
@@ -29,7 +39,6 @@ from whitewire.records.run import DesignRow, RunRecord
 from whitewire.records.samples import Samples, idle_shares, read_host_cpu, read_samples
 from whitewire.text import canonical
 
-PACKAGE = "datapackage.json"
 RUN = ("run_id", "attempt", "block", "order", "experiment", "replicate", "made_by", "floor")
 MEASURED = ("metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid", "why_invalid")
 Cells = Mapping[str, object]
@@ -37,12 +46,9 @@ Cells = Mapping[str, object]
 TABLES: dict[str, tuple[str, ...]] = {
     "series.csv.gz": ("run_id", "time", "host", "series", "value", "unit"),
     "operations.csv": ("run_id", "client", "operation", "bytes", "start", "end"),
-    "probes.csv": ("block", "probe", "fabric", "source", "destination", "streams", "operation", "mode", "metric",
-                   "value", "unit", "expected", "error", "ok", "attempt"),
-    "drives.csv": ("block", "host", "folder", "kind", "mode", "operation", "block_bytes", "queue_depth", "metric",
-                   "value", "unit", "problem"),
-    "rdma.csv": ("block", "fabric", "source", "destination", "source_port", "destination_port", "transport", "test",
-                 "message_bytes", "iterations", "attempt", "metric", "value", "unit", "limit", "why"),
+    "probes.csv": ("block", *ProbeRow.__annotations__),
+    "drives.csv": ("block", *DriveRow.__annotations__),
+    "rdma.csv": ("block", *RDMA_ALL),
     "topology.csv": ("host", "role", "address"),
     "placement.csv": ("run_id", "file", "block_index", "datanode"),
     "floors.csv": ("block", "floor", "workload", "job", "number", "attempt", "time", "seconds", "wire_bytes", "outside",
@@ -165,9 +171,14 @@ def tidy(paper: str, results: Path) -> None:
     description = load_testbed(testbed)
     loaded = load_paper(project.paper_path(paper), fabric_names(description))
     rows = read_csv(results / "design.csv")
+    for row in rows:
+        levels_of(loaded, row)  # a design of an earlier paper is told
     read = read_blocks(results, rows)
     if faults := [fault for block in read.values() for fault in block.faults]:
         raise Faults(faults)
+    settled = loaded.on(_rung(read, loaded, results / "raw"))
+    if faults := of_another_k(settled, description, _wanted(read, rows)):
+        raise Faults([*faults, "remove the runs of another k, and they are measured again"])
     blocks = list(read)
     runs = _with_all_floors(read, _wanted(read, rows))
     valid = [each for each in runs if each[1]["valid"]]
@@ -190,7 +201,7 @@ def tidy(paper: str, results: Path) -> None:
         "unavailable.csv": [row for block in read.values() for row in _unavailable(block.finished)],
         "left.csv": _left(loaded, read, rows),
         "marks.csv": [{"block": name, "mark": mark} for name, block in read.items() for mark in _marks(block)],
-        "scale.csv": _scale(loaded.on(_rung(read)), testbed, description, rows),
+        "scale.csv": _scale(settled, testbed, description, rows),
     }
     # All are made before the first is written, so that what cannot be read leaves the earlier tables as they were.
     made = {name: as_csv(columns[name], content, name) for name, content in tables.items()}
@@ -199,17 +210,23 @@ def tidy(paper: str, results: Path) -> None:
     whole.write(target / PACKAGE, json.dumps(package(f"{paper}-tidy", columns, factors, made), indent=1) + "\n")
 
 
-def so_far(paper: Paper, block: Path) -> tuple[list[Cells], list[Cells]]:
-    """Rows of runs.csv and floors.csv of a block that is being measured."""
+def so_far(paper: Paper, block: Path, designed: Collection[str] | None = None) -> tuple[list[Cells], list[Cells]]:
+    """Rows of runs.csv and floors.csv of a block that is being measured; of runs only those that are `designed`, by id.
+
+    None: all of them.
+    """
     known = read_floors(block)
-    valid: dict[str, list[RunRecord]] = {}
-    for record in known:
-        if record["valid"]:
-            valid.setdefault(record["floor"], []).append(record)
-    runs = _with_floors({(block.name, key): floor.typical(of) for key, of in valid.items()},
-                        read_runs(block.parent, [block.name]))  # fmt: skip
+    kept = [each for each in read_runs(block.parent, [block.name]) if designed is None or each[1]["run_id"] in designed]
+    runs = _with_floors({(block.name, key): floor.typical(of) for key, of in floor.valid(known).items()}, kept)
     rows = _of_each(runs, lambda folder, record: metric_rows(folder, record, paper.factors))
     return list(rows), list(_floors(known))
+
+
+def of_block(paper: Paper, name: str, block: Block) -> tuple[list[Cells], list[Cells]]:
+    """Rows of runs.csv and floors.csv of a block that was read, by its name."""
+    runs = _with_all_floors({name: block}, block.runs)
+    rows = _of_each(runs, lambda folder, record: metric_rows(folder, record, paper.factors))
+    return list(rows), list(_floors(block.floors))
 
 
 def read_blocks(results: Path, rows: Sequence[DesignRow]) -> dict[str, Block]:
@@ -231,7 +248,7 @@ def _with_all_floors(read: Mapping[str, Block], runs: Sequence[tuple[Path, RunRe
     known = {
         (name, key): floor.typical(records)
         for name, block in read.items()
-        for key, records in block.valid_floors().items()
+        for key, records in floor.valid(block.floors).items()
     }
     return _with_floors(known, runs)
 
@@ -299,7 +316,7 @@ def _of_each(
     for folder, record in runs:
         try:
             yield from rows(folder, record)
-        except (LookupError, ValueError, ArithmeticError) as error:
+        except (*OF_VALUES, TypeError, AttributeError) as error:
             what = f"no {error}" if isinstance(error, KeyError) else f"{error.__class__.__name__}: {error}"
             raise UserError(
                 f"{shown(folder / 'run.json')}: found {what}, expected the record and series of a run of "
@@ -405,23 +422,22 @@ def _placement(_: Path, record: RunRecord) -> Iterable[Cells]:
 
 def _probes(block: Path) -> Iterable[Cells]:
     for path in sorted(block.glob("probes*/probes.json")):
-        for row in json.loads(path.read_text()):
+        for row in probe_rows(path):
             yield {**row, "block": block.name, "ok": flag(row["ok"])}
 
 
 def _drives(block: Path) -> Iterable[Cells]:
     """fio's curves of a site's drives and mounts."""
     for path in sorted(block.glob("drives*/drives.json")):
-        for row in json.loads(path.read_text())["rows"]:
+        for row in drive_rows(path):
             yield {"block": block.name, **row}
 
 
 def _rdma(block: Path) -> Iterable[Cells]:
     """perftest's rows, as the measure stage wrote them."""
     for path in sorted(block.glob("probes*/rdma.csv")):
-        with path.open(newline="") as table:
-            for row in csv.DictReader(table):
-                yield {"block": block.name, **row}
+        for row in rdma_rows(path):
+            yield {"block": block.name, **row}
 
 
 def _topology(raw: Path, blocks: Sequence[str]) -> list[Cells]:
@@ -452,13 +468,21 @@ def _of_finished(block: Block, key: str) -> Mapping[str, str]:
     return cast("Mapping[str, Any]", block.finished or {}).get(key, {})
 
 
-def _rung(read: Mapping[str, Block]) -> int:
-    """Which k of the paper's ladders the blocks have. UserError where they have not the same."""
+def _rung(read: Mapping[str, Block], paper: Paper, raw: Path) -> int:
+    """Which k of the paper's ladders the blocks have. UserError where they have not the same, or none of the paper's.
+
+    Where none is finished it is the one that their measurement has settled on.
+    """
     found = {name: block.finished.get("rung", 0) for name, block in read.items() if block.finished}
     if len(set(found.values())) > 1:
         told = ", ".join(f"{name}: {number}" for name, number in found.items())
         raise UserError(f"block.json: rung: found {told}, expected the same in all blocks: remove those with another k")
-    return next(iter(found.values()), 0)
+    for name, number in found.items():
+        if why := rung.beyond(number, paper.rungs):
+            raise UserError(f"{shown(raw / name / 'block.json')}: {why}: remove the block, and it is measured again")
+        return number
+    climbs = any(not name.startswith("smoke-") for name in read)
+    return (rung.recorded(raw, paper.rungs) if climbs else None) or 0
 
 
 def _scale(paper: Paper, testbed: str, description: Mapping[str, Any], rows: Sequence[DesignRow]) -> Iterable[Cells]:

@@ -240,14 +240,13 @@ def document_text(answers: Answers) -> str:
     template = (TEMPLATE / "paper.qmd").read_text(encoding="utf-8")
     front, *parts = re.split(r"^(?=# )", template, flags=re.MULTILINE)
     by_name = {re.search(r"\{#sec-(\w+)\}", part)[1]: part for part in parts}  # type: ignore[index]
-    setup = front[front.index("```{r}") :]
+    opening = re.sub(r"^`r curve_sentence\(.*\n\n", "", front[front.index("```{r}") :], flags=re.MULTILINE)
     title = f"---\ntitle: {_quoted(answers['title'])}\nsubtitle: {_quoted(answers['publisher'] + ', measured again')}\n"
     title += f'eyebrow: "Whitewire report · {answers["id"]}"\nbibliography: references.bib\n---\n\n'
     cited = f" [@{answers['id']}]" if answers.get("source") else ""
-    summary = re.sub(r"^`r curve_sentence\(.*\n\n", "", by_name["summary"], flags=re.MULTILINE)
     verdicts = re.search(r"```\{r\}\n#\| child: parts/verdicts.qmd\n```\n", by_name["paper"])
     claimed = f"# What the paper claimed {{#sec-paper}}\n\nThe paper{cited} says: `r claims_sentence()`\n\n"
-    text = title + setup + summary + claimed + (verdicts[0] if verdicts else "") + "\n"
+    text = title + opening + claimed + (verdicts[0] if verdicts else "") + "\n"
     text += re.sub(r"^## .*", "", by_name["exhibits"], flags=re.MULTILINE | re.DOTALL)
     text += "".join(_exhibit(answers, exhibit["id"]) for exhibit in answers["exhibits"])
     return text + _limits(answers, by_name["limits"])

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from whitewire import workloads
+from whitewire.analysis.guards import NET_SHARE
 from whitewire.design import cautions
 from whitewire.design.durations import busy_cores, expected_seconds, floor_seconds
 from whitewire.design.rows import levels_of
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
 
 MOST_BUSY = 0.65
 """Share of the processors beyond which runs lack them (`limits.cpu_late_ms`)."""
-
-LEAST_NET = 0.2
-"""Share of the floor that a time beyond it must have to count (analysis/guards.py)."""
 
 
 def lines(
@@ -79,7 +77,7 @@ def _pace(paper: Paper, row: DesignRow, testbed: Mapping[str, Any], seconds: flo
     if busy > MOST_BUSY * cores and paper.experiments[row["experiment"]].get("cpu") != "report":
         said += ": too many, take a larger k" if not workload.on_yarn else ": too many, take a larger k or fewer bytes"
     floor = floor_seconds(row)
-    if workload.has_floor and size and seconds - floor < LEAST_NET * floor:
+    if workload.has_floor and size and seconds - floor < NET_SHARE * floor:
         beyond = f"only {seconds - floor:.1f} s beyond the jobs' floor of about {floor:.0f} s"
         said += f"; {beyond}: take more bytes or a larger k"
     return said

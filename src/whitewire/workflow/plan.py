@@ -22,7 +22,7 @@ from whitewire.cluster.hibench import on_this_machine
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import without_servers
 from whitewire.description.project import document_path, load_config, paper_path
-from whitewire.description.testbed import fabric_names, load_testbed
+from whitewire.description.testbed import digest, fabric_names, load_testbed
 from whitewire.design import amounts, shapes, treatments
 from whitewire.design.durations import all_floors_seconds, expected_seconds
 from whitewire.design.rows import check_number, levels_of, make_design, most_hosts
@@ -35,6 +35,7 @@ from whitewire.records import links
 from whitewire.records.checked import block_record
 from whitewire.records.journal import BUDGET, OTHERS
 from whitewire.records.run import DesignRow
+from whitewire.report import ending
 from whitewire.text import canonical, quoted, suggestion
 from whitewire.tools import hibench
 from whitewire.workflow import outlook, recipes, speed, tether
@@ -111,12 +112,15 @@ class Plan:
     """Blocks that are not finished (`<paper>/<block>`) and the seconds that they should take, in their turn."""
     tether: Path | None = None
     """The file whose lock this process holds for its rules' containers."""
+    begins: bool = True
+    """Whether a start begins with it; not where a job of it reads all files again, on a node of its own."""
 
     @classmethod
-    def load(cls, given: Mapping[str, Any] | None = None, deployment: Iterable[str] = ()) -> Plan:
+    def load(cls, given: Mapping[str, Any] | None = None, deployment: Iterable[str] = (), begins: bool = True) -> Plan:
         """Read and cross-check every file that a run uses. `given` overrides the configuration.
 
         `deployment` is how rules get their software: `conda`, `apptainer`, both or, empty, what `make setup` made.
+        `begins`: see the field.
         """
         deployment = frozenset(deployment)
         for name, value in (given or {}).items():
@@ -152,7 +156,7 @@ class Plan:
         return cls(
             config["papers"], config["testbed"], config["effort"], config["seed"], designs, deployment,
             hibench="hibench" in testbed and _of_suite(designs),
-            needs=needs, described=described, tether=held,
+            needs=needs, described=described, tether=held, begins=begins,
             budget=config["budget"], waiting=_waiting(described, designs, testbed, config["testbed"]),
         )  # fmt: skip
 
@@ -172,6 +176,15 @@ class Plan:
         names = [paper] if paper else self.papers
         pairs = dict.fromkeys((name, row["block"]) for name in names for row in self.designs.get(name, ()))
         return [pattern.format(paper=name, block=block) for name, block in pairs]
+
+    @property
+    def stamps(self) -> list[str]:
+        """What the rules of tables and pages make once they are through, below the testbed's results, without .done.
+
+        A page alone may be one kept from before, because its rule failed.
+        """
+        stages = [f"{paper}/logs/{stage}" for paper in self.papers for stage in ending.STAGES]
+        return ["logs/links-tables", "logs/index", "logs/testbed", *stages]
 
     def nodes(self, paper: str, block: str) -> int:
         """Nodes of a block's Slurm job."""
@@ -211,7 +224,7 @@ class Plan:
     @property
     def description(self) -> str:
         """A digest of the testbed's description: with another one its links are measured again."""
-        return survey.digest(load_testbed(self.testbed))
+        return digest(load_testbed(self.testbed))
 
     def state(self, *patterns: str) -> str:
         """A digest of the testbed's results that match and are there: what is made of them, but asks for none of them,
@@ -238,13 +251,16 @@ class Plan:
     def preamble(self) -> str:
         """What each rule's command begins with: this checkout's command first on the PATH, stand-ins for others last.
 
-        It tells measurements of the budget, which begins when this is asked; in containers, where the death of
-        Snakemake is not felt, also of the file whose lock tells of it.
+        It tells measurements of the budget, which begins when this is asked, and leaves it in the environment for jobs
+        on other nodes: they go on with it. In containers, where the death of Snakemake is not felt, it also tells of
+        the file whose lock tells of it.
         """
         scripts, fallback = (shlex.quote(str(HOME / "workflow" / name)) for name in ("scripts", "fallback"))
         path = f'PATH={scripts}:"$PATH":{fallback}'
-        within = Budget.of(budget.seconds_of(self.budget), self.waiting, self._claims())
-        told = {budget.VARIABLE: within.text()}
+        handed_on = "" if self.begins else os.environ.get(budget.VARIABLE, "")
+        begun = Budget.of(budget.seconds_of(self.budget), self.waiting, self._claims())
+        os.environ[budget.VARIABLE] = text = handed_on or begun.text()
+        told = {budget.VARIABLE: text}
         told |= {tether.VARIABLE: str(self.tether)} if self.tether else {}
         return "; ".join([path, *(f"export {name}={shlex.quote(value)}" for name, value in told.items())])
 

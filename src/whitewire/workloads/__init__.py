@@ -9,7 +9,7 @@ from whitewire import factors
 from whitewire.factors.base import Proof
 from whitewire.records import processors
 from whitewire.records.metrics import Found
-from whitewire.records.run import RunRecord
+from whitewire.records.run import Clock, RunRecord
 from whitewire.records.samples import read_host_cpu, read_samples, read_waited
 from whitewire.workloads.base import Workload
 from whitewire.workloads.copy import Copy
@@ -85,7 +85,7 @@ def processors_of(record: RunRecord, files: Mapping[str, str]) -> Found:
 def faults(record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[str]:
     """Why a run may not count (empty: it is valid): disturbed, not what was asked, or beyond the testbed's `limits`."""
     unlike = [proof.fault for proof in proofs(record) if not proof.same]
-    lacking = clock_faults(record) + processors.faults(record, found, limits)
+    lacking = clock_faults(record) + cache_faults(record) + processors.faults(record, found, limits)
     return record.get("disturbed", []) + unlike + lacking + of(record["workload"]).faults(record, found, limits)
 
 
@@ -94,13 +94,23 @@ STEP_S, SLEEP_S = 0.05, 1.0
 
 
 def clock_faults(record: RunRecord) -> list[str]:
-    """Why the times of a run are none (empty: they are): its clock was set, or the machine slept."""
-    clock = record.get("clock", {"stepped": 0.0, "slept": 0.0})
+    """Why the times of a run are none (empty: they are): a clock was set, or the machine slept."""
+    nothing: Clock = {"stepped": 0.0, "slept": 0.0}
+    clock = record.get("clock", nothing)
     told = [
         (abs(clock["stepped"]) > STEP_S, f"the clock was set by {clock['stepped']:+.1f} s during the run"),
         (clock["slept"] > SLEEP_S, f"the machine slept for {clock['slept']:.0f} s during the run"),
-    ]
+        *((abs(step) > STEP_S, f"the clock of {name} was set by {step:+.2f} s during the run; set clocks before or "
+           "after, or slew them slowly") for name, step in clock.get("hosts", {}).items()),
+    ]  # fmt: skip
     return [why for so, why in told if so]
+
+
+def cache_faults(record: RunRecord) -> list[str]:
+    """Why what a run read may have come from a host's memory (empty: it did not, or may have)."""
+    warm = record.get("evidence", {}).get("warm", [])
+    every = f" ({len(warm)} hosts)" if len(warm) > 1 else ""
+    return [f"caches were to be empty and are not shown to be: {warm[0]}{every}"] if warm else []
 
 
 def proofs(record: RunRecord) -> list[Proof]:

@@ -34,6 +34,37 @@ def paper(**change) -> Paper:
     return Paper(raw, LOADED.path)
 
 
+def on_ladder(k, **change) -> Paper:
+    raw = copy.deepcopy(dict(LOADED.raw))
+    bias = {"cell": CELL, "metrics": ["throughput"], "lower": 1, "upper": [1.08, 1.17], "source": "a study"} | change
+    raw["scale"], raw["biases"] = raw["scale"] | {"k": k}, [bias]
+    return Paper.of(raw, LOADED.path)
+
+
+def test_a_side_of_a_ratio_has_the_error_of_its_own_metric():
+    own = {**RATIO, "metric": "completion_time", "denominator": {**CELL, "metric": "throughput"}}
+    assert biases.factors(paper(), own)[:2] == pytest.approx((1 / 1.08, 1))
+    other = {**RATIO, "denominator": {**CELL, "metric": "completion_time"}}
+    assert biases.factors(paper(), other) == (1, 1, "")
+
+
+def test_each_k_has_the_error_that_a_study_showed_of_it():
+    found = on_ladder([100, 200])
+    assert [biases.factors(found.on(rung), SHARE)[:2] for rung in (0, 1)] == [(1, 1.08), (1, 1.17)]
+    _cross_check(found, list(TESTBED["fabrics"]))
+
+
+@pytest.mark.parametrize(("k", "change", "said"), [
+    ([100, 200], {"upper": 1.08}, r"biases\[0\]\.upper: found 1.08, expected a list with a number for each k"),
+    ([100, 200, 300], {}, r"biases\[0\]\.upper: found \[1.08, 1.17\], expected a list with a number for each k"),
+    (100, {}, r"biases\[0\]\.upper: found \[1.08, 1.17\], expected a number, since there is one k, 100"),
+    ([100, 200], {"lower": [1, 1.2]}, r"biases\[0\]\.lower: found 1.2, expected no more than upper, 1.17"),
+])  # fmt: skip
+def test_an_error_that_is_known_of_another_k_is_refused(k, change, said):
+    with pytest.raises(UserError, match=said):
+        _cross_check(on_ladder(k, **change), list(TESTBED["fabrics"]))
+
+
 def test_a_cell_below_the_line_divides():
     assert biases.factors(paper(), SHARE) == (1, 1.08, "a study")
     assert biases.factors(paper(), RATIO) == (1 / 1.08, 1, "a study")

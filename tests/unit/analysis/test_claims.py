@@ -81,11 +81,23 @@ def test_verdict(target, evidence, verdict):
         assert found.runs_needed is None
 
 
+def test_numbers_of_a_reason_have_no_exponent_and_differ_where_they_do():
+    dear = decide(Target("within", 52000, 49400, 52000), Evidence("paper", 51000, None, None, n=0))
+    assert dear.reason == "recomputed 51,000; the claim asks for 49,400 to 52,000"
+    near = decide(Target("within", 135.6, 135.595, 135.605), Evidence("paper", 135.60499, None, None, n=0))
+    assert near.reason == "recomputed 135.605; the claim asks for 135.595 to 135.605"
+
+
 def test_inconclusive_says_how_many_runs_are_missing():
     assert decide(WITHIN, Evidence("runs", missing="none")).runs_needed == 3  # from then on scatter may be pooled
     assert decide(WITHIN, Evidence("runs", 3.8, n=2)).runs_needed == 1
     assert decide(WITHIN, Evidence("runs", 3.8, n=4)).runs_needed == 2  # it was not: the order of six values tells
     assert decide(Target("equal", 3, 3, 3), Evidence("census", missing="none")).runs_needed == 1
+    # Looks ask for more confidence than the order of six values has.
+    assert decide(WITHIN, Evidence("runs", 3.8, n=6)).runs_help is False
+    of_looks = decide(WITHIN, Evidence("runs", 3.8, n=6), 0.9829)
+    assert of_looks.runs_help and of_looks.runs_needed == 1 and "too few" in of_looks.reason
+    assert decide(WITHIN, Evidence("runs", 3.8, n=7), 0.9829).runs_help is False
     spread = [[2.8, 3.0, 3.2, 3.4, 3.6, 3.8], [0.9, 0.95, 1, 1, 1.05, 1.1]]
     wide = decide(WITHIN, Evidence("runs", 3.5, 3.0, 4.0, n=6, samples=spread))
     assert wide.verdict == c.INCONCLUSIVE and 1 <= wide.runs_needed <= 1000

@@ -17,6 +17,7 @@ from whitewire.description.paper import Paper, ratio_of
 from whitewire.design import scale
 from whitewire.design.rows import levels_of, make_design
 from whitewire.errors import UserError
+from whitewire.estimands.evidence import Evidence
 
 TESTBED = testbed.load_testbed("emulated")
 EMULEX = load_paper(project.paper_path("emulex-2012"), TESTBED["fabrics"])
@@ -73,6 +74,29 @@ def test_a_control_has_as_many_runs_as_the_cell_it_is_compared_with_and_shares_i
                 for side in (test["numerator"], test["denominator"])
             ]
             assert counts[0] == counts[1] >= 3, (control["id"], counts)
+
+
+def test_a_control_covers_a_ratio_by_the_metrics_of_its_sides():
+    sides = [{"experiment": "put-grid", "where": {"fabric": fabric, **HEAVY}} for fabric in ("10gbe", "1gbe")]
+    test = {"estimand": "ratio", "metric": "throughput", "numerator": sides[0], "denominator": sides[1]}
+    own = {**test, "numerator": {**sides[0], "metric": "completion_time"},
+           "denominator": {**sides[1], "metric": "completion_time"}}  # fmt: skip
+    for control in (same(1, "10gbe", "1gbe", also=["completion_time"]),
+                    same(2, "1gbe", "0.5gbe", also=["completion_time"], expected=0.5)):  # fmt: skip
+        paper = with_controls(control)
+        told = [control["metric"], *control["also"]]
+        assert [controls.covers(paper, control, metric, test) for metric in told] == [True, False]
+        assert [controls.covers(paper, control, metric, own) for metric in told] == [False, True]
+
+
+@pytest.mark.parametrize(("estimate", "low"), [(0.5, 0.0), (0.5, -0.1), (0.0, 0.0)])
+def test_an_interval_that_reaches_0_is_too_wide_to_show_a_fault(monkeypatch, estimate, low):
+    paper = with_controls(same(1, "10gbe", "1gbe"))
+    found = Evidence("runs", estimate, low, 2.0, 6, unit="1", p_value=0.5)
+    monkeypatch.setattr("whitewire.estimands.ratio.Ratio.evaluate", lambda *_: found)
+    (control,) = controls.judge(paper, runs_of(paper, {("put-grid", "1gbe", 3, 6): 100}))
+    assert (control.row["outcome"], control.row["t"]) == (controls.OPEN, None)
+    assert control.row["reason"].endswith("the interval is too wide to show a fault")
 
 
 def test_smoke_has_no_controls():
@@ -149,8 +173,8 @@ def test_a_failed_control_takes_every_verdict_of_its_pair_and_no_other():
     assert table.loc["E-C02", "control"] == "E-K01"
     assert table.loc["E-C02", "verdict"] == claims.INCONCLUSIVE
     assert "the control E-K01 failed: 0.8" in table.loc["E-C02", "reason"]
-    assert table.loc["E-C22", "control"] == ""  # three clients over one, on one network
-    assert "control" not in table.loc["E-C22", "reason"]
+    assert table.loc["E-C15", "control"] == ""  # eight puts over four, on one network
+    assert "control" not in table.loc["E-C15", "reason"]
 
 
 def test_a_control_that_failed_on_another_metric_leaves_a_verdict_that_its_own_held():

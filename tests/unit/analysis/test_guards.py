@@ -10,7 +10,6 @@ import pytest
 from whitewire import workloads
 from whitewire.analysis import analyse
 from whitewire.analysis.claims import INCONCLUSIVE, decide, resolve
-from whitewire.analysis.guards import untold
 from whitewire.analysis.runs import Runs
 from whitewire.description import project, testbed
 from whitewire.description.checks import load_paper
@@ -19,6 +18,7 @@ from whitewire.workloads.testdfsio import TestDfsio
 
 WHOLE, PART = SimpleNamespace(data_fraction=1.0, k=20), SimpleNamespace(data_fraction=0.1, k=20)
 ON_HOSTS = SimpleNamespace(data_fraction=1.0, k=1)
+untold = Runs.untold
 
 
 def paper_of(name):

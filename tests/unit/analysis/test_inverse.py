@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from whitewire.analysis import inverse
 from whitewire.analysis.inverse import answer, needed
 from whitewire.analysis.runs import Runs
 
@@ -83,6 +84,12 @@ def test_a_rate_that_the_floor_hides_is_no_point_of_the_curve_and_may_have_the_e
     assert (hidden["plausible"], hidden["n"]) == ("cannot say", 0)
     unasked = answer(PAPER, curve(floor=1.0), ASKED | {"effect": 0.2}, FABRICS)
     assert (unasked["reached"], unasked["plausible"]) == (False, "no")
+
+
+def test_without_a_draw_that_has_the_effect_there_is_no_interval(monkeypatch):
+    monkeypatch.setattr(inverse, "_noise", lambda points, seed: np.full((inverse.DRAWS, len(points)), np.nan))
+    found = answer(PAPER, curve(floor=1.0), ASKED | {"effect": 0.75}, FABRICS)
+    assert (found["reached"], found["plausible"]) == (True, "cannot say") and "link_ratio_low" not in found
 
 
 def test_yes_takes_more_than_the_draws_that_happen_to_reach_the_effect():

@@ -13,12 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from tests.support.papers import same_of
 from whitewire import statistics
 from whitewire.analysis import trust
+from whitewire.description.checks import load_paper
 from whitewire.description.paper import cells_of
+from whitewire.description.project import paper_path
 from whitewire.description.testbed import load_testbed
 from whitewire.design import known
 from whitewire.estimands.evidence import Sample
+from whitewire.records import manifest
 from whitewire.records import trust as records
 from whitewire.records.checked import tables as faults_of
 from whitewire.tidy.tables import TABLES
@@ -106,15 +110,22 @@ def measured(tmp_path, monkeypatch):
         (folder / "ratio" / "known.yaml").write_text(yaml.safe_dump(known.ratios(groups), sort_keys=False))
         part = {"units": groups, "unit": "group", "seconds": 1.0, "papers": ["known"], "description": "d"}
         parts = [part | {"part": name, "papers": []} for name in ("ratio", "same", "order")]
-        (folder / "ratio" / records.PART).write_text(json.dumps(parts[0]))
+        for each in parts:
+            (folder / each["part"]).mkdir(exist_ok=True)
+            (folder / each["part"] / records.PART).write_text(json.dumps(each))
         record = {"testbed": "emulated", "description": "d", "parts": parts, "left_out": [], "begun": 0.0,
                   "seconds": 1.0, "bound": 0.01, "reach": 1200.0, "commit": "c", "modified": False,
                   "software": "s"}  # fmt: skip
         (folder / records.RECORD).write_text(json.dumps(record))
+        floors = pd.DataFrame(columns=TABLES["floors.csv"])
         monkeypatch.setattr(
-            trust, "tables_of",
-            lambda paper, block: (made_up(paper, groups, scatter, biased), pd.DataFrame(columns=TABLES["floors.csv"])),
+            trust, "read",
+            lambda paper, rows, block, groups: trust.Read(
+                paper, (made_up(paper, groups, scatter, biased), floors), {}, groups
+            ),
         )  # fmt: skip
+        listed = manifest.of_folder(folder, [*records.kept_files(folder, records.PARTS), folder / records.RECORD])
+        (folder / manifest.NAME).write_text(json.dumps(listed))
         trust.tables(folder, tmp_path)
         return SimpleNamespace(folder=folder, of=lambda name: pd.read_csv(folder / "tables" / f"{name}.csv"))
 
@@ -176,6 +187,18 @@ def test_two_k_agree_where_all_of_the_interval_is_near_1(factor, scatter, said):
     assert trust.between(one, two)["agrees"] == said
 
 
+@pytest.mark.parametrize(("words", "n", "value", "found"), [
+    (["yes", "yes", "no", "cannot tell"], 3, "0.333333", trust.OPEN),
+    (["yes", "cannot tell"], 1, "0", trust.MET),
+    (["no"] * 9 + ["cannot tell"] * 991, 9, "1", trust.NOT_MET),
+    (["cannot tell", "cannot tell"], 0, "", trust.OPEN),
+])  # fmt: skip
+def test_two_k_that_cannot_be_told_apart_speak_for_nothing(words, n, value, found):
+    (row,) = trust.summary({"scales.csv": [{"agrees": word} for word in words]}, {"bound": 0.05})
+    assert (row["n"], row["value"], row["outcome"]) == (n, value, found)
+    assert ("more cannot tell" in row["of"]) == ("cannot tell" in words)
+
+
 def under_load(slowed):
     rng, rows, loads = np.random.default_rng(3), [], {}
     for load in (0.0, 1.0):
@@ -232,18 +255,14 @@ def test_places_are_those_in_which_attempts_were_made_and_not_those_of_the_desig
         "experiment": "e", "replicate": [1, 2, 2, 3, 4], "fabric": "1gbe", "metric": trust.TIMED,
         "value": [1.0, 9.0, 2.0, 3.0, 4.0], "valid": ["true", "false", "true", "true", "true"],
     })  # fmt: skip
-    for folder, run, attempt, start in (
-        ("runs/a", "a", 1, 10.0), ("invalid/b-1", "b", 1, 20.0), ("runs/b", "b", 2, 40.0), ("runs/c", "c", 1, 30.0)
-    ):  # fmt: skip
-        (tmp_path / "quick-1" / folder).mkdir(parents=True)
-        record = {"run_id": run, "attempt": attempt, "start": start}
-        (tmp_path / "quick-1" / folder / "run.json").write_text(json.dumps(record))
+    starts = {("a", 1): 10.0, ("b", 1): 20.0, ("b", 2): 40.0, ("c", 1): 30.0}  # of d there is no record
     table = pd.concat([table, table.assign(metric="other")], ignore_index=True)
-    found = trust.placed(trust.begun(table, tmp_path))  # of d there is no record
+    found = trust.placed(trust.begun(table, starts))
     assert found["place"].tolist() == pytest.approx([0, 1, 2 / 3])
     assert found["log"].tolist() == pytest.approx([0, math.log(2), math.log(3)])
     assert found["cell"].nunique() == 1
-    assert trust.placed(trust.begun(table, tmp_path / "none")).empty
+    assert trust.starts_of(table, tmp_path) == {}
+    assert trust.placed(trust.begun(table, {})).empty
 
 
 def test_a_source_that_drifts_is_told_beside_all_together():
@@ -258,3 +277,18 @@ def test_a_source_that_drifts_is_told_beside_all_together():
     rows = {row["source"]: row for row in trust.order_rows({"one": table, "two": calm})}
     assert set(rows) == {"one", "two", trust.ALL}
     assert float(rows["one"]["p_value"]) < 0.01 < float(rows["two"]["p_value"])
+
+
+def test_between_two_k_only_what_has_a_value_at_full_scale_is_compared(tmp_path):
+    """A job's `throughput` holds its floor and has none: as measured it is half as much at twice the k."""
+    qubole = load_paper(paper_path("qubole-2015"), TESTBED["fabrics"])
+
+    def reads(settled, rows, folder):
+        table = same_of(settled, pd.DataFrame(rows))
+        job = table[table["metric"] == "write_throughput"].assign(metric="throughput", full_scale_value=np.nan)
+        table = pd.concat([table, job.assign(value=job["value"] / settled.raw["scale"]["k"])])
+        return trust.Read(settled, (table, pd.DataFrame(columns=["valid", "seconds", "block", "floor"])), {})
+
+    rows = list(trust.scale_rows(qubole, TESTBED, tmp_path, 1, reads=reads))
+    assert {row["metric"] for row in rows} == {"completion_time_net", "write_throughput"}
+    assert all(float(row["ratio"]) == pytest.approx(1, abs=0.05) for row in rows)

@@ -116,6 +116,23 @@ FAULTS = {
     "looks that end early": (
         lambda d: d.update(looks={"quick": [3, 4, 5]}),
         "looks.quick[2]: found 5, expected 6, as replicates.quick.claimed says"),
+    "runs of an experiment beyond the last look": (
+        lambda d: (d.update(looks={"quick": [3, 6]}),
+                   experiment(d).update(replicates={"smoke": 1, "quick": 7, "full": 9})),
+        "experiments[0].replicates.quick: found 7, expected at most 6, the last of looks.quick, for which intervals "
+        "are made"),
+    "claimed runs of an experiment beyond the last look": (
+        lambda d: (d.update(looks={"quick": [3, 6]}), experiment(d).update(
+            replicates={"smoke": 1, "quick": {"claimed": 20, "other": 1}, "full": 9})),
+        "experiments[0].replicates.quick.claimed: found 20, expected at most 6, the last of looks.quick, for which "
+        "intervals are made"),
+    "no effect of 0": (
+        lambda d: test_of(d).update(no_effect=0), "claims[0].test.no_effect: found 0, expected more than 0"),
+    "no effect of a trend of 0": (
+        lambda d: d["claims"][0].update(test={
+            "estimand": "trend", "metric": "throughput", "cell": {"experiment": "ingest", "where": {}},
+            "factor": "fabric", "levels": ["1gbe", "10gbe"], "relation": "increasing", "no_effect": 0}),
+        "claims[0].test.no_effect: found 0, expected more than 0"),
     "a look too early": (
         lambda d: d.update(looks={"full": [2, 10]}), "looks.full[0]: found 2, expected at least 3"),
     "no looks": (lambda d: d.update(looks={"full": []}), "looks.full: found [], expected at least 1 items"),
@@ -273,6 +290,10 @@ FAULTS = {
     "no estimand": (
         lambda d: test_of(d).pop("estimand"), f"claims[0].test.estimand: found nothing, expected one of {ESTIMANDS}"),
     # --- inverse questions
+    "a curve with two fabrics of one rate": (
+        lambda d: experiment(d)["factors"]["fabric"].append("10gbe-2racks-4to1"),
+        'claims[3] (N-C04).inverse.experiment: found "ingest", expected an experiment with one fabric of each link '
+        "rate, not 10gbe and 10gbe-2racks-4to1"),
     "a curve of two rates": (
         lambda d: experiment(d)["factors"].update(fabric=["1gbe", "10gbe"]),
         'claims[3] (N-C04).inverse.experiment: found "ingest", expected an experiment with at least 3 levels of '

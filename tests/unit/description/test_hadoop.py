@@ -41,6 +41,10 @@ def coded(experiment, **store):
     experiment["parameters"] |= {"replication": 2}
 
 
+def set_to(experiment, settings):
+    experiment["settings"], experiment["factors"] = {"a": settings}, {**experiment["factors"], "settings": ["a"]}
+
+
 FAULTS = {
     "policy": (lambda e: coded(e, erasure_coding="RS-3-2-1024"),
                r'stores.coded.erasure_coding: found "RS-3-2-1024", expected a policy .* did you mean "RS-3-2-1024k"'),
@@ -52,6 +56,14 @@ FAULTS = {
     "of daemons": (lambda e: (e.update(settings={"a": {"dfs.datanode.handler.count": 3}}),
                               e["factors"].update(settings=["a"])),
                    r'settings.a: found "dfs.datanode.handler.count", expected a setting of clients or jobs'),
+    "a second command": (lambda e: set_to(e, {"x": "y\nFsShell\t-rm\t-r\t/"}),
+                         r'settings.a: found {"x": "y\\nFsShell.*"}, expected letters, digits, blanks and'),
+    "a second word": (lambda e: set_to(e, {"mapreduce.terasort.x\t/": 1}),
+                      r'settings.a: found {"mapreduce.terasort.x\\t/": 1}, expected letters, digits, blanks and'),
+    "a command of a shell": (lambda e: set_to(e, {"mapreduce.map.java.opts": "-Xmx1g; touch $HOME/here"}),
+                             r'settings.a: found {"mapreduce.map.java.opts": .*}, expected letters, digits, blanks'),
+    "another place": (lambda e: set_to(e, {"fs.defaultFS": "hdfs://namenode:9000"}),
+                      r'settings.a: found "fs.defaultFS", expected no setting that says where files are'),
 }  # fmt: skip
 
 
@@ -138,3 +150,10 @@ def test_a_claim_on_what_a_run_does_not_time_is_refused(tmp_path):
         UserError, match='found "write_throughput", expected a metric that runs of testdfsio .more 10gbe read'
     ):
         check_metric(paper, "key", "more", "write_throughput", {"fabric": "10gbe", "operation": "read"})
+
+
+def test_options_of_a_jvm_are_taken(tmp_path, monkeypatch):
+    monkeypatch.setattr(hadoop, "names", lambda: ())
+    settings = {"mapreduce.map.java.opts": "-Xmx512m -XX:+UseG1GC -Da=b,c", "io.file.buffer.size": 1e-05, "x": True}
+    paper = read(tmp_path, lambda experiment: set_to(experiment, settings))
+    assert paper.experiments["more"]["settings"] == {"a": settings}

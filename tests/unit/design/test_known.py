@@ -67,7 +67,7 @@ def test_a_papers_pairs_are_made_with_as_many_runs_of_a_control_as_of_what_it_is
     made = known.same(emulex, 1)
     rows = known.of_controls(made, TESTBED)
     counts = Counter((row["experiment"], canonical(levels_of(made, row))) for row in rows)
-    assert len(made.controls) == 12 and set(counts.values()) == {known.RUNS}
+    assert len(made.controls) == 14 and set(counts.values()) == {known.RUNS}
     assert [row["order"] for row in rows] == list(range(1, len(rows) + 1))
     assert made.looks(known.EFFORT) == (known.RUNS,)  # one look, as of a study of its own
     assert len(emulex.controls) != len(made.controls) and emulex.looks(known.EFFORT) != made.looks(known.EFFORT)

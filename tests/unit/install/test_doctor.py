@@ -1,6 +1,8 @@
 """What the doctor says, on this machine and on machines that lack something."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ from whitewire.cli import main
 from whitewire.description.testbed import load_testbed
 from whitewire.errors import UserError
 from whitewire.install import doctor
+from whitewire.paths import HOME
 
 
 @pytest.fixture
@@ -62,6 +65,34 @@ def test_table_ends_with_the_judgement(capsys, testbed):
         "RDMA",
     ):
         assert any(line.startswith(name) for line in lines), name
+
+
+def test_a_bare_python_suffices_before_any_set_up(path_with):
+    """Where the set-up fails, it says why: so nothing of the set-up is needed for it."""
+    path_with("python3", f'exec {sys.executable} -S "$@"')
+    argv = ["make", "--silent", "-C", str(HOME), "doctor"]
+    assert "setup" not in subprocess.run([*argv, "--dry-run"], capture_output=True, text=True).stdout
+    done = subprocess.run([str(HOME / "workflow" / "scripts" / "whitewire"), "doctor"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, "")
+    lines = done.stdout.splitlines()
+    (python,) = [line.split() for line in lines if line.startswith("Python ")]
+    assert python[1] == "NO" and "packages missing: snakemake and 13 more" in " ".join(python)
+    assert lines[-1].startswith("The default run is not possible here: ") and "Python" in lines[-1]
+    assert any(line.startswith("user namespaces") for line in lines)
+
+
+def test_a_python_package_that_is_missing_is_named(monkeypatch):
+    real = doctor.metadata.distribution
+
+    def without(name):
+        if name == "pint":
+            raise doctor.metadata.PackageNotFoundError(name)
+        return real(name)
+
+    assert doctor.packages().ok
+    monkeypatch.setattr(doctor.metadata, "distribution", without)
+    found = doctor.packages()
+    assert found.state.endswith("packages missing: pint") and found.needed and found.remedy == "make setup"
 
 
 def test_qdiscs_agree_with_tc():

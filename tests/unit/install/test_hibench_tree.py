@@ -189,6 +189,46 @@ def test_a_copy_that_fails_leaves_the_one_before(simple, tmp_path):
     assert [path.name for path in folder.parent.iterdir()] == ["hibench"]
 
 
+class Killed(BaseException):
+    """The process ends here."""
+
+
+def test_a_copy_whose_replacement_was_killed_halfway_comes_back(simple, tmp_path, monkeypatch):
+    folder, rename = tmp_path / "made" / "hibench", Path.rename
+    first, steps = hibench_tree.prepare(str(simple), software.HADOOP, folder), []
+
+    def killed(self, target):
+        steps.append(target)
+        if len(steps) == 2:
+            raise Killed
+        return rename(self, target)
+
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(Path, "rename", killed)
+        hibench_tree.prepare(str(simple), software.HADOOP, folder)
+    with pytest.raises(UserError, match="no such folder or archive"):
+        hibench_tree.prepare(str(tmp_path / "nothing"), software.HADOOP, folder)
+    assert hibench_copy.prepared(folder) == first
+
+
+def test_what_is_larger_than_any_tree_is_not_taken_whole(source, tmp_path, monkeypatch):
+    (source / "conf" / "large").write_text("x" * 501)
+    archive, read = archived(source, tmp_path / "a.tar.gz"), []
+
+    class Answer(io.BytesIO):
+        def read(self, size):
+            read.append(size)
+            return b"x" * size
+
+    monkeypatch.setattr(hibench_tree, "MOST_BYTES", 500)
+    monkeypatch.setattr(hibench_tree, "PIECE", 250)
+    monkeypatch.setattr(hibench_tree.urllib.request, "urlopen", lambda *_, **__: Answer())
+    for given in ("http://lab/hibench.tar", str(archive)):
+        with pytest.raises(UserError, match=r"^HIBENCH: .*: found more than 0 MB, expected HiBench's tree$"):
+            hibench_tree.bring(given, tmp_path / "tree")
+    assert read == [250] * 3
+
+
 def test_a_damaged_description_is_told(tmp_path):
     for text in ("", "[]", '{"commit": 1}'):
         (tmp_path / "prepared.json").write_text(text)

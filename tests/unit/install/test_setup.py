@@ -108,10 +108,11 @@ HOSTILE = ["x' `touch pwned` '", "$(touch pwned)", '"; touch pwned; "', "$(shell
 def vocabulary(tmp_path):
     """The Makefile over programs that only write down what they are given, in a folder with a name that needs care."""
     folder = tmp_path / "wörk 'n wire"
+    shutil.copytree(HOME / "workflow" / "scripts", folder / "workflow" / "scripts")
     for name in ("scripts", ".venv/bin"):
         (folder / name).mkdir(parents=True)
     shutil.copy(HOME / "Makefile", folder)
-    for name in ("scripts/setup", "scripts/alone", ".venv/bin/whitewire", ".venv/bin/python"):
+    for name in ("scripts/setup", "scripts/alone", ".venv/bin/whitewire", ".venv/bin/python", ".venv/bin/python3"):
         path = folder / name
         path.write_text(
             "#!/bin/sh\n"
@@ -136,8 +137,8 @@ def vocabulary(tmp_path):
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_what_a_user_gives_to_make_is_text(vocabulary, text):
-    assert vocabulary("doctor", f"TESTBED={text}")[1:4] == ["2", "doctor", f"--testbed={text}"]
-    assert vocabulary("doctor", TESTBED=text)[1:4] == ["2", "doctor", f"--testbed={text}"]
+    assert vocabulary("doctor", f"TESTBED={text}")[2:7] == ["-P", "-m", "whitewire", "doctor", f"--testbed={text}"]
+    assert vocabulary("doctor", TESTBED=text)[2:7] == ["-P", "-m", "whitewire", "doctor", f"--testbed={text}"]
     assert vocabulary("lab", f"TESTBED={text}")[1:4] == ["2", "lab", f"--testbed={text}"]
     said = vocabulary("report", f"TESTBED={text}")
     place = said.index("scripts/alone")

@@ -67,6 +67,7 @@ CONDA = {  # conda-forge's name for a Debian package: the environment that has i
     "make": "make",
     "git": "git",
     "shellcheck": "shellcheck",
+    "golang-go": "actionlint",  # which set-up builds with it
     "poppler-utils": "poppler",
 }
 PYTHON = {"yaml": "pyyaml", "pypandoc": "pypandoc", "typst": "typst-py"}
@@ -111,6 +112,12 @@ def test_environment_is_from_conda_forge_only_and_pinned(name):
     assert found["channels"] == ["conda-forge", "nodefaults"]
     for entry in found["dependencies"]:
         assert re.fullmatch(r"[a-z0-9_.-]+=\d+\.\d+", entry), f"{entry}: expected name=MAJOR.MINOR"
+
+
+def test_actionlint_is_of_one_series_everywhere():
+    """Set-up builds it with Go where conda, which has it, is not used."""
+    (version,) = re.findall(r"rhysd/actionlint v([\d.]+)", (HOME / "envs" / "actionlint" / "go.mod").read_text())
+    assert f"{version}.".startswith(f"{dependencies('develop')['actionlint']}.")
 
 
 def test_environments_agree():
@@ -316,7 +323,7 @@ def test_scripts(name):
 def test_images_for_measuring_have_debians_list():
     """What set-up installs for measuring and for documents is in the images too."""
     text = " ".join(recipes.load(HOME / "containers" / f"{name}.def").script("post") for name in IMAGES)
-    elsewhere = {"shellcheck", "r-cran-lintr", "r-cran-testthat", "chromium", "poppler-utils"}  # tests and linters
+    elsewhere = {"shellcheck", "golang-go", "r-cran-lintr", "r-cran-testthat", "chromium", "poppler-utils"}
     elsewhere |= {"make", "r-cran-rmarkdown"}  # for the commands of a person; for Quarto, which Debian has not
     elsewhere |= {package for package, where in CONDA.items() if where == "for tests only"}
     assert set(debian()) - set(text.split()) == elsewhere
@@ -637,6 +644,29 @@ def test_software_of_this_machine(fresh):
     assert environment.commit()["software"] == found["sha256"]
     if "debian_packages" in found:
         assert any(re.fullmatch(r"iproute2=\d\S*", package) for package in found["debian_packages"])
+
+
+def test_code_that_no_git_knows_is_of_an_unknown_commit(fresh, tmp_path, monkeypatch):
+    """An unpacked archive; the same within a repository that is not its own; a git that fails."""
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    monkeypatch.setattr(os, "environ", environ | {"GIT_CEILING_DIRECTORIES": str(tmp_path)})
+    home = tmp_path / "outer" / "whitewire"
+    home.mkdir(parents=True)
+    monkeypatch.setattr(environment, "HOME", home)
+    unknown = {"commit": "unknown", "modified": True}
+
+    def told():
+        return {name: environment.commit()[name] for name in unknown}
+
+    assert told() == unknown
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a", "-C"]
+    for folder, expected in ((home.parent, unknown), (home, None)):
+        subprocess.run([*git, str(folder), "init", "--quiet"], check=True)
+        subprocess.run([*git, str(folder), "commit", "--quiet", "--allow-empty", "--message", "x"], check=True)
+        head = subprocess.check_output(["git", "-C", str(folder), "rev-parse", "HEAD"], text=True).strip()
+        assert told() == (expected or {"commit": head, "modified": False})
+    (home / ".git" / "index").write_text("no index")
+    assert told() == unknown
 
 
 def test_software_in_a_container(fresh, tmp_path, monkeypatch):

@@ -5,8 +5,11 @@ from types import SimpleNamespace
 import pytest
 
 from tests.unit.measure.test_survey import CONFIG, Replayed, at_once, made  # noqa: F401 - a fixture that every test uses
+from whitewire.description.testbed import digest
 from whitewire.errors import Faults, UserError
+from whitewire.measure import beyond
 from whitewire.measure.beyond import MARK, STOP, before, hosts_used
+from whitewire.testbed.site import slurm
 
 
 def paper(datanodes, fabric="10gbe"):
@@ -61,6 +64,17 @@ def test_hosts_of_this_machine_are_looked_at_by_each_block(tmp_path):
     assert before(tmp_path, {"kind": "emulated"}, paper(1), ROWS, STOP).marks == ()
 
 
-def test_of_a_slurm_job_the_first_nodes_are_used():
+def test_of_a_slurm_job_the_first_nodes_are_used_whatever_they_were_called_when_links_were_measured():
     hosts = [{"name": f"datanode{n}", "role": "datanode", "target": f"n{n}"} for n in range(1, 7)]
-    assert hosts_used(hosts, {"kind": "slurm"}, paper(2), ROWS) == {"datanode1", "datanode2", "datanode3"}
+    assert hosts_used(hosts, ["n6", "n9", "n2", "n1"], paper(2), ROWS) == {"datanode6", "datanode2"}
+
+
+@pytest.mark.parametrize("nodes, stops", [(["datanode4", "namenode", "datanode1"], True),
+                                          (["datanode1", "datanode2", "namenode", "datanode4"], False)])  # fmt: skip
+def test_a_slow_node_stops_the_slurm_jobs_that_it_is_in(slow, monkeypatch, nodes, stops):
+    """Links were measured on all five; the block's job has some of them, in an order of its own."""
+    monkeypatch.setattr(slurm, "job_id", lambda environ: "7")
+    monkeypatch.setattr(slurm, "nodes_of", lambda job: [f"{node}.lab" for node in nodes])
+    monkeypatch.setattr(beyond, "digest", lambda config: digest(CONFIG))  # as if links had been measured by Slurm
+    found = before(slow, {**CONFIG, "kind": "slurm"}, paper(2), ROWS, MARK)
+    assert bool(found.marks) == stops

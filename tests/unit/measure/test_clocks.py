@@ -24,12 +24,21 @@ def test_a_run_on_a_machine_that_is_awake():
     assert workloads.clock_faults({}) == []
 
 
+def test_a_host_whose_clock_goes_on_while_this_machines_is_set_back_is_not_set():
+    begin, end = Clocks(1.7e9, 500.0, 600.0), Clocks(1.7e9 + 60 - 3.0, 560.0, 660.0)
+    assert begin.since(end, {"client1": 3.0, "client2": 1.0})["hosts"] == {"client1": 0.0, "client2": -2.0}
+
+
 @pytest.mark.parametrize(
     ("clock", "why"),
     [
         ({"stepped": 3600.0, "slept": 0.0}, "the clock was set by +3600.0 s during the run"),
         ({"stepped": -0.4, "slept": 0.0}, "the clock was set by -0.4 s during the run"),
         ({"stepped": 0.0, "slept": 30.2}, "the machine slept for 30 s during the run"),
+        (
+            {"stepped": 0.0, "slept": 0.0, "hosts": {"client1": 0.01, "datanode2": -1.5}},
+            "the clock of datanode2 was set by -1.50 s during the run; set clocks before or after, or slew them slowly",
+        ),
     ],
 )
 def test_a_run_whose_times_are_none(clock, why):

@@ -132,7 +132,8 @@ def block_of(tmp_path, site, monkeypatch, effort="quick"):
     return made
 
 
-def measured(tmp_path, site, monkeypatch, names, effort="quick", warm=None):
+def measured(tmp_path, site, monkeypatch, names, effort="quick", warm=None, designed="abcdef"):
+    monkeypatch.setattr(block.Block, "designed", set(designed))
     made, runs = block_of(tmp_path, site, monkeypatch, effort), [run(name) for name in names]
     kept = made._floors(CLUSTER, runs)
     made._take_over(site, kept, warm or {})
@@ -174,6 +175,26 @@ def test_floors_of_another_testbed_do_not_count(tmp_path, monkeypatch, changed, 
     assert made._floors(CLUSTER, [run("a")]).has(key) == counts
 
 
+@pytest.mark.parametrize("error", [ZeroDivisionError("division by zero"), KeyError("maps"), StopIteration()])
+def test_an_attempt_whose_record_cannot_be_computed_with_is_kept_and_made_again(tmp_path, monkeypatch, error):
+    """Else the block would end with it, and each restart make it anew."""
+    site = Site([2.0] * 4)
+    made = block_of(tmp_path, site, monkeypatch)
+    told = iter([error])
+
+    def metrics(record, files):
+        for failure in told:
+            raise failure
+        return {}
+
+    monkeypatch.setattr(block.workloads, "metrics", metrics)
+    floors, first = made._floors(CLUSTER, [run("a")]), run("a")
+    assert made._attempt(site, first, floors).failed and not made._attempt(site, first, floors).why
+    assert made.journal.has("a")
+    record = json.loads((made.journal.invalid / "a.1" / "run.json").read_text())
+    assert record["why_invalid"].startswith(f"what it left cannot be computed with: {error.__class__.__name__}:")
+
+
 def test_nothing_is_measured_beside_damaged_runs(tmp_path, monkeypatch):
     """A block that is resumed looks at what it has first; nothing is started."""
     made = measured(tmp_path, Site([2.0, 2.2, 2.1, 2.1]), monkeypatch, "ab")
@@ -202,6 +223,24 @@ def test_a_floor_that_is_not_valid_is_kept_and_made_again(tmp_path, monkeypatch)
     assert "TCP segments sent again" in kept[2]["why_invalid"]
     assert site.restarts == 1
     assert len(journal.valid_floors(made.journal.folder)[kept[0]["floor"]]) == 4
+
+
+def test_it_is_looked_for_calm_before_each_attempt(tmp_path, monkeypatch):
+    """What spoiled one attempt at a floor may be there still, as beside a run."""
+    site = Site([-1.0, 2.0, 2.1, 2.1, 2.0])
+    monkeypatch.setattr(block.Block, "_readings", staticmethod(lambda stack: lambda: None))
+    calm = SimpleNamespace(before_a_run=lambda read, until: site.made.append("calm"))
+    monkeypatch.setattr(block.Block, "calm", calm, raising=False)
+    monkeypatch.setattr(block.Block, "until", float("inf"), raising=False)
+    measured(tmp_path, site, monkeypatch, "a")
+    assert site.made[:4] == ["calm", "floor", "calm", "floor"]
+    assert site.made[::2] == ["calm"] * (len(site.made) // 2)
+
+
+def test_runs_of_an_earlier_design_ask_for_no_further_floors(tmp_path, monkeypatch):
+    site = Site([2.0, 15.1, 2.1, 2.2])
+    measured(tmp_path, site, monkeypatch, "ab", designed="cd")
+    assert site.made.count("floor") == 4
 
 
 def test_without_any_valid_floor_a_block_ends_with_one_line(tmp_path, monkeypatch):

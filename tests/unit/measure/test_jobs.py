@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from whitewire import workloads
+from whitewire.cluster.posix import Posix
 from whitewire.measure.bench import Bench
 from whitewire.records import processors
 from whitewire.records.samples import Samples
@@ -266,6 +267,14 @@ def test_time_beyond_the_floor_and_bytes_that_must_cross():
     assert workloads.faults(sorted_run(), found, LIMITS) == []
 
 
+def test_a_second_that_is_partly_over_counts_in_part():
+    """The processors are short from 119 s on, and the run ends at 20.1 s: 1.1 s, in two windows that overlap."""
+    times = [100 + i / 10 for i in range(202)]
+    told = Samples(times, [i * 20 for i in range(202)], [min(i, 190) * 20 for i in range(202)], {})
+    record = sorted_run() | {"end": 120.1, "floors": {}}
+    assert of(record, told, CPU)["compute_share"][0] == pytest.approx(1.1 / 20.1)
+
+
 def test_short_processors_make_a_run_invalid_unless_they_may():
     record = sorted_run()
     found = of(record, samples(idle=0.1), CPU)
@@ -393,7 +402,6 @@ def test_a_rate_of_tasks_that_hardly_met_or_lacked_processors_is_inconclusive(me
 def test_rates_may_lack_processors_where_that_is_the_point():
     import pandas as pd
 
-    from whitewire.analysis.guards import untold
     from whitewire.analysis.runs import Runs
     from whitewire.description import project, testbed
     from whitewire.description.checks import load_paper
@@ -405,8 +413,8 @@ def test_rates_may_lack_processors_where_that_is_the_point():
         for name in ("offloads", "testdfsio-curve") for metric in ("write_short_while_busy", "write_aggregate")
     ]  # fmt: skip
     runs = Runs(pd.DataFrame(rows), paper)
-    assert not untold(runs, "offloads", {}, "write_aggregate")
-    assert "in 100% of the time in which tasks wrote" in untold(runs, "testdfsio-curve", {}, "write_aggregate")
+    assert not runs.untold("offloads", {}, "write_aggregate")
+    assert "in 100% of the time in which tasks wrote" in runs.untold("testdfsio-curve", {}, "write_aggregate")
 
 
 def test_a_run_on_a_mounted_store_removes_files_when_their_clients_mounts_have_gone():
@@ -425,6 +433,17 @@ def test_a_run_on_a_mounted_store_removes_files_when_their_clients_mounts_have_g
         ("layout", "input", 8, 2**18),
         ("layout", "out", 8, 2**18),
     ]
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_reads_from_memory_that_should_have_been_empty_do_not_count(keep):
+    store = Posix(SimpleNamespace(hosts=[]), "/scratch")
+    store.warm = ["client1: 4096 bytes of files stayed in memory", "worker1: no fincore"]
+    run = SimpleNamespace(store={"kind": "cephfs"}, parameters={"keep_caches": keep})
+    found = workloads.cache_faults({"evidence": Bench(SimpleNamespace(mounted=store), run)._caches()})
+    why = "caches were to be empty and are not shown to be: client1: 4096 bytes of files stayed in memory (2 hosts)"
+    assert found == ([] if keep else [why])
+    assert not workloads.cache_faults({"evidence": {"warm": []}}) and not workloads.cache_faults({})
 
 
 def test_each_round_has_an_input_of_its_own_which_its_runs_share(monkeypatch):

@@ -1,12 +1,18 @@
-"""`whitewire lab` where it can open no shell: one line says why."""
+"""`whitewire lab` where it can open no shell: one line says why; and what it says to its shell's `fabric`."""
 
+import os
 import shutil
+import subprocess
+from types import SimpleNamespace
 
 import pytest
 import yaml
 
 from whitewire.cli import main
+from whitewire.errors import UserError
+from whitewire.measure import lab
 from whitewire.paths import HOME
+from whitewire.testbed.base import CommandFailed
 
 
 @pytest.fixture
@@ -41,3 +47,26 @@ def test_a_paper_without_experiments_has_no_cluster(project, capsys):
     claims = [{key: value for key, value in claim.items() if key not in ("readings", "inverse")} for claim in claims]
     path.write_text(yaml.safe_dump({key: paper[key] for key in kept} | {"claims": claims}))
     assert refused(capsys).startswith("config/papers/emulex-2012.yaml: experiments: found none, expected one")
+
+
+def test_an_answer_that_nobody_waits_for_any_more_holds_nothing_up(tmp_path, monkeypatch):
+    pipe = tmp_path / "answer"
+    os.mkfifo(pipe)
+    monkeypatch.setattr(lab, "TRIES", 2)
+    lab._answer(pipe, "lost")
+    monkeypatch.setattr(lab, "TRIES", 200)
+    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
+        lab._answer(pipe, "all links at 50 Mbit/s\n")
+        assert reader.communicate(timeout=10)[0] == b"all links at 50 Mbit/s\n"
+
+
+@pytest.mark.parametrize("failure", [UserError("testbed: no fabric x"), CommandFailed("tc: exit status 1")])
+def test_a_fabric_that_cannot_be_is_told_to_the_shell(failure):
+    asked = []
+
+    def fabric(name):
+        asked.append(name)
+        raise failure
+
+    assert lab._on_fabric(SimpleNamespace(fabric=fabric), b"1gb\xff\n") == f"{failure}\n"
+    assert asked == ["1gb\ufffd"]

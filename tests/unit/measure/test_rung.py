@@ -1,14 +1,21 @@
 """Which k of a ladder is taken, and what is written down."""
 
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from tests.support.blocks import BLOCK
 from whitewire.description.paper import Paper
+from whitewire.errors import Faults, UserError
 from whitewire.measure import rung
+from whitewire.measure.block import Block
 from whitewire.records.journal import Journal
+
+RUN = Path(__file__).parents[2] / "data" / "run"
+REAL, SAMPLES = json.loads((RUN / "run.json").read_text()), (RUN / "samples.csv").read_text()
 
 
 def run(size, seconds, cpu="limit", files=1, jobs=False):
@@ -72,10 +79,90 @@ def test_a_single_k_is_not_tried(tmp_path):
     assert not rung.Ladder(paper(64), tmp_path, climbs=True).open
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"rung": -1}', '{"rung": "1"}', '{"rung": 1.5}', "null"])
-def test_a_record_that_says_nothing_is_none(tmp_path, text):
+BROKEN = {
+    "": "it ends, expected whole JSON", "{": "it ends, expected whole JSON", "[]": r"found \[\], expected a mapping",
+    "null": "found null, expected a mapping", "{}": "rung: found no such key",
+    '{"rung": true}': "rung: found true, expected a whole number", '{"rung": "1"}': 'rung: found "1", expected a whole',
+    '{"rung": 1.5}': "rung: found 1.5, expected a whole number", '{"rung": -1}': "rung: found -1, expected one from 0",
+    '{"rung": 2}': "rung: found 2, expected one from 0 to 1", '{"rung": 99}': "rung: found 99, expected one from 0",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", BROKEN)
+def test_a_record_that_is_broken_is_one_line_and_nothing_is_chosen_in_its_place(tmp_path, text):
     (tmp_path / rung.FILE).write_text(text)
-    assert rung.recorded(tmp_path) is None
+    with pytest.raises(UserError, match=rf"scale\.json: .*{BROKEN[text]}.*; write .*\"rung\": 0") as told:
+        rung.Ladder(paper(64, 128), tmp_path, climbs=True)
+    assert len(told.value.lines) == 1
+    assert (tmp_path / rung.FILE).read_text() == text
+    assert rung.Ladder(paper(64, 128), tmp_path, climbs=False).paper.rung == 0, "at smoke effort it is of no matter"
+
+
+def test_without_a_record_the_k_is_that_of_what_was_made_and_still_to_be_tried(tmp_path):
+    ladder = rung.Ladder(paper(64, 128, 256), tmp_path, climbs=True)
+    ladder.go_on(lambda on: on.raw["scale"]["k"] == 128)
+    assert (ladder.paper.rung, ladder.open) == (1, True)
+    ladder.go_on(lambda on: False)  # runs of several k, which are told
+    assert ladder.paper.rung == 1
+    none = rung.Ladder(paper(64, 128, 256), tmp_path, climbs=True)
+    none.go_on(lambda on: True)
+    assert none.paper.rung == 0
+    ladder.judge(trial(128), 0.1, bound=1.0)
+    settled = rung.Ladder(paper(64, 128, 256), tmp_path, climbs=True)
+    settled.go_on(lambda on: on.rung == 2)
+    assert settled.paper.rung == 1, "what is recorded is not guessed"
+
+
+SITE = {"kind": "emulated", "limits": {"attempts": 2}}
+
+
+def begun(folder, ks, name="quick-1"):
+    """A block of a paper with k = 64 and 128 that has valid runs of these k; its folder below raw/."""
+    rows = []
+    for number, k in enumerate(ks, start=1):
+        row = {"run_id": f"e-r{number}", "block": name, "order": number, "experiment": "e", "workload": "hdfs_put",
+               "replicate": number, "seed": 1}  # fmt: skip
+        kept = (
+            REAL | {key: row[key] for key in row if key != "seed"} | {"factors": {}, "scale": REAL["scale"] | {"k": k}}
+        )
+        Journal(folder / name).write(row["run_id"], kept, {"samples.csv": SAMPLES}, valid=True)
+        rows.append(row)
+    raw = {"id": "a", "scale": {"k": [64, 128]}, "experiments": [{"id": "e", "workload": "hdfs_put", "factors": {}}]}
+    return Block(Paper.of(raw | {"claims": [], "controls": []}, Path("a.yaml")), SITE, name, rows, folder / name)
+
+
+def test_a_block_whose_record_is_lost_goes_on_with_the_k_of_its_runs(tmp_path):
+    block = begun(tmp_path, [128, 128])
+    block._go_on()
+    assert block.paper.raw["scale"]["k"] == 128
+    first = begun(tmp_path / "other", [64, 64])
+    first._go_on()
+    assert (first.paper.raw["scale"]["k"], first.ladder.open) == (64, True)
+
+
+def test_runs_of_another_k_stay_out_of_a_block(tmp_path):
+    for record in (None, '{"rung": 0}'):
+        block = begun(tmp_path, [64, 128])
+        if record:
+            (tmp_path / rung.FILE).write_text(record)
+            block = begun(tmp_path, [64, 128])
+        with pytest.raises(Faults) as told:
+            block._go_on()
+        run, remedy = told.value.lines
+        assert run.endswith("quick-1/runs/e-r2/run.json: scale.k: found 128, expected 64, that of rung 0")
+        assert re.search(r"measured again; or write the rung of those that shall stay into .*scale\.json$", remedy)
+    (tmp_path / rung.FILE).write_text('{"rung": 1}')
+    with pytest.raises(Faults, match=r"e-r1/run\.json: scale\.k: found 64, expected 128, that of rung 1"):
+        begun(tmp_path, [64, 128])._go_on()
+
+
+def test_a_block_without_runs_keeps_to_the_k_of_those_that_are_finished(tmp_path):
+    done = tmp_path / "quick-1"
+    done.mkdir()
+    (done / "block.json").write_text(json.dumps(BLOCK | {"rung": 1}))
+    block = begun(tmp_path, [], "quick-2")
+    block._go_on()
+    assert (block.paper.rung, block.ladder.open) == (1, True)
 
 
 def test_what_was_made_at_another_k_counts_no_more_and_stays_whole(tmp_path):

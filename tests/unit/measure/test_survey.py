@@ -4,10 +4,16 @@ import contextlib
 import copy
 import csv
 import json
+import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from tests.support.damage import DAMAGES, json_of
+from whitewire import cli
 from whitewire.description.checks import load_paper
 from whitewire.description.project import paper_path
 from whitewire.description.testbed import load_testbed
@@ -17,6 +23,7 @@ from whitewire.measure import drives, survey
 from whitewire.measure.survey import Shape, Survey
 from whitewire.records import links as records
 from whitewire.records import manifest, outliers
+from whitewire.records.checked import RDMA_ALL
 from whitewire.testbed.base import FRAME_SHARE, Completed, Fabric
 from whitewire.tidy import links as tidy
 from whitewire.tools import iperf3
@@ -233,11 +240,11 @@ def test_time_that_is_up_leaves_the_rest_out_and_says_so(tmp_path, monkeypatch):
 
 
 @contextlib.contextmanager
-def configured(monkeypatch, tmp_path, config):
+def configured(monkeypatch, tmp_path, config, count=5):
     hosts = []
 
     def opened(*_):
-        hosts.append(Replayed())
+        hosts.append(Replayed(count))
         return hosts[-1]
 
     monkeypatch.setattr(survey, "load_testbed", lambda _: config)
@@ -314,3 +321,217 @@ def test_curves_of_drives_fit_into_their_time():
     assert drives.effort_for(1000, 1) == "full"
     for plan in drives.EFFORTS.values():
         assert 2 * max(plan.blocks) * max(plan.depths) <= plan.file_bytes
+
+
+# -- what is damaged
+
+
+@pytest.fixture(scope="module")
+def interrupted(tmp_path_factory):
+    """What a survey of two hosts leaves that was killed before its last file; its hosts have drives and RDMA."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(survey, "preflight", lambda *_, **__: None)
+        patch.setattr(survey.time, "sleep", lambda _: None)
+        folder = tmp_path_factory.mktemp("survey") / "links"
+        made(folder, Replayed(count=2, shares=lambda source, _: 0.5 if source == "namenode" else 1.0))
+    (folder / "drives").mkdir()
+    (folder / records.DRIVES).write_text(json.dumps({"rows": [CURVE, CURVE | {"metric": "failed", "value": ""}]}))
+    (folder / records.MODELS).write_text(json.dumps([MODEL]))
+    for name in (records.RECORD, manifest.NAME):
+        (folder / name).unlink()
+    return folder
+
+
+CURVE = {"host": "datanode1", "folder": "/data", "kind": "drive", "mode": "direct", "operation": "write",
+         "block_bytes": 4096, "queue_depth": 1, "metric": "bandwidth", "value": 88.5, "unit": "MB/s",
+         "problem": ""}  # fmt: skip
+MODEL = {"probe": "fio", "fabric": "", "source": "datanode1", "destination": "drive 1", "streams": 1,
+         "operation": "write", "mode": "direct", "metric": "bandwidth", "value": 1.5, "unit": "MB/s", "expected": 1.5,
+         "error": 0.0, "ok": True, "attempt": 1}  # fmt: skip
+PART_FILES = ("plan.json", "hosts.json", "pairs/1gbe/0-0000.json", "pairs/10gbe/1-0000.json", "drives/drives.json",
+              "drives/models.json", "rdma/rdma.csv")  # fmt: skip
+
+
+def started(folder):
+    """Tables after a further start, of no papers."""
+    with pytest.MonkeyPatch.context() as patch, configured(patch, folder.parent, CONFIG, count=2):
+        survey.survey("lab", folder.parent, "quick")
+    tables(folder)
+
+
+def tables(folder):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tidy.project, "papers", list)
+        tidy.tables(folder)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data(), st.sampled_from(PART_FILES), st.sampled_from(sorted(DAMAGES)))
+def test_an_interrupted_survey_with_any_damaged_file_goes_on_to_a_whole_record(interrupted, data, name, how):
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) / "links"
+        shutil.copytree(interrupted, folder)
+        before = (folder / name).read_bytes()
+        after = DAMAGES[how](before, data)
+        (folder / name).write_bytes(after)
+        with contextlib.suppress(UserError):
+            started(folder)
+            assert not records.faults(folder)
+
+
+def test_a_kept_file_that_is_cut_is_measured_again_and_said(interrupted, tmp_path, capsys):
+    for name in ("hosts.json", "pairs/10gbe/1-0000.json"):
+        folder = tmp_path / name.partition("/")[0] / "links"
+        shutil.copytree(interrupted, folder)
+        whole = (folder / name).read_text()
+        (folder / name).write_text(whole[: len(whole) // 2])
+        started(folder)
+        said = capsys.readouterr().err
+        assert f"{name}: line " in said and "removed, and what is missing is measured again" in said
+        again = json.loads((folder / name).read_text())
+        if name == "hosts.json":
+            assert again["links"] == json.loads(whole)["links"]
+        else:
+            values = [row["value"] for row in again if row["metric"] == "goodput"]
+            assert values == pytest.approx([10000 * FRAME_SHARE] * 2)
+
+
+def test_a_file_that_no_manifest_lists_is_a_fault_and_never_read(tmp_path):
+    folder = tmp_path / "links"
+    made(folder, Replayed(count=2))
+    true = next((folder / "pairs" / "10gbe").glob("1-*.json"))
+    rows = [row | {"value": 1.0, "error": -0.9, "attempt": 9} for row in json.loads(true.read_text())]
+    (folder / "pairs" / "10gbe" / "zz.json").write_text(json.dumps(rows))
+    with pytest.raises(Faults, match=r"pairs/10gbe/zz.json: found a file that manifest.json does not list"):
+        tidy.tables(folder)
+    listed = json.loads((folder / manifest.NAME).read_text())
+    (folder / "pairs" / "10gbe" / "zz.json").unlink()
+    del listed["files"]["hosts.json"]
+    (folder / manifest.NAME).write_text(json.dumps(listed))
+    with pytest.raises(Faults, match=r"hosts.json: found a file that manifest.json does not list"):
+        tidy.tables(folder)
+
+
+def test_what_a_killed_writer_left_is_read_by_nobody(tmp_path):
+    folder = tmp_path / "links"
+    made(folder, Replayed(count=2))
+    before = list(records.pair_rows(folder))
+    for name in (".part-1-0000.json", ".part-zz.json"):
+        (folder / "pairs" / "10gbe" / name).write_text("[{")
+    (folder / "pairs" / "10gbe" / "folder.json").mkdir()
+    assert list(records.pair_rows(folder)) == before and records.faults(folder) == []
+
+
+def test_a_start_after_damage_never_makes_the_damaged_file_part_of_the_record(tmp_path, monkeypatch, capsys):
+    config = copy.deepcopy(CONFIG)
+    with configured(monkeypatch, tmp_path, config):
+        survey.survey("lab", tmp_path, "quick")
+        folder = tmp_path / "links"
+        path = next((folder / "pairs" / "10gbe").glob("1-*.json"))
+        before = path.read_text()
+        path.write_text(before.replace('"value": ', '"value": 1', 1))
+        survey.survey("lab", tmp_path, "quick")
+        assert "by manifest.json: removed" in capsys.readouterr().err
+        assert json.loads(path.read_text())[0]["value"] == json.loads(before)[0]["value"]
+        assert not records.faults(folder)
+
+
+@pytest.fixture(scope="module")
+def finished(interrupted, tmp_path_factory):
+    """The same survey, finished."""
+    folder = tmp_path_factory.mktemp("finished") / "links"
+    shutil.copytree(interrupted, folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(survey, "preflight", lambda *_, **__: None)
+        patch.setattr(tidy, "load_testbed", lambda _: CONFIG)
+        started(folder)
+    return folder
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data(), st.sampled_from([*PART_FILES, "links.json", "manifest.json"]), st.sampled_from(sorted(DAMAGES)))
+def test_no_damage_of_a_whole_record_is_read_in_silence(finished, data, name, how):
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) / "links"
+        shutil.copytree(finished, folder)
+        before = {path.name: path.read_bytes() for path in (folder / "tables").iterdir()}
+        whole = (folder / name).read_bytes()
+        after = DAMAGES[how](whole, data)
+        (folder / name).write_bytes(after)
+        if json_of(after) == json_of(whole):
+            return
+        with pytest.raises(UserError) as told:
+            tables(folder)
+        assert any(Path(name).name in line for line in told.value.lines)
+        assert {path.name: path.read_bytes() for path in (folder / "tables").iterdir()} == before
+
+
+@pytest.mark.parametrize("name, where", [
+    ("links.json", "plan.fabrics[0].extra"), ("hosts.json", "links, host 0: extra"), ("plan.json", "fabrics[0].extra"),
+    ("pairs", "[0].extra"), ("drives/models.json", "[0].extra"), ("rdma/rdma.csv", "line 1: extra"),
+])  # fmt: skip
+def test_a_key_that_no_table_has_a_column_for_is_one_line(tmp_path, name, where):
+    """As of a later release's record: no file of it is damaged."""
+    folder = tmp_path / "links"
+    made(folder, Replayed())
+    path = next((folder / name).rglob("*.json")) if name == "pairs" else folder / name
+    path.parent.mkdir(exist_ok=True)
+    if name == "drives/models.json":
+        texts = ("probe", "fabric", "source", "destination", "mode", "metric", "unit")
+        row = dict.fromkeys(records.ModelRow.__annotations__, 1) | dict.fromkeys(texts, "")
+        path.write_text(json.dumps([row | {"operation": "read", "ok": True}]))
+    if name == "rdma/rdma.csv":
+        path.write_text(",".join([*RDMA_ALL, "extra"]) + "\n" + "1," * len(RDMA_ALL) + "1\n")
+    else:
+        found = json.loads(path.read_text())
+        link = found["links"]["1gbe"] if name == "hosts.json" else {}
+        rows = {"links.json": lambda: found["plan"]["fabrics"], "plan.json": lambda: found["fabrics"],
+                "hosts.json": lambda: list(link.values())}.get(name, lambda: found)()  # fmt: skip
+        rows[0]["extra"] = 1
+        path.write_text(json.dumps(found))
+    kept = [*records.kept_files(folder), folder / records.RECORD]
+    (folder / manifest.NAME).write_text(json.dumps(manifest.of_folder(folder, kept)))
+    with pytest.raises(Faults) as told:
+        tidy.tables(folder)
+    (line,) = [line for line in told.value.lines if "extra" in line]
+    assert f"{path.name}: {where}: found an unknown key, expected one of " in line
+
+
+def checked(capsys, results):
+    status = cli.main(["check", str(results)])
+    said = capsys.readouterr()
+    return status, [line.split()[:3] for line in said.out.splitlines()[1:]], said.err
+
+
+def test_check_asks_for_links_by_their_plan_or_their_record(finished, tmp_path, capsys):
+    folder = tmp_path / "links"
+    shutil.copytree(finished, folder)
+    assert checked(capsys, tmp_path)[:2] == (0, [["links", "record", "sound"]])
+    path = next((folder / "pairs" / "1gbe").glob("*.json"))
+    before = path.read_text()
+    for name in (records.RECORD, manifest.NAME):
+        (folder / name).rename(tmp_path / name)
+    assert checked(capsys, tmp_path)[:2] == (0, [["links", "record", "not"]])
+    path.write_text(before[:-9])
+    status, rows, said = checked(capsys, tmp_path)
+    assert (status, rows) == (2, [["links", "record", "unsound"]]) and f"{path.name}: line" in said
+    path.write_text(before)
+    for name in (records.RECORD, manifest.NAME):
+        (tmp_path / name).rename(folder / name)
+    (folder / records.PLAN).unlink()
+    status, rows, said = checked(capsys, tmp_path)
+    assert (status, rows) == (2, [["links", "record", "unsound"]]) and "plan.json: found no such file" in said
+
+
+def test_check_of_links_that_travelled_asks_for_record_and_tables_alone(finished, tmp_path, capsys):
+    folder = tmp_path / "results" / "lab" / "links"
+    shutil.copytree(finished, folder)
+    for path in folder.iterdir():
+        if path.name not in (records.RECORD, tidy.FOLDER):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    assert checked(capsys, folder.parent)[0] == 2
+    (tmp_path / "results.json").write_text("{}")
+    assert checked(capsys, folder.parent)[:2] == (0, [["links", "record", "sound"]])
+    (folder / records.RECORD).write_text("{}")
+    status, _, said = checked(capsys, folder.parent)
+    assert status == 2 and "links.json: plan: found no such key" in said

@@ -11,9 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whitewire import cli
+from whitewire.design import known
 from whitewire.errors import UserError
 from whitewire.measure import trust
 from whitewire.measure.trust import Offer, planned, steady_rate
+from whitewire.progress import Pulse
+from whitewire.records import manifest
 from whitewire.records import trust as records
 from whitewire.records.samples import ETHERNET, HEADERS
 from whitewire.tools.link import Counted
@@ -125,20 +128,28 @@ def test_on_a_site_it_says_in_one_line_where_it_works(monkeypatch, tmp_path):
     assert "mine.yaml: kind: found ssh, expected emulated" in str(told.value) and "\n" not in str(told.value)
 
 
+ROUND = {"rate": 25.0, "pairs": 1, "number": 1, "meter": "iperf3", "source": "a", "destination": "b", "goodput": 23.9,
+         "expected": 23.9, "why": ""}  # fmt: skip
+
+
 @pytest.fixture
 def started(monkeypatch, tmp_path):
     """A start of the stage whose parts write down that they were made, in place of measuring."""
     config = copy.deepcopy(trust.load_testbed("emulated"))
     made = []
 
-    def make(seconds=2400.0, wanted=records.PARTS, failing=""):
+    def make(seconds=2400.0, wanted=records.PARTS, failing="", short=0):
         one = trust.Trust("emulated", config, [], tmp_path / "trust", wanted, seconds)
         for part in records.PARTS:
 
             def own(folder, units, left, part=part):
+                kept = {"links": ("round-01.json", [ROUND]), "load": (records.LOADS, {})}
+                for name, content in [kept[part]] if part in kept else []:
+                    (folder / name).write_text(json.dumps(content))
                 if part == failing:
                     raise UserError("a link is beyond its bound")
                 made.append((part, units))
+                return max(0, units - short)
 
             monkeypatch.setattr(one, f"_{part}", own)
         return one
@@ -171,10 +182,48 @@ def test_a_part_that_fails_leaves_what_is_finished_and_no_record_so_that_the_nex
 
 def test_another_description_of_the_testbed_measures_anew(started):
     started.make(wanted=("links",)).make()
-    (started.folder / "links" / "round-01.json").write_text("[]")
+    (started.folder / "links" / "round-02.json").write_text("[]")
     started.config["limits"]["link_error"] = 0.5
     started.make(wanted=("links",)).make()
-    assert len(started.made) == 2 and not (started.folder / "links" / "round-01.json").exists()
+    assert len(started.made) == 2 and not (started.folder / "links" / "round-02.json").exists()
+
+
+@pytest.mark.parametrize("bound", [None, 0.5])
+def test_of_an_interrupted_part_nothing_stays_that_another_description_made(started, capsys, bound):
+    with pytest.raises(UserError, match="links: a link is beyond its bound"):
+        started.make(wanted=("links",), failing="links").make()
+    assert records.part(started.folder, "links")["units"] == 0
+    (started.folder / "links" / "round-07.json").write_text(json.dumps([ROUND]))
+    started.config["limits"]["link_error"] = bound or started.config["limits"]["link_error"]
+    started.make(wanted=("links",)).make()
+    assert (started.folder / "links" / "round-07.json").exists() == (bound is None)
+    assert ("links: what is there is not of this description" in capsys.readouterr().err) == (bound is not None)
+
+
+def test_a_part_for_which_time_ended_has_the_units_that_are_whole_and_the_next_start_makes_the_others(started):
+    started.make(wanted=("links",), short=2).make()
+    (part,) = records.read(started.folder)["parts"]
+    assert (part["units"], part["planned"]) == (6, 8)
+    assert records.read(started.folder)["left_out"] == ["links: 2 of 8 rounds: the time was up"]
+    started.make(wanted=("links",)).make()
+    (part,) = records.read(started.folder)["parts"]
+    assert (part["units"], part["planned"]) == (8, 8) and records.read(started.folder)["left_out"] == []
+    assert started.made == [("links", 8), ("links", 8)]
+
+
+def test_a_start_writes_the_manifest_that_an_old_record_lacks_and_refuses_what_is_damaged(started):
+    started.make(wanted=("links",)).make()
+    (started.folder / manifest.NAME).unlink()
+    with pytest.raises(UserError, match="manifest.json: found no such file, expected one beside trust.json"):
+        records.read(started.folder)
+    started.make(wanted=("links",)).make()
+    assert records.read(started.folder)["parts"]
+    path = started.folder / "links" / "round-01.json"
+    path.write_text(json.dumps([ROUND | {"goodput": 99.0}]))
+    before = (started.folder / records.RECORD).read_bytes()
+    with pytest.raises(UserError, match=r"round-01.json: found SHA-256 .*; remove .*links and trust.json"):
+        started.make().make()
+    assert (started.folder / records.RECORD).read_bytes() == before and len(started.made) == 1
 
 
 def test_a_record_that_is_damaged_says_so(tmp_path):
@@ -183,8 +232,24 @@ def test_a_record_that_is_damaged_says_so(tmp_path):
         records.read(tmp_path)
 
 
-def test_a_block_for_whose_first_run_time_is_short_has_measured_nothing(tmp_path):
+def test_of_a_part_without_a_whole_unit_nothing_is_told(started):
     """Else its part would be finished, and its question answered by nothing."""
-    block = SimpleNamespace(measure=lambda: None, name="quick-1", journal=SimpleNamespace(folder=tmp_path / "quick-1"))
-    with pytest.raises(UserError, match="no run was made in 78 s, expected some; .* --within"):
-        trust._measured(block, lambda: 78.0)
+    with pytest.raises(UserError, match="ratio: no whole group was made in .*, expected some; .* --within"):
+        started.make(wanted=("ratio",), short=20).make()
+    assert records.part(started.folder, "ratio")["units"] == 0 and not (started.folder / records.RECORD).exists()
+
+
+@pytest.mark.parametrize(("left", "units"), [([], 4), (["r10"], 3), (["r12", "r5"], 1), (["r1"], 0)])
+def test_units_are_whole_up_to_the_first_run_that_was_left_out(left, units):
+    rows = [{"run_id": f"r{number}", "replicate": number} for number in range(1, 4 * known.RUNS + 1)]
+    block = SimpleNamespace(measure=lambda: None, rows=rows, left=dict.fromkeys(left, "the budget ended"))
+    assert trust._measured(block, lambda: 78.0, trust._group, 4) == units
+    assert block.further() == 78.0
+
+
+def test_a_round_that_is_damaged_is_measured_again_and_said(tmp_path, capsys):
+    rounds = trust.LinkRounds({}, tmp_path, (25.0,), (1,), Pulse("trust"))
+    (tmp_path / "round-01.json").write_text(json.dumps([ROUND]))
+    (tmp_path / "round-02.json").write_text(json.dumps([ROUND])[:40])
+    assert [rounds._sound(number) for number in (1, 2, 3)] == [True, False, False]
+    assert "round-02.json: line 1: it ends" in capsys.readouterr().err

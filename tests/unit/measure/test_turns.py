@@ -1,13 +1,16 @@
 """Which run is made next, which again, and which not at all."""
 
+import math
 import time
 from collections import defaultdict
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from whitewire.budget import Budget
 from whitewire.measure.block import CLOSING_S, Block
 from whitewire.measure.rounds import Rounds, cell_of
 from whitewire.measure.turns import MORE_FOR_OTHERS, Outcome, Turns
@@ -70,6 +73,26 @@ def test_one_that_stays_invalid_is_given_up_and_one_that_others_spoil_is_left():
     assert turns.left == {"0": OTHERS}
 
 
+def test_where_others_spoil_every_attempt_the_rest_is_left_to_a_calmer_start():
+    turns, time = made([A, B, A, B])
+    turns.unless = 5.0
+    assert turns.ended(turns.next(), SPOILED)
+    assert turns.next() is not None and not turns.hopeless  # there is time yet
+    time.now = 6.0
+    assert turns.next() is None and turns.hopeless
+    assert {*turns.left.values()} == {OTHERS} and not turns.given_up
+
+
+def test_one_that_counts_or_is_invalid_by_itself_is_reason_to_go_on():
+    for outcome in (VALID, SHORT):
+        turns, time = made([A, B, A, B])
+        turns.unless, time.now = 5.0, 6.0
+        assert turns.next() is not None  # nothing was tried yet
+        turns.ended(turns.next(), outcome)
+        turns.ended(turns.next(), SPOILED)
+        assert not turns.hopeless and turns.next() is not None
+
+
 def test_none_begins_that_would_not_end_in_time_but_a_shorter_one_does():
     turns, time = made([A, B, A], until=10.0, seconds=4.0)
     turns.waiting[2].expected_seconds = 1.0
@@ -101,6 +124,20 @@ def test_what_no_open_claim_needs_is_left_out():
     assert turns.left == dict.fromkeys(["2", "4"], "decided after 1 runs of each cell")
     assert [run.row["run_id"] for run in turns.waiting] == ["3", "5"]
     assert len(made_so_far) == 2
+
+
+def test_a_spoiled_run_of_a_cell_that_no_claim_needs_is_still_made_after_a_look():
+    """Such a cell has one run in all: without it there is none, and the next start would not know that it lacks."""
+    turns, _ = made([A, B, B, B], looks=[2, 3])
+    turns.ended(turns.next(), SPOILED)
+    turns.ended(turns.next(), VALID)
+    turns.ended(turns.next(), VALID)
+    assert [run.row["run_id"] for run in turns.waiting] == ["0", "3"]
+    turns.put_back(last := turns.waiting.pop())
+    assert turns.rounds.due("3")
+    assert turns.drop(SimpleNamespace(decided={"c1"}, open=(), cells=(), near=()), last) == 1
+    assert turns.left == {"3": "decided after 2 runs of each cell"}
+    assert all_of(turns, SPOILED)[-1] == "0" and turns.left["0"] == OTHERS, "or it is left to the next start"
 
 
 def test_what_hardly_decides_a_claim_comes_last_and_each_round_stays_in_its_order():
@@ -144,11 +181,15 @@ def test_a_look_takes_time_from_its_own_cluster_only(tmp_path):
     """Another cluster of the block still has its first look before it: the block's own end stays."""
     block = Block.__new__(Block)
     block.name, block.journal, block.spent = "quick-1", Journal(tmp_path / "raw" / "quick-1"), defaultdict(float)
+    block.ladder, block.config = SimpleNamespace(paper="the paper at its k"), {"kind": "emulated"}
+    block.unavailable = {"9": "CephFS: none"}
     block.until, block.further = time.monotonic() + 1000, lambda: 100.0
     looked = []
 
-    def look(results, name):
-        looked.append((results, name))
+    block.rows = [{"run_id": "2"}, {"run_id": "3"}]
+
+    def look(*of):
+        looked.append(of)
         return SimpleNamespace(decided=["C1"], open=["C2"], cells={B}, near={B})
 
     block.look = look
@@ -160,8 +201,64 @@ def test_a_look_takes_time_from_its_own_cluster_only(tmp_path):
     assert turns.rounds.due(run.row["run_id"])
     turns.put_back(run)
     block._look_at_claims(turns, run, Progress("quick-1", [1.0] * 4, 1))
-    assert looked == [(tmp_path, "quick-1")]
+    assert looked == [(block.ladder.paper, block.config, block.journal.folder, {"2", "3"}, block.unavailable)]
     assert block.until == before
     assert turns.until == pytest.approx(time.monotonic() + 100 - CLOSING_S, abs=5)
     assert [each.row["run_id"] for each in turns.waiting] == ["3"]  # no open claim needs A any more
     assert not turns.rounds.due("3")
+
+
+def test_what_the_machine_cannot_make_is_known_before_the_first_cluster(monkeypatch, tmp_path):
+    """So no look of an earlier cluster waits for it."""
+    block = Block.__new__(Block)
+    block.name, block.journal, block.spent = "quick-1", Journal(tmp_path / "raw" / "quick-1"), defaultdict(float)
+    block.config, block.until = {"fabrics": {"1gbe": {}}}, math.inf
+    block.ladder, block.unavailable, block.left, block.given_up = SimpleNamespace(paper=None), {}, {}, []
+    block.rows = [{"run_id": "hdfs"}, {"run_id": "ceph"}]
+    known = []
+
+    def run(row):
+        store = {"kind": {"hdfs": "hdfs", "ceph": "cephfs"}[row["run_id"]]}
+        return SimpleNamespace(row=row, store=store, parameters={"fabric": "1gbe"})
+
+    def on_one_cluster(shared, runs, progress, number):
+        known.append(dict(block.unavailable))
+        return number
+
+    monkeypatch.setattr(block, "_run", run)
+    monkeypatch.setattr(block, "_on_one_cluster", on_one_cluster)
+    monkeypatch.setattr(block, "_expected", lambda key, runs: [1.0])
+    monkeypatch.setattr(block, "_without_a_mount", lambda: "CephFS: none")
+    monkeypatch.setattr("whitewire.measure.block.preflight", lambda config: None)
+    monkeypatch.setattr("whitewire.measure.block.groups.clusters",
+                        lambda paper, runs, config: {str(n): [each] for n, each in enumerate(runs)})  # fmt: skip
+    block._make_missing()
+    assert known == [{"ceph": "CephFS: none"}] * 2
+
+
+def test_where_a_run_of_another_cluster_counted_one_that_others_spoil_does_not_end_this_one():
+    block = Block.__new__(Block)
+    block.spent, block.attempts, block._rounds = defaultdict(float), 3, lambda: Rounds({}, ())
+    block.until, block.unless = time.monotonic() + 1000, time.monotonic() - 1
+    assert block._turns([]).unless == block.unless
+    block.spent["spoiled"] = 5.0
+    assert block._turns([]).unless == block.unless
+    block.spent["runs"] = 5.0
+    assert block._turns([]).unless == math.inf
+
+
+def test_others_may_spoil_all_of_a_block_for_as_long_as_it_should_take_whatever_part_of_the_budget_it_has():
+    """With little time for all, its part is less than three times what it should take; of its own it has no less."""
+
+    def ended():
+        raise RuntimeError
+
+    told = Budget.of(30.0, {"a/1": 20.0, "b/1": 20.0}, {})
+    block = Block.__new__(Block)
+    block.first, block.own, block._go_on = partial(told.first, "b/1"), told.own("b/1"), ended
+    begin = time.monotonic()
+    with pytest.raises(RuntimeError):
+        block.measure()
+    assert block.until - begin == pytest.approx(30, abs=1)
+    assert block.unless - begin == pytest.approx(20, abs=1)
+    assert told.own("z/1") == Budget(math.inf, {"a/1": 20.0}).own("a/1") == math.inf

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from whitewire import cli, workloads
+from whitewire import cli, whole, workloads
 from whitewire.errors import Faults, UserError
 from whitewire.records import checked, manifest, schema
 from whitewire.records.journal import Journal, read_runs
@@ -150,17 +150,39 @@ def test_without_manifests_a_record_without_a_key_is_told(name, tmp_path):
 WRONG = [None, [], {}, "text", -1.5, True, [1], {"a": None}]
 
 
-@MANY
-@given(st.sampled_from(sorted(RUNS)), st.data())
-def test_without_manifests_a_value_of_another_type_is_told(blocks, name, data):
-    block, run, expected = blocks[name]
+def alike(wrong, right) -> bool:
+    """Whether a value may stand for another: a number for a number, text for text, an empty list or mapping for one."""
+    if isinstance(right, bool) or isinstance(wrong, bool) or wrong is None:
+        return type(wrong) is type(right)
+    if isinstance(right, int | float):
+        return isinstance(wrong, int | float)
+    return type(wrong) is type(right) and (isinstance(wrong, str) or not wrong)
+
+
+ONCE = {(key, type(right)): name for name in sorted(RUNS) for key, right in record_of(name).items()}
+"""Of each key with each type of value that it has, a run that has it."""
+
+
+@pytest.mark.parametrize("name", sorted({*ONCE.values()}))
+def test_without_manifests_a_value_of_another_type_is_told(name, tmp_path):
+    block, run = kept(tmp_path, name, finish=False)
+    (run / "manifest.json").unlink()
     whole = record_of(name)
-    key = data.draw(st.sampled_from([key for key in whole if key not in ("factors", "asked", "evidence", "modified")]))
-    wrong = data.draw(st.sampled_from(WRONG))
-    why = schema.fault(whole | {key: wrong}, RunRecord)
-    fine = type(wrong) is type(whole[key]) or (isinstance(whole[key], int | float) and isinstance(wrong, float))
-    assert bool(why) or fine or wrong in ([], {}), (key, wrong)
-    assert not why or why.startswith(key)
+    expected = rows_of(run, whole)
+    told = 0
+    mine = [(key, right) for key, right in whole.items() if ONCE[key, type(right)] == name]
+    for key, right in mine:
+        for wrong in WRONG:
+            if alike(wrong, right):
+                continue
+            (run / "run.json").write_text(json.dumps(whole | {key: wrong}))
+            found = checked.read_block(block, [row_of(name)])
+            if found.faults:
+                assert any(f"run.json: {key}" in fault for fault in found.faults), (key, wrong, found.faults)
+                told += 1
+            else:
+                assert rows_of(*found.runs[0]) == expected, (key, wrong)
+    assert told >= 2 * len(mine), "found no fault in most of what is wrong"
 
 
 @pytest.mark.parametrize("value", ["false", "true", 1, 0, None, "", []])
@@ -219,6 +241,69 @@ def test_a_block_has_the_runs_of_the_design_and_no_more_folders_than_when_it_was
     assert any("found no such" in fault for fault in checked.read_block(block).faults)
     journal.begin()  # to be measured again
     assert checked.read_block(block).faults == []
+
+
+COPIES = {
+    "probes": "probes-9", "probes/iperf3.json": "probes/more/again.json", "environment.json": "environment-9.json",
+    "probes/probes.json": "drives-2/drives.json",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("measuring", [False, True])
+@pytest.mark.parametrize("kept_as", COPIES.values())
+def test_a_copy_beside_what_was_kept_does_not_count_twice(tmp_path, kept_as, measuring):
+    block, run = kept(tmp_path, "run")
+    (source,) = (name for name, copy in COPIES.items() if copy == kept_as)
+    (block / kept_as).parent.mkdir(exist_ok=True)
+    (shutil.copytree if (block / source).is_dir() else shutil.copy)(block / source, block / kept_as)
+    if kept_as.startswith("drives"):
+        (block / kept_as).write_text('{"rows": []}')
+    (fault,) = checked.read_block(block, [row_of("run")], measuring).faults
+    outermost = {"probes/more/again.json": "probes/more", "drives-2/drives.json": "drives-2"}.get(kept_as, kept_as)
+    what = "file" if kept_as == "environment-9.json" else "folder"
+    assert f"/{block.name}/{outermost}: found a {what} that manifest.json of its block does not list" in fault
+
+
+def test_a_later_start_adds_what_its_cluster_was_like_and_lists_it(tmp_path):
+    block, run = kept(tmp_path, "run")
+    journal = Journal(block)
+    journal.begin()
+    shutil.copytree(block / "probes", block / "probes-2")
+    shutil.copy(block / "environment.json", block / "environment-2.json")
+    assert checked.read_block(block, [row_of("run")], measuring=True).faults == []
+    assert checked.read_block(block, [row_of("run")]).faults == []
+    journal.finish({"block": block.name, "runs": [run.name], **FINISHED})
+    assert checked.read_block(block, [row_of("run")]).faults == []
+
+
+def test_a_run_may_be_removed_to_be_made_again_but_nothing_else_may_change(tmp_path):
+    block, run = kept(tmp_path, "run")
+    shutil.rmtree(run)
+    assert checked.read_block(block, [row_of("run")], measuring=True).faults == []
+    (block / "environment.json").write_text('{"hosts": []}')
+    (fault,) = checked.read_block(block, [row_of("run")], measuring=True).faults
+    assert re.search(r"environment\.json: found \d+ bytes, expected \d+ by manifest\.json", fault)
+
+
+def test_an_end_that_is_cut_off_is_made_again(tmp_path, monkeypatch):
+    """A block that was finished is finished once more, and the process ends between its manifest and block.json."""
+    block, run = kept(tmp_path, "run")
+    write, record = whole.write, {"block": block.name, "runs": [run.name], **FINISHED, "seconds": 22.5}
+
+    def ended(path, content):
+        if path.name == "block.json":
+            raise KeyboardInterrupt
+        return write(path, content)
+
+    monkeypatch.setattr(whole, "write", ended)
+    with pytest.raises(KeyboardInterrupt):
+        Journal(block).finish(record)
+    monkeypatch.undo()
+    found = checked.read_block(block, [row_of("run")])
+    assert (found.faults, found.finished) == ([], None)
+    Journal(block).finish(record)
+    found = checked.read_block(block, [row_of("run")])
+    assert (found.faults, found.finished["seconds"]) == ([], 22.5)
 
 
 def test_an_old_failed_attempt_has_its_whole_row(tmp_path):
@@ -312,6 +397,42 @@ def test_check_tells_every_fault_and_ends_with_2(results, capsys):
     assert len(lines) == 3 and all(line.startswith("whitewire: error: ") for line in lines)
     assert "samples.csv: found 1000 bytes, expected 4684 by manifest.json" in said.err
     assert "Traceback" not in said.err
+
+
+PROBE = {"probe": "link", "fabric": "1gbe", "source": "a", "destination": "b", "streams": 1, "metric": "goodput",
+         "value": 1.0, "unit": "Mbit/s", "ok": True}  # fmt: skip
+CURVE = dict.fromkeys(checked.DriveRow.__annotations__, "")
+PORT = dict.fromkeys(checked.RDMA_ALL, "1")
+
+
+def as_table(row):
+    return "\n".join([",".join(row), ",".join(row.values()), ""])
+
+
+def rows_around(path, row):
+    return {"probes.json": lambda: json.dumps([PROBE, row]), "drives.json": lambda: json.dumps({"rows": [CURVE, row]}),
+            "rdma.csv": lambda: as_table(row)}[path.name]()  # fmt: skip
+
+
+AROUND = {"probes/probes.json": (PROBE, r"\[1\]\.strems"), "drives/drives.json": (CURVE, r"rows\[1\]\.strems"),
+          "probes/rdma.csv": (PORT, "line 1: strems")}  # fmt: skip
+
+
+@pytest.mark.parametrize("finish", [False, True])
+@pytest.mark.parametrize("name", AROUND)
+def test_a_key_that_no_table_has_a_column_for_is_told_with_its_file(tmp_path, name, finish):
+    row, where = AROUND[name]
+    block, run = kept(tmp_path, "run", finish=False)
+    for more, expected in (({}, []), ({"strems": "2"}, [where])):
+        (block / name).parent.mkdir(exist_ok=True)
+        (block / name).write_text(rows_around(block / name, row | more))
+        if finish:
+            Journal(block).finish({"block": block.name, "runs": [run.name], **FINISHED})
+        faults = checked.read_block(block, [row_of("run")]).faults
+        assert len(faults) == len(expected)
+        for fault, key in zip(faults, expected, strict=True):
+            assert re.search(rf"{name}: {key}: found an unknown key, expected one of {next(iter(row))}, ", fault)
+            assert ('did you mean "streams"?' in fault) == (row is PROBE)
 
 
 def test_check_of_no_results_is_one_line(tmp_path, capsys):

@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 from whitewire import workloads
 from whitewire.description.testbed import load_testbed
 from whitewire.records import metrics
-from whitewire.records.samples import Samples, idle_shares, peak_rate, read_samples
+from whitewire.records.samples import (
+    Samples,
+    grown,
+    held,
+    idle_shares,
+    nearest,
+    peak_rate,
+    read_samples,
+    seconds_of,
+)
 
 RUN = Path(__file__).parents[2] / "data" / "run"
 RECORD = json.loads((RUN / "run.json").read_text())
@@ -57,6 +66,24 @@ def test_peak_of_a_known_series():
     assert peak_rate(times, [0, 1, 4, 5, 5], 1.0) == 4.0
     assert peak_rate(times, [0, 1, 4, 5, 5], 0.5) == 6.0
     assert peak_rate([0.0, 0.5], [0, 3], 1.0) == 3.0  # shorter than the window: not blown up
+
+
+@given(st.lists(st.floats(0, 100), min_size=1, max_size=20).map(sorted), st.floats(-1, 101))
+def test_the_nearest_sample_is_the_nearest(times, moment):
+    found = nearest(times, moment)
+    assert abs(times[found] - moment) == min(abs(time - moment) for time in times)
+
+
+def test_a_total_grows_linearly_between_its_samples():
+    assert grown([1.0, 2.0, 4.0], [10, 20, 40], 1.5, 3.0) == pytest.approx(15)
+    assert grown([1.0, 2.0], [10, 20], 0.0, 9.0) == 10  # no more than was sampled
+
+
+@given(st.floats(0.1, 20))
+def test_the_seconds_of_a_run_are_no_more_than_it_has(seconds):
+    windows = [(begin, True) for begin, _ in seconds_of(0, seconds)]
+    assert held(windows, seconds) == pytest.approx(seconds)
+    assert held([(begin, False) for begin, _ in windows], seconds) == 0
 
 
 def test_idle_shares_by_whole_seconds():

@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from tests.support import kept
 from tests.support.compared import claim, run, write
 from whitewire.cli import main
+from whitewire.errors import UserError
 from whitewire.report import agreement, parcel, rebuild, reference, sides
 
 VERDICTS = ["reproduced", "direction only", "not reproduced", "inconclusive", "not testable here"]
@@ -210,8 +212,54 @@ def test_a_run_of_other_papers_has_nothing_in_common(project, tmp_path):
 
 def test_the_reference_itself_is_not_compared(project, tmp_path):
     record, files = reference.read()
-    results = parcel.opened(rebuild.target("reference"), record, files.items())
+    results = parcel.unpack(rebuild.target("reference"), record, files.items())
     assert beside(results, tmp_path / "beside")["state"] == "itself"
+
+
+def test_a_run_of_equal_numbers_and_other_tables_is_another_run(project, tmp_path):
+    """results.json of both has the same bytes."""
+    record, files = reference.read()
+    other = sides.load(kept.results(project, seed=2, name="again"))
+    opened = rebuild.target("reference")
+    results = parcel.unpack(opened, record, files.items())
+    again = project / "results" / "again" / kept.PAPER
+    shutil.rmtree(results / kept.PAPER)
+    shutil.copytree(again, results / kept.PAPER)
+    assert (opened / parcel.NAME).read_bytes() == files[parcel.NAME]
+    found = beside(results, tmp_path / "beside")
+    assert found["state"] == "compared" and found["all"]["claims"] == len(other[kept.PAPER].verdicts)
+    assert not agreement.is_of(results, files)
+
+
+@pytest.mark.parametrize("name", [parcel.TESTBED, f"{kept.PAPER}/design.csv", f"{kept.PAPER}/raw/quick-1/block.json",
+                                  f"{kept.PAPER}/tidy/runs.csv"])  # fmt: skip
+def test_a_parcel_of_another_file_is_another_one(project, tmp_path, name):
+    record, files = reference.read()
+    results = parcel.unpack(tmp_path / "opened", record, files.items())
+    assert agreement.is_of(results, files)
+    assert not agreement.is_of(results, files | {name: files[name] + b"\n"})
+    judged = {each: b"" if "/analysis/" in each else content for each, content in files.items()}
+    assert agreement.is_of(results, judged)  # which is judged anew
+
+
+def test_a_reference_of_another_design_is_not_set_beside_a_run(project, tmp_path):
+    """As `make compare` does."""
+    kept.results(project, seed=2, name="again")
+    path = project / "config" / "papers" / f"{kept.PAPER}.yaml"
+    path.write_text(path.read_text().replace("k: 30", "k: 60"))
+    found = beside(project / "results" / "again", tmp_path / "beside")
+    assert found["state"] == "unusable" and "design.csv: found run" in found["why"]
+
+
+def test_a_fault_of_the_run_is_none_of_the_reference(project, tmp_path):
+    results = kept.results(project, seed=2, name="again")
+    (results / kept.PAPER / "analysis" / "verdicts.csv").write_text("claim\n")
+    with pytest.raises(UserError, match=r"again/made-up-2026/analysis/verdicts\.csv: found 6 bytes"):
+        agreement.beside_reference(results, tmp_path / "beside")
+    found, damaged = sides.sound(results)
+    assert found == {} and list(damaged) == [kept.PAPER]
+    told = agreement.beside_reference(results, tmp_path / "beside", found) / agreement.RECORD
+    assert json.loads(told.read_text())["all"]["claims"] == 0
 
 
 def test_a_broken_reference_spoils_no_start_page(project, tmp_path):
@@ -231,7 +279,8 @@ def test_a_reference_of_another_design_is_not_compared(project, capsys):
     path = project / "config" / "papers" / f"{kept.PAPER}.yaml"
     path.write_text(path.read_text().replace("k: 30", "k: 60"))
     capsys.readouterr()
-    assert main(["compare", "reference", "again"]) == 2
-    out, err = capsys.readouterr()
-    assert out == "" and err.count("\n") == 1 and "design.csv: found run" in err
+    for name in ("reference", "results/reference"):
+        assert main(["compare", name, "again"]) == 2
+        out, err = capsys.readouterr()
+        assert out == "" and err.count("\n") == 1 and "design.csv: found run" in err
     assert not (project / "results" / "compare").exists()

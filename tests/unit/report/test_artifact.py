@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.support import kept
+from tests.support.blocks import BLOCK
 from tests.support.compared import ENVIRONMENT, claim, write
 from whitewire.errors import UserError
 from whitewire.records import manifest
@@ -26,7 +27,8 @@ def test_a_run_is_told_as_its_records_have_it(results):
     record = json.loads((block / "block.json").read_text())
     ids = record["runs"]
     left = {ids[0]: "decided after 3 runs of each cell", ids[1]: "decided after 4 runs of each cell"}
-    more = {"seconds": 90.0, "spent": {"runs": 60.0, "start": 30.0}, "left": left, "budget_seconds": 120.0}
+    more = {"seconds": 90.0, "spent": {"runs": 60.0, "start": 30.0}, "left": left, "budget_seconds": 40.0,
+            "start_budget_seconds": 120.0}  # fmt: skip
     (block / "block.json").write_text(json.dumps(record | more | {"given_up": [ids[2]]}))
     (own / "logs").mkdir()
     (own / "logs" / "analysis.tsv").write_text("s\th:m:s\tmax_rss\n4.25\t0:00:04\t100\n")
@@ -34,7 +36,8 @@ def test_a_run_is_told_as_its_records_have_it(results):
     (paper,) = found["papers"]
     assert paper["seconds"] == {"measure": 90.0, "measure: runs": 60.0, "measure: start": 30.0, "analysis": 4.2}
     assert paper["left"] == {"decided after some runs of each cell": 2, "given up: no attempt was valid": 1}
-    assert (paper["budget_seconds"], paper["effort"], paper["designed"]) == (120.0, "quick", len(ids))
+    assert (paper["effort"], paper["designed"]) == ("quick", len(ids))
+    assert found["budget"] == {"had": True, "seconds": 120.0, "asked": "2m", "ended_before": 0}
     assert paper["counted"] == len(ids)
     assert sum(each["runs"] for each in paper["experiments"]) == len(ids)
     assert {each["k"] for each in paper["experiments"]} == {"30", ""}  # that of the controls is their cell's
@@ -43,6 +46,49 @@ def test_a_run_is_told_as_its_records_have_it(results):
     assert (found["testbed"], found["kind"], found["seed"], found["memory_gib"]) == ("emulated", "emulated", 7, 8)
     assert found["roles"] == {"namenode": 1, "datanode": 2}
     assert not found["is_reference"]
+
+
+ENDED = {"1": "the budget ended", "2": "the budget ended", "3": "decided after 3 runs of each cell"}
+
+
+@pytest.mark.parametrize(
+    "blocks, expected",
+    [
+        # What each block has until its first look is no share: 40 and 50 minutes of one start of one hour.
+        ([{"budget_seconds": 2400.0, "start_budget_seconds": 3600.0}, {"budget_seconds": 3000.0,
+                                                                       "start_budget_seconds": 3600.0}],
+         {"had": True, "seconds": 3600.0, "asked": "60m", "ended_before": 0}),
+        ([{"budget_seconds": 2400.0, "seconds": 90.0, "left": ENDED}, {"budget_seconds": 3000.0, "seconds": 61.0}],
+         {"had": True, "seconds": None, "asked": "3m", "ended_before": 2}),
+        ([{"budget_seconds": None, "start_budget_seconds": None}],
+         {"had": False, "seconds": None, "asked": "none", "ended_before": 0}),
+        ([{}], {"had": False, "seconds": None, "asked": "none", "ended_before": 0}),
+    ],
+)  # fmt: skip
+def test_the_budget_is_that_of_the_start_and_not_of_its_blocks(blocks, expected):
+    assert artifact.budget([BLOCK | block for block in blocks]) == expected
+
+
+MEASURED, HOLDS = "a" * 40, "b" * 40
+
+
+@pytest.mark.parametrize(
+    "measured_by, state, later, expected",
+    [
+        ([MEASURED], "itself", False, {"commit": HOLDS, "holds": True}),  # at the other one an earlier reference is
+        ([MEASURED], "compared", False, {"commit": MEASURED, "holds": False}),
+        ([MEASURED], "compared", True, {"commit": HOLDS, "holds": True}),
+        ([MEASURED, HOLDS], "compared", True, {"commit": "", "holds": False}),
+        (["unknown"], "none", True, {"commit": "", "holds": False}),
+    ],
+)
+def test_the_commit_to_check_out_has_the_reference(results, monkeypatch, measured_by, state, later, expected):
+    monkeypatch.setattr(artifact.commits, "holding", lambda folder: HOLDS)
+    monkeypatch.setattr(artifact.commits, "precedes", lambda one, other: later and (one, other) == (MEASURED, HOLDS))
+    block = results / kept.PAPER / "raw" / "quick-1" / "block.json"
+    record = json.loads(block.read_text())
+    monkeypatch.setattr(artifact, "_blocks", lambda *_: [record | {"commit": commit} for commit in measured_by])
+    assert artifact.of(results, {"state": state})["checkout"] == expected
 
 
 def test_claims_have_what_is_asked_and_what_was_found(tmp_path):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import html
 import os
 import re
 import shutil
@@ -16,16 +15,10 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
+from tests.support.nasty import FENCE, NASTY, marked, plain, text_of
+
 HOME = Path(__file__).resolve().parents[3]
 PAPER = "made-up-2026"
-NASTY = (
-    r"""`r writeLines('x', 'ran-r')` `{r} stop()` <img src=x onerror="alert(1)"> <script>alert(1)</script> """
-    r"""[link](javascript:alert(1)) ![](none.png) @fig-none [@nobody] $x^2$ #import "x.typ" #sys.version *b* _i_ """
-    r"""{{< include /etc/passwd >}} &lt;b&gt; &copy; \textbf{t} \input{x} ~~s~~ ^[note] | cell | --- </td></table>"""
-)
-"""What R, HTML, Markdown, Typst, TeX, Quarto and a pipe table would act on."""
-FENCE = "one line\n\n```\n\n```{=html}\n<script>alert(2)</script>\n```\n\n# A heading\n"
-"""What would leave a block of raw HTML."""
 SHOWN = {
     "statement",
     "missing",
@@ -44,10 +37,6 @@ CITED = ("publisher", "author", "cited", "remark", "kind")
 """What the bibliography shows, whose style sets quotes and commas; a kind of publication has no braces."""
 
 pytestmark = pytest.mark.skipif(shutil.which("Rscript") is None, reason="needs R")
-
-
-def marked(name: str) -> str:
-    return f"zz{name}zz {NASTY} zzendzz"
 
 
 def nasty_paper() -> dict:
@@ -115,28 +104,6 @@ def made(tmp_path_factory) -> Iterator[SimpleNamespace]:
         assert done.returncode == 0, done.stderr
     reports = results.parent / "reports"
     yield SimpleNamespace(folder=folder, results=results, reports=reports)
-
-
-def text_of(page: str) -> str:
-    """What a reader sees of a page."""
-    page = re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.S)
-    return " ".join(html.unescape(re.sub(r"<[^>]*>", "", page)).split())
-
-
-def plain(text: str) -> str:
-    """Without what typography changes: quotes, dashes, minus signs and where lines break."""
-    for found, other in (
-        ("“", '"'),
-        ("”", '"'),
-        ("‘", "'"),
-        ("’", "'"),
-        ("—", "---"),
-        ("–", "--"),
-        ("−", "-"),
-        ("`", "'"),
-    ):
-        text = text.replace(found, other)
-    return "".join(text.split())
 
 
 def of_pages(made: SimpleNamespace) -> dict[str, str]:

@@ -362,11 +362,14 @@ def test_folders_of_one_name_are_told_apart(project, capsys):
 @pytest.mark.parametrize(
     "name, content, says",
     [
-        ("analysis/verdicts.csv", "claim,verdict\nC1,reproduced\n", "column statement: found claim, verdict"),
-        ("analysis/estimates.csv", "", "cannot be read"),
+        ("analysis/verdicts.csv", "claim,verdict\nC1,reproduced\n", "line 1: found no column statement, expected one"),
+        ("analysis/estimates.csv", "", "line 1: found no column experiment, expected one"),
         ("analysis/estimates.csv", None, "cannot be read"),
-        ("raw/quick-1/environment.json", "{", "not whole JSON"),
-        ("raw/quick-1/environment.json", "[]", "found no mapping"),
+        ("raw/quick-1/environment.json", "{", "line 1: it ends, expected whole JSON"),
+        ("raw/quick-1/environment.json", "[]", "found [], expected a mapping"),
+        ("raw/quick-1/environment.json", '{"hosts": null}', "hosts: found null, expected a list"),
+        ("raw/quick-1/environment.json", '{"hosts": [], "software": "x"}', 'software: found "x", expected a mapping'),
+        ("raw/quick-1/environment.json", "[" * 100_000, "found no JSON that can be read, expected a record"),
     ],
 )
 def test_a_file_that_is_not_whole_is_named(project, capsys, name, content, says):

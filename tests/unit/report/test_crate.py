@@ -1,8 +1,13 @@
 """Results as one file: what is in it, and everything for which one is refused before anything is unpacked."""
 
 import json
+import math
+import os
+import re
 import stat
+import subprocess
 import zipfile
+from datetime import datetime
 from importlib import resources
 from pathlib import Path
 
@@ -11,11 +16,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support import kept
+from tests.support.blocks import BLOCK
 from tests.support.kept import PAPER
 from whitewire.cli import main
 from whitewire.errors import UserError
-from whitewire.records import manifest
-from whitewire.report import crate, parcel, rebuild, reference
+from whitewire.records import checked, manifest
+from whitewire.records.checked import PACKAGE
+from whitewire.records.schema import Broken
+from whitewire.report import artifact, crate, parcel, rebuild, reference
 
 NEW = "results/more.csv"
 
@@ -25,8 +33,12 @@ def whole(tmp_path_factory):
     """(project, files of its crate by path). What the library says of them is left out, so that none is needed."""
     folder = kept.project(tmp_path_factory.mktemp("whole"))
     results = kept.results(folder)
-    (results / "reports" / "data" / PAPER).mkdir(parents=True)
-    for name in ("index.html", f"{PAPER}.html", f"data/{PAPER}/x.csv", "another-2026.html"):
+    pairs = kept.links(results) / "pairs" / "10gbe"
+    pairs.mkdir(parents=True)
+    (pairs / "1.json").write_text("[]")
+    for name in ("index.html", f"{PAPER}.html", f"data/{PAPER}/x.csv", "another-2026.html", "testbed.pdf",
+                 "data/testbed/x.csv"):  # fmt: skip
+        (results / "reports" / name).parent.mkdir(parents=True, exist_ok=True)
         (results / "reports" / name).write_text("made up")
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(folder)
@@ -63,12 +75,13 @@ def test_what_is_in_it(whole):
     folder, files = whole
     own = folder / "results" / "emulated" / PAPER
     for name in (f"{PAPER}/design.csv", f"{PAPER}/tidy/runs.csv", f"{PAPER}/analysis/similitude.csv",
-                 f"{PAPER}/raw/quick-1/environment.json"):  # fmt: skip
+                 f"{PAPER}/raw/quick-1/environment.json", "links/links.json", "links/tables/ways.csv"):  # fmt: skip
         assert files[f"results/{name}"] == (own.parent / name).read_bytes()
     assert sum(name.endswith("/run.json") for name in files) == len(list(own.glob("raw/*/runs/*/run.json")))
     assert {crate.MAIN, "LICENSE", "CITATION.cff", "envs/requirements.txt", "config/config.yaml", crate.METADATA,
             f"config/papers/{PAPER}.yaml", "reports/index.html", f"reports/{PAPER}.html",
-            f"reports/data/{PAPER}/x.csv", "workflow/rules/measure.smk"} <= {*files}  # fmt: skip
+            f"reports/data/{PAPER}/x.csv", "reports/testbed.pdf", "reports/data/testbed/x.csv",
+            "workflow/rules/measure.smk"} <= {*files}  # fmt: skip
     assert "reports/another-2026.html" not in files
     listed = json.loads(files[manifest.NAME])["files"]
     assert {*listed} == {*files} - {manifest.NAME}
@@ -85,12 +98,99 @@ def test_raw_output_is_left_out_unless_it_is_asked_for(project, monkeypatch, tmp
     assert again.read_bytes() == path.read_bytes()
 
 
+def test_raw_output_is_that_of_the_testbed_too(whole):
+    folder, files = whole
+    links = folder / "results" / "emulated" / "links"
+    for path in (each for each in links.rglob("*") if each.is_file()):
+        assert files[f"results/links/{path.relative_to(links).as_posix()}"] == path.read_bytes()
+    assert "results/links/pairs/10gbe/1.json" in files
+
+
+def test_a_crate_is_there_whole_or_as_it_was(project, monkeypatch, tmp_path):
+    monkeypatch.setattr(crate, "described_as", lambda *_: {})
+    target = tmp_path / "a.zip"
+    crate.make(project / "results" / "emulated", [PAPER], raw=False, target=target)
+    before = target.read_bytes()
+    monkeypatch.setattr(crate, "_listed", lambda content: {"bytes": 1, "sha256": ""})
+    with pytest.raises(UserError, match="found other content than a moment ago"):
+        crate.make(project / "results" / "emulated", [PAPER], raw=False, target=target)
+    assert target.read_bytes() == before and list(tmp_path.iterdir()) == [target]
+
+
+def test_what_would_not_be_opened_is_not_packed(project, monkeypatch, tmp_path):
+    monkeypatch.setattr(crate, "described_as", lambda *_: {})
+    for limit, said in (("MOST_FILE_BYTES", "bytes, expected at most 50"), ("MOST_BYTES", "bytes unpacked, expected"),
+                        ("MOST_FILES", "files, expected at most 50")):  # fmt: skip
+        with monkeypatch.context() as patched, pytest.raises(UserError, match=said):
+            patched.setattr(crate, limit, 50)
+            crate.make(project / "results" / "emulated", [PAPER], raw=True, target=tmp_path / "a.zip")
+    strange = project / "results" / "emulated" / PAPER / "raw" / "quick-1" / "a:b"
+    strange.touch()
+    try:
+        with pytest.raises(UserError, match=r'raw/quick-1/a:b": found a path that leaves its folder or is none'):
+            crate.make(project / "results" / "emulated", [PAPER], raw=True, target=tmp_path / "a.zip")
+    finally:
+        strange.unlink()
+    assert not list(tmp_path.iterdir())
+
+
+def test_half_a_record_of_a_run_is_one_line(project):
+    path = next((project / "results" / "emulated").rglob("run.json"))
+    before = path.read_text()
+    try:
+        path.write_text('{"start": 1')
+        with pytest.raises(UserError, match=r"run\.json: line 1: it ends, expected whole JSON .*; remove its folder"):
+            crate.times(project / "results" / "emulated", [PAPER])
+        path.write_text('{"start": "soon"}')
+        with pytest.raises(UserError, match='start: found "soon", expected a number'):
+            crate.times(project / "results" / "emulated", [PAPER])
+    finally:
+        path.write_text(before)
+
+
+def test_pages_that_are_missing_or_old_are_named(project):
+    results = project / "results" / "emulated"
+    assert crate.pages_lacking(results, [PAPER]) == [
+        "results/emulated/reports/testbed.html: found no such page, so the crate is without it; `make testbed` makes it"
+    ]
+    page, table = results / "reports" / f"{PAPER}.html", results / PAPER / "analysis" / "verdicts.csv"
+    moments = page.stat().st_atime, page.stat().st_mtime
+    os.utime(page, (0, table.stat().st_mtime - 1))
+    try:
+        assert crate.pages_lacking(results, [PAPER])[0] == (
+            f"results/emulated/reports/{PAPER}.html: found a page that is older than its tables, expected a newer one; "
+            "`make papers` makes it"
+        )
+    finally:
+        os.utime(page, moments)
+
+
+@pytest.mark.parametrize(
+    "name, opened", [("sent.zip", "sent"), ("reference.zip", "crate"), ("a b.zip", "crate"), ("..zip", "crate")]
+)
+def test_a_crate_is_opened_in_a_folder_of_its_name(name, opened):
+    assert parcel.name_of(Path(name)) == opened
+
+
+@pytest.mark.parametrize("asked, raw", [("", False), ("0", False), ("no", False), ("1", True), ("yes", True)])
+def test_raw_output_is_asked_for_by_a_word_that_says_so(tmp_path, asked, raw):
+    lines = (kept.HOME / "Makefile").read_text().partition("\ncrate:")[2].splitlines()
+    program = tmp_path / "whitewire"
+    program.write_text('#!/bin/sh\necho "$@"\n')
+    program.chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "RAW": asked}
+    command = lines[1].strip().removeprefix("@").replace("$$", "$")
+    done = subprocess.run(["sh", "-c", command], env=environment, capture_output=True, text=True)
+    assert done.stdout == ("crate --raw\n" if raw else "crate\n"), done
+
+
 def test_an_opened_crate_has_the_same_tables(project, whole, tmp_path):
     record, files = crate.read(packed(whole[1], tmp_path / "a.zip", listed=False))
     assert record["papers"][PAPER]["effort"] == "quick"
-    results = parcel.opened(tmp_path / "opened", record, files.items())
-    for path in (project / "results" / "emulated" / PAPER / "tidy").iterdir():
-        assert (results / PAPER / "tidy" / path.name).read_bytes() == path.read_bytes()
+    results = parcel.unpack(tmp_path / "opened", record, files.items())
+    for folder in (f"{PAPER}/tidy", "links/tables"):
+        for path in (project / "results" / "emulated" / folder).iterdir():
+            assert (results / folder / path.name).read_bytes() == path.read_bytes()
     assert not list(results.rglob("run.json")) and not (tmp_path / "opened" / "reports").exists()
 
 
@@ -178,12 +278,160 @@ def test_later_formats_and_papers(project, whole, tmp_path, capsys):
     assert 'papers: found "other-2030", expected papers that are described here' in said
     up = told(files, lambda record: record.update(testbed="../x"))
     assert 'found the name "../x", expected letters' in refused(packed(up, path), capsys)
-    name = f"results/{PAPER}/design.csv"
-    clashing = files | {name: files[name].replace(b"ingest-10gbe", b"others-10gbe")}
+    names = [f"results/{PAPER}/{name}" for name in ("design.csv", "raw/quick-1/block.json")]
+    clashing = files | {name: files[name].replace(b"ingest-10gbe", b"others-10gbe") for name in names}
     said = refused(packed(clashing, path), capsys)
     assert f'{PAPER}/design.csv: found run "others-10gbe' in said and "expected the runs that this version's" in said
     testbed = files | {"results/testbed.yaml": b"kind: emulated\n"}
     assert ": testbed.yaml: " in refused(packed(testbed, path), capsys)
+    links = files | {"results/links/links.json": b'{"plan": {}}'}
+    assert "links/links.json: hosts: found no such key, expected one" in refused(packed(links, path), capsys)
+
+
+def with_table(files, folder: str, name: str, content: bytes) -> dict:
+    """With another table, of which the datapackage beside it knows."""
+    package = json.loads(files[f"{folder}/{PACKAGE}"])
+    (own,) = (each for each in package["resources"] if each["path"] == name)
+    entry = manifest.entry(content)
+    own |= {"bytes": entry["bytes"], "hash": f"sha256:{entry['sha256']}"}
+    return files | {f"{folder}/{PACKAGE}": json.dumps(package).encode(), f"{folder}/{name}": content}
+
+
+TIDY, LINKS = f"results/{PAPER}/tidy", "results/links/tables"
+
+
+@pytest.mark.parametrize("folder", [TIDY, LINKS])
+@pytest.mark.parametrize("path", ["../../../.ssh/id_rsa", "/etc/passwd", "..", ".", "", "a/b.csv", ".hidden", "a\nb"])
+def test_a_table_of_another_folder_is_neither_opened_nor_packed_on(project, whole, tmp_path, capsys, folder, path):
+    files = whole[1]
+    package = json.loads(files[f"{folder}/{PACKAGE}"])
+    package["resources"][1]["path"] = path
+    changed = files | {f"{folder}/{PACKAGE}": json.dumps(package).encode()}
+    said = refused(packed(changed, tmp_path / "a.zip"), capsys)
+    assert f"{PACKAGE}: resources[1].path: found {json.dumps(path)}, expected the name of a file beside it" in said
+
+
+@pytest.mark.parametrize("folder, table", [(TIDY, "floors.csv"), (LINKS, "ways.csv")])
+def test_tables_are_those_of_their_datapackage(project, whole, tmp_path, capsys, folder, table):
+    path, files, short = tmp_path / "a.zip", whole[1], folder.removeprefix("results/")
+    without = {name: content for name, content in files.items() if name != f"{folder}/{table}"}
+    said = refused(packed(without, path), capsys)
+    assert f": {short}/{table}: found no such file, expected the one that {PACKAGE} lists" in said
+    longer = files | {f"{folder}/{table}": files[f"{folder}/{table}"] + b"\n"}
+    assert f": {short}/{table}: found {len(longer[f'{folder}/{table}'])} bytes, expected " in refused(
+        packed(longer, path), capsys
+    )
+    more = files | {f"{folder}/more.csv": b"a\n"}
+    assert f"{short}/more.csv: found a file that {PACKAGE} does not list" in refused(packed(more, path), capsys)
+    lacking = {name: content for name, content in files.items() if name != f"{folder}/{PACKAGE}"}
+    assert f": {short}/{PACKAGE}: found no such file, expected one" in refused(packed(lacking, path), capsys)
+    package = json.loads(files[f"{folder}/{PACKAGE}"])
+    for each in package["resources"]:
+        each.pop("hash")
+    undigested = files | {f"{folder}/{PACKAGE}": json.dumps(package).encode()}
+    assert f"found no size and digest in {PACKAGE}, expected both" in refused(packed(undigested, path), capsys)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_what_is_packed_otherwise(project, whole, tmp_path, capsys, method):
+    path = packed(whole[1], tmp_path / "a.zip")
+    with zipfile.ZipFile(path, "a", method) as archive:
+        archive.writestr("more", b"x" * 100)
+    assert f"found a file that is packed by method {method}, expected one that is stored or" in refused(path, capsys)
+
+
+BAD_RECORDS = {
+    "no seed of config.yaml's": ({"seed": -1}, "results.json: seed: found -1, expected 0 to 9007199254740991"),
+    "a seed beyond all": ({"seed": 1 << 60}, "results.json: seed: found 1152921504606846976, expected 0 to"),
+    "a seed without an end": ({"seed": 1 << 70}, "seed: found 1180591620717411303424, expected a whole number"),
+    "another effort": ({"papers": {PAPER: {"effort": "hard", "runs": 1}}},
+                       f'papers.{PAPER}.effort: found "hard", expected one of smoke, quick, full'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD_RECORDS)
+def test_records_of_results_that_no_configuration_could_have(project, whole, tmp_path, capsys, name):
+    change, said = BAD_RECORDS[name]
+    assert said in refused(packed(told(whole[1], lambda record: record.update(change)), tmp_path / "a.zip"), capsys)
+
+
+BAD_FILES = {
+    "verdicts that are no text": ("analysis/verdicts.csv", b"claim,verdict\n\xff\n", "byte 14: found bytes that"),
+    "verdicts without claims": ("analysis/verdicts.csv", b"id,verdict\na,b\n", "line 1: found no column claim"),
+    "no verdicts": ("analysis/verdicts.csv", b"", "line 1: found no column claim, expected one"),
+    "estimates without numbers": ("analysis/estimates.csv", b"experiment,metric,unit,n\n", "found no column median"),
+    "half a block": ("raw/quick-1/block.json", b'{"block": ', "line 1: it ends, expected whole JSON"),
+    "a block without an end": ("raw/quick-1/block.json", json.dumps(BLOCK | {"seconds": math.inf}).encode(),
+                               "seconds: found Infinity, expected a finite number"),
+    "a block of no runs": ("raw/quick-1/block.json", b'{"block": "quick-1"}', "found no such key, expected one"),
+    "hosts of nothing": ("raw/quick-1/environment.json", b'{"hosts": null}', "hosts: found null, expected a list"),
+    "software of text": ("raw/quick-1/environment.json", b'{"hosts": [], "software": "x"}',
+                         'software: found "x", expected a mapping'),
+    "packages of numbers": ("raw/quick-1/environment.json", b'{"hosts": [], "software": {"python_packages": [1]}}',
+                            "software.python_packages[0]: found 1, expected text"),
+    "brackets": ("raw/quick-1/environment.json", b"[" * 100_000, "found no JSON that can be read"),
+    "another order": ("design.csv", None, "line 2: order: found 'first', expected a whole number"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_files_that_nothing_here_can_read(project, whole, tmp_path, capsys, name):
+    file, content, said = BAD_FILES[name]
+    own = f"results/{PAPER}/{file}"
+    if content is None:
+        content = re.sub(rb",1,", b",first,", whole[1][own], count=1)
+    found = refused(packed(whole[1] | {own: content}, tmp_path / "a.zip"), capsys)
+    assert f": {PAPER}/{file}: " in found and said in found
+
+
+BAD_TABLES = {
+    "no rung": ("scale.csv", b"experiment,kind,k,data_fraction,rung\nx,emulated,30,0.1,\n",
+                "line 2: rung: found an empty cell, expected a value"),
+    "a rung of words": ("scale.csv", b"experiment,kind,k,data_fraction,rung\nx,emulated,30,0.1,low\n",
+                        'line 2: rung: found "low", expected a whole number'),
+    "no cell": ("left.csv", b"run_id,experiment,reason\na,b,c\n", "line 1: found no column cell, expected one"),
+    "no reason": ("unavailable.csv", b"run_id\na\n", "line 1: found no column reason, expected one"),
+    "seconds of words": ("floors.csv", b"block,floor,workload,job,number,seconds,valid\nb,f,w,j,1,soon,true\n",
+                         'line 2: seconds: found "soon", expected a number'),
+    "neither true nor false": ("floors.csv", b"block,floor,workload,job,number,seconds,valid\nb,f,w,j,1,2,perhaps\n",
+                               'line 2: valid: found "perhaps", expected true or false'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD_TABLES)
+def test_tables_that_cannot_be_judged(project, whole, tmp_path, capsys, name):
+    table, content, said = BAD_TABLES[name]
+    found = refused(packed(with_table(whole[1], TIDY, table, content), tmp_path / "a.zip"), capsys)
+    assert f": {PAPER}/tidy/{table}: {said}" in found
+
+
+def test_blocks_are_those_of_the_design(project, whole, tmp_path, capsys):
+    path, files, name = tmp_path / "a.zip", whole[1], f"results/{PAPER}/raw/quick-1/block.json"
+    record = json.loads(files[name])
+    other = files | {name: json.dumps(record | {"runs": record["runs"][1:]}).encode()}
+    assert f"{PAPER}/raw/quick-1/block.json: runs: found other runs than in design.csv" in refused(
+        packed(other, path), capsys
+    )
+    lacking = {each: content for each, content in files.items() if each != name}
+    assert "raw/quick-1/block.json: found no such file, expected one" in refused(packed(lacking, path), capsys)
+    design = f"results/{PAPER}/design.csv"
+    moved = {each.replace("quick-1", "quick-9"): content for each, content in files.items()}
+    moved[design] = files[design].replace(b"quick-1", b"quick-9")
+    moved[name.replace("quick-1", "quick-9")] = json.dumps(record | {"block": "quick-9"}).encode()
+    assert 'design.csv: block: found "quick-9", expected quick-1' in refused(packed(moved, path), capsys)
+
+
+def test_what_reports_are_made_of_is_bounded_and_the_rest_is_not_kept(project, whole, tmp_path, capsys, monkeypatch):
+    path = packed(whole[1], tmp_path / "a.zip")
+    held = []
+    monkeypatch.setattr(crate, "_read", lambda *argv, own=crate._read: held.append(argv[1:]) or own(*argv))
+    monkeypatch.setattr(crate, "CHUNK", 7)
+    _, files = crate.read(path)
+    assert all(files[name.removeprefix("results/")] == whole[1][name] for name, kept_here in held if kept_here)
+    assert {name for name, kept_here in held if not kept_here} >= {crate.METADATA, "LICENSE", "reports/index.html"}
+    assert not any("run.json" in name for name, kept_here in held if kept_here)
+    monkeypatch.setattr(crate, "MOST_KEPT_BYTES", 5000)
+    assert "bytes of tables and records, expected at most 5000" in refused(path, capsys)
 
 
 def test_a_crate_and_the_reference_are_not_reported_at_once(project, tmp_path, capsys):
@@ -215,6 +463,30 @@ def test_no_damage_is_read_in_silence(project, whole, tmp_path, data):
         assert found == sound
 
 
+@settings(MANY, max_examples=40)
+@given(st.data())
+def test_whatever_a_file_says_is_refused_in_one_line_or_can_be_told(project, whole, tmp_path_factory, data):
+    """Of a crate that agrees with itself: what its manifest and datapackages list is what it has."""
+    folder = tmp_path_factory.mktemp("any")
+    own = [name for name in whole[1] if name.startswith("results/") and crate._is_of(name[8:], {PAPER: {}})]
+    name = data.draw(st.sampled_from([each for each in own if not each.endswith(PACKAGE)]))
+    content = bytearray(whole[1][name])
+    place = data.draw(st.integers(0, len(content)))
+    values = st.sampled_from([b"", b"1e999", b"-1", b"null", b"[]", b"{}", b'"', b",", b"\n", b"x", b"9" * 30, b"true"])
+    content[place : place + data.draw(st.integers(0, 12))] = data.draw(values | st.binary(max_size=4))
+    place, _, table = name.rpartition("/")
+    listed = place in (TIDY, LINKS)
+    changed = with_table(whole[1], place, table, bytes(content)) if listed else whole[1] | {name: bytes(content)}
+    try:
+        record, files = crate.read(packed(changed, folder / "a.zip"))
+    except UserError as error:
+        assert len(error.lines) == 1 and "\n" not in str(error)
+        return
+    results = parcel.unpack(folder / "opened", record, files.items())
+    assert json.dumps(artifact.of(results, {"state": "none"}), allow_nan=False)
+    assert parcel.judged_otherwise(results, files) == []
+
+
 @given(st.text(st.sampled_from("ab./\\:\0\n-"), min_size=1, max_size=12))
 def test_a_path_that_is_taken_stays_below_its_folder(name):
     info = zipfile.ZipInfo(name)
@@ -223,13 +495,23 @@ def test_a_path_that_is_taken_stays_below_its_folder(name):
         assert target.is_relative_to("/opened") and target != Path("/opened")
 
 
+@given(st.text(st.sampled_from("ab./\\:\0\n-_"), max_size=12))
+def test_a_table_that_is_taken_is_beside_its_datapackage(path):
+    try:
+        (found,) = checked.described(json.dumps({"resources": [{"path": path}]}))
+    except Broken as broken:
+        assert "expected the name of a file beside it" in str(broken)
+    else:
+        target = Path("/tables") / found["path"]
+        assert target.resolve() == target and target.parent == Path("/tables")
+
+
 # -- what others read of it --------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def described(whole, tmp_path_factory):
     """A crate as it is made, with raw output."""
-    pytest.importorskip("rocrate")
     folder = whole[0]
     run = next((folder / "results").rglob("run.json"))
     run.write_text(json.dumps({"start": 1_790_000_000.0, "end": 1_790_000_100.0}))
@@ -245,7 +527,7 @@ def test_it_says_what_each_file_is_and_what_made_them(described):
         names = {*archive.namelist()}
     files = {name for name, each in graph.items() if "File" in each["@type"] and name != crate.METADATA}
     folders = tuple(name for name, each in graph.items() if each["@type"] == "Dataset" and name != "./")
-    assert files <= names and folders == (f"results/{PAPER}/raw/quick-1/",)
+    assert files <= names and {*folders} == {f"results/{PAPER}/raw/quick-1/", "results/links/pairs/"}
     assert {name for name in names - files - {crate.METADATA} if not name.startswith(folders)} == set()
     action = graph["#run"]
     assert action["instrument"] == {"@id": crate.MAIN} == graph["./"]["mainEntity"]
@@ -255,6 +537,29 @@ def test_it_says_what_each_file_is_and_what_made_them(described):
     assert kept.COMMIT in action["name"]
 
 
+def test_the_same_results_make_the_same_bytes_whenever(described, project, tmp_path, monkeypatch):
+    """With all metadata, and without the raw output that has moments: as of an opened crate."""
+    record, files = crate.read(described)
+    results = parcel.unpack(tmp_path / "opened", record, files.items())
+    begun = json.loads((results / "links" / "links.json").read_text())
+    made = []
+    for day in (1, 2):
+        monkeypatch.setattr("rocrate.model.root_dataset.iso_now", lambda day=day: f"2026-01-0{day}T00:00:00+00:00")
+        made.append(crate.make(results, [PAPER], False, tmp_path / f"{day}.zip").read_bytes())
+    assert made[0] == made[1]
+    with zipfile.ZipFile(tmp_path / "1.zip") as archive:
+        graph = {each["@id"]: each for each in json.loads(archive.read(crate.METADATA))["@graph"]}
+    assert datetime.fromisoformat(graph["./"]["datePublished"]).timestamp() == int(begun["begun"] + begun["seconds"])
+
+
+def test_a_crate_without_any_moment_has_the_date_of_its_code(monkeypatch):
+    told = {"commits": ["0123456789abcdef", "fedcba9876543210"]}
+    monkeypatch.setattr(crate.commits, "moment", {"0123456789abcdef": 5, "fedcba9876543210": 7}.get)
+    assert crate.published({}, told, None) == 7
+    monkeypatch.setattr(crate.commits, "moment", lambda commit: None)
+    assert crate.published({}, told, None) == 0
+
+
 FETCHED = ("ro-crate-1.1_3.1: ", "ro-crate-1.1_3.2: ")
 """Checks that the context of terms can be fetched, and is one."""
 
@@ -262,9 +567,9 @@ FETCHED = ("ro-crate-1.1_3.1: ", "ro-crate-1.1_3.2: ")
 def test_the_validator_finds_no_fault(described, tmp_path, monkeypatch):
     """roc-validator, with all that the profile of workflow runs and those below it require; the context of RO-Crate's
     terms is the one that rocrate brings, so that no network is needed."""
-    services = pytest.importorskip("rocrate_validator.services")
-    models = pytest.importorskip("rocrate_validator.models")
-    loader = pytest.importorskip("rocrate_validator.utils.document_loader")
+    from rocrate_validator import models, services
+    from rocrate_validator.utils import document_loader as loader
+
     ours, fetched = resources.files("rocrate") / "data" / "ro-crate.jsonld", loader._fetch_json_ld
 
     def local(source):
@@ -284,3 +589,17 @@ def test_the_validator_finds_no_fault(described, tmp_path, monkeypatch):
     )  # fmt: skip
     told = [f"{issue.check.identifier}: {issue.message}" for issue in found.get_issues()]
     assert [line for line in told if not line.startswith(FETCHED)] == []
+
+
+def test_without_names_it_has_all_papers_that_were_measured(project, monkeypatch):
+    """Those of config.yaml may be others, of which nothing was measured."""
+    monkeypatch.delenv("PAPERS", raising=False)
+    results = project / "results" / "emulated"
+    assert crate.begun(results) == [PAPER]
+    asked = []
+    monkeypatch.setattr(crate, "make", lambda at, papers, raw, target: asked.append(papers) or results / "x.zip")
+    assert main(["crate", str(results)]) == 0
+    monkeypatch.setattr(crate, "begun", pytest.fail)
+    monkeypatch.setenv("PAPERS", PAPER)
+    assert main(["crate", str(results)]) == 0
+    assert asked == [[PAPER], [PAPER]]

@@ -55,3 +55,39 @@ def test_a_paper_that_failed_is_named_last(results):
         "b: 0 runs; no verdicts yet",
         "not finished: a, b; what was measured is kept, and `make papers` goes on",
     ]
+
+
+def test_verdicts_from_before_are_told_as_such_when_a_stage_failed(results):
+    paper(results, "a", [("emulated", "reproduced")], {})
+    paper(results, "b", [("emulated", "reproduced")], {})
+    for name in ("a", "b"):
+        (results / name / "logs").mkdir()
+        for file in ("tidy.log", "tidy.done", "analysis.log", "analysis.done", "paper.log", "paper.done"):
+            (results / name / "logs" / file).write_text("")
+    (results / "b" / "logs" / "analysis.done").unlink()
+    told = "3 runs; 1 of 1 claims that runs judge are decided"
+    assert list(ending.lines()) == [
+        f"a: {told}; results/emulated/reports/a.html",
+        f"b: {told}; all of that is from before, for analysis failed: see results/emulated/b/logs/analysis.log",
+        "not finished: b; what was measured is kept, and `make papers` goes on",
+    ]
+
+
+@pytest.mark.parametrize(
+    "content, said",
+    [
+        (b"", "line 1: found no column route, expected one"),
+        (b"claim,verdict\nC1,reproduced\n", "line 1: found no column route, expected one"),
+        (b"route,verdict\nemulated\n", "line 2: found another number of cells, expected 2"),
+        (b"route,verdict\n\xff\n", "byte 14: found bytes that are not UTF-8, expected text"),
+    ],
+)
+def test_verdicts_that_cannot_be_read_keep_no_other_paper_back(results, content, said):
+    paper(results, "a", [("emulated", "reproduced")], {})
+    paper(results, "b", [("emulated", "reproduced")], {})
+    (results / "a" / "analysis" / "verdicts.csv").write_bytes(content)
+    assert list(ending.lines()) == [
+        f"a: 3 runs; verdicts cannot be read: results/emulated/a/analysis/verdicts.csv: {said}",
+        "b: 3 runs; 1 of 1 claims that runs judge are decided; results/emulated/reports/b.html",
+        "not finished: a; what was measured is kept, and `make papers` goes on",
+    ]

@@ -24,7 +24,7 @@ def test_they_are_whole_and_of_this_versions_design():
 def test_their_verdicts_are_those_of_this_version(tmp_path, name):
     """Else `make report TESTBED=reference` says which are not, and docs/use/share.md how to keep them anew."""
     record, files = reference.read()
-    results = parcel.opened(tmp_path / "opened", record, files.items())
+    results = parcel.unpack(tmp_path / "opened", record, files.items())
     testbed = record["testbed"]
     argv = ["analyse", "--paper", name, "--testbed", testbed, "--results", f"results/{testbed}/{name}"]
     assert rebuild._said(tmp_path / "opened", argv) == []

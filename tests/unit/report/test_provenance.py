@@ -16,16 +16,17 @@ PAGE = f"""<main><figure id="fig-a">{IMAGE}<figcaption>A</figcaption></figure>
 <p><a href="data:text/csv;base64,QQ==" class="data-link" download="p-a.csv" data-file="data/p/a.csv">Data</a></p>
 <figure id="fig-b">{IMAGE}</figure>
 <p>words</p>
-<figure id="fig-c">{IMAGE}</figure></main></div>"""
+<figure id="fig-c">{IMAGE}</figure><figure id="fig-d">{IMAGE}</figure></main></div>"""
 FUNCTION = {"name": "draw", "file": "paper/R/figures/draw.R", "line": 3, "text": "draw <- function(x) x < 1"}
 RULES = [provenance.Rule("paper", "workflow/rules/paper.smk", "rule paper:\n    input: []")]
 
 
 @pytest.fixture
 def folder(tmp_path):
-    """What R told of two figures; one of them drew a table."""
-    for label, rows in (("fig-a", 2), ("fig-b", 1), ("fig-c", 0)):
-        told = {"label": label, "code": "draw(1)", "rows": rows, "functions": [FUNCTION]}
+    """What R told of figures: two drew a table, one says that there is none, one drew something else."""
+    for label, rows in (("fig-a", 2), ("fig-b", 1), ("fig-c", 0), ("fig-d", 0)):
+        unmeasured = label == "fig-c"
+        told = {"label": label, "code": "draw(1)", "rows": rows, "unmeasured": unmeasured, "functions": [FUNCTION]}
         (tmp_path / f"{label}.json").write_text(json.dumps(told))
     (tmp_path / "fig-b.csv").write_text("x\n1\n")
     return tmp_path
@@ -45,17 +46,23 @@ def test_other_images_stay(image):
 def test_each_figure_gets_a_line_and_the_page_its_sources(folder):
     made = provenance.with_sources(PAGE, "p", provenance.read(folder), folder, RULES)
     lines = made.split('<p class="provenance">')[1:]
-    assert len(lines) == 3
+    assert len(lines) == 4
     assert made.count("data/p/a.csv") == 1  # the document's own link moves into the line
     assert 'data-file="data/p/fig-b.csv">Data of this figure (CSV, 1 row)</a>' in lines[1]
     assert base64.b64encode(b"x\n1\n").decode() in lines[1]
-    assert lines[2].startswith("Data: drawn from the document itself")
+    assert lines[2].startswith(provenance.NO_DATA) and lines[3].startswith(provenance.NO_TABLE)
     for line in lines:
         assert '<a href="#code-draw"><code>draw</code></a> in paper/R/figures/draw.R' in line
         assert '<a href="#rule-paper"><code>paper</code></a> in workflow/rules/paper.smk' in line
     assert made.count('id="code-draw"') == made.count('id="rule-paper"') == 1
     assert "draw &lt;- function(x) x &lt; 1" in made
     assert made.index("</main>") < made.index('id="sources"') < made.index("</div>")
+
+
+def test_no_file_is_named_that_is_not_published(folder):
+    made = provenance.with_sources(PAGE, "index", provenance.read(folder), folder, RULES, files=False)
+    assert "Data of this figure (CSV, 1 row)" in made and base64.b64encode(b"x\n1\n").decode() in made
+    assert "data/index" not in made
 
 
 def test_a_page_without_figures_stays(folder):

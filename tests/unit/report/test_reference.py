@@ -9,6 +9,7 @@ import yaml
 from tests.support import kept
 from tests.support.kept import COMMIT, PAPER
 from whitewire.cli import main
+from whitewire.errors import UserError
 from whitewire.records import checked, manifest
 from whitewire.report import parcel, rebuild, reference
 
@@ -70,6 +71,60 @@ def test_tables_and_records_are_kept_and_no_raw_output(project, capsys):
     assert (told["commits"], told["testbed"], told["seed"]) == ([COMMIT], "emulated", 7)
 
 
+def test_what_is_known_of_the_testbed_is_kept_with_it(project, capsys):
+    links = kept.links(project / "results" / "emulated")
+    assert main(["reference"]) == 0
+    capsys.readouterr()
+    _, files = reference.read()
+    for path in (links / "links.json", *(links / "tables").iterdir()):
+        assert files[f"links/{path.relative_to(links).as_posix()}"] == path.read_bytes()
+    (links / "tables" / "ways.csv").write_text("fabric\n")
+    assert refused(capsys, "reference").startswith("results/emulated/links/tables/ways.csv: found 7 bytes, expected ")
+    (links / "links.json").unlink()  # it was not finished
+    assert main(["reference"]) == 0 and not (project / "results" / "reference" / "links").exists()
+
+
+@pytest.mark.parametrize("folder", [f"{PAPER}/tidy", "links/tables"])
+def test_a_table_of_another_folder_is_not_kept(project, capsys, folder):
+    kept.links(project / "results" / "emulated")
+    path = project / "results" / "emulated" / folder / "datapackage.json"
+    (project / "secret").write_text("x")
+    edit(path, lambda package: package["resources"].append({"path": f"{'../' * len(path.parts)}{project}/secret"}))
+    said = refused(capsys, "reference")
+    assert said.startswith(f"results/emulated/{folder}/datapackage.json: resources[")
+    assert "expected the name of a file beside it" in said
+
+
+def test_what_could_not_be_opened_is_not_kept(project, capsys):
+    own = project / "results" / "emulated"
+    record = kept.links(own) / "links.json"
+    edit(record, lambda links: links["plan"].pop("depth", None) or links["plan"].update(k="forty"))
+    said = refused(capsys, "reference")
+    assert said.startswith('results/emulated/links/links.json: plan.k: found "forty", expected a number; remove ')
+    shutil.rmtree(record.parent)
+    edit(own / PAPER / "raw" / "quick-1" / "environment.json", lambda told: told.update(software="x"))
+    assert 'environment.json: software: found "x", expected a mapping' in refused(capsys, "reference")
+
+
+def test_links_of_another_description_are_left_out_and_code_that_measured_them_is_named(project, capsys):
+    links = kept.links(project / "results" / "emulated")
+    edit(links / "links.json", lambda record: record.update(commit="f" * 40, modified=True))
+    assert main(["reference"]) == 0
+    told = json.loads((project / "results" / "reference" / "results.json").read_text())
+    assert (told["commits"], told["modified"]) == ([COMMIT, "f" * 40], True)
+    capsys.readouterr()
+    testbed = project / "config" / "testbeds" / "emulated.yaml"
+    edit(testbed, lambda described: described["limits"].update(link_error=described["limits"]["link_error"] * 2))
+    assert main(["reference"]) == 0
+    assert capsys.readouterr().err == (
+        "whitewire: results/emulated/links/links.json: found another description of the testbed than that of its YAML, "
+        "so links/ is left out\n"
+    )
+    told = json.loads((project / "results" / "reference" / "results.json").read_text())
+    assert (told["commits"], told["modified"]) == ([COMMIT], False)
+    assert not (project / "results" / "reference" / "links").exists()
+
+
 def test_large_tables_are_compressed_and_come_back_as_they_were(project, monkeypatch):
     monkeypatch.setattr(reference, "LARGE_BYTES", 100)
     assert main(["reference"]) == 0
@@ -90,7 +145,7 @@ def test_large_tables_are_compressed_and_come_back_as_they_were(project, monkeyp
 def test_an_opened_reference_is_a_project_with_the_same_tables(kept_project):
     record, files = reference.read()
     opened = rebuild.target(reference.REFERENCE)
-    results = parcel.opened(opened, record, files.items())
+    results = parcel.unpack(opened, record, files.items())
     assert results == opened / "results" / "emulated"
     assert checked.tables(results / PAPER / "tidy") == []
     for name in ("config/papers/made-up-2026.yaml", "config/testbeds/emulated.yaml", "paper/made-up-2026.qmd"):
@@ -180,6 +235,64 @@ def test_another_claim_is_no_other_design(kept_project):
     edit(kept_project / "config" / "papers" / f"{PAPER}.yaml", lambda paper: paper["claims"].pop(1))
     record, _ = reference.read()
     assert list(record["papers"]) == [PAPER]
+
+
+def test_papers_that_are_not_asked_for_may_be_measured_otherwise(kept_project):
+    edit(kept_project / "config" / "papers" / f"{PAPER}.yaml", lambda paper: paper["scale"].update(k=60))
+    with pytest.raises(UserError, match="expected the runs that this version's"):
+        reference.read()
+    record, files = reference.read(["another-2026"])
+    assert list(record["papers"]) == [PAPER] and f"{PAPER}/design.csv" in files
+
+
+# -- reported
+
+
+@pytest.fixture
+def stages(monkeypatch):
+    """What the commands of the stages say, by page; those that say nothing leave their page."""
+    said = {}
+
+    def run(folder, argv):
+        page = argv[2]
+        if argv[0] == "render" and page not in said:
+            (folder / "reports").mkdir(exist_ok=True)
+            (folder / "reports" / f"{page}.html").write_text("made")
+        if argv[0] == "analyse":
+            own = folder / "results" / "emulated" / page / "analysis"
+            (own / "verdicts.csv").write_text((own / "verdicts.csv").read_text().replace("reproduced", "inconclusive"))
+        return said.get(page, [])
+
+    monkeypatch.setattr(rebuild, "_said", run)
+    return said
+
+
+def test_what_was_opened_before_stays_until_the_next_is_reported(kept_project, capsys, stages):
+    links = kept.links(kept_project / "results" / "emulated")
+    assert links.is_dir() and main(["reference"]) == 0 and main(["report"]) == 0
+    out = capsys.readouterr().out
+    assert out.endswith("results/opened/reference/reports/index.html\n") and "(inconclusive, not reproduced)" in out
+    opened = kept_project / "results" / "opened"
+    before = everything(opened)
+    assert {path.name for path in before if path.parent.name == "reports"} == {
+        "index.html", f"{PAPER}.html", "testbed.html"
+    }  # fmt: skip
+    for page in (PAPER, "index"):
+        stages[page] = [f"{page} cannot be made"]
+        assert refused(capsys, "report") == f"{page} cannot be made"
+        assert everything(opened) == before
+        del stages[page]
+
+
+def test_a_testbeds_page_that_fails_keeps_no_other_page_back(kept_project, capsys, stages):
+    kept.links(kept_project / "results" / "emulated")
+    assert main(["reference"]) == 0
+    capsys.readouterr()
+    stages["testbed"] = ["no links"]
+    assert main(["report"]) == 2
+    out, err = capsys.readouterr()
+    assert out.endswith("results/opened/reference/reports/index.html\n") and err == "whitewire: error: no links\n"
+    assert (kept_project / "results" / "opened" / "reference" / "reports" / "index.html").is_file()
 
 
 def test_only_the_reference_is_reported_so(kept_project, capsys):

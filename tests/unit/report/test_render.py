@@ -5,6 +5,7 @@ The same with Quarto, where there is one: tests/reports/test_quarto.py.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -19,6 +20,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
+from tests.support import compared, kept
 from whitewire import paths
 from whitewire.cli import main
 from whitewire.errors import UserError
@@ -221,7 +223,7 @@ def test_what_an_ended_rendering_leaves(tmp_path: Path, number: signal.Signals) 
     verdicts.parent.mkdir(parents=True)
     verdicts.write_text(f"{','.join(module.VERDICT_COLUMNS)}\nemulex-2012,E-C01,Six times,emulated,,inconclusive,\n")
     (tmp_path / "elsewhere").mkdir()
-    before = set(paths.temporary().iterdir())
+    before = set(paths.temporary().glob("render-*"))  # others work there, too
     process = subprocess.Popen(
         [sys.executable, "-m", "whitewire", "render", "--paper", "emulex-2012", "--results", str(tmp_path / "results")],
         env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "TMPDIR": str(tmp_path / "elsewhere")},
@@ -230,7 +232,7 @@ def test_what_an_ended_rendering_leaves(tmp_path: Path, number: signal.Signals) 
     while not going.exists() and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.05)
     renderer = psutil.Process(int(going.read_text()))
-    during = set(paths.temporary().iterdir()) - before
+    during = set(paths.temporary().glob("render-*")) - before
     assert len(during) == 1
     process.send_signal(number)
     process.wait(timeout=20)
@@ -246,31 +248,89 @@ def test_what_an_ended_rendering_leaves(tmp_path: Path, number: signal.Signals) 
 HEAD = ",".join(module.VERDICT_COLUMNS)
 ROW = "emulex-2012,E-C01,Six times,emulated,,reproduced,"
 BROKEN = {
-    "nothing at all": ("", "found no table"),
-    "half a head": (HEAD[:20] + "\n", "found no such column"),
+    "nothing at all": ("", "line 1: found no column paper, expected one"),
+    "half a head": (HEAD[:20] + "\n", "line 1: found no column "),
     "no claim": (HEAD + "\n", "found no row"),
-    "half a row": (f"{HEAD}\n{ROW}\nemulex-2012,E-C02,Fi", "line 3, verdict: found"),
+    "half a row": (f"{HEAD}\n{ROW}\nemulex-2012,E-C02,Fi", "line 3: found no line end, expected a whole line"),
     "another verdict": (f"{HEAD}\n{ROW.replace('reproduced', 'true')}\n", 'line 2, verdict: found "true"'),
     "a claim twice": (f"{HEAD}\n{ROW}\n{ROW}\n", 'claim: found "E-C01" twice'),
-    "a row too long": (f"{HEAD}\n{ROW}\n{ROW},,,\n", "found no table"),
-    "an open quote": (f'{HEAD}\n{ROW}"x\n{ROW}\n', "found no table"),
-    "bytes that are no text": (f"{HEAD}\n".encode() + b"\xff\xfe\x00", "found no table"),
+    "a row too long": (f"{HEAD}\n{ROW}\n{ROW},,,\n", "line 3: found another number of cells, expected 7"),
+    "an open quote": (f'{HEAD}\n{ROW}"x\n{ROW}\n', "found a table that cannot be read"),
+    "bytes that are no text": (f"{HEAD}\n".encode() + b"\xff\xfe\x00", "found bytes that are not UTF-8, expected"),
 }
 
 
-@pytest.mark.parametrize("paper", ["emulex-2012", "index"])
 @pytest.mark.parametrize("name", BROKEN)
-def test_broken_verdicts_are_told_and_nothing_starts(name, paper, tmp_path, monkeypatch, capsys) -> None:
+def test_broken_verdicts_are_told_and_nothing_starts(name, tmp_path, monkeypatch, capsys) -> None:
     text, said = BROKEN[name]
     verdicts = tmp_path / "emulated" / "emulex-2012" / "analysis" / "verdicts.csv"
     verdicts.parent.mkdir(parents=True)
     verdicts.write_bytes(text if isinstance(text, bytes) else text.encode())
     monkeypatch.setattr(module, "_run", lambda *_, **__: pytest.fail("something was started"))
-    assert main(["render", "--paper", paper, "--results", str(tmp_path / "emulated")]) == 2
+    assert main(["render", "--paper", "emulex-2012", "--results", str(tmp_path / "emulated")]) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1 and f"{verdicts}: " in error and said in error
     assert "`make papers PAPERS=emulex-2012` makes it anew" in error
     assert not (tmp_path / "emulated" / "reports").exists()
+
+
+@pytest.fixture
+def two_papers(tmp_path, monkeypatch):
+    """(results of two papers in a project of their own, what the start page was told of damaged ones)."""
+    results = kept.results(kept.project(tmp_path / "project"))
+    compared.write(results, "another-2026", [compared.claim("C1", 4.0, 3.8, 4.2, reason="made up")])
+    told: dict[str, list[str]] = {}
+
+    def made(qmd, scratch, formats, environment, pulse):
+        if "WHITEWIRE_REFERENCE" in environment:
+            told.clear()
+            told.update(json.loads((Path(environment["WHITEWIRE_REFERENCE"]) / "damaged.json").read_text()))
+        for name in formats:
+            (scratch / f"made.{name}").write_text("<main></main>")
+        return {name: scratch / f"made.{name}" for name in formats}
+
+    monkeypatch.chdir(tmp_path / "project")
+    monkeypatch.setattr(module, "quarto_lacks", lambda: "it is not asked")
+    monkeypatch.setattr(module, "_with_pandoc", made)
+    return results, told
+
+
+def test_the_start_page_leaves_out_papers_whose_tables_do_not_hold(two_papers, capsys) -> None:
+    results, told = two_papers
+    index = ["render", "--paper", "index", "--results", str(results)]
+    assert main(index) == 0 and told == {}
+    verdicts = results / kept.PAPER / "analysis" / "verdicts.csv"
+    verdicts.write_text(verdicts.read_text().replace("reproduced", "not reproduced", 1))
+    (results / "reports" / "index.html").unlink()
+    capsys.readouterr()
+    assert main(index) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and f"{kept.PAPER}/analysis/verdicts.csv: found " in error and module.ANEW in error
+    assert list(told) == [kept.PAPER] and told[kept.PAPER][0] in error
+    assert (results / "reports" / "index.html").is_file()
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_the_start_page_leaves_out_papers_whose_verdicts_are_none(name, two_papers, capsys) -> None:
+    results, told = two_papers
+    text = BROKEN[name][0]
+    verdicts = results / "another-2026" / "analysis" / "verdicts.csv"
+    verdicts.write_bytes(text if isinstance(text, bytes) else text.encode())
+    assert main(["render", "--paper", "index", "--results", str(results)]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and "another-2026/analysis/verdicts.csv: " in error and "anew" in error
+    assert list(told) == ["another-2026"]
+
+
+def test_a_damaged_paper_is_no_reason_against_another_ones_report(two_papers, capsys, monkeypatch) -> None:
+    results, told = two_papers
+    (results / "another-2026" / "analysis" / "verdicts.csv").write_text("claim\n")
+    monkeypatch.setattr(module, "lacking", lambda results: ["a third one"])
+    assert main(["render", "--paper", kept.PAPER, "--start-page", "--results", str(results)]) == 0
+    error = capsys.readouterr().err
+    assert "whitewire: results/emulated/another-2026/analysis/verdicts.csv: " in error and "error" not in error
+    assert list(told) == ["another-2026"]
+    assert (results / "reports" / f"{kept.PAPER}.html").is_file() and (results / "reports" / "index.html").is_file()
 
 
 def test_the_configuration_is_that_of_the_current_folder(tmp_path, monkeypatch) -> None:
@@ -286,3 +346,12 @@ def test_the_configuration_is_that_of_the_current_folder(tmp_path, monkeypatch) 
     assert list(module._papers_as_read(tmp_path / "config", "own-2026")) == ["own-2026.yaml"]
     with pytest.raises(UserError, match="no verdicts on own-2026"):
         render(module.document("own-2026"), tmp_path / "results", tmp_path / "reports")
+
+
+def test_a_figure_is_drawn_whatever_its_label_holds(tmp_path):
+    """A label comes from a paper's document; in Typst a quote would end the name, and what follows would be run."""
+    drawing = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>'
+    for label in ("plain", 'a"), read("figures.typ'):
+        (tmp_path / f"fig-{label}-1.svg").write_text(drawing)
+    folder = module._figures(tmp_path)
+    assert sorted(path.name for path in folder.iterdir()) == ['a"), read("figures.typ.png', "plain.png"]

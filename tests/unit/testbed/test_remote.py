@@ -12,6 +12,7 @@ import time
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -645,6 +646,12 @@ def test_only_some_roles_need_curl_and_fio_and_hosts_agree_on_javas_folder():
     assert preflight.most_common(["", ""]) == ""
 
 
+def test_what_tells_of_memory_is_needed_where_a_sites_file_system_is_used():
+    assert preflight.problems(seen(missing="fincore"), NEEDS) == []
+    needs = replace(NEEDS, only=preflight.Needs.of(example("ssh") | {"mount": {"path": "/lustre/me"}}, 1).only)
+    assert preflight.problems(seen(missing="fincore"), needs) == ["no fincore"]
+
+
 def test_ports_are_those_of_the_role_and_of_our_own_cluster():
     busy = "00000000:268A"  # a DataNode's
     assert preflight.problems(seen(role="client", listening=busy), NEEDS) == []
@@ -776,6 +783,23 @@ def test_outside_of_a_job_what_to_do_is_said(monkeypatch, tmp_path):
     with pytest.raises(UserError, match=r"SLURM_JOB_ID: found nothing.*profiles/slurm.*salloc"):
         slurm.job_id({})
     assert slurm.job_id({"SLURM_JOB_ID": "17"}) == "17"
+
+
+def test_of_the_answers_of_a_clock_the_soonest_counts():
+    """The others waited for a processor, or in a queue, nobody knows whether on the way there or back."""
+    slow = shell.CLOCK.replace("date", "sleep 0.4; date", shell.CLOCK_ASKS - 1)
+    with subprocess.Popen(["sh", "-c", slow], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as popen:
+        assert abs(offset_of(popen, time.monotonic() + 10)) < 0.15
+
+
+def test_a_host_whose_clock_is_set_while_it_is_sampled_is_told(monkeypatch):
+    clocks = iter([{"namenode": 0.5, "client": 0.25}, {"namenode": 0.5, "client": -1.0}])
+    testbed = SimpleNamespace(hosts=[], clocks=lambda: next(clocks), reference=SimpleNamespace(name="namenode"),
+                              next_number=lambda: 1, on_all=lambda act: [])  # fmt: skip
+    monkeypatch.setattr(remote_samples.RemoteSampler, "_merge", lambda *_: None)
+    with remote_samples.RemoteSampler(testbed) as sampler:
+        assert sampler.moved == {}
+    assert sampler.moved == {"namenode": 0.0, "client": -1.25}
 
 
 @pytest.mark.parametrize(

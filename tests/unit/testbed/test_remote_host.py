@@ -7,7 +7,7 @@ import pytest
 
 from whitewire.testbed.base import CommandFailed
 from whitewire.testbed.site.inventory import Place
-from whitewire.testbed.site.remote_host import Layout, RemoteHost
+from whitewire.testbed.site.remote_host import CARRIED, Layout, RemoteHost
 
 PLACE = Place("datanode1", "datanode", "here", "hosts[0]", {})
 
@@ -66,3 +66,19 @@ def test_a_host_whose_folder_is_there_already_says_so(host, tmp_path):
     (tmp_path / "work" / f"whitewire-{host.layout.run}").mkdir()
     with pytest.raises(CommandFailed, match="`work` and `data` are to be folders that are local to each host"):
         host.open(tmp_path)
+
+
+def test_a_clock_whose_answer_is_cut_off_is_asked_again(host, monkeypatch):
+    """srun loses what a command says some once in two thousand times; a run asks each host's clock twice."""
+    asked, carry = [], host.carry
+
+    def cut(command):
+        asked.append(command)
+        return ["true"] if len(asked) < CARRIED else carry(command)
+
+    monkeypatch.setattr(host, "carry", cut)
+    assert abs(host.clock_offset()) < 5
+    assert len(asked) == CARRIED
+    monkeypatch.setattr(host, "carry", lambda command: ["true"])
+    with pytest.raises(CommandFailed, match="the connection was closed before the host said a word"):
+        host.clock_offset()

@@ -10,17 +10,26 @@ from pathlib import Path
 import frictionless
 import pytest
 
+from tests.support.blocks import BLOCK
 from whitewire import cli, workloads
+from whitewire.analysis.so_far import tables_of as tables_of_block
 from whitewire.description import project, testbed
 from whitewire.description.checks import load_paper
 from whitewire.design.rows import columns, write_csv
 from whitewire.errors import UserError
 from whitewire.records.checked import read_block
 from whitewire.records.run import OF_DONE
-from whitewire.tidy.tables import _with_all_floors, metric_rows, tidy
+from whitewire.tidy.tables import _of_each, _treatments, _with_all_floors, metric_rows, tidy
 
 RUN = Path(__file__).parents[2] / "data" / "run"
 RECORD = json.loads((RUN / "run.json").read_text())
+RECORD["scale"]["k"] = 128  # the first of the paper's ladder, 128 and 256
+
+
+def keep(folder, **changes):
+    """A run of an old block, which has no manifest."""
+    shutil.copytree(RUN, folder)
+    (folder / "run.json").write_text(json.dumps(RECORD | changes))
 
 
 @pytest.fixture
@@ -34,10 +43,8 @@ def results(tmp_path):
     row |= RECORD["factors"]
     write_csv([row], paper, folder / "design.csv")
     block = folder / "raw" / RECORD["block"]
-    shutil.copytree(RUN, block / "runs" / RECORD["run_id"])
-    other = block / "runs" / "put-grid-of-an-earlier-design"
-    shutil.copytree(RUN, other)
-    (other / "run.json").write_text(json.dumps(RECORD | {"run_id": other.name}))
+    keep(block / "runs" / RECORD["run_id"])
+    keep(block / "runs" / "put-grid-of-an-earlier-design", run_id="put-grid-of-an-earlier-design")
     failed = block / "invalid" / f"{RECORD['run_id']}.1"
     failed.mkdir(parents=True)
     lost = {
@@ -152,9 +159,7 @@ def test_what_does_not_hold_is_told_and_leaves_the_tables(results, damage, capsy
 
 
 def test_a_run_that_an_earlier_design_had_in_another_block_counts_once(results):
-    other = results / "raw" / "smoke-2" / "runs" / RECORD["run_id"]
-    shutil.copytree(RUN, other)
-    (other / "run.json").write_text(json.dumps(RECORD | {"block": "smoke-2"}))
+    keep(results / "raw" / "smoke-2" / "runs" / RECORD["run_id"], block="smoke-2")
     second = RECORD | {"block": "smoke-2", "run_id": "put-grid-another", "replicate": 2}
     with (results / "design.csv").open() as file:
         names = file.readline().strip().split(",")
@@ -166,6 +171,80 @@ def test_a_run_that_an_earlier_design_had_in_another_block_counts_once(results):
     tidy("emulex-2012", results)
     rows = table(results / "tidy" / "runs.csv")
     assert sum(row["metric"] == "throughput" for row in rows) == 1
+
+
+def finish(block, **more):
+    """Say that a block is finished."""
+    (block / "block.json").write_text(json.dumps(BLOCK | {"block": block.name, "runs": [RECORD["run_id"]]} | more))
+
+
+def in_quick_effort(results):
+    """The block renamed, since at smoke effort no k is chosen; returns its folder."""
+    for path in [results / "design.csv", *results.glob("raw/*/*/*/run.json")]:
+        path.write_text(path.read_text().replace("smoke-1", "quick-1"))
+    (results / "manifest.json").unlink()
+    return (results / "raw" / "smoke-1").rename(results / "raw" / "quick-1")
+
+
+def at_k(block, k):
+    """Give the block's valid runs another k."""
+    for path in block.glob("runs/*/run.json"):
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"scale": RECORD["scale"] | {"k": k}}))
+
+
+def test_the_k_of_runs_is_that_of_their_block_and_of_no_other(results, capsys):
+    block = in_quick_effort(results)
+    (results / "raw" / "scale.json").write_text('{"rung": 1}')
+    argv = ["tidy", "--paper", "emulex-2012", "--results", str(results)]
+    line = f"runs/{RECORD['run_id']}/run.json: scale.k: found 128, expected 256, that of rung 1"
+    assert cli.main(argv) == 2 and line in capsys.readouterr().err
+    finish(block, rung=1)
+    assert cli.main(argv) == 2 and line in capsys.readouterr().err
+    finish(block, rung=0)
+    assert cli.main(argv) == 0
+    at_k(block, 256)
+    assert cli.main(argv) == 2
+    assert "scale.k: found 256, expected 128, that of rung 0" in capsys.readouterr().err
+    finish(block, rung=1)
+    assert cli.main(argv) == 0
+    assert {row["rung"] for row in table(results / "tidy" / "scale.csv")} == {"1"}
+    assert {row["k"] for row in table(results / "tidy" / "scale.csv")} == {"256"}
+    (block / "block.json").unlink()  # it goes on: what it has settled on
+    assert cli.main(argv) == 0
+
+
+@pytest.mark.parametrize("rung", [2, -1])
+def test_a_block_on_a_rung_that_the_paper_has_not_is_told(results, capsys, rung):
+    block = in_quick_effort(results)
+    finish(block, rung=rung)
+    assert cli.main(["tidy", "--paper", "emulex-2012", "--results", str(results)]) == 2
+    assert f"quick-1/block.json: rung: found {rung}, expected one from 0 to 1: remove" in capsys.readouterr().err
+
+
+def test_check_tells_two_k_in_one_experiment_and_a_broken_record_of_it(results, capsys):
+    block = in_quick_effort(results)
+    second = RECORD["run_id"].replace("-r1-", "-r2-")
+    keep(block / "runs" / second, run_id=second, replicate=2, block="quick-1", scale=RECORD["scale"] | {"k": 256})
+    header, row = (results / "design.csv").read_text().splitlines()
+    again = row.replace(RECORD["run_id"], second).split(",")
+    again[header.split(",").index("replicate")] = "2"
+    (results / "design.csv").write_text("\n".join([header, row, ",".join(again), ""]))
+    (results / "raw" / "scale.json").write_text('{"rung": true}')
+    assert cli.main(["check", str(results)]) == 2
+    said = capsys.readouterr()
+    assert re.search(r"scale\.json +unsound", said.out) and re.search(r"quick-1 +unsound", said.out)
+    assert "raw/scale.json: rung: found true, expected a whole number; write" in said.err
+    assert f"{second}/run.json: scale.k: found 256, expected 128 as in other runs of put-grid" in said.err
+    assert len(said.err.splitlines()) == 2
+
+
+def test_a_look_counts_the_runs_of_the_design_alone(results):
+    block = results / "raw" / "smoke-1"
+    made = load_paper(project.paper_path("emulex-2012"), testbed.load_testbed("emulated")["fabrics"])
+    counted = [tables_of_block(made, block, designed)[0] for designed in (None, {RECORD["run_id"]}, set())]
+    valid = [set(table.loc[table["valid"] == "true", "run_id"]) for table in counted]
+    assert valid == [{RECORD["run_id"], "put-grid-of-an-earlier-design"}, {RECORD["run_id"]}, set()]
+    assert len(counted[0]) > len(counted[1]) > len(counted[2]) == 0
 
 
 def test_a_table_that_was_cut_is_not_analysed(results, capsys):
@@ -253,6 +332,46 @@ def test_runs_get_the_median_of_all_valid_floors_and_old_ones_keep_their_own(tmp
     assert others == [unknown, old]
 
 
+def without(record, *keys):
+    """The record, copied, without a key below others."""
+    copy = json.loads(json.dumps(record))
+    below = copy
+    for key in keys[:-1]:
+        below = below[key]
+    del below[keys[-1]]
+    return copy
+
+
+UNSOUND = {
+    "jobs: found no such key": without(a_floor(2.0, 2), "jobs"),
+    "jobs: found none, expected those of a valid floor": a_floor(2.0, 2) | {"jobs": []},
+    "links_after.a.ingress: found no such key": without(a_floor(2.0, 2), "links_after", "a"),
+    "links_before.a.ingress: found no such key": without(a_floor(2.0, 2), "links_before", "a", "ingress"),
+}
+
+
+@pytest.mark.parametrize("why", UNSOUND)
+def test_a_floor_of_which_no_median_can_be_made_is_told(tmp_path, why):
+    block = tmp_path / RECORD["block"]
+    keep_floors(
+        block, [a_floor(2.0, 1), UNSOUND[why], without(a_floor(None, 3, valid=False), "number") | {"number": 3}]
+    )
+    found = read_block(block)
+    assert [record["number"] for record in found.floors] == [1, 3]
+    (fault,) = found.faults
+    assert f"floors/002/run.json: {why}" in fault
+    assert set(_with_all_floors({block.name: found}, [])) == set()
+
+
+def test_a_design_of_an_earlier_paper_is_told(results, capsys):
+    path = results / "design.csv"
+    path.write_text(path.read_text().replace(",put-grid,", ",put-grill,"))
+    (results / "manifest.json").unlink()
+    assert cli.main(["tidy", "--paper", "emulex-2012", "--results", str(results)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()[-1:]
+    assert re.search(r'experiment: found "put-grill", expected one of put-grid, .* make it anew', line)
+
+
 RUNS = RUN.with_name("runs")
 """A real run of each workload but puts, and in metrics.csv the rows that were made of them when they were measured."""
 WORKLOADS = sorted(path.name for path in RUNS.iterdir() if path.is_dir())
@@ -269,3 +388,19 @@ def test_metrics_of_a_run_stay_what_they_were_to_the_last_digit(workload):
 
 def test_every_workload_has_such_a_run():
     assert {*WORKLOADS, RECORD["workload"]} == {"hibench", *workloads.TABLE} - {"wordcount", "sleep"}
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_what_a_record_says_it_was_asked_makes_rows_or_is_one_line_whatever_it_is(workload):
+    folder = RUNS / workload
+    record = json.loads((folder / "run.json").read_text())
+    told = []
+    for key in [*record.get("asked", {}), "k"]:
+        for wrong in (None, [], {}, "text", -1):
+            other = record | {"asked": record.get("asked", {}) | {key: wrong}}
+            try:
+                list(_of_each([(folder, other)], _treatments))
+            except UserError as error:
+                told.append(str(error))
+    assert all("run.json: found " in line and f"a run of {record['workload']}" in line for line in told)
+    assert told or not record.get("asked")

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from whitewire.records import samples
 from whitewire.tools import Unreadable, fio, iperf3, namenode
 
 DATA = Path(__file__).parents[2] / "data"
@@ -43,6 +44,11 @@ def test_iperf3_of_one_segment_tells_the_round_trip_alone():
         iperf3.round_trip(b'{"error": "the server is busy"}')
     with pytest.raises(Unreadable, match="mean_rtt nan, expected more than 0"):
         iperf3.round_trip(b'{"end": {"streams": [{"sender": {}}]}}')
+
+
+def test_a_segment_of_iperf3_is_one_of_the_samples():
+    """Tools stand below records, and import nothing of them."""
+    assert iperf3.SEGMENT == samples.SEGMENT
 
 
 def test_iperf3_without_retransmits_is_none_seen():

@@ -48,87 +48,88 @@ WRITTEN = {
         'did you mean "sec-tabel1"?'),
     "a figure without fig-alt": (
         '#| fig-alt: "Throughput against link rate on a logarithmic axis."\n', "",
-        'line 103: fig-curve: fig-alt: found nothing, expected a line `#| fig-alt: "…"`'),
+        'line 86: fig-curve: fig-alt: found nothing, expected a line `#| fig-alt: "…"`'),
     "a misspelt fig-alt": (
         '#| fig-alt: "Throughput against', '#| fig-atl: "Throughput against',
-        'line 103: fig-curve: fig-alt: found nothing, expected a line `#| fig-alt: "…"`'),
+        'line 86: fig-curve: fig-alt: found nothing, expected a line `#| fig-alt: "…"`'),
     "a table without caption": (
         '#| tbl-cap: "Parameters', '#| caption: "Parameters',
-        'line 118: tbl-drive-model: tbl-cap: found nothing, expected a line `#| tbl-cap: "…"`'),
+        'line 101: tbl-drive-model: tbl-cap: found nothing, expected a line `#| tbl-cap: "…"`'),
     "a label twice": (
         "#| label: fig-curve", "#| label: fig-throughput",
-        'line 103: label: found "fig-throughput", expected another one: it is that of line 52 too'),
+        'line 86: label: found "fig-throughput", expected another one: it is that of line 35 too'),
     "a reference to nothing": (
         "(@tbl-drive-model)", "(@tbl-drive-modell)",
-        'line 116: reference: found "@tbl-drive-modell", expected the id of a heading, figure or table; did you mean '
+        'line 99: reference: found "@tbl-drive-modell", expected the id of a heading, figure or table; did you mean '
         '"@tbl-drive-model"?'),
     "a part that is not there": (
         "parts/closing.qmd", "parts/closings.qmd",
-        'line 124: child: found "parts/closings.qmd", expected a file of paper/parts; did you mean '
+        'line 107: child: found "parts/closings.qmd", expected a file of paper/parts; did you mean '
         '"parts/closing.qmd"?'),
 }  # fmt: skip
 
 CODE = {
     "a metric of a figure": (
         'figure_bars("ingest", "throughput"', 'figure_bars("ingest", "througput"',
-        'line 59: figure_bars(metrics): found "througput", expected a metric that runs of ingest tell; did you mean '
+        'line 42: figure_bars(metrics): found "througput", expected a metric that runs of ingest tell; did you mean '
         '"throughput"?'),
     "a metric of the data": (
         'c("throughput", "throughput_sum"', 'c("throughput", "throughput_sun"',
-        'line 62: data_at(metric): found "throughput_sun", expected a metric that runs of ingest tell; did you mean '
+        'line 45: data_at(metric): found "throughput_sun", expected a metric that runs of ingest tell; did you mean '
         '"throughput_sum"?'),
     "an experiment": (
         'figure_bars("ingest"', 'figure_bars("ingset"',
-        'line 59: figure_bars(experiment): found "ingset", expected the id of an experiment; did you mean "ingest"?'),
+        'line 42: figure_bars(experiment): found "ingset", expected the id of an experiment; did you mean "ingest"?'),
     "a level": (
         'list(fabric = "10gbe")', 'list(fabric = "10gb")',
-        'line 67: from_cell(where$fabric): found "10gb", expected a level of fabric in ingest; did you mean "10gbe"?'),
+        'line 50: from_cell(where$fabric): found "10gb", expected a level of fabric in ingest; did you mean "10gbe"?'),
     "a level through a name": (
         'ends <- list(fabric = c("1gbe", "10gbe"))', 'ends <- list(fabric = c("1gbe", "10gb"))',
-        'line 59: figure_bars(where$fabric): found "10gb", expected a level of fabric in ingest; did you mean '
+        'line 42: figure_bars(where$fabric): found "10gb", expected a level of fabric in ingest; did you mean '
         '"10gbe"?'),
     "a factor": (
         'list(fabric = "10gbe")', 'list(fabrik = "10gbe")',
-        'line 67: from_cell(where): found "fabrik", expected a factor of ingest; did you mean "fabric"?'),
+        'line 50: from_cell(where): found "fabrik", expected a factor of ingest; did you mean "fabric"?'),
     "a factor of bars": (
         '"throughput", "fabric", "Four', '"throughput", "fabrics", "Four',
-        'line 59: figure_bars(by): found "fabrics", expected a factor of ingest; did you mean "fabric"?'),
+        'line 42: figure_bars(by): found "fabrics", expected a factor of ingest; did you mean "fabric"?'),
     "a network in a sentence": (
         '"1gbe", "10gbe")`', '"1gbe", "10gbr")`',
-        'line 36: curve_sentence(to): found "10gbr", expected a level of fabric in ingest; did you mean "10gbe"?'),
+        'line 19: curve_sentence(to): found "10gbr", expected a level of fabric in ingest; did you mean "10gbe"?'),
     "a claim": (
         'reason_of("N-C01")', 'reason_of("N-C11")',
-        'line 72: id: found "N-C11", expected the id of a claim; did you mean "N-C01"?'),
+        'line 55: id: found "N-C11", expected the id of a claim; did you mean "N-C01"?'),
     "a claim that is no id": (
         'from_claim("N-C01"', 'from_claim("N-CO1"',
-        'line 67: id: found "N-CO1", expected the id of a claim; did you mean "N-C01"?'),
+        'line 50: id: found "N-CO1", expected the id of a claim; did you mean "N-C01"?'),
     "a claim without an inverse question": (
         'inverse_sentence("N-C04")', 'inverse_sentence("N-C03")',
-        'line 95: inverse_sentence(claim): found "N-C03", expected a claim with an inverse question; did you mean '
+        'line 78: inverse_sentence(claim): found "N-C03", expected a claim with an inverse question; did you mean '
         '"N-C04"?'),
     "a value": (
         'published("N-V05")', 'published("N-V55")',
-        'line 40: id: found "N-V55", expected the id of a value; did you mean "N-V05"?'),
+        'line 23: id: found "N-V55", expected the id of a value; did you mean "N-V05"?'),
     "a value that is no id": (
         'published("N-V05")', 'published("N_V05")',
-        'line 40: published(id): found "N_V05", expected the id of a value; did you mean "N-V05"?'),
+        'line 23: published(id): found "N_V05", expected the id of a value; did you mean "N-V05"?'),
     "a value of another exhibit": (
         '"N-V02" = from_cell', '"N-V03" = from_cell',
-        'line 67: beside_values(rebuilt): found "N-V03", expected the id of a value of fig1; did you mean "N-V02"?'),
+        'line 50: beside_values(rebuilt): found "N-V03", expected the id of a value of fig1; did you mean "N-V02"?'),
     "an exhibit": (
         'beside_values("fig1"', 'beside_values("fig2"',
-        'line 67: beside_values(exhibit): found "fig2", expected the id of an exhibit; did you mean "fig1"?'),
+        'line 50: beside_values(exhibit): found "fig2", expected the id of an exhibit; did you mean "fig1"?'),
     "a key of the YAML": (
         "paper$testbed$nic", "paper$testbed$nics",
-        'line 79: paper$testbed: found "nics", expected a key of the paper\'s YAML; did you mean "nic"?'),
+        'line 62: paper$testbed: found "nics", expected a key of the paper\'s YAML; did you mean "nic"?'),
     "a function": (
         'figure_bars("ingest"', 'figure_bar("ingest"',
-        'line 59: function: found "figure_bar", expected a function of paper/R or of R; did you mean "figure_bars"?'),
+        'line 42: function: found "figure_bar", expected a function of paper/R or of R; did you mean "figure_bars"?'),
     "an argument of a function": (
         "ends, published = printed)", "ends, publishd = printed)",
-        "line 59: figure_bars: unused argument (publishd = printed)"),
+        "line 42: figure_bars: unused argument (publishd = printed)"),
     "code that R cannot read": (
-        "figure_verdicts()", "figure_verdicts(", "line 29: R cannot read this code: unexpected end of input"),
+        'drive_model_table("ingest")', 'drive_model_table("ingest"',
+        "line 102: R cannot read this code: unexpected end of input"),
 }  # fmt: skip
 
 

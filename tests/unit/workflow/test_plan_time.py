@@ -1,11 +1,15 @@
 """What a start says of its time, in which turn papers are measured, and how fast this machine is."""
 
 import json
+import os
 import re
+import shlex
 
 import pytest
 
 from tests.support.blocks import BLOCK
+from whitewire import budget
+from whitewire.budget import Budget
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import fabric_names, load_testbed
@@ -65,14 +69,27 @@ def test_a_start_says_how_long_it_takes_and_when_it_ends(two):
     testbed, *_ = two
     said = plan.outlook_of(planned(two, budget="5m"), testbed)
     assert said.startswith("at most 325 runs to make: about 5 min of measuring on this machine (by the speed of its")
-    short = (
-        r", which ends after 5m \(BUDGET\), before the \d+ min that first looks at all claims take: the last papers "
-    )
-    assert re.search(short + "may have none; first report after about ", said)
+    short = r", which ends after 5m \(BUDGET\), before the (?:\d+ h )?\d+ min that first looks at all claims take: "
+    assert re.search(short + "the last papers may have none; first report after about ", said)
     assert ", which ends after 5h (BUDGET); first report" in plan.outlook_of(planned(two, budget="5h"), testbed)
     free = plan.outlook_of(planned(two), testbed)
     assert "BUDGET" not in free and "first looks" not in free
     assert " min to " in free
+
+
+def test_a_job_of_a_start_goes_on_with_its_budget_and_another_start_does_not(monkeypatch):
+    """The job reads all files again, on its node."""
+    monkeypatch.setenv(budget.VARIABLE, "of an earlier start")
+
+    def told(within, begins):
+        preamble = plan.Plan(["a"], "lab", "smoke", 1, {}, budget=within, begins=begins).preamble
+        assert f"export {budget.VARIABLE}={shlex.quote(os.environ[budget.VARIABLE])}" in preamble
+        return Budget.read(os.environ[budget.VARIABLE])
+
+    start = told("30m", begins=True)
+    assert start.seconds == 1800
+    assert told("30m", begins=False) == start
+    assert told("2h", begins=True).ends > start.ends + 5000
 
 
 def test_a_machine_is_as_fast_as_its_blocks_were(tmp_path):

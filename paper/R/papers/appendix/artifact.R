@@ -67,7 +67,8 @@ overview_sentence <- function() {
           "the results of one run of it: %s with %s, on the testbed *%s* (%s), at %s effort; %s count. It was measured",
           "by %s, Whitewire %s."),
     count_of(length(facts$papers), "paper"), count_of(length(facts$claims), "claim"), safe(facts$testbed),
-    safe(facts$kind), listed(efforts()), count_of(total_of("counted"), "run"), commits_text(), safe(facts$whitewire)
+    safe(facts$kind), safe(listed(efforts())), count_of(total_of("counted"), "run"), commits_text(),
+    safe(facts$whitewire)
   )
 }
 
@@ -91,7 +92,7 @@ checklist_table <- function() {
     c("Metrics", "times, rates and shares of the link, at full scale where they scale"),
     c("Output", "tables of runs, estimates and verdicts (CSV with a description of every column), reports (HTML, PDF)"),
     c("Workflow", "Snakemake, one rule per stage"),
-    c("Run-time environment", sprintf("Linux; %s", listed(unlist(facts$deployment)))),
+    c("Run-time environment", sprintf("Linux; %s", safe(listed(unlist(facts$deployment))))),
     c("Root", "not needed, but to install missing Debian packages"),
     c("Network", "to fetch packages in the set-up; none while it measures or reports"),
     c("Disk space", sprintf("%s GiB free", trimmed(facts$disk_gib))),
@@ -131,7 +132,7 @@ experiments_table <- function() {
   }
   md_table(data.frame(
     Paper = rows$Paper, Experiment = code(rows$experiment), Workload = code(rows$workload), Cells = rows$cells,
-    Runs = rows$runs, k = ifelse(is.na(rows$k) | rows$k == "", "\u2013", rows$k)
+    Runs = rows$runs, k = ifelse(is.na(rows$k) | rows$k == "", "\u2013", safe(rows$k))
   ), widths = c(26, 26, 20, 9, 9, 10))
 }
 
@@ -143,7 +144,7 @@ roles_sentence <- function() {
     return("No record names its hosts.")
   }
   emulated <- if (identical(artifact()$kind, "emulated")) ", all of them network namespaces of the one machine" else ""
-  sprintf("The testbed had up to %d hosts (%s)%s.", sum(roles), listed(paste(names(roles), roles)), emulated)
+  sprintf("The testbed had up to %d hosts (%s)%s.", sum(roles), safe(listed(paste(names(roles), roles))), emulated)
 }
 
 machines_table <- function() {
@@ -193,16 +194,22 @@ spent_sentence <- function() {
                                                                 duration(sums))))
 }
 
-# Measuring stops early where all claims are decided, and may not go beyond this.
+# How long it might measure, and whether that was enough.
 budget_sentence <- function() {
-  most <- as_value(vapply(artifact()$papers, function(paper) {
-    if (is.null(paper$budget_seconds)) NA_real_ else as.numeric(paper$budget_seconds)
-  }, numeric(1)))
-  if (all(is.na(most))) {
+  budget <- artifact()$budget
+  if (!isTRUE(budget$had)) {
     return("The run had no budget of time.")
   }
-  sprintf("The papers' shares of its budget come to %s; measuring stopped earlier where all claims were decided.",
-          duration(sum(most, na.rm = TRUE)))
+  told <- if (is.null(budget$seconds)) {
+    "It had a budget of time, which its records do not name."
+  } else {
+    sprintf("It had a budget of %s; what one paper leaves of it is passed on to the next.", duration(budget$seconds))
+  }
+  paste(told, if (budget$ended_before > 0) {
+    sprintf("It ended before %s.", count_of(budget$ended_before, "run"))
+  } else {
+    "It did not end before a run that a claim needed."
+  })
 }
 
 disk_table <- function() {
@@ -232,14 +239,27 @@ code_block <- function(...) knitr::asis_output(paste0("\n```bash\n", paste(c(...
 
 install_steps <- function() {
   facts <- artifact()
-  commits <- unlist(facts$commits)
   address <- if (nzchar(facts$repository)) facts$repository else "<this repository>"
   code_block(
     paste0("git clone ", address, " whitewire && cd whitewire"),
-    if (length(commits) == 1 && grepl("^[0-9a-f]{7,40}$", commits)) paste("git checkout", commits),
+    checkout_step(),
     "make setup     # Python, R, Java and Hadoop inside the repository; says which Debian packages are missing",
     paste0("make doctor", testbed_argument(), "    # what this machine can and cannot do")
   )
+}
+
+# Which code: where it is one for the reference results that it holds, with the commit that measured beside it.
+checkout_step <- function() {
+  facts <- artifact()
+  commit <- facts$checkout$commit
+  commits <- gsub("[^0-9A-Za-z]", "", substr(unlist(facts$commits), 1, 12))  # a record may hold anything
+  measured <- paste("measured by commit", paste(commits, collapse = ", "))
+  if (!nzchar(commit)) {
+    which <- if (identical(facts$agreement$state, "itself")) ", with this run in results/reference"
+    return(paste0("# Whitewire ", facts$whitewire, which, "; the run was ", measured))
+  }
+  holds <- if (isTRUE(facts$checkout$holds)) paste0("    # has the reference results; this run was ", measured)
+  paste0("git checkout ", commit, holds)
 }
 
 testbed_argument <- function() {
@@ -252,8 +272,8 @@ run_steps <- function() {
   code_block(
     paste0("make papers EFFORT=smoke PAPERS=", each_paper("paper")[[1]], testbed_argument(),
            "    # shows that everything works"),
-    paste0("make papers EFFORT=", efforts()[[1]], " PAPERS=\"", papers, "\"", testbed_argument(), "    # ",
-           duration(measured_seconds()), " of measuring")
+    paste0("make papers EFFORT=", efforts()[[1]], " BUDGET=", artifact()$budget$asked, " PAPERS=\"", papers, "\"",
+           testbed_argument(), "    # ", duration(measured_seconds()), " of measuring")
   )
 }
 

@@ -1,11 +1,14 @@
 # Gains of 10GbE over 1GbE: cell by cell, and as the bars the paper drew.
 
-# Each 10GbE run over the median of the same cell's 1GbE runs (rates), or the other way round (times).
-gain_samples <- function(metric = "throughput") {
-  fast <- grid_samples("10GbE", metric = metric)
-  slow <- grid_medians("1GbE", metric = metric)
-  at <- match(paste(fast$clients, fast$puts), paste(slow$clients, slow$puts))
+# Each 10GbE run over the median of the same cell's 1GbE runs (rates), or the other way round (times). `n` counts the
+# runs of the side that has fewer.
+gain_samples <- function(metric = "throughput", clients = 1:3, puts = NULL) {
+  fast <- grid_samples("10GbE", clients, puts, metric)
+  slow <- grid_medians("1GbE", clients, puts, metric)
+  cell <- paste(fast$clients, fast$puts)
+  at <- match(cell, paste(slow$clients, slow$puts))
   fast$gain <- if (metric == "completion_time") slow$shown[at] / fast$shown else fast$shown / slow$shown[at]
+  fast$n <- pmin(as.numeric(table(cell)[cell]), slow$n[at])
   fast[!is.na(fast$gain), ]
 }
 
@@ -13,25 +16,21 @@ gain_medians <- function(samples) {
   if (nrow(samples) == 0) {
     return(samples)
   }
-  stats::aggregate(gain ~ clients + puts, data = samples, FUN = stats::median)
+  stats::aggregate(gain ~ clients + puts + n, data = samples, FUN = stats::median)
 }
 
 gain_definitions <- c(
   throughput = "volume over time", throughput_sum = "sum of the puts' own rates",
-  completion_time = "time saved",
+  completion_time = "completion time",
   throughput_peak_1s = "peak over one second"
 )
 
-# The best cell and its gain, for the text.
-best_gain <- function(metric = "throughput") {
-  medians <- gain_medians(gain_samples(metric))
-  if (nrow(medians) == 0) NULL else as.list(medians[which.max(medians$gain), ])
-}
-
-gain_at <- function(clients, puts, metric = "throughput") {
-  medians <- gain_medians(gain_samples(metric))
-  found <- medians$gain[medians$clients %in% clients & medians$puts %in% puts]
-  if (length(found) == 0) NA_real_ else found[[1]]
+# Three clients, six puts each: the paper's own point, under each definition.
+headline_samples <- function(metrics) {
+  do.call(rbind, lapply(metrics, function(metric) {
+    samples <- gain_samples(metric, 3, 6)
+    cbind(samples, definition = factor(rep(gain_definitions[[metric]], nrow(samples)), gain_definitions[metrics]))
+  }))
 }
 
 figure_gain_by_cell <- function(value_id, title) {
@@ -44,33 +43,30 @@ figure_gain_by_cell <- function(value_id, title) {
   ggplot(medians, aes(factor(puts), gain)) +
     geom_hline(aes(yintercept = 1, linetype = "1GbE"), colour = fabric_colours[["1GbE"]], linewidth = 0.7) +
     geom_hline(aes(yintercept = published(value_id), linetype = "published"), linewidth = 0.6) +
-    geom_col(fill = fabric_colours[["10GbE"]], alpha = 0.75, width = 0.62) +
+    geom_col(aes(alpha = paler(n)), fill = fabric_colours[["10GbE"]], width = 0.62) +
     geom_runs(data = samples, position = jitter_points(0.14), size = 1.4, colour = ink, alpha = 0.7) +
-    geom_text(aes(label = paste0(trimmed(gain, 2), "\u00d7")), y = 0.12, vjust = 0, colour = "white",
-              fontface = "bold", size = 3.5, family = base_font) +
+    geom_text(aes(label = paste0(trimmed(gain, 2), "\u00d7"), colour = ifelse(n > 1, "white", ink)), y = 0.12,
+              vjust = 0, fontface = "bold", size = 3.5, family = base_font) +
+    scale_alpha_identity() +
+    scale_colour_identity() +
     facet_grid(~panel, scales = "free_x", space = "free_x") +
     scale_linetype_manual(NULL, values = c("1GbE" = "solid", published = "dashed")) +
     scale_y_continuous("10GbE over 1GbE", limits = c(0, NA), expand = expansion(c(0, 0.08)),
                        labels = function(x) paste0(x, "\u00d7")) +
-    labs(title = title, subtitle = paste0(scale_note(absolute = FALSE),
-      "; each run over the 1GbE median of its cell"),
-         x = "puts per client")
+    labs(title = title, x = "puts per client", subtitle = figure_note("put-grid", paste0(
+      "each run over the 1GbE median of its cell; ",
+      sub("per cell", "on the network with fewer", runs_per_cell(medians$n, TRUE), fixed = TRUE)
+    )))
 }
 
-figure_headline <- function(value_id, title, metrics) {
-  rows <- lapply(metrics, function(metric) {
-    samples <- gain_samples(metric)
-    samples <- samples[samples$clients %in% 3 & samples$puts %in% 6, ]
-    if (nrow(samples) == 0) NULL else data.frame(definition = gain_definitions[[metric]],
-                                                    run_id = samples$run_id, gain = samples$gain)
-  })
-  samples <- do.call(rbind, rows)
-  if (is.null(samples)) {
+# `values` names the printed value of each metric.
+figure_headline <- function(values, title) {
+  samples <- headline_samples(names(values))
+  if (nrow(samples) == 0) {
     return(figure_without_data())
   }
-  samples$definition <- factor(samples$definition, gain_definitions[metrics])
-  medians <- stats::aggregate(gain ~ definition, data = samples, FUN = stats::median)
-  paper <- data.frame(definition = medians$definition, published = published(value_id))
+  medians <- stats::aggregate(gain ~ definition + metric + n, data = samples, FUN = stats::median)
+  medians$published <- vapply(values[medians$metric], published, numeric(1))
   ggplot(medians, aes(definition, gain)) +
     geom_col(aes(y = 1), fill = fabric_colours[["1GbE"]], alpha = 0.8, width = 0.3,
       position = position_nudge(-0.17)) +
@@ -83,10 +79,12 @@ figure_headline <- function(value_id, title, metrics) {
       data = samples, aes(x = as.numeric(definition) + 0.17), size = 1.7, alpha = 0.65,
       position = jitter_points(0.06)
     ) +
-    geom_published(paper, aes(x = as.numeric(definition) + 0.17, y = published)) +
+    geom_published(medians, aes(x = as.numeric(definition) + 0.17, y = published)) +
     scale_y_continuous("speed relative to 1GbE", limits = c(0, NA), expand = expansion(c(0, 0.08)),
                        labels = function(x) paste0(x, "\u00d7")) +
-    labs(title = title, subtitle = paste0(scale_note(absolute = FALSE), "; 3 clients, 6 puts each"), x = NULL)
+    labs(title = title, x = NULL, subtitle = figure_note("put-grid", paste0(
+      "3 clients, 6 puts each; ", runs_per_cell(medians$n)
+    )))
 }
 
 figure_completion <- function(title, clients = 3, puts = 6) {
@@ -98,24 +96,23 @@ figure_completion <- function(title, clients = 3, puts = 6) {
   }
   ggplot(medians, aes(fabric, shown)) +
     geom_col(aes(colour = fabric), fill = NA, width = 0.5, linewidth = 0) +
-    geom_col(fill = fabric_colours[as.character(medians$fabric)], alpha = 0.75, width = 0.5) +
+    geom_col(fill = fabric_colours[as.character(medians$fabric)], alpha = paler(medians$n), width = 0.5) +
     geom_runs(data = samples, position = jitter_points(0.1), size = 1.8, alpha = 0.65) +
     interval_bars(medians, 0.14) +
     geom_published(points, aes(fabric, published), size = 4) +
     scale_colour_manual(values = fabric_colours, guide = "none") +
     coord_flip() +
-    time_axis("seconds, full-scale equivalent") +
-    labs(title = title, subtitle = sub("left axis", "lower axis", time_note()), x = NULL)
+    measured_axis(samples, "seconds") +
+    labs(title = title, x = NULL, subtitle = paste(sub("left axis", "lower axis", time_note()),
+                                                    runs_per_cell(medians$n), sep = "\n"))
 }
 
-data_gain <- function(metric = "throughput") {
-  samples <- gain_samples(metric)
+data_gain <- function(samples = gain_samples()) {
   if (nrow(samples) == 0) {
     return(samples)
   }
   data.frame(run_id = samples$run_id, clients = samples$clients, puts_per_client = samples$puts,
-             metric = metric,
-             gain_over_median_of_1gbe = signif(samples$gain, 6))
+             metric = samples$metric, gain_over_median_of_1gbe = signif(samples$gain, 6))
 }
 
 # Table 1 under every definition of throughput.
@@ -129,21 +126,24 @@ definitions_table <- function() {
   slow <- cell("1GbE", 3, 6)
   fast <- cell("10GbE", 3, 6)
   rows <- lapply(names(definition_names), function(metric) {
-    a <- cell_estimate(slow, metric)
-    b <- cell_estimate(fast, metric)
-    if (nrow(a) == 0 || nrow(b) == 0) {
+    a <- rebuilt_cell(slow, metric)
+    b <- rebuilt_cell(fast, metric)
+    if (is.null(a$median) || is.null(b$median)) {
       return(NULL)
     }
+    told <- function(of) {
+      marked(with_interval(of$median$shown, of$median$shown_low, of$median$shown_high), of$median)
+    }
     data.frame(
-      Definition = definition_names[[metric]],
-      "1GbE" = with_interval(a$shown[[1]], a$shown_low[[1]], a$shown_high[[1]]),
-      "10GbE" = with_interval(b$shown[[1]], b$shown_low[[1]], b$shown_high[[1]]),
-      Ratio = paste0(trimmed(b$shown[[1]] / a$shown[[1]]), "\u00d7"),
-      Runs = paste(a$n[[1]], "/", b$n[[1]]), check.names = FALSE
+      Definition = definition_names[[metric]], "1GbE" = told(a), "10GbE" = told(b),
+      Ratio = paste0(trimmed(b$median$shown / a$median$shown), "\u00d7"), Runs = paste(a$n, "/", b$n),
+      check.names = FALSE
     )
   })
   rows <- do.call(rbind, rows)
-  md_table(if (is.null(rows)) data.frame() else rows, widths = c(38, 20, 20, 12, 10))
+  table <- md_table(if (is.null(rows)) data.frame() else rows, widths = c(38, 20, 20, 12, 10))
+  medians <- grid_medians(c("1GbE", "10GbE"), 3, 6, names(definition_names))
+  with_untold(table, medians, paste(medians$fabric, definition_names[medians$metric]))
 }
 
 data_table1 <- function() {
@@ -151,25 +151,38 @@ data_table1 <- function() {
   do.call(rbind, lapply(metrics, function(metric) data_grid(c("1GbE", "10GbE"), 3, 6, metric)))
 }
 
-# The headline in words, from the runs.
+# "three clients with 2, 6 and 8 puts each": the cells that a claim looks at.
+cells_words <- function(cells) {
+  part <- function(name) vapply(cells, function(cell) as_value(cell[[name]]), numeric(1))
+  puts <- split(part("puts_per_client"), factor(part("clients"), unique(part("clients"))))
+  listed(vapply(names(puts), function(clients) {
+    number <- as.integer(clients)
+    sprintf("%s %s with %s %s each", small_number(number), if (number == 1) "client" else "clients",
+            listed(puts[[clients]]), if (all(puts[[clients]] == 1)) "put" else "puts")
+  }, character(1)))
+}
+
+# The headline in words: what E-C01 found, and E-C02, which is of the paper's own point.
 headline_sentence <- function() {
-  best <- best_gain()
-  if (is.null(best)) {
+  best <- verdict_row("E-C01")
+  if (is.na(best$estimate) || !best$route %in% c("measured", "emulated")) {
     return("The gain of 10GbE over 1GbE was not measured at this effort.")
   }
-  text <- sprintf(
-    "Of the cells measured, the one with %s and %s each gains most on 10GbE: %s\u00d7.",
-    count_of(best$clients, "client"), count_of(best$puts, "put"), trimmed(best$gain)
-  )
-  by_volume <- gain_at(3, 6)
-  if (is.na(by_volume)) {
+  of_claim <- function(row) sprintf("(%s, n\u00a0=\u00a0%s)", row$claim, row$n)
+  cells <- Find(function(claim) claim$id == "E-C01", read_paper()$claims)$test$cells
+  text <- sprintf("%s the best cell gains %s on 10GbE %s.",
+                  if (is.null(cells)) "Over all of the grid" else paste("Of", cells_words(cells)),
+                  told_estimate(best, "\u00d7"), of_claim(best))
+  own <- verdict_row("E-C02")
+  if (is.na(own$estimate)) {
     return(text)
   }
   paste(text, sprintf(
     paste(
-      "At the paper's own point, three clients with six puts each, the gain is %s\u00d7 by volume over time and",
-      "%s\u00d7 by the sum of the puts' own rates; the paper prints %s\u00d7."
+      "At the paper's own point, three clients with six puts each, the gain is %s by volume over time %s and",
+      "%s by the sum of the puts' own rates; the paper prints %s\u00d7."
     ),
-    trimmed(by_volume), trimmed(gain_at(3, 6, "throughput_sum")), trimmed(published("E-V11"))
+    told_estimate(own, "\u00d7"), of_claim(own), reading_told("E-C02", "throughput_sum", "\u00d7"),
+    trimmed(published("E-V11"))
   ))
 }

@@ -38,13 +38,14 @@ figure_grid <- function(fabric, title) {
     geom_line(aes(group = client, linetype = "median of runs"), linewidth = 0.8) +
     geom_runs(data = samples, position = jitter_points(0.16), alpha = 0.55, size = 1.7) +
     interval_bars(medians, 0.5) +
-    geom_point(size = 2.7) +
+    geom_point(aes(alpha = paler(n, 1)), size = 2.7) +
+    scale_alpha_identity() +
     geom_published(points, aes(total_puts, published)) +
     scale_clients() +
     scale_linetype_manual(NULL, values = c("median of runs" = "solid", "max-min model" = "dotted")) +
     scale_x_continuous("put operations in all", breaks = c(1, 2, 4, 6, 8, 12, 16, 18, 24)) +
-    rate_axis() +
-    labs(title = title, subtitle = scale_note())
+    measured_axis(samples, "MB/s") +
+    labs(title = title, subtitle = paste(scale_note(), runs_per_cell(medians$n, TRUE), sep = "\n"))
 }
 
 figure_both_networks <- function(title) {
@@ -59,13 +60,14 @@ figure_both_networks <- function(title) {
     geom_line(aes(group = fabric), linewidth = 0.8) +
     geom_runs(data = samples, position = jitter_points(), alpha = 0.5, size = 1.6) +
     interval_bars(medians, 0.4) +
-    geom_point(size = 2.6) +
+    geom_point(aes(alpha = paler(n, 1)), size = 2.6) +
+    scale_alpha_identity() +
     geom_published(points, aes(puts, published)) +
     facet_wrap(~panel) +
     scale_fabric() +
     scale_x_continuous("puts per client", breaks = c(1, 2, 4, 6, 8)) +
-    rate_axis() +
-    labs(title = title, subtitle = scale_note())
+    measured_axis(samples, "MB/s") +
+    labs(title = title, subtitle = paste(scale_note(), runs_per_cell(medians$n, TRUE), sep = "\n"))
 }
 
 data_grid <- function(fabrics, clients = 1:3, puts = NULL, metric = "throughput") {

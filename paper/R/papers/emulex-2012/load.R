@@ -1,6 +1,6 @@
 # Completion time against load, with a straight line and an exponential fitted to each network.
 
-load_samples <- function(clients = 3) grid_samples(c("1GbE", "10GbE"), clients, metric = "completion_time")
+load_samples <- function() grid_samples(c("1GbE", "10GbE"), 3, metric = "completion_time")
 
 gaussian_aic <- function(residuals, parameters) {
   n <- length(residuals)
@@ -35,8 +35,11 @@ fit_load <- function(table) {
   )
 }
 
-load_fits <- function(clients = 3) {
-  samples <- load_samples(clients)
+# To the loads that the claim names.
+load_fits <- function() {
+  claim <- Find(function(each) each$id == "E-C24", read_paper()$claims)
+  samples <- load_samples()
+  samples <- samples[samples$puts_per_client %in% unlist(claim$test$levels), ]
   fits <- lapply(split(samples, samples$fabric), fit_load)
   Filter(Negate(is.null), fits)
 }
@@ -59,13 +62,14 @@ figure_load <- function(title) {
   plot +
     geom_runs(data = samples, position = jitter_points(0.2), alpha = 0.55, size = 1.8) +
     interval_bars(medians, 0.6) +
-    geom_point(size = 2.7) +
+    geom_point(aes(alpha = paler(n, 1)), size = 2.7) +
+    scale_alpha_identity() +
     geom_published(points, aes(total_puts, published)) +
     scale_fabric() +
     scale_x_continuous("put operations in all, three clients", breaks = c(3, 6, 12, 18, 24),
                        limits = c(2, 25)) +
-    time_axis() +
-    labs(title = title, subtitle = time_note())
+    measured_axis(samples, "s") +
+    labs(title = title, subtitle = paste(time_note(), runs_per_cell(medians$n, TRUE), sep = "\n"))
 }
 
 load_sentence <- function() {
@@ -74,7 +78,7 @@ load_sentence <- function() {
     return("The curves are not fitted at this effort: they need three or more loads.")
   }
   told <- vapply(names(fits), function(name) {
-    difference <- fits[[name]]$aic_linear - fits[[name]]$aic_exponential # as in E-C24's verdict
+    difference <- fits[[name]]$aic_linear - fits[[name]]$aic_exponential
     better <- if (difference < -2) {
       "the straight line fits better"
     } else if (difference > 2) {
@@ -85,5 +89,6 @@ load_sentence <- function() {
     sprintf("on %s %s (AIC of the line minus that of the exponential: %s)", name, better,
             with_minus(formatC(difference, format = "f", digits = 1)))
   }, character(1))
-  paste0("Three clients: ", listed(told), ".")
+  paste0("Three clients, two puts each and more: ", listed(told), ". How far runs decide it on 1GbE: ",
+         claim_badge("E-C24"), ".")
 }

@@ -49,48 +49,29 @@ published_cells <- function(metric = "throughput", fabrics = c("1GbE", "10GbE"),
   grid_cells(published_points(metric), fabrics, clients, puts)
 }
 
-cell_estimate <- function(at, metric) {
-  table <- estimates_of("put-grid", metric)
-  table[table$fabric == at$fabric & table$clients %in% at$clients & table$puts %in% at$puts, ]
+rebuilt_cell <- function(at, metric) {
+  from_cell("put-grid", metric, list(fabric = at$fabric, clients = at$clients, puts_per_client = at$puts))
 }
 
-rebuilt_text <- function(id) {
-  rule <- rebuilt_from[[id]]
-  if (is.null(rule)) {
-    return(c("not rebuilt", ""))
+# A cell, or the ratio of two, of which the note below the table names the one that its runs do not tell.
+rebuilt_value <- function(rule) {
+  top <- rebuilt_cell(rule$cell, rule$metric)
+  if (is.null(rule$over) || is.null(top$median)) {
+    return(top)
   }
-  top <- cell_estimate(rule$cell, rule$metric)
-  if (nrow(top) == 0) {
-    return(c("not measured at this effort", ""))
+  bottom <- rebuilt_cell(rule$over, rule$metric)
+  if (is.null(bottom$median)) {
+    return(bottom)
   }
-  n <- as.character(top$n[[1]])
-  if (is.null(rule$over)) {
-    unit <- if (rule$metric == "completion_time") "s" else "MB/s"
-    return(c(paste(with_interval(top$shown[[1]], top$shown_low[[1]], top$shown_high[[1]]), unit), n))
-  }
-  bottom <- cell_estimate(rule$over, rule$metric)
-  if (nrow(bottom) == 0) {
-    return(c("not measured at this effort", ""))
-  }
-  ratio <- top$shown[[1]] / bottom$shown[[1]]
-  text <- if (is.null(rule$as)) paste0(trimmed(ratio), "\u00d7") else paste(trimmed(100 * (ratio - 1)),
-    rule$as)
-  c(text, paste(n, "/", bottom$n[[1]]))
+  ratio <- top$median$shown / bottom$median$shown
+  text <- if (is.null(rule$as)) paste0(trimmed(ratio), "\u00d7") else paste(trimmed(100 * (ratio - 1)), rule$as)
+  of <- if (is_untold(top$median)) top$median else bottom$median
+  list(text = marked(text, of), n = paste(top$n, "/", bottom$n), median = of)
 }
 
 # The published values of one exhibit beside the rebuilt ones.
-beside <- function(exhibit) {
-  values <- Filter(function(value) identical(value$exhibit, exhibit), read_paper()$values)
-  values <- Filter(function(value) !is.null(rebuilt_from[[value$id]]), values)
-  if (length(values) == 0) {
-    return(data.frame())
-  }
-  rebuilt <- lapply(values, function(value) rebuilt_text(value$id))
-  part <- function(name) vapply(values, function(value) safe(text_or_none(value[[name]])), character(1))
-  data.frame(
-    Value = part("id"), Metric = part("metric"), Condition = part("condition"), Published = part("printed"),
-    Rebuilt = vapply(rebuilt, `[[`, character(1), 1), Runs = vapply(rebuilt, `[[`, character(1), 2)
-  )
+beside_table <- function(exhibit) {
+  ids <- vapply(Filter(function(value) identical(value$exhibit, exhibit), read_paper()$values), `[[`, "", "id")
+  ids <- intersect(ids, names(rebuilt_from))
+  beside_values(exhibit, stats::setNames(lapply(rebuilt_from[ids], rebuilt_value), ids))
 }
-
-beside_table <- function(exhibit) md_table(beside(exhibit), widths = c(8, 24, 22, 18, 24, 8))

@@ -5,7 +5,7 @@ response_samples <- function() {
   runs$rate <- fabric_rate(runs$fabric)
   grid <- grid_cells(valid_runs("put-grid", "throughput"), clients = 3, puts = 6)
   grid$rate <- fabric_rate(grid$fabric)
-  columns <- c("run_id", "experiment", "rate", "value", "shown")
+  columns <- c("run_id", "experiment", "rate", "value", "unit", "shown", "full_scale_unit")
   table <- rbind(runs[columns], grid[columns])
   table[!is.na(table$rate), ]
 }
@@ -48,7 +48,8 @@ figure_response <- function(title) {
   points <- published_cells("throughput", clients = 3, puts = 6)
   points$rate <- fabric_rate(points$fabric)
   samples$from <- ifelse(samples$experiment == "put-grid", "grid", "curve")
-  medians <- if (nrow(samples) == 0) samples else stats::aggregate(shown ~ rate, data = samples,
+  samples$n <- if (nrow(samples) > 0) stats::ave(samples$shown, samples$rate, FUN = length) else numeric()
+  medians <- if (nrow(samples) == 0) samples else stats::aggregate(shown ~ rate + n, data = samples,
     FUN = stats::median)
   plot <- ggplot(samples, aes(rate, shown))
   if (!is.na(knee) && knee < max(model$rate)) {
@@ -68,7 +69,8 @@ figure_response <- function(title) {
     geom_line(data = response_model_as_run(), aes(y = value, linetype = "same, short files"),
               linewidth = 0.6, colour = okabe_ito[["green"]]) +
     geom_runs(aes(shape = from), size = 2, alpha = 0.65, colour = okabe_ito[["blue"]]) +
-    geom_point(data = medians, shape = 95, size = 8, colour = okabe_ito[["blue"]]) +
+    geom_point(data = medians, aes(alpha = paler(n, 1)), shape = 95, size = 8, colour = okabe_ito[["blue"]]) +
+    scale_alpha_identity() +
     geom_published(points, aes(rate, published)) +
     scale_linetype_manual(NULL, values = c("max-min model" = "solid",
       "same, short files" = "22")) +
@@ -77,6 +79,8 @@ figure_response <- function(title) {
       linetype = guide_legend(order = 3)) +
     scale_x_log10("link rate, Gbit/s (full scale)", breaks = c(0.5, 1, 2, 5, 10, 20, 40),
       labels = function(x) trimmed(x)) +
-    rate_axis() +
-    labs(title = title, subtitle = scale_note("put-grid"))
+    measured_axis(samples, "MB/s") +
+    labs(title = title, subtitle = paste(c(scale_note("put-grid"), if (nrow(medians) > 0) {
+      sub("cell", "link rate", runs_per_cell(medians$n, TRUE), fixed = TRUE)
+    }), collapse = "\n"))
 }

@@ -74,7 +74,8 @@ figure_sensitivity <- function(experiment) {
   if (nrow(runs) == 0) {
     return(figure_without_data(paste0("Sensitivity to ", axis$what, ":\nnot measured at this effort.")))
   }
-  medians <- stats::aggregate(shown ~ level + fabric + load, data = runs, FUN = stats::median)
+  of_cell <- function(what) stats::aggregate(shown ~ level + fabric + load, data = runs, FUN = what)
+  medians <- of_cell(stats::median)
   points <- published_cells("throughput", unique(runs$fabric), 3, 6)
   points$load <- rep("18 puts", nrow(points))
   points <- points[points$load %in% runs$load, ]
@@ -85,8 +86,9 @@ figure_sensitivity <- function(experiment) {
     facet_wrap(~load, scales = "free_y") +
     scale_fabric() +
     scale_linetype_manual(NULL, values = c(published = "dashed")) +
-    rate_axis(experiment = experiment) +
-    labs(title = paste("Sensitivity to", axis$what), subtitle = scale_note(experiment), x = axis$label)
+    measured_axis(runs, "MB/s") +
+    labs(title = paste("Sensitivity to", axis$what), x = axis$label,
+         subtitle = paste(scale_note(experiment), runs_per_cell(of_cell(length)$shown), sep = "\n"))
 }
 
 data_sensitivity <- function() {
@@ -101,29 +103,4 @@ data_sensitivity <- function() {
     )
   })
   do.call(rbind, rows)
-}
-
-# Tuned settings against the defaults, and the copying of lost replicas.
-figure_pairs <- function(experiment, column, metric, title, order = NULL) {
-  runs <- valid_runs(experiment, metric)
-  runs <- runs[!is.na(runs[[column]]), ]
-  if (nrow(runs) == 0) {
-    return(figure_without_data(paste0(title, ":\nnot measured at this effort.")))
-  }
-  levels <- if (is.null(order)) unique(runs[[column]]) else order
-  runs$level <- factor(runs[[column]], levels)
-  medians <- stats::aggregate(shown ~ level, data = runs, FUN = stats::median)
-  axis_of <- if (metric == "completion_time") time_axis else rate_axis
-  note <- if (metric == "completion_time") time_note(experiment) else scale_note(experiment)
-  ggplot(medians, aes(level, shown)) +
-    geom_col(fill = okabe_ito[["sky"]], alpha = 0.75, width = 0.45) +
-    geom_runs(data = runs, position = jitter_points(0.08), size = 2, alpha = 0.7) +
-    axis_of(experiment = experiment) +
-    labs(title = title, subtitle = note, x = NULL)
-}
-
-data_pairs <- function(experiment, column, metric) {
-  runs <- valid_runs(experiment, metric)
-  data.frame(run_id = runs$run_id, level = runs[[column]], metric = runs$metric, value = runs$value,
-             full_scale_value = runs$shown)
 }

@@ -112,7 +112,7 @@ figure_gains <- function(claims, title) {
     scale_y_continuous(paste0("time on ", fabric_name(medians$over[[1]]), " over this time"), limits = c(0, NA),
                        expand = expansion(c(0, 0.08)), labels = function(x) paste0(x, "\u00d7")) +
     labs(title = title, x = NULL, subtitle = figure_note(experiments, paste0(
-      "n = ", paste(unique(range(medians$n)), collapse = " to "), " runs per cell; bars: 95 % intervals; line: no gain"
+      runs_per_cell(medians$n), "; bars: 95 % intervals; line: no gain"
     ), paste0("runs by ", made_by(experiments))))
 }
 
@@ -150,9 +150,9 @@ figure_program_times <- function(experiments, title) {
       fabric_palette(unique(as.character(medians$fabric))), stats::setNames("#a3abb3", floor_name)
     )) +
     scale_y_continuous("s as measured", limits = c(0, NA), expand = expansion(c(0, 0.08))) +
-    labs(title = title, x = NULL, subtitle = figure_note(experiments, paste0(
-      "n = ", paste(unique(range(medians$n)), collapse = " to "), " runs per cell"
-    ), paste0("runs by ", made_by(experiments))))
+    labs(title = title, x = NULL, subtitle = figure_note(
+      experiments, runs_per_cell(medians$n), paste0("runs by ", made_by(experiments))
+    ))
 }
 
 rate_names <- c(node_throughput = "our own counters", report_node_throughput = "HiBench's report")
@@ -196,18 +196,18 @@ program_rows <- function(experiments, metrics, as_measured = FALSE) {
   cells <- unique(medians[order(match(medians$experiment, experiments), medians$level), c("experiment", "level")])
   told <- lapply(metrics, function(metric) {
     vapply(seq_len(nrow(cells)), function(i) {
-      of <- medians[medians$metric == metric & medians$experiment == cells$experiment[[i]] &
-                      medians$level == cells$level[[i]], ]
+      of <- only_cell(medians[medians$metric == metric & medians$experiment == cells$experiment[[i]] &
+                                medians$level == cells$level[[i]], ])
       if (nrow(of) == 0) {
         return("\u2013")
       }
-      marked(with_interval(of[[columns[1]]][1], of[[columns[2]]][1], of[[columns[3]]][1]), of[1, ])
+      marked(with_interval(of[[columns[1]]], of[[columns[2]]], of[[columns[3]]]), of)
     }, character(1))
   })
   runs <- vapply(seq_len(nrow(cells)), function(i) {
     max(medians$n[medians$experiment == cells$experiment[[i]] & medians$level == cells$level[[i]]])
   }, numeric(1))
-  cbind(data.frame(Program = cells$experiment, Network = as.character(cells$level)),
+  cbind(data.frame(Program = safe(cells$experiment), Network = safe(cells$level)),
         as.data.frame(told, check.names = FALSE), data.frame(Runs = runs))
 }
 

@@ -2,7 +2,13 @@
 
 papers_with_results <- function() {
   paths <- sort(Sys.glob(file.path(results_dir(), "*", "analysis", "verdicts.csv")))
-  basename(dirname(dirname(paths)))
+  setdiff(basename(dirname(dirname(paths))), names(damaged_papers()))
+}
+
+# Papers that the page leaves out because their tables cannot be read or are not as they were written: name to faults.
+damaged_papers <- function() {
+  path <- file.path(Sys.getenv("WHITEWIRE_REFERENCE"), "damaged.json")
+  if (file.exists(path)) jsonlite::fromJSON(path, simplifyVector = FALSE) else list()
 }
 
 paper_title <- function(paper) {
@@ -26,7 +32,18 @@ all_verdicts <- function() {
 # Every paper that is described; those without results are told as such.
 papers_described <- function() {
   files <- list.files(file.path(config_dir(), "papers"), pattern = "[.]yaml$")
-  union(papers_with_results(), sub("[.]yaml$", "", files))
+  Reduce(union, list(papers_with_results(), names(damaged_papers()), sub("[.]yaml$", "", files)))
+}
+
+# "Described but not run yet: …", and whose tables are damaged.
+papers_missing <- function() {
+  told <- function(words, papers) {
+    if (length(papers) > 0) paste0(words, ": ", listed(vapply(papers, paper_short, character(1))), ".")
+  }
+  damaged <- names(damaged_papers())
+  not_run <- setdiff(papers_described(), c(papers_with_results(), damaged))
+  paste(c(told("Described but not run yet", not_run), told("Left out because their tables are damaged", damaged)),
+        collapse = " ")
 }
 
 # "Emulex 2012": the first word of the publisher, and the year where it is known.
@@ -57,15 +74,15 @@ distance_of <- function(table) {
 
 # The claim that says most about a paper: the one its YAML names under `finding`, once it is decided; else, of the
 # claims that do not hold, one decided by runs, furthest from what is claimed; else the strongest that is left; else
-# the named one as it stands.
+# the named one as it stands. A claim of which no control can tell yet counts as undecided.
 strongest_finding <- function(paper) {
   table <- read_verdicts(paper)
   named <- tryCatch(read_paper(paper)$finding, error = function(e) NULL)
-  undecided <- table$claim[table$verdict %in% c("inconclusive", "not testable here")]
+  undecided <- table$claim[table$verdict %in% c("inconclusive", "not testable here") | unproved(table, paper)]
   if (!is.null(named) && named %in% setdiff(table$claim, undecided)) {
     return(table[match(named, table$claim), ])
   }
-  against <- table[table$verdict %in% c("not reproduced", "inconsistent"), ]
+  against <- table[table$verdict %in% c("not reproduced", "inconsistent") & !table$claim %in% undecided, ]
   if (nrow(against) == 0) {
     left <- strongest(paper, 1)
     return(if (nrow(left) > 0 || is.null(named)) left else table[table$claim == named, ])
@@ -74,10 +91,13 @@ strongest_finding <- function(paper) {
   against[order(!from_runs, -distance_of(against))[[1]], ]
 }
 
-# A claim that is open is no finding.
+# A claim that is open is no finding, nor is one whose controls all are.
 finding_heading <- function(paper) {
   found <- strongest_finding(paper)
-  if (nrow(found) > 0 && found$verdict[[1]] %in% "inconclusive") "**Still open.** " else "**Strongest finding.** "
+  if (nrow(found) > 0 && found$verdict[[1]] %in% "inconclusive") {
+    return("**Still open.** ")
+  }
+  if (any(unproved(found, paper))) "**No control can tell of it yet.** " else "**Strongest finding.** "
 }
 
 finding_sentence <- function(paper) {
@@ -113,6 +133,11 @@ paper_card <- function(paper) {
                     safe(paper_title(paper)),
                     "*", paper_year(paper), "\n\n")
   why <- why_stopped(paper)
+  if (paper %in% names(damaged_papers())) {
+    faults <- safe(unlist(damaged_papers()[[paper]]))
+    return(paste0("::: {.card}\n\n", heading, "Left out because its tables are damaged:\n\n",
+                  paste0("- ", faults, collapse = "\n"), "\n\n:::\n"))
+  }
   if (!paper %in% papers_with_results()) {
     state <- if (is.null(why)) "Not run yet" else paste0("Its last run stopped (", why, ")")
     return(paste0("::: {.card}\n\n", heading, state, ": `make papers PAPERS=", paper,

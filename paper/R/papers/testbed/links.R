@@ -89,7 +89,7 @@ outlier_table <- function() {
   if (nrow(found) == 0) {
     return(knitr::asis_output("\nNothing is beyond its bound.\n"))
   }
-  amount <- function(x, unit) ifelse(is.na(x), "\u2013", paste(trimmed(x), ifelse(is.na(unit), "", unit)))
+  amount <- function(x, unit) ifelse(is.na(x), "\u2013", paste(trimmed(x), safe(unit)))
   md_table(data.frame(
     What = safe(found$subject), Kind = safe(found$kind), Network = fabric_or_none(found$fabric),
     Found = amount(found$value, found$unit), Expected = amount(found$expected, found$unit),
@@ -99,7 +99,9 @@ outlier_table <- function() {
   ), widths = c(19, 8, 9, 11, 11, 26, 7, 9))
 }
 
-fabric_or_none <- function(x) ifelse(is.na(x) | x == "", "\u2013", fabric_name(x))
+network <- function(x) safe(fabric_name(x))
+
+fabric_or_none <- function(x) ifelse(is.na(x) | x == "", "\u2013", network(x))
 
 depth_words <- c(ring = "each host with the next one", one = "every pair; further streams each host with the next one",
                  all = "every pair")
@@ -110,9 +112,10 @@ fabric_table <- function() {
   rows <- lapply(seq_len(nrow(fabrics)), function(i) {
     of <- fabrics[i, ]
     own <- ways[ways$fabric == of$fabric & !is.na(ways$share), ]
+    depth <- unname(depth_words[as.character(of$depth)])
     data.frame(
-      Network = fabric_name(of$fabric), Rate = paste(trimmed(of$rate), "Mbit/s"),
-      Pairs = paste0(depth_words[[as.character(of$depth)]], "; streams: ", of$streams),
+      Network = network(of$fabric), Rate = paste(trimmed(of$rate), "Mbit/s"),
+      Pairs = paste0(ifelse(is.na(depth), safe(of$depth), depth), "; streams: ", safe(of$streams)),
       `At one time` = trimmed(of$at_once), `A test` = paste(trimmed(of$seconds), "s"),
       Median = if (nrow(own) == 0) "\u2013" else percent(stats::median(own$share), 1),
       Least = if (nrow(own) == 0) "\u2013" else percent(min(own$share), 1),
@@ -131,7 +134,7 @@ round_trip_table <- function() {
     loaded <- of$rtt[!is.na(of$rtt)]
     middle <- function(x) if (length(x) == 0) "\u2013" else trimmed(stats::median(x))
     data.frame(
-      Network = fabric_name(fabric), `At rest, median` = middle(rest), `At rest, range` = span(rest),
+      Network = network(fabric), `At rest, median` = middle(rest), `At rest, range` = span(rest),
       `Loaded, median` = middle(loaded), `Loaded, range` = span(loaded),
       `Sent again` = percent(max(c(of$retransmit_share, 0), na.rm = TRUE), 2),
       check.names = FALSE
@@ -165,10 +168,10 @@ host_link_table <- function() {
   rows <- lapply(split(seq_along(key), factor(key, unique(key))), function(at) {
     hosts <- as.character(links$host[at])
     named <- if (length(hosts) > 4) count_of(length(hosts), "host") else paste(hosts, collapse = ", ")
-    cbind(data.frame(Hosts = safe(named)), kinds[at[[1]], ])
+    cbind(data.frame(Hosts = named), kinds[at[[1]], ])
   })
   table <- do.call(rbind, unname(rows))
-  for (column in c("Interface", "Offloads", "Driver")) table[[column]] <- safe(table[[column]])
+  table[] <- lapply(table, safe)
   md_table(table, widths = c(18, 12, 10, 13, 7, 10, 10, 20))
 }
 
@@ -197,11 +200,11 @@ methods_sentence <- function() {
   shape <- if (identical(plan$shape, "") || is.null(plan$shape)) {
     ""
   } else {
-    sprintf(paste(" Hosts and k are those of `%s`, which asks for most hosts of the papers of `config.yaml`; at",
-                  "another k the rates are others, and each block of a paper checks its own."), plan$shape)
+    sprintf(paste(" Hosts and k are those of %s, which asks for most hosts of the papers of `config.yaml`; at",
+                  "another k the rates are others, and each block of a paper checks its own."), code(plan$shape))
   }
   begun <- format(as.POSIXct(record$begun, origin = "1970-01-01", tz = "UTC"), "%Y-%m-%d %H:%M UTC")
-  sprintf("Measured on %s in %s at effort %s.%s", begun, duration_words(record$seconds), plan$effort, shape)
+  sprintf("Measured on %s in %s at effort %s.%s", begun, duration_words(record$seconds), safe(plan$effort), shape)
 }
 
 duration_words <- function(seconds) {
@@ -226,23 +229,23 @@ figure_heat_map <- function(title) {
   ways$destination <- factor(ways$destination, rev(hosts))
   ways$fabric <- factor(ways$fabric, unique(ways$fabric))
   ways$shown <- pmin(pmax(ways$share, 0), 1.1)
-  ways$shown[is.na(ways$shown)] <- 0
   ways$label <- ifelse(ways$why %in% c(NA, ""), round(100 * ways$share), "\u2013")
   wrong <- ways[ways$beyond, ]
   # Where all is well the scale would be one colour: it begins no higher than at nine tenths.
-  least <- min(0.9, ways$shown)
+  least <- min(0.9, ways$shown, na.rm = TRUE)
   plot <- ggplot(ways, aes(source, destination)) +
     geom_tile(aes(fill = shown), colour = "white", linewidth = 0.6) +
     geom_tile(data = wrong, fill = NA, colour = published_ink, linewidth = 0.7, width = 0.92, height = 0.92) +
     facet_wrap(~fabric, ncol = heat_columns(), labeller = as_labeller(fabric_name)) +
     scale_fill_gradientn("share of what the link should carry",
                          colours = c(okabe_ito[["vermillion"]], "#f6d9a8", "#bfe3d4", okabe_ito[["green"]]),
-                         values = c(0, 0.6, 0.85, 1), limits = c(least, max(1.001, ways$shown)),
+                         values = c(0, 0.6, 0.85, 1), limits = c(least, max(1.001, ways$shown, na.rm = TRUE)),
+                         na.value = "white",
                          labels = function(x) percent(x, 0),
                          guide = guide_colourbar(barwidth = unit(150, "pt"), barheight = unit(7, "pt"))) +
     scale_x_discrete("from", drop = FALSE) +
     scale_y_discrete("to", drop = FALSE) +
-    labs(title = title, subtitle = "framed: beyond the bound; white: not measured") +
+    labs(title = title, subtitle = "framed: beyond the bound; white: no result") +
     theme(panel.grid = element_blank(), axis.text.x = element_text(angle = 60, hjust = 1))
   if (length(hosts) <= 16) plot <- plot + geom_text(aes(label = label), size = if (length(hosts) > 9) 1.9 else 2.8)
   plot

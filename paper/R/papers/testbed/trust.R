@@ -14,7 +14,8 @@ trust_numbers <- c("n", "value", "low", "high", "rate", "pairs", "error", "cover
 
 trust_folder <- function() file.path(results_dir(), "trust")
 
-has_trust <- function() file.exists(file.path(trust_folder(), "tables", "summary.csv"))
+# Of one that is measured again the tables are there and the record is not.
+has_trust <- function() all(file.exists(file.path(trust_folder(), c("trust.json", "tables/summary.csv"))))
 
 read_trust <- function(name) {
   columns <- trust_columns[[name]]
@@ -37,9 +38,9 @@ trust_sentence <- function() {
                  "carry."))
   }
   if (!has_trust()) {
-    return(paste("It was not asked yet. `make trust` measures it in 40 minutes at most: links against what is set,",
-                 "runs on links of known ratio, one link under two names, one k against another, load from outside",
-                 "and the order of runs."))
+    return(paste("It was not asked yet, or not to the end. `make trust` measures it in 40 minutes at most: links",
+                 "against what is set, runs on links of known ratio, one link under two names, one k against another,",
+                 "load from outside and the order of runs."))
   }
   outcomes <- read_trust("summary")$outcome
   counted <- function(word) sum(outcomes == word, na.rm = TRUE)

@@ -1,4 +1,4 @@
-# TestDFSIO against the number of map tasks: a colour per file system and network, a panel per operation.
+# TestDFSIO against the number of map tasks: a shape per file system, a colour per network, a panel per operation.
 
 load_series <- function(table) {
   name <- paste(store_name(table$store), fabric_name(table$fabric), sep = ", ")
@@ -6,31 +6,39 @@ load_series <- function(table) {
   factor(name, unique(name[order]))
 }
 
-series_colours <- function(names) {
-  colours <- unname(okabe_ito[c("vermillion", "orange", "purple", "green", "sky", "blue", "yellow")])
-  stats::setNames(rep_len(colours, length(names)), names)
-}
-
 load_points <- function(table, titles) {
   table$panel <- factor(titles[table$metric], titles)
   table$series <- load_series(table)
   table$load <- as_value(table$maps)
+  table$named <- store_name(table$store)
   table
+}
+
+load_cells <- c("store", "fabric", "maps")
+
+# What is drawn: of cells that several experiments made, those of the one named first.
+load_runs <- function(experiments, metrics) {
+  made_once(runs_at(experiments, metrics, by = "maps"), experiments, load_cells)
+}
+
+data_loads <- function(experiments, metrics) {
+  table <- data_at(experiments, metrics)
+  table[table$run_id %in% load_runs(experiments, metrics)$run_id, ]
 }
 
 # `published`: data.frame(metric, store, fabric, maps, published).
 figure_loads <- function(experiments, metrics, title, published, note = NULL) {
   titles <- panel_names(metrics)
-  runs <- runs_at(experiments, metrics, by = "maps")
-  medians <- medians_at(experiments, metrics, by = "maps")
+  runs <- load_runs(experiments, metrics)
+  every <- medians_at(experiments, metrics, by = "maps")
+  medians <- one_each(made_once(every, experiments, load_cells), load_cells)
   if (nothing_measured(runs, medians)) {
     return(figure_without_data(paste0(title, ":\nnot measured at this effort.")))
   }
   runs <- load_points(runs, titles)
   medians <- load_points(medians, titles)
   points <- load_points(published, titles)
-  every <- unique(rbind(medians[c("store", "fabric")], points[c("store", "fabric")]))
-  levels <- levels(load_series(every))
+  levels <- levels(load_series(unique(rbind(medians[c("store", "fabric")], points[c("store", "fabric")]))))
   loads <- sort(unique(c(medians$load, points$load)))
   place <- function(table) {
     table$series <- factor(as.character(table$series), levels)
@@ -41,20 +49,24 @@ figure_loads <- function(experiments, metrics, title, published, note = NULL) {
   runs <- place(runs)
   medians <- place(medians)
   points <- place(points)
-  ggplot(medians, aes(at, shown, colour = series)) + geom_untold(medians) +
+  stores <- unique(store_name(sort(unique(as.character(medians$store)), decreasing = TRUE)))
+  fabrics <- unique(as.character(medians$fabric)[order(fabric_rate(medians$fabric))])
+  again <- if (nrow(every) > nrow(medians)) {
+    "a cell that several experiments made, at several k, is that of the first one"
+  }
+  ggplot(medians, aes(at, shown, colour = fabric)) + geom_untold(medians) +
     geom_errorbar(aes(ymin = shown, ymax = shown), width = 0.8 / (length(levels) + 1), linewidth = 1.1) +
-    geom_runs(data = runs, position = jitter_points(0.02), size = 1.3, alpha = 0.6) +
+    geom_runs(aes(shape = named), data = runs, position = jitter_points(0.02), size = 1.9, alpha = 0.6) +
     interval_bars(medians, 0.06) +
-    geom_point(data = points, aes(at, published, shape = "published"), size = 3.2, stroke = 1.1,
-               colour = published_ink, inherit.aes = FALSE) +
+    geom_published(points, aes(at, published), size = 3.2) +
     facet_wrap(~panel, ncol = 1) +
-    scale_colour_manual(NULL, values = series_colours(levels), drop = FALSE) +
-    scale_shape_manual(NULL, values = c(published = 5)) +
-    guides(colour = guide_legend(ncol = 2, order = 1)) +
+    scale_colour_manual(NULL, values = fabric_palette(fabrics), breaks = fabrics, labels = fabric_name(fabrics)) +
+    scale_shape_manual(NULL, values = stats::setNames(c(16, 17, 15, 18, 8, 4)[seq_along(stores)], stores)) +
+    guides(shape = guide_legend(nrow = 2, order = 1), colour = guide_legend(order = 2)) +
     scale_x_continuous("map tasks on eight nodes", breaks = seq_along(loads), labels = loads) +
     measured_axis(runs, "MB/s a task", log = TRUE) +
     labs(title = title, subtitle = figure_note(experiments, paste0(
-      "n = ", paste(unique(range(medians$n)), collapse = " to "), " runs per cell; lines: medians; logarithmic axis"
-    ), note, untold_line(medians, paste(as.character(medians$series), medians$load, "tasks"), 110))) +
+      runs_per_cell(medians$n), "; lines: medians; logarithmic axis"
+    ), again, note, untold_line(medians, paste(as.character(medians$series), medians$load, "tasks"), 110))) +
     theme(panel.grid.major.x = element_blank(), legend.box = "vertical", legend.text = element_text(size = rel(0.8)))
 }

@@ -1,13 +1,11 @@
 # The settings of a store in words: how it differs from the store that the paper's other cells use.
 
-mib <- function(bytes) paste(trimmed(as_value(bytes) / 2^20), "MiB")
-
 setting_words <- list(
-  stripe_size_bytes = function(store) paste("stripes of", mib(store$stripe_size_bytes)),
-  readahead_bytes = function(store) paste("readahead of", mib(store$readahead_bytes)),
+  stripe_size_bytes = function(store) paste("stripes of", bytes_label(store$stripe_size_bytes)),
+  readahead_bytes = function(store) paste("readahead of", bytes_label(store$readahead_bytes)),
   # Of one client for all targets; Lustre's setting is for each.
   max_dirty_bytes = function(store) {
-    paste("write cache of", mib(as_value(store$max_dirty_bytes) / as_value(store$stripe_count)), "a target")
+    paste("write cache of", bytes_label(as_value(store$max_dirty_bytes) / as_value(store$stripe_count)), "a target")
   }
 )
 
@@ -50,8 +48,6 @@ stripe_as_run <- function(store, k) {
   least_stripe * max(1, ceiling(as_value(store$stripe_size_bytes) / k / least_stripe))
 }
 
-kib <- function(bytes) paste(trimmed(bytes / 1024, 4), "KiB")
-
 # What the scale leaves of the stripes: their size in the runs, how often a file goes round its targets, and which
 # sizes cannot be told apart.
 stripes_sentence <- function(experiment, kind = "cephfs") {
@@ -66,8 +62,9 @@ stripes_sentence <- function(experiment, kind = "cephfs") {
   told <- sprintf(
     paste("k is %s. A stripe of %s would be %s, and CephFS has none below %s: so stripes are %s, and a file of %s",
           "%s %s times."),
-    trimmed(scale$k), mib(base$stripe_size_bytes), kib(as_value(base$stripe_size_bytes) / scale$k), kib(least_stripe),
-    kib(unit), kib(size), "goes round its targets", trimmed(size / unit / as_value(base$stripe_count), 2)
+    trimmed(scale$k), bytes_label(base$stripe_size_bytes), bytes_label(as_value(base$stripe_size_bytes) / scale$k),
+    bytes_label(least_stripe), bytes_label(unit), bytes_label(size), "goes round its targets",
+    trimmed(size / unit / as_value(base$stripe_count), 2)
   )
   sizes <- vapply(stores, function(store) as_value(store$stripe_size_bytes), numeric(1))
   runs <- vapply(stores, stripe_as_run, numeric(1), k = scale$k)
@@ -78,6 +75,6 @@ stripes_sentence <- function(experiment, kind = "cephfs") {
   }
   paste(told, sprintf(
     "Stripes of %s come out alike, so a reading that compares them compares nothing.",
-    listed(vapply(alike, function(x) listed(mib(x)), character(1)))
+    listed(vapply(alike, function(x) listed(bytes_label(x)), character(1)))
   ))
 }

@@ -13,6 +13,7 @@ everything passes one more shaper on its way (segment.py).
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -29,7 +30,7 @@ from whitewire.design.scaling import FIRST_RECEIVE_BUFFER, SEND_BUFFER, burst_by
 from whitewire.errors import UserError
 from whitewire.paths import KILLED_WITH_THIS, SYSTEM_PATH
 from whitewire.records.samples import MTU
-from whitewire.testbed.base import Argv, CommandFailed, Completed, Fabric, Host, Process, Testbed, piped
+from whitewire.testbed.base import Argv, CommandFailed, Completed, Fabric, Host, Process, Testbed, piped, read_line
 from whitewire.testbed.emulated import segment
 from whitewire.testbed.emulated.racks import Racks, divided
 from whitewire.testbed.emulated.waiting import Meter, Threads, Timer
@@ -86,6 +87,23 @@ RATE_ERROR = 1e-3
 """By which a shaper may differ from what it was asked: it counts whole bits."""
 
 Found = TypeVar("Found")
+
+
+READY_S, END_S = 60.0, 20.0
+"""Longest time until the sandbox or a host is there, and until what was ended has ended."""
+
+
+def _ended(popen: subprocess.Popen[bytes]) -> None:
+    """Wait until a process has ended that is about to; one that does not is killed. Raises TimeoutExpired."""
+    try:
+        popen.wait(timeout=END_S)
+    except subprocess.TimeoutExpired:
+        popen.kill()
+        popen.wait(timeout=END_S)
+    finally:
+        for stream in (popen.stdin, popen.stdout, popen.stderr):
+            if stream is not None:
+                stream.close()
 
 
 class EmulatedHost(Host):
@@ -202,19 +220,16 @@ class EmulatedTestbed(Testbed):
         return self
 
     def __exit__(self, *exception: object) -> None:
-        if self.init is not None:
-            self.init.kill()
-            self.init.wait(timeout=20)
-            piped(self.init.stdin).close()
-            piped(self.init.stdout).close()
-            self.init = None
-        for host in self.hosts:
-            if host.carrier is not None:
-                host.carrier.wait(timeout=20)
-                piped(host.carrier.stdout).close()
-        if self.meter is not None:
-            self.meter.timer.close()
-            self.meter = None
+        with contextlib.ExitStack() as last:  # each of these, whatever becomes of the others
+            if self.meter is not None:
+                last.callback(self.meter.timer.close)
+            for host in self.hosts:
+                if host.carrier is not None:
+                    last.callback(_ended, host.carrier)
+            if self.init is not None:
+                last.callback(_ended, self.init)
+                self.init.kill()
+            self.init = self.meter = None
 
     def _start_sandbox(self) -> None:
         pairs = [str(part) for pair in self.binds.items() for part in pair]
@@ -225,8 +240,9 @@ class EmulatedTestbed(Testbed):
             env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             start_new_session=True,
         )  # fmt: skip
-        if piped(init.stdout).readline().strip() != b"ready":
-            said = piped(init.stderr).read().decode(errors="replace").strip().splitlines()
+        if read_line(piped(init.stdout), time.monotonic() + READY_S).strip() != b"ready":
+            init.kill()
+            said = init.communicate(timeout=END_S)[1].decode(errors="replace").strip().splitlines()
             raise UserError(
                 f"testbed emulated: the sandbox did not start ({said[-1] if said else 'no message'}); "
                 "it needs unprivileged user namespaces: see `make doctor`"
@@ -261,7 +277,7 @@ class EmulatedTestbed(Testbed):
             )  # fmt: skip
         for host in self.hosts:
             carrier = host.carrier
-            if carrier is None or piped(carrier.stdout).readline().strip() != b"ready":
+            if carrier is None or read_line(piped(carrier.stdout), time.monotonic() + READY_S).strip() != b"ready":
                 raise CommandFailed(f"testbed emulated: host {host.name} did not come up")
             children = Path(f"/proc/{carrier.pid}/task/{carrier.pid}/children").read_text().split()
             host.holder = int(children[0])

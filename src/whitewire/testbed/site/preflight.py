@@ -42,9 +42,10 @@ PORTS = {
 }
 """That HDFS, YARN and iperf3 listen on, by role; with a cluster of the site (`cluster`) only iperf3's."""
 IPERF3_PORT = 5201
-ONLY = {"curl": "namenode", "fio": "datanode"}
+FINCORE = "fincore"
+ONLY = {"curl": "namenode", "fio": "datanode", FINCORE: ""}
 """Programs that only hosts of one role need: to ask the history server (a site's own is asked by a client), and to
-measure drives."""
+measure drives. All need the last one where a site's file system is used, to see that memory holds none of its files."""
 
 LINGER = f"{shell.CLOCK}\n{shell.asking(shell.PREFLIGHT)}"
 """The clock is asked over a connection that stands, so that the time to connect is no part of the answer's."""
@@ -101,13 +102,16 @@ class Needs:
         if bare:
             ports = dict.fromkeys(("namenode", "datanode", "client"), (IPERF3_PORT,))
             return cls(0.0, BARE_GIB, rates, ports, ONLY | {"curl": ""}, java=False)
+        only = ONLY | ({"curl": "client"} if "cluster" in config else {})
+        if "mount" in config:
+            del only[FINCORE]
         iperf3 = {role: [port for port in ports if port == IPERF3_PORT] for role, ports in PORTS.items()}
         return cls(
             memory_gib=config["memory"]["minimum_gib"],
             free_gib=config.get("disk", {}).get("minimum_gib", FREE_GIB),
             rates=rates,
             ports=iperf3 if "cluster" in config else PORTS,
-            only=ONLY | ({"curl": "client"} if "cluster" in config else {}),
+            only=only,
         )
 
 

@@ -23,12 +23,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from whitewire.errors import UserError
+from whitewire.records.samples import TICKS
 from whitewire.testbed.base import CommandFailed, Fabric, Testbed, piped
 from whitewire.testbed.site import shell
 from whitewire.testbed.site.deployment import installation
 from whitewire.testbed.site.inventory import Interface, interfaces, resolve
 from whitewire.testbed.site.preflight import preflight
-from whitewire.testbed.site.remote_host import ASK_S, TICKS, Layout, RemoteHost
+from whitewire.testbed.site.remote_host import ASK_S, Layout, RemoteHost
 from whitewire.testbed.site.remote_samples import RemoteSampler
 from whitewire.tools import Unreadable, link
 from whitewire.tools.link import Link

@@ -5,29 +5,28 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-import select
 import signal
 import subprocess
 import time
 import uuid
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from whitewire.errors import UserError
 from whitewire.paths import SYSTEM_PATH
-from whitewire.testbed.base import Argv, CommandFailed, Completed, Host, Process, last_line, piped
+from whitewire.records.samples import TICKS
+from whitewire.testbed.base import Argv, CommandFailed, Completed, Host, Process, last_line, piped, read_line
 from whitewire.testbed.site import shell
 from whitewire.testbed.site.inventory import Interface, Place
 
-TICKS = 100
-"""Clock ticks a second in /proc (USER_HZ, 100 on Linux)."""
 OPEN_S, ASK_S = 20.0, 20.0
 """Longest time for a connection to open and for an answer to a question."""
 
 
+Answer = TypeVar("Answer")
 CARRIED = 3
 """Times that a command that may run twice is carried there, before its connection counts as broken. srun loses what a
 command says, and its end, some once in two thousand times: its node resets the stream (Slurm 22.05)."""
@@ -35,6 +34,14 @@ command says, and its end, some once in two thousand times: its node resets the 
 
 class CutOff(CommandFailed):
     """What carries a command ended before the command's own end was seen."""
+
+
+def _carried(act: Callable[[], Answer], cut_off: type[CommandFailed]) -> Answer:
+    """What an act gives that may be done twice: done again where what carries it failed. Raises `cut_off`."""
+    for _ in range(CARRIED - 1):
+        with contextlib.suppress(cut_off):
+            return act()
+    return act()
 
 
 @dataclass(frozen=True)
@@ -73,22 +80,6 @@ def end_here(popen: subprocess.Popen[bytes]) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(popen.pid, signal.SIGKILL)
     popen.wait()
-
-
-def read_line(stream: IO[bytes], deadline: float) -> bytes:
-    """The next line of an unbuffered stream; what there is of it when the stream ends or time is up (monotonic)."""
-    line = b""
-    poll = select.poll()
-    poll.register(stream, select.POLLIN)
-    while not line.endswith(b"\n"):
-        left = deadline - time.monotonic()
-        if left <= 0 or not poll.poll(left * 1000):
-            break
-        byte = os.read(stream.fileno(), 1)
-        if not byte:
-            break
-        line += byte
-    return line
 
 
 @dataclass(kw_only=True)
@@ -293,10 +284,7 @@ class RemoteHost(Host):
 
     def run_again(self, argv: Argv, stdin: bytes | None = None, timeout: float | None = None) -> Completed:
         """As run(), for what may run twice and is the same: again where the command was cut off."""
-        for _ in range(CARRIED - 1):
-            with contextlib.suppress(CutOff):
-                return self.run(argv, stdin=stdin, timeout=timeout)
-        return self.run(argv, stdin=stdin, timeout=timeout)
+        return _carried(lambda: self.run(argv, stdin=stdin, timeout=timeout), CutOff)
 
     def _abandon(self, popen: subprocess.Popen[bytes], mark: str) -> None:
         """End a command that takes too long, here and there."""
@@ -362,7 +350,13 @@ class RemoteHost(Host):
         self.run_again(["find", *self.layout.drives, "-mindepth", "1", "-delete"]).check()
 
     def clock_offset(self) -> float:
-        """Seconds that the host's clock is ahead of this machine's; right to half the time there and back."""
+        """Seconds that the host's clock is ahead of this machine's; right to half the time there and back.
+
+        It is asked again where the answer was cut off.
+        """
+        return _carried(self._clock_offset, CommandFailed)
+
+    def _clock_offset(self) -> float:
         command = shell.environment(shell.script(shell.CLOCK), {}, self.layout.path)
         popen = self.popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         try:
@@ -376,7 +370,10 @@ class RemoteHost(Host):
 
 
 def offset_of(popen: subprocess.Popen[bytes], deadline: float) -> float:
-    """Seconds that the clock of who runs shell.CLOCK is ahead. Raises ValueError at another answer."""
+    """Seconds that the clock of who runs shell.CLOCK is ahead, by the answer that came soonest.
+
+    Raises ValueError at another answer.
+    """
     line = read_line(piped(popen.stdout), deadline)
     if not line:
         raise ValueError(WORDLESS)
@@ -384,11 +381,14 @@ def offset_of(popen: subprocess.Popen[bytes], deadline: float) -> float:
         raise ValueError(
             f"found {last_line(line)!r}, expected 'ready': do the start files of its shell print something?"
         )
-    sent = time.time()
-    piped(popen.stdin).write(b"\n")
-    line = read_line(piped(popen.stdout), deadline)
-    received = time.time()
-    try:
-        return float(line) - (sent + received) / 2
-    except ValueError:
-        raise ValueError(f"clock: found {last_line(line)!r}, expected seconds since 1970") from None
+    answers = []
+    for _ in range(shell.CLOCK_ASKS):
+        sent = time.time()
+        piped(popen.stdin).write(b"\n")
+        line = read_line(piped(popen.stdout), deadline)
+        received = time.time()
+        try:
+            answers.append((received - sent, float(line) - (sent + received) / 2))
+        except ValueError:
+            raise ValueError(f"clock: found {last_line(line)!r}, expected seconds since 1970") from None
+    return min(answers)[1]

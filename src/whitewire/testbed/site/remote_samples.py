@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from whitewire.records.samples import TICKS
 from whitewire.testbed.base import CommandFailed
 from whitewire.testbed.samples import HOST_PERIOD, PERIOD, Sample, longest_gap
 from whitewire.testbed.site import shell
-from whitewire.testbed.site.remote_host import TICKS, RemoteHost, RemoteProcess
+from whitewire.testbed.site.remote_host import RemoteHost, RemoteProcess
 
 if TYPE_CHECKING:
     from whitewire.testbed.emulated.waiting import Waited
@@ -122,12 +123,13 @@ class RemoteSampler:
     """Longest time between two samples of a host, in seconds."""
     host_cpu: list[tuple[float, dict[str, float]]] = field(default_factory=list)
     waited: list[Waited] = field(default_factory=list)
+    moved: dict[str, float] = field(default_factory=dict)
+    """By host, seconds by which its clock went ahead of this machine's meanwhile; below 0 it fell behind."""
 
     def __enter__(self) -> RemoteSampler:
-        hosts = self.testbed.hosts
-        offsets = dict(zip([host.name for host in hosts], self.testbed.on_all(RemoteHost.clock_offset), strict=True))
-        self._ahead = offsets[self.testbed.reference.name]
-        self._offsets = {name: offset - self._ahead for name, offset in offsets.items()}
+        self._at_first = self.testbed.clocks()
+        self._ahead = self._at_first[self.testbed.reference.name]
+        self._offsets = {name: offset - self._ahead for name, offset in self._at_first.items()}
         self._number = self.testbed.next_number()
         self._loops: dict[str, RemoteProcess] = {}
         try:
@@ -156,6 +158,7 @@ class RemoteSampler:
             # The grid ends up to one period before the last sample.
             self._wait_for_last(time.time() + self._ahead + PERIOD)
             said = {name: loop.said() for name, loop in self._loops.items()}
+            self.moved = {name: offset - self._at_first[name] for name, offset in self.testbed.clocks().items()}
         finally:
             self._stop()
         self._merge(said)

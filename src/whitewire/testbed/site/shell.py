@@ -87,8 +87,9 @@ STAT = 'read -r pid < "$1" && grep -qsF -- "$2" "/proc/$pid/environ" && cat "/pr
 PUT = 'mkdir -p "${1%/*}" && cat > "$1"'
 """Write standard input to the file $1."""
 
-CLOCK = "echo ready; read -r _; date +%s.%N"
-"""Says `ready`, waits for a line, then says the time: so that the way there and back can be measured."""
+CLOCK_ASKS = 3
+CLOCK = "echo ready" + "; read -r _; date +%s.%N" * CLOCK_ASKS
+"""Says `ready`, then so often waits for a line and says the time: so that the way there and back can be measured."""
 
 SAMPLE = """
 set -- "/sys/class/net/$1/statistics" "$2"
@@ -174,7 +175,7 @@ PREFLIGHT = {
     done""",
     "listening": """awk '$4 == "0A" { print $2 }' /proc/net/tcp /proc/net/tcp6""",
     "missing": """for tool in env timeout head grep kill mkdir rm mv ln find cat tar date readlink awk sed df \\
-        ip iperf3 curl fio; do
+        ip iperf3 curl fio fincore; do
         command -v $tool > /dev/null || echo $tool
     done""",
     "folders": """shift

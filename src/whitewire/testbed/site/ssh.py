@@ -17,10 +17,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from whitewire.testbed.base import CommandFailed, piped
+from whitewire.testbed.base import CommandFailed, piped, read_line
 from whitewire.testbed.site.inventory import Place, of_inventory, offered
 from whitewire.testbed.site.remote import RemoteTestbed
-from whitewire.testbed.site.remote_host import OPEN_S, Layout, RemoteHost, end_here, read_line
+from whitewire.testbed.site.remote_host import OPEN_S, Layout, RemoteHost, end_here
 
 CONNECT_S = 5
 """Longest time to connect (ConnectTimeout)."""

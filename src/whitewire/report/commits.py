@@ -1,0 +1,40 @@
+"""What git knows of commits that results name; nothing where there is no git, or where it does not have them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+from whitewire.paths import HOME
+
+COMMIT = re.compile(r"[0-9a-f]{7,64}")
+"""What may be asked for: a record may come from anywhere."""
+
+
+def moment(commit: str) -> int | None:
+    """When a commit was made, in seconds since 1970."""
+    told = _git(HOME, "show", "--no-patch", "--format=%ct", commit) if COMMIT.fullmatch(commit) else ""
+    return int(told) if told.isdecimal() else None
+
+
+def holding(folder: Path) -> str:
+    """The commit that last changed a folder, where it has the folder's files as they are; else empty."""
+    if not folder.is_dir() or _git(folder, "status", "--porcelain", "--", "."):
+        return ""
+    return _git(folder, "log", "-1", "--format=%H", "--", ".")
+
+
+def precedes(one: str, other: str) -> bool:
+    """Whether a commit is another one, or one before it."""
+    if not (COMMIT.fullmatch(one) and COMMIT.fullmatch(other)):
+        return False
+    return _git(HOME, "merge-base", one, other).startswith(one)
+
+
+def _git(folder: Path, *argv: str) -> str:
+    try:
+        done = subprocess.run(["git", "-C", str(folder), *argv], capture_output=True, text=True)
+    except OSError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""

@@ -1,0 +1,59 @@
+"""A look at a block while it is measured judges at the k of its runs, and knows what the machine cannot make."""
+
+import pytest
+
+from tests.support.papers import TESTBED, edited, paper, runs
+from whitewire.analysis import claims, looks, so_far
+from whitewire.description.checks import load_paper
+from whitewire.description.paper import Paper
+from whitewire.design.rows import make_design
+
+CEPHFS = "CephFS: missing: ceph-mds"
+
+
+@pytest.fixture
+def seen(monkeypatch):
+    """The tables of runs that looks were given."""
+    found = []
+    whole = looks.look
+
+    def look(paper, of, status):
+        found.append(of)
+        return whole(paper, of, status)
+
+    monkeypatch.setattr(looks, "look", look)
+    return found
+
+
+def ladder(data):
+    data["scale"]["k"] = [20, 40]
+    for bias in data.get("biases", []):
+        bias["lower"], bias["upper"] = 1, 1
+
+
+def test_it_judges_at_the_k_of_the_runs(monkeypatch, tmp_path, seen):
+    loaded = load_paper(edited(tmp_path, ladder), TESTBED["fabrics"])
+    table = runs(loaded, most=1)
+    monkeypatch.setattr(so_far, "tables_of", lambda *_: (table, None))
+    for rung, k in enumerate([20, 40]):
+        so_far.look_at(loaded.on(rung), TESTBED, tmp_path / "raw" / "quick-1", set(table["run_id"]), {})
+        assert seen[-1].k == k and seen[-1].paper.rung == rung
+
+
+@pytest.mark.parametrize("lost", ["put-grid", "rereplicate"])
+def test_what_cannot_be_made_here_keeps_no_claim_open_and_no_other_closed(monkeypatch, tmp_path, lost):
+    """As if the grid were on a mounted file system, which this machine has or not, and re-replication on a segment."""
+    loaded = paper()
+    monkeypatch.setattr(
+        Paper, "store", lambda self, name, _: {"kind": "cephfs" if self.origin(name) == "put-grid" else "hdfs"}
+    )
+    rows = make_design(loaded, TESTBED, "quick", 1)
+    missing = {row["run_id"]: CEPHFS for row in rows if loaded.origin(row["experiment"]) == lost}
+    table = runs(loaded, most=3)
+    table = table[~table["experiment"].isin([*loaded.family("put-grid"), "rereplicate"])]
+    monkeypatch.setattr(so_far, "tables_of", lambda *_: (table, None))
+    found = so_far.look_at(loaded, TESTBED, tmp_path / "raw" / "quick-1", set(), missing)
+    of = {"put-grid": "E-C06", "rereplicate": "E-C41"}
+    assert found.decided[of.pop(lost)] == claims.NOT_TESTABLE and lost not in {name for name, _ in found.cells}
+    ((other, claim),) = of.items()
+    assert claim in found.open and other in {name for name, _ in found.cells}

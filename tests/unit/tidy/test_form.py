@@ -1,0 +1,81 @@
+"""Tidy tables are read where they have what readers need, and else refused in one line."""
+
+import csv
+import gzip
+import io
+import math
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from whitewire.records.samples import Torn
+from whitewire.tidy import form, tables
+
+CELLS = st.one_of(
+    st.sampled_from(["", "1", "1.0", "-3", "1e3", "nan", "inf", "1_0", " 1", "true", "x", "0x1", "٣", "1,2"]),
+    st.floats().map(str), st.integers().map(str), st.text(max_size=5),
+)  # fmt: skip
+
+
+def written(columns, row) -> bytes:
+    output = io.StringIO(newline="")
+    writer = csv.writer(output, lineterminator="\n")
+    writer.writerows([columns, row])
+    return output.getvalue().encode("utf-8", "surrogatepass")
+
+
+@given(CELLS, CELLS)
+def test_numbers_that_are_taken_are_numbers_to_pandas(fraction, rung):
+    columns = ["experiment", "kind", "k", "data_fraction", "rung"]
+    content = written(columns, ["e", "emulated", "30", fraction, rung])
+    try:
+        rows = form.rows(content, "scale.csv")
+    except Torn as torn:
+        assert "\n" not in str(torn) and ("found" in str(torn))
+        return
+    assert rows == [dict(zip(columns, ["e", "emulated", "30", fraction, rung], strict=True))]
+    read = pd.read_csv(io.BytesIO(content))
+    assert int(read["rung"].iloc[0]) == int(float(rung))
+    number = float(pd.to_numeric(read["data_fraction"]).iloc[0])
+    assert number == pytest.approx(float(fraction)) or (math.isnan(number) and math.isnan(float(fraction)))
+
+
+@pytest.mark.parametrize("name", form.NEEDED)
+def test_tables_as_they_are_written_are_taken_and_without_a_needed_column_not(name):
+    columns = form.OWN[name]
+    assert {*form.NEEDED[name], *form.FILLED[name]} <= {*columns}
+    assert form.rows(tables.as_csv(columns, [], name), name) == []
+    for lost in form.NEEDED[name]:
+        with pytest.raises(Torn, match=f"^line 1: found no column {lost}, expected one$"):
+            form.rows(tables.as_csv([each for each in columns if each != lost], [], name), name)
+
+
+@pytest.mark.parametrize("level", ["null", "None", "NA", "nan", "n/a", "-"])
+def test_a_level_is_text_whatever_it_is_called(tmp_path, level):
+    path = tmp_path / "runs.csv"
+    path.write_bytes(written(["run_id", "fabric", "value", "attempt", "clients"], ["r", level, "nan", "2", ""]))
+    read = form.frame(path, form.kinds("runs.csv"), {"fabric": str, "clients": str})
+    assert read["fabric"].tolist() == [level] and read["attempt"].tolist() == [2]
+    assert read["value"].isna().all() and read["value"].dtype == float and read["clients"].isna().all()
+
+
+def test_a_factor_may_be_called_as_a_number_of_another_table():
+    columns = (*form.NEEDED["runs.csv"], "rate")
+    row = dict.fromkeys(columns, "1") | {"rate": "1gbe"}
+    assert form.rows(tables.as_csv(columns, [row], "runs.csv"), "runs.csv") == [row]
+
+
+def test_packed_tables():
+    content = b"run_id,time,host,series,value,unit\nr,0.1,h,egress,2,MB/s\n"
+    packed = gzip.compress(content)
+    assert form.rows(packed, "series.csv.gz")[0]["value"] == "2"
+    for broken in (content, packed[:-9], packed[:20] + b"\0\0" + packed[22:]):
+        with pytest.raises(Torn, match="found no whole archive"):
+            form.rows(broken, "series.csv.gz")
+
+
+def test_a_column_that_is_there_twice():
+    with pytest.raises(Torn, match='line 1: found the column "reason" twice, expected it once'):
+        form.rows(b"run_id,reason,reason\na,b,c\n", "unavailable.csv")
