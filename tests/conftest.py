@@ -74,11 +74,13 @@ def still_alive(pids: set[int], patience: float = 5.0) -> set[int]:
     return left
 
 
-def reaches(lowest: float, highest: float, measured: Callable[[], float], attempts: int = 4) -> None:
+def reaches(lowest: float, highest: float, measured: Callable[[], float], attempts: int = 6) -> None:
     """A rate that this machine can only lessen, by being busy: none of a few measurements may be above `highest`, and
-    one has to be above `lowest`."""
-    found = []
+    one has to be above `lowest`. Ever more time passes between them, as what keeps it busy comes and goes."""
+    found: list[float] = []
     while len(found) < attempts:
+        if found:
+            time.sleep(2 ** (len(found) - 1))
         found.append(measured())
         assert found[-1] < highest
         if found[-1] > lowest:
