@@ -20,16 +20,36 @@ HOME = Path(__file__).resolve().parents[2]
 SNAKEMAKE = str(Path(sys.executable).parent / "snakemake")
 
 
-@pytest.fixture
-def project(tmp_path):
+def fresh(top: Path) -> Path:
     """The repository's programs with results of its own, in a path with a space."""
-    top = tmp_path / "white wire"
     top.mkdir()
     for name in ("workflow", "profiles", "envs", "src", "scripts"):
         os.symlink(HOME / name, top / name)
     for name in ("config", "paper"):
         shutil.copytree(HOME / name, top / name)
     return top
+
+
+@pytest.fixture
+def project(tmp_path):
+    return fresh(tmp_path / "white wire")
+
+
+@pytest.fixture(scope="module")
+def finished_once(tmp_path_factory):
+    project = fresh(tmp_path_factory.mktemp("finished") / "white wire")
+    finish(project)
+    return project
+
+
+@pytest.fixture
+def finished(finished_once, tmp_path):
+    """A project of its own with a finished run."""
+    return shutil.copytree(finished_once, tmp_path / "white wire", symlinks=True)
+
+
+def results_of(project: Path) -> Path:
+    return project / "results" / "emulated"
 
 
 def snakemake(folder, *argv, **environ):
@@ -51,10 +71,10 @@ def jobs(done) -> dict[str, int]:
     return {rule: int(count) for rule, count in counts.items() if rule != "total"}
 
 
-def finished(project: Path) -> Path:
+def finish(project: Path) -> None:
     """Stands in for a finished run: every declared output, newer than its inputs, as Snakemake would record it."""
     done = snakemake(project, "--touch", "--forceall")
-    results = project / "results" / "emulated"
+    results = results_of(project)
     missing = ["design.csv", "raw/smoke-1/block.json"]
     missing += [f"logs/{stage}.done" for stage in ("tidy", "analysis", "paper")]
     missing += [f"tidy/{name}" for name in ("runs.csv", *TABLES, "datapackage.json")]
@@ -90,7 +110,6 @@ def finished(project: Path) -> Path:
         (results / "reports" / name).write_text("x\n")
     done = snakemake(project, "--touch", "--forceall")
     assert done.returncode == 0, done.stderr
-    return results
 
 
 def test_dry_run_names_every_stage(project):
@@ -135,9 +154,8 @@ def test_more_effort_measures_more_runs():
     assert counts["smoke"] < counts["quick"] < counts["full"]
 
 
-def test_finished_workflow_does_nothing(project):
-    finished(project)
-    done = snakemake(project, "--dry-run")
+def test_finished_workflow_does_nothing(finished):
+    done = snakemake(finished, "--dry-run")
     assert jobs(done) == {}
     assert "Nothing to be done" in done.stdout + done.stderr
 
@@ -166,45 +184,42 @@ there is reads `x`."""
 @pytest.mark.parametrize(
     "rule", [pytest.param(rule, marks=[] if rule in ("tidy", "paper") else [pytest.mark.slow]) for rule in FAILING]
 )
-def test_what_a_rule_made_before_stays_when_it_fails_and_it_is_tried_again(project, rule):
+def test_what_a_rule_made_before_stays_when_it_fails_and_it_is_tried_again(finished, rule):
     newer, target = FAILING[rule]
-    results = finished(project)
+    results = results_of(finished)
     for name in ("data", "figures"):  # what a start that was killed had kept
         for page in ("emulex-2012", "testbed"):
-            (project / ".snakemake/backups/results/emulated/reports" / name / page).mkdir(parents=True)
-    with (project / newer).open("a") as file:  # of a small file Snakemake asks for the content, not for the time alone
+            (finished / ".snakemake/backups/results/emulated/reports" / name / page).mkdir(parents=True)
+    with (finished / newer).open("a") as file:  # of a small file Snakemake asks for the content, not for the time alone
         file.write("\n")
     before = contents(results)
     assert len(before) > 40
     for _ in range(2):
-        done = snakemake(project, "--cores", "1", f"results/emulated/{target}")
+        done = snakemake(finished, "--cores", "1", f"results/emulated/{target}")
         assert done.returncode != 0
         assert "CalledProcessError" in done.stderr, done.stderr
         assert contents(results) == before
         assert "restore" not in (done.stdout + done.stderr).lower()
-    again = jobs(snakemake(project, "--dry-run"))
+    again = jobs(snakemake(finished, "--dry-run"))
     assert again[rule] == 1 and "measure" not in again and "links" not in again
 
 
-def test_changed_document_renders_that_document_only(project):
-    finished(project)
-    with (project / "paper" / "emulex-2012.qmd").open("a") as file:
+def test_changed_document_renders_that_document_only(finished):
+    with (finished / "paper" / "emulex-2012.qmd").open("a") as file:
         file.write("\n<!-- changed -->\n")
-    assert jobs(snakemake(project, "--dry-run")) == {"paper": 1, "all": 1}
+    assert jobs(snakemake(finished, "--dry-run")) == {"paper": 1, "all": 1}
 
 
-def test_changed_start_page_renders_the_start_page_only(project):
-    finished(project)
-    with (project / "paper" / "index.qmd").open("a") as file:
+def test_changed_start_page_renders_the_start_page_only(finished):
+    with (finished / "paper" / "index.qmd").open("a") as file:
         file.write("\n<!-- changed -->\n")
-    assert jobs(snakemake(project, "--dry-run")) == {"index": 1, "all": 1}
+    assert jobs(snakemake(finished, "--dry-run")) == {"index": 1, "all": 1}
 
 
-def test_changed_claim_does_not_measure(project):
-    finished(project)
-    path = project / "config" / "papers" / "emulex-2012.yaml"
+def test_changed_claim_does_not_measure(finished):
+    path = finished / "config" / "papers" / "emulex-2012.yaml"
     path.write_text(path.read_text() + "\n# a remark\n")
-    found = jobs(snakemake(project, "--dry-run"))
+    found = jobs(snakemake(finished, "--dry-run"))
     assert "measure" not in found
     assert found["analysis"] == 1
 
@@ -230,32 +245,30 @@ def test_changed_claim_does_not_measure(project):
         ),
     ],
 )
-def test_a_changed_module_makes_what_runs_it_again(project, module, rules):
-    (project / "src").unlink()
-    shutil.copytree(HOME / "src" / "whitewire", project / "src" / "whitewire")
-    finished(project)
-    with (project / "src" / "whitewire" / f"{module}.py").open("a") as file:
+def test_a_changed_module_makes_what_runs_it_again(finished, module, rules):
+    (finished / "src").unlink()
+    shutil.copytree(HOME / "src" / "whitewire", finished / "src" / "whitewire")
+    with (finished / "src" / "whitewire" / f"{module}.py").open("a") as file:
         file.write("# changed\n")
-    assert set(jobs(snakemake(project, "--dry-run"))) - {"all"} == rules
+    assert set(jobs(snakemake(finished, "--dry-run"))) - {"all"} == rules
 
 
-def test_newer_design_with_the_same_rows_does_not_measure(project):
-    results = finished(project)
+def test_newer_design_with_the_same_rows_does_not_measure(finished):
+    results = results_of(finished)
     design = results / "emulex-2012" / "design.csv"
     os.utime(design)
-    assert "measure" not in jobs(snakemake(project, "--dry-run"))
+    assert "measure" not in jobs(snakemake(finished, "--dry-run"))
 
 
-def test_a_block_whose_folder_was_removed_is_measured_again(project):
-    results = finished(project)
-    assert "measure" not in jobs(snakemake(project, "--dry-run"))
+def test_a_block_whose_folder_was_removed_is_measured_again(finished):
+    results = results_of(finished)
+    assert "measure" not in jobs(snakemake(finished, "--dry-run"))
     shutil.rmtree(results / "emulex-2012" / "raw" / "smoke-1")
-    assert jobs(snakemake(project, "--dry-run"))["measure"] == 1
+    assert jobs(snakemake(finished, "--dry-run"))["measure"] == 1
 
 
-def test_another_budget_goes_on_measuring(project):
-    finished(project)
-    assert jobs(snakemake(project, "--dry-run", BUDGET="2h"))["measure"] >= 1
+def test_another_budget_goes_on_measuring(finished):
+    assert jobs(snakemake(finished, "--dry-run", BUDGET="2h"))["measure"] >= 1
 
 
 def test_the_testbed_alone_needs_no_measurement_of_a_paper(project):
@@ -263,23 +276,22 @@ def test_the_testbed_alone_needs_no_measurement_of_a_paper(project):
     assert found == {"links": 1, "links_tables": 1, "testbed_page": 1, "testbed": 1}
 
 
-def test_links_are_measured_again_when_the_testbeds_file_says_something_else(project):
-    results = finished(project)
-    path = project / "config" / "testbeds" / "emulated.yaml"
+def test_links_are_measured_again_when_the_testbeds_file_says_something_else(finished):
+    results = results_of(finished)
+    path = finished / "config" / "testbeds" / "emulated.yaml"
     path.write_text(path.read_text() + "\n# a remark\n")
-    assert "links" not in jobs(snakemake(project, "--dry-run"))
+    assert "links" not in jobs(snakemake(finished, "--dry-run"))
     path.write_text(path.read_text().replace("port_buffer_kib: 256", "port_buffer_kib: 128"))
-    assert jobs(snakemake(project, "--dry-run"))["links"] == 1
+    assert jobs(snakemake(finished, "--dry-run"))["links"] == 1
     os.utime(results / "links" / "links.json")
     path.write_text(path.read_text().replace("port_buffer_kib: 128", "port_buffer_kib: 256"))
-    assert "measure" not in jobs(snakemake(project, "--dry-run"))
+    assert "measure" not in jobs(snakemake(finished, "--dry-run"))
 
 
-def test_another_seed_measures(project):
-    finished(project)
-    path = project / "config" / "config.yaml"
+def test_another_seed_measures(finished):
+    path = finished / "config" / "config.yaml"
     path.write_text(re.sub(r"seed: \d+", "seed: 7", path.read_text()))
-    assert jobs(snakemake(project, "--dry-run"))["measure"] >= 1
+    assert jobs(snakemake(finished, "--dry-run"))["measure"] >= 1
 
 
 def test_config_on_the_command_line(project):
