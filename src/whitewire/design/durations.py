@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -27,6 +28,9 @@ PUTS, JOBS = (0.3, 80.0), (4.0, 45.0)
 runs, against which a test holds them."""
 IDLE_CORES = 0.35
 """Cores that the services take while they wait."""
+
+SMALL_MEMORY = 0.05
+"""Of what a DataNode gets."""
 
 
 def busy_cores(on_yarn: bool, user_bytes: float, seconds: float) -> float:
@@ -69,6 +73,9 @@ def _of_memory(drive: Drive) -> dict[str, float]:
 
 @lru_cache(maxsize=1024)
 def _seconds(cell: maxmin.Cell) -> float:
+    """Without a small memory, which would have many more events than it saves time."""
+    if cell.limit_bytes < SMALL_MEMORY * cell.node_bytes:
+        cell = replace(cell, limit_bytes=0.0)
     return float(np.median(maxmin.simulate([cell], 3, 1)[0].completion_time))
 
 

@@ -9,7 +9,8 @@ disks.py); its cache takes data at any rate until it is full, and drains at the 
 
 Where a DataNode has memory, all its drives' data go there at any rate until so much is dirty beyond what their caches
 hold; then the node takes what its drives do, until a hundredth of that is free again. They write back from the
-background limit on, down to half of it. A drive with more than a block before it turns between files.
+background limit on, down to half of it. A drive with more than a block before it turns between files. Memory of less
+than a thousandth of what the node gets is left out.
 
 Many independent simulations advance in lock-step as numpy arrays; times are those of the full-scale system.
 """
@@ -32,6 +33,9 @@ EMPTY = 1e-6
 FREE, AGAIN = 0.99, 0.5
 """Share of the limit below which a full memory takes all again, and of the background limit down to which drives write
 back: else each byte about them would be an event."""
+LEAST_STEP, LEAST_MEMORY = 1 / 4000, 1 / 1000
+"""Of what a DataNode gets, the share that has to be free before a full memory takes all again where a hundredth of it is
+less, and the share below which memory is left out: else a small one has no end of events."""
 MOST_PUTS, MOST_DRIVES = 50, 1000
 """Of one simulation that a claim may ask for."""
 
@@ -59,6 +63,15 @@ class Cell:
     """Dirty bytes of a DataNode's memory above which its drives write back."""
     limit_bytes: float = 0.0
     """Dirty bytes above which writers wait for them; 0: no memory."""
+
+    @property
+    def node_bytes(self) -> float:
+        """What a DataNode gets, on average."""
+        return self.clients * self.puts_per_client * self.file_bytes * self.replication / self.datanodes
+
+    @property
+    def remembers(self) -> bool:
+        return self.limit_bytes > LEAST_MEMORY * self.node_bytes
 
 
 @dataclass
@@ -155,7 +168,7 @@ class _State:
         cell = runs[0]
         self.nodes, self.drives, self.replicas = cell.datanodes, cell.drives, cell.replication
         self.clients = max(c.clients for c in runs)
-        self.remember = _Memory(runs, self.nodes, self.drives) if any(c.limit_bytes for c in runs) else None
+        self.remember = _Memory(runs, self.nodes, self.drives) if any(c.remembers for c in runs) else None
         # resources: client out, node in, node out, drives, memory of nodes, one unlimited
         self.node_in = self.clients
         self.node_out = self.node_in + self.nodes
@@ -194,7 +207,7 @@ class _State:
         uses += [self.node_in + n for n in nodes]
         uses += [self.node_out + n for n in nodes[:-1]]
         if self.remember:
-            uses += [self.memory + n if cell.limit_bytes else self.nothing for n in nodes]
+            uses += [self.memory + n if cell.remembers else self.nothing for n in nodes]
         for n in nodes:
             if self.drives:
                 uses.append(self.drive + n * self.drives + self.turn[run, n] % self.drives)
@@ -268,8 +281,11 @@ class _Memory:
 
     def __init__(self, runs: Sequence[Cell], nodes: int, drives: int) -> None:
         self.shape = len(runs), nodes, drives
-        self.there = np.array([c.limit_bytes > 0 for c in runs])
+        self.there = np.array([c.remembers for c in runs])
         self.limit = np.array([c.limit_bytes / 1e6 for c in runs])[:, None]
+        step = np.array([LEAST_STEP * c.node_bytes / 1e6 for c in runs])[:, None]
+        self.again = np.minimum(FREE * self.limit, self.limit - step)
+        """Dirty MB down to which a full memory takes no more than its drives do."""
         self.background = np.array([c.background_bytes / 1e6 for c in runs])[:, None]
         self.block = np.array([c.block_bytes / 1e6 for c in runs])[:, None]
         self.full = np.zeros((len(runs), nodes), dtype=bool)
@@ -315,7 +331,7 @@ class _Memory:
         """After a step: which nodes are full, and which write back."""
         dirty, _ = self._dirty(level, net, cache)
         held, background, limit = self._of_nodes(level), self.background[alive], self.limit[alive]
-        self.full[alive] = (dirty >= limit * (1 - 1e-9)) | self.full[alive] & (dirty > FREE * limit)
+        self.full[alive] = (dirty >= limit * (1 - 1e-9)) | self.full[alive] & (dirty > self.again[alive])
         on, off = held >= background * (1 - 1e-9), held <= AGAIN * background * (1 + 1e-9)
         self.back[alive] = np.where(on, True, self.back[alive] & ~off) | (background <= 0)
 

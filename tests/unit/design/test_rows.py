@@ -18,6 +18,7 @@ from whitewire.design import durations
 from whitewire.design.rows import blocks, levels_of, make_design, read_csv, write_csv
 from whitewire.design.scale import Scale, scale_of
 from whitewire.errors import UserError
+from whitewire.models import maxmin
 from whitewire.workflow import plan
 
 LOADED = paper()
@@ -349,3 +350,21 @@ def test_the_drives_of_a_parallel_file_system_are_those_of_all_its_targets():
     assert durations.expected_seconds(loaded, row, testbed) == pytest.approx(
         workloads.of("testdfsio").floor_s + durations.OVERHEAD_S + seconds
     )
+
+
+def test_a_plan_takes_no_longer_because_memory_is_small(monkeypatch, tmp_path):
+    steps, real = [], maxmin.allocate
+    monkeypatch.setattr(maxmin, "allocate", lambda *given: steps.append(0) or real(*given))
+
+    def taken(size_bytes):
+        path = edited(tmp_path, lambda data: data["experiments"][0]["hardware"]["memory"].update(size_bytes=size_bytes))
+        loaded = load_paper(path, TESTBED["fabrics"])
+        durations._seconds.cache_clear()
+        steps.clear()
+        for row in make_design(loaded, TESTBED, "smoke", 1):
+            durations.expected_seconds(loaded, row, TESTBED)
+        return len(steps)
+
+    usual = taken(2**34)
+    assert usual > 500
+    assert all(taken(2**34 // part) < 2 * usual for part in (3, 10, 100, 10_000))

@@ -115,6 +115,24 @@ def test_one_stream_to_one_drive_takes_the_time_of_a_write_into_memory(size, rat
     assert maxmin.simulate([cell], 1, 1)[0].completion_time == pytest.approx([expected], rel=0.03)
 
 
+def test_a_tiny_memory_has_an_end_of_events_and_is_as_none(monkeypatch):
+    steps, real = [], maxmin.allocate
+    monkeypatch.setattr(maxmin, "allocate", lambda *given: steps.append(0) or real(*given))
+    many = maxmin.Cell(1, 3, 6, file_bytes=2.7e8)
+
+    def taken(share):
+        steps.clear()
+        of_memory = {"background_bytes": share * many.node_bytes / 2, "limit_bytes": share * many.node_bytes}
+        (time,) = maxmin.simulate([replace(many, **of_memory)], 1, 1)[0].completion_time
+        return time, len(steps)
+
+    without = taken(0)
+    assert taken(1e-6) == taken(0.9 * maxmin.LEAST_MEMORY) == without
+    time, number = taken(0.01)
+    assert time == pytest.approx(without[0], rel=0.02)
+    assert number < 20_000
+
+
 def test_more_memory_never_takes_longer():
     times = [
         np.median(maxmin.simulate([replace(maxmin.Cell(10, 2, 4, file_bytes=6e8), background_bytes=size / 2,
