@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,7 +25,7 @@ from whitewire.design.durations import OSTS_PER_OSS
 from whitewire.design.scaling import LEAST_STRIPE, burst_bytes
 from whitewire.errors import UserError
 from whitewire.paths import HOME
-from whitewire.testbed.base import FRAME_SHARE, CommandFailed, Host, Process, ProcessDied, Testbed, piped
+from whitewire.testbed.base import FRAME_SHARE, CommandFailed, Host, Process, ProcessDied, Testbed, on_each, piped
 from whitewire.testbed.emulated import turns
 from whitewire.testbed.emulated.sandbox import ROOT
 
@@ -391,7 +391,7 @@ class CephFs(Service):
             names = [ost.name for ost in self.osts if ost.host is host]
             host.run(["sh", "-c", OTHER_RATE, "drives", self._shaper("change"), *names]).check()
 
-        self._on_all(change, self.oss_hosts)
+        on_each(self.oss_hosts, change, at_once=4)
 
     def _make_drives(self, server: int) -> None:
         host = self.oss_hosts[server]
@@ -508,7 +508,7 @@ class CephFs(Service):
         changes = {"max_dirty": max_dirty, "readahead": readahead}
         self.options = replace(self.options, **{name: value for name, value in changes.items() if value is not None})
         again = self.clients if hosts is None else list(hosts)
-        self._on_all(self._unmount, again)
+        on_each(again, self._unmount, at_once=4)
         self._mount(again)
         return time.monotonic() - begin
 
@@ -530,13 +530,8 @@ class CephFs(Service):
             roots = [queue["bytes"] for queue in shown if queue.get("root")]
             return dict(zip(mine, roots, strict=True))
 
-        found = self._on_all(moved, self.oss_hosts)
+        found = on_each(self.oss_hosts, moved, at_once=4)
         return {name: count for part in found for name, count in part.items()}
-
-    @staticmethod
-    def _on_all(action: Callable, hosts: Sequence[Host]) -> list:
-        with ThreadPoolExecutor(max_workers=4) as pool:
-            return list(pool.map(action, hosts))
 
 
 def compiled_placement() -> bytes:

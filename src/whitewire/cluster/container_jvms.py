@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 
-from whitewire.testbed.base import Host, Testbed
+from whitewire.testbed.base import Host, Testbed, on_each
 
 KINDS = {"task": "task.args", "am": "am.args"}
 """What stays, tasks and ApplicationMasters apart, and the argument files that they are known by. Files of one name in
@@ -90,5 +89,4 @@ def install(testbed: Testbed, home: str, java: str) -> None:
 def stop(hosts: Sequence[Host]) -> None:
     """End all JVMs of containers: a NodeManager that is killed leaves its own behind."""
     hosts[0].run(["sh", "-c", STOP, MAIN])
-    with ThreadPoolExecutor(max_workers=8) as pool:
-        list(pool.map(lambda host: host.run(["rm", "-rf", POOL]), hosts))
+    on_each(hosts, lambda host: host.run(["rm", "-rf", POOL]))

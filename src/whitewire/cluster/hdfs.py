@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from whitewire.cluster.hadoop import METRICS_PERIOD_S, Outcome, Resident, whereabouts, write_configuration
 from whitewire.cluster.service import Service
 from whitewire.design import scaling
 from whitewire.design.drive import Drive
-from whitewire.testbed.base import Host, Process, Testbed
+from whitewire.testbed.base import Host, Process, Testbed, on_each
 from whitewire.testbed.installation import Installation
 from whitewire.tools import namenode
 from whitewire.tools.erasure_coding import BUILT_IN, Policy
@@ -148,12 +147,10 @@ class Hdfs(HdfsClients):
         write_configuration(self.testbed, self.installation.configuration, self.values)
         datanodes = self.testbed.by_role("datanode")
         self._start_namenode()
-        with ThreadPoolExecutor(max_workers=4) as pool:
-            list(pool.map(self._empty_drives, datanodes))
+        on_each(datanodes, self._empty_drives, at_once=4)
         # A DataNode that meets a NameNode which listens but hasn't started asks again after five seconds only.
         self.daemons[self.namenode_host.name].wait_ready("NameNode RPC up at")
-        with ThreadPoolExecutor(max_workers=self._at_once()) as pool:
-            list(pool.map(self._start_datanode, datanodes))
+        on_each(datanodes, self._start_datanode, self._at_once())
         self.wait_registered(len(datanodes))
         self.hdfs_seconds = time.monotonic() - begin
         self._start_clients()
@@ -236,8 +233,7 @@ class Hdfs(HdfsClients):
             bean = f"http://{host.endpoint}:9864/jmx?qry=Hadoop:service=DataNode,name=DataNodeActivity-*"
             return namenode.packets(host.run(["curl", "--silent", "--fail", "--globoff", bean]).stdout.decode())
 
-        with ThreadPoolExecutor(max_workers=8) as pool:
-            return sum(pool.map(of, self.testbed.by_role("datanode")))
+        return sum(on_each(self.testbed.by_role("datanode"), of))
 
     def code(self, path: str, policy: Policy) -> None:
         """Have files below a folder, which is made, erasure-coded from now on. Raises RuntimeError or ProcessDied."""

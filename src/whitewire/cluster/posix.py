@@ -6,11 +6,10 @@ import math
 import os
 import time
 import uuid
-from concurrent.futures import ThreadPoolExecutor
 
 from whitewire.cluster.service import Service
 from whitewire.errors import UserError
-from whitewire.testbed.base import Completed, Host, Process, Testbed, last_line
+from whitewire.testbed.base import Completed, Host, Process, Testbed, last_line, on_each
 
 LOOK_S = 10.0
 """Least seconds between two looks for the folder: each asks the file system that is being measured."""
@@ -151,8 +150,7 @@ class Posix(Service):
         What a client may hold is the site's own setting: `max_dirty` and `readahead` (bytes) change nothing here.
         """
         argv = ["sh", "-c", EMPTY, "whitewire", self.mount, DROP_CACHES]
-        with ThreadPoolExecutor(max_workers=8) as pool:
-            done = list(pool.map(lambda host: host.run(argv), self.hosts))
+        done = on_each(self.hosts, lambda host: host.run(argv))
         self.warm = [why for host, each in zip(self.hosts, done, strict=True) if (why := self._warm(host, each))]
 
     def _warm(self, host: Host, emptied: Completed) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from whitewire.cluster.posix import Posix
 from whitewire.cluster.service import Service
 from whitewire.cluster.yarn import Yarn
 from whitewire.design.drive import Drive
-from whitewire.testbed.base import Host, Process, Testbed
+from whitewire.testbed.base import Host, Process, Testbed, on_each
 from whitewire.whole import check_space
 
 if TYPE_CHECKING:
@@ -105,8 +104,7 @@ class Stack:
             def put(host: Host) -> None:
                 (slow if host is self.slow_worker else self.drive).put(host, ease, self.epoch)
 
-            with ThreadPoolExecutor(max_workers=8) as pool:
-                list(pool.map(put, [*self.testbed.by_role("datanode"), *self.testbed.by_role("client")]))
+            on_each([*self.testbed.by_role("datanode"), *self.testbed.by_role("client")], put)
             self.set_on_drives = wanted
 
     @property

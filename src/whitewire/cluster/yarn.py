@@ -6,7 +6,6 @@ import re
 import shutil
 import time
 from collections.abc import Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from whitewire.cluster.hdfs import PORT, Hdfs
 from whitewire.cluster.service import Service
 from whitewire.design import scaling
 from whitewire.design.drive import Drive
-from whitewire.testbed.base import Host, Process, Testbed
+from whitewire.testbed.base import Host, Process, Testbed, on_each
 from whitewire.testbed.installation import Installation
 
 RESOURCE_MANAGER = "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"
@@ -187,8 +186,7 @@ class Yarn(Service):
         if self.reuses_jvms:
             container_jvms.install(self.testbed, self.containers_home, f"{self.java_home}/bin/java")
         self._daemon(self.master, RESOURCE_MANAGER, "resourcemanager", 192, {})
-        with ThreadPoolExecutor(max_workers=4) as pool:
-            list(pool.map(self._start_worker, self.workers))
+        on_each(self.workers, self._start_worker, at_once=4)
         self.wait_for(self.daemons["resourcemanager"], REGISTERED, len(self.workers))
         self.start_seconds = time.monotonic() - begin
         self._daemon(self.master, HISTORY_SERVER, "historyserver", 192, {}, arguments=[f"-Dfs.defaultFS={VIEW}"])
@@ -283,8 +281,7 @@ class Yarn(Service):
         """Lines of the tasks' logs of a job that hold a text, from all workers."""
         folder = f"{self.master.scratch}/containers/{job.replace('job', 'application', 1)}"
         argv = ["grep", "-rhF", "--include=syslog", text, folder]
-        with ThreadPoolExecutor(max_workers=8) as pool:
-            return b"".join(pool.map(lambda host: host.run(argv).stdout, self.workers)).decode(errors="replace")
+        return b"".join(on_each(self.workers, lambda host: host.run(argv).stdout)).decode(errors="replace")
 
 
 def _java_home() -> str:

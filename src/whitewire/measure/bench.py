@@ -6,7 +6,6 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,7 +30,7 @@ from whitewire.records import jobs as tasks
 from whitewire.records.result import Result
 from whitewire.records.run import DesignRow, Evidence, FilesSeen, Job, Links, PlacedBlock, RunRecord
 from whitewire.records.samples import ETHERNET, HEADERS
-from whitewire.testbed.base import Fabric, Host, Testbed
+from whitewire.testbed.base import Fabric, Host, Testbed, on_each
 from whitewire.testbed.samples import cpu_seconds, host_cpu_to_csv, to_csv, waited_to_csv
 from whitewire.tools import codecs, history, namenode
 from whitewire.tools.erasure_coding import Policy
@@ -61,8 +60,7 @@ def source_files(testbed: Testbed, size: int, count: int) -> list[str]:
         for path in paths[1:]:
             host.run(["ln", "-f", paths[0], path]).check()
 
-    with ThreadPoolExecutor(max_workers=8) as pool:
-        list(pool.map(make, clients))
+    on_each(clients, make)
     return paths
 
 
@@ -280,8 +278,7 @@ class Bench:
 
     def _page_cache(self) -> str:
         """Whether the run's bytes went by way of memory in front of all workers' drives: ON, OFF, or what was so."""
-        with ThreadPoolExecutor(max_workers=8) as pool:
-            states = list(pool.map(self.run.drive.told, self.stack.testbed.by_role("datanode")))
+        states = on_each(self.stack.testbed.by_role("datanode"), self.run.drive.told)
         there = [state.get("limit", 0) > 0 for state in states]
         if not any(there):
             return OFF

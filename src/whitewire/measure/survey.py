@@ -40,7 +40,7 @@ from whitewire.records import manifest, outliers, schema
 from whitewire.records.links import Effort, FabricPlan, HostFacts, HostLink, Limits, Machine, PairRow, Plan
 from whitewire.records.schema import Broken
 from whitewire.testbed import kinds as testbeds
-from whitewire.testbed.base import CommandFailed, Fabric, Host, ProcessDied, Testbed
+from whitewire.testbed.base import CommandFailed, Fabric, Host, ProcessDied, Testbed, on_each
 from whitewire.testbed.emulated import segment, software
 from whitewire.tools import Unreadable, iperf3, link, perftest
 
@@ -580,8 +580,7 @@ class Survey:
     def _rdma_on(self, fabric: str, folder: Path) -> list[dict]:
         """The first pair's curves, and of each other pair of neighbours its bandwidth and latency."""
         self.testbed.fabric(fabric)
-        with ThreadPoolExecutor(len(self.testbed.hosts)) as pool:
-            ports = list(pool.map(_port, self.testbed.hosts))
+        ports = on_each(self.testbed.hosts, _port, len(self.testbed.hosts))
         with_port = [host for host, why in zip(self.testbed.hosts, ports, strict=True) if not why]
         rows = [rdma.row(fabric=fabric, source=host.name, why=why)
                 for host, why in zip(self.testbed.hosts, ports, strict=True) if why]  # fmt: skip

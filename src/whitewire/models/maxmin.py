@@ -34,8 +34,8 @@ FREE, AGAIN = 0.99, 0.5
 """Share of the limit below which a full memory takes all again, and of the background limit down to which drives write
 back: else each byte about them would be an event."""
 LEAST_STEP, LEAST_MEMORY = 1 / 4000, 1 / 1000
-"""Of what a DataNode gets, the share that has to be free before a full memory takes all again where a hundredth of it is
-less, and the share below which memory is left out: else a small one has no end of events."""
+"""Of what a DataNode gets, the share that has to be free before a full memory takes all again, where a hundredth of its
+limit is less; and the share below which memory is left out: else a small one has no end of events."""
 MOST_PUTS, MOST_DRIVES = 50, 1000
 """Of one simulation that a claim may ask for."""
 

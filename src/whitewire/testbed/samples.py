@@ -8,12 +8,12 @@ import itertools
 import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self
 
 from whitewire.records.samples import WAITED
+from whitewire.testbed.base import on_each
 
 if TYPE_CHECKING:
     from whitewire.testbed.base import Process, Testbed
@@ -166,5 +166,5 @@ def waited_to_csv(rows: list[Waited]) -> str:
 
 def cpu_seconds(processes: dict[str, Process]) -> dict[str, float]:
     """CPU seconds used so far by each host's process."""
-    with ThreadPoolExecutor(max_workers=8) as pool:
-        return dict(zip(processes, pool.map(lambda process: process.cpu_seconds(), processes.values()), strict=True))
+    found = on_each(list(processes.values()), lambda process: process.cpu_seconds())
+    return dict(zip(processes, found, strict=True))

@@ -21,7 +21,6 @@ import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -30,7 +29,18 @@ from whitewire.design.scaling import FIRST_RECEIVE_BUFFER, SEND_BUFFER, burst_by
 from whitewire.errors import UserError
 from whitewire.paths import KILLED_WITH_THIS, SYSTEM_PATH
 from whitewire.records.samples import MTU
-from whitewire.testbed.base import Argv, CommandFailed, Completed, Fabric, Host, Process, Testbed, piped, read_line
+from whitewire.testbed.base import (
+    Argv,
+    CommandFailed,
+    Completed,
+    Fabric,
+    Host,
+    Process,
+    Testbed,
+    on_each,
+    piped,
+    read_line,
+)
 from whitewire.testbed.emulated import segment
 from whitewire.testbed.emulated.racks import Racks, divided
 from whitewire.testbed.emulated.waiting import Meter, Threads, Timer
@@ -313,8 +323,7 @@ class EmulatedTestbed(Testbed):
         return scaling.receive_buffer(self.config["switch"], self.config["tcp"], rate, self.k)
 
     def _on_all(self, action: Callable[[EmulatedHost], Found]) -> list[Found]:
-        with ThreadPoolExecutor(max_workers=8) as pool:
-            return list(pool.map(action, self.hosts))
+        return on_each(self.hosts, action)
 
     def _set_tcp(self, host: EmulatedHost) -> None:
         tcp = self.config["tcp"]

@@ -10,12 +10,11 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import IO, TYPE_CHECKING, TextIO
 
 from whitewire.errors import UserError
-from whitewire.testbed.base import last_line, piped
+from whitewire.testbed.base import last_line, on_each, piped
 from whitewire.testbed.site import shell
 from whitewire.testbed.site.inventory import Interface, Place, interfaces, resolve
 from whitewire.testbed.site.remote_host import end_here, offset_of
@@ -338,8 +337,7 @@ def most_common(folders: Iterable[str]) -> str:
 def preflight(testbed: RemoteTestbed, output: TextIO, bare: bool = False) -> list[Report]:
     """Print the table; UserError, naming the hosts, when one cannot be used. `bare`: for links and drives alone."""
     needs = Needs.of(testbed.config, testbed.k, bare)
-    with ThreadPoolExecutor(max_workers=len(testbed.hosts)) as pool:
-        reports = list(pool.map(look, testbed.hosts))
+    reports = on_each(testbed.hosts, look, len(testbed.hosts))
     needs = replace(needs, java_home=most_common(report.java_home for report in reports))
     print(table(reports, needs), end="", file=output)
     wrong = {f"{r.place.name} ({r.place.target})": found for r in reports if (found := problems(r, needs))}

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from whitewire.errors import UserError
 from whitewire.records.samples import TICKS
-from whitewire.testbed.base import CommandFailed, Fabric, Testbed, piped
+from whitewire.testbed.base import CommandFailed, Fabric, Testbed, on_each, piped
 from whitewire.testbed.site import shell
 from whitewire.testbed.site.deployment import installation
 from whitewire.testbed.site.inventory import Interface, interfaces, resolve
@@ -137,8 +137,7 @@ class RemoteTestbed(Testbed):
 
     def on_all(self, action: Callable[[RemoteHost], Found]) -> list[Found]:
         """What `action` gives for every host, all at once."""
-        with ThreadPoolExecutor(max_workers=len(self.hosts)) as pool:
-            return list(pool.map(action, self.hosts))
+        return on_each(self.hosts, action, len(self.hosts))
 
     # -- network ------------------------------------------------------------------------------------------
 
