@@ -50,6 +50,10 @@ LEAST_FREE_GIB = 8
 """Of memory, for what fills it: the file systems of the hosts hold at most half of that."""
 
 
+class Unmeasured(Exception):
+    """A paper cannot be measured even where nothing happens to it."""
+
+
 class Suite:
     """The faults that were made and how they came out."""
 
@@ -66,7 +70,7 @@ class Suite:
             self.project.put_links(testbed)
             start = self._again(testbed, paper)
             if start.make.returncode != 0:
-                sys.exit(f"{paper} on {testbed} cannot be measured undisturbed: {start.log}\n" + _tail(start))
+                raise Unmeasured(f"{paper} on {testbed} cannot be measured undisturbed: {start.log}\n" + _tail(start))
             block, seconds = self.project.block(testbed, paper), time.monotonic() - start.began
             seconds -= self.project.keep_links(testbed)
             self.undisturbed[testbed, paper] = block, seconds
@@ -277,11 +281,13 @@ def main() -> int:
         possible = [[one for one in chain if not {one.kind, one.testbed} & {*cannot}] for chain in chains]
         waiting = [chain for chain in possible if chain]
         suite = Suite(project, began + 60 * given.minutes)
-        stopped = False
+        stopped, unmeasured = False, ""
         try:
             suite.run(waiting)
         except KeyboardInterrupt:
             stopped = True
+        except Unmeasured as error:
+            unmeasured = str(error)
     print("\n" + chaos.table(planned, suite.rows))
     bad = [row for row in suite.rows if not row.good]
     missing = chaos.missing(planned, suite.rows)
@@ -294,7 +300,10 @@ def main() -> int:
         print(f"Cannot be made here: {name} ({why})")
     for key, number in missing.items():
         print(f"Not made: {' '.join(key[:3])} on {key[3]}, {number}")
-    return 130 if stopped else int(bool(bad or not planned or chaos.lacking(missing, suite.rows, given.times)))
+    if unmeasured:
+        print(unmeasured)
+    lacking = unmeasured or not planned or chaos.lacking(missing, suite.rows, given.times)
+    return 130 if stopped else int(bool(bad or lacking))
 
 
 if __name__ == "__main__":

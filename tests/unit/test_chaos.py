@@ -5,14 +5,17 @@ from __future__ import annotations
 import dataclasses
 import os
 import runpy
+import shutil
 import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from tests.support import chaos, ours
+from tests.support import chaos, chaos_project, ours
 from tests.support.chaos import ENDS, JOBS, KINDS, PUTS, TESTBEDS, Block, Fault, Injection, Kept, Moment, Row
+from whitewire.workflow import documents
+from whitewire.workflow.plan import Plan
 
 HOME = Path(__file__).parents[2]
 DATA = HOME / "tests" / "data"
@@ -224,3 +227,16 @@ def test_our_processes_are_told_from_others():
     assert os.getpid() not in there
     assert os.getppid() in there
     assert ours.namespaces([]) == set()
+
+
+@pytest.mark.parametrize("paper", [PUTS, JOBS])
+def test_what_is_measured_can_be_planned(paper, tmp_path, monkeypatch):
+    shutil.copytree(HOME / "config", tmp_path / "config")
+    shutil.copytree(HOME / "paper", tmp_path / "paper")
+    chaos_project.describe_papers(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("EFFORT", "smoke")
+    monkeypatch.setenv("PAPERS", paper)
+    plan = Plan.load()
+    assert len(plan.designs[paper]) == {PUTS: 6, JOBS: 2}[paper]
+    documents.check([(plan.described[paper], tmp_path / "paper" / f"{paper}.qmd")])
