@@ -21,7 +21,8 @@ def claims_judged(
 
     `status` is `emulated` or `measured`: which kind of testbed the runs come from. Where a control in `checked` failed,
     what it covers is inconclusive. Without `modelled`, the simulated runs, claims that only a model tests have no
-    verdict. `runs_help` tells of an inconclusive one whether more runs may decide it.
+    verdict. `runs_help` tells of an inconclusive one whether more runs may decide it, and `open` whether they may give
+    any claim another verdict: they may also show the sign of an effect whose size is excluded.
     """
     rows = []
     for claim in paper.claims:
@@ -44,6 +45,7 @@ def claims_judged(
         verdict, row["reason"] = claims.corrected(row["verdict"], row["reason"], row, p)
         if verdict != row["verdict"] and p is None:
             row["runs_help"] = row["low"] == row["high"]  # else there is no test that they could sharpen
+        row["open"] = row["runs_help"] and (verdict == claims.INCONCLUSIVE or verdict != row["verdict"])
         row["verdict"] = verdict
     return rows
 

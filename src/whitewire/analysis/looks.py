@@ -52,7 +52,7 @@ def look(paper: Paper, runs: Runs, status: str) -> Look:
     decided, still, needed, near = {}, {}, list[Cell](), list[Cell]()
     for claim, row in zip(paper.claims, judging.claims_judged(paper, runs, status, checked), strict=True):
         cells = cells_of_test(runs, claim["test"])
-        if row["verdict"] == claims.INCONCLUSIVE and row["runs_help"] and cells is not None:
+        if row["open"] and cells is not None:
             still[claim["id"]] = row["reason"]
             for control in controls.of(paper, checked, claim["test"]):
                 if control.row["outcome"] == controls.OPEN:

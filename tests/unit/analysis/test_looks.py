@@ -27,9 +27,9 @@ def complete():
     return made()
 
 
-def made():
+def made(**how):
     """Made-up runs in which the control on half the rate is half as fast, as it should be."""
-    table = runs(LOADED)
+    table = runs(LOADED, **how)
     table.loc[table["experiment"] == "E-K05", ["value", "full_scale_value"]] *= 0.5
     return table
 
@@ -90,6 +90,23 @@ def test_a_direction_without_scatter_stays_open_until_a_test_can_tell(kind):
     assert (row(3)["verdict"], row(3)["runs_help"]) == (claims.INCONCLUSIVE, True)
     if kind == "ratio":
         assert row(3)["p_value"] == 0.1 and row(10)["verdict"] == claims.REPRODUCED
+
+
+def test_a_size_that_is_excluded_stays_open_until_its_sign_is_certain():
+    """E-C06 with another size: far from what runs give, of which the first look cannot tell the sign."""
+    of = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
+    sides = {name: of["test"][name] for name in ("estimand", "metric", "numerator", "denominator")}
+    test = sides | {"relation": "within", "expected": 9, "no_effect": 1, "relative": 0.1}
+    loaded = replace(LOADED, raw={**LOADED.raw, "claims": [of | {"test": test}]})
+    table = made(spread=0.0, most=10)
+
+    def found(n):
+        known = Runs(table[table["replicate"] <= n], loaded, looks=(3, 4, 6, 8, 10))
+        (row,) = judging.claims_judged(loaded, known, "emulated")
+        return row["verdict"], list(looks.look(loaded, known, "emulated").open)
+
+    assert found(3) == (claims.NOT_REPRODUCED, ["E-C06"])
+    assert found(10) == (claims.DIRECTION, [])
 
 
 def test_a_claim_is_near_where_the_runs_of_the_effort_may_decide_it(complete):
