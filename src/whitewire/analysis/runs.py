@@ -164,9 +164,13 @@ class Runs:
         own = stem(experiment, levels)
         if why := self.unavailable.get(own):
             return why
-        # Of a cell that the effort does not make nobody has tried whether it can be made.
-        unknown = own not in self._made and self.paper.store(experiment, levels)["kind"] != "hdfs"
-        return next(iter(self.unavailable.values()), "") if unknown else ""
+        # Of a cell that the effort does not make nobody has tried whether it can be made: but its file system cannot be
+        # had where no cell on it can.
+        kind = self.paper.store(experiment, levels)["kind"]
+        if own in self._made or kind == "hdfs":
+            return ""
+        alike = [self.unavailable.get(name, "") for name in self._made_on.get(kind, ())]
+        return alike[0] if all(alike) and alike else ""
 
     def matched(self, experiment: str, levels: Mapping[str, Any]) -> list[Cell]:
         """The cells with a level of every factor that one matches; levels left out match every level."""
@@ -184,6 +188,16 @@ class Runs:
         efforts = self.efforts & set(self.paper.raw.get("replicates", ()))
         return {stem(experiment["id"], levels) for effort in efforts
                 for experiment, levels, count in counts(self.paper, effort) if count}  # fmt: skip
+
+    @cached_property
+    def _made_on(self) -> dict[str, list[str]]:
+        """The same by the kind of their file system."""
+        found: dict[str, list[str]] = {}
+        for experiment, spec in self.paper.experiments.items():
+            for levels in cells_of(spec):
+                if (name := stem(experiment, levels)) in self._made:
+                    found.setdefault(self.paper.store(experiment, levels)["kind"], []).append(name)
+        return found
 
     def untold(self, experiment: str, levels: Mapping[str, Any], metric: str) -> str:
         """Why the runs of a cell do not tell a metric, though they have values for it; empty if they do."""

@@ -1,11 +1,15 @@
 """A look at a block while it is measured judges at the k of its runs, and knows what the machine cannot make."""
 
+import pandas as pd
 import pytest
 
-from tests.support.papers import TESTBED, edited, paper, runs
+from tests.support.papers import TESTBED, edited, paper, runs, same_of
 from whitewire.analysis import claims, looks, so_far
+from whitewire.analysis.runs import Runs
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
+from whitewire.description.project import paper_path
+from whitewire.description.testbed import load_testbed
 from whitewire.design.rows import make_design
 
 CEPHFS = "CephFS: missing: ceph-mds"
@@ -57,3 +61,19 @@ def test_what_cannot_be_made_here_keeps_no_claim_open_and_no_other_closed(monkey
     assert found.decided[of.pop(lost)] == claims.NOT_TESTABLE and lost not in {name for name, _ in found.cells}
     ((other, claim),) = of.items()
     assert claim in found.open and other in {name for name, _ in found.cells}
+
+
+@pytest.mark.parametrize("lost", ["segment", "cephfs"])
+def test_what_the_effort_does_not_make_is_not_testable_only_where_nothing_on_its_file_system_is(lost):
+    testbed = load_testbed("emulated")
+    loaded = load_paper(paper_path("xyratex-lustre-2011"), testbed["fabrics"])
+    rows = make_design(loaded, testbed, "quick", 1)
+    there = {"segment": lambda row: row["fabric"] == "1gbe-shared",
+             "cephfs": lambda row: loaded.store(row["experiment"], row)["kind"] == "cephfs"}  # fmt: skip
+    missing = {row["run_id"]: lost for row in rows if there[lost](row)}
+    assert missing
+    made = same_of(loaded, pd.DataFrame(rows))
+    seen = Runs(made[~made["run_id"].isin(missing)], loaded, unavailable=missing)
+    assert "testdfsio-rest" not in {row["experiment"] for row in rows}  # made at full effort only
+    test = next(claim["test"] for claim in loaded.claims if claim["id"] == "X-C07")
+    assert seen.why_missing(test) == ("" if lost == "segment" else lost)
