@@ -107,8 +107,8 @@ class Budget:
         return min(left, max(overrun * own, left * own / (own + later)))
 
     def own(self, block: str) -> float:
-        """Seconds that a block should take until its first look; infinite without an end, and of one nobody expects."""
-        return self.expected.get(block, math.inf) if math.isfinite(self.ends) else math.inf
+        """Seconds that a block should take until its first look; infinite without an end, and where that look is over."""
+        return self.expected.get(block) or math.inf if math.isfinite(self.ends) else math.inf
 
     def further(self, block: str, now: float | None = None) -> float:
         """Seconds from now on within which a block may begin more: its part of what later ones do not need."""

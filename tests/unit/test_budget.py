@@ -78,6 +78,12 @@ def test_blocks_that_have_had_their_first_look_share_what_is_left_by_their_claim
     assert budget.further("b/1", 10.0) == 80
 
 
+def test_others_spoil_a_block_only_until_its_first_look():
+    budget = Budget(90.0, {"a/1": 0.0, "b/1": 20.0})
+    assert (budget.own("a/1"), budget.own("b/1"), budget.own("z/1")) == (math.inf, 20.0, math.inf)
+    assert Budget(math.inf, {"b/1": 20.0}).own("b/1") == math.inf
+
+
 def test_a_block_that_nobody_waits_for_has_all_that_is_left():
     budget = Budget(100.0, {"a/1": 10.0})
     assert budget.first("z/1", 40.0) == budget.further("z/1", 40.0) == 60
