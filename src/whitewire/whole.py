@@ -41,8 +41,7 @@ def write(path: Path | str, content: str | bytes) -> Path:
     """
     path = Path(path)
     beside = path.with_name(PART + path.name)
-    with contextlib.ExitStack() as held, _cleared(path, beside):
-        part = held.enter_context(_held(beside))
+    with _named(path, beside), _held(beside) as part, _cleared(beside):
         part.write(content.encode() if isinstance(content, str) else content)
         part.flush()
         os.fsync(part.fileno())  # a full disk of a server may tell only now
@@ -57,8 +56,7 @@ def file(target: Path) -> Iterator[Path]:
     `write`. When the block ends in an exception nothing is left of it. Raises OSError.
     """
     part = target.with_name(PART + target.name)
-    with contextlib.ExitStack() as held, _cleared(target, part):
-        held.enter_context(_held(part))
+    with _named(target, part), _held(part), _cleared(part):
         yield part
         _sync(part)
         part.replace(target)
@@ -72,7 +70,7 @@ def folder(target: Path) -> Iterator[Path]:
     When the block ends in an exception nothing is left of it. Raises OSError.
     """
     part, replaced = target.with_name(PART + target.name), target.with_name(_REPLACED + target.name)
-    with _cleared(target, part):
+    with _named(target, part), _cleared(part):
         if replaced.exists() and not target.exists():
             replaced.rename(target)
         if part.exists():
@@ -141,14 +139,23 @@ def _exchange(new: Path, target: Path) -> None:
 
 
 @contextlib.contextmanager
-def _cleared(path: Path, beside: Path) -> Iterator[None]:
-    """Remove `beside` when the block fails; an OSError without a path, or of `beside`, is one of `path`."""
+def _cleared(beside: Path) -> Iterator[None]:
+    """Remove `beside` when the block fails; whoever still waits for its lock has no right to."""
     try:
         yield
-    except BaseException as error:
+    except BaseException:
         with contextlib.suppress(OSError):
             shutil.rmtree(beside) if beside.is_dir() else beside.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.errno and _is_of(error.filename, beside):
+        raise
+
+
+@contextlib.contextmanager
+def _named(path: Path, beside: Path) -> Iterator[None]:
+    """An OSError without a path, or of `beside`, is one of `path`."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno and _is_of(error.filename, beside):
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise
 

@@ -134,6 +134,20 @@ def replace(target, content):
         (part / "b").write_text(content)
 
 
+def test_a_writer_that_is_ended_while_it_waits_takes_nothing_from_the_one_before(tmp_path):
+    path = tmp_path / "index.html"
+    program = "import signal, sys; from whitewire import whole; signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))\n"
+    program += "print('waits', flush=True); whole.write(sys.argv[1], 'second')"
+    with whole.file(path) as part:
+        part.write_text("first")
+        with subprocess.Popen([sys.executable, "-c", program, path], stdout=subprocess.PIPE) as second:
+            assert second.stdout.readline() == b"waits\n"
+            time.sleep(0.5)
+            second.terminate()
+            assert second.wait(10) == 7
+    assert path.read_text() == "first"
+
+
 def test_a_folder_that_is_replaced_is_the_old_or_the_new_one_wherever_the_writer_is_killed(tmp_path, monkeypatch):
     ends = []
     for number in range(50):

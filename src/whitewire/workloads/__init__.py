@@ -91,16 +91,19 @@ def faults(record: RunRecord, found: Found, limits: Mapping[str, float]) -> list
 
 STEP_S, SLEEP_S = 0.05, 1.0
 """What a clock may be set by, and a machine may sleep, in a run that counts: one is a correction, the other noise."""
+SLEW = 5e-4
+"""Seconds a second by which two clocks may move apart besides: what the kernel slews one by at most (adjtimex)."""
 
 
 def clock_faults(record: RunRecord) -> list[str]:
     """Why the times of a run are none (empty: they are): a clock was set, or the machine slept."""
     nothing: Clock = {"stepped": 0.0, "slept": 0.0}
     clock = record.get("clock", nothing)
+    apart = STEP_S + SLEW * (record["end"] - record["start"])
     told = [
         (abs(clock["stepped"]) > STEP_S, f"the clock was set by {clock['stepped']:+.1f} s during the run"),
         (clock["slept"] > SLEEP_S, f"the machine slept for {clock['slept']:.0f} s during the run"),
-        *((abs(step) > STEP_S, f"the clock of {name} was set by {step:+.2f} s during the run; set clocks before or "
+        *((abs(step) > apart, f"the clock of {name} was set by {step:+.2f} s during the run; set clocks before or "
            "after, or slew them slowly") for name, step in clock.get("hosts", {}).items()),
     ]  # fmt: skip
     return [why for so, why in told if so]

@@ -20,8 +20,8 @@ def test_steps_and_sleep_are_told_apart(seconds, stepped, slept):
 
 
 def test_a_run_on_a_machine_that_is_awake():
-    assert workloads.clock_faults({"clock": Clocks.now().since()}) == []
-    assert workloads.clock_faults({}) == []
+    assert workloads.clock_faults({"clock": Clocks.now().since(), "start": 0.0, "end": 60.0}) == []
+    assert workloads.clock_faults({"start": 0.0, "end": 60.0}) == []
 
 
 def test_a_host_whose_clock_goes_on_while_this_machines_is_set_back_is_not_set():
@@ -42,4 +42,10 @@ def test_a_host_whose_clock_goes_on_while_this_machines_is_set_back_is_not_set()
     ],
 )
 def test_a_run_whose_times_are_none(clock, why):
-    assert workloads.clock_faults({"clock": clock}) == [why]
+    assert workloads.clock_faults({"clock": clock, "start": 0.0, "end": 60.0}) == [why]
+
+
+@pytest.mark.parametrize(("moved", "faults"), [(0.9, 0), (-0.9, 0), (1.1, 1)])
+def test_a_hosts_clock_may_be_slewed_during_a_long_run(moved, faults):
+    clock = {"stepped": 0.0, "slept": 0.0, "hosts": {"client1": moved}}
+    assert len(workloads.clock_faults({"clock": clock, "start": 0.0, "end": 2000.0})) == faults
