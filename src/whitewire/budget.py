@@ -107,7 +107,7 @@ class Budget:
         return min(left, max(overrun * own, left * own / (own + later)))
 
     def own(self, block: str) -> float:
-        """Seconds that a block should take until its first look; infinite without an end, or where that look is over."""
+        """Seconds that a block should take until its first look; infinite without an end, or if that look is over."""
         return self.expected.get(block) or math.inf if math.isfinite(self.ends) else math.inf
 
     def further(self, block: str, now: float | None = None) -> float:

@@ -283,9 +283,11 @@ def _table(path: Path, columns: Sequence[str], numbers: Sequence[str], stage: st
     except (Broken, Torn) as why:
         raise UserError(f"{shown(path)}: {why}; {_anew(path, stage)}") from None
     table = form.frame(path, numbers)
+    lost = table["valid"].astype(str).str.lower() == "false" if "valid" in table else np.zeros(len(table), dtype=bool)
     for name in numbers:
         found = pd.to_numeric(table[name], errors="coerce").astype(float)  # not kept: whole numbers stay whole
-        endless = np.isinf(found) & (name not in ("low", "high"))  # an interval may have no end
+        # An interval may have no end, and no process may have woken in an attempt that does not count.
+        endless = np.isinf(found) & (name not in ("low", "high")) & ~lost
         if len(wrong := table[name][(found.isna() & table[name].notna()) | endless]):
             said = f"line {wrong.index[0] + 2}, {name}: found {quoted(str(wrong.iloc[0]))}, expected a number"
             raise UserError(f"{shown(path)}: {said}; {_anew(path, stage)}")
@@ -491,7 +493,7 @@ def placed(table: pd.DataFrame) -> pd.DataFrame:
     keys = [column for column in table.columns if column not in outside]
     cell = ["|".join(map(str, row)) for row in good[keys].itertuples(index=False)]
     place: pd.Series = (order - 1) / (last - 1).clip(lower=1)
-    logs = np.log(seconds[seconds > 0])
+    logs = np.log(seconds[good.index])
     return pd.DataFrame({"place": place, "log": logs, "cell": pd.Series(cell, good.index, dtype=str)})
 
 
