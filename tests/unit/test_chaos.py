@@ -121,11 +121,13 @@ def test_a_run_is_whole_when_each_block_has_all_of_its_replicas():
 
 
 def test_a_block_differs_in_runs_verdict_or_number():
-    one = Block(frozenset({"a", "b"}), frozenset({"a", "b"}), "supported", "2", 9.0)
+    one = Block(frozenset({"a", "b"}), frozenset({"a", "b"}), "supported", "3", 9.0)
     assert chaos.unlike(one, one) == []
     for change in ({"valid": frozenset({"a"})}, {"listed": frozenset({"c"})}, {"verdict": "other"}, {"n": "1"},
                    {"estimate": 4.4}, {"estimate": 18.1}):  # fmt: skip
         assert len(chaos.unlike(dataclasses.replace(one, **change), one)) == 1
+    single = dataclasses.replace(one, n="1")
+    assert [len(chaos.unlike(dataclasses.replace(single, estimate=each), single)) for each in (4.4, 2.2)] == [0, 1]
 
 
 def test_the_table_has_a_line_for_each_fault_and_one_of_all():
