@@ -98,10 +98,10 @@ class Posix(Service):
         """
         if time.monotonic() - self.looked < LOOK_S:
             return
-        self.looked = time.monotonic()
         for host in self.hosts:
             if host.run(["test", "-d", self.mount]).status != 0:
                 raise UserError(f"posix: {self.mount} is gone from {host.name}")
+        self.looked = time.monotonic()
 
     def processes(self) -> dict[str, Process]:
         return {}

@@ -465,9 +465,14 @@ class Trust:
             (self.folder / name).unlink(missing_ok=True)
 
     def _begun(self, record: PartRecord) -> Path:
-        """The part's folder with its record, without what was measured on another description of the testbed."""
+        """The part's folder with its record, without what was measured on another description of the testbed.
+
+        What is finished of the part stays in the record, so that it is not lost where more of it is broken off.
+        """
         folder, found = self.folder / record["part"], records.part(self.folder, record["part"])
-        if folder.exists() and (found is None or found["description"] != self.description):
+        if self.done(record["part"]) and found:
+            record = {**record, "units": found["units"]}
+        elif folder.exists() and (found is None or found["description"] != self.description):
             self.progress.say(f"{record['part']}: what is there is not of this description of the testbed, so far as "
                               "can be told: measured anew")  # fmt: skip
             shutil.rmtree(folder)

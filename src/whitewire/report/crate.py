@@ -33,6 +33,7 @@ from whitewire.text import quoted
 CRATES = "crates"
 """The folder of results/ with the crates that were made."""
 METADATA, PARCEL = "ro-crate-metadata.json", "results/"
+OWN = PARCEL + parcel.NAME
 MOST_FILES, MOST_FILE_BYTES, MOST_BYTES = 200_000, 1 << 30, 8 << 30
 """Of a crate: files, bytes of one, and of all together, unpacked."""
 MOST_KEPT_BYTES = 1 << 29
@@ -74,8 +75,7 @@ def make(results: Path, papers: Sequence[str], raw: bool, target: Path | None = 
     for name in files:
         if why := _unsafe(zipfile.ZipInfo(name)):
             raise UserError(f"{shown(results)}: {quoted(name)}: {why}")
-    _check_sizes(sizes, shown(results))
-    told = parcel.told(_bytes(files[PARCEL + parcel.NAME]), shown(results))
+    told = parcel.told(_bytes(files[OWN]), shown(results))
     if raw:  # with records that the parcel alone has not
         kept = {name.removeprefix(PARCEL): each for name, each in files.items() if name.startswith(PARCEL)}
         read = {name: _bytes(each) for name, each in kept.items() if _is_of(name, told["papers"])}
@@ -84,6 +84,10 @@ def make(results: Path, papers: Sequence[str], raw: bool, target: Path | None = 
     described = (json.dumps(described_as(files, told, listed, times(results, papers)), indent=1) + "\n").encode()
     listed["files"][METADATA] = manifest.entry(described)
     every: Contents = {METADATA: described, manifest.NAME: (json.dumps(listed, indent=1) + "\n").encode(), **files}
+    sizes |= {name: len(every[name]) for name in (METADATA, manifest.NAME)}
+    _check_sizes(sizes, shown(results))
+    _check_kept(sizes, (manifest.NAME, OWN), shown(results))
+    _check_kept(sizes, _kept_of(files, told["papers"]), shown(results))
     target.parent.mkdir(parents=True, exist_ok=True)
     with whole.file(target) as part, zipfile.ZipFile(part, "w") as packed:
         for name, content in every.items():
@@ -410,11 +414,11 @@ def _unsafe(info: zipfile.ZipInfo) -> str:
 
 def _checked(archive: zipfile.ZipFile, entries: Mapping[str, zipfile.ZipInfo], source: str) -> dict[str, bytes]:
     """The files that reports are made of, once every file of the crate is as manifest.json says."""
-    own = PARCEL + parcel.NAME
-    for name in (METADATA, manifest.NAME, own):
+    for name in (METADATA, manifest.NAME, OWN):
         if name not in entries:
             raise UserError(f"{source}: {name}: found no such file, expected the crate of a Whitewire")
-    _check_kept(entries, (manifest.NAME, own), source)
+    sizes = {name: info.file_size for name, info in entries.items()}
+    _check_kept(sizes, (manifest.NAME, OWN), source)
     try:
         listed: manifest.Manifest = schema.parse(archive.read(manifest.NAME).decode())
         why = schema.fault(listed, manifest.Manifest)
@@ -429,14 +433,14 @@ def _checked(archive: zipfile.ZipFile, entries: Mapping[str, zipfile.ZipInfo], s
             missing if name in wanted else f"found a file that {manifest.NAME} does not list, expected none"
         ))  # fmt: skip
     # The later format first: what else it has nobody knows.
-    papers = parcel.told(archive.read(own), source)["papers"]
-    kept = {name for name in wanted if name.startswith(PARCEL) and _is_of(name.removeprefix(PARCEL), papers)}
-    _check_kept(entries, kept, source)
+    papers = parcel.told(archive.read(OWN), source)["papers"]
+    kept = _kept_of(wanted, papers)
+    _check_kept(sizes, kept, source)
     found = {}
     for name, entry in wanted.items():
-        if entries[name].file_size != entry["bytes"]:
+        if sizes[name] != entry["bytes"]:
             raise UserError(
-                f"{source}: {name}: found {entries[name].file_size} bytes, expected {entry['bytes']} by {manifest.NAME}"
+                f"{source}: {name}: found {sizes[name]} bytes, expected {entry['bytes']} by {manifest.NAME}"
             )
         content, digest = _read(archive, name, name in kept)
         if digest != entry["sha256"]:
@@ -448,8 +452,13 @@ def _checked(archive: zipfile.ZipFile, entries: Mapping[str, zipfile.ZipInfo], s
     return found
 
 
-def _check_kept(entries: Mapping[str, zipfile.ZipInfo], names: Iterable[str], source: str) -> None:
-    if (total := sum(entries[name].file_size for name in names)) > MOST_KEPT_BYTES:
+def _kept_of(names: Iterable[str], papers: Mapping[str, object]) -> set[str]:
+    """Those of a crate's files that reports are made of."""
+    return {name for name in names if name.startswith(PARCEL) and _is_of(name.removeprefix(PARCEL), papers)}
+
+
+def _check_kept(sizes: Mapping[str, int], names: Iterable[str], source: str) -> None:
+    if (total := sum(sizes[name] for name in names)) > MOST_KEPT_BYTES:
         raise UserError(f"{source}: found {total} bytes of tables and records, expected at most {MOST_KEPT_BYTES}")
 
 

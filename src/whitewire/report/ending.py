@@ -68,12 +68,12 @@ def _of_paper(results: Path, paper: str, effort: str, short: Counter[str], unfin
         return f"{told}; no report"
     if failed := next(filter(None, (_failed(folder, stage) for stage in STAGES)), None):
         unfinished.append(paper)
-        return f"{told}; all of that is from before, for {failed.stem} failed: see {shown(failed)}"
+        return f"{told}; all of that is from before, for {failed.stem} did not end: see {shown(failed)}"
     return f"{told}; {shown(report)}"
 
 
 def _failed(paper: Path, stage: str) -> Path | None:
-    """The log of a stage whose rule failed, which left what it had made before; None where it did not fail."""
+    """The log of a stage whose rule failed or was ended, which left what it had made before; None where it ended."""
     log = paper / "logs" / f"{stage}.log"
     return log if log.is_file() and not log.with_suffix(".done").is_file() else None
 

@@ -211,6 +211,15 @@ def test_a_part_for_which_time_ended_has_the_units_that_are_whole_and_the_next_s
     assert started.made == [("links", 8), ("links", 8)]
 
 
+def test_what_is_finished_of_a_part_stays_where_more_of_it_is_broken_off(started):
+    started.make(wanted=("links",), short=2).make()
+    with pytest.raises(UserError, match="links: a link is beyond its bound"):
+        started.make(wanted=("links",), failing="links").make()
+    assert started.make(wanted=("links",)).done("links")["units"] == 6
+    started.make(wanted=("load",)).make()
+    assert [(each["part"], each["units"]) for each in records.read(started.folder)["parts"]][0] == ("links", 6)
+
+
 def test_a_start_writes_the_manifest_that_an_old_record_lacks_and_refuses_what_is_damaged(started):
     started.make(wanted=("links",)).make()
     (started.folder / manifest.NAME).unlink()

@@ -120,7 +120,8 @@ def test_a_crate_is_there_whole_or_as_it_was(project, monkeypatch, tmp_path):
 def test_what_would_not_be_opened_is_not_packed(project, monkeypatch, tmp_path):
     monkeypatch.setattr(crate, "described_as", lambda *_: {})
     for limit, said in (("MOST_FILE_BYTES", "bytes, expected at most 50"), ("MOST_BYTES", "bytes unpacked, expected"),
-                        ("MOST_FILES", "files, expected at most 50")):  # fmt: skip
+                        ("MOST_FILES", "files, expected at most 50"),
+                        ("MOST_KEPT_BYTES", "of tables and records, expected at most 50")):  # fmt: skip
         with monkeypatch.context() as patched, pytest.raises(UserError, match=said):
             patched.setattr(crate, limit, 50)
             crate.make(project / "results" / "emulated", [PAPER], raw=True, target=tmp_path / "a.zip")

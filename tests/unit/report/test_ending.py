@@ -68,7 +68,7 @@ def test_verdicts_from_before_are_told_as_such_when_a_stage_failed(results):
     told = "3 runs; 1 of 1 claims that runs judge are decided"
     assert list(ending.lines()) == [
         f"a: {told}; results/emulated/reports/a.html",
-        f"b: {told}; all of that is from before, for analysis failed: see results/emulated/b/logs/analysis.log",
+        f"b: {told}; all of that is from before, for analysis did not end: see results/emulated/b/logs/analysis.log",
         "not finished: b; what was measured is kept, and `make papers` goes on",
     ]
 
