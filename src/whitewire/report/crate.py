@@ -83,8 +83,9 @@ def make(results: Path, papers: Sequence[str], raw: bool, target: Path | None = 
     listed: manifest.Manifest = {"files": {name: _listed(content) for name, content in files.items()}}
     described = (json.dumps(described_as(files, told, listed, times(results, papers)), indent=1) + "\n").encode()
     listed["files"][METADATA] = manifest.entry(described)
-    every: Contents = {METADATA: described, manifest.NAME: (json.dumps(listed, indent=1) + "\n").encode(), **files}
-    sizes |= {name: len(every[name]) for name in (METADATA, manifest.NAME)}
+    listing = (json.dumps(listed, indent=1) + "\n").encode()
+    every: Contents = {METADATA: described, manifest.NAME: listing, **files}
+    sizes |= {METADATA: len(described), manifest.NAME: len(listing)}
     _check_sizes(sizes, shown(results))
     _check_kept(sizes, (manifest.NAME, OWN), shown(results))
     _check_kept(sizes, _kept_of(files, told["papers"]), shown(results))
