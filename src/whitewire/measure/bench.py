@@ -274,7 +274,8 @@ class Bench:
     def _caches(self) -> Evidence:
         """Whether hosts' memory held files of a site's own file system when the run wanted it empty."""
         store = self.stack.mounted if self.mounted else None
-        return {"warm": store.warm} if isinstance(store, Posix) and not self.parameters.get("keep_caches") else {}
+        cold = not self.parameters.get("keep_caches") and self.parameters.get("operation") != "write"
+        return {"warm": store.warm} if isinstance(store, Posix) and cold else {}
 
     def _page_cache(self) -> str:
         """Whether the run's bytes went by way of memory in front of all workers' drives: ON, OFF, or what was so."""

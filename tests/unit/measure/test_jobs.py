@@ -435,14 +435,15 @@ def test_a_run_on_a_mounted_store_removes_files_when_their_clients_mounts_have_g
     ]
 
 
-@pytest.mark.parametrize("keep", [False, True])
-def test_reads_from_memory_that_should_have_been_empty_do_not_count(keep):
+@pytest.mark.parametrize(("own", "counts"), [({}, False), ({"operation": "read"}, False), ({"operation": "write"}, True),
+                                             ({"keep_caches": True}, True)])  # fmt: skip
+def test_reads_from_memory_that_should_have_been_empty_do_not_count(own, counts):
     store = Posix(SimpleNamespace(hosts=[]), "/scratch")
     store.warm = ["client1: 4096 bytes of files stayed in memory", "worker1: no fincore"]
-    run = SimpleNamespace(store={"kind": "cephfs"}, parameters={"keep_caches": keep})
+    run = SimpleNamespace(store={"kind": "cephfs"}, parameters=own)
     found = workloads.cache_faults({"evidence": Bench(SimpleNamespace(mounted=store), run)._caches()})
     why = "caches were to be empty and are not shown to be: client1: 4096 bytes of files stayed in memory (2 hosts)"
-    assert found == ([] if keep else [why])
+    assert found == ([] if counts else [why])
     assert not workloads.cache_faults({"evidence": {"warm": []}}) and not workloads.cache_faults({})
 
 
