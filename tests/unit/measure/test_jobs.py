@@ -435,8 +435,10 @@ def test_a_run_on_a_mounted_store_removes_files_when_their_clients_mounts_have_g
     ]
 
 
-@pytest.mark.parametrize(("own", "counts"), [({}, False), ({"operation": "read"}, False), ({"operation": "write"}, True),
-                                             ({"keep_caches": True}, True)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("own", "counts"),
+    [({}, False), ({"operation": "read"}, False), ({"operation": "write"}, True), ({"keep_caches": True}, True)],
+)
 def test_reads_from_memory_that_should_have_been_empty_do_not_count(own, counts):
     store = Posix(SimpleNamespace(hosts=[]), "/scratch")
     store.warm = ["client1: 4096 bytes of files stayed in memory", "worker1: no fincore"]
