@@ -34,10 +34,11 @@ def test_testbeds_that_count_no_links_are_not_judged_by_them():
 
 
 def test_a_disturbed_run_does_not_count(monkeypatch):
-    record = {"workload": "hdfs_put", "disturbed": ["client1 stood still, stopped by a signal"]}
+    record = {"workload": "hdfs_put", "start": 0.0, "end": 1.0}
     monkeypatch.setattr(type(workloads.of("hdfs_put")), "faults", lambda *_: ["too few"])
+    assert workloads.faults(record, {}, {}) == ["too few"]
+    record["disturbed"] = ["client1 stood still, stopped by a signal"]
     assert workloads.faults(record, {}, {}) == ["client1 stood still, stopped by a signal", "too few"]
-    assert workloads.faults({"workload": "hdfs_put"}, {}, {}) == ["too few"]
 
 
 def test_the_longest_gap_between_samples():
