@@ -22,8 +22,9 @@ from whitewire.workflow import new_paper
 from whitewire.workflow.plan import Plan, print_plan
 
 MADE_UP = "made-up-2026"
-MOST_SECONDS = 2.0
-"""Processor time after which an input counts as one that stops the command."""
+MOST_SECONDS = {"refused": 2.0, "passed": 4.0}
+"""Processor time after which an input counts as one that stops the command. The largest paper is planned in 1.2 s, beside
+other work in twice as much."""
 Place = tuple[str | int, ...]
 
 
@@ -306,7 +307,7 @@ class Project:
                 others = {"answers": ["x.yaml"], "testbed": ["the testbed's file"]}.get(kind, [])
                 assert any(part in said for part in (target, stem, *others)), said
         taken = taken or time.process_time() - began
-        assert taken < MOST_SECONDS, f"{taken:.1f} s: {said}"
+        assert taken < MOST_SECONDS[said.split(":")[0]], f"{taken:.1f} s: {said}"
         return said
 
     def ended(self, base: str, text: str) -> tuple[int, list[str]]:
