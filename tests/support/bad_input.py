@@ -23,8 +23,8 @@ from whitewire.workflow.plan import Plan, print_plan
 
 MADE_UP = "made-up-2026"
 MOST_SECONDS = {"refused": 2.0, "passed": 4.0}
-"""Processor time after which an input counts as one that stops the command. The largest paper is planned in 1.2 s, beside
-other work in twice as much."""
+"""Processor time after which an input counts as one that stops the command. The largest paper is planned in 1.2 s, and
+beside other work in twice as much."""
 Place = tuple[str | int, ...]
 
 
