@@ -25,7 +25,8 @@ from whitewire.design.durations import OSTS_PER_OSS
 from whitewire.design.scaling import LEAST_STRIPE, burst_bytes
 from whitewire.errors import UserError
 from whitewire.paths import HOME
-from whitewire.testbed.base import FRAME_SHARE, CommandFailed, Host, Process, ProcessDied, Testbed, on_each, piped
+from whitewire.testbed.base import FRAME_SHARE, CommandFailed, Host, Process, ProcessDied, Testbed, piped
+from whitewire.testbed.each import on_each
 from whitewire.testbed.emulated import turns
 from whitewire.testbed.emulated.sandbox import ROOT
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from whitewire.testbed.base import Host, Testbed, on_each
+from whitewire.testbed.base import Host, Testbed
+from whitewire.testbed.each import on_each
 
 KINDS = {"task": "task.args", "am": "am.args"}
 """What stays, tasks and ApplicationMasters apart, and the argument files that they are known by. Files of one name in

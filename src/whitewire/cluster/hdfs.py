@@ -11,7 +11,8 @@ from whitewire.cluster.hadoop import METRICS_PERIOD_S, Outcome, Resident, wherea
 from whitewire.cluster.service import Service
 from whitewire.design import scaling
 from whitewire.design.drive import Drive
-from whitewire.testbed.base import Host, Process, Testbed, on_each
+from whitewire.testbed.base import Host, Process, Testbed
+from whitewire.testbed.each import on_each
 from whitewire.testbed.installation import Installation
 from whitewire.tools import namenode
 from whitewire.tools.erasure_coding import BUILT_IN, Policy

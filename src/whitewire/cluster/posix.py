@@ -9,7 +9,8 @@ import uuid
 
 from whitewire.cluster.service import Service
 from whitewire.errors import UserError
-from whitewire.testbed.base import Completed, Host, Process, Testbed, last_line, on_each
+from whitewire.testbed.base import Completed, Host, Process, Testbed, last_line
+from whitewire.testbed.each import on_each
 
 LOOK_S = 10.0
 """Least seconds between two looks for the folder: each asks the file system that is being measured."""

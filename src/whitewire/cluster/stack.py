@@ -14,7 +14,8 @@ from whitewire.cluster.posix import Posix
 from whitewire.cluster.service import Service
 from whitewire.cluster.yarn import Yarn
 from whitewire.design.drive import Drive
-from whitewire.testbed.base import Host, Process, Testbed, on_each
+from whitewire.testbed.base import Host, Process, Testbed
+from whitewire.testbed.each import on_each
 from whitewire.whole import check_space
 
 if TYPE_CHECKING:

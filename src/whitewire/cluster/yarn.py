@@ -16,7 +16,8 @@ from whitewire.cluster.hdfs import PORT, Hdfs
 from whitewire.cluster.service import Service
 from whitewire.design import scaling
 from whitewire.design.drive import Drive
-from whitewire.testbed.base import Host, Process, Testbed, on_each
+from whitewire.testbed.base import Host, Process, Testbed
+from whitewire.testbed.each import on_each
 from whitewire.testbed.installation import Installation
 
 RESOURCE_MANAGER = "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"

@@ -30,7 +30,8 @@ from whitewire.records import jobs as tasks
 from whitewire.records.result import Result
 from whitewire.records.run import DesignRow, Evidence, FilesSeen, Job, Links, PlacedBlock, RunRecord
 from whitewire.records.samples import ETHERNET, HEADERS
-from whitewire.testbed.base import Fabric, Host, Testbed, on_each
+from whitewire.testbed.base import Fabric, Host, Testbed
+from whitewire.testbed.each import on_each
 from whitewire.testbed.samples import cpu_seconds, host_cpu_to_csv, to_csv, waited_to_csv
 from whitewire.tools import codecs, history, namenode
 from whitewire.tools.erasure_coding import Policy

@@ -40,7 +40,8 @@ from whitewire.records import manifest, outliers, schema
 from whitewire.records.links import Effort, FabricPlan, HostFacts, HostLink, Limits, Machine, PairRow, Plan
 from whitewire.records.schema import Broken
 from whitewire.testbed import kinds as testbeds
-from whitewire.testbed.base import CommandFailed, Fabric, Host, ProcessDied, Testbed, on_each
+from whitewire.testbed.base import CommandFailed, Fabric, Host, ProcessDied, Testbed
+from whitewire.testbed.each import on_each
 from whitewire.testbed.emulated import segment, software
 from whitewire.tools import Unreadable, iperf3, link, perftest
 

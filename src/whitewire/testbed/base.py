@@ -15,10 +15,9 @@ import subprocess
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any
 
 import psutil
 
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
     from whitewire.testbed.samples import Sampling
 
 Argv = Sequence[str]
-Place = TypeVar("Place")
-Found = TypeVar("Found")
 
 PATIENCE = 180.0
 """Seconds until a daemon must be ready: many times what the whole cluster takes on a machine of usual speed."""
@@ -53,12 +50,6 @@ class ProcessDied(RuntimeError):
 
 class CommandFailed(RuntimeError):
     """A command on a host ended with a status other than 0."""
-
-
-def on_each(places: Sequence[Place], action: Callable[[Place], Found], at_once: int = 8) -> list[Found]:
-    """What an action gives for each of some hosts or processes, in their order; at most so many at once."""
-    with ThreadPoolExecutor(max_workers=at_once) as pool:
-        return list(pool.map(action, places))
 
 
 def last_line(said: bytes | str) -> str:

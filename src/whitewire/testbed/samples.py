@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self
 
 from whitewire.records.samples import WAITED
-from whitewire.testbed.base import on_each
+from whitewire.testbed.each import on_each
 
 if TYPE_CHECKING:
     from whitewire.testbed.base import Process, Testbed

@@ -29,18 +29,8 @@ from whitewire.design.scaling import FIRST_RECEIVE_BUFFER, SEND_BUFFER, burst_by
 from whitewire.errors import UserError
 from whitewire.paths import KILLED_WITH_THIS, SYSTEM_PATH
 from whitewire.records.samples import MTU
-from whitewire.testbed.base import (
-    Argv,
-    CommandFailed,
-    Completed,
-    Fabric,
-    Host,
-    Process,
-    Testbed,
-    on_each,
-    piped,
-    read_line,
-)
+from whitewire.testbed.base import Argv, CommandFailed, Completed, Fabric, Host, Process, Testbed, piped, read_line
+from whitewire.testbed.each import on_each
 from whitewire.testbed.emulated import segment
 from whitewire.testbed.emulated.racks import Racks, divided
 from whitewire.testbed.emulated.waiting import Meter, Threads, Timer

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import IO, TYPE_CHECKING, TextIO
 
 from whitewire.errors import UserError
-from whitewire.testbed.base import last_line, on_each, piped
+from whitewire.testbed.base import last_line, piped
+from whitewire.testbed.each import on_each
 from whitewire.testbed.site import shell
 from whitewire.testbed.site.inventory import Interface, Place, interfaces, resolve
 from whitewire.testbed.site.remote_host import end_here, offset_of

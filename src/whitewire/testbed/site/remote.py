@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from whitewire.errors import UserError
 from whitewire.records.samples import TICKS
-from whitewire.testbed.base import CommandFailed, Fabric, Testbed, on_each, piped
+from whitewire.testbed.base import CommandFailed, Fabric, Testbed, piped
+from whitewire.testbed.each import on_each
 from whitewire.testbed.site import shell
 from whitewire.testbed.site.deployment import installation
 from whitewire.testbed.site.inventory import Interface, interfaces, resolve
