@@ -169,8 +169,8 @@ class Runs:
         kind = self.paper.store(experiment, levels)["kind"]
         if own in self._made or kind == "hdfs":
             return ""
-        alike = [self.unavailable.get(name, "") for name in self._made_on.get(kind, ())]
-        return alike[0] if all(alike) and alike else ""
+        alike = [self.unavailable.get(name, "") for name, store in self._made.items() if store == kind]
+        return alike[0] if alike and all(alike) else ""
 
     def matched(self, experiment: str, levels: Mapping[str, Any]) -> list[Cell]:
         """The cells with a level of every factor that one matches; levels left out match every level."""
@@ -183,21 +183,12 @@ class Runs:
         return [cell for cell in found if stem(*cell) in self._made] if self._made else found
 
     @cached_property
-    def _made(self) -> set[str]:
-        """How the ids of those runs begin that the efforts of the runs make; none where no effort is known."""
+    def _made(self) -> dict[str, str]:
+        """How the ids of those runs begin that the efforts of the runs make, with the kind of their file system; none
+        where no effort is known."""
         efforts = self.efforts & set(self.paper.raw.get("replicates", ()))
-        return {stem(experiment["id"], levels) for effort in efforts
+        return {stem(experiment["id"], levels): self.paper.store(experiment["id"], levels)["kind"] for effort in efforts
                 for experiment, levels, count in counts(self.paper, effort) if count}  # fmt: skip
-
-    @cached_property
-    def _made_on(self) -> dict[str, list[str]]:
-        """The same by the kind of their file system."""
-        found: dict[str, list[str]] = {}
-        for experiment, spec in self.paper.experiments.items():
-            for levels in cells_of(spec):
-                if (name := stem(experiment, levels)) in self._made:
-                    found.setdefault(self.paper.store(experiment, levels)["kind"], []).append(name)
-        return found
 
     def untold(self, experiment: str, levels: Mapping[str, Any], metric: str) -> str:
         """Why the runs of a cell do not tell a metric, though they have values for it; empty if they do."""

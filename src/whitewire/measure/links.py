@@ -18,6 +18,7 @@ from whitewire.design.scaling import burst_bytes
 from whitewire.errors import UserError
 from whitewire.measure import schedule
 from whitewire.testbed.base import FRAME_SHARE, Completed, Fabric, Host, Testbed, last_line
+from whitewire.testbed.each import on_each
 from whitewire.tools import Unreadable, fio, iperf3
 
 PAUSES = (0, 0, 2, 10, 30)
@@ -77,8 +78,7 @@ def servers(hosts: Sequence[Host], folder: Path) -> Iterator[None]:
             server.wait_ready("Server listening", timeout=20)
         yield
     finally:
-        with ThreadPoolExecutor(max(1, len(started))) as pool:
-            list(pool.map(lambda server: server.stop(), started))
+        on_each(started, lambda server: server.stop(), max(1, len(started)))
 
 
 def _tests(testbed: Testbed, streams: Sequence[int], ring: bool

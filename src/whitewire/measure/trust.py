@@ -470,8 +470,8 @@ class Trust:
         What is finished of the part stays in the record, so that it is not lost where more of it is broken off.
         """
         folder, found = self.folder / record["part"], records.part(self.folder, record["part"])
-        if self.done(record["part"]) and found:
-            record = {**record, "units": found["units"]}
+        if done := self.done(record["part"]):
+            record = {**record, "units": done["units"]}
         elif folder.exists() and (found is None or found["description"] != self.description):
             self.progress.say(f"{record['part']}: what is there is not of this description of the testbed, so far as "
                               "can be told: measured anew")  # fmt: skip

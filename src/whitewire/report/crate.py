@@ -75,10 +75,12 @@ def make(results: Path, papers: Sequence[str], raw: bool, target: Path | None = 
     for name in files:
         if why := _unsafe(zipfile.ZipInfo(name)):
             raise UserError(f"{shown(results)}: {quoted(name)}: {why}")
+    _check_sizes(sizes, shown(results))
     told = parcel.told(_bytes(files[OWN]), shown(results))
+    kept = _kept_of(files, told["papers"])
+    _check_kept(sizes, kept, shown(results))
     if raw:  # with records that the parcel alone has not
-        kept = {name.removeprefix(PARCEL): each for name, each in files.items() if name.startswith(PARCEL)}
-        read = {name: _bytes(each) for name, each in kept.items() if _is_of(name, told["papers"])}
+        read = {name.removeprefix(PARCEL): _bytes(files[name]) for name in kept}
         parcel.check_form(told, read, shown(results))
     listed: manifest.Manifest = {"files": {name: _listed(content) for name, content in files.items()}}
     described = (json.dumps(described_as(files, told, listed, times(results, papers)), indent=1) + "\n").encode()
@@ -88,7 +90,6 @@ def make(results: Path, papers: Sequence[str], raw: bool, target: Path | None = 
     sizes |= {METADATA: len(described), manifest.NAME: len(listing)}
     _check_sizes(sizes, shown(results))
     _check_kept(sizes, (manifest.NAME, OWN), shown(results))
-    _check_kept(sizes, _kept_of(files, told["papers"]), shown(results))
     target.parent.mkdir(parents=True, exist_ok=True)
     with whole.file(target) as part, zipfile.ZipFile(part, "w") as packed:
         for name, content in every.items():
