@@ -22,8 +22,8 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -36,9 +36,8 @@ from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.rows import levels_of, make_design
-from whitewire.measure.floors import Floors
-from whitewire.measure.load import Loaded
-from whitewire.measure.run import Run
+from whitewire.measure.block import Block
+from whitewire.measure.load import under
 from whitewire.measure.turns import Outcome
 from whitewire.records.journal import read_runs
 from whitewire.records.metrics import SHORT_OF_PROCESSORS
@@ -121,20 +120,27 @@ class Watch(Repeated):
         }  # fmt: skip
 
 
-class Watched(Loaded):
-    """A loaded block that notes all candidates: `told` by run id."""
+@dataclass
+class Watched:
+    """Makes attempts under load and notes all candidates: `told` by run id. `block`: the folder of its journal."""
 
-    told: dict[str, dict[str, float]] = {}
+    loads: Mapping[str, float]
+    block: Path
+    told: dict[str, dict[str, float]] = field(default_factory=dict)
 
-    def _under_load(self, stack: Stack, run: Run, floors: Floors) -> Outcome:
+    def around(self, attempt: Callable[[], Outcome], stack: Stack, run_id: str) -> Outcome:
         testbed: Any = stack.testbed
-        with Watch(f"/proc/{testbed.init_pid}/root/proc") as watch:
-            outcome = super()._under_load(stack, run, floors)
-        self.watched(run.row["run_id"], watch)
-        return replace(outcome, why="", spoiled=False)  # once each, whatever its bounds say
 
-    def watched(self, run_id: str, watch: Watch) -> None:
-        for where, record in read_runs(self.journal.folder.parent, [self.journal.folder.name]):
+        def watched() -> Outcome:
+            with Watch(f"/proc/{testbed.init_pid}/root/proc") as watch:
+                outcome = attempt()
+            self.note(run_id, watch)
+            return outcome
+
+        return replace(under(self.loads)(watched, stack, run_id), why="")  # once each, whatever its bounds say
+
+    def note(self, run_id: str, watch: Watch) -> None:
+        for where, record in read_runs(self.block.parent, [self.block.name]):
             if record["run_id"] == run_id and "start" in record:
                 start, end = record["start"], record["end"]
                 shares = [
@@ -190,12 +196,12 @@ def measure(args: argparse.Namespace) -> None:
         made = rows_of(paper, testbed, cells, args.loads, args.runs)
         folder = Path(args.folder) / name / "quick-1"
         folder.mkdir(parents=True, exist_ok=True)
-        block = Watched(paper, testbed, "quick-1", made.rows, folder, made.loads)
-        block.told = {}
+        watched = Watched(made.loads, folder)
+        block = Block(paper, testbed, "quick-1", made.rows, folder, around=watched.around, attempts=1, climbs=False)
         try:
             block.measure()
         finally:  # also of what is stopped
-            keep(Path(args.folder) / "runs.csv", folder, made, block.told)
+            keep(Path(args.folder) / "runs.csv", folder, made, watched.told)
 
 
 def keep(path: Path, folder: Path, made: Made, told: Mapping[str, Mapping[str, float]]) -> None:

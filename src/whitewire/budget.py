@@ -15,8 +15,9 @@ import json
 import math
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 VARIABLE = "WHITEWIRE_BUDGET"
@@ -57,6 +58,24 @@ def words(seconds: float) -> str:
 def _machine() -> str:
     """Tells this machine, since it was started, from any other: whose monotonic clock a moment is of."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def _without_end() -> float:
+    return math.inf
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What one block may take, in seconds.
+
+    first, further: until its first look at claims, and after that one, from the moment of asking; own: what it should
+    take until its first look; start: what all blocks of the start may take together.
+    """
+
+    first: Callable[[], float] = _without_end
+    further: Callable[[], float] = _without_end
+    own: float = math.inf
+    start: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -105,6 +124,10 @@ class Budget:
             return left
         overrun = 1.0 if block == next(iter(self.expected)) else OVERRUN
         return min(left, max(overrun * own, left * own / (own + later)))
+
+    def allowance(self, block: str) -> Allowance:
+        """What a block (`<paper>/<block>`) gets of it."""
+        return Allowance(partial(self.first, block), partial(self.further, block), self.own(block), self.seconds)
 
     def own(self, block: str) -> float:
         """Seconds that a block should take until its first look; infinite without an end, or if that look is over."""

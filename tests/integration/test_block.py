@@ -16,9 +16,11 @@ import pytest
 from tests.conftest import descendants, still_alive
 from tests.support.small import small_block
 from whitewire import workloads
+from whitewire.budget import Allowance
 from whitewire.description.paper import Paper
 from whitewire.design.rows import levels_of
-from whitewire.measure.block import CLOSING_S, START_S
+from whitewire.measure import session
+from whitewire.measure.block_plan import CLOSING_S, START_S
 from whitewire.measure.rounds import cell_of
 from whitewire.measure.rung import Ladder
 from whitewire.records.journal import Journal
@@ -40,16 +42,17 @@ def finished(can_emulate, tmp_path_factory):
             threading.Timer(0.4, victim.kill).start()
         return real(workload, bench)
 
-    warm_up = block._warm_up
+    warm_up = session.warm_up
     block.warm = False
 
     def then_warm(*arguments):
-        warm_up(*arguments)
+        found = warm_up(*arguments)
         block.warm = True
+        return found
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(HdfsPut, "run", with_a_crash)
-        patch.setattr(block, "_warm_up", then_warm)
+        patch.setattr(session, "warm_up", then_warm)
         block.measure()
     return folder
 
@@ -203,7 +206,7 @@ def test_what_no_open_claim_needs_is_not_measured_and_a_budget_ends_it(can_emula
     assert len(done["left"]) == 8
     assert len(records(folder)) == 7
     again = small_block(folder, "quick", 3)
-    again.first = lambda: START_S + CLOSING_S  # enough to start and end, but not for a run
+    again.allowance = Allowance(lambda: START_S + CLOSING_S)  # enough to start and end, but not for a run
     again.measure()
     done = finished_record(folder)
     assert set(done["left"].values()) == {"the budget ended"}

@@ -18,13 +18,14 @@ from pathlib import Path
 
 from tests.support.small import small_block
 from whitewire.errors import UserError
+from whitewire.measure import session
 from whitewire.records.checked import read_block
 from whitewire.workloads.hdfs_put import HdfsPut
 
 folder = Path(sys.argv[1]) / "smoke-1"
 filler, real, made = folder.parent / "filler", HdfsPut.run, []
 block = small_block(folder)
-warm = block._warm_up
+warm = session.warm_up
 
 
 def then_kept(*arguments):
@@ -42,7 +43,7 @@ def with_a_full_disk(workload, bench):
     return real(workload, bench)
 
 
-block._warm_up = then_kept
+session.warm_up = then_kept
 try:
     block.measure()
     line = ""

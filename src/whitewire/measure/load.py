@@ -6,20 +6,13 @@ import contextlib
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 from whitewire.cluster.stack import Stack
-from whitewire.description.paper import Paper
-from whitewire.measure.block import Block
-from whitewire.measure.floors import Floors
-from whitewire.measure.run import Run
-from whitewire.measure.turns import Outcome, Turns
+from whitewire.measure.campaign import Around
+from whitewire.measure.turns import Outcome
 from whitewire.paths import KILLED_WITH_THIS
-from whitewire.progress import Progress
-from whitewire.records.run import DesignRow
 from whitewire.testbed.emulated.waiting import STRANGERS
 
 TURN_S, SETTLED_S = 0.05, 0.5
@@ -55,25 +48,13 @@ def burning(load: float, turn: float = TURN_S) -> Iterator[None]:
             STRANGERS.discard(burner.pid)
 
 
-class Loaded(Block):
-    """A block whose runs are made, once each, while something else uses the processors: `loads` of them by run id."""
+def under(loads: Mapping[str, float]) -> Around:
+    """What makes each attempt while something else uses so many processors, by run id."""
 
-    def __init__(
-        self, paper: Paper, testbed: Mapping[str, Any], name: str, rows: Sequence[DesignRow], folder: Path,
-        loads: Mapping[str, float],
-    ) -> None:  # fmt: skip
-        super().__init__(paper, testbed, name, rows, folder)
-        self.loads, self.attempts = loads, 1
-
-    def _attempt(self, stack: Stack, run: Run, floors: Floors) -> Outcome:
-        with burning(self.loads[run.row["run_id"]]):
+    def around(attempt: Callable[[], Outcome], stack: Stack, run_id: str) -> Outcome:
+        with burning(loads[run_id]):
             time.sleep(SETTLED_S)
-            outcome = self._under_load(stack, run, floors)
+            outcome = attempt()
         return replace(outcome, spoiled=False)  # the load is meant: no reason to try again
 
-    def _under_load(self, stack: Stack, run: Run, floors: Floors) -> Outcome:
-        """One attempt, while the load is there."""
-        return super()._attempt(stack, run, floors)
-
-    def _check_processors(self, run: Run, turns: Turns, progress: Progress) -> None:
-        """A load that is asked for is no reason to stop."""
+    return around

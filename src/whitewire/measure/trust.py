@@ -23,6 +23,7 @@ import numpy as np
 import yaml
 
 from whitewire import budget, paths, whole
+from whitewire.budget import Allowance
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
@@ -33,9 +34,10 @@ from whitewire.errors import Faults, UserError
 from whitewire.install.doctor import preflight
 from whitewire.measure import environment, links
 from whitewire.measure.alone import alone
-from whitewire.measure.block import CLOSING_S, START_S, Block
+from whitewire.measure.block import Block
+from whitewire.measure.block_plan import CLOSING_S, START_S
 from whitewire.measure.floors import FLOOR_RUNS
-from whitewire.measure.load import Loaded
+from whitewire.measure.load import under
 from whitewire.progress import Pulse
 from whitewire.records import checked, manifest
 from whitewire.records import trust as records
@@ -200,7 +202,8 @@ def on_scales(paper: Paper, testbed: Mapping[str, Any], runs: int, turns: int, f
             block = folder / f"rung{rung}-{turn}" / known.BLOCK
             settled = _settled(paper, rung)
             rows = known.of_smoke(settled, testbed, runs)
-            if _measured(Block(settled, testbed, known.BLOCK, rows, _made(block)), left, lambda _: 1, 1) < 1:
+            made = Block(settled, testbed, known.BLOCK, rows, _made(block), allowance=Allowance(left, left))
+            if _measured(made, lambda _: 1, 1) < 1:
                 return turn
     return turns
 
@@ -210,13 +213,12 @@ def _made(folder: Path) -> Path:
     return folder
 
 
-def _measured(block: Block, left: Callable[[], float], unit_of: Callable[[DesignRow], int], units: int) -> int:
+def _measured(block: Block, unit_of: Callable[[DesignRow], int], units: int) -> int:
     """Make what a block lacks; returns how many of its units are whole, from the first on.
 
     `unit_of`: the number of a row's unit, from 1. One is not whole where a run of it was left out: for want of time, or
     because other programs used the processors.
     """
-    block.first = block.further = left
     block.measure()
     return min((unit_of(row) - 1 for row in block.rows if row["run_id"] in block.left), default=units)
 
@@ -508,16 +510,14 @@ class Trust:
     def _ratio(self, folder: Path, groups: int, left: Callable[[], float]) -> int:
         paper = ratio_paper(groups, self.config, folder)
         rows = known.all_rows(paper, self.config)
-        return _measured(
-            Block(paper, self.config, known.BLOCK, rows, _made(folder / known.BLOCK)), left, _group, groups
-        )
+        return _measured(self._block(paper, rows, folder, left), _group, groups)
 
     def _same(self, folder: Path, groups: int, left: Callable[[], float]) -> int:
         made = []
         for paper in self._papers("same"):
             own = known.same(paper, groups)
-            rows, block = known.of_controls(own, self.config), _made(folder / paper.id / known.BLOCK)
-            made.append(_measured(Block(own, self.config, known.BLOCK, rows, block), left, _group, groups))
+            block = self._block(own, known.of_controls(own, self.config), folder / paper.id, left)
+            made.append(_measured(block, _group, groups))
         return min(made)
 
     def _scales(self, folder: Path, turns: int, left: Callable[[], float]) -> int:
@@ -530,12 +530,20 @@ class Trust:
         paper = ratio_paper(math.ceil(repetitions / known.RUNS), self.config, folder)
         rows, loads = known.loaded(known.of_fastest(paper, self.config, repetitions), LOADS)
         whole.write(folder / records.LOADS, _json(loads))
-        block = Loaded(paper, self.config, known.BLOCK, rows, _made(folder / known.BLOCK), loads)
-        return _measured(block, left, lambda row: row["replicate"], repetitions)
+        block = Block(
+            paper, self.config, known.BLOCK, rows, _made(folder / known.BLOCK), allowance=Allowance(left, left),
+            around=under(loads), attempts=1, climbs=False,
+        )  # fmt: skip
+        return _measured(block, lambda row: row["replicate"], repetitions)
 
     def _order(self, folder: Path, passes: int, left: Callable[[], float]) -> int:
         """Nothing to measure: the tables are made of all runs that there are."""
         return passes
+
+    def _block(self, paper: Paper, rows: Sequence[DesignRow], folder: Path, left: Callable[[], float]) -> Block:
+        """A block of these rows below a part's folder; `left`: seconds in which runs may still begin."""
+        made = _made(folder / known.BLOCK)
+        return Block(paper, self.config, known.BLOCK, rows, made, allowance=Allowance(left, left))
 
     def _papers(self, part: str) -> list[Paper]:
         return [paper for paper in self.papers if paper.id in self.offers[part].papers]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import shutil
+from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -20,15 +22,20 @@ from whitewire.analysis.inverse import answer
 from whitewire.analysis.runs import Runs
 from whitewire.description import project
 from whitewire.description.checks import load_paper
-from whitewire.description.paper import experiments_asked
+from whitewire.description.paper import Paper, experiments_asked
 from whitewire.description.testbed import load_testbed
 from whitewire.design import durations
 from whitewire.design.drive import Drive
 from whitewire.design.scale import Scale
 from whitewire.errors import RunFailed, UserError
 from whitewire.estimands import of
-from whitewire.measure import block, floors
-from whitewire.measure.run import Run, floor_key
+from whitewire.measure import floor_runs, floors, session
+from whitewire.measure.block import Block
+from whitewire.measure.block_plan import BlockPlan
+from whitewire.measure.calm import Calm
+from whitewire.measure.campaign import Campaign
+from whitewire.measure.rounds import Rounds
+from whitewire.measure.run import Run, floor_key, tiny
 from whitewire.progress import Progress
 from whitewire.records import journal
 from whitewire.records.floor import name_of, typical
@@ -103,6 +110,9 @@ class Site:
         row = {"run_id": run.row["run_id"], "experiment": "e", "factors": {}, "block": "quick-1", "order": 1}
         return Result(kept | row | {"floors": own, "floor_wire": known.get("wire", 0.0)}, {"samples.csv": "time\n"})
 
+    def restarted(self):
+        self.restarts += 1
+
     def dead(self):
         return []
 
@@ -116,38 +126,65 @@ def run(name):
     return Run(row, {}, {"maps": 4, "reduces": 4, "fabric": "10gbe"}, {}, scale, 10.0, drive=Drive.none())
 
 
-def block_of(tmp_path, site, monkeypatch, effort="quick"):
-    monkeypatch.setattr(block, "_made", site.made_of)
-    monkeypatch.setattr(block.workloads, "metrics", lambda record, files: {})
-    monkeypatch.setattr(block.workloads, "faults", lambda record, values, limits: [])
-    paper = SimpleNamespace(
-        claims=[{"test": RATIO}],
-        controls=[],
-        origin=str,
-        really=lambda experiment, levels: dict(levels),
-        looks=lambda effort: (),
-    )
-    made = block.Block(paper, {"kind": "ssh", "limits": LIMITS}, f"{effort}-1", [], tmp_path / f"{effort}-1")
-    monkeypatch.setattr(made, "_restart", lambda stack, runs: setattr(site, "restarts", site.restarts + 1))
+RATIO = {"estimand": "ratio", "metric": "completion_time_net", "no_effect": 1.0, "relation": "above", "expected": 1.0,
+         "numerator": {"experiment": "e", "where": {"fabric": "1gbe"}},
+         "denominator": {"experiment": "e", "where": {"fabric": "10gbe"}}}  # fmt: skip
+JOBS_PAPER = SimpleNamespace(
+    claims=[{"test": RATIO}],
+    controls=[],
+    origin=str,
+    really=lambda experiment, levels: dict(levels),
+    looks=lambda effort: (),
+)
+DESCRIBED = {"kind": "ssh", "limits": LIMITS}
+
+
+@pytest.fixture
+def session_of(tmp_path, monkeypatch):
+    """Makes a session on a site: its runs by name, at an effort, with what the warm-up gave."""
+
+    def made(site, names, effort="quick", warm=None, designed="abcdef"):
+        monkeypatch.setattr(session, "execute", site.made_of)
+        monkeypatch.setattr(floor_runs, "execute_empty", lambda stack, run: site.made_of(stack, tiny(run)))
+        monkeypatch.setattr(session.workloads, "metrics", lambda record, files: {})
+        monkeypatch.setattr(session.workloads, "faults", lambda record, values, limits: [])
+        monkeypatch.setattr(session, "warm_up", lambda *of: warm or {})
+        monkeypatch.setattr(session.Session, "restart", lambda self, runs: site.restarted())
+        plan, runs = BlockPlan(JOBS_PAPER, DESCRIBED, effort), [run(name) for name in names]
+        monkeypatch.setattr(BlockPlan, "rounds", lambda self, rows: Rounds(dict.fromkeys(names, ("e", "{}")), ()))
+        progress = Progress(f"{effort}-1", [10.0] * len(runs))
+        kept = journal.Journal(tmp_path / f"{effort}-1")
+        campaign = Campaign(plan, [{"run_id": name} for name in designed], kept, progress, LIMITS["attempts"])
+        floors_of = plan.floors(CLUSTER, runs, campaign.known_floors)
+        return session.Session(campaign, site, runs, floors_of, SimpleNamespace(open=False, climbs=False))
+
     return made
 
 
-def measured(tmp_path, site, monkeypatch, names, effort="quick", warm=None, designed="abcdef"):
-    monkeypatch.setattr(block.Block, "designed", set(designed))
-    made, runs = block_of(tmp_path, site, monkeypatch, effort), [run(name) for name in names]
-    kept = made._floors(CLUSTER, runs)
-    made._take_over(site, kept, warm or {})
-    made._all(site, runs, Progress("quick-1", [10.0] * len(runs)), 0, kept)
-    return made
+@pytest.fixture
+def measured(session_of):
+    """Likewise, and makes its runs."""
+
+    def done(site, names, **more):
+        made = session_of(site, names, **more)
+        made.prepare()
+        made.make(0)
+        return made
+
+    return done
 
 
-def test_floors_are_measured_among_the_runs_and_kept(tmp_path, monkeypatch):
+def kept_floors(made):
+    return journal.read_floors(made.campaign.journal.folder)
+
+
+def test_floors_are_measured_among_the_runs_and_kept(measured, tmp_path):
     site = Site([2.0, 2.2, 2.1, 2.1])
-    made = measured(tmp_path, site, monkeypatch, "abcdef")
+    made = measured(site, "abcdef")
     assert site.made == ["floor", "a", "b", "floor", "c", "d", "floor", "e", "f", "floor"]
-    kept = journal.read_floors(made.journal.folder)
+    kept = kept_floors(made)
     assert [(each["number"], each["valid"], each["attempt"]) for each in kept] == [(n, True, 1) for n in (1, 2, 3, 4)]
-    name = made._floors(CLUSTER, [run("a")]).names[floor_key(run("a"))]
+    name = made.campaign.plan.floors(CLUSTER, [run("a")], {}).names[floor_key(run("a"))]
     assert {each["floor"] for each in kept} == {name}
     assert not {"run_id", "experiment", "floors"} & set(kept[0])
     runs = {each["run_id"]: each for _, each in journal.read_runs(tmp_path, ["quick-1"])}
@@ -166,125 +203,122 @@ def test_floors_are_measured_among_the_runs_and_kept(tmp_path, monkeypatch):
         ({"fabrics": {"100gbe": {"rate_mbit_per_s": 100_000}}}, True),
     ],
 )
-def test_floors_of_another_testbed_do_not_count(tmp_path, monkeypatch, changed, counts):
+def test_floors_of_another_testbed_do_not_count(measured, changed, counts):
     """A floor counts for what it was measured on: a changed description asks for floors of its own."""
-    made = measured(tmp_path, Site([2.0, 2.2, 2.1, 2.1]), monkeypatch, "ab")
-    (key,) = made._floors(CLUSTER, [run("a")]).known
-    assert len(made._floors(CLUSTER, [run("a")]).known[key]) == 4
-    made.config = {**made.config, **changed}
-    assert made._floors(CLUSTER, [run("a")]).has(key) == counts
+    made = measured(Site([2.0, 2.2, 2.1, 2.1]), "ab")
+    plan, there = made.campaign.plan, made.campaign.known_floors
+    ((key, known),) = plan.floors(CLUSTER, [run("a")], there).known.items()
+    assert len(known) == 4
+    other = replace(plan, config={**DESCRIBED, **changed})
+    assert other.floors(CLUSTER, [run("a")], there).has(key) == counts
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("division by zero"), KeyError("maps"), StopIteration()])
-def test_an_attempt_whose_record_cannot_be_computed_with_is_kept_and_made_again(tmp_path, monkeypatch, error):
+def test_an_attempt_whose_record_cannot_be_computed_with_is_kept_and_made_again(session_of, monkeypatch, error):
     """Else the block would end with it, and each restart make it anew."""
-    site = Site([2.0] * 4)
-    made = block_of(tmp_path, site, monkeypatch)
-    told = iter([error])
+    made, told = session_of(Site([2.0] * 4), "a"), iter([error])
 
     def metrics(record, files):
         for failure in told:
             raise failure
         return {}
 
-    monkeypatch.setattr(block.workloads, "metrics", metrics)
-    floors, first = made._floors(CLUSTER, [run("a")]), run("a")
-    assert made._attempt(site, first, floors).failed and not made._attempt(site, first, floors).why
-    assert made.journal.has("a")
-    record = json.loads((made.journal.invalid / "a.1" / "run.json").read_text())
+    monkeypatch.setattr(session.workloads, "metrics", metrics)
+    assert made.attempt(run("a")).failed and not made.attempt(run("a")).why
+    kept = made.campaign.journal
+    assert kept.has("a")
+    record = json.loads((kept.invalid / "a.1" / "run.json").read_text())
     assert record["why_invalid"].startswith(f"what it left cannot be computed with: {error.__class__.__name__}:")
 
 
-def test_nothing_is_measured_beside_damaged_runs(tmp_path, monkeypatch):
+def test_nothing_is_measured_beside_damaged_runs(measured, monkeypatch):
     """A block that is resumed looks at what it has first; nothing is started."""
-    made = measured(tmp_path, Site([2.0, 2.2, 2.1, 2.1]), monkeypatch, "ab")
-    path = made.journal.runs / "a" / "samples.csv"
-    path.write_text("")
-    monkeypatch.setattr(made, "_run", pytest.fail)
+    kept = measured(Site([2.0, 2.2, 2.1, 2.1]), "ab").campaign.journal
+    (kept.runs / "a" / "samples.csv").write_text("")
+    monkeypatch.setattr(BlockPlan, "run", pytest.fail)
+    again = Block(Paper.of({}, Path("a.yaml")), DESCRIBED, "quick-1", [], kept.folder)
     with pytest.raises(UserError, match="samples.csv: found 0 bytes, expected 5 by manifest.json") as error:
-        made.measure()
+        again.measure()
     assert error.value.lines[-1] == "remove the folders that are damaged, and their runs are measured again"
 
 
-def test_floors_that_scatter_get_more_at_the_end_and_then_no_more(tmp_path, monkeypatch):
+def test_floors_that_scatter_get_more_at_the_end_and_then_no_more(measured, tmp_path):
     site = Site([2.0, 15.1, 2.1, 2.2] + [2.0, 2.1, 2.0, 2.1, 2.0])
-    measured(tmp_path, site, monkeypatch, "ab")
+    measured(site, "ab")
     # One of 15.1 s among eight is a standard error of 2.0 s: still above a tenth of 18 s, but no more are made.
     assert site.made.count("floor") == 8
     assert site.made[-4:] == ["floor"] * 4
 
 
-def test_a_floor_that_is_not_valid_is_kept_and_made_again(tmp_path, monkeypatch):
+def test_a_floor_that_is_not_valid_is_kept_and_made_again(measured, tmp_path):
     site = Site([None, 2.0, -1.0, 2.1, 2.0, 2.0])
-    made = measured(tmp_path, site, monkeypatch, "ab")
-    kept = journal.read_floors(made.journal.folder)
+    made = measured(site, "ab")
+    kept = kept_floors(made)
     assert [each["valid"] for each in kept] == [False, True, False, True, True, True]
     assert "tasks failed" in kept[0]["why_invalid"]
     assert "TCP segments sent again" in kept[2]["why_invalid"]
     assert site.restarts == 1
-    assert len(journal.valid_floors(made.journal.folder)[kept[0]["floor"]]) == 4
+    assert len(made.campaign.known_floors[kept[0]["floor"]]) == 4
 
 
-def test_it_is_looked_for_calm_before_each_attempt(tmp_path, monkeypatch):
+def test_it_is_looked_for_calm_before_each_attempt(measured, monkeypatch):
     """What spoiled one attempt at a floor may be there still, as beside a run."""
     site = Site([-1.0, 2.0, 2.1, 2.1, 2.0])
-    monkeypatch.setattr(block.Block, "_readings", staticmethod(lambda stack: lambda: None))
-    calm = SimpleNamespace(before_a_run=lambda read, until: site.made.append("calm"))
-    monkeypatch.setattr(block.Block, "calm", calm, raising=False)
-    monkeypatch.setattr(block.Block, "until", float("inf"), raising=False)
-    measured(tmp_path, site, monkeypatch, "a")
+    site.testbed.waiting = lambda: SimpleNamespace(take=None)
+    monkeypatch.setattr(Calm, "before_a_run", lambda self, read, until: site.made.append("calm"))
+    measured(site, "a")
     assert site.made[:4] == ["calm", "floor", "calm", "floor"]
     assert site.made[::2] == ["calm"] * (len(site.made) // 2)
 
 
-def test_runs_of_an_earlier_design_ask_for_no_further_floors(tmp_path, monkeypatch):
+def test_runs_of_an_earlier_design_ask_for_no_further_floors(measured, tmp_path):
     site = Site([2.0, 15.1, 2.1, 2.2])
-    measured(tmp_path, site, monkeypatch, "ab", designed="cd")
+    measured(site, "ab", designed="cd")
     assert site.made.count("floor") == 4
 
 
-def test_without_any_valid_floor_a_block_ends_with_one_line(tmp_path, monkeypatch):
+def test_without_any_valid_floor_a_block_ends_with_one_line(measured, tmp_path):
     with pytest.raises(UserError, match=r"^floor of terasort: job FAILED, 1 tasks failed; logs: logs$"):
-        measured(tmp_path, Site([None, None]), monkeypatch, "ab")
+        measured(Site([None, None]), "ab")
 
 
-def test_a_floor_that_lacked_processors_is_made_again_but_the_last_try_counts(tmp_path, monkeypatch):
+def test_a_floor_that_lacked_processors_is_made_again_but_the_last_try_counts(measured, monkeypatch):
     site = Site([2.0] * 60)
-    monkeypatch.setattr(block.processors, "faults", lambda record, found, limits: ["processors: too few"])
-    made = measured(tmp_path, site, monkeypatch, "ab")
-    kept = journal.read_floors(made.journal.folder)
-    tries = made.attempts
+    monkeypatch.setattr(floor_runs.processors, "faults", lambda record, found, limits: ["processors: too few"])
+    made = measured(site, "ab")
+    kept = kept_floors(made)
+    tries = made.campaign.attempts
     assert [each["valid"] for each in kept][: tries + 1] == [False] * (tries - 1) + [True, False]
     assert kept[0]["why_invalid"] == "processors: too few"
     assert site.restarts == 0
 
 
-def test_a_resumed_block_counts_the_floors_that_are_there(tmp_path, monkeypatch):
-    measured(tmp_path, Site([2.0] * 4), monkeypatch, "ab")
+def test_a_resumed_block_counts_the_floors_that_are_there(measured, tmp_path):
+    measured(Site([2.0] * 4), "ab")
     kept = tmp_path / "quick-1" / "floors"
     (kept / "004").rename(kept / f"{journal.PART}004")  # cut off
     site = Site([2.1])
-    made = measured(tmp_path, site, monkeypatch, "cd")
+    made = measured(site, "cd")
     assert site.made == ["c", "d", "floor"]
-    assert len(journal.read_floors(made.journal.folder)) == 4
+    assert len(kept_floors(made)) == 4
 
 
-def test_at_smoke_the_last_of_the_warm_up_is_the_floor(tmp_path, monkeypatch):
+def test_at_smoke_the_last_of_the_warm_up_is_the_floor(measured, tmp_path):
     site = Site([])
     warm = {floor_key(run("a")): Result(record(3.0), {})}
-    made = measured(tmp_path, site, monkeypatch, "ab", "smoke", warm)
+    made = measured(site, "ab", effort="smoke", warm=warm)
     assert site.made == ["a", "b"]
-    assert [each["valid"] for each in journal.read_floors(made.journal.folder)] == [True]
+    assert [each["valid"] for each in kept_floors(made)] == [True]
+    shutil.rmtree(tmp_path / "smoke-1")
     alone = Site([2.0])
-    measured(tmp_path / "other", alone, monkeypatch, "ab", "smoke")
+    measured(alone, "ab", effort="smoke")
     assert alone.made == ["floor", "a", "b"]
 
 
-def test_time_left_counts_the_floors(tmp_path, monkeypatch):
-    made = block_of(tmp_path, Site([]), monkeypatch)
-    each = durations.floor_seconds(run("a").row)
+def test_time_left_counts_the_floors():
+    plan, each = BlockPlan(JOBS_PAPER, DESCRIBED, "quick"), durations.floor_seconds(run("a").row)
     # Before the first run it is part of the start; the last one follows the last run.
-    assert made._expected(CLUSTER, [run(name) for name in "abc"]) == [10.0 + each] * 3
+    assert plan.expected(CLUSTER, [run(name) for name in "abc"], {}) == [10.0 + each] * 3
 
 
 def test_a_plan_counts_the_floors_of_each_kind():
@@ -321,9 +355,6 @@ PAPER = SimpleNamespace(
     family=lambda experiment: [experiment],
     evaluate=float,
 )
-RATIO = {"estimand": "ratio", "metric": "completion_time_net", "no_effect": 1.0, "relation": "above", "expected": 1.0,
-         "numerator": {"experiment": "e", "where": {"fabric": "1gbe"}},
-         "denominator": {"experiment": "e", "where": {"fabric": "10gbe"}}}  # fmt: skip
 NETS = {"1gbe": 8.0, "10gbe": 4.0, "40gbe": 3.0}
 
 

@@ -36,8 +36,8 @@ def rows_of(made, testbed=TESTBED):
 
 def clusters(made, folder):
     rows = [row for row in rows_of(made) if row["block"] == "quick-1"]
-    block = Block(made, TESTBED, "quick-1", rows, folder)
-    found = groups.clusters(made, [block._run(row) for row in rows], TESTBED)
+    plan = Block(made, TESTBED, "quick-1", rows, folder).plan
+    found = groups.clusters(made, [plan.run(row) for row in rows], TESTBED)
     return {key: {run.levels["fabric"] for run in runs} for key, runs in found.items()}
 
 

@@ -133,10 +133,10 @@ def begun(folder, ks, name="quick-1"):
 
 def test_a_block_whose_record_is_lost_goes_on_with_the_k_of_its_runs(tmp_path):
     block = begun(tmp_path, [128, 128])
-    block._go_on()
+    block._resume()
     assert block.paper.raw["scale"]["k"] == 128
     first = begun(tmp_path / "other", [64, 64])
-    first._go_on()
+    first._resume()
     assert (first.paper.raw["scale"]["k"], first.ladder.open) == (64, True)
 
 
@@ -147,13 +147,13 @@ def test_runs_of_another_k_stay_out_of_a_block(tmp_path):
             (tmp_path / rung.FILE).write_text(record)
             block = begun(tmp_path, [64, 128])
         with pytest.raises(Faults) as told:
-            block._go_on()
+            block._resume()
         run, remedy = told.value.lines
         assert run.endswith("quick-1/runs/e-r2/run.json: scale.k: found 128, expected 64, that of rung 0")
         assert re.search(r"measured again; or write the rung of those that shall stay into .*scale\.json$", remedy)
     (tmp_path / rung.FILE).write_text('{"rung": 1}')
     with pytest.raises(Faults, match=r"e-r1/run\.json: scale\.k: found 64, expected 128, that of rung 1"):
-        begun(tmp_path, [64, 128])._go_on()
+        begun(tmp_path, [64, 128])._resume()
 
 
 def test_a_block_without_runs_keeps_to_the_k_of_those_that_are_finished(tmp_path):
@@ -161,7 +161,7 @@ def test_a_block_without_runs_keeps_to_the_k_of_those_that_are_finished(tmp_path
     done.mkdir()
     (done / "block.json").write_text(json.dumps(BLOCK | {"rung": 1}))
     block = begun(tmp_path, [], "quick-2")
-    block._go_on()
+    block._resume()
     assert (block.paper.rung, block.ladder.open) == (1, True)
 
 

@@ -72,5 +72,5 @@ def clusters_at_quick(paper, tmp_path):
     testbed = load_testbed("emulated")
     loaded = load_paper(project.paper_path(paper), fabric_names(testbed))
     rows = [row for row in make_design(loaded, testbed, "quick", 1) if row["block"] == "quick-1"]
-    block = Block(loaded, testbed, "quick-1", rows, tmp_path)
-    return groups.clusters(block.paper, [block._run(row) for row in rows], testbed)
+    plan = Block(loaded, testbed, "quick-1", rows, tmp_path).plan
+    return groups.clusters(plan.paper, [plan.run(row) for row in rows], testbed)

@@ -2,17 +2,18 @@
 
 import math
 import time
-from collections import defaultdict
-from functools import partial
 from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whitewire.budget import Budget
-from whitewire.measure.block import CLOSING_S, Block
+from whitewire.budget import Allowance, Budget
+from whitewire.measure.block import Block
+from whitewire.measure.block_plan import CLOSING_S
+from whitewire.measure.campaign import Campaign
 from whitewire.measure.rounds import Rounds, cell_of
+from whitewire.measure.session import Session
 from whitewire.measure.turns import MORE_FOR_OTHERS, Outcome, Turns
 from whitewire.progress import Progress
 from whitewire.records.journal import BUDGET, OTHERS, Journal
@@ -177,88 +178,94 @@ def test_rounds_count_the_runs_of_each_cell(looks, cells):
         assert own == list(range(1, len(own) + 1))
 
 
+def campaign(tmp_path, rows, **more):
+    """A campaign of these runs (id to cell), without anything that makes them."""
+    rounds = Rounds(rows, more.pop("looks", ()))
+    plan = SimpleNamespace(paper="the paper at its k", config={"kind": "emulated"}, rounds=lambda _: rounds)
+    own = [{"run_id": run_id} for run_id in rows]
+    journal = Journal(tmp_path / "raw" / "quick-1")
+    return Campaign(plan, own, journal, Progress("quick-1", [1.0] * len(own)), attempts=3, **more)
+
+
+def session(made, runs=()):
+    return Session(made, stack=None, runs=runs, floors=None, ladder=None)
+
+
 def test_a_look_takes_time_from_its_own_cluster_only(tmp_path):
     """Another cluster of the block still has its first look before it: the block's own end stays."""
-    block = Block.__new__(Block)
-    block.name, block.journal, block.spent = "quick-1", Journal(tmp_path / "raw" / "quick-1"), defaultdict(float)
-    block.ladder, block.config = SimpleNamespace(paper="the paper at its k"), {"kind": "emulated"}
-    block.unavailable = {"9": "CephFS: none"}
-    block.until, block.further = time.monotonic() + 1000, lambda: 100.0
     looked = []
-
-    block.rows = [{"run_id": "2"}, {"run_id": "3"}]
 
     def look(*of):
         looked.append(of)
         return SimpleNamespace(decided=["C1"], open=["C2"], cells={B}, near={B})
 
-    block.look = look
-    turns, _ = made([A, B, A, B], looks=(1, 2), until=block.until)
-    turns.next()
-    turns.next()
-    before = block.until
-    run = turns.next()
-    assert turns.rounds.due(run.row["run_id"])
-    turns.put_back(run)
-    block._look_at_claims(turns, run, Progress("quick-1", [1.0] * 4, 1))
-    assert looked == [(block.ladder.paper, block.config, block.journal.folder, {"2", "3"}, block.unavailable)]
-    assert block.until == before
-    assert turns.until == pytest.approx(time.monotonic() + 100 - CLOSING_S, abs=5)
-    assert [each.row["run_id"] for each in turns.waiting] == ["3"]  # no open claim needs A any more
-    assert not turns.rounds.due("3")
+    rows = dict(zip("0123", (A, B, A, B), strict=True))
+    runs = [SimpleNamespace(row={"run_id": run_id}, expected_seconds=1.0) for run_id in rows]
+    until = time.monotonic() + 1000
+    made = campaign(tmp_path, rows, looks=(1, 2), look=look, until=until, allowance=Allowance(further=lambda: 100.0))
+    made.unavailable["9"] = "CephFS: none"
+    one = session(made, runs)
+    one.turns.next()
+    one.turns.next()
+    run = one.turns.next()
+    assert one.turns.rounds.due(run.row["run_id"])
+    one.turns.put_back(run)
+    one._look_at_claims(run)
+    assert looked == [("the paper at its k", made.plan.config, made.journal.folder, {*"0123"}, made.unavailable)]
+    assert made.until == until
+    assert one.turns.until == pytest.approx(time.monotonic() + 100 - CLOSING_S, abs=5)
+    assert [each.row["run_id"] for each in one.turns.waiting] == ["3"]  # no open claim needs A any more
+    assert not one.turns.rounds.due("3")
 
 
 def test_what_the_machine_cannot_make_is_known_before_the_first_cluster(monkeypatch, tmp_path):
     """So no look of an earlier cluster waits for it."""
-    block = Block.__new__(Block)
-    block.name, block.journal, block.spent = "quick-1", Journal(tmp_path / "raw" / "quick-1"), defaultdict(float)
-    block.config, block.until = {"fabrics": {"1gbe": {}}}, math.inf
-    block.ladder, block.unavailable, block.left, block.given_up = SimpleNamespace(paper=None), {}, {}, []
-    block.rows = [{"run_id": "hdfs"}, {"run_id": "ceph"}]
-    known = []
+    block = Block(SimpleNamespace(rungs=1), {"kind": "ssh", "fabrics": {"1gbe": {}}, "limits": {"attempts": 3}},
+                  "quick-1", [], tmp_path / "raw" / "quick-1")  # fmt: skip
+    made, known = campaign(tmp_path, {"hdfs": A, "ceph": B}), []
 
-    def run(row):
-        store = {"kind": {"hdfs": "hdfs", "ceph": "cephfs"}[row["run_id"]]}
-        return SimpleNamespace(row=row, store=store, parameters={"fabric": "1gbe"})
+    def run(run_id, kind):
+        return SimpleNamespace(row={"run_id": run_id}, store={"kind": kind}, parameters={"fabric": "1gbe"})
 
-    def on_one_cluster(shared, runs, progress, number):
-        known.append(dict(block.unavailable))
+    def on_one_cluster(of, shared, runs, number):
+        known.append(dict(of.unavailable))
         return number
 
-    monkeypatch.setattr(block, "_run", run)
     monkeypatch.setattr(block, "_on_one_cluster", on_one_cluster)
-    monkeypatch.setattr(block, "_expected", lambda key, runs: [1.0])
-    monkeypatch.setattr(block, "_without_a_mount", lambda: "CephFS: none")
     monkeypatch.setattr("whitewire.measure.block.preflight", lambda config: None)
-    monkeypatch.setattr("whitewire.measure.block.groups.clusters",
-                        lambda paper, runs, config: {str(n): [each] for n, each in enumerate(runs)})  # fmt: skip
-    block._make_missing()
-    assert known == [{"ceph": "CephFS: none"}] * 2
+    block._make(made, {"one": [run("hdfs", "hdfs")], "two": [run("ceph", "cephfs")]})
+    why = "no parallel file system; a site names its own under `mount`"
+    assert known == [{"ceph": why}] * 2
 
 
-def test_where_a_run_of_another_cluster_counted_one_that_others_spoil_does_not_end_this_one():
-    block = Block.__new__(Block)
-    block.spent, block.attempts, block._rounds = defaultdict(float), 3, lambda: Rounds({}, ())
-    block.until, block.unless = time.monotonic() + 1000, time.monotonic() - 1
-    assert block._turns([]).unless == block.unless
-    block.spent["spoiled"] = 5.0
-    assert block._turns([]).unless == block.unless
-    block.spent["runs"] = 5.0
-    assert block._turns([]).unless == math.inf
+def test_where_a_run_of_another_cluster_counted_one_that_others_spoil_does_not_end_this_one(tmp_path):
+    made = campaign(tmp_path, {}, until=time.monotonic() + 1000, give_up_at=time.monotonic() - 1)
+    assert session(made).turns.unless == made.give_up_at
+    made.spent["spoiled"] = 5.0
+    assert session(made).turns.unless == made.give_up_at
+    made.spent["runs"] = 5.0
+    assert session(made).turns.unless == math.inf
 
 
-def test_others_may_spoil_all_of_a_block_for_as_long_as_it_should_take_whatever_part_of_the_budget_it_has():
+def test_others_may_spoil_all_of_a_block_for_as_long_as_it_should_take_whatever_part_of_the_budget_it_has(
+    monkeypatch, tmp_path
+):
     """With little time for all, its part is less than three times what it should take; of its own it has no less."""
 
-    def ended():
+    told, asked = Budget.of(30.0, {"a/1": 20.0, "b/1": 20.0}, {}), []
+
+    def make_missing(until, give_up_at):
+        asked.append((until, give_up_at))
         raise RuntimeError
 
-    told = Budget.of(30.0, {"a/1": 20.0, "b/1": 20.0}, {})
-    block = Block.__new__(Block)
-    block.first, block.own, block._go_on = partial(told.first, "b/1"), told.own("b/1"), ended
+    block = Block(SimpleNamespace(rungs=1), {"kind": "ssh", "limits": {"attempts": 3}}, "quick-1", [], tmp_path / "b",
+                  allowance=told.allowance("b/1"))  # fmt: skip
+    monkeypatch.setattr(block, "_resume", lambda: None)
+    monkeypatch.setattr(block, "_make_missing", make_missing)
     begin = time.monotonic()
     with pytest.raises(RuntimeError):
         block.measure()
-    assert block.until - begin == pytest.approx(30, abs=1)
-    assert block.unless - begin == pytest.approx(20, abs=1)
+    ((until, give_up_at),) = asked
+    assert until - begin == pytest.approx(30, abs=1)
+    assert give_up_at - begin == pytest.approx(20, abs=1)
     assert told.own("z/1") == Budget(math.inf, {"a/1": 20.0}).own("a/1") == math.inf

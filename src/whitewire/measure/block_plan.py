@@ -1,0 +1,125 @@
+"""The runs of a block as its paper, its effort and its testbed have them: from rows of the design to runs, floors and
+expected times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from whitewire import workloads
+from whitewire.description.paper import Paper, experiments_asked, hardware_of
+from whitewire.design import durations
+from whitewire.design.drive import Drive
+from whitewire.design.rows import defining_floor, levels_of
+from whitewire.design.scale import Scale, scale_of
+from whitewire.measure.floors import FLOOR_RUNS, UNJUDGED, Floors
+from whitewire.measure.rounds import Rounds, cell_of
+from whitewire.measure.run import FloorKey, Run, floor_key
+from whitewire.records.floor import name_of
+from whitewire.records.jobs import NET
+from whitewire.records.run import DesignRow, RunRecord
+from whitewire.testbed.emulated import software
+
+CLOSING_S, START_S = 15.0, 90.0
+"""Seconds that a budget keeps for the end of a cluster, and at least for its start."""
+
+Known = Mapping[str, Sequence[RunRecord]]
+"""Valid floors that are there, by name."""
+
+
+@dataclass(frozen=True)
+class BlockPlan:
+    """What the runs of a block are. `paper` has the k of the runs; `config` is the testbed's description."""
+
+    paper: Paper
+    config: Mapping[str, Any]
+    effort: str
+
+    @property
+    def smoke(self) -> bool:
+        return self.effort == "smoke"
+
+    def run(self, row: DesignRow) -> Run:
+        """The run of a row of the design."""
+        levels = levels_of(self.paper, row)
+        experiment = self.paper.experiments[row["experiment"]]
+        scale = scale_of(self.paper, row["experiment"], self.effort, levels, self.config)
+        store = self.paper.store(row["experiment"], levels)
+        return Run(
+            row=row,
+            levels=levels,
+            parameters=self.paper.parameters(row["experiment"], levels),
+            settings=scale.settings(experiment.get("settings", {}).get(levels.get("settings"), {})),
+            scale=scale,
+            expected_seconds=durations.expected_seconds(self.paper, row, self.config),
+            store=store,
+            cpu=experiment.get("cpu", "limit"),
+            drive=self._drive(experiment, levels, scale),
+            workers=self._workers(row, levels, store),
+        )
+
+    def _drive(self, experiment: Mapping[str, Any], levels: Mapping[str, Any], scale: Scale) -> Drive:
+        """The drive model of a run; none on real hosts, whose drives are a site's own."""
+        hardware = hardware_of(experiment, levels)
+        if not hardware or self.config["kind"] != "emulated":
+            return Drive.none(len(self.config.get("data", [""])))
+        return Drive.scaled(hardware, scale.k, software.DRIVE_LIBRARY, scale.data_fraction)
+
+    def _workers(self, row: DesignRow, levels: Mapping[str, Any], store: Mapping[str, Any]) -> int | None:
+        """How many of a larger cluster's workers a run's level of `nodes` asks for; None: it has a cluster for itself.
+
+        Jobs whose data lie in a parallel file system may share one; in HDFS the data must lie on just as many hosts.
+        """
+        if self.config["kind"] != "emulated" or store["kind"] != "cephfs" or not workloads.of(row["workload"]).native:
+            return None
+        nodes, roles = levels.get("nodes", 0), self.paper.experiments[row["experiment"]]["roles"]
+        return nodes if 0 < nodes < roles.get("datanode", 0) else None
+
+    def rounds(self, rows: Iterable[DesignRow]) -> Rounds:
+        """The rounds of the block's rows, with the looks that the paper has at this effort."""
+        cells = {row["run_id"]: cell_of(row["experiment"], levels_of(self.paper, row)) for row in rows}
+        looks = self.paper.looks(self.effort)
+        return Rounds(cells, looks if len(looks) > 1 else ())
+
+    def floored(self, run: Run) -> bool:
+        """Whether a run has a floor."""
+        return run.workload.floored(run.parameters, bool(self.config.get("hibench")))
+
+    def floors(self, shared: str, runs: Sequence[Run], known: Known) -> Floors:
+        """The floors that the runs of a cluster need, with those that an interrupted measurement left."""
+        floored = [(place, run) for place, run in enumerate(runs) if self.floored(run)]
+        first: dict[FloorKey, int] = {}
+        for place, run in floored:
+            first.setdefault(floor_key(run), place)
+        names = {key: name_of(key, shared, self._defines(runs[place])) for key, place in first.items()}
+        judged = {floor_key(r) for _, r in floored if self.paper.origin(r.row["experiment"]) in self._net_experiments}
+        counts = {key: 1 if self.smoke else FLOOR_RUNS if key in judged else UNJUDGED for key in first}
+        return Floors(first, names, len(runs), counts, known)
+
+    @cached_property
+    def _net_experiments(self) -> set[str]:
+        """Experiments whose net times a claim asks for."""
+        return set(experiments_asked(self.paper, NET))
+
+    def _defines(self, run: Run) -> str:
+        """Digest of what of the testbed's description affects a run's floor."""
+        return defining_floor(self.config, run.workload, run.store["kind"] == "cephfs")
+
+    def expected(self, shared: str, runs: Sequence[Run], known: Known) -> list[float]:
+        """Seconds of each run of a cluster and of the floors after it; those before the first are part of the start."""
+        floors, kinds = self.floors(shared, runs, known), self._kinds(runs)
+        return [
+            run.expected_seconds + sum(durations.floor_seconds(kinds[key].row) for key in floors.ahead(place))
+            for place, run in enumerate(runs, start=1)
+        ]
+
+    def seconds_until_a_run(self, shared: str, runs: Sequence[Run], known: Known) -> float:
+        """Seconds until a cluster has made its first run and has ended: with less it would start for nothing."""
+        floors, kinds = self.floors(shared, runs, known), self._kinds(runs)
+        due = [durations.floor_seconds(kinds[key].row) for key in floors.ahead(0) if not floors.has(key)]
+        return START_S + sum(due) + runs[0].expected_seconds + CLOSING_S
+
+    def _kinds(self, runs: Sequence[Run]) -> dict[FloorKey, Run]:
+        return {floor_key(run): run for run in runs if self.floored(run)}

@@ -1,0 +1,99 @@
+"""What the clusters of a block share while its runs are made: journal, deadlines, what was left out and why."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from whitewire.budget import Allowance
+from whitewire.cluster.stack import Stack
+from whitewire.errors import UserError, of_system
+from whitewire.measure.block_plan import BlockPlan, Known
+from whitewire.measure.calm import Calm
+from whitewire.measure.rounds import Look
+from whitewire.measure.shortage import Shortage
+from whitewire.measure.turns import Outcome
+from whitewire.progress import Progress
+from whitewire.records.journal import Journal, valid_floors
+from whitewire.records.run import DesignRow
+
+Around = Callable[[Callable[[], Outcome], Stack, str], Outcome]
+"""Makes an attempt (which it is given) at a run with this id, with more around it; returns its outcome."""
+
+
+def plainly(attempt: Callable[[], Outcome], stack: Stack, run_id: str) -> Outcome:
+    """Make an attempt with nothing around it."""
+    return attempt()
+
+
+@dataclass
+class Campaign:
+    """The runs of a block that are missing, while they are made.
+
+    `until`: moment (of the monotonic clock) after which no run begins; `give_up_at`: moment after which none does if
+    other programs have disturbed every attempt. `left`: runs that are not made, by id, and why. `spent`: seconds by
+    what was done.
+    """
+
+    plan: BlockPlan
+    rows: Sequence[DesignRow]
+    journal: Journal
+    progress: Progress
+    attempts: int
+    allowance: Allowance = field(default_factory=Allowance)
+    look: Look | None = None
+    around: Around = plainly
+    until: float = math.inf
+    give_up_at: float = math.inf
+    spent: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    given_up: list[str] = field(default_factory=list)
+    left: dict[str, str] = field(default_factory=dict)
+    unavailable: dict[str, str] = field(default_factory=dict)
+    shortage: Shortage = field(default_factory=Shortage)
+
+    def __post_init__(self) -> None:
+        self.calm = Calm(self.progress.say)
+
+    @property
+    def designed(self) -> set[str]:
+        """Ids of the block's runs by its design."""
+        return {row["run_id"] for row in self.rows}
+
+    @property
+    def known_floors(self) -> Known:
+        """Valid floors that are in the journal, by name."""
+        return valid_floors(self.journal.folder)
+
+    @contextlib.contextmanager
+    def spending(self, what: str) -> Iterator[None]:
+        """Count the time that something takes."""
+        begin = time.monotonic()
+        try:
+            yield
+        finally:
+            self.spent[what] += time.monotonic() - begin
+
+    def wait_for_idle_processors(self, stack: Stack, until: float) -> None:
+        """Wait, within bounds, until other programs leave the processors to the hosts that share them."""
+        if meter := stack.testbed.waiting():
+            with self.spending("waiting"):
+                self.calm.before_a_run(meter.take, until)
+
+    @staticmethod
+    def keep(what: str, write: Callable[[], object]) -> None:
+        """Write to the journal; UserError where the disk does not take it: what comes after would be lost too."""
+        try:
+            write()
+        except OSError as error:
+            raise UserError(f"{what} could not be kept: {of_system(error)}") from error
+
+    def not_made(self) -> str:
+        """How many runs were not made, by reason, in words."""
+        reasons: Mapping[str, int] = Counter(why.split(" after ")[0] for why in self.left.values())
+        told = [f"{count} runs not made: {why}" for why, count in reasons.items()]
+        told += [f"{len(self.given_up)} runs given up"] if self.given_up else []
+        return "".join(f"; {each}" for each in told)

@@ -1,0 +1,76 @@
+"""Execute a run on services that are up; say in one line why it failed."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+from dataclasses import replace
+
+import psutil
+
+from whitewire import factors, whole
+from whitewire.cluster.stack import Stack
+from whitewire.errors import of_system
+from whitewire.measure import groups
+from whitewire.measure.bench import Bench
+from whitewire.measure.run import Run, tiny
+from whitewire.records.result import Result
+
+NO_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+"""Errors of the system that no later run would escape."""
+LOG_LINES = 60
+"""Last lines of the log of a daemon that has ended, which are kept with the run."""
+
+
+def execute(stack: Stack, run: Run) -> Result:
+    """Make a run at its scale, on as many of the workers as it asks for."""
+    stack.scale(run.scale.k, run.drive, run.parameters.get("slow_drives", 1.0))
+    slots = groups.slots(run, {"datanode": run.workers}) if run.workers else None
+    stack.work_on((run.workers, slots) if run.workers and slots else None)
+    return run.workload.run(Bench(stack, run))
+
+
+def execute_empty(stack: Stack, run: Run) -> Result:
+    """Make the run's jobs on almost no data, on the fastest fabric."""
+    own = {name: value for name, value in run.parameters.items() if name not in factors.NETWORK}
+    parameters = {**own, "fabric": stack.testbed.fastest()}
+    return execute(stack, replace(tiny(run), parameters=parameters, levels={}))
+
+
+def last_words(stack: Stack) -> dict[str, str]:
+    """Ends of the logs of daemons that have ended, by file name."""
+    return {f"{name}.log": daemon.log_end(LOG_LINES) for name, daemon in stack.processes().items() if not daemon.alive}
+
+
+def memory_mib(stack: Stack) -> float:
+    """Proportional set size of all daemons and clients, in MiB."""
+    total = 0.0
+    for process in stack.processes().values():
+        main = process.main_process()
+        if main is not None:
+            with contextlib.suppress(psutil.Error):
+                total += main.memory_full_info().pss / 2**20
+    return round(total, 1)
+
+
+def cause(failure: Exception, stack: Stack) -> str:
+    """Why a run failed, in one line, with the daemons that found a drive full: a run may then wait for ever."""
+    names = [name for name, process in stack.processes().items() if "No space left on device" in process.said()]
+    drives = [f"no space left on a drive, say {', '.join(sorted(names)[:3])}"] if names else []
+    try:
+        whole.check_space(stack.logs)
+    except OSError as error:
+        return "; ".join([str(of_system(error)), *([] if no_disk(failure) else [_line(failure)]), *drives])
+    return "; ".join([_line(failure), *drives])
+
+
+def no_disk(failure: Exception) -> bool:
+    """Whether the disk takes no more."""
+    return isinstance(failure, OSError) and failure.errno in NO_DISK
+
+
+def _line(failure: Exception) -> str:
+    said: object = of_system(failure) if isinstance(failure, OSError) and failure.errno else failure
+    if isinstance(failure, ArithmeticError | LookupError | StopIteration):  # whose words alone say nothing
+        said = f"what it left cannot be computed with: {failure.__class__.__name__}: {failure}"
+    return " ".join(str(said).split())[:400] or failure.__class__.__name__

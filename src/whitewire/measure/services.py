@@ -1,0 +1,149 @@
+"""The services of a block's cluster: which ones its runs need, their start, and what the testbed cannot have."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from whitewire import whole
+from whitewire.cluster import cephfs, hdfs, yarn
+from whitewire.cluster.cephfs import CephFs
+from whitewire.cluster.existing import Existing
+from whitewire.cluster.hdfs import Hdfs
+from whitewire.cluster.hibench import HiBench, hibench_of
+from whitewire.cluster.posix import Posix
+from whitewire.cluster.stack import Stack
+from whitewire.cluster.yarn import Yarn
+from whitewire.errors import UserError
+from whitewire.measure import environment
+from whitewire.measure.execution import cause, memory_mib
+from whitewire.measure.probing import unused
+from whitewire.measure.run import FAILURES, Run
+from whitewire.testbed import kinds as testbeds
+from whitewire.testbed.base import Testbed
+from whitewire.testbed.emulated import segment, software
+from whitewire.workloads import hibench_copy
+
+
+@dataclass(frozen=True)
+class Services:
+    """What a cluster runs on a testbed that is up. `config`: the testbed's description; `slots`: tasks that a worker
+    runs at once; `racks`: into how many racks the network divides the hosts, 0 for none."""
+
+    testbed: Testbed
+    config: Mapping[str, Any]
+    runs: Sequence[Run]
+    logs: Path
+    slots: int | None = None
+    racks: int = 0
+
+    def stack(self) -> Stack:
+        """All services that the runs need, which are still to be started. UserError for a HiBench that lacks a program.
+
+        Runs without drives of their own may use the cluster of others.
+        """
+        found = self._stack()
+        wanted = [(run.parameters["program"], run.parameters["profile"]) for run in self.runs if run.workload.of_suite]
+        if wanted and self.config.get("hibench"):
+            found.hibench = self._suite(wanted)
+        return found
+
+    def _suite(self, wanted: Sequence[tuple[str, str]]) -> HiBench:
+        return hibench_of(self.testbed, self.config["hibench"], wanted, self.logs)
+
+    def _stack(self) -> Stack:
+        testbed, drive = self.testbed, next((run.drive for run in self.runs if run.drive.limits), self.runs[0].drive)
+        installation = testbeds.installation(testbed)
+        above: CephFs | Posix | None = None
+        if any(run.store["kind"] == "cephfs" for run in self.runs):
+            above = CephFs(testbed, drive.rate, self.logs) if testbed.emulated else self._mounted()
+        if "cluster" in self.config:
+            site = self.config["cluster"]
+            there = Existing(testbed, installation, site["configuration"], site["folder"], self.logs)
+            return Stack(there, there, above)
+        values, jobs = self._hdfs_settings(), any(run.workload.on_yarn for run in self.runs)
+        if jobs:
+            place = above.mount if above else cephfs.MOUNT
+            values |= yarn.settings(testbed, installation.configuration, place, self.slots)
+        if self.racks:
+            values |= hdfs.topology(testbed, installation.configuration, self.racks)
+            values |= yarn.topology(testbed, self.racks)
+        below = Hdfs(testbed, installation, values, drive, self.logs, software.IMAGE)
+        return Stack(below, Yarn(testbed, installation, below, drive, self.logs) if jobs else None, above)
+
+    def _hdfs_settings(self) -> dict[str, Any]:
+        first = self.runs[0]
+        packet = max(run.scale.packet_bytes for run in self.runs)  # for what is no run: puts say their own
+        copies = first.parameters.get("replication", 1)
+        values = hdfs.settings(self.testbed, first.scale.block_bytes, copies, packet)
+        if any("erasure_coding" in run.store for run in self.runs):
+            # A block group needs as many DataNodes as it has blocks, which may be all, also the busiest.
+            values |= {"dfs.namenode.redundancy.considerLoad": False}
+        return values
+
+    def _mounted(self) -> Posix:
+        """The parallel file system that a site has mounted."""
+        return Posix(self.testbed, self.config["mount"]["path"])
+
+
+def start(stack: Stack) -> None:
+    """Start all services; a start in some dozens fails, so once again. Raises UserError when that fails too."""
+    try:
+        stack.start()
+    except FAILURES:
+        stack.stop()
+        try:
+            stack.start()
+        except FAILURES as failure:
+            why = cause(failure, stack)
+            raise UserError(f"the services do not start: {why}; logs: {stack.logs}") from None
+
+
+def started(stack: Stack) -> str:
+    """How long each service took to start, in words."""
+    times = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in stack.start_seconds.items())
+    return times + (f" (started twice: {stack.first_failure.splitlines()[0]})" if stack.first_failure else "")
+
+
+def record_environment(testbed: Testbed, stack: Stack, config: Mapping[str, Any], folder: Path) -> None:
+    """Write what the services and the hosts are to an environment.json of a block's folder."""
+    cluster = stack.hdfs
+    record = environment.capture(testbed, cluster.installation.version) | {
+        "cluster": {
+            "configuration": cluster.values,
+            "drive": stack.drive.record,
+            "hdfs_seconds": cluster.hdfs_seconds,
+            "start_seconds": cluster.start_seconds,
+            "services": stack.start_seconds,
+            "parallel_file_system": stack.mounted.kind if stack.mounted else None,
+            "memory_mib": memory_mib(stack),
+        },
+        "limits": config["limits"],
+        "switch": config.get("switch", {}),
+        **({"hibench": hibench_copy.described(config["hibench"]["home"])} if stack.hibench else {}),
+    }
+    path = unused(folder, "environment", ".json")
+    whole.write(path, json.dumps(record, indent=1, default=str) + "\n")
+
+
+def unavailable(config: Mapping[str, Any], runs: Sequence[Run]) -> list[tuple[list[str], str]]:
+    """Ids of runs on a file system or a network that the testbed cannot have, each list with the reason."""
+    mounted = [run.row["run_id"] for run in runs if run.store["kind"] == "cephfs"]
+    fabrics = config["fabrics"]
+    on_a_segment = [run.row["run_id"] for run in runs if fabrics[run.parameters["fabric"]].get("shared")]
+    reasons: list[tuple[list[str], Callable[[], str]]] = [
+        (mounted, lambda: no_mount(config)),
+        (on_a_segment, segment.available),
+    ]
+    return [(lost, why) for lost, reason in reasons if lost and (why := reason())]
+
+
+def no_mount(config: Mapping[str, Any]) -> str:
+    """Why there is no parallel file system on this testbed; empty where there is one."""
+    if config["kind"] == "emulated":
+        why = cephfs.available()
+        return f"CephFS: {why}" if why else ""
+    return "" if "mount" in config else "no parallel file system; a site names its own under `mount`"

@@ -1,0 +1,199 @@
+"""One start of a block's cluster: runs in turn, floors among them, until claims are decided or time is up."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, cast
+
+from whitewire import paths, workloads
+from whitewire.cluster.stack import Stack
+from whitewire.errors import UserError
+from whitewire.measure import environment, rung
+from whitewire.measure import services as clusters
+from whitewire.measure.block_plan import CLOSING_S
+from whitewire.measure.campaign import Campaign
+from whitewire.measure.execution import cause, execute, last_words, no_disk
+from whitewire.measure.floor_runs import FloorRuns
+from whitewire.measure.floors import Floors
+from whitewire.measure.run import FAILURES, Run, floor_key
+from whitewire.measure.rung import Ladder, TooHeavy
+from whitewire.measure.shortage import Shortage
+from whitewire.measure.turns import Outcome, Turns
+from whitewire.measure.warm_up import warm_up
+from whitewire.records import processors
+from whitewire.records.metrics import SHORT_OF_PROCESSORS
+from whitewire.records.run import DesignRow, RunRecord
+
+
+class Session:
+    """The runs of one cluster, whose services are up."""
+
+    def __init__(self, campaign: Campaign, stack: Stack, runs: Sequence[Run], floors: Floors, ladder: Ladder) -> None:
+        self.campaign, self.stack, self.runs, self.ladder = campaign, stack, runs, ladder
+        self.floors = FloorRuns(campaign, stack, runs, floors, self.restart)
+        self.turns = self._turns()
+
+    def _turns(self) -> Turns:
+        """The runs in turn. Once a run of the block counted, of this or another cluster, others do not disturb all."""
+        campaign = self.campaign
+        give_up_at = math.inf if campaign.spent.get("runs") else campaign.give_up_at
+        rounds = campaign.plan.rounds(campaign.rows)
+        return Turns(self.runs, rounds, campaign.attempts, campaign.until - CLOSING_S, unless=give_up_at)
+
+    def prepare(self) -> None:
+        """Warm up, take the floors that are there, and try whether this machine can hold k. Raises TooHeavy."""
+        with self.campaign.spending("warm-up"):
+            self.floors.take_over(warm_up(self.stack, self.campaign.plan, self.runs))
+        self._try_heaviest()
+
+    def make(self, number: int) -> int:
+        """Make the runs, of which `number` were begun before; returns how many are begun now.
+
+        Every attempt is kept. Attempts of an earlier, interrupted measurement do not count against the bound. TooHeavy
+        when the processors are too slow at this k and there is another one.
+        """
+        campaign, turns, begun = self.campaign, self.turns, 0
+        while (run := turns.next(campaign.progress.pace)) is not None:
+            if campaign.look and turns.rounds.due(run.row["run_id"]):
+                turns.put_back(run)
+                self._look_at_claims(run)
+                continue
+            # Those that are due at the end wait for the runs that are tried again.
+            self.floors.make_due(min(begun, len(self.runs) - 1))
+            begun += 1
+            if not turns.tried[run.row["run_id"]]:
+                number += 1
+            self._one(run, number)
+        campaign.given_up += turns.given_up
+        campaign.left |= turns.left
+        if not turns.hopeless:
+            self.floors.make_due(len(self.runs))
+            self.floors.make_further()
+        return number
+
+    def _one(self, run: Run, number: int) -> None:
+        """An attempt at a run, and what follows from it."""
+        campaign, turns, run_id = self.campaign, self.turns, run.row["run_id"]
+        campaign.wait_for_idle_processors(self.stack, turns.until)
+        tried = turns.tried[run_id] + 1
+        campaign.progress.run(number, run.title + (f", attempt {tried}" if tried > 1 else ""))
+        clock = time.monotonic()
+        outcome = campaign.around(partial(self.attempt, run), self.stack, run_id)
+        campaign.spent["runs" if not outcome.why else "spoiled"] += time.monotonic() - clock
+        campaign.progress.done(outcome.why)
+        if not outcome.spoiled:
+            campaign.shortage.note(run_id, outcome.why)
+        if turns.ended(run, outcome):
+            campaign.progress.again(run.expected_seconds)
+        if turns.waiting:
+            self._check_processors(run)
+        if outcome.failed and (turns.waiting or self.floors.floors.ahead(len(self.runs))):
+            # A daemon or client that ended or hangs: nothing of the old cluster is trusted.
+            campaign.progress.say(f"starting HDFS again ({', '.join(self.stack.dead()) or 'the run did not end'})")
+            self.restart(turns.waiting or self.runs)
+
+    def attempt(self, run: Run) -> Outcome:
+        """One attempt, which is kept."""
+        campaign, run_id = self.campaign, run.row["run_id"]
+        failed = disturbed = full = False
+        attempt = campaign.journal.attempt(run_id)
+        try:
+            result = execute(self.stack, run)
+            record, files = result.record, result.files
+            values = workloads.metrics(record, files)
+            why = "; ".join(workloads.faults(record, values, campaign.plan.config["limits"]))
+            others = values.get("cpu_outside", (0.0, ""))[0] > processors.OTHERS_CORES or run.cpu == "report"
+            disturbed = SHORT_OF_PROCESSORS in why and others
+        except FAILURES as failure:
+            why, failed, full = cause(failure, self.stack), True, no_disk(failure)
+            record, files = _record_of_failed(run), last_words(self.stack)
+        floor = self.floors.floors.name(floor_key(run)) if campaign.plan.floored(run) else ""
+        record |= {"floor": floor, "attempt": attempt, "valid": not why, "why_invalid": why, **environment.commit()}
+        self._keep(run_id, record, files)
+        if full:
+            raise UserError(f"{run_id}: {why}")
+        return Outcome(why, failed, disturbed)
+
+    def _keep(self, run_id: str, record: RunRecord, files: Mapping[str, str]) -> None:
+        journal = self.campaign.journal
+        try:
+            self.campaign.keep(run_id, lambda: journal.write(run_id, record, files, valid=record["valid"]))
+        except UserError as error:
+            record |= {"valid": False, "why_invalid": str(error)}
+            with contextlib.suppress(OSError):  # a record alone may fit where its files do not
+                journal.write(run_id, record, {}, valid=False)
+            raise
+
+    def restart(self, runs: Sequence[Run]) -> None:
+        """Start again and warm up, twice if need be: what broke a run (a full drive) may outlast it by some seconds."""
+        stack, plan = self.stack, self.campaign.plan
+        stack.stop()
+        clusters.start(stack)
+        try:
+            warm_up(stack, plan, runs)
+        except UserError:
+            stack.stop()
+            clusters.start(stack)
+            warm_up(stack, plan, runs)
+
+    def _look_at_claims(self, run: Run) -> None:
+        """Leave out what no open claim needs any more."""
+        campaign, turns = self.campaign, self.turns
+        assert campaign.look is not None, "it is looked only where there is something to look with"
+        plan = campaign.plan
+        with campaign.spending("looks"):
+            seen = campaign.look(
+                plan.paper, plan.config, campaign.journal.folder, campaign.designed, campaign.unavailable
+            )
+        turns.rounds.looked(run.row["run_id"])
+        # Of this cluster only: another one of the block still has its first look before it.
+        turns.until = min(turns.until, time.monotonic() + campaign.allowance.further() - CLOSING_S)
+        dropped = turns.drop(seen, run)
+        campaign.progress.say(
+            f"looked at the claims: {len(seen.decided)} decided, {len(seen.open)} open; {dropped} runs are "
+            f"not needed, {len(turns.waiting)} are left"
+        )
+        campaign.progress.left([each.expected_seconds for each in turns.waiting])
+
+    def _try_heaviest(self) -> None:
+        """Make the heaviest cell once, which is not kept, where the k is still to be chosen. Raises TooHeavy."""
+        run = rung.heaviest(self.runs)
+        if not self.ladder.open or run is None:
+            return
+        campaign = self.campaign
+        campaign.progress.say(f"trying the heaviest cell at k = {run.scale.k:g}: {run.title.rsplit(' (', 1)[0]}")
+        campaign.wait_for_idle_processors(self.stack, campaign.until)
+        try:
+            with campaign.spending("warm-up"):
+                result = execute(self.stack, run)
+            late = workloads.metrics(result.record, result.files)["cpu_late"][0]
+        except FAILURES as failure:
+            raise UserError(f"the heaviest cell: {cause(failure, self.stack)}; logs: {self.stack.logs}") from None
+        campaign.progress.say(self.ladder.judge(run, late, campaign.plan.config["limits"]["cpu_late_ms"]))
+
+    def _check_processors(self, run: Run) -> None:
+        """What to do when hardly any run gets the processors that it needs, though others leave them to it.
+
+        TooHeavy where there is a larger k; else the cells that this machine cannot make are tried less often.
+        """
+        campaign = self.campaign
+        if not self.ladder.climbs or not (short := str(campaign.shortage)):
+            return
+        if not self.ladder.last:
+            raise TooHeavy(f"k = {run.scale.k:g} is too small for this machine ({short})")
+        campaign.progress.say(
+            f"{short}: this machine is too slow for k = {run.scale.k:g}; cells that lack processors are tried "
+            f"once more only. A larger k: `scale` in {paths.shown(campaign.plan.paper.path)}"
+        )
+        self.turns.attempts, campaign.shortage = 2, Shortage()
+
+
+def _record_of_failed(run: Run) -> RunRecord:
+    """What is known of a run that left nothing itself."""
+    cells: Mapping[str, Any] = run.row
+    row = cast("RunRecord", {name: cells[name] for name in DesignRow.__annotations__ if name in cells})
+    return {**row, "factors": dict(run.levels), "scale": run.scale.record}
