@@ -20,6 +20,7 @@ export override BUDGET := $(value BUDGET)
 export override CRATE := $(value CRATE)
 export override EFFORT := $(value EFFORT)
 export override HIBENCH := $(value HIBENCH)
+export override LANES := $(value LANES)
 export override PAPERS := $(value PAPERS)
 export override RAW := $(value RAW)
 export override TESTBED := $(value TESTBED)
@@ -39,7 +40,7 @@ bound := exec setpriv --pdeathsig TERM
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 14
 	@echo
-	@echo 'EFFORT=smoke|quick|full  PAPERS="name …"  TESTBED=name  BUDGET=30m  DRY_RUN=1  ARGS="options of snakemake"'
+	@echo 'EFFORT=smoke|quick|full  PAPERS="name …"  TESTBED=name  BUDGET=30m  LANES=n  DRY_RUN=1  ARGS="options of snakemake"'
 	@echo 'A=name B=name  CRATE=file.zip  RAW=1  HIBENCH=folder, archive or address'
 
 setup: ## install what measuring and reports need, inside the repository

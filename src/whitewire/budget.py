@@ -1,12 +1,12 @@
 """How long measuring may take: a budget for a whole start, and what of it a block gets.
 
-Blocks are measured one after the other. Until the first look at its claims a block gets what it should take, and three
-times as much if need be, because without that look all its time would be lost; but no more than it should take where
-others have spoiled every attempt by then, and the first block hardly more, because the first report waits for it. After
-it a block gets a part of what the blocks after it do not need for theirs: in proportion to the claims of it and them
-that runs judge, and nothing where nothing is left over. So a budget that is too small for all decides some papers
-rather than none, and no paper has many runs of a cell while a later one has none. What one does not need goes to the
-next ones.
+Blocks are measured in turn, as many at once as there are lanes. Until the first look at its claims a block gets what it
+should take, and three times as much if need be, because without that look all its time would be lost; but no more than
+it should take where others have spoiled every attempt by then, and the first block hardly more, because the first
+report waits for it. After it a block gets a part of what the blocks after it do not need for theirs: in proportion to
+the claims of it and them that runs judge, and nothing where nothing is left over. So a budget that is too small for all
+decides some papers rather than none, and no paper has many runs of a cell while a later one has none. What one does not
+need goes to the next ones.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
+
+from whitewire.paths import boot_id
 
 VARIABLE = "WHITEWIRE_BUDGET"
 """The environment variable that carries a start's budget to its blocks."""
@@ -55,11 +56,6 @@ def words(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min"
 
 
-def _machine() -> str:
-    """Tells this machine, since it was started, from any other: whose monotonic clock a moment is of."""
-    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-
-
 def _without_end() -> float:
     return math.inf
 
@@ -93,18 +89,20 @@ class Budget:
     claims: Mapping[str, float] = field(default_factory=dict)
     seconds: float = math.inf
     """How long the start may measure in all, as it was asked to; it decides nothing."""
+    lanes: int = 1
+    """How many blocks are measured side by side: those after one take so many times less of the time that is left."""
 
     @classmethod
-    def of(cls, seconds: float, expected: Mapping[str, float], claims: Mapping[str, float]) -> Budget:
+    def of(cls, seconds: float, expected: Mapping[str, float], claims: Mapping[str, float], lanes: int = 1) -> Budget:
         """One that begins now."""
-        return cls(time.monotonic() + seconds, expected, claims, seconds)
+        return cls(time.monotonic() + seconds, expected, claims, seconds, lanes)
 
     def text(self) -> str:
         """For the environment variable."""
         ends, seconds = (each if math.isfinite(each) else None for each in (self.ends, self.seconds))
         until = None if ends is None else time.time() + ends - time.monotonic()
-        return json.dumps({"ends": ends, "until": until, "machine": _machine(), "expected": dict(self.expected),
-                           "claims": dict(self.claims), "seconds": seconds})  # fmt: skip
+        return json.dumps({"ends": ends, "until": until, "machine": boot_id(), "expected": dict(self.expected),
+                           "claims": dict(self.claims), "seconds": seconds, "lanes": self.lanes})  # fmt: skip
 
     @classmethod
     def read(cls, text: str) -> Budget:
@@ -113,9 +111,9 @@ class Budget:
             return cls(math.inf)
         told = json.loads(text)
         ends, seconds = (math.inf if told[name] is None else told[name] for name in ("ends", "seconds"))
-        if math.isfinite(ends) and told["machine"] != _machine():
+        if math.isfinite(ends) and told["machine"] != boot_id():
             ends = time.monotonic() + told["until"] - time.time()
-        return cls(ends, told["expected"], told["claims"], seconds)
+        return cls(ends, told["expected"], told["claims"], seconds, told["lanes"])
 
     def first(self, block: str, now: float | None = None) -> float:
         """Seconds from now on within which a block (`<paper>/<block>`) may begin what its first look needs."""
@@ -137,14 +135,15 @@ class Budget:
         """Seconds from now on within which a block may begin more: its part of what later ones do not need."""
         left, _, later = self._left(block, now)
         mine = self.claims.get(block, 1.0)
-        return max(0.0, left - later) * mine / (mine + sum(self.claims.get(name, 1.0) for name in self._after(block)))
+        others = sum(self.claims.get(name, 1.0) for name in self._after(block)) / self.lanes
+        return max(0.0, left - later) * mine / (mine + others)
 
     def _left(self, block: str, now: float | None) -> tuple[float, float, float]:
         """Seconds that are left, that the block should take, and that those after it should."""
         if math.isinf(self.ends):
             return math.inf, 0.0, 0.0
         left = max(0.0, self.ends - (time.monotonic() if now is None else now))
-        return left, self.expected.get(block, 0.0), sum(self.expected[name] for name in self._after(block))
+        return left, self.expected.get(block, 0.0), sum(self.expected[name] for name in self._after(block)) / self.lanes
 
     def _after(self, block: str) -> list[str]:
         """The blocks after one; none of one that nobody expects."""

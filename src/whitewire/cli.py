@@ -10,6 +10,7 @@ import sys
 import time
 import traceback
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -341,6 +342,8 @@ def new_paper(args: argparse.Namespace) -> None:
 
 WITHOUT_CONFIGURATION: tuple[Subcommand, ...] = (hibench, check, keys)
 """Subcommands that read none. Each other one says whose it reads where it is not the current folder's."""
+REPORTING: tuple[Subcommand, ...] = (tidy, tidy_links, analyse, render)
+"""Subcommands that a campaign runs beside its lanes: each has a processor that these leave to it."""
 NEW_PAPER = """\
 examples:
   whitewire new-paper                       asks one thing after the other
@@ -442,6 +445,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand and return its status; see `ended` for what it says where it fails."""
     args = parser().parse_args(argv)
     try:
+        from whitewire import lanes
         from whitewire.paths import elsewhere, settle_environment
         from whitewire.workflow import tether
 
@@ -449,7 +453,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         tether.follow()
         if args.function not in WITHOUT_CONFIGURATION and (place := elsewhere()):
             print(f"whitewire: {place}", file=sys.stderr)
-        return args.function(args) or 0
+        with lanes.processors(1.0) if args.function in REPORTING else nullcontext():
+            return args.function(args) or 0
     except KeyboardInterrupt:
         print("whitewire: interrupted", file=sys.stderr)
         return 130

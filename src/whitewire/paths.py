@@ -54,6 +54,11 @@ def settle_environment() -> None:
     os.environ["LC_ALL"] = "C.UTF-8"
 
 
+def boot_id() -> str:
+    """Tells this machine, since it was started, from any other: whose processes and monotonic clock are meant."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
 def temporary() -> Path:
     """For folders that live as long as a command: scripts/alone clears it, should a killed one have left any.
 

@@ -15,6 +15,7 @@ import pytest
 from whitewire.description.project import load_config
 from whitewire.tidy.links import OF_LINKS
 from whitewire.tidy.tables import TABLES
+from whitewire.workflow.plan import MACHINE
 
 HOME = Path(__file__).resolve().parents[2]
 SNAKEMAKE = str(Path(sys.executable).parent / "snakemake")
@@ -382,5 +383,5 @@ def test_profile_never_triggers_on_code():
 
     profile = yaml.safe_load((HOME / "profiles" / "default" / "config.yaml").read_text())
     assert "code" not in profile["rerun-triggers"] and "software-env" not in profile["rerun-triggers"]
-    assert profile["resources"] == {"measuring": 1}
+    assert profile["resources"] == {"measuring": MACHINE}
     assert json.dumps(profile)

@@ -95,7 +95,7 @@ def test_another_machine_goes_on_with_it_by_the_wall_clock(monkeypatch):
     told, clock = json.loads(text), time.monotonic()
     monkeypatch.setattr(budget.time, "time", lambda: told["until"] - 400.0)
     assert Budget.read(text).ends == told["ends"]
-    monkeypatch.setattr(budget, "_machine", lambda: "another")
+    monkeypatch.setattr(budget, "boot_id", lambda: "another")
     monkeypatch.setattr(budget.time, "monotonic", lambda: clock + 5e6)
     there = Budget.read(text)
     assert there.first("a/1") == pytest.approx(400.0)

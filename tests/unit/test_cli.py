@@ -83,7 +83,7 @@ def test_unknown_key_of_the_configuration(project):
     edit(project, "config.yaml", lambda c: c.update(efort=c.pop("effort")))
     assert refused(project).endswith(
         "config/config.yaml: efort: found an unknown key, expected one of budget, effort, "
-        'outliers, papers, seed, testbed; did you mean "effort"?'
+        'lanes, outliers, papers, seed, testbed; did you mean "effort"?'
     )
 
 

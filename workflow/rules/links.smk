@@ -35,7 +35,7 @@ rule links:
         plan.container("hadoop")
     threads: workflow.cores
     resources:
-        measuring=1,
+        measuring=MACHINE,
         mpi="srun",
         nodes=plan.most_nodes,
         tasks=plan.most_nodes,

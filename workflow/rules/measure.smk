@@ -1,5 +1,5 @@
-# Stage 2: the measurements. One job per block: it brings the cluster up, makes the runs that are missing and takes
-# the cluster down. Its journal (raw/<block>/runs/) is no declared output, so Snakemake never deletes a finished run.
+# Stage 2: the measurements. One job per block, as many at once as there are lanes: it brings the cluster up, makes the
+# runs that are missing and takes the cluster down. Its journal (raw/<block>/runs/) is no declared output, so Snakemake never deletes a finished run.
 
 
 rule measure:
@@ -25,9 +25,9 @@ rule measure:
         "../../envs/measure.yaml"
     container:
         plan.container("hadoop")
-    threads: workflow.cores
+    threads: plan.threads(workflow.cores)
     resources:
-        measuring=1,
+        measuring=plan.share,
         # What a job of Slurm needs (profiles/slurm); a run on this machine takes no notice.
         mpi="srun",
         nodes=lambda wildcards: plan.nodes(wildcards.paper, wildcards.block),

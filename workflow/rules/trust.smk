@@ -37,7 +37,7 @@ rule trust_measured:
         plan.container("hadoop")
     threads: workflow.cores
     resources:
-        measuring=1,
+        measuring=MACHINE,
     params:
         testbed=plan.testbed,
         results=subpath(output.record, ancestor=2),

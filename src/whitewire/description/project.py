@@ -18,7 +18,7 @@ from whitewire.text import one_of, quoted, suggestion
 
 
 def load_config(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """`config/config.yaml` with PAPERS, TESTBED, EFFORT, BUDGET and OUTLIERS of the environment put over it."""
+    """`config/config.yaml` with PAPERS, TESTBED, EFFORT, BUDGET, LANES and OUTLIERS of the environment put over it."""
     environ = os.environ if environ is None else environ
     path = root() / "config" / "config.yaml"
     config = load_yaml(path)
@@ -39,6 +39,10 @@ def load_config(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         config["outliers"] = environ["OUTLIERS"]
         validate(config, "config", f"OUTLIERS={config['outliers']}")
     config.setdefault("outliers", "stop")
+    if lanes := environ.get("LANES"):
+        config["lanes"] = int(lanes) if lanes.isascii() and lanes.isdecimal() and len(lanes) < 6 else lanes
+        validate(config, "config", f"LANES={lanes}")
+    config.setdefault("lanes", "auto")
     source = shown(path)
     if environ.get("BUDGET"):
         config["budget"], source = environ["BUDGET"], f"BUDGET={environ['BUDGET']}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -12,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from whitewire import budget, paths
+from whitewire import budget, lanes, paths
 from whitewire.budget import Allowance, Budget
 from whitewire.description import project
 from whitewire.description.checks import load_paper
@@ -33,6 +34,7 @@ from whitewire.measure.run import Run
 from whitewire.measure.rung import Ladder, TooHeavy
 from whitewire.measure.services import Services
 from whitewire.measure.session import Session
+from whitewire.measure.weights import ALL
 from whitewire.progress import Progress
 from whitewire.records.checked import block_record, read_block
 from whitewire.records.journal import BUDGET, Journal, valid_floors
@@ -112,12 +114,13 @@ class Block:
         """Make the runs that are missing. Raises UserError when the testbed cannot work here."""
         begin, seconds = time.monotonic(), self.allowance.first()
         self._resume()
-        while True:
-            try:
-                campaign = self._make_missing(begin + seconds, begin + self.allowance.own)
-                break
-            except TooHeavy as heavy:
-                self._climb(str(heavy))
+        with lanes.lane() as lane:
+            while True:
+                try:
+                    campaign = self._make_missing(begin + seconds, begin + self.allowance.own, lane)
+                    break
+                except TooHeavy as heavy:
+                    self._climb(str(heavy))
         self.left = campaign.left
         self.journal.finish(
             {
@@ -161,15 +164,15 @@ class Block:
         self.ladder.climb(why)
         print(f"{self.name}: {why}: taking the next one", file=sys.stderr, flush=True)
 
-    def _make_missing(self, until: float, give_up_at: float) -> Campaign:
-        """Make what is missing at the present k; see Campaign for the two moments. Raises TooHeavy, UserError."""
+    def _make_missing(self, until: float, give_up_at: float, lane: int) -> Campaign:
+        """Make what is missing at the present k; see Campaign for the moments. Raises TooHeavy, UserError."""
         plan, floors = self.plan, valid_floors(self.journal.folder)
         missing = [plan.run(row) for row in self.rows if not self.journal.has(row["run_id"])]
         clusters = groups.clusters(plan.paper, missing, self.config)
         ordered = [seconds for key, runs in clusters.items() for seconds in plan.expected(key, runs, floors)]
         campaign = Campaign(
             plan, self.rows, self.journal, Progress(self.name, ordered, len(clusters)), self.attempts, self.allowance,
-            self.look, self.around, until, give_up_at, self.spent,
+            self.look, self.around, until, give_up_at, self.spent, lane,
         )  # fmt: skip
         left = until - time.monotonic()
         within = f" within {budget.words(left)}" if math.isfinite(left) else ""
@@ -208,26 +211,29 @@ class Block:
         if number == 0:
             testbed.preflight()
         campaign.progress.cluster()
-        begin = time.monotonic()
-        with testbed:
+        with contextlib.ExitStack() as up, contextlib.ExitStack() as starting:
+            # What starts takes all processors that it gets, and what is probed must not lack them.
+            starting.enter_context(campaign.holding(ALL))
+            begin = time.monotonic()
+            up.enter_context(testbed)
             if place:
                 testbed.fabric(place[0])
             self._calibrate(testbed, runs, campaign.progress)
             stack = Services(testbed, self.config, runs, self.journal.folder / "logs", slots, *racks).stack()
-            try:
-                services.start(stack)
-                campaign.progress.say(f"ready: {services.started(stack)}; warming up")
-                campaign.spent["start"] += time.monotonic() - begin
-                for (k, model), alike in groups.by_scale(runs).items():
-                    stack.scale(k, model)
-                    testbed.fabric(alike[0].parameters["fabric"])
-                    services.record_environment(testbed, stack, self.config, self.journal.folder)
-                floors = campaign.plan.floors(shared, runs, campaign.known_floors)
-                session = Session(campaign, stack, runs, floors, self.ladder)
-                session.prepare()
-                return session.make(number)
-            finally:
-                stack.stop()
+            up.callback(stack.stop)
+            services.start(stack)
+            campaign.progress.say(f"ready: {services.started(stack)}; warming up")
+            campaign.spent["start"] += time.monotonic() - begin
+            starting.close()
+            for (k, model), alike in groups.by_scale(runs).items():
+                stack.scale(k, model)
+                testbed.fabric(alike[0].parameters["fabric"])
+                services.record_environment(testbed, stack, self.config, self.journal.folder)
+            session = Session(
+                campaign, stack, runs, campaign.plan.floors(shared, runs, campaign.known_floors), self.ladder
+            )
+            session.prepare()
+            return session.make(number)
 
     def _calibrate(self, testbed: Testbed, runs: Sequence[Run], progress: Progress) -> None:
         """Probe links and drives at every scale that the runs have. Raises UserError for one beyond its bound."""

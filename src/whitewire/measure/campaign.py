@@ -9,17 +9,20 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from whitewire import lanes
 from whitewire.budget import Allowance
 from whitewire.cluster.stack import Stack
 from whitewire.errors import UserError, of_system
+from whitewire.measure import environment
 from whitewire.measure.block_plan import BlockPlan, Known
 from whitewire.measure.calm import Calm
 from whitewire.measure.rounds import Look
 from whitewire.measure.shortage import Shortage
 from whitewire.measure.turns import Outcome
+from whitewire.measure.weights import Weights
 from whitewire.progress import Progress
 from whitewire.records.journal import Journal, valid_floors
-from whitewire.records.run import DesignRow
+from whitewire.records.run import DesignRow, RunRecord
 
 Around = Callable[[Callable[[], Outcome], Stack, str], Outcome]
 """Makes an attempt (which it is given) at a run with this id, with more around it; returns its outcome."""
@@ -36,7 +39,7 @@ class Campaign:
 
     `until`: moment (of the monotonic clock) after which no run begins; `give_up_at`: moment after which none does if
     other programs have disturbed every attempt. `left`: runs that are not made, by id, and why. `spent`: seconds by
-    what was done.
+    what was done; `lane`: the number of its lane, from 1.
     """
 
     plan: BlockPlan
@@ -50,9 +53,11 @@ class Campaign:
     until: float = math.inf
     give_up_at: float = math.inf
     spent: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    lane: int = 1
     given_up: list[str] = field(default_factory=list)
     left: dict[str, str] = field(default_factory=dict)
     unavailable: dict[str, str] = field(default_factory=dict)
+    weights: Weights = field(default_factory=Weights)
     shortage: Shortage = field(default_factory=Shortage)
 
     def __post_init__(self) -> None:
@@ -62,6 +67,13 @@ class Campaign:
     def designed(self) -> set[str]:
         """Ids of the block's runs by its design."""
         return {row["run_id"] for row in self.rows}
+
+    @property
+    def made_by(self) -> RunRecord:
+        """What an attempt's record says of who made it: the code, and its lane of how many."""
+        count = lanes.count()
+        record: RunRecord = {**environment.commit()}
+        return {**record, "lane": self.lane, "lanes": count} if count > 1 else record
 
     @property
     def known_floors(self) -> Known:
@@ -76,6 +88,14 @@ class Campaign:
             yield
         finally:
             self.spent[what] += time.monotonic() - begin
+
+    @contextlib.contextmanager
+    def holding(self, processors: float) -> Iterator[None]:
+        """Hold so many of the processors that lanes share; the wait for them counts as waiting."""
+        with contextlib.ExitStack() as held:
+            with self.spending("waiting"):
+                held.enter_context(lanes.processors(processors))
+            yield
 
     def wait_for_idle_processors(self, stack: Stack, until: float) -> None:
         """Wait, within bounds, until other programs leave the processors to the hosts that share them."""

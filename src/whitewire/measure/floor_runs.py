@@ -13,11 +13,11 @@ from typing import cast
 from whitewire import workloads
 from whitewire.cluster.stack import Stack
 from whitewire.errors import UserError
-from whitewire.measure import environment
 from whitewire.measure.campaign import Campaign
 from whitewire.measure.execution import cause, execute_empty, last_words
 from whitewire.measure.floors import Floors, too_wide
 from whitewire.measure.run import FAILURES, FloorKey, Run, floor_key
+from whitewire.measure.weights import ALL
 from whitewire.records import processors
 from whitewire.records.floor import typical
 from whitewire.records.jobs import losses
@@ -78,9 +78,10 @@ class FloorRuns:
         why = ""
         for attempt in range(1, self.campaign.attempts + 1):
             # As before a run: it would be said to lack what others slow down here.
-            self.campaign.wait_for_idle_processors(self.stack, self.campaign.until)
-            with self.campaign.spending("floors"):
-                why = self._attempt(key, run, attempt)
+            with self.campaign.holding(ALL):
+                self.campaign.wait_for_idle_processors(self.stack, self.campaign.until)
+                with self.campaign.spending("floors"):
+                    why = self._attempt(key, run, attempt)
             if not why:
                 return
         if not self.floors.has(key):
@@ -125,7 +126,7 @@ class FloorRuns:
             kept["outside"] = lacking["cpu_outside"][0]
         self.campaign.keep(
             f"a floor of {record['workload']}",
-            lambda: self.campaign.journal.write_floor({**kept, **environment.commit()}, result.files),
+            lambda: self.campaign.journal.write_floor({**kept, **self.campaign.made_by}, result.files),
         )
         if not why:
             self.floors.add(key, kept)

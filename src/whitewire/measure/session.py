@@ -12,7 +12,7 @@ from typing import Any, cast
 from whitewire import paths, workloads
 from whitewire.cluster.stack import Stack
 from whitewire.errors import UserError
-from whitewire.measure import environment, rung
+from whitewire.measure import rung
 from whitewire.measure import services as clusters
 from whitewire.measure.block_plan import CLOSING_S
 from whitewire.measure.campaign import Campaign
@@ -24,9 +24,13 @@ from whitewire.measure.rung import Ladder, TooHeavy
 from whitewire.measure.shortage import Shortage
 from whitewire.measure.turns import Outcome, Turns
 from whitewire.measure.warm_up import warm_up
+from whitewire.measure.weights import ALL
 from whitewire.records import processors
 from whitewire.records.metrics import SHORT_OF_PROCESSORS
 from whitewire.records.run import DesignRow, RunRecord
+
+WARM_UP_PROCESSORS = 1.0
+"""Processors of a warm-up, whose times do not matter; the other ones are for runs of other lanes."""
 
 
 class Session:
@@ -46,7 +50,7 @@ class Session:
 
     def prepare(self) -> None:
         """Warm up, take the floors that are there, and try whether this machine can hold k. Raises TooHeavy."""
-        with self.campaign.spending("warm-up"):
+        with self.campaign.holding(WARM_UP_PROCESSORS), self.campaign.spending("warm-up"):
             self.floors.take_over(warm_up(self.stack, self.campaign.plan, self.runs))
         self._try_heaviest()
 
@@ -78,11 +82,12 @@ class Session:
     def _one(self, run: Run, number: int) -> None:
         """An attempt at a run, and what follows from it."""
         campaign, turns, run_id = self.campaign, self.turns, run.row["run_id"]
-        campaign.wait_for_idle_processors(self.stack, turns.until)
-        tried = turns.tried[run_id] + 1
-        campaign.progress.run(number, run.title + (f", attempt {tried}" if tried > 1 else ""))
-        clock = time.monotonic()
-        outcome = campaign.around(partial(self.attempt, run), self.stack, run_id)
+        with campaign.holding(campaign.weights.of(run)):
+            campaign.wait_for_idle_processors(self.stack, turns.until)
+            tried = turns.tried[run_id] + 1
+            campaign.progress.run(number, run.title + (f", attempt {tried}" if tried > 1 else ""))
+            clock = time.monotonic()
+            outcome = campaign.around(partial(self.attempt, run), self.stack, run_id)
         campaign.spent["runs" if not outcome.why else "spoiled"] += time.monotonic() - clock
         campaign.progress.done(outcome.why)
         if not outcome.spoiled:
@@ -108,11 +113,13 @@ class Session:
             why = "; ".join(workloads.faults(record, values, campaign.plan.config["limits"]))
             others = values.get("cpu_outside", (0.0, ""))[0] > processors.OTHERS_CORES or run.cpu == "report"
             disturbed = SHORT_OF_PROCESSORS in why and others
+            if used := workloads.processors_used(record, files):
+                campaign.weights.used(run, used, SHORT_OF_PROCESSORS in why)
         except FAILURES as failure:
             why, failed, full = cause(failure, self.stack), True, no_disk(failure)
             record, files = _record_of_failed(run), last_words(self.stack)
         floor = self.floors.floors.name(floor_key(run)) if campaign.plan.floored(run) else ""
-        record |= {"floor": floor, "attempt": attempt, "valid": not why, "why_invalid": why, **environment.commit()}
+        record |= {"floor": floor, "attempt": attempt, "valid": not why, "why_invalid": why, **campaign.made_by}
         self._keep(run_id, record, files)
         if full:
             raise UserError(f"{run_id}: {why}")
@@ -145,7 +152,7 @@ class Session:
         campaign, turns = self.campaign, self.turns
         assert campaign.look is not None, "it is looked only where there is something to look with"
         plan = campaign.plan
-        with campaign.spending("looks"):
+        with campaign.holding(1.0), campaign.spending("looks"):
             seen = campaign.look(
                 plan.paper, plan.config, campaign.journal.folder, campaign.designed, campaign.unavailable
             )
@@ -166,10 +173,11 @@ class Session:
             return
         campaign = self.campaign
         campaign.progress.say(f"trying the heaviest cell at k = {run.scale.k:g}: {run.title.rsplit(' (', 1)[0]}")
-        campaign.wait_for_idle_processors(self.stack, campaign.until)
         try:
-            with campaign.spending("warm-up"):
-                result = execute(self.stack, run)
+            with campaign.holding(ALL):
+                campaign.wait_for_idle_processors(self.stack, campaign.until)
+                with campaign.spending("warm-up"):
+                    result = execute(self.stack, run)
             late = workloads.metrics(result.record, result.files)["cpu_late"][0]
         except FAILURES as failure:
             raise UserError(f"the heaviest cell: {cause(failure, self.stack)}; logs: {self.stack.logs}") from None

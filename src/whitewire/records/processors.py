@@ -28,6 +28,12 @@ def metrics(record: RunRecord, samples: Samples, series: WaitedSeries) -> Found:
     }
 
 
+def used(record: RunRecord, series: WaitedSeries) -> float:
+    """Processors that a run's hosts used on average."""
+    start, end = record["start"], record["end"]
+    return grown(series.time, series.ran, start, end) / (end - start)
+
+
 OTHERS_CORES = 0.5
 """Processors that other programs may use beside jobs that need all of them: those under `cpu: report`, where the
 testbed says no other bound, and floors. Some 0.1 are the kernel's own, for the testbed."""

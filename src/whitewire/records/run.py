@@ -229,6 +229,9 @@ class RunRecord(TypedDict, total=False):
     outside: float
     """Of a floor: processors that other programs used meanwhile, where all hosts share one machine's."""
     clock: Clock
+    lane: int
+    lanes: int
+    """The lane that made it, from 1, and how many were measured side by side; not there where it was the only one."""
     floors: dict[str, float]
     """Seconds of each job on almost no data; `floor_wire` are the bytes into all workers of all of them."""
     floor_wire: float

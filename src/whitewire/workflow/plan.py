@@ -15,7 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whitewire import budget, estimands, workloads
+import psutil
+
+from whitewire import budget, estimands, lanes, workloads
 from whitewire.analysis import sweeps
 from whitewire.budget import Budget
 from whitewire.cluster.hibench import on_this_machine
@@ -28,6 +30,7 @@ from whitewire.design.durations import all_floors_seconds, expected_seconds
 from whitewire.design.rows import check_number, levels_of, make_design, most_hosts
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
+from whitewire.lanes import Lanes
 from whitewire.measure import groups, survey
 from whitewire.measure.floors import FLOOR_RUNS, FURTHER
 from whitewire.paths import HOME, root, settle_environment, shown
@@ -43,7 +46,7 @@ from whitewire.workflow import outlook, recipes, speed, tether
 if TYPE_CHECKING:
     from whitewire.description.paper import Paper
 
-OVERRIDES = ("papers", "testbed", "effort", "budget", "outliers")
+OVERRIDES = ("papers", "testbed", "effort", "budget", "lanes", "outliers")
 
 
 MOST_ID = 200
@@ -54,6 +57,12 @@ START_UP_S = 60.0
 """Seconds that a block's start usually takes: probes, services, warm-up."""
 REPORT_S = 40.0
 """Seconds from a paper's last run to its report."""
+LANE_GIB, SPARE_GIB = 2.5, 1.0
+"""Memory of a lane's cluster with its data, and what stays for the rest."""
+MOST_LANES = 8
+"""Lanes that are taken unasked: more were never tried."""
+MACHINE = 840
+"""A measurement's share of the machine (resource `measuring`) where it has all of it: divisible by 1 to 8."""
 NO_NEEDS = (1, 60)
 """Nodes and minutes of a block that isn't a job on Slurm; nobody reads them."""
 
@@ -108,6 +117,8 @@ class Plan:
     """The papers by name, as they were read and checked."""
     budget: str = budget.NONE
     """How long the blocks of a start may take, as the user gave it."""
+    lanes: int = 1
+    """How many blocks are measured side by side."""
     waiting: Mapping[str, float] = field(default_factory=dict, repr=False)
     """Blocks that are not finished (`<paper>/<block>`) and the seconds that they should take, in their turn."""
     tether: Path | None = None
@@ -153,11 +164,12 @@ class Plan:
         if "apptainer" in deployment:
             held = tether.hold(HOME / ".cache" / "tethers")
             _show_containers([HOME, *(_conda() if "conda" in deployment else [])])
+        waiting = _waiting(described, designs, testbed, config["testbed"])
         return cls(
             config["papers"], config["testbed"], config["effort"], config["seed"], designs, deployment,
             hibench="hibench" in testbed and _of_suite(designs),
             needs=needs, described=described, tether=held, begins=begins,
-            budget=config["budget"], waiting=_waiting(described, designs, testbed, config["testbed"]),
+            budget=config["budget"], lanes=_lanes(config["lanes"], testbed, len(waiting)), waiting=waiting,
         )  # fmt: skip
 
     def turn(self, paper: str, block: str) -> int:
@@ -165,6 +177,15 @@ class Plan:
         names = list(self.waiting)
         name = f"{paper}/{block}"
         return len(names) - names.index(name) if name in names else 0
+
+    @property
+    def share(self) -> int:
+        """A block's share of the machine (resource `measuring`), of MACHINE parts."""
+        return max(1, MACHINE // self.lanes)
+
+    def threads(self, cores: int) -> int:
+        """Of Snakemake's cores, those of a block: together lanes have all, and a report waits until one is free."""
+        return max(1, cores // self.lanes)
 
     @property
     def has_verdicts(self) -> bool:
@@ -258,10 +279,12 @@ class Plan:
         scripts, fallback = (shlex.quote(str(HOME / "workflow" / name)) for name in ("scripts", "fallback"))
         path = f'PATH={scripts}:"$PATH":{fallback}'
         handed_on = "" if self.begins else os.environ.get(budget.VARIABLE, "")
-        begun = Budget.of(budget.seconds_of(self.budget), self.waiting, self._claims())
+        begun = Budget.of(budget.seconds_of(self.budget), self.waiting, self._claims(), self.lanes)
         os.environ[budget.VARIABLE] = text = handed_on or begun.text()
         told = {budget.VARIABLE: text}
         told |= {tether.VARIABLE: str(self.tether)} if self.tether else {}
+        if self.begins and self.lanes > 1:
+            told[lanes.VARIABLE] = Lanes.of(self.lanes, HOME / ".cache" / "lanes").text()
         return "; ".join([path, *(f"export {name}={shlex.quote(value)}" for name, value in told.items())])
 
     @staticmethod
@@ -284,6 +307,19 @@ class Plan:
     def files(*patterns: str) -> list[str]:
         """Files of the repository that match, as paths from its top."""
         return sorted(str(path.relative_to(HOME)) for p in patterns for path in HOME.glob(p) if path.is_file())
+
+
+def _lanes(asked: int | str, testbed: Mapping[str, Any], blocks: int) -> int:
+    """How many blocks are measured side by side: as many as were asked for, or as there are processors and memory for.
+
+    One on real hosts: blocks of a Slurm testbed are jobs, whose number its profile has.
+    """
+    if testbed["kind"] != "emulated":
+        return 1
+    if not isinstance(asked, int):
+        free = psutil.virtual_memory().available / 2**30
+        asked = min(len(os.sched_getaffinity(0)), int((free - SPARE_GIB) / LANE_GIB), MOST_LANES)
+    return max(1, min(asked, blocks))
 
 
 def _waiting(
@@ -443,8 +479,8 @@ def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:
     pace, source = speed.pace(results)
     times = [_here(plan, name, rows, testbed, pace) for name, rows in left.items()]
     within = budget.seconds_of(plan.budget)
-    shortest, least = min(low for low, _ in times), sum(low for low, _ in times)
-    ends = (min(within, sum(each)) for each in zip(*times, strict=True))
+    shortest, least = min(low for low, _ in times), _side_by_side([low for low, _ in times], plan.lanes)
+    ends = (min(within, _side_by_side(each, plan.lanes)) for each in zip(*times, strict=True))
     took = " to ".join(dict.fromkeys(map(budget.words, ends)))
     runs = sum(map(len, left.values()))
     told = f"at most {runs} runs to make: about {took} of measuring on this machine ({source})"
@@ -488,6 +524,14 @@ def _here(plan: Plan, name: str, rows: Sequence[DesignRow], testbed: Mapping[str
         return sum(START_UP_S + pace * (seconds_of(paper, own, testbed) - START_UP_S) for own in made if own)
 
     return here(_least(paper, own) for own in blocks), here(blocks)
+
+
+def _side_by_side(seconds: Sequence[float], lanes: int) -> float:
+    """Seconds that papers take on so many lanes, each of which takes the next one when it has done with one."""
+    ends = [0.0] * lanes
+    for each in seconds:
+        ends[ends.index(min(ends))] += each
+    return max(ends)
 
 
 def _about(low: float, high: float) -> str:

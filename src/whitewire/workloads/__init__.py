@@ -82,6 +82,11 @@ def processors_of(record: RunRecord, files: Mapping[str, str]) -> Found:
     return processors.metrics(record, read_samples(files["samples.csv"]), read_waited(files["waited.csv"]))
 
 
+def processors_used(record: RunRecord, files: Mapping[str, str]) -> float:
+    """Processors that a run used on average; 0 where its hosts share no machine's."""
+    return processors.used(record, read_waited(files["waited.csv"])) if "waited.csv" in files else 0.0
+
+
 def faults(record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[str]:
     """Why a run may not count (empty: it is valid): disturbed, not what was asked, or beyond the testbed's `limits`."""
     unlike = [proof.fault for proof in proofs(record) if not proof.same]

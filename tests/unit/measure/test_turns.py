@@ -254,7 +254,7 @@ def test_others_may_spoil_all_of_a_block_for_as_long_as_it_should_take_whatever_
 
     told, asked = Budget.of(30.0, {"a/1": 20.0, "b/1": 20.0}, {}), []
 
-    def make_missing(until, give_up_at):
+    def make_missing(until, give_up_at, lane):
         asked.append((until, give_up_at))
         raise RuntimeError
 

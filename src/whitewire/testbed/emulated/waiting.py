@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from whitewire import lanes
 from whitewire.testbed.base import CommandFailed, piped
 
 NS = 1e-9
@@ -40,8 +41,8 @@ NAP_S = 0.002
 @dataclass(frozen=True)
 class Waited:
     """At one moment (seconds since 1970), so far: seconds that threads ran, and that they were ready and waited, summed
-    over all; further CPU seconds of the process that asks and of all that it started (`own`); how often the timer woke,
-    and seconds that it was late."""
+    over all; further CPU seconds of the campaign's first process and of all that it started, other lanes among it
+    (`own`); how often the timer woke, and seconds that it was late."""
 
     time: float
     ran: float
@@ -147,5 +148,5 @@ class Meter:
 
     def take(self) -> Waited:
         ran, waited = self.threads.take()
-        own = seconds_of_all_below(os.getpid()) - ran
+        own = seconds_of_all_below(lanes.campaign()) - ran
         return Waited(time.time(), ran, waited, own, *self.timer.take())

@@ -1,0 +1,102 @@
+"""Lanes share processors: nobody has more than there are, one that needs many is not passed, and none is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from whitewire import lanes
+from whitewire.lanes import Lanes
+
+HOLD = """
+import sys
+from whitewire import lanes
+with lanes.processors(float(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+
+
+@pytest.fixture
+def of_two(tmp_path, monkeypatch):
+    """Two lanes on two processors, in this process's environment."""
+    told = Lanes(2, os.getpid(), str(tmp_path / "lanes"), 2, lanes.boot_id())
+    monkeypatch.setenv(lanes.VARIABLE, told.text())
+    return told
+
+
+@pytest.fixture
+def hold():
+    """Starts processes that hold processors until they are told to end or are killed."""
+    started = []
+
+    def start(wanted):
+        process = subprocess.Popen(
+            [sys.executable, "-c", HOLD, str(wanted)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        started.append(process)
+        os.set_blocking(process.stdout.fileno(), False)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def holds(process, seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if process.stdout.read():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_what_fits_is_held_at_once_and_what_does_not_waits(of_two, hold):
+    first = hold(0.9)
+    assert holds(first, 10)
+    assert holds(hold(0.9), 10)
+    third = hold(0.9)
+    assert not holds(third, 0.5)
+    first.stdin.write(b"\n")
+    first.stdin.flush()
+    assert holds(third, 10)
+
+
+def test_one_that_needs_all_is_not_passed_by_those_that_need_few(of_two, hold):
+    first = hold(0.5)
+    assert holds(first, 10)
+    many = hold(99)  # more than there are: all of them
+    assert not holds(many, 0.5)
+    few = hold(0.5)
+    assert not holds(few, 0.5)
+    first.send_signal(signal.SIGKILL)  # what it held goes with it
+    assert holds(many, 10)
+    assert not holds(few, 0.3)
+    many.send_signal(signal.SIGKILL)
+    assert holds(few, 10)
+
+
+def test_each_lane_has_its_number(of_two):
+    with lanes.lane() as first, lanes.lane() as second:
+        assert (first, second) == (1, 2)
+    with lanes.lane() as again:
+        assert again == 1
+
+
+def test_without_lanes_nothing_is_held_and_the_campaign_is_this_process(monkeypatch):
+    monkeypatch.delenv(lanes.VARIABLE, raising=False)
+    with lanes.lane() as number, lanes.processors(99), lanes.processors(99):
+        assert (number, lanes.count(), lanes.campaign()) == (1, 1, os.getpid())
+
+
+def test_lanes_of_another_machine_are_not_these(of_two, monkeypatch):
+    assert (lanes.count(), lanes.campaign()) == (2, os.getpid())
+    monkeypatch.setattr(lanes, "boot_id", lambda: "another")
+    assert lanes.count() == 1
