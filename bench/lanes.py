@@ -1,0 +1,150 @@
+"""What do lanes change? The same cells measured alone, and in 2, 3, … lanes side by side.
+
+    .venv/bin/python bench/lanes.py PAPER [--lanes 1 2] [--minutes 6] [--folder results/lanes] [--show]
+
+Each number of lanes has so many minutes: every lane measures the paper's smoke cells at quick effort's bytes, round by
+round, on a cluster of its own, and holds the processors that it needs. Prints valid runs per minute, what was not valid
+and why, what the time was spent on, and of each cell and kind of floor the ratio of its seconds to those of one lane
+(geometric means, 95 % interval by Welch). It wants the machine for itself; `taskset --cpu-list 0` gives it one
+processor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from scipy import stats
+
+from whitewire import lanes
+from whitewire.budget import Allowance
+from whitewire.description import project
+from whitewire.description.checks import load_paper
+from whitewire.description.testbed import fabric_names, load_testbed
+from whitewire.design import known
+from whitewire.lanes import Lanes
+from whitewire.measure.block import Block
+from whitewire.paths import KILLED_WITH_THIS
+from whitewire.records.journal import read_floors, read_runs
+from whitewire.text import canonical
+
+RUNS = 10
+"""Runs of each cell at most."""
+
+
+def measure(paper: str, folder: Path, seconds: float) -> None:
+    """One lane: a block that begins no run after so many seconds."""
+    testbed, ends = load_testbed("emulated"), time.monotonic() + seconds
+    loaded = load_paper(project.paper_path(paper), fabric_names(testbed))
+    rows = known.of_smoke(loaded, testbed, RUNS)
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def left() -> float:
+        return ends - time.monotonic()
+
+    Block(loaded, testbed, known.BLOCK, rows, folder, allowance=Allowance(left, left), climbs=False).measure()
+
+
+def side_by_side(paper: str, count: int, seconds: float, folder: Path) -> None:
+    """So many lanes at once, each a process."""
+    told = Lanes.of(count, folder / "locks")
+    argv = [*KILLED_WITH_THIS, sys.executable, __file__, paper, "--minutes", str(seconds / 60)]
+    environment = {**os.environ, **({lanes.VARIABLE: told.text()} if count > 1 else {})}
+    started = [
+        subprocess.Popen([*argv, "--lane", str(folder / str(number) / known.BLOCK)], env=environment)
+        for number in range(1, count + 1)
+    ]
+    for process in started:
+        if process.wait() != 0:
+            sys.exit(f"a lane of {count} ended with status {process.returncode}")
+
+
+def seconds_of(folder: Path) -> dict[str, list[float]]:
+    """Seconds of valid runs and floors, by cell and kind."""
+    found: dict[str, list[float]] = defaultdict(list)
+    for block in sorted(folder.glob(f"*/{known.BLOCK}")):
+        for _, record in read_runs(block.parent, [block.name]):
+            if record["valid"]:
+                cell = f"{record['experiment']} {canonical(record['factors'])}"
+                found[cell].append(record["end"] - record["start"])
+        for floor in read_floors(block):
+            if floor["valid"]:
+                found[f"floor of {floor['workload']}"].append(floor["end"] - floor["start"])
+    return found
+
+
+def spent(folder: Path) -> Iterator[Mapping[str, float]]:
+    """What each lane's time was spent on."""
+    for path in sorted(folder.glob(f"*/{known.BLOCK}/block.json")):
+        record = json.loads(path.read_text())
+        yield {**record["spent"], "all": record["seconds"]}
+
+
+def invalid(folder: Path) -> Counter[str]:
+    """Attempts that do not count, by the rule that they broke."""
+    blocks = folder.glob(f"*/{known.BLOCK}")
+    runs = [record for block in blocks for _, record in read_runs(block.parent, [block.name])]
+    return Counter(record["why_invalid"].split(":")[0] for record in runs if not record["valid"])
+
+
+def ratio(values: Sequence[float], alone: Sequence[float]) -> str:
+    """Ratio of geometric means with its interval, as text."""
+    a, b = np.log(values), np.log(alone)
+    told = f"{math.exp(a.mean() - b.mean()):.3f}"
+    if min(len(a), len(b)) > 1:
+        interval = stats.ttest_ind(a, b, equal_var=False).confidence_interval(0.95)
+        told += f" ({math.exp(interval.low):.3f} to {math.exp(interval.high):.3f})"
+    return f"{told}, {len(a)} and {len(b)}"
+
+
+def show(folder: Path, counts: Sequence[int]) -> None:
+    """The tables of what was measured."""
+    by_count = {count: seconds_of(folder / str(count)) for count in counts}
+    print("| lanes | valid runs | runs per minute | not valid | minutes of each lane: all, of which runs, floors, "
+          "warm-up, start, waiting |\n|---|---|---|---|---|")  # fmt: skip
+    for count, found in by_count.items():
+        own = folder / str(count)
+        times = list(spent(own))
+        runs = sum(len(values) for cell, values in found.items() if not cell.startswith("floor of "))
+        minutes = max(each["all"] for each in times) / 60
+        told = "; ".join(", ".join(f"{each.get(what, 0) / 60:.1f}" for what in (
+            "all", "runs", "floors", "warm-up", "start", "waiting")) for each in times)  # fmt: skip
+        why = ", ".join(f"{number} {what}" for what, number in invalid(own).items()) or "none"
+        print(f"| {count} | {runs} | {runs / minutes:.2f} | {why} | {told} |")
+    first, *others = counts
+    print(f"\n| cell | {' | '.join(f'{count} lanes over {first}, runs' for count in others)} |")
+    print("|" + "---|" * (1 + len(others)))
+    for cell, alone in by_count[first].items():
+        ratios = [ratio(values, alone) if (values := by_count[count].get(cell)) else "" for count in others]
+        print(f"| {cell} | {' | '.join(ratios)} |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("paper")
+    parser.add_argument("--lanes", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--minutes", type=float, default=6.0)
+    parser.add_argument("--folder", type=Path, default=Path("results/lanes"))
+    parser.add_argument("--lane", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--show", action="store_true", help="measure nothing")
+    args = parser.parse_args()
+    if args.lane:
+        measure(args.paper, args.lane, 60 * args.minutes)
+        return
+    folder = args.folder / args.paper
+    for count in [] if args.show else args.lanes:
+        side_by_side(args.paper, count, 60 * args.minutes, folder / str(count))
+    show(folder, args.lanes)
+
+
+if __name__ == "__main__":
+    main()
