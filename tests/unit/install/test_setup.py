@@ -55,7 +55,7 @@ def test_second_setup_is_quick_and_silent():
     assert time.monotonic() - start < 2
 
 
-def bare_setup(folder: Path, *parts: str) -> subprocess.CompletedProcess:
+def bare_setup(folder: Path, *parts: str, **environ: str) -> subprocess.CompletedProcess:
     """The set-up in a folder of its own, by a user with few tools: git is there, neither root nor sudo nor conda."""
     tools = folder / "tools"
     if not tools.is_dir():
@@ -68,7 +68,36 @@ def bare_setup(folder: Path, *parts: str) -> subprocess.CompletedProcess:
             (tools / name).write_text(f"#!/bin/sh\n{script}\n")
             (tools / name).chmod(0o755)
     command = [str(folder / "scripts" / "setup"), *parts]
-    return subprocess.run(command, env={"PATH": str(tools)}, capture_output=True, text=True, timeout=30)
+    environment = {"PATH": str(tools), **environ}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30)
+
+
+def equipped_setup(folder: Path, *parts: str, **environ: str) -> list[str]:
+    """The programs that the set-up starts where all packages are there already."""
+    bare_setup(folder)
+    packages = (HOME / "envs" / "debian-packages.txt").read_text()
+    installed = "".join(f"{name} installed\\n" for name in re.findall(r"^[^#].*", packages, re.MULTILINE))
+    for name, script in (("dpkg-query", f"printf '{installed}'"), ("setpriv", f'echo "$*" >>{folder}/started')):
+        (folder / "tools" / name).write_text(f"#!/bin/sh\n{script}\n")
+        (folder / "tools" / name).chmod(0o755)
+    (folder / "started").unlink(missing_ok=True)
+    done = bare_setup(folder, *parts, **environ)
+    assert done.returncode == 0, done.stderr
+    return (folder / "started").read_text().splitlines()
+
+
+def test_smoke_runs_and_hibench_make_no_class_archive(tmp_path):
+    """It takes longer than it saves in runs that only show that everything works, whatever was set up before."""
+
+    def archive(*parts: str, **environ: str) -> bool:
+        started = equipped_setup(tmp_path, *parts, **environ)
+        assert any("--parts" in line for line in started), "Hadoop's jars are made in any case"
+        return any("scripts/software" in line and "--parts" not in line for line in started)
+
+    assert not archive(EFFORT="smoke")
+    assert not archive("hibench", EFFORT="smoke") and not archive("hibench")
+    assert not archive(EFFORT="smoke"), "after `make hibench`"
+    assert archive()
 
 
 @pytest.mark.parametrize("parts", [[], ["tests"]], ids=["papers", "tests"])
