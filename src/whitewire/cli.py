@@ -47,6 +47,9 @@ def validate(args: argparse.Namespace) -> None:
     if left_out := documents.check([(paper, document_path(name)) for name, paper in plan.described.items()]):
         print(f"whitewire: {left_out}", file=sys.stderr)
     preflight(testbed)
+    for name, lines in plan.left_out.items():
+        for line in lines:
+            print(f"whitewire: {name}: left out: {line}", file=sys.stderr)
     print(outlook_of(plan, testbed), flush=True)
     for paper in plan.described.values():
         print(kinds_said(paper))

@@ -261,10 +261,12 @@ def hibench(testbed: Mapping[str, Any]) -> Finding:
     if "hibench" not in testbed:
         return Finding("HiBench", False, "none; Hadoop's own jars run its micro programs", "make hibench")
     bench = on_this_machine(testbed["hibench"])
-    lacks = list(bench.faults([(name, "tiny") for name in MICRO], ["worker"]))
+    faults = list(bench.faults([(name, "tiny") for name in MICRO], ["worker"]))
+    faults = faults or [why for name in MICRO if (why := bench.lacks(name))]
     copy = prepared(Path(testbed["hibench"]["home"]).parent)
     state = f"{bench.version}, commit {copy.commit[:12] or 'unknown'}" if copy else bench.version
-    return Finding("HiBench", not lacks, ": ".join([state, *lacks[:1]]), "make hibench" if lacks else "")
+    lack, _, remedy = faults[0].partition("; ") if faults else ("", "", "")
+    return Finding("HiBench", not faults, ": ".join([state, *filter(None, [lack])]), remedy)
 
 
 def slurm() -> Finding:

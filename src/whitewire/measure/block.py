@@ -357,8 +357,12 @@ class Block:
                 testbed.k = k
                 self.probing.calibrate(testbed, model, alike)
             testbed.warm_memory(WARM_UP_GIB)
+            suite = self._suite(testbed, runs, progress)
+            runs = [run for run in runs if run.row["run_id"] not in self.unavailable]
+            if not runs:
+                return number
             stack = self._stack(testbed, drive, runs, slots, *racks)
-            stack.hibench = self._suite(testbed, runs, stack.logs)
+            stack.hibench = suite
             try:
                 self._start(stack)
                 times = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in stack.start_seconds.items())
@@ -378,28 +382,37 @@ class Block:
                 stack.stop()
         return number
 
-    def _suite(self, testbed: Testbed, runs: Sequence[Run], logs: Path) -> HiBench | None:
+    def _suite(self, testbed: Testbed, runs: Sequence[Run], progress: Progress) -> HiBench | None:
         """The testbed's HiBench, checked for all that the runs want of it; None where it has none or none is wanted.
 
-        UserError for what would stop a run; see also workflow/plan.py.
+        Runs of programs that it lacks are left out. UserError for what would stop a run; see also workflow/plan.py.
         """
-        wanted = [(r.parameters["program"], r.parameters["profile"]) for r in runs if r.workload.of_suite]
-        if not wanted or not self.config.get("hibench"):
+        own = [run for run in runs if run.workload.of_suite]
+        if not own or not self.config.get("hibench"):
             return None
-        return hibench_of(testbed, self.config["hibench"], wanted, logs)
+        wanted = [(run.parameters["program"], run.parameters["profile"]) for run in own]
+        suite = hibench_of(testbed, self.config["hibench"], wanted, self.journal.folder / "logs")
+        for program in dict.fromkeys(program for program, _ in wanted):
+            if why := suite.lacks(program):
+                self._leave_out([run for run in own if run.parameters["program"] == program], why, progress)
+        return suite
+
+    def _leave_out(self, runs: Sequence[Run], why: str, progress: Progress) -> None:
+        """Do not make these runs: the testbed cannot have what they need; block.json says which and why."""
+        progress.say(f"{len(runs)} runs left out: {why}")
+        self.unavailable |= {run.row["run_id"]: why for run in runs}
 
     def _find_unavailable(self, runs: Sequence[Run], progress: Progress) -> None:
-        """Leave out runs on a file system or a network that the testbed cannot have; block.json says which and why.
+        """Leave out runs on a file system or a network that the testbed cannot have.
 
         Before the first cluster, so that no look at claims waits for them.
         """
         fabrics = self.config["fabrics"]
-        mounted = [run.row["run_id"] for run in runs if run.store["kind"] == "cephfs"]
-        on_a_segment = [run.row["run_id"] for run in runs if fabrics[run.parameters["fabric"]].get("shared")]
+        mounted = [run for run in runs if run.store["kind"] == "cephfs"]
+        on_a_segment = [run for run in runs if fabrics[run.parameters["fabric"]].get("shared")]
         for lost, reason in ((mounted, self._without_a_mount), (on_a_segment, segment.available)):
             if lost and (why := reason()):
-                progress.say(f"{len(lost)} runs left out: {why}")
-                self.unavailable |= dict.fromkeys(lost, why)
+                self._leave_out(lost, why, progress)
 
     def _without_a_mount(self) -> str:
         """Why there is no parallel file system on this testbed; empty where there is one."""
