@@ -16,9 +16,9 @@ from whitewire.design.drive import Drive
 from whitewire.errors import UserError
 from whitewire.testbed.base import Host, Process, Testbed, last_line
 from whitewire.testbed.installation import Installation
-from whitewire.tools import namenode
+from whitewire.tools import Unreadable, namenode
+from whitewire.tools.history import server as address
 
-HISTORY_KEY = "mapreduce.jobhistory.webapp.address"
 LOG4J_2 = """appenders=console
 appender.console.type=Console
 appender.console.name=console
@@ -63,12 +63,13 @@ class Existing(HdfsClients):
 
     `configuration` is the folder with the site's *-site.xml on every client (HADOOP_CONF_DIR); `base` the HDFS folder
     below which this run makes its own and removes it again. All paths of a run lie in that one: its clients see it as
-    the root of their file system.
+    the root of their file system. `jobs`: whether runs have jobs, and so need the site's history server.
     """
 
     def __init__(self, testbed: Testbed, installation: Installation, configuration: str, base: str,
-                 logs: Path) -> None:  # fmt: skip
+                 logs: Path, jobs: bool = True) -> None:  # fmt: skip
         self.testbed, self.site, self.base, self.logs = testbed, configuration, base.rstrip("/"), logs
+        self.jobs = jobs
         own = f"{testbed.by_role('client')[0].scratch}/conf"
         flags = (*installation.flags, f"-Dlog4j.configurationFile=file:{own}/log4j2.properties")
         self.installation = replace(installation, configuration=own, archive=None, flags=flags)
@@ -76,7 +77,7 @@ class Existing(HdfsClients):
         self.drive = Drive.none()
         self.clients: list[Resident] = []
         self.folder = ""
-        self.history_address = ""
+        self.history_server = ""
         self.hdfs_seconds = 0.0
 
     # -- life ---------------------------------------------------------------------------------------------
@@ -89,11 +90,11 @@ class Existing(HdfsClients):
         root = self._configured(hosts[0], "fs.defaultFS").rstrip("/")
         if not root.startswith("hdfs://"):
             raise UserError(f"{self.site}: fs.defaultFS: found {root!r}, expected hdfs://…")
-        self.history_address = self._configured(hosts[0], HISTORY_KEY)
+        self.history_server = self._history_server(hosts[0]) if self.jobs else ""
         self.folder = f"{root}{self.base}/whitewire-{uuid.uuid4().hex[:12]}"
         places = {key: self._configured(hosts[0], key) for key in FOLDERS_OF_JOBS}
         places = {key: place if "://" in place else f"{root}{place}" for key, place in places.items()}
-        self.values = {"fs.defaultFS": root, HISTORY_KEY: self.history_address, "folder": self.folder, **places}
+        self.values = {"fs.defaultFS": root, "history server": self.history_server, "folder": self.folder, **places}
         view = view_of(self.folder, places)
         for host in hosts:
             self._configure(host, view)
@@ -111,7 +112,20 @@ class Existing(HdfsClients):
         done = host.run(argv, timeout=60)
         if done.status != 0:
             raise UserError(f"{self.site} on {host.name}: {key}: {last_line(done.stderr)}")
-        return done.stdout.decode().strip().splitlines()[-1]
+        return done.stdout.decode().rstrip("\n").rpartition("\n")[2].strip()
+
+    def _history_server(self, host: Host) -> str:
+        """The address of the site's history server. UserError when it does not answer: jobs would run for nothing."""
+        try:
+            server, key = address(lambda key: self._configured(host, key))
+        except Unreadable as error:
+            raise UserError(f"{self.site} on {host.name}: {error}") from None
+        if why := history.fault(host, server):
+            raise UserError(
+                f"{self.site} on {host.name}: {key}: the history server {server} does not answer {host.name}: {why}; "
+                "metrics of jobs come from there"
+            )
+        return server
 
     def _log_as_ours(self, host: Host) -> None:
         own = self.installation.configuration
@@ -168,8 +182,8 @@ class Existing(HdfsClients):
 
     def history(self, job: str) -> dict:
         """What the site's history server says of a finished job; see Yarn.history."""
-        return history.of(self.testbed.by_role("client")[0], self.history_address, job, 60, self.check)
+        return history.of(self.testbed.by_role("client")[0], self.history_server, job, 60, self.check)
 
     def settings(self, job: str, names: Collection[str]) -> dict:
         """What the site's history server says of a finished job's settings of these names; see Yarn.settings."""
-        return history.settings(self.testbed.by_role("client")[0], self.history_address, job, names)
+        return history.settings(self.testbed.by_role("client")[0], self.history_server, job, names)

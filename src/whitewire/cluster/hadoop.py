@@ -29,6 +29,9 @@ log4j.logger.org.apache.hadoop.util.NativeCodeLoader=ERROR
 each of the thousand locks a drive), and the word that there is no native library."""
 
 
+CURL = ("curl", "--disable", "--silent", "--show-error", "--noproxy", "*", "--globoff")
+"""Asks a daemon's web server directly, whatever the user's ~/.curlrc and proxies are."""
+
 METRICS = "*.period=1\n"
 """Seconds for which a daemon's /jmx says what it said before; Hadoop's default is 10."""
 METRICS_PERIOD_S = 1.0

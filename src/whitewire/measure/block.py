@@ -436,8 +436,8 @@ class Block:
         above = self._mounted(testbed, drive, logs) if mounts else None
         if "cluster" in self.config:
             site = self.config["cluster"]
-            there = Existing(testbed, installation, site["configuration"], site["folder"], logs)
-            return Stack(there, there, above)
+            there = Existing(testbed, installation, site["configuration"], site["folder"], logs, jobs_wanted)
+            return Stack(there, there if jobs_wanted else None, above)
         if jobs_wanted:
             place = above.mount if above else cephfs.MOUNT
             values |= yarn.settings(testbed, installation.configuration, place, slots)

@@ -1,14 +1,16 @@
-"""What the MapReduce history server says of a job, as one flat record.
+"""Where a site's MapReduce history server is, and what it says of a job, as one flat record.
 
 Source: MapReduce History Server REST API's, Apache Hadoop documentation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import http
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
 
-from whitewire.tools import Unreadable
+from whitewire.tools import Unreadable, shown
 
 
 class Task(TypedDict):
@@ -40,6 +42,69 @@ class Job(TypedDict):
     diagnostics: str
     counters: dict[str, int]
     tasks: list[Task]
+
+
+POLICY, RPC = "mapreduce.jobhistory.http.policy", "mapreduce.jobhistory.address"
+WEB = {"http": "mapreduce.jobhistory.webapp.address", "https": "mapreduce.jobhistory.webapp.https.address"}
+"""The setting that has the address of the server's web pages, by scheme."""
+DEFAULTS = {POLICY: "HTTP_ONLY", RPC: "0.0.0.0:10020", WEB["http"]: "0.0.0.0:19888", WEB["https"]: "0.0.0.0:19890"}
+"""Hadoop's own values of these settings (mapred-default.xml)."""
+EVERY_ADDRESS = ("0.0.0.0", "::", "[::]", "")
+"""Hosts that say where a server listens and not where it is."""
+
+
+def server(configured: Callable[[str], str]) -> tuple[str, str]:
+    """(`http://name:port` or `https://name:port` of a site's server, the setting that says so).
+
+    `configured` gives a setting of the site. An address to listen on (0.0.0.0) gets the host of the server's other
+    address. Raises Unreadable, naming the setting, for what is no address of a host.
+    """
+    scheme = "https" if configured(POLICY).upper() == "HTTPS_ONLY" else "http"
+    key = WEB[scheme]
+    found = configured(key)
+    host, port = _address(found, key)
+    if host in EVERY_ADDRESS:
+        other = configured(RPC)
+        host, _ = _address(other, RPC)
+        if host in EVERY_ADDRESS:
+            raise Unreadable(f"{key}: found {found!r} and {RPC} {other!r}, expected the history server's host in one")
+    return f"{scheme}://{host}:{port}", key
+
+
+def _address(text: str, key: str) -> tuple[str, str]:
+    host, _, port = text.strip().rpartition("://")[2].rstrip("/").rpartition(":")
+    if not port.isdecimal() or "$" in host:
+        raise Unreadable(f"{key}: found {text[:100]!r}, expected host:port, such as history.example.org:19888")
+    return host, port
+
+
+def fault_of_address(settings: Mapping[str, str]) -> str:
+    """Why the settings of a mapred-site.xml do not say where the server is; empty where they do, or use variables."""
+    found = {key: settings.get(key, default) for key, default in DEFAULTS.items()}
+    if any("${" in value for value in found.values()):
+        return ""
+    try:
+        server(found.__getitem__)
+    except Unreadable as error:
+        return str(error)
+    return ""
+
+
+def refusal(code: str, target: str, body: str) -> str:
+    """Why an answer to /ws/v1/history/info is none; empty for one. `target` is where a redirection leads."""
+    words = http.HTTPStatus(int(code)).phrase if code in map(str, http.HTTPStatus) else ""
+    if code.startswith("3"):
+        return f"{code} {words}, to {target}"
+    if code == "401":
+        return f"{code} {words}: it asks for a login (Kerberos), which Whitewire does not do"
+    if code != "200":
+        return f"{code} {words}".strip()
+    try:
+        if "historyInfo" in json.loads(body):
+            return ""
+    except ValueError:
+        pass
+    return f"found {shown(body)}, expected the answer of a MapReduce history server"
 
 
 def job(answers: Mapping[str, Any]) -> Job:

@@ -594,7 +594,7 @@ def said(**changes):
         "processors": "16", "governors": "     16 performance", "addresses": json.dumps(ADDRESSES[:2]),
         "speeds": "eno1 10000\nlo -1", "offloads": "eno1 tso gso gro\nlo", "missing": "",
         "listening": "0100007F:2328\n00000000:0016\n00000000000000000000000001000000:1F90",
-        "folders": "99999999 yes no /work\n99999999 yes yes /data1",
+        "site": "", "folders": "99999999 yes no /work\n99999999 yes yes /data1",
     } | changes  # fmt: skip
     return "noise\n" + "\n".join(f"{shell.SECTION}{name}\n{text}" for name, text in told.items())
 
@@ -660,6 +660,34 @@ def test_ports_are_those_of_the_role_and_of_our_own_cluster():
     assert preflight.problems(seen(missing="curl", role="client"), needs) == ["no curl"]
     assert preflight.Needs.of(described, 1).ports == {"namenode": [], "datanode": [5201]}
     assert preflight.Needs.of(example("ssh"), 20).rates["10gbe"] == 500
+
+
+RPC = "<property><name>mapreduce.jobhistory.address</name><value>h.example.org:10020</value></property>"
+WEB = "<property><name>mapreduce.jobhistory.webapp.address</name><value>${h}:19888</value></property>"
+INCLUDE = '<xi:include xmlns:xi="http://www.w3.org/2001/XInclude" href="all.xml"/>'
+
+
+@pytest.mark.parametrize(
+    ("site", "says"),
+    [
+        ("<configuration/>", "mapreduce.jobhistory.webapp.address: found '0.0.0.0:19888' and"),
+        (
+            "<configuration><property><name>a</name><value>b</value><property></configuration>",
+            "mapred-site.xml: mismatched",
+        ),
+        (f"<configuration>{RPC}</configuration>", ""),
+        (f"<configuration>{WEB}</configuration>", ""),  # only Hadoop knows the variable,
+        (f"<configuration>{INCLUDE}</configuration>", ""),  # and what other files say
+        ("", ""),
+    ],
+)
+def test_a_site_that_does_not_name_its_history_server_is_told_so_by_its_clients(site, says):
+    """Told and not refused: papers without jobs run all the same."""
+    clients = [seen(role="client", site=site), seen(role="datanode", site=site)]
+    assert [preflight.problems(each, NEEDS) for each in clients] == [[], []]
+    found = [note for note in preflight.notes(clients) if note.startswith("cluster.configuration: ")]
+    assert len(found) == (1 if says else 0)
+    assert all(f"runs of jobs will be refused: {says}" in note for note in found)
 
 
 @pytest.mark.parametrize("cut", ["folders", "addresses"])

@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import IO, TYPE_CHECKING, TextIO
 
 from whitewire.errors import UserError
@@ -19,6 +20,7 @@ from whitewire.testbed.each import on_each
 from whitewire.testbed.site import shell
 from whitewire.testbed.site.inventory import Interface, Place, interfaces, resolve
 from whitewire.testbed.site.remote_host import end_here, offset_of
+from whitewire.tools import Unreadable, history, site_xml
 
 if TYPE_CHECKING:
     from whitewire.testbed.site.remote import RemoteTestbed
@@ -80,6 +82,8 @@ class Report:
     listening: frozenset[int] = frozenset()
     missing: Sequence[str] = ()
     folders: Sequence[Folder] = ()
+    history: str = ""
+    """Why the site's configuration does not say where its history server is."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +147,17 @@ def report(place: Place, skew: float, said: str) -> Report:
         listening=listening(told["listening"].split()),
         missing=told["missing"].split(),
         folders=[_folder(line) for line in told["folders"].splitlines()],
+        history=_history(told["site"]),
     )
+
+
+def _history(said: str) -> str:
+    """What a site's mapred-site.xml lacks for its history server to be found; empty where nothing was asked."""
+    try:
+        settings = site_xml.settings(said, "mapred-site.xml") if said else None
+    except Unreadable as error:
+        return str(error)
+    return history.fault_of_address(settings) if settings is not None else ""
 
 
 def java_version(said: str) -> int:
@@ -231,6 +245,9 @@ def _problems_of_link(host: Report, fabric: str, rate: float) -> list[str]:
 def notes(hosts: Sequence[Report]) -> list[str]:
     """What is not in the way but shows in results: things that differ between hosts, processors that save power."""
     found, talking = [], [host for host in hosts if not host.silent]
+    unknown = {host.place.name: host.history for host in talking if host.history and host.place.role == "client"}
+    if unknown:
+        found.append(f"cluster.configuration: runs of jobs will be refused: {_grouped(unknown)}")
     saving = {host.place.name: ", ".join(host.governors) for host in talking if set(host.governors) - {"performance"}}
     if saving:
         found.append(f"CPU governor other than performance: {_grouped(saving)}")
@@ -296,10 +313,10 @@ def _shown_link(host: Report, fabric: str) -> str:
 # --- asking ---------------------------------------------------------------------------------------------
 
 
-def look(host: RemoteHost) -> Report:
-    """Ask one host, by a connection of its own that leaves nothing there."""
+def look(host: RemoteHost, site: str = "") -> Report:
+    """Ask one host, by a connection of its own that leaves nothing there. `site`: a cluster's configuration folder."""
     arguments = [host.layout.java, host.layout.work, *host.layout.data]
-    command = shell.environment(shell.script(LINGER, *arguments), {}, host.layout.path)
+    command = shell.environment(shell.script(LINGER, *arguments), {"SITE": site}, host.layout.path)
     with tempfile.TemporaryFile() as errors:
         popen = host.popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
         late = threading.Timer(ANSWER_S, end_here, [popen])
@@ -338,7 +355,8 @@ def most_common(folders: Iterable[str]) -> str:
 def preflight(testbed: RemoteTestbed, output: TextIO, bare: bool = False) -> list[Report]:
     """Print the table; UserError, naming the hosts, when one cannot be used. `bare`: for links and drives alone."""
     needs = Needs.of(testbed.config, testbed.k, bare)
-    reports = on_each(testbed.hosts, look, len(testbed.hosts))
+    site = testbed.config.get("cluster", {}).get("configuration", "")
+    reports = on_each(testbed.hosts, partial(look, site=site), len(testbed.hosts))
     needs = replace(needs, java_home=most_common(report.java_home for report in reports))
     print(table(reports, needs), end="", file=output)
     wrong = {f"{r.place.name} ({r.place.target})": found for r in reports if (found := problems(r, needs))}

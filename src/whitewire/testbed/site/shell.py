@@ -178,6 +178,7 @@ PREFLIGHT = {
         ip iperf3 curl fio fincore; do
         command -v $tool > /dev/null || echo $tool
     done""",
+    "site": '[ -z "$SITE" ] || cat "$SITE/mapred-site.xml" || echo "<configuration/>"',
     "folders": """shift
     for folder; do
         there=$folder
@@ -189,6 +190,7 @@ PREFLIGHT = {
 }
 """What is looked at before anything is started. $1: the java command; then the folder `work` and the data folders. Of a
 folder: free KiB on its file system, whether it may be written (or its nearest parent), whether it is there, its path.
+`site`: what configures jobs on a cluster of the site's, whose configuration is in the folder $SITE.
 `listening` are addresses and ports in hexadecimal as the kernel shows them (proc_net_tcp(5))."""
 
 HOST = {
