@@ -6,6 +6,7 @@ import time
 import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from whitewire.cluster import history
@@ -17,7 +18,7 @@ from whitewire.errors import UserError
 from whitewire.testbed.base import Host, Process, Testbed, last_line
 from whitewire.testbed.installation import Installation
 from whitewire.tools import Unreadable, namenode
-from whitewire.tools.history import server as address
+from whitewire.tools import history as addresses
 
 LOG4J_2 = """appenders=console
 appender.console.type=Console
@@ -110,22 +111,27 @@ class Existing(HdfsClients):
         logging = {"log4j.configuration": f"file:{self.installation.configuration}/log4j.properties"}
         argv = replace(self.installation, configuration=self.site).argv(GET_CONF, 128, logging, ["-confKey", key])
         done = host.run(argv, timeout=60)
+        if done.status != 0 and key in addresses.DEFAULTS and b" is missing" in done.stderr:
+            return addresses.DEFAULTS[key]
         if done.status != 0:
             raise UserError(f"{self.site} on {host.name}: {key}: {last_line(done.stderr)}")
-        return done.stdout.decode().rstrip("\n").rpartition("\n")[2].strip()
+        return done.stdout.decode().removesuffix("\n").rpartition("\n")[2].strip()
 
     def _history_server(self, host: Host) -> str:
         """The address of the site's history server. UserError when it does not answer: jobs would run for nothing."""
+        configured = partial(self._configured, host)
         try:
-            server, key = address(lambda key: self._configured(host, key))
+            address, key = addresses.server(configured)
         except Unreadable as error:
             raise UserError(f"{self.site} on {host.name}: {error}") from None
-        if why := history.fault(host, server):
-            raise UserError(
-                f"{self.site} on {host.name}: {key}: the history server {server} does not answer {host.name}: {why}; "
-                "metrics of jobs come from there"
-            )
-        return server
+        why = {}
+        for scheme in addresses.schemes(configured):
+            server = f"{scheme}://{address}"
+            why[server] = history.fault(host, server)
+            if not why[server]:
+                return server
+        said = "; ".join(f"{server}: {each}" for server, each in why.items())
+        raise UserError(f"{self.site} on {host.name}: {key}: no answer of the history server, which jobs need: {said}")
 
     def _log_as_ours(self, host: Host) -> None:
         own = self.installation.configuration

@@ -44,23 +44,26 @@ class Job(TypedDict):
     tasks: list[Task]
 
 
-POLICY, RPC = "mapreduce.jobhistory.http.policy", "mapreduce.jobhistory.address"
+POLICY, RPC, YARN_POLICY = "mapreduce.jobhistory.http.policy", "mapreduce.jobhistory.address", "yarn.http.policy"
 WEB = {"http": "mapreduce.jobhistory.webapp.address", "https": "mapreduce.jobhistory.webapp.https.address"}
-"""The setting that has the address of the server's web pages, by scheme."""
-DEFAULTS = {POLICY: "HTTP_ONLY", RPC: "0.0.0.0:10020", WEB["http"]: "0.0.0.0:19888", WEB["https"]: "0.0.0.0:19890"}
-"""Hadoop's own values of these settings (mapred-default.xml)."""
+"""The setting that has the address of the server's web pages, by POLICY."""
+HTTPS = "HTTPS_ONLY"
+DEFAULTS = {
+    POLICY: "HTTP_ONLY", YARN_POLICY: "HTTP_ONLY", RPC: "0.0.0.0:10020",
+    WEB["http"]: "0.0.0.0:19888", WEB["https"]: "0.0.0.0:19890",
+}  # fmt: skip
+"""Hadoop's own values of these settings (mapred-default.xml, yarn-default.xml)."""
 EVERY_ADDRESS = ("0.0.0.0", "::", "[::]", "")
 """Hosts that say where a server listens and not where it is."""
 
 
 def server(configured: Callable[[str], str]) -> tuple[str, str]:
-    """(`http://name:port` or `https://name:port` of a site's server, the setting that says so).
+    """(`name:port` of a site's server, the setting that says so).
 
     `configured` gives a setting of the site. An address to listen on (0.0.0.0) gets the host of the server's other
     address. Raises Unreadable, naming the setting, for what is no address of a host.
     """
-    scheme = "https" if configured(POLICY).upper() == "HTTPS_ONLY" else "http"
-    key = WEB[scheme]
+    key = WEB["https" if configured(POLICY).upper() == HTTPS else "http"]
     found = configured(key)
     host, port = _address(found, key)
     if host in EVERY_ADDRESS:
@@ -68,7 +71,13 @@ def server(configured: Callable[[str], str]) -> tuple[str, str]:
         host, _ = _address(other, RPC)
         if host in EVERY_ADDRESS:
             raise Unreadable(f"{key}: found {found!r} and {RPC} {other!r}, expected the history server's host in one")
-    return f"{scheme}://{host}:{port}", key
+    return f"{host}:{port}", key
+
+
+def schemes(configured: Callable[[str], str]) -> tuple[str, ...]:
+    """How a site's server may be asked. Hadoop 3.5 chooses its port by POLICY, but TLS by YARN_POLICY."""
+    secure = HTTPS in (configured(POLICY).upper(), configured(YARN_POLICY).upper())
+    return ("https", "http") if secure else ("http",)
 
 
 def _address(text: str, key: str) -> tuple[str, str]:
@@ -96,7 +105,7 @@ def refusal(code: str, target: str, body: str) -> str:
     if code.startswith("3"):
         return f"{code} {words}, to {target}"
     if code == "401":
-        return f"{code} {words}: it asks for a login (Kerberos), which Whitewire does not do"
+        return f"{code} {words}: it asks for a login, which Whitewire has none of"
     if code != "200":
         return f"{code} {words}".strip()
     try:

@@ -1,11 +1,8 @@
 """A site's history server: where it is, and what it says when it is asked before any job."""
 
-import http.server
 import json
 import os
-import ssl
 import subprocess
-import threading
 from pathlib import Path
 
 import pytest
@@ -32,8 +29,8 @@ def found(text: str) -> tuple[str, str]:
 @pytest.mark.parametrize(
     "file, server",
     [
-        ("mapred-site.xml", "http://history.example.org:19888"),  # linkedin/dr-elephant#196
-        ("https.xml", "https://history.example.org:19890"),  # linkedin/dr-elephant#394
+        ("mapred-site.xml", "history.example.org:19888"),  # linkedin/dr-elephant#196
+        ("https.xml", "history.example.org:19890"),  # linkedin/dr-elephant#394
     ],
 )
 def test_the_address_of_a_site(file, server):
@@ -43,12 +40,12 @@ def test_the_address_of_a_site(file, server):
 @pytest.mark.parametrize(
     "settings, server",
     [
-        ({WEB: "history.example.org:19888"}, "http://history.example.org:19888"),
-        ({WEB: "http://history.example.org:19888/"}, "http://history.example.org:19888"),
-        ({WEB: "[2001:db8::7]:19888"}, "http://[2001:db8::7]:19888"),
-        ({WEB: "[::]:8888", RPC: "history.example.org:10020"}, "http://history.example.org:8888"),
-        ({WEB: ":19888", RPC: "history.example.org:10020"}, "http://history.example.org:19888"),
-        ({POLICY: "https_only", RPC: "history.example.org:10020"}, "https://history.example.org:19890"),
+        ({WEB: "history.example.org:19888"}, "history.example.org:19888"),
+        ({WEB: "http://history.example.org:19888/"}, "history.example.org:19888"),
+        ({WEB: "[2001:db8::7]:19888"}, "[2001:db8::7]:19888"),
+        ({WEB: "[::]:8888", RPC: "history.example.org:10020"}, "history.example.org:8888"),
+        ({WEB: ":19888", RPC: "history.example.org:10020"}, "history.example.org:19888"),
+        ({POLICY: "https_only", RPC: "history.example.org:10020"}, "history.example.org:19890"),
     ],
 )
 def test_addresses_that_sites_write(settings, server):
@@ -82,40 +79,6 @@ class Here:
         own = os.environ | {"http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
         done = subprocess.run(argv, capture_output=True, env=own)
         return Completed(argv, done.returncode, done.stdout, done.stderr)
-
-
-@pytest.fixture
-def serve():
-    """Starts a web server on this machine that gives one answer; its address."""
-    begun = []
-
-    def start(
-        status: int, body: str = "", headers: dict[str, str] | None = None, certificate: Path | None = None
-    ) -> str:
-        class Answer(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                self.send_response(status)
-                for name, value in (headers or {}).items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(body.encode())
-
-            def log_message(self, *_):
-                pass
-
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
-        if certificate:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(certificate)
-            server.socket = context.wrap_socket(server.socket, server_side=True)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        begun.append(server)
-        return f"{'https' if certificate else 'http'}://127.0.0.1:{server.server_port}"
-
-    yield start
-    for server in begun:
-        server.shutdown()
-        server.server_close()
 
 
 def test_a_server_that_answers_has_no_fault_whatever_proxies_there_are(serve):
