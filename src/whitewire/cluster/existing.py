@@ -10,12 +10,12 @@ from functools import partial
 from pathlib import Path
 
 from whitewire.cluster import history
-from whitewire.cluster.hadoop import LOG4J, Resident, site_xml
+from whitewire.cluster.hadoop import LOG4J, Resident, reason, site_xml
 from whitewire.cluster.hdfs import FSCK, GET_CONF, HdfsClients
 from whitewire.cluster.yarn import VIEW
 from whitewire.design.drive import Drive
 from whitewire.errors import UserError
-from whitewire.testbed.base import Host, Process, Testbed, last_line
+from whitewire.testbed.base import Host, Process, Testbed
 from whitewire.testbed.installation import Installation
 from whitewire.tools import Unreadable, namenode
 from whitewire.tools import history as addresses
@@ -59,6 +59,12 @@ def view_of(folder: str, places: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
+def whole(place: str, root: str) -> str:
+    """A place with its file system: `root` for a bare path and for hdfs:///…, which names no NameNode."""
+    path = place.removeprefix("hdfs://") if place.startswith("hdfs:///") else place
+    return f"{root}{path}" if path.startswith("/") else path
+
+
 class Existing(HdfsClients):
     """HDFS and YARN of a site, as clients see them. It has the parts of Hdfs and Yarn that workloads use.
 
@@ -94,7 +100,7 @@ class Existing(HdfsClients):
         self.history_server = self._history_server(hosts[0]) if self.jobs else ""
         self.folder = f"{root}{self.base}/whitewire-{uuid.uuid4().hex[:12]}"
         places = {key: self._configured(hosts[0], key) for key in FOLDERS_OF_JOBS}
-        places = {key: place if "://" in place else f"{root}{place}" for key, place in places.items()}
+        places = {key: whole(place, root) for key, place in places.items()}
         self.values = {"fs.defaultFS": root, "history server": self.history_server, "folder": self.folder, **places}
         view = view_of(self.folder, places)
         for host in hosts:
@@ -104,7 +110,7 @@ class Existing(HdfsClients):
             client.wait_ready()
         made = self.shell("-mkdir", "-p", self.folder)
         if made.status != 0:
-            raise UserError(f"cluster: folder: {self.base} on {root}: {last_line(made.output)}")
+            raise UserError(f"cluster: folder: {self.base} on {root}: {reason(made.output)}")
         self.hdfs_seconds = self.start_seconds = time.monotonic() - begin
 
     def _configured(self, host: Host, key: str) -> str:
@@ -114,7 +120,7 @@ class Existing(HdfsClients):
         if done.status != 0 and key in addresses.DEFAULTS and b" is missing" in done.stderr:
             return addresses.DEFAULTS[key]
         if done.status != 0:
-            raise UserError(f"{self.site} on {host.name}: {key}: {last_line(done.stderr)}")
+            raise UserError(f"{self.site} on {host.name}: {key}: {reason(done.stderr)}")
         return done.stdout.decode().removesuffix("\n").rpartition("\n")[2].strip()
 
     def _history_server(self, host: Host) -> str:

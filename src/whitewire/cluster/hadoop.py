@@ -11,7 +11,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from whitewire.errors import UserError
-from whitewire.testbed.base import Host, Process, Testbed, piped
+from whitewire.testbed.base import Host, Process, Testbed, last_line, piped
 from whitewire.testbed.installation import Installation
 from whitewire.text import quoted
 from whitewire.tools.history import text
@@ -73,6 +73,19 @@ def whereabouts(host: Host) -> dict[str, str]:
 CLIENT_HEAP_MIB = 384
 SEPARATOR = re.compile(r"[\t\n\r]")
 """What parts words and commands on the way to a client's JVM."""
+
+
+FAILED = re.compile(
+    r'^(?:Caused by: |Exception in thread "[^"\n]*" )?(\S[^\n]*(?:\n at \[[^\n]*)?)\n\s+at \S+\(', re.MULTILINE
+)
+"""The head of a stack trace; a fault of XML has its place on a second line."""
+
+
+def reason(said: bytes | str) -> str:
+    """Why a Java program failed: the last cause of its last stack trace, or its last line. At most 300 characters."""
+    text = said if isinstance(said, str) else said.decode(errors="replace")
+    found = FAILED.findall(text)
+    return " ".join(found[-1].split())[:300] if found else last_line(text)
 
 
 class Resident:
