@@ -110,7 +110,7 @@ class Existing(HdfsClients):
             client.wait_ready()
         made = self.shell("-mkdir", "-p", self.folder)
         if made.status != 0:
-            raise UserError(f"cluster: folder: {self.base} on {root}: {reason(made.output)}")
+            raise UserError(f"cluster: folder: {self.base} on {root}: {made.why}")
         self.hdfs_seconds = self.start_seconds = time.monotonic() - begin
 
     def _configured(self, host: Host, key: str) -> str:

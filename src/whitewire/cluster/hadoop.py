@@ -75,17 +75,24 @@ SEPARATOR = re.compile(r"[\t\n\r]")
 """What parts words and commands on the way to a client's JVM."""
 
 
-FAILED = re.compile(
+CAUSE = re.compile(
     r'^(?:Caused by: |Exception in thread "[^"\n]*" )?(\S[^\n]*(?:\n at \[[^\n]*)?)\n\s+at \S+\(', re.MULTILINE
 )
 """The head of a stack trace; a fault of XML has its place on a second line."""
+IN_A_TRACE = re.compile(r"\s+(?:at |\.\.\. \d+ more)")
+JOB_FAILED = re.compile(r"Job \S+ failed with state [^\n]+")
 
 
 def reason(said: bytes | str) -> str:
-    """Why a Java program failed: the last cause of its last stack trace, or its last line. At most 300 characters."""
-    text = said if isinstance(said, str) else said.decode(errors="replace")
-    found = FAILED.findall(text)
-    return " ".join(found[-1].split())[:300] if found else last_line(text)
+    """Why a program of Hadoop failed, at most 300 characters: what it says of its job, else its last line.
+
+    Of a stack trace at the end that is the last cause.
+    """
+    text = (said if isinstance(said, str) else said.decode(errors="replace")).rstrip()
+    if failed := JOB_FAILED.search(text):
+        return failed[0].strip()[:300]
+    causes = CAUSE.findall(text) if IN_A_TRACE.match(text.rpartition("\n")[2]) else []
+    return " ".join(causes[-1].split())[:300] if causes else last_line(text)
 
 
 class Resident:
@@ -154,8 +161,13 @@ class Outcome:
     status: int
     output: str
 
+    @property
+    def why(self) -> str:
+        """Why it failed; see reason()."""
+        return reason(self.output)
+
     def check(self, what: str) -> Outcome:
-        """Return self, or raise RuntimeError with what it was and the end of what it printed."""
+        """Return self, or raise RuntimeError with what it was and why it failed."""
         if self.status != 0:
-            raise RuntimeError(f"{what}: status {self.status}: {self.output[-300:]}")
+            raise RuntimeError(f"{what}: status {self.status}: {self.why}")
         return self

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -485,8 +484,7 @@ class Bench:
             raise RunFailed(f"{what}: {failure}") from None
         outcome = client.result(timeout=1)
         if outcome.status != 0:
-            lines = [line for line in outcome.output.splitlines() if re.search(r"Exception|Error|FAILED|failed", line)]
-            raise RunFailed(f"{what}: status {outcome.status}: {(lines or ['no message'])[-1].strip()[:200]}")
+            raise RunFailed(f"{what}: status {outcome.status}: {outcome.why}")
         return outcome
 
     def shell(self, arguments: list[str], what: str) -> Outcome:

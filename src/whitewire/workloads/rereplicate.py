@@ -53,7 +53,7 @@ class Rereplicate(WithoutJobs):
         def act() -> RunRecord:
             outcome = stack.hdfs.shell(*raise_replication(bench.data, replication))
             if outcome.status != 0:
-                raise RunFailed(f"hdfs dfs -setrep: status {outcome.status}: {outcome.output[:200]}")
+                raise RunFailed(f"hdfs dfs -setrep: status {outcome.status}: {outcome.why}")
             # Asked again and again; the NameNode's count of blocks in want leaves out those that are being copied.
             bench.watch(lambda: _all_have(bench.placement()[0], replication))
             return {"start": outcome.begin, "end": stack.testbed.now(), "busy_clients": []}

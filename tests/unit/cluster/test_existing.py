@@ -9,13 +9,10 @@ import pytest
 
 from tests.unit.cluster.test_history import INFO
 from whitewire.cluster.existing import GET_CONF, LOGGING, Existing, whole
-from whitewire.cluster.hadoop import reason
 from whitewire.errors import UserError
 from whitewire.testbed.base import Completed
 from whitewire.testbed.installation import Installation
 from whitewire.tools import history
-
-CASES = Path(__file__).parents[2] / "data" / "cases" / "getconf"
 
 
 class Here:
@@ -119,34 +116,6 @@ def test_a_history_server_that_asks_for_a_login_is_told_with_the_setting(host, s
     host.settings |= {history.WEB["http"]: "0.0.0.0:19888"}
     with pytest.raises(UserError, match=f"/site on client1: {history.WEB['http']}: found '0.0.0.0:19888' and"):
         site._history_server(host)
-
-
-@pytest.mark.parametrize(
-    ("case", "why"),
-    [
-        # greenplum-db/pxf#259
-        (
-            "include-without-fallback",
-            "Fetch fail on include for 'mountTable.xml' with no fallback while loading 'core-site",
-        ),
-        # InsightDataScience/data-engineering-ecosystem#3
-        (
-            "property-not-closed",
-            "Unexpected close tag </configuration>; expected </property>. at [row,col,system-id]: [6,",
-        ),
-        ("blank-before-prolog", 'Illegal processing instruction target ("xml"); xml (case insensitive) is reserved by'),
-    ],
-)
-def test_a_configuration_that_java_cannot_read_is_told_with_the_cause(case, why):
-    """What GetConf of Hadoop 3.5 prints: its last line says `... 13 more`."""
-    found = reason((CASES / f"{case}.txt").read_bytes())
-    assert why in found and "\n" not in found and len(found) <= 300
-
-
-def test_a_reason_without_a_stack_trace_is_the_last_line():
-    said = "WARN ipc.Client: retrying\nmkdir: Operation category READ is not supported in state standby.\n"
-    assert reason(said) == "mkdir: Operation category READ is not supported in state standby."
-    assert reason('Exception in thread "main" java.lang.Error: x\n\tat a.B.c(B.java:1)\n') == "java.lang.Error: x"
 
 
 @pytest.mark.parametrize(
