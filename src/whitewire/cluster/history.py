@@ -12,6 +12,7 @@ from whitewire.testbed.base import Completed, Host
 from whitewire.tools.history import refusal, several
 
 REST = "/ws/v1/history"
+ASK = (*CURL, "--header", "Accept: application/json")
 FIRST_ANSWER_S = 20
 """Longest time for the first answer of a server, which may load its classes for it."""
 
@@ -19,7 +20,7 @@ FIRST_ANSWER_S = 20
 def fault(host: Host, server: str) -> str:
     """Why a server does not answer `host`, in one line; empty where it answers."""
     answer = ["--max-time", str(FIRST_ANSWER_S), "--write-out", "\n%{http_code} %{redirect_url}"]
-    done = host.run([*CURL, *answer, f"{server}{REST}/info"])
+    done = host.run([*ASK, *answer, f"{server}{REST}/info"])
     if done.status != 0:
         return _said(done)
     body, _, said = done.stdout.decode(errors="replace").rpartition("\n")
@@ -61,7 +62,7 @@ def settings(host: Host, server: str, job: str, names: Collection[str]) -> dict[
 
 def _ask(host: Host, server: str, job: str, parts: Sequence[str]) -> list[Any]:
     base = f"{server}{REST}/mapreduce/jobs/{job}"
-    argv = [*CURL, "--fail", "--max-time", "5", "--header", "Accept: application/json"]
+    argv = [*ASK, "--fail", "--max-time", "5"]
     done = host.run([*argv, *(base + part for part in parts)])
     text, decoder, found = done.stdout.decode(errors="replace").strip(), json.JSONDecoder(), []
     while text:
