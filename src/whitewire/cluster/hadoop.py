@@ -86,9 +86,10 @@ JOB_FAILED = re.compile(r"Job \S+ failed with state [^\n]+")
 def reason(said: bytes | str) -> str:
     """Why a program of Hadoop failed, at most 300 characters: what it says of its job, else its last line.
 
-    Of a stack trace at the end that is the last cause.
+    Of a stack trace at the end that is the last cause. The usage, which FsShell prints after some reasons, is none.
     """
-    text = (said if isinstance(said, str) else said.decode(errors="replace")).rstrip()
+    text = said if isinstance(said, str) else said.decode(errors="replace")
+    text = text.partition("\nUsage: ")[0].rstrip()
     if failed := JOB_FAILED.search(text):
         return failed[0].strip()[:300]
     causes = CAUSE.findall(text) if IN_A_TRACE.match(text.rpartition("\n")[2]) else []

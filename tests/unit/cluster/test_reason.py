@@ -33,6 +33,24 @@ QUEUE = (
 )
 
 
+USAGE = """\
+2026-11-28 13:25:49,625 WARN fs.FileSystem: Failed to initialize filesystem hdfs://my-cluster/user/me/w
+-mkdir: java.net.UnknownHostException: my-cluster
+Usage: hadoop fs [generic options]
+\t[-appendToFile [-n] <localsrc> ... <dst>]
+
+Usage: hadoop fs [generic options] -mkdir [-p] <path> ...
+"""
+KERBEROS = """\
+java.lang.IllegalArgumentException: Can't get Kerberos realm
+\tat org.apache.hadoop.security.HadoopKerberosName.setConfiguration(HadoopKerberosName.java:71)
+Caused by: java.lang.IllegalArgumentException: KrbException: Cannot locate default realm
+\tat java.security.jgss/javax.security.auth.kerberos.KerberosPrincipal.<init>(KerberosPrincipal.java:174)
+\tat org.apache.hadoop.security.HadoopKerberosName.setConfiguration(HadoopKerberosName.java:69)
+\t... 6 more
+"""
+
+
 @pytest.mark.parametrize(
     ("case", "why"),
     [
@@ -84,6 +102,8 @@ def test_a_configuration_that_java_cannot_read_is_told_with_the_cause(case, why)
             "INFO mapreduce.Job: Counters: 8\n\t\tFailed map tasks=4\n",
             "Job job_1_0001 failed with state FAILED due to: Task failed task_1_0001_m_000000",
         ),
+        (USAGE, "-mkdir: java.net.UnknownHostException: my-cluster"),  # tony-framework/TonY#22
+        (KERBEROS, "java.lang.IllegalArgumentException: KrbException: Cannot locate default realm"),
         ("", "no message"),
     ],
 )
