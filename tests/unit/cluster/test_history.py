@@ -73,16 +73,20 @@ def test_what_names_no_host_is_refused_by_the_names_of_the_settings(settings, sa
 
 
 class Here:
-    """This machine as a client, with a proxy in its environment that nothing answers at."""
+    """This machine as a client; `home` is the user's, with what curl is told there."""
+
+    def __init__(self, home: str = "") -> None:
+        self.home = home
 
     def run(self, argv, env=None, stdin=None, timeout=None):
-        own = os.environ | {"http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
+        own = os.environ | {"http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9", "HOME": self.home}
         done = subprocess.run(argv, capture_output=True, env=own)
         return Completed(argv, done.returncode, done.stdout, done.stderr)
 
 
-def test_a_server_that_answers_has_no_fault_whatever_proxies_there_are(serve):
-    assert history.fault(Here(), serve(200, json.dumps(INFO))) == ""
+def test_a_server_that_answers_has_no_fault_whatever_proxies_there_are(serve, tmp_path):
+    (tmp_path / ".curlrc").write_text('proxy = "http://127.0.0.1:9"\nfail\nhead\n')  # apache/ambari#173
+    assert history.fault(Here(str(tmp_path)), serve(200, json.dumps(INFO))) == ""
 
 
 @pytest.mark.parametrize(
