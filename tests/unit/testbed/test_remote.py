@@ -687,7 +687,7 @@ def test_a_site_that_does_not_name_its_history_server_is_told_so_by_its_clients(
     assert [preflight.problems(each, NEEDS) for each in clients] == [[], []]
     found = [note for note in preflight.notes(clients) if note.startswith("cluster.configuration: ")]
     assert len(found) == (1 if says else 0)
-    assert all(f"runs of jobs will be refused: {says}" in note for note in found)
+    assert all(f"jobs need the history server: {says}" in note for note in found)
 
 
 @pytest.mark.parametrize("cut", ["folders", "addresses"])

@@ -247,7 +247,7 @@ def notes(hosts: Sequence[Report]) -> list[str]:
     found, talking = [], [host for host in hosts if not host.silent]
     unknown = {host.place.name: host.history for host in talking if host.history and host.place.role == "client"}
     if unknown:
-        found.append(f"cluster.configuration: runs of jobs will be refused: {_grouped(unknown)}")
+        found.append(f"cluster.configuration: jobs need the history server: {_grouped(unknown)}")
     saving = {host.place.name: ", ".join(host.governors) for host in talking if set(host.governors) - {"performance"}}
     if saving:
         found.append(f"CPU governor other than performance: {_grouped(saving)}")
