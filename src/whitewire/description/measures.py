@@ -14,6 +14,7 @@ from whitewire.description.files import dotted
 from whitewire.description.reading import fault_of_number, load_yaml
 from whitewire.errors import UserError
 from whitewire.paths import shown
+from whitewire.printed import Unread
 from whitewire.quantities import PLAIN, UnknownUnit
 from whitewire.text import quoted
 
@@ -60,9 +61,13 @@ class _Fault(Exception):
 def _value(value: Any, unit: str, own: Any, place: Place) -> Any:
     if isinstance(value, list):
         return [_value(item, unit, own, (*place, index)) for index, item in enumerate(value)]
-    if not isinstance(value, str) or quantities.amount(value) is None:
+    if not isinstance(value, str):
         return value
-    return _converted(value, unit, own, place)
+    try:
+        is_text = quantities.amount(value, own) is None
+    except Unread as error:
+        raise _Fault(place, error) from None
+    return value if is_text else _converted(value, unit, own, place)
 
 
 def _sizes(part: Any, place: Place) -> None:
@@ -97,7 +102,7 @@ def _size(value: Any, unit: str, place: Place) -> Any:
 def _converted(value: str, unit: str, own: Any, place: Place) -> float | int:
     try:
         found = quantities.converted(value, unit, own)
-    except UnknownUnit as error:
+    except Unread as error:
         raise _Fault(place, error) from None
     if why := fault_of_number(found):
         raise _Fault(place, f"found {quoted(value)}, expected {why} ({unit})")
