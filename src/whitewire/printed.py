@@ -201,6 +201,8 @@ def factor(text: str, metric: str = RATE) -> float:
         raise Unread(f"found {quoted(text)}, expected a factor of {metric}, not of {TIME if metric == RATE else RATE}")
     if needs == "x>" and size < 1:
         sure = (*sure, _more)
+    elif needs == "%" and sure == (_more,) and size > 1:
+        sure = (_more, _same)
     ratios = [ratio for ratio in (float(f"{each(size):.10g}") for each in sure) if ratio > 0]
     if len(ratios) == 1:
         return ratios[0]
