@@ -21,7 +21,7 @@ RAISED = str.maketrans("⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "+-0123456789")
 POWER = re.compile(r"(?<!\d)10([⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
 FRACTION = re.compile(r"(\d*)([¼½¾⅐-⅞])")
 ABOUT = re.compile(r"(?:~|about |approximately |approx\.? |roughly |around |ca\. ?|circa )\s*", re.IGNORECASE)
-DIGITS = r"(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?|\.\d+"
+DIGITS = r"(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d{1,3})?|\.\d+"
 NUMBER = re.compile(
     rf"(?P<sign>[-+]?)(?:(?P<digits>{DIGITS})(?:\s?[x*·]\s?10(?:\^|\*\*)(?P<power>[-+]?\d{{1,2}}))?"
     r"|10(?:\^|\*\*)(?P<alone>[-+]?\d{1,2}))(?:\s(?P<word>thousand|million|billion|trillion)\b)?(?![\d^])",
@@ -201,8 +201,8 @@ def factor(text: str, metric: str = RATE) -> float:
         raise Unread(f"found {quoted(text)}, expected a factor of {metric}, not of {TIME if metric == RATE else RATE}")
     if needs == "x>" and size < 1:
         sure = (*sure, _more)
-    elif needs == "%" and sure == (_more,) and size > 1:
-        sure = (_more, _same)
+    elif needs == "%" and size > 1:  # twice more is taken for twice as much, too
+        sure = {(_more,): (_more, _same), (_less, _over_more): (_over_more, _over)}.get(sure, sure)
     ratios = [ratio for ratio in (float(f"{each(size):.10g}") for each in sure) if ratio > 0]
     if len(ratios) == 1:
         return ratios[0]
