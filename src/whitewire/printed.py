@@ -20,7 +20,7 @@ SIGNS = str.maketrans({
 RAISED = str.maketrans("⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "+-0123456789")
 POWER = re.compile(r"(?<!\d)10([⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
 FRACTION = re.compile(r"(\d*)([¼½¾⅐-⅞])")
-ABOUT = re.compile(r"(?:~|about |approximately |approx\.? |roughly |around |ca\. ?|circa )\s*", re.IGNORECASE)
+ABOUT = re.compile(r"^(?:~|about |approximately |approx\.? |roughly |around |ca\. ?|circa )\s*", re.IGNORECASE)
 DIGITS = r"(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d{1,3})?|\.\d+"
 NUMBER = re.compile(
     rf"(?P<sign>[-+]?)(?:(?P<digits>{DIGITS})(?:\s?[x*·]\s?10(?:\^|\*\*)(?P<power>[-+]?\d{{1,2}}))?"
@@ -58,7 +58,7 @@ def number(text: str) -> tuple[float, str, str] | None:
 
     The number may go on in what follows (`1` and `,5 GB/s`): see `goes_on`.
     """
-    text = ABOUT.sub("", text, count=1) if ABOUT.match(text) else text
+    text = ABOUT.sub("", text)
     match = NUMBER.match(text)
     if not match:
         return None
@@ -132,7 +132,7 @@ FORMS: tuple[tuple[str, str, tuple[Reading, ...], tuple[Reading, ...]], ...] = (
     ("x", rf"(?:the |as much |of the )?{_SPEED}", (_same,), ()),
     ("x>", rf"faster|quicker|speed-?up|{_BETTER}", (_same,), (_over,)),
     ("x>", rf"(?:{_MORE}|{_BETTER}) {_SPEED}|{_SPEED} (?:{_MORE}|{_BETTER})", (_same,), ()),
-    ("x>", rf"slower", (_over,), (_same,)),
+    ("x>", r"slower", (_over,), (_same,)),
     ("x", rf"as long|(?:the |as much |of the ){_DURATION}", (), (_same,)),
     ("x>", rf"longer|more {_DURATION}", (), (_same,)),
     ("x>", rf"shorter|(?:{_LESS}|{_CUT}) (?:the )?{_DURATION}", (), (_over,)),
@@ -158,8 +158,12 @@ FORMS: tuple[tuple[str, str, tuple[Reading, ...], tuple[Reading, ...]], ...] = (
     ("+%", _DURATION, (), (_more,)),
     ("-%", _DURATION, (), (_less,)),
 )  # fmt: skip
-"""(form of the number, words behind it, its readings as a ratio of rates, and as one of times). One is sure, several are
-not, and none says that the other metric is meant. `x>`: a number of times that is above 1."""
+"""(form of the number, words behind it, its readings as a ratio of rates, and as one of times). One is sure, several
+are not, and none says that the other metric is meant. `x>`: a number of times that is above 1."""
+DOUBLED: dict[tuple[Reading, ...], tuple[Reading, ...]] = {
+    (_more,): (_more, _same), (_less, _over_more): (_over_more, _over),
+}  # fmt: skip
+"""Readings of more than 100 %: twice more is written for twice as much, too."""
 EXAMPLES = (
     "6x", "6x faster", "6x as fast", "3x slower", "1/2 the time", "2x the throughput", "3x improvement", "50 % faster",
     "60 % less time", "60 % shorter", "60 % of the time", "+60 %", "-40 %", "40 % lower", "60 % higher", "60 % more",
@@ -172,7 +176,9 @@ BOUND = re.compile(
 )
 TIMES = re.compile(r"\s?(?:x\b|times\b|-?fold\b)", re.IGNORECASE)
 PERCENT = re.compile(r"\s?(?:%|percent\b|per cent\b)", re.IGNORECASE)
-BESIDE = re.compile(r"\s*(?:\b(?:than|over|compared|versus|vs\b\.?|relative to|with respect to)\b.*|[.!])$", re.IGNORECASE)
+BESIDE = re.compile(
+    r"\s*(?:\b(?:than|over|compared|versus|vs\b\.?|relative to|with respect to)\b.*|[.!])$", re.IGNORECASE
+)
 
 
 def factor(text: str, metric: str = RATE) -> float:
@@ -201,8 +207,8 @@ def factor(text: str, metric: str = RATE) -> float:
         raise Unread(f"found {quoted(text)}, expected a factor of {metric}, not of {TIME if metric == RATE else RATE}")
     if needs == "x>" and size < 1:
         sure = (*sure, _more)
-    elif needs == "%" and size > 1:  # twice more is taken for twice as much, too
-        sure = {(_more,): (_more, _same), (_less, _over_more): (_over_more, _over)}.get(sure, sure)
+    elif needs == "%" and size > 1:
+        sure = DOUBLED.get(sure, sure)
     ratios = [ratio for ratio in (float(f"{each(size):.10g}") for each in sure) if ratio > 0]
     if len(ratios) == 1:
         return ratios[0]

@@ -23,9 +23,9 @@ PREFIXES = {
 }  # fmt: skip
 UNITS = {
     "bit": "[information] = b = Bit", "byte": "8 bit = B = Byte", "second": "[time] = s = sec",
-    "minute": "60 second = min", "hour": "60 minute = h = hr", "day": "24 hour = d", "bits_per_second": "bit / second = bps",
-    "bytes_per_second": "byte / second = Bps", "hertz": "1 / second = Hz", "IOPS": "1 / second",
-    "packets_per_second": "1 / second = pps", "rpm": "1 / minute", "USD": "[money]",
+    "minute": "60 second = min", "hour": "60 minute = h = hr", "day": "24 hour = d",
+    "bits_per_second": "bit / second = bps", "bytes_per_second": "byte / second = Bps", "hertz": "1 / second = Hz",
+    "IOPS": "1 / second", "packets_per_second": "1 / second = pps", "rpm": "1 / minute", "USD": "[money]",
     "watt": "[power] = W", "watt_hour": "watt * hour = Wh",
     "count": "[]", "percent": "0.01 count",
     "transfer": "count = T",
@@ -117,7 +117,9 @@ def _check_letters(name: str, text: str) -> None:
         near = f"; did you mean {meant}?" if name.startswith("m") else ", which is none"
         raise UnsureUnit(f'found {quoted(text)}: "{name}" is a {prefix}{base}{near}')
     if base == "bit" and prefix and name.endswith("b") and "/" not in text:
-        raise UnsureUnit(f"found {quoted(text)}, expected {name[:-1]}B or {name[:-1]}bit: as a size, either is meant by b")
+        raise UnsureUnit(
+            f"found {quoted(text)}, expected {name[:-1]}B or {name[:-1]}bit: as a size, either is meant by b"
+        )
 
 
 def one(unit: str, own: Mapping[str, str] | None = None) -> Any:
@@ -191,4 +193,3 @@ def converted(text: str, to: str, own: Mapping[str, str] | None = None) -> float
         raise UnknownUnit(f"found {quoted(text)}, expected a number with its unit, such as 64 {to}")
     value = float(f"{found[0] * factor(found[1], to, own):.15g}")
     return int(value) if value.is_integer() else value
-

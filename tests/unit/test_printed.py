@@ -126,7 +126,8 @@ FACTORS = {
     "2,5x faster": ("expected 2.5x", "expected 2.5x"),
 }
 REFUSED = {
-    "3-5x": "a range", "3–5×": "a range", "3x to 5x": "a range", "1.5–2× faster": "a range", "~40-50% faster": "a range",
+    "3-5x": "a range", "3–5×": "a range", "3x to 5x": "a range", "1.5–2× faster": "a range",
+    "~40-50% faster": "a range", "25% to 45% faster": "a range", "2.4x - 3.2x": "a range", "19% - 25%": "a range",
     "30%–2× faster": "a range", "up to 6x": "a bound", "more than 2.5x": "a bound", ">2x": "a bound", "10x+": "a bound",
     "over 3x": "a bound", "nearly 2x": "a bound", "six times": "begins with a number", "twice as fast": "begins with",
     "6х": "Cyrillic small letter ha", "6x²": "Superscript two", "6xx": "expected a factor", "0x": "expected a factor",
@@ -222,4 +223,4 @@ def test_any_text_is_read_or_refused_in_one_line(text):
         try:
             read(text)
         except Unread as error:
-            assert len(str(error).splitlines()) == 1
+            assert "\n" not in str(error)

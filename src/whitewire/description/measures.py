@@ -136,9 +136,9 @@ def _of(value: Any) -> _Measured:
 
 def _named(unit: str, own: Mapping[str, str], converts: bool) -> _Measured:
     one = quantities.one(unit, own)
-    # A constant without a dimension may convert, as a number that is written out: percent, 100.
-    scale = None if converts and one.dimensionless else float(f"{one.to_root_units().magnitude:.12g}")
-    return _Measured(one.dimensionality, scale)
+    scale = float(f"{one.to_root_units().magnitude:.12g}")
+    # A constant that is a plain number may convert, as one that is written out: percent, 100.
+    return _Measured(one.dimensionality, None if converts and one.dimensionless and scale == 1 else scale)
 
 
 def _alike(*values: Any) -> _Measured:
