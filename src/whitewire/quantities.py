@@ -116,10 +116,9 @@ def _check_letters(name: str, text: str) -> None:
         meant = {"b": "MB or Mb", "bps": "MBps or Mbps"}.get(name[1:], f"M{name[1:]}")
         near = f"; did you mean {meant}?" if name.startswith("m") else ", which is none"
         raise UnsureUnit(f'found {quoted(text)}: "{name}" is a {prefix}{base}{near}')
-    if base == "bit" and prefix and name.endswith("b") and "/" not in text:
-        raise UnsureUnit(
-            f"found {quoted(text)}, expected {name[:-1]}B or {name[:-1]}bit: as a size, either is meant by b"
-        )
+    if base == "bit" and prefix and name.endswith("b") and ("/" not in text or name == "kb"):
+        near = f"{name[:-1]}B or {name[:-1]}bit"
+        raise UnsureUnit(f'found {quoted(text)}, expected {near}: "{name}" is written for both')
 
 
 def one(unit: str, own: Mapping[str, str] | None = None) -> Any:
