@@ -128,7 +128,10 @@ def one(unit: str, own: Mapping[str, str] | None = None) -> Any:
     """
     name = REMARK.sub("", unit).strip()
     if own and name in own:
-        value, size = amount(own[name]) or (1, own[name])
+        try:
+            value, size = amount(own[name]) or (1, own[name])
+        except Unread as error:
+            raise UnknownUnit(str(error)) from None
         return value * _parsed(size)
     return _parsed(unit)
 

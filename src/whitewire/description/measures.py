@@ -46,7 +46,8 @@ def read(path: Path) -> dict[str, Any]:
 def convert(data: dict[str, Any], path: Path) -> None:
     """Replace `64 MiB` by its number, below keys of `ENDINGS` and in `values`; other parts stay as they are."""
     try:
-        own = data.get("units") if isinstance(data.get("units"), dict) else {}
+        units = data.get("units")
+        own = {name: size for name, size in units.items() if isinstance(size, str)} if isinstance(units, dict) else {}
         _sizes(data, ())
         values = data.get("values")
         for index, value in enumerate(values if isinstance(values, list) else []):
@@ -258,7 +259,7 @@ def _unknown(paper: Paper) -> Iterator[tuple[str, str]]:
     for key, unit in _units_of(paper.raw):
         try:
             quantities.one(unit, paper.units)
-        except Unread as error:
+        except UnknownUnit as error:
             yield key, f"{error}, or one that the paper declares under `units`"
 
 

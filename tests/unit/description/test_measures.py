@@ -151,6 +151,14 @@ FAULTS = {
         lambda d: (d.update(units={"DVD": "4,7 GB"}), d["values"][5].update(unit="DVD")),
         'units.DVD: found "4,7 GB", expected 4.7 GB or 4,700 GB: a comma groups three digits',
     ),
+    "a decimal comma in a unit that a test names": (
+        lambda d: (d.update(units={"DVD": "4,7 GB"}), _rate(d, unit="DVD")),
+        'units.DVD: found "4,7 GB", expected 4.7 GB or 4,700 GB: a comma groups three digits',
+    ),
+    "a unit of the paper's own that is a list": (
+        lambda d: (d.update(units={"DVD": [1]}), d["values"][5].update(value="2 DVD", unit="GB")),
+        'values[5].value: found "DVD", expected a unit such as MB/s',
+    ),
     "a unit in which b is a bit": (
         lambda d: d["values"][1].update(unit="mb/sec"),
         'values[1] (N-V02).unit: found "mb/sec": "mb" is a millibit; did you mean MB or Mb?',
