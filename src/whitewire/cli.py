@@ -337,6 +337,7 @@ def new_paper(args: argparse.Namespace) -> None:
             print(f"# Your answers: correct them in a file for --from.\n{new_paper.as_yaml(given)}")
             raise
     name = given["id"]
+    print(*new_paper.readings(given), sep="\n")
     print(f"made {' and '.join(map(shown, paths))}")
     command = f"PAPERS={name} .venv/bin/whitewire"
     print(f"next: {command} validate; {command} plan; make papers PAPERS={name} EFFORT=smoke")
