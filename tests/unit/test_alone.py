@@ -149,9 +149,9 @@ def test_what_a_holder_starts_needs_no_lock(free):
 
 
 def test_of_two_that_begin_at_once_one_goes_on(free):
-    argv = ["scripts/alone", "sh", "-c", "echo ran; sleep 8"]
-    both = [subprocess.Popen(argv, cwd=free, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            for _ in range(2)]  # fmt: skip
+    script = "scripts/alone", "sh", "-c", "echo ran; sleep 8"
+    options = {"cwd": free, "env": environment(), "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    both = [subprocess.Popen(script, **options) for _ in range(2)]
     said = sorted((*each.communicate(timeout=60), each.returncode) for each in both)
     assert said[1] == ("ran\n", "", 0) and said[0][2] == 2 and REFUSED.fullmatch(said[0][1])
 

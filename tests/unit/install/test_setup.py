@@ -63,7 +63,8 @@ def bare_setup(folder: Path, *parts: str) -> subprocess.CompletedProcess:
         for name in ("scripts", "envs"):
             subprocess.run(["cp", "-r", str(HOME / name), str(folder)], check=True)
         tools.mkdir()
-        for name in ("sh", "cat", "grep", "awk", "cut", "sed", "sha256sum", "mkdir", "dirname", "flock", "tr", "env", "uname", "date"):
+        needed = "sh cat grep awk cut sed sha256sum mkdir dirname flock tr env uname date"
+        for name in needed.split():
             (tools / name).symlink_to(Path("/usr/bin") / name)
         for name, script in (("dpkg-query", "echo 'git installed'"), ("id", "echo 1000")):
             (tools / name).write_text(f"#!/bin/sh\n{script}\n")
@@ -260,8 +261,8 @@ def test_a_conda_environment_is_made_once_and_then_updated(tmp_path):
     (tmp_path / "envs" / "measure.post-deploy.sh").write_text("exit 0\n")
     tools = tmp_path / "tools"
     tools.mkdir()
-    needed = "sh bash cat grep awk cut sed sha256sum mkdir dirname flock uname tr env rm tail date sleep setpriv chmod find"
-    for name in (*needed.split(), "sort"):
+    needed = "sh bash cat grep awk cut sed sha256sum mkdir dirname flock uname tr env rm tail date sleep setpriv chmod"
+    for name in (*needed.split(), "find", "sort"):
         (tools / name).symlink_to(shutil.which(name))
     for name, text in (("conda", CONDA), ("dpkg-query", "#!/bin/sh\n"), ("id", "#!/bin/sh\necho 1000\n"),
                        ("python3", "#!/bin/sh\nexit 1\n")):  # fmt: skip
