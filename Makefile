@@ -24,7 +24,7 @@ export override PAPERS := $(value PAPERS)
 export override RAW := $(value RAW)
 export override TESTBED := $(value TESTBED)
 # What is meant for a user's other programs reaches none of ours.
-unexport $(filter-out PYTHONPATH,$(filter $(subst *,%,$(shell sed '/^\#/d' envs/foreign-variables.txt)),$(.VARIABLES)))
+unexport $(filter-out PYTHONPATH,$(filter $(subst *,%,$(shell sed '/^\#/d' src/whitewire/foreign.txt)),$(.VARIABLES)))
 # R and BLAS would otherwise start one thread per processor beside the measurement.
 export OMP_NUM_THREADS ?= 1
 

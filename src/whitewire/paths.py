@@ -17,7 +17,7 @@ FAULTS = HOME / ".cache" / "faults"
 """Tracebacks of what nothing foresaw, a file each."""
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """Where a machine's own programs are. Debian's ordinary users have only half of it on their PATH, without tc."""
-FOREIGN = HOME / "envs" / "foreign-variables.txt"
+FOREIGN = Path(__file__).with_name("foreign.txt")
 """Variables of the environment that are meant for a user's other programs, and change what ours do."""
 KILLED_WITH_THIS = ("setpriv", "--pdeathsig", "KILL", "--")
 """Before a command: it ends with the process that starts it, however that ends."""

@@ -60,7 +60,7 @@ def bare_setup(folder: Path, *parts: str) -> subprocess.CompletedProcess:
     """The set-up in a folder of its own, by a user with few tools: git is there, neither root nor sudo nor conda."""
     tools = folder / "tools"
     if not tools.is_dir():
-        for name in ("scripts", "envs"):
+        for name in ("scripts", "envs", "src"):
             subprocess.run(["cp", "-r", str(HOME / name), str(folder)], check=True)
         tools.mkdir()
         needed = "sh cat grep awk cut sed sha256sum mkdir dirname flock tr env uname date"
@@ -111,9 +111,9 @@ def vocabulary(tmp_path):
     """The Makefile over programs that only write down what they are given, in a folder with a name that needs care."""
     folder = tmp_path / "wörk 'n wire"
     shutil.copytree(HOME / "workflow" / "scripts", folder / "workflow" / "scripts")
-    for name in ("scripts", "envs", ".venv/bin"):
+    for name in ("scripts", "src/whitewire", ".venv/bin"):
         (folder / name).mkdir(parents=True)
-    for name in ("Makefile", "scripts/environment", "envs/foreign-variables.txt"):
+    for name in ("Makefile", "scripts/environment", "src/whitewire/foreign.txt"):
         shutil.copy(HOME / name, folder / name)
     for name in ("scripts/setup", "scripts/alone", ".venv/bin/whitewire", ".venv/bin/python", ".venv/bin/python3"):
         path = folder / name
@@ -256,7 +256,7 @@ chmod +x "$prefix/bin/quarto"
 
 
 def test_a_conda_environment_is_made_once_and_then_updated(tmp_path):
-    for name in ("scripts", "envs", "pyproject.toml"):
+    for name in ("scripts", "envs", "src", "pyproject.toml"):
         subprocess.run(["cp", "-r", str(HOME / name), str(tmp_path)], check=True)
     (tmp_path / "envs" / "measure.post-deploy.sh").write_text("exit 0\n")
     tools = tmp_path / "tools"
