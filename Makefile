@@ -23,18 +23,24 @@ export override HIBENCH := $(value HIBENCH)
 export override PAPERS := $(value PAPERS)
 export override RAW := $(value RAW)
 export override TESTBED := $(value TESTBED)
+# What is meant for a user's other programs reaches none of ours.
+unexport $(filter-out PYTHONPATH,$(filter $(subst *,%,$(shell sed '/^\#/d' src/whitewire/foreign.txt)),$(.VARIABLES)))
 # R and BLAS would otherwise start one thread per processor beside the measurement.
 export OMP_NUM_THREADS ?= 1
 
 # Snakemake's executor for Slurm, beside the environment: it asks Slurm at every start.
 ifneq (,$(findstring profiles/slurm,$(ARGS)))
-export PYTHONPATH := $(CURDIR)/.cache/slurm-executor$(if $(PYTHONPATH),:$(PYTHONPATH))
+export PYTHONPATH := $(CURDIR)/.cache/slurm-executor
+else ifeq (,$(findstring $(CURDIR)/,$(PYTHONPATH)))
+unexport PYTHONPATH
 endif
 
 dry_run := $(if $(filter-out 0 no,$(value DRY_RUN)),--dry-run)
 
 # A program started by a recipe ends with it, even when make itself is killed.
 bound := exec setpriv --pdeathsig TERM
+# Before what writes here: ends where another command does so. What only reads (DRY_RUN=1) is not kept from it.
+alone := $(if $(dry_run),,scripts/alone)
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 14
@@ -56,18 +62,20 @@ hibench: ## make a private copy of HiBench for the runs that ask for it: HIBENCH
 	@exec whitewire hibench -- "$$HIBENCH"
 
 papers: setup ## measure, judge and write the reports
+	@$(alone) true
 	@echo 'checking the papers, the testbed and this machine' # which takes seconds where they were not read lately
 	@whitewire validate
-	@$(bound) scripts/alone snakemake $(dry_run) $(ARGS)
+	@$(bound) $(alone) snakemake $(dry_run) $(ARGS)
 
 testbed: ## measure links, drives and RDMA alone, and write the testbed's page
 	@$(bound) scripts/setup testbed
-	@$(bound) scripts/alone snakemake testbed $(dry_run) $(ARGS)
+	@$(bound) $(alone) snakemake testbed $(dry_run) $(ARGS)
 
 trust: setup ## measure how far the emulated testbed can be trusted, in 40 minutes, and say so on its page
+	@$(alone) true
 	@whitewire trust --dry-run
-	@$(bound) scripts/alone snakemake trust $(dry_run) $(ARGS)
-	@$(bound) scripts/alone snakemake testbed $(dry_run) $(ARGS)
+	@$(bound) $(alone) snakemake trust $(dry_run) $(ARGS)
+	@$(bound) $(alone) snakemake testbed $(dry_run) $(ARGS)
 
 report: setup-report ## make all reports anew, without measuring: TESTBED=reference, or CRATE=file.zip
 	@$(bound) scripts/alone whitewire report --testbed="$$TESTBED" --crate="$$CRATE"
@@ -119,9 +127,4 @@ lab: setup ## a shell on the running testbed
 	@exec whitewire lab $${TESTBED:+--testbed="$$TESTBED"}
 
 clean: ## remove everything generated but the measurements, what `make trust` found, and crates
-	@rm -rf .cache .venv .snakemake whitewire-tmp paper/_site paper/.quarto paper/*_files .pytest_cache .ruff_cache .hypothesis
-	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
-	@rm -rf results/compare results/appendix results/opened
-	@for each in results/*; do \
-	    [ "$$each" = results/reference ] || rm -rf "$$each/reports" "$$each"/*/tidy "$$each"/*/analysis "$$each/links/tables"; done
-	@if [ -d results ]; then echo 'kept: the measurements in results/ (remove that folder to measure again)'; fi
+	@$(bound) scripts/alone scripts/clean

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import signal
 import subprocess
@@ -345,6 +346,11 @@ def new_paper(args: argparse.Namespace) -> None:
 
 WITHOUT_CONFIGURATION: tuple[Subcommand, ...] = (hibench, check, keys)
 """Subcommands that read none. Each other one says whose it reads where it is not the current folder's."""
+WRITERS: tuple[Subcommand, ...] = (
+    design, links, tidy_links, trust, trust_tables, measure, tidy, analyse, render, lab, hibench, compare, appendix,
+    reference, report, crate, readme,
+)  # fmt: skip
+"""Subcommands that write results, or use the machine as a measurement does: one at a time (`alone`)."""
 NEW_PAPER = """\
 examples:
   whitewire new-paper                       asks one thing after the other
@@ -449,11 +455,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         from whitewire.paths import elsewhere, settle_environment
         from whitewire.workflow import tether
 
-        settle_environment()
+        foreign = settle_environment()
+        if argv is None and any(name.startswith("PYTHON") for name in foreign):  # this Python has read them already
+            os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
         tether.follow()
         if args.function not in WITHOUT_CONFIGURATION and (place := elsewhere()):
             print(f"whitewire: {place}", file=sys.stderr)
-        return args.function(args) or 0
+        with _alone(args):
+            return args.function(args) or 0
     except KeyboardInterrupt:
         print("whitewire: interrupted", file=sys.stderr)
         return 130
@@ -462,6 +471,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 141
     except Exception as error:
         return ended(error, args.command)
+
+
+def _alone(args: argparse.Namespace) -> contextlib.AbstractContextManager[object]:
+    """Where a subcommand writes, only one does so at a time."""
+    from whitewire.alone import alone
+    from whitewire.paths import HOME, root
+
+    if args.function not in WRITERS or getattr(args, "dry_run", False):
+        return contextlib.nullcontext()
+    return alone(HOME if args.function in WITHOUT_CONFIGURATION else root(), ["whitewire", *sys.argv[1:]])
 
 
 def ended(error: Exception, command: str) -> int:

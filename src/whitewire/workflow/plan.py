@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import hashlib
 import json
 import math
@@ -15,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whitewire import budget, estimands, workloads
+from whitewire import alone, budget, estimands, workloads
 from whitewire.analysis import sweeps
 from whitewire.budget import Budget
 from whitewire.cluster.hibench import on_this_machine
@@ -263,9 +265,19 @@ class Plan:
         handed_on = "" if self.begins else os.environ.get(budget.VARIABLE, "")
         begun = Budget.of(budget.seconds_of(self.budget), self.waiting, self._claims())
         os.environ[budget.VARIABLE] = text = handed_on or begun.text()
-        told = {budget.VARIABLE: text}
+        told = {budget.VARIABLE: text, alone.INSIDE: "snakemake"}
         told |= {tether.VARIABLE: str(self.tether)} if self.tether else {}
         return "; ".join([path, *(f"export {name}={shlex.quote(value)}" for name, value in told.items())])
+
+    @staticmethod
+    def begin() -> None:
+        """Be the only process that writes here until this one ends, as Snakemake before its first rule.
+
+        Raises UserError, which names the other process.
+        """
+        ended = contextlib.ExitStack()
+        ended.enter_context(alone.alone(root(), ["snakemake", *sys.argv[1:]]))
+        atexit.register(ended.close)
 
     @staticmethod
     def can_make(image: str) -> bool:
