@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from whitewire.errors import RunFailed
 from whitewire.records.jobs import OF_RUN, beyond_floor
 from whitewire.records.metrics import Found
+from whitewire.records.result import Result
 from whitewire.records.run import Job, RunRecord
 from whitewire.records.samples import SEGMENT, Samples, nearest
 from whitewire.tools import testdfsio
 from whitewire.workloads.base import OF_TASKS, ShortWhile, Together, Workload, generic_options
-
-if TYPE_CHECKING:
-    from whitewire.measure.bench import Bench
-    from whitewire.records.result import Result
+from whitewire.workloads.bench import Bench
 
 TOOL = "org.apache.hadoop.fs.TestDFSIO"
 FOLDER = "/io"
@@ -117,17 +115,17 @@ class TestDfsio(Workload):
         Either alone where `operation` says so: files that are only read are written at ease before, anew for each run,
         so that their places are drawn anew too. Raises RunFailed when a job failed.
         """
-        bench.begin(FOLDER)
+        bench.files.begin(FOLDER)
         files, size = bench.parameters["maps"], bench.scale.file_bytes
-        options = bench.options() | {"test.build.data": bench.path(FOLDER)}
+        options = bench.jobs.options() | {"test.build.data": bench.files.path(FOLDER)}
 
         def one(operation: str, kept: dict[str, str]) -> Job:
             command = {"write": write, "read": read}[operation]
-            job = bench.job(TOOL, command(files, size, options), operation, kept)
+            job = bench.jobs.submit(TOOL, command(files, size, options), operation, kept)
             said = testdfsio.parse(kept[f"{operation}.txt"])
-            shown = bench.cat(bench.path(f"{FOLDER}/io_{operation}/part-00000"))
+            shown = bench.client.cat(bench.files.path(f"{FOLDER}/io_{operation}/part-00000"))
             kept[f"{operation}-result.txt"] = shown + "\n"
-            kept[f"{operation}-tasks.txt"] = bench.yarn.task_lines(job["id"], testdfsio.TASK_LINE)
+            kept[f"{operation}-tasks.txt"] = bench.jobs.task_lines(job["id"], testdfsio.TASK_LINE)
             return job | {
                 "testdfsio": testdfsio.task_values(shown),
                 "spans": testdfsio.task_spans(kept[f"{operation}-tasks.txt"]),
@@ -139,16 +137,16 @@ class TestDfsio(Workload):
         def act(kept: dict[str, str]) -> list[Job]:
             done = []
             for operation in operations:
-                if operation == "read" and bench.mounted and not bench.parameters.get("keep_caches"):
-                    bench.store.remount()
+                if operation == "read" and not bench.parameters.get("keep_caches"):
+                    bench.files.drop_caches()
                 done.append(one(operation, kept))
             return done
 
         if "write" not in operations:
-            bench.at_ease()
-            bench.tool(TOOL, write(files, size, options), "files to read")
+            bench.shaping.lift()
+            bench.client.tool(TOOL, write(files, size, options), "files to read")
 
-        result = bench.record(act, files * size, output=bench.path(f"{FOLDER}/io_data"))
+        result = bench.jobs.record(act, files * size, output=bench.files.path(f"{FOLDER}/io_data"))
         for job in result.record["jobs"]:
             if int(job["testdfsio"]["size"]) != files * size:
                 raise RunFailed(f"{job['name']}: {job['testdfsio']['size']:.0f} bytes, expected {files * size}")
