@@ -119,19 +119,6 @@ class TestDfsio(Workload):
         files, size = bench.parameters["maps"], bench.scale.file_bytes
         options = bench.jobs.options() | {"test.build.data": bench.files.path(FOLDER)}
 
-        def one(operation: str, kept: dict[str, str]) -> Job:
-            command = {"write": write, "read": read}[operation]
-            job = bench.jobs.submit(TOOL, command(files, size, options), operation, kept)
-            said = testdfsio.parse(kept[f"{operation}.txt"])
-            shown = bench.client.cat(bench.files.path(f"{FOLDER}/io_{operation}/part-00000"))
-            kept[f"{operation}-result.txt"] = shown + "\n"
-            kept[f"{operation}-tasks.txt"] = bench.jobs.task_lines(job["id"], testdfsio.TASK_LINE)
-            return job | {
-                "testdfsio": testdfsio.task_values(shown),
-                "spans": testdfsio.task_spans(kept[f"{operation}-tasks.txt"]),
-                "seconds": said.seconds,
-            }
-
         operations = timed(bench.parameters)
 
         def act(kept: dict[str, str]) -> list[Job]:
@@ -139,7 +126,8 @@ class TestDfsio(Workload):
             for operation in operations:
                 if operation == "read" and not bench.parameters.get("keep_caches"):
                     bench.files.drop_caches()
-                done.append(one(operation, kept))
+                command = {"write": write, "read": read}[operation]
+                done.append(_job(bench, operation, command(files, size, options), kept))
             return done
 
         if "write" not in operations:
@@ -188,6 +176,20 @@ class TestDfsio(Workload):
                 f"{name}_time_net": (beyond_floor(seconds, record["floors"].get(name, 0.0)), "s"),
             }
         return found
+
+
+def _job(bench: Bench, operation: str, arguments: list[str], kept: dict[str, str]) -> Job:
+    """The job of one operation, with the values and times of its tasks."""
+    job = bench.jobs.submit(TOOL, arguments, operation, kept)
+    said = testdfsio.parse(kept[f"{operation}.txt"])
+    shown = bench.client.cat(bench.files.path(f"{FOLDER}/io_{operation}/part-00000"))
+    kept[f"{operation}-result.txt"] = shown + "\n"
+    kept[f"{operation}-tasks.txt"] = bench.jobs.task_lines(job["id"], testdfsio.TASK_LINE)
+    return job | {
+        "testdfsio": testdfsio.task_values(shown),
+        "spans": testdfsio.task_spans(kept[f"{operation}-tasks.txt"]),
+        "seconds": said.seconds,
+    }
 
 
 def _at_once(spans: Sequence[Sequence[float]], tasks: int) -> float:
