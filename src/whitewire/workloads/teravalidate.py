@@ -30,7 +30,7 @@ class TeraValidate(Workload):
         return size / parameters.get("maps", 1)
 
     def run(self, bench: Bench) -> Result:
-        """Rows are made and sorted at ease, anew for each run; the measured job reads them all.
+        """Rows are made and sorted unthrottled, anew for each run; the measured job reads them all.
 
         Raises RunFailed when a job failed or a row is out of order.
         """

@@ -112,8 +112,8 @@ class TestDfsio(Workload):
     def run(self, bench: Bench) -> Result:
         """TestDFSIO write, then read of the same files, with cold clients unless they keep their caches.
 
-        Either alone where `operation` says so: files that are only read are written at ease before, anew for each run,
-        so that their places are drawn anew too. Raises RunFailed when a job failed.
+        Either alone where `operation` says so: files that are only read are written unthrottled before, anew for each
+        run, so that their places are drawn anew too. Raises RunFailed when a job failed.
         """
         bench.files.begin(FOLDER)
         files, size = bench.parameters["maps"], bench.scale.file_bytes
