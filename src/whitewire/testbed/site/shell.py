@@ -203,12 +203,12 @@ HOST = {
 LINK = {
     "addresses": "ip -json address show",
     "speed": 'cat "/sys/class/net/$1/speed"',
-    "route": 'ip -json route get "$2"',
+    "route": 'ip route get "$2"',
 }
 """Whether a host is on a fabric. $1: the interface; $2: the address of another host on it."""
 
 LINK_NOW = {
-    "shaper": 'tc class show dev "$1"',
+    "shaper": 'tc qdisc show dev "$1"; tc class show dev "$1"',
     "speed": 'cat "/sys/class/net/$1/speed"',
     "device": 'ip -json link show dev "$1"',
     "offloads": 'ethtool -k "$1"',
