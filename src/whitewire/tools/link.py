@@ -97,10 +97,10 @@ def _rates(said: str) -> list[tuple[str, float]]:
     return found
 
 
-def speed(said: str) -> float | None:
+def speed(said: str) -> int | None:
     """Of /sys/class/net/…/speed: Mbit/s, None where it is not known."""
     text = said.strip()
-    return float(text) if text.isdecimal() and text not in UNKNOWN_SPEEDS else None
+    return int(text) if text.isdecimal() and text not in UNKNOWN_SPEEDS else None
 
 
 def limit(said: str) -> float:

@@ -291,7 +291,7 @@ def link_of(told: Mapping[str, str], interface: str) -> Link:
     with contextlib.suppress(Unreadable):
         rate = min(link.limit(told.get("shaper", "")), link.speed(told.get("speed", "")) or math.inf)
         if math.isfinite(rate):
-            found["rate"] = rate
+            found["rate"] = float(rate)
     with contextlib.suppress(Unreadable, KeyError):
         found["mtu"] = link.mtus(told.get("device", ""))[interface]
     with contextlib.suppress(Unreadable):

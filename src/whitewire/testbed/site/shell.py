@@ -167,6 +167,10 @@ PREFLIGHT = {
     "speeds": """for path in /sys/class/net/*; do
         read -r speed < "$path/speed" && echo "${path##*/} $speed"
     done""",
+    "shapers": """for path in /sys/class/net/*; do
+        { tc qdisc show dev "${path##*/}"; tc class show dev "${path##*/}"; } | sed "s|^|${path##*/} |"
+    done""",
+    "iperf3": "iperf3 --version",
     "offloads": """for path in /sys/class/net/*; do
         on=$(ethtool -k "${path##*/}" | sed -n 's/^tcp-segmentation-offload: on.*/tso/p;
             s/^generic-segmentation-offload: on.*/gso/p; s/^generic-receive-offload: on.*/gro/p;
