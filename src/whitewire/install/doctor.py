@@ -45,7 +45,7 @@ PROGRAMS = {  # of the default run, with the Debian package that brings them
     "iperf3": "iperf3",
     "fio": "fio",
 }
-IPROUTE2 = "5.0"
+IPROUTE2 = "4.19"
 """The first release whose ip and tc print all that is asked of them as JSON."""
 
 SLURM_PROFILE = "profiles/slurm/config.yaml"

@@ -124,11 +124,9 @@ SHAPED = re.compile(r"\b(?:(?:rate|maxrate|max_rate|bandwidth|ceil)[ :]\d|bw_rli
 
 def _whole_rate(words: Sequence[str]) -> float | None:
     """Mbit/s that a root may send in all, by its line: htb's classes may borrow up to their ceiling."""
-    match = re.search(r"\bceil (\d+)([KMGT]?)bit\b|\b(?:rate|bandwidth) (\d+)([KMGT]?)bit\b", " ".join(words))
-    if match is None:
-        return None
-    number, unit = (found for found in match.groups() if found is not None)
-    return int(number) * MEGABITS[unit]
+    told = dict(re.findall(r"\b(ceil|rate|bandwidth) (\d+[KMGT]?)bit\b", " ".join(words)))
+    found = next((told[name] for name in ("ceil", "rate", "bandwidth") if name in told), None)
+    return None if found is None else int(found.rstrip("KMGT")) * MEGABITS[found.lstrip("0123456789")]
 
 
 def queues(said: str) -> dict[str, int]:

@@ -133,7 +133,7 @@ def report(place: Place, skew: float, said: str) -> Report:
     try:
         present = interfaces(json.loads(told["addresses"]))
     except ValueError:
-        raise ValueError("ip -json address show: no JSON; iproute2 4.13 or newer is needed") from None
+        raise ValueError("ip -json address show: no JSON; iproute2 4.14 or newer is needed") from None
     return Report(
         place=place,
         skew=skew,

@@ -265,7 +265,7 @@ def _interfaces(host: RemoteHost, said: str) -> list[Interface]:
     try:
         return interfaces(json.loads(said))
     except ValueError:
-        raise UserError(f"{host}: ip -json address show: found no JSON, expected iproute2 4.13 or newer") from None
+        raise UserError(f"{host}: ip -json address show: found no JSON, expected iproute2 4.14 or newer") from None
 
 
 def _fault_of_link(host: RemoteHost, own: tuple[Interface, str], peer: tuple[Interface, str], fabric: Fabric) -> str:
