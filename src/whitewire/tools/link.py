@@ -146,7 +146,7 @@ def mtus(said: str) -> dict[str, int]:
 def leaves_by(said: str) -> str:
     """Of `ip route get …`: the device by which packets leave; empty where there is no route.
 
-    As text, which every release prints alike; as JSON only those from iproute2 4.17 on do.
+    As text, which every release prints alike; before 5.0 some print it even where JSON is asked for.
     """
     match = re.search(r"\bdev (\S+)", said)
     return match[1] if match else ""
@@ -194,9 +194,12 @@ def driver(said: str) -> dict[str, str]:
 
 
 def _rows(said: str, tool: str) -> list[dict[str, Any]]:
-    lines = [line for line in said.splitlines() if line.startswith("[")]
+    rows, end, decoder = [], 0, json.JSONDecoder()
     try:
-        rows = [row for line in lines for row in json.loads(line)]
+        for start in re.finditer(r"^\[", said, re.MULTILINE):
+            if start.start() >= end:  # releases up to 4.15 spread a list over many lines
+                found, end = decoder.raw_decode(said, start.start())
+                rows += found
     except (ValueError, RecursionError):
         rows = []
     if not rows or not all(isinstance(row, dict) for row in rows):

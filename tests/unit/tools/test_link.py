@@ -146,3 +146,18 @@ def test_counters_of_devices_are_read_with_their_packets():
 def test_a_device_without_all_counters_is_named():
     with pytest.raises(Unreadable, match="/proc/net/dev: found 'port1: 12', expected a device with 16 counters"):
         link.counted("Inter-|\n face |\nport1: 12\n")
+
+
+def test_a_list_that_is_spread_over_lines_as_iproute2_4_15_prints_it():
+    said = """[{
+        "ifindex": 2,
+        "ifname": "eth0",
+        "flags": ["UP","LOWER_UP"],
+        "mtu": 1400
+    }
+]
+"""
+    assert link.mtus(said) == {"eth0": 1400}
+    assert link.mtus(said + '[{"ifname":"lo","mtu":65536}]\n') == {"eth0": 1400, "lo": 65536}
+    with pytest.raises(Unreadable, match="expected a list in JSON"):
+        link.mtus(said[:-4])

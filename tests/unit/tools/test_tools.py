@@ -254,3 +254,17 @@ def test_puts_by_the_time_stamps_of_their_files():
         namenode.Operation("/data/client1/put1", 1795232224.031, 1795232225.531),
         namenode.Operation("/data/client1/put2", 1795232224.032, 1795232226.032),
     ]
+
+
+@pytest.mark.parametrize(
+    "changed, says",
+    [({"bw_bytes": 4_000_000_000}, "bandwidth 4000000000 B/s, expected"), ({"io_bytes": 1024}, "1024 bytes in"),
+     ({"runtime": 0}, "runtime 0"), ({"io_bytes": 2**64 - 1}, "io_bytes 18446744073709551615"),
+     ({"bw_bytes": 2**64 - 1}, "bandwidth 18446744073709551615")],
+)  # fmt: skip
+def test_fio_whose_bandwidth_is_not_bytes_over_time_is_refused(changed, says):
+    """fio 2.19 counted io_bytes in KiB (axboe/fio#378), others ran on after their time."""
+    report = json.loads((DATA / "fio-write-direct.json").read_bytes())
+    report["jobs"][0]["write"] |= changed
+    with pytest.raises(Unreadable, match=f"fio: .*{says}"):
+        fio.parse(json.dumps(report).encode(), "write")
