@@ -118,7 +118,8 @@ def unfit_programs() -> tuple[str, str]:
     """
     if why := iperf3.unfit(attempt(["iperf3", "--version"])[1]):
         return why, "install another release of iperf3, for example conda-forge's"
-    script = """ip link add name wire0 type veth peer name wire1 && tc qdisc add dev wire0 root bfifo limit 65536 || exit
+    script = """ip link add name wire0 type veth peer name wire1 || exit
+        tc qdisc add dev wire0 root bfifo limit 65536 || exit
         echo made; ip -s -s -j link show; echo; tc -j qdisc show"""
     _, said = attempt(["unshare", "--user", "--map-root-user", "--net", "sh", "-c", script])
     if not said.startswith("made"):

@@ -10,7 +10,6 @@ from typing import Any, NotRequired, TypedDict
 
 from whitewire.tools import Unreadable
 
-
 UNKNOWN_TIMES = (0, -1)
 """What Hadoop writes for a moment that has not come, or was not seen; of what succeeded every one has come."""
 UNKNOWN_COUNT = -1

@@ -73,12 +73,14 @@ UNFIT = {
 """Releases whose short tests say too little, from the first on to before the last, and why."""
 
 UNKNOWN: dict[str, tuple[float, ...]] = {
-    "retransmits": (-1, 2**32 - 1, 2**64 - 1),
+    "retransmits": (-1, 2**32 - 1, 2**32 - 2, 2**64 - 1),
     "mean_rtt": (0, -1, 2**32 - 1),
     "host_total": (-1,),
     "remote_total": (-1,),
 }
-"""What iperf3 writes where it, or the system, does not know a value (-1 also without its sign)."""
+"""What iperf3 was seen to write where it, or the system, does not know a value; see _known() for the rule."""
+SIGN = 2**31
+"""From here on a counter is a negative number without its sign: a difference to what was not known."""
 
 
 @dataclass(frozen=True)
@@ -187,7 +189,7 @@ def _cpu(told: dict[str, Any]) -> tuple[float, ...]:
 def _known(holder: dict[str, Any], name: str) -> float:
     """A number that may be unknown: NaN then, and where it is missing."""
     value = _number(holder, name) if name in holder else math.nan
-    return math.nan if value in UNKNOWN[name] else value
+    return value if value not in UNKNOWN[name] and 0 <= value < SIGN else math.nan
 
 
 def _without_error(raw: bytes) -> dict[str, Any]:

@@ -24,10 +24,11 @@ UNKNOWN_SPEEDS = {
 }
 """What stands in the place of a device's speed where it is not known, and where it was seen."""
 
-NO_SHAPERS = frozenset(
-    "noqueue noop pfifo_fast pfifo bfifo pfifo_head_drop mq mqprio multiq prio ets drr qfq sfq sfb fq fq_codel fq_pie "
-    "codel pie red gred choke hhf blackhole plug ingress clsact cake netem".split()
-)
+NO_SHAPERS = {
+    "noqueue", "noop", "pfifo_fast", "pfifo", "bfifo", "pfifo_head_drop", "mq", "mqprio", "multiq", "prio", "ets",
+    "drr", "qfq", "sfq", "sfb", "fq", "fq_codel", "fq_pie", "codel", "pie", "red", "gred", "choke", "hhf", "blackhole",
+    "plug", "ingress", "clsact", "cake", "netem",
+}  # fmt: skip
 """Queueing disciplines that slow a link down only where they name a rate. Any other one is taken for a shaper."""
 
 

@@ -154,8 +154,10 @@ def test_a_release_of_iperf3_that_is_unfit(path_with, testbed):
 @pytest.mark.parametrize("tool", ["ip", "tc"])
 def test_tools_that_print_no_json(path_with, testbed, tool):
     """As iproute2 4.13 and tc 4.18 do: the first refuses the option, the second prints a queue's options as text."""
-    words = {"ip": """case "$*" in *-j*) echo 'Option "-j" is unknown, try "ip -help".' >&2; exit 255 ;; esac""",
-             "tc": """case "$*" in *-j*) echo '[{"kind":"bfifo","dev":"wire0","options": {limit 64Kb}}]'; exit ;; esac"""}
+    words = {
+        "ip": """case "$*" in *-j*) echo 'Option "-j" is unknown, try "ip -help".' >&2; exit 255 ;; esac""",
+        "tc": """case "$*" in *-j*) echo '[{"kind":"bfifo",{limit 64Kb}}]'; exit ;; esac""",
+    }
     path_with(tool, f'{words[tool]}\nexec /sbin/{tool} "$@"')
     with pytest.raises(UserError, match=r"network tools: no JSON as expected from ip utility, iproute2.*; install "
                                         r"iproute2 4\.19 or newer"):  # fmt: skip

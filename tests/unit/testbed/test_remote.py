@@ -210,7 +210,7 @@ def test_an_interface_by_any_of_its_names(asked, name):
     [
         ("class mq :1 root \nclass mq :2 root \n", "10000", 10000.0),
         ("class tbf 8004:1 parent 8004: \nclass mq :1 root \n", "10000", None),
-        ("qdisc tbf 8004: root refcnt 2 rate 1Gbit burst 5Kb lat 50ms \nclass tbf 8004:1 parent 8004: \n", "10000", 1e3),
+        ("qdisc tbf 8004: root refcnt 2 rate 1Gbit burst 5Kb \nclass tbf 8004:1 parent 8004: \n", "10000", 1e3),
         ("qdisc htb 1: root\nclass htb 1:1 root rate 10Gbit ceil 10Gbit burst 1b \n", "1000", 1e3),
         ("qdisc fq_codel 0: root refcnt 2 limit 10240p \n", "4294967295", None),
         ("qdisc mq 0: root \n", "-1", None),
@@ -218,7 +218,6 @@ def test_an_interface_by_any_of_its_names(asked, name):
 )
 def test_a_links_rate_is_the_shapers_or_the_devices_or_none(shaper, speed, rate):
     assert link_of({"shaper": shaper, "speed": speed}, "eth1").get("rate") == rate
-
 
 
 # -- command lines -------------------------------------------------------------------------------------------
@@ -661,8 +660,10 @@ def test_a_good_host_has_no_problem():
         (lambda: seen(memory="MemTotal:       2097152 kB"), "2.0 GiB of memory, 8 needed"),
         (lambda: seen(missing="iperf3\ntimeout"), "no iperf3, timeout"),
         (lambda: seen(missing="curl\nfio"), "no fio"),
-        (lambda: seen(iperf3="iperf 3.9 (cJSON 1.7.13)"),
-         "iperf3 3.9: its clock starts 40 ms before the data; 3.10 to 3.14 or 3.16 or newer is needed"),
+        (
+            lambda: seen(iperf3="iperf 3.9 (cJSON 1.7.13)"),
+            "iperf3 3.9: its clock starts 40 ms before the data; 3.10 to 3.14 or 3.16 or newer is needed",
+        ),
         (lambda: seen(missing="curl\nfio", role="namenode"), "no curl"),
         (lambda: seen(java_home="/opt/jdk"), "Java in /opt/jdk, on other hosts in /usr/lib/jvm/java-17"),
         (lambda: seen(java_home=""), "Java in no folder, on other hosts in /usr/lib/jvm/java-17"),
