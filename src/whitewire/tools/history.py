@@ -12,6 +12,11 @@ from typing import Any, NotRequired, TypedDict
 
 from whitewire.tools import Unreadable, shown
 
+UNKNOWN_TIMES = (0, -1)
+"""What Hadoop writes for a moment that has not come, or was not seen; of what succeeded every one has come."""
+UNKNOWN_COUNT = -1
+"""What a counter says of what the host cannot measure (memory and processor time without procfs)."""
+
 
 class Task(TypedDict):
     """An attempt at a task. Times in seconds since 1970; those of shuffle and merge are of reduce tasks only.
@@ -128,9 +133,9 @@ def job(answers: Mapping[str, Any]) -> Job:
         return {
             "id": found["id"],
             "state": found["state"],
-            "submit": found["submitTime"] / 1000,
-            "start": found["startTime"] / 1000,
-            "end": found["finishTime"] / 1000,
+            "submit": _seconds(found, "submitTime"),
+            "start": _seconds(found, "startTime"),
+            "end": _seconds(found, "finishTime"),
             "maps": found["mapsTotal"],
             "reduces": found["reducesTotal"],
             "diagnostics": found.get("diagnostics", ""),
@@ -138,6 +143,7 @@ def job(answers: Mapping[str, Any]) -> Job:
                 counter["name"]: counter["totalCounterValue"]
                 for group in several(counters.get("counterGroup", []))
                 for counter in several(group["counter"])
+                if counter["totalCounterValue"] != UNKNOWN_COUNT
             },
             "tasks": [_task(attempt) for answer in answers["attempts"] for attempt in _attempts(answer)],
         }
@@ -173,16 +179,23 @@ def several(found: Any) -> list[Any]:
     return found if isinstance(found, list) else [found]
 
 
+def _seconds(found: Mapping[str, Any], name: str) -> float:
+    """A time of a job or attempt. Raises Unreadable where one that succeeded has none."""
+    if found[name] in UNKNOWN_TIMES and found["state"] == "SUCCEEDED":
+        raise Unreadable(f"history server: {found['id']}: {name} {found[name]}, expected a time")
+    return found[name] / 1000
+
+
 def _task(attempt: Mapping[str, Any]) -> Task:
     record: Task = {
         "task": attempt["id"].removeprefix("attempt_"),
         "type": attempt["type"],
         "state": attempt["state"],
         "host": (attempt["nodeHttpAddress"] or "").split(":")[0],
-        "start": attempt["startTime"] / 1000,
-        "end": attempt["finishTime"] / 1000,
+        "start": _seconds(attempt, "startTime"),
+        "end": _seconds(attempt, "finishTime"),
     }
     if attempt["type"] == "REDUCE":
-        record["shuffle_end"] = attempt["shuffleFinishTime"] / 1000
-        record["merge_end"] = attempt["mergeFinishTime"] / 1000
+        record["shuffle_end"] = _seconds(attempt, "shuffleFinishTime")
+        record["merge_end"] = _seconds(attempt, "mergeFinishTime")
     return record

@@ -215,6 +215,25 @@ def test_history_of_an_attempt_that_never_got_a_host():
     assert [(task["host"], task["state"]) for task in job["tasks"]] == [("", "KILLED")]
 
 
+@pytest.mark.parametrize("unknown", history.UNKNOWN_TIMES)
+def test_history_of_a_success_without_a_time_is_unreadable(unknown):
+    job, attempt = copy.deepcopy(ANSWERS), copy.deepcopy(ANSWERS)
+    job["job"]["job"]["finishTime"] = unknown
+    listed = attempt["attempts"][0]["taskAttempts"]["taskAttempt"]
+    (listed[0] if isinstance(listed, list) else listed)["startTime"] = unknown
+    for answers, name in ((job, "finishTime"), (attempt, "startTime")):
+        with pytest.raises(Unreadable, match=f"history server: .*: {name} {unknown}, expected a time"):
+            history.job(answers)
+
+
+def test_history_leaves_out_a_counter_that_nothing_measured():
+    answers = copy.deepcopy(ANSWERS)
+    group = {"counter": [{"name": "PHYSICAL_MEMORY_BYTES", "totalCounterValue": -1},
+                         {"name": "CPU_MILLISECONDS", "totalCounterValue": 0}]}  # fmt: skip
+    answers["counters"]["jobCounters"]["counterGroup"] = [group]
+    assert history.job(answers)["counters"] == {"CPU_MILLISECONDS": 0}
+
+
 @pytest.mark.parametrize(("changed", "says"), [
     ({"job": {"RemoteException": {"message": "job, job_1_1, is not found"}}}, "job, job_1_1, is not found"),
     ({"job": None}, "another form"),

@@ -167,6 +167,10 @@ PREFLIGHT = {
     "speeds": """for path in /sys/class/net/*; do
         read -r speed < "$path/speed" && echo "${path##*/} $speed"
     done""",
+    "shapers": """for path in /sys/class/net/*; do
+        { tc qdisc show dev "${path##*/}"; tc class show dev "${path##*/}"; } | sed "s|^|${path##*/} |"
+    done""",
+    "iperf3": "iperf3 --version",
     "offloads": """for path in /sys/class/net/*; do
         on=$(ethtool -k "${path##*/}" | sed -n 's/^tcp-segmentation-offload: on.*/tso/p;
             s/^generic-segmentation-offload: on.*/gso/p; s/^generic-receive-offload: on.*/gro/p;
@@ -205,12 +209,12 @@ HOST = {
 LINK = {
     "addresses": "ip -json address show",
     "speed": 'cat "/sys/class/net/$1/speed"',
-    "route": 'ip -json route get "$2"',
+    "route": 'ip route get "$2"',
 }
 """Whether a host is on a fabric. $1: the interface; $2: the address of another host on it."""
 
 LINK_NOW = {
-    "shaper": 'tc class show dev "$1"',
+    "shaper": 'tc qdisc show dev "$1"; tc class show dev "$1"',
     "speed": 'cat "/sys/class/net/$1/speed"',
     "device": 'ip -json link show dev "$1"',
     "offloads": 'ethtool -k "$1"',
