@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import signal
 import subprocess
@@ -11,10 +12,10 @@ import time
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from whitewire import __version__
-from whitewire.errors import Faults, UserError, of_system
+from whitewire.errors import Faults, PlainOutput, UserError, of_system
 
 if TYPE_CHECKING:
     from whitewire.measure.rounds import Seen
@@ -439,7 +440,16 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one subcommand and return its status; see `ended` for what it says where it fails."""
+    """Run one subcommand and return its status; see `ended` for what it says where it fails. Control characters of
+    what it prints are escaped, whoever they come from."""
+    with (
+        contextlib.redirect_stdout(cast("Any", PlainOutput(sys.stdout))),
+        contextlib.redirect_stderr(cast("Any", PlainOutput(sys.stderr))),
+    ):
+        return _main(argv)
+
+
+def _main(argv: Sequence[str] | None) -> int:
     args = parser().parse_args(argv)
     try:
         from whitewire.paths import elsewhere, settle_environment
