@@ -460,6 +460,10 @@ def _kept_of(names: Iterable[str], papers: Mapping[str, object]) -> set[str]:
 
 
 def _check_kept(sizes: Mapping[str, int], names: Iterable[str], source: str) -> None:
+    names = list(names)
+    for name in names:
+        if name.endswith(".json") and sizes[name] > schema.MOST_BYTES:
+            raise UserError(f"{source}: {quoted(name)}: {schema.too_large(sizes[name])}")
     if (total := sum(sizes[name] for name in names)) > MOST_KEPT_BYTES:
         raise UserError(f"{source}: found {total} bytes of tables and records, expected at most {MOST_KEPT_BYTES}")
 

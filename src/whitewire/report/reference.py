@@ -15,6 +15,7 @@ from whitewire.paths import shown
 from whitewire.records import manifest
 from whitewire.report import parcel
 from whitewire.report.parcel import REFERENCE
+from whitewire.tidy import form
 from whitewire.tidy.tables import TABLES
 
 LARGE_BYTES = 1 << 15
@@ -89,7 +90,7 @@ def told() -> parcel.Told:
 def _files(own: Path) -> Iterator[tuple[str, bytes]]:
     for path in sorted(each for each in own.rglob("*") if each.is_file() and each != own / manifest.NAME):
         name, content = path.relative_to(own).as_posix(), path.read_bytes()
-        yield (name.removesuffix(".gz"), gzip.decompress(content)) if _is_packed(name) else (name, content)
+        yield (name.removesuffix(".gz"), form.gunzip(content)) if _is_packed(name) else (name, content)
 
 
 def _stored(name: str, content: bytes) -> str:
