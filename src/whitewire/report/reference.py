@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
+import tempfile
 import zlib
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
@@ -13,7 +15,7 @@ from whitewire import paths, whole
 from whitewire.errors import Faults, UserError
 from whitewire.paths import shown
 from whitewire.records import manifest
-from whitewire.report import parcel
+from whitewire.report import masking, parcel
 from whitewire.report.parcel import REFERENCE
 from whitewire.tidy import form
 from whitewire.tidy.tables import TABLES
@@ -39,12 +41,13 @@ def is_kept(results: Path) -> bool:
     return folder().is_dir() and folder().resolve() == results.resolve()
 
 
-def make(results: Path, papers: Sequence[str]) -> Path:
+def make(results: Path, papers: Sequence[str], private: bool = False) -> Path:
     """Keep results of papers (`results/<testbed>`) as the reference, in place of the last one; return its folder.
+    `private`: with the names of hosts, users, addresses and folders, which are else replaced.
 
     Raises UserError, and writes nothing, for results that are not complete and whole, or too large.
     """
-    files = {_stored(name, content): content for name, content in parcel.of(results, papers).items()}
+    files = {_stored(name, content): content for name, content in _of(results, papers, private).items()}
     # No time stamp in an archive: the same results make the same bytes.
     kept = {name: gzip.compress(content, mtime=0) if _is_packed(name) else content for name, content in files.items()}
     size = sum(map(len, kept.values()))
@@ -58,6 +61,20 @@ def make(results: Path, papers: Sequence[str]) -> Path:
             (part / name).write_bytes(content)
         (part / manifest.NAME).write_text(json.dumps(manifest.of(kept), indent=1) + "\n", encoding="utf-8")
     return target
+
+
+def _of(results: Path, papers: Sequence[str], private: bool) -> dict[str, bytes]:
+    files = parcel.of(results, papers)
+    if private:
+        return files
+    own = parcel.told(files[parcel.NAME], shown(results))
+    with tempfile.TemporaryDirectory(prefix="reference-", dir=paths.temporary()) as scratch:
+        made, mask, left_out = masking.masked(files, own, "", Path(scratch))
+    for line in masking.said(mask, left_out):
+        print(f"whitewire: {line}", file=sys.stderr)
+    found = {name: content for name, content in made.items() if isinstance(content, bytes)}
+    parcel.check_form(own, found, shown(results))
+    return found
 
 
 def read(papers: Collection[str] | None = None) -> tuple[parcel.Told, dict[str, bytes]]:
