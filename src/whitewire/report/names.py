@@ -33,7 +33,7 @@ TOLD = tuple((kind, re.compile(text)) for kind, text in (
     (HOST, r"\bhdfs://" + NAME),
     (HOST, r"\bLinux " + NAME + r" \d+\.\d+"),  # uname -a, as iperf3 has it
     (HOST, r'"(?:nodeHttpAddress|nodeAddress|host[nN]ame|HostName)"\s*:\s*"' + NAME),
-    (HOST, r"\b(?:HOSTNAME|SLURMD_NODENAME|SLURM_SUBMIT_HOST|BatchHost|NodeList)=" + NAME),
+    (HOST, r"\b(?:HOSTNAME|SLURMD_NODENAME|SLURM_SUBMIT_HOST|BatchHost|NodeList)=" + NAME + r"(?![\w\[])"),
     (HOST, r"\b(?:connect to host|resolve hostname|closed by|is known for) " + NAME),
     (SLURM, r"\b(?:SLURM_JOB_(?:ACCOUNT|PARTITION|NAME|QOS|RESERVATION)|Account|Partition|JobName|QOS|Reservation)="
             r"([\w.@+-]+)"),

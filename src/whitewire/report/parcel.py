@@ -260,7 +260,7 @@ def check_form(record: Told, files: Mapping[str, bytes], source: str) -> Mapping
         _check_tables(files, f"{name}/tidy", source, form.OWN)
         _content(files, f"{name}/tidy/{RUNS}", source)
         for table, columns in JUDGED.items():
-            kinds = {column: form.OF_ANY[column] for column in columns if column in form.OF_ANY}
+            kinds = {column: kind for column in columns if (kind := form.kind_of(table, column))}
             _in_file(files, f"{name}/analysis/{table}", source, partial(checked.table, columns=columns, kinds=kinds))
         _check_blocks(files, name, rows, source)
     return testbed

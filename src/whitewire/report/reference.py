@@ -70,7 +70,7 @@ def _of(results: Path, papers: Sequence[str], private: bool) -> dict[str, bytes]
     own = parcel.told(files[parcel.NAME], shown(results))
     with tempfile.TemporaryDirectory(prefix="reference-", dir=paths.temporary()) as scratch:
         made, mask, left_out = masking.masked(files, own, "", Path(scratch))
-    for line in masking.said(mask, left_out):
+    for line in masking.said(mask, left_out) if mask.seen or left_out else ():
         print(f"whitewire: {line}", file=sys.stderr)
     found = {name: content for name, content in made.items() if isinstance(content, bytes)}
     parcel.check_form(own, found, shown(results))

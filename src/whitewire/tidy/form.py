@@ -40,8 +40,8 @@ OF_ANY: Mapping[str, str] = {
     **dict.fromkeys((*COUNTED, *NUMBERS), "number"), **dict.fromkeys(INTEGERS, "integer"),
     **dict.fromkeys(BOOLEANS, "boolean"),
 }  # fmt: skip
-NAMES_HERE = {("fabrics.csv", "streams"), ("coverage.csv", "expected")}
-"""Where a cell holds several numbers, or `all`."""
+OTHERWISE = {("fabrics.csv", "streams"): "name", ("coverage.csv", "expected"): "name", ("verdicts.csv", "unit"): "line"}
+"""Columns that hold several numbers, `all`, and what a paper calls its units."""
 OWN = {"runs.csv": (*RUN, *MEASURED), **TABLES}
 """Columns by table; runs.csv has one for each factor of its paper besides, whose levels are text."""
 NEEDED: Mapping[str, tuple[str, ...]] = {
@@ -96,7 +96,7 @@ def check(content: bytes, name: str, columns: Collection[str]) -> None:
             names = next(reader, [])
             if twice := [column for column, count in Counter(names).items() if count > 1]:
                 raise Torn(f"line 1: found the column {quoted(twice[0])} twice, expected it once")
-            kinds = [_kind(name, column) if column in columns else "line" for column in names]
+            kinds = [kind_of(name, column) if column in columns else "line" for column in names]
             line, most = 2, max(CHUNK // max(len(names), 1), 1)
             while chunk := list(itertools.islice(reader, most)):
                 _check_chunk(chunk, names, kinds, line)
@@ -117,8 +117,9 @@ def _lines(stream: gzip.GzipFile | io.BytesIO) -> Iterator[str]:
         yield line.decode()
 
 
-def _kind(table: str, column: str) -> str:
-    return "name" if (table, column) in NAMES_HERE else OF_ANY.get(column, "")
+def kind_of(table: str, column: str) -> str:
+    """The kind of a column's cells; empty: free text."""
+    return OTHERWISE.get((table, column)) or OF_ANY.get(column, "")
 
 
 def _check_chunk(chunk: list[list[str]], names: list[str], kind_of: list[str], first: int) -> None:

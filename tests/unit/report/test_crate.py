@@ -653,7 +653,7 @@ def test_without_names_it_has_all_papers_that_were_measured(project, monkeypatch
     results = project / "results" / "emulated"
     assert crate.begun(results) == [PAPER]
     asked = []
-    monkeypatch.setattr(crate, "make", lambda at, papers, raw, target: asked.append(papers) or results / "x.zip")
+    monkeypatch.setattr(crate, "make", lambda at, papers, *_: asked.append(papers) or results / "x.zip")
     assert main(["crate", str(results)]) == 0
     monkeypatch.setattr(crate, "begun", pytest.fail)
     monkeypatch.setenv("PAPERS", PAPER)
