@@ -87,7 +87,7 @@ class Mask:
         if anywhere:
             self._add(rf"(?<![A-Za-z0-9])({anywhere})(?![A-Za-z0-9]){rest}", self._name)
         if several:  # as Slurm writes several: node[01-16]
-            self._add(rf"(?<![A-Za-z0-9])(?:{several})(?=\[\d)", lambda _: "host-")
+            self._add(rf"(?<![A-Za-z0-9])(?:{several})(?=\[\d+[-,]\d)", lambda _: "host-")
         if unsure:
             words = "|".join(text for kind, text in unsure if kind != FOLDER) or "(?!)"
             folders = "|".join(text for kind, text in unsure if kind == FOLDER) or "(?!)"

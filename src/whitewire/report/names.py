@@ -163,14 +163,14 @@ def _is_plain(kind: str, name: str) -> bool:
 
 def is_sure(kind: str, name: str) -> bool:
     """Whether a name means itself wherever it stands; else only where a host, a user or a folder does."""
-    return name.lower() not in words() and len(name) >= (5 if kind == FOLDER else 3)
+    return kind != FOLDER and name.lower() not in words() and len(name) > 2
 
 
 @cache
 def words() -> frozenset[str]:
-    """Words of Whitewire's own programs and schemas: what records, tables and pages are made of."""
+    """Words of Whitewire's own programs, schemas and documentation: what records, tables and pages are made of."""
     found: set[str] = set()
-    for folder, pattern in (("src", "*.py"), ("paper/R", "*.R"), ("workflow", "*")):
+    for folder, pattern in (("src", "*.py"), ("paper/R", "*.R"), ("workflow", "*"), ("docs", "*.md")):
         for path in sorted((paths.HOME / folder).rglob(pattern)):
             if path.is_file() and path.suffix != ".pyc":
                 found.update(re.findall(r"[a-z]+", path.read_text(encoding="utf-8", errors="replace").lower()))
