@@ -56,8 +56,9 @@ EMULATED = [ipaddress.ip_network(each) for each in ("10.0.0.0/8", "172.16.0.0/12
 """Networks of an emulated testbed's hosts, which every machine has."""
 RUN = re.compile(r"[A-Za-z0-9_.-]+-r\d+-[0-9a-f]{6}(?![0-9a-z])")
 CARRIED = re.compile(r"(data:text/[a-z]+;base64,)([A-Za-z0-9+/=]+)")
-BEFORE = ("@", "/home/", "/Users/", "/user/", "ugi=", "user=", "USER=", "UserId=", "Account=", "Partition=", "JobName=",
-          "--account=", "--partition=", "ssh: ", '"target": "', '"interface": "', "hdfs://")  # fmt: skip
+BEFORE = ("@", "/home/", "/Users/", "/user/", "ugi=", "user=", "USER=", "UserId=", "GroupId=", "as:", "Account=",
+          "Partition=", "JobName=", "--account=", "--partition=", "ssh: ", '"target": "', '"interface": "',
+          "hdfs://")  # fmt: skip
 AFTER = r"@|/\d{1,3}\.\d|:\d{2,5}\b"
 """Where a word is a name: what stands before or after it."""
 

@@ -28,11 +28,13 @@ TOLD = tuple((kind, re.compile(text)) for kind, text in (
     (INTERFACE, r'"interface": "([^"]+)"'),
     (PATH, r'"(?:prefix|image|home|configuration|folder|path)": "(/[^"]+)"'),
     (USER, r"/(?:home|Users)/" + NAME),
-    (USER, r"\b(?:ugi|UserId|USER|LOGNAME|SLURM_JOB_USER|user|owner)=" + NAME),
+    (USER, r"\b(?:ugi|UserId|GroupId|USER|LOGNAME|SLURM_JOB_USER|user|owner)=" + NAME),
+    (USER, r"\b(?:as:|user: )" + NAME + r" \(auth:"),
     (HOST, r"(?<![\w/.-])" + NAME + r"/(?=\d{1,3}(?:\.\d{1,3}){3}\b)"),  # as Java writes an address
     (HOST, r"\bhdfs://" + NAME),
     (HOST, r"\bLinux " + NAME + r" \d+\.\d+"),  # uname -a, as iperf3 has it
     (HOST, r'"(?:nodeHttpAddress|nodeAddress|host[nN]ame|HostName)"\s*:\s*"' + NAME),
+    (HOST, r"\bAllocNode:Sid=" + NAME),
     (HOST, r"\b(?:HOSTNAME|SLURMD_NODENAME|SLURM_SUBMIT_HOST|BatchHost|NodeList)=" + NAME + r"(?![\w\[])"),
     (HOST, r"\b(?:connect to host|resolve hostname|closed by|is known for) " + NAME),
     (SLURM, r"\b(?:SLURM_JOB_(?:ACCOUNT|PARTITION|NAME|QOS|RESERVATION)|Account|Partition|JobName|QOS|Reservation)="

@@ -291,6 +291,29 @@ def test_what_is_a_name_and_what_is_not(kind, name, text, expected):
     assert masking.Mask(pairs).text(text) == (text if expected is None else expected)
 
 
+# Hadoop in alexholmes/hiped2#3 and apache/accumulo-fluo#1084, Slurm in tdegeus/GooseSLURM#32, iperf3 in esnet/iperf#545
+SAID = {
+    "WARN UserGroupInformation: PriviledgedActionException as:jdoe (auth:SIMPLE) cause: Call "
+    "From quick7.lab.example/10.1.2.3 to quick7:8021 failed": "as:user-01 (auth:SIMPLE)",
+    "Call From orion/192.168.65.128 to localhost:8020": "Call From host-01/192.0.2.1 to localhost",
+    "JobId=1 JobName=pin.py-00 UserId=jdoe(177478) GroupId=physics(10532) Priority=5487 Account=physics QOS=normal":
+        "UserId=user-01(177478) GroupId=user-02(10532) Priority=5487 Account=user-02 QOS=normal",
+    "Partition=serial AllocNode:Sid=fidis:20733 ReqNodeList=(null)": "AllocNode:Sid=host-01:20733 ReqNodeList=(null)",
+    "NodeList=f006 BatchHost=f006": "NodeList=host-01 BatchHost=host-01",
+    "Command=/home/jdoe/run.slurm": "Command=/home/user-01/run.slurm",
+    '"system_info":\t"Linux vlan-3101 4.4.0-66-generic #87-Ubuntu SMP Fri Mar 3 15:29:05 UTC 2017 x86_64"':
+        '"Linux host-01 4.4.0-66-generic #87-Ubuntu SMP Fri Mar 3 15:29:05',
+    '"local_host":\t"172.17.0.1", "remote_host":\t"172.17.0.2"': '"192.0.2.1", "remote_host":\t"192.0.2.2"',
+    "Linux version 6.1.0-9-amd64 (debian-kernel@lists.debian.org)": "Linux version 6.1.0-9-amd64 (",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SAID)
+def test_names_that_programs_say(text):
+    mask = masking.Mask(names.numbered(names.sorted_out(names.of_text(text))))
+    assert SAID[text] in mask.text(text)
+
+
 def test_an_emulated_testbed_keeps_what_every_machine_has():
     text = "namenode 10.77.0.2 /data/client2/put1 datanode11 8.8.8.8"
     pairs = names.numbered(names.sorted_out([(names.HOST, "namenode"), (names.HOST, "datanode11")]))
