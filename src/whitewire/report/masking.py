@@ -45,7 +45,9 @@ LONG = ("series.csv.gz", "operations.csv")
 SUFFIXES = {"gz", "json", "csv", "txt", "log", "out", "err", "xml", "html", "svg"}
 """Of files, which are no domains."""
 ADDRESS = "address"
-IPV4 = re.compile(r'(?<![\d.])(?<!==)(?<!version )(?<!version ")((?:\d{1,3}\.){3}\d{1,3})(?!\d|\.\d)')
+IPV4 = re.compile(r"(?<![\d.])((?:\d{1,3}\.){3}\d{1,3})(?!\d|\.\d)")
+VERSION = ("==", "version ", 'version "')
+"""What stands before four numbers that are no address."""
 IPV6 = re.compile(r"(?<![\w:.])(?:fe80|f[cd][0-9a-f]{2}|[23][0-9a-f]{3})(?::[0-9a-f]{0,4}){2,7}(?![\w:])", re.I)
 HARDWARE = re.compile(r"(?<![\w:])(?:[0-9a-f]{2}:){5,19}[0-9a-f]{2}(?![\w:])|"
                       r"(?<![\w:])(?:[0-9a-f]{4}:){3}[0-9a-f]{4}(?![\w:])", re.I)  # fmt: skip
@@ -80,22 +82,26 @@ class Mask:
         unsure: list[tuple[str, str]] = []
         for name, (kind, _) in sorted(self.pairs.items(), key=lambda pair: -len(pair[0])):
             (sure if names.is_sure(kind, name) else unsure).append((kind, re.escape(name)))
-        anywhere = "|".join(text for _, text in sure)
         hosts = {name.rstrip("0123456789") for name, (kind, _) in self.pairs.items() if kind == HOST}
         several = "|".join(re.escape(each) for each in sorted(hosts, key=len, reverse=True) if len(each) > 1)
-        rest = r"((?:\.[a-z][a-z0-9-]*){2,}(?![\w.]))?"  # a domain
+        words = "|".join(text for kind, text in unsure if kind != FOLDER)
+        folders = "|".join(text for kind, text in unsure if kind == FOLDER)
         self._passes: list[tuple[re.Pattern[str], Callable[[re.Match[str]], str]]] = []
-        if anywhere:
-            self._add(rf"(?<![A-Za-z0-9])({anywhere})(?![A-Za-z0-9]){rest}", self._name)
+        if sure:
+            anywhere, first = (
+                "|".join(text for _, text in sure),
+                "".join(sorted({re.escape(text.lstrip("\\")[0]) for _, text in sure})),
+            )
+            domain = r"(?:(?:\.[a-z][a-z0-9-]*){2,}(?![\w.]))?"
+            self._add(rf"()(?<![A-Za-z0-9])(?=[{first}])({anywhere})(?![A-Za-z0-9])({domain})", self._name)
         if several:  # as Slurm writes several: node[01-16]
             self._add(rf"(?<![A-Za-z0-9])(?:{several})(?=\[\d+[-,]\d)", lambda _: "host-")
-        if unsure:
-            words = "|".join(text for kind, text in unsure if kind != FOLDER) or "(?!)"
-            folders = "|".join(text for kind, text in unsure if kind == FOLDER) or "(?!)"
-            before = "|".join(f"(?<={re.escape(each)})" for each in BEFORE)
-            self._add(rf"(?:{before})({words})(?![A-Za-z0-9])", self._name)
-            self._add(rf"(?<![A-Za-z0-9])({words})(?={AFTER})", self._name)
-            self._add(rf"(?<=/)({folders})(?![A-Za-z0-9])", self._name)
+        if words:
+            before = "|".join(map(re.escape, BEFORE))
+            self._add(rf"({before})({words})(?![A-Za-z0-9])()", self._name)
+            self._add(rf"()(?<![A-Za-z0-9])({words})(?={AFTER})()", self._name)
+        if folders:
+            self._add(rf"(/)({folders})(?![A-Za-z0-9])()", self._name)
         if self.ids:
             self._passes.append((RUN, lambda found: self.ids.get(found[0], found[0])))
         self._passes += [(IPV4, self._ipv4), (HARDWARE, self._hardware), (IPV6, self._ipv6)]
@@ -114,11 +120,12 @@ class Mask:
         return self.text(content.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
     def _name(self, found: re.Match[str]) -> str:
-        kind, to = self._by_lower[found[1].lower()]
+        """What stands in the place of what was before a name, the name, and its domain."""
+        before, name, domain = found.groups()
+        kind, to = self._by_lower[name.lower()]
         if kind:
-            self.seen.setdefault(kind, set()).add(found[1].lower())
-        rest = found[0][len(found[1]) :]
-        return to if kind == HOST and rest.rpartition(".")[2] not in SUFFIXES else to + rest
+            self.seen.setdefault(kind, set()).add(name.lower())
+        return before + to + ("" if kind == HOST and domain.rpartition(".")[2] not in SUFFIXES else domain)
 
     def _other(self, address: str, made: Callable[[int], str]) -> str:
         self.seen.setdefault(ADDRESS, set()).add(address)
@@ -129,9 +136,12 @@ class Mask:
             address = ipaddress.IPv4Address(found[1])
         except ValueError:  # a version
             return found[0]
-        around = found.string[found.start() - 1 : found.start()], found.string[found.end() : found.end() + 1]
+        before = found.string[max(found.start() - 9, 0) : found.start()]
+        is_version = before.endswith(VERSION) or (
+            before.endswith("=") and found.string[found.end() : found.end() + 1] in [*"-+~"]
+        )
         kept = [*KEPT, *(EMULATED if self.emulated else [])]
-        if any(address in network for network in kept) or (around[0] == "=" and around[1] in ("-", "+", "~")):
+        if any(address in network for network in kept) or is_version:
             return found[0]
         return self._other(found[1], _spare)
 

@@ -24,7 +24,7 @@ NAME = r"([A-Za-z][\w.-]*\w|[A-Za-z])"
 TOLD = tuple((kind, re.compile(text)) for kind, text in (
     (TARGET, r'"target": "([^"]+)"'),
     (TARGET, r"\b[Pp]roxy[Jj]ump[ =]+([^\s,]+)"),
-    (TARGET, r"([\w.-]+@[\w.-]+): Permission denied"),
+    (TARGET, r"(?<![\w.-])([\w.-]+@[\w.-]+): Permission denied"),
     (INTERFACE, r'"interface": "([^"]+)"'),
     (PATH, r'"(?:prefix|image|home|configuration|folder|path)": "(/[^"]+)"'),
     (USER, r"/(?:home|Users)/" + NAME),
