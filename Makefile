@@ -21,6 +21,7 @@ export override CRATE := $(value CRATE)
 export override EFFORT := $(value EFFORT)
 export override HIBENCH := $(value HIBENCH)
 export override PAPERS := $(value PAPERS)
+export override PRIVATE := $(value PRIVATE)
 export override RAW := $(value RAW)
 export override TESTBED := $(value TESTBED)
 # What is meant for a user's other programs reaches none of ours.
@@ -46,7 +47,7 @@ help: ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 14
 	@echo
 	@echo 'EFFORT=smoke|quick|full  PAPERS="name …"  TESTBED=name  BUDGET=30m  DRY_RUN=1  ARGS="options of snakemake"'
-	@echo 'A=name B=name  CRATE=file.zip  RAW=1  HIBENCH=folder, archive or address'
+	@echo 'A=name B=name  CRATE=file.zip  RAW=1  PRIVATE=keep  HIBENCH=folder, archive or address'
 
 setup: ## install what measuring and reports need, inside the repository
 	@$(bound) scripts/setup
@@ -86,11 +87,11 @@ compare: setup-report ## set two result folders side by side: A=name B=name
 appendix: setup-report ## the artifact appendix of a run, in HTML, PDF and Markdown: TESTBED=name or reference
 	@exec whitewire appendix --testbed="$$TESTBED"
 
-crate: setup-report ## pack a testbed's results into one file, with RAW=1 the raw output too
-	@case "$$RAW" in ''|0|no) exec whitewire crate ;; *) exec whitewire crate --raw ;; esac
+crate: setup-report ## pack a testbed's results into one file: with RAW=1 raw output too, with PRIVATE=keep all names
+	@case "$$RAW" in ''|0|no) RAW= ;; *) RAW=--raw ;; esac; exec whitewire crate $$RAW $${PRIVATE:+--private="$$PRIVATE"}
 
 reference: setup-report ## keep the tables of a complete run in results/reference
-	@exec whitewire reference
+	@exec whitewire reference $${PRIVATE:+--private="$$PRIVATE"}
 
 # Tests that start no cluster and time nothing run two at once; the others have the machine to themselves.
 TWO_AT_ONCE := tests/unit tests/containers tests/integration/test_workflow.py \

@@ -12,10 +12,10 @@ import time
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from whitewire import __version__
-from whitewire.errors import Faults, UserError, of_system
+from whitewire.errors import Faults, PlainOutput, UserError, of_system
 
 if TYPE_CHECKING:
     from whitewire.measure.rounds import Seen
@@ -261,8 +261,8 @@ def reference(args: argparse.Namespace) -> None:
     from whitewire.paths import root, shown
     from whitewire.report import reference
 
-    config = load_config()
-    print(shown(reference.make(args.results or root() / "results" / config["testbed"], config["papers"])))
+    config, private = load_config(), keeps_private(args.private)
+    print(shown(reference.make(args.results or root() / "results" / config["testbed"], config["papers"], private)))
 
 
 def report(args: argparse.Namespace) -> None:
@@ -296,10 +296,17 @@ def crate(args: argparse.Namespace) -> None:
     config = load_config()
     results = args.results or root() / "results" / config["testbed"]
     papers = config["papers"] if os.environ.get("PAPERS") else crate.begun(results) or config["papers"]
-    made = crate.make(results, papers, args.raw, args.output)
+    made = crate.make(results, papers, args.raw, args.output, keeps_private(args.private))
     for line in crate.pages_lacking(results, papers):
         print(f"whitewire: {line}", file=sys.stderr)
     print(shown(made))
+
+
+def keeps_private(asked: str) -> bool:
+    """Whether names of a site go into what travels as they are. Raises UserError for another word than `keep`."""
+    if asked not in ("", "keep"):
+        raise UserError(f"PRIVATE: found {asked!r}, expected keep; without it names are replaced")
+    return asked == "keep"
 
 
 def readme(args: argparse.Namespace) -> None:
@@ -431,14 +438,17 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument(
         "--testbed", default="", help="a folder of results/, a path, or reference (default: config.yaml's)"
     )
+    names = "keep: with names of hosts, users, addresses and folders as they are (default: they are replaced)"
     sub = command(reference)
     sub.add_argument("results", nargs="?", type=Path, metavar="FOLDER", help="results/<testbed>")
+    sub.add_argument("--private", default="", metavar="WORD", help=names)
     sub = command(report)
     sub.add_argument("--testbed", default="", help="reference, which is the default")
     sub.add_argument("--crate", default="", metavar="FILE", help="a crate that `make crate` made")
     sub = command(crate)
     sub.add_argument("results", nargs="?", type=Path, metavar="FOLDER", help="results/<testbed>")
     sub.add_argument("--raw", action="store_true", help="with all raw output")
+    sub.add_argument("--private", default="", metavar="WORD", help=names)
     sub.add_argument("--output", type=Path, metavar="FILE", help="default: results/crates/<testbed>.zip")
     command(readme)
     command(keys)
@@ -449,7 +459,16 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one subcommand and return its status; see `ended` for what it says where it fails."""
+    """Run one subcommand and return its status; see `ended` for what it says where it fails. Control characters of
+    what it prints are escaped, whoever they come from."""
+    with (
+        contextlib.redirect_stdout(cast("Any", PlainOutput(sys.stdout))),
+        contextlib.redirect_stderr(cast("Any", PlainOutput(sys.stderr))),
+    ):
+        return _main(argv)
+
+
+def _main(argv: Sequence[str] | None) -> int:
     args = parser().parse_args(argv)
     try:
         from whitewire.paths import elsewhere, settle_environment
