@@ -15,7 +15,7 @@ from whitewire.tools.namenode import Operation
 
 
 class Outcome(Protocol):
-    """A command that has ended: begin and end (seconds since 1970), exit status, what it printed."""
+    """A command that has ended: begin and end (seconds since 1970), exit status, what it printed, why it failed."""
 
     @property
     def begin(self) -> float: ...
@@ -28,6 +28,9 @@ class Outcome(Protocol):
 
     @property
     def output(self) -> str: ...
+
+    @property
+    def why(self) -> str: ...
 
 
 class Scale(Protocol):
