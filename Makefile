@@ -22,26 +22,33 @@ export override EFFORT := $(value EFFORT)
 export override HIBENCH := $(value HIBENCH)
 export override LANES := $(value LANES)
 export override PAPERS := $(value PAPERS)
+export override PRIVATE := $(value PRIVATE)
 export override RAW := $(value RAW)
 export override TESTBED := $(value TESTBED)
+# What is meant for a user's other programs reaches none of ours.
+unexport $(filter-out PYTHONPATH,$(filter $(subst *,%,$(shell sed '/^\#/d' src/whitewire/foreign.txt)),$(.VARIABLES)))
 # R and BLAS would otherwise start one thread per processor beside the measurement.
 export OMP_NUM_THREADS ?= 1
 
 # Snakemake's executor for Slurm, beside the environment: it asks Slurm at every start.
 ifneq (,$(findstring profiles/slurm,$(ARGS)))
-export PYTHONPATH := $(CURDIR)/.cache/slurm-executor$(if $(PYTHONPATH),:$(PYTHONPATH))
+export PYTHONPATH := $(CURDIR)/.cache/slurm-executor
+else ifeq (,$(findstring $(CURDIR)/,$(PYTHONPATH)))
+unexport PYTHONPATH
 endif
 
 dry_run := $(if $(filter-out 0 no,$(value DRY_RUN)),--dry-run)
 
 # A program started by a recipe ends with it, even when make itself is killed.
 bound := exec setpriv --pdeathsig TERM
+# Before what writes here: ends where another command does so. What only reads (DRY_RUN=1) is not kept from it.
+alone := $(if $(dry_run),,scripts/alone)
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 14
 	@echo
 	@echo 'EFFORT=smoke|quick|full  PAPERS="name …"  TESTBED=name  BUDGET=30m  LANES=n  DRY_RUN=1  ARGS="options of snakemake"'
-	@echo 'A=name B=name  CRATE=file.zip  RAW=1  HIBENCH=folder, archive or address'
+	@echo 'A=name B=name  CRATE=file.zip  RAW=1  PRIVATE=keep  HIBENCH=folder, archive or address'
 
 setup: ## install what measuring and reports need, inside the repository
 	@$(bound) scripts/setup
@@ -57,18 +64,20 @@ hibench: ## make a private copy of HiBench for the runs that ask for it: HIBENCH
 	@exec whitewire hibench -- "$$HIBENCH"
 
 papers: setup ## measure, judge and write the reports
+	@$(alone) true
 	@echo 'checking the papers, the testbed and this machine' # which takes seconds where they were not read lately
 	@whitewire validate
-	@$(bound) scripts/alone snakemake $(dry_run) $(ARGS)
+	@$(bound) $(alone) snakemake $(dry_run) $(ARGS)
 
 testbed: ## measure links, drives and RDMA alone, and write the testbed's page
 	@$(bound) scripts/setup testbed
-	@$(bound) scripts/alone snakemake testbed $(dry_run) $(ARGS)
+	@$(bound) $(alone) snakemake testbed $(dry_run) $(ARGS)
 
 trust: setup ## measure how far the emulated testbed can be trusted, in 40 minutes, and say so on its page
+	@$(alone) true
 	@whitewire trust --dry-run
-	@$(bound) scripts/alone snakemake trust $(dry_run) $(ARGS)
-	@$(bound) scripts/alone snakemake testbed $(dry_run) $(ARGS)
+	@$(bound) $(alone) snakemake trust $(dry_run) $(ARGS)
+	@$(bound) $(alone) snakemake testbed $(dry_run) $(ARGS)
 
 report: setup-report ## make all reports anew, without measuring: TESTBED=reference, or CRATE=file.zip
 	@$(bound) scripts/alone whitewire report --testbed="$$TESTBED" --crate="$$CRATE"
@@ -79,11 +88,11 @@ compare: setup-report ## set two result folders side by side: A=name B=name
 appendix: setup-report ## the artifact appendix of a run, in HTML, PDF and Markdown: TESTBED=name or reference
 	@exec whitewire appendix --testbed="$$TESTBED"
 
-crate: setup-report ## pack a testbed's results into one file, with RAW=1 the raw output too
-	@case "$$RAW" in ''|0|no) exec whitewire crate ;; *) exec whitewire crate --raw ;; esac
+crate: setup-report ## pack a testbed's results into one file: with RAW=1 raw output too, with PRIVATE=keep all names
+	@case "$$RAW" in ''|0|no) RAW= ;; *) RAW=--raw ;; esac; exec whitewire crate $$RAW $${PRIVATE:+--private="$$PRIVATE"}
 
 reference: setup-report ## keep the tables of a complete run in results/reference
-	@exec whitewire reference
+	@exec whitewire reference $${PRIVATE:+--private="$$PRIVATE"}
 
 # Tests that start no cluster and time nothing run two at once; the others have the machine to themselves.
 TWO_AT_ONCE := tests/unit tests/containers tests/integration/test_workflow.py \
@@ -120,9 +129,4 @@ lab: setup ## a shell on the running testbed
 	@exec whitewire lab $${TESTBED:+--testbed="$$TESTBED"}
 
 clean: ## remove everything generated but the measurements, what `make trust` found, and crates
-	@rm -rf .cache .venv .snakemake whitewire-tmp paper/_site paper/.quarto paper/*_files .pytest_cache .ruff_cache .hypothesis
-	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
-	@rm -rf results/compare results/appendix results/opened
-	@for each in results/*; do \
-	    [ "$$each" = results/reference ] || rm -rf "$$each/reports" "$$each"/*/tidy "$$each"/*/analysis "$$each/links/tables"; done
-	@if [ -d results ]; then echo 'kept: the measurements in results/ (remove that folder to measure again)'; fi
+	@$(bound) scripts/alone scripts/clean

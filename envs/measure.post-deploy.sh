@@ -5,6 +5,7 @@
 #
 # Tarballs are fetched from kernel.org, or taken from the folder WHITEWIRE_SOURCES where there is no way out.
 set -euo pipefail
+unset MAKEFLAGS MAKEFILES # of the `make` that may have started this
 
 releases="
 utils/net/iproute2/iproute2-6.1.0.tar.xz 5ce12a0fec6b212725ef218735941b2dab76244db7e72646a76021b0537b43ab

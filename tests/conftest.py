@@ -9,6 +9,7 @@ import psutil
 import pytest
 from hypothesis import settings
 
+from whitewire.alone import INSIDE
 from whitewire.cli import TRACEBACK
 from whitewire.description.testbed import load_testbed
 from whitewire.install.doctor import user_namespaces
@@ -21,6 +22,8 @@ settings.load_profile("busy")
 
 # What nothing foresaw is seen whole, also where a test calls the command.
 os.environ[TRACEBACK] = "1"
+# Tests that run two at once start commands in this repository, and so does a developer beside them.
+os.environ[INSIDE] = "tests"
 
 # A shell starts what it puts in the background with SIGINT ignored, and tests send it to what they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import signal
 import subprocess
@@ -12,10 +13,10 @@ import traceback
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from whitewire import __version__
-from whitewire.errors import Faults, UserError, of_system
+from whitewire.errors import Faults, PlainOutput, UserError, of_system
 
 if TYPE_CHECKING:
     from whitewire.measure.rounds import Seen
@@ -48,6 +49,9 @@ def validate(args: argparse.Namespace) -> None:
     if left_out := documents.check([(paper, document_path(name)) for name, paper in plan.described.items()]):
         print(f"whitewire: {left_out}", file=sys.stderr)
     preflight(testbed)
+    for name, lines in plan.left_out.items():
+        for line in lines:
+            print(f"whitewire: {name}: left out: {line}", file=sys.stderr)
     print(outlook_of(plan, testbed), flush=True)
     for paper in plan.described.values():
         print(kinds_said(paper))
@@ -258,8 +262,8 @@ def reference(args: argparse.Namespace) -> None:
     from whitewire.paths import root, shown
     from whitewire.report import reference
 
-    config = load_config()
-    print(shown(reference.make(args.results or root() / "results" / config["testbed"], config["papers"])))
+    config, private = load_config(), keeps_private(args.private)
+    print(shown(reference.make(args.results or root() / "results" / config["testbed"], config["papers"], private)))
 
 
 def report(args: argparse.Namespace) -> None:
@@ -293,10 +297,17 @@ def crate(args: argparse.Namespace) -> None:
     config = load_config()
     results = args.results or root() / "results" / config["testbed"]
     papers = config["papers"] if os.environ.get("PAPERS") else crate.begun(results) or config["papers"]
-    made = crate.make(results, papers, args.raw, args.output)
+    made = crate.make(results, papers, args.raw, args.output, keeps_private(args.private))
     for line in crate.pages_lacking(results, papers):
         print(f"whitewire: {line}", file=sys.stderr)
     print(shown(made))
+
+
+def keeps_private(asked: str) -> bool:
+    """Whether names of a site go into what travels as they are. Raises UserError for another word than `keep`."""
+    if asked not in ("", "keep"):
+        raise UserError(f"PRIVATE: found {asked!r}, expected keep; without it names are replaced")
+    return asked == "keep"
 
 
 def readme(args: argparse.Namespace) -> None:
@@ -335,6 +346,7 @@ def new_paper(args: argparse.Namespace) -> None:
             print(f"# Your answers: correct them in a file for --from.\n{new_paper.as_yaml(given)}")
             raise
     name = given["id"]
+    print(*new_paper.readings(given), sep="\n")
     print(f"made {' and '.join(map(shown, paths))}")
     command = f"PAPERS={name} .venv/bin/whitewire"
     print(f"next: {command} validate; {command} plan; make papers PAPERS={name} EFFORT=smoke")
@@ -344,6 +356,11 @@ WITHOUT_CONFIGURATION: tuple[Subcommand, ...] = (hibench, check, keys)
 """Subcommands that read none. Each other one says whose it reads where it is not the current folder's."""
 REPORTING: tuple[Subcommand, ...] = (tidy, tidy_links, analyse, render)
 """Subcommands that a campaign runs beside its lanes: each has a processor that these leave to it."""
+WRITERS: tuple[Subcommand, ...] = (
+    design, links, tidy_links, trust, trust_tables, measure, tidy, analyse, render, lab, hibench, compare, appendix,
+    reference, report, crate, readme,
+)  # fmt: skip
+"""Subcommands that write results, or use the machine as a measurement does: one at a time (`alone`)."""
 NEW_PAPER = """\
 examples:
   whitewire new-paper                       asks one thing after the other
@@ -424,14 +441,17 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument(
         "--testbed", default="", help="a folder of results/, a path, or reference (default: config.yaml's)"
     )
+    names = "keep: with names of hosts, users, addresses and folders as they are (default: they are replaced)"
     sub = command(reference)
     sub.add_argument("results", nargs="?", type=Path, metavar="FOLDER", help="results/<testbed>")
+    sub.add_argument("--private", default="", metavar="WORD", help=names)
     sub = command(report)
     sub.add_argument("--testbed", default="", help="reference, which is the default")
     sub.add_argument("--crate", default="", metavar="FILE", help="a crate that `make crate` made")
     sub = command(crate)
     sub.add_argument("results", nargs="?", type=Path, metavar="FOLDER", help="results/<testbed>")
     sub.add_argument("--raw", action="store_true", help="with all raw output")
+    sub.add_argument("--private", default="", metavar="WORD", help=names)
     sub.add_argument("--output", type=Path, metavar="FILE", help="default: results/crates/<testbed>.zip")
     command(readme)
     command(keys)
@@ -442,18 +462,29 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one subcommand and return its status; see `ended` for what it says where it fails."""
+    """Run one subcommand and return its status; see `ended` for what it says where it fails. Control characters of
+    what it prints are escaped, whoever they come from."""
+    with (
+        contextlib.redirect_stdout(cast("Any", PlainOutput(sys.stdout))),
+        contextlib.redirect_stderr(cast("Any", PlainOutput(sys.stderr))),
+    ):
+        return _main(argv)
+
+
+def _main(argv: Sequence[str] | None) -> int:
     args = parser().parse_args(argv)
     try:
         from whitewire import lanes
         from whitewire.paths import elsewhere, settle_environment
         from whitewire.workflow import tether
 
-        settle_environment()
+        foreign = settle_environment()
+        if argv is None and any(name.startswith("PYTHON") for name in foreign):  # this Python has read them already
+            os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
         tether.follow()
         if args.function not in WITHOUT_CONFIGURATION and (place := elsewhere()):
             print(f"whitewire: {place}", file=sys.stderr)
-        with lanes.processors(1.0) if args.function in REPORTING else nullcontext():
+        with _alone(args), lanes.processors(1.0) if args.function in REPORTING else nullcontext():
             return args.function(args) or 0
     except KeyboardInterrupt:
         print("whitewire: interrupted", file=sys.stderr)
@@ -463,6 +494,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 141
     except Exception as error:
         return ended(error, args.command)
+
+
+def _alone(args: argparse.Namespace) -> contextlib.AbstractContextManager[object]:
+    """Where a subcommand writes, only one does so at a time."""
+    from whitewire.alone import alone
+    from whitewire.paths import HOME, root
+
+    if args.function not in WRITERS or getattr(args, "dry_run", False):
+        return contextlib.nullcontext()
+    return alone(HOME if args.function in WITHOUT_CONFIGURATION else root(), ["whitewire", *sys.argv[1:]])
 
 
 def ended(error: Exception, command: str) -> int:

@@ -3,14 +3,37 @@
 from __future__ import annotations
 
 import errno
+import re
 from collections.abc import Sequence
+from typing import Any, TextIO
+
+UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Characters that change a terminal, or turn the direction of a text, so that it reads otherwise than it is."""
+
+
+def plain(text: str) -> str:
+    r"""Text with control characters as escapes: `\x1b`, `\u202e`. Tabs and ends of lines stay."""
+    return UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+class PlainOutput:
+    """A stream that writes `plain` text, and is else the stream within."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        return self._stream.write(plain(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 class UserError(Exception):
     """Something the user can put right. Shown as one line, without a traceback, exit status 2."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(" ".join(str(message).split()))
+        super().__init__(_line(message))
 
     @property
     def lines(self) -> Sequence[str]:
@@ -18,12 +41,16 @@ class UserError(Exception):
         return [str(self)]
 
 
+def _line(message: str) -> str:
+    return plain(re.sub(r"[ \t\n\r\f\v]+", " ", str(message)).strip(" "))
+
+
 class Faults(UserError):
     """Several faults at once, each in one line."""
 
     def __init__(self, faults: Sequence[str], most: int = 20) -> None:
         """`most`: of more than so many only the number is shown."""
-        self.faults, self.most = [" ".join(fault.split()) for fault in faults], most
+        self.faults, self.most = [_line(fault) for fault in faults], most
         super().__init__(" | ".join(self.faults))
 
     @property

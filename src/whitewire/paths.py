@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import fnmatch
 import os
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from whitewire.errors import UserError
@@ -14,6 +17,8 @@ FAULTS = HOME / ".cache" / "faults"
 """Tracebacks of what nothing foresaw, a file each."""
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """Where a machine's own programs are. Debian's ordinary users have only half of it on their PATH, without tc."""
+FOREIGN = Path(__file__).with_name("foreign.txt")
+"""Variables of the environment that are meant for a user's other programs, and change what ours do."""
 KILLED_WITH_THIS = ("setpriv", "--pdeathsig", "KILL", "--")
 """Before a command: it ends with the process that starts it, however that ends."""
 
@@ -44,14 +49,32 @@ def elsewhere() -> str:
     return "" if root() == Path.cwd() else f"no config/config.yaml here: using {HOME}/config and {HOME}/results"
 
 
-def settle_environment() -> None:
+def ours(environ: Mapping[str, str]) -> dict[str, str]:
+    """An environment without the variables of FOREIGN; PYTHONPATH keeps its folders of this repository."""
+    lines = FOREIGN.read_text(encoding="utf-8").splitlines()
+    patterns = [line for line in lines if line and not line.startswith("#")]
+    kept = {n: value for n, value in environ.items() if not any(fnmatch.fnmatchcase(n, p) for p in patterns)}
+    folders = [each for each in environ.get("PYTHONPATH", "").split(os.pathsep) if each]
+    own = [each for each in folders if HOME in (Path(each).resolve(), *Path(each).resolve().parents)]
+    return kept | ({"PYTHONPATH": os.pathsep.join(own)} if own else {})
+
+
+def settle_environment() -> set[str]:
     """Have all that this process starts find system programs, after those of the user's own PATH, and write UTF-8.
+
+    Variables that are meant for other programs go (`ours`); their names are returned.
 
     The Makefile does the same for what it starts. Java and R misread paths where the user's locale is not there.
     """
+    kept = ours(os.environ)
+    foreign = {name for name in os.environ if kept.get(name) != os.environ[name]}
+    for name in foreign:
+        del os.environ[name]
+    os.environ.update(kept)
     own = [folder for folder in os.environ.get("PATH", "").split(os.pathsep) if folder]
     os.environ["PATH"] = os.pathsep.join(dict.fromkeys([*own, *SYSTEM_PATH.split(os.pathsep)]))
     os.environ["LC_ALL"] = "C.UTF-8"
+    return foreign
 
 
 def boot_id() -> str:
@@ -60,13 +83,8 @@ def boot_id() -> str:
 
 
 def temporary() -> Path:
-    """For folders that live as long as a command: scripts/alone clears it, should a killed one have left any.
-
-    Not below .cache: Quarto ignores documents in hidden folders.
-    """
-    folder = HOME / "whitewire-tmp"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+    """For folders that live as long as a command: below `whitewire-tmp` where it holds the lock (`alone`)."""
+    return Path(tempfile.gettempdir())
 
 
 def shown(path: Path | str) -> str:

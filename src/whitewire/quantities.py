@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from whitewire import printed
+from whitewire.printed import Unread
 from whitewire.text import quoted, suggestion
 
 PREFIXES = {
@@ -20,9 +22,10 @@ PREFIXES = {
     "kibi": "2**10 = Ki-", "mebi": "2**20 = Mi-", "gibi": "2**30 = Gi-", "tebi": "2**40 = Ti-", "pebi": "2**50 = Pi-",
 }  # fmt: skip
 UNITS = {
-    "bit": "[information] = b", "byte": "8 bit = B", "second": "[time] = s = sec", "minute": "60 second = min",
-    "hour": "60 minute = h", "day": "24 hour = d", "bits_per_second": "bit / second = bps",
-    "bytes_per_second": "byte / second = Bps", "hertz": "1 / second = Hz", "rpm": "1 / minute", "USD": "[money]",
+    "bit": "[information] = b = Bit", "byte": "8 bit = B = Byte", "second": "[time] = s = sec",
+    "minute": "60 second = min", "hour": "60 minute = h = hr", "day": "24 hour = d",
+    "bits_per_second": "bit / second = bps", "bytes_per_second": "byte / second = Bps", "hertz": "1 / second = Hz",
+    "IOPS": "1 / second", "packets_per_second": "1 / second = pps", "rpm": "1 / minute", "USD": "[money]",
     "watt": "[power] = W", "watt_hour": "watt * hour = Wh",
     "count": "[]", "percent": "0.01 count",
     "transfer": "count = T",
@@ -44,17 +47,24 @@ COMMON = (
     "1", "count", *COUNTED,
 )  # fmt: skip
 """Names that a misspelt unit is compared with."""
-AMOUNT = re.compile(r"([-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?)(\s*)(\D.*)")
+TAIL = re.compile(r"\d(?:[.,](?=\s))?\s*(\D*)$")
+"""What follows the last digit of a text."""
 UNIT = re.compile(r"(1|[A-Za-zµ]+)(\s?/\s?[A-Za-zµ]+)*")
 REMARK = re.compile(r"\s*\([^()]*\)$")
+SMALL, DIVIDED = ("nano", "micro", "milli"), ("second", "watt", "watt_hour")
+"""Prefixes below 1, and the units that have them: a tenth of a bit is none."""
 MOST_UNIT = 100
 """Characters of a unit."""
 PLAIN = "1"
 """The unit of a number without a dimension."""
 
 
-class UnknownUnit(ValueError):
+class UnknownUnit(Unread):
     """No such unit; the message says what was found and what is near."""
+
+
+class UnsureUnit(UnknownUnit):
+    """A unit that is written as another one often is meant: `mb`, which is a millibit."""
 
 
 @cache
@@ -75,13 +85,40 @@ def _registry() -> Any:
 def _parsed(unit: str) -> Any:
     import pint
 
-    text = REMARK.sub("", unit).strip().replace("%", "percent")
+    text = printed.plain(REMARK.sub("", unit)).replace("%", "percent").replace("per cent", "percent")
+    text = re.sub(r"\s?\bper\b\s?", "/", text)
+    if sign := printed.strange(text):
+        raise UnknownUnit(f"found {sign} in {quoted(unit)}, expected Latin letters as in MB/s")
+    unknown = UnknownUnit(f"found {quoted(unit)}, expected a unit such as MB/s{_near(text)}")
     if len(text) > MOST_UNIT or not UNIT.fullmatch(text):
-        raise UnknownUnit(f"found {quoted(unit)}, expected a unit such as MB/s{suggestion(text, COMMON)}")
+        raise unknown
     try:
-        return _registry().Quantity(1, _registry().parse_units("" if text == PLAIN else text))
+        found = _registry().Quantity(1, _registry().parse_units("" if text == PLAIN else text))
     except (pint.UndefinedUnitError, pint.DefinitionSyntaxError, ValueError, TypeError):
-        raise UnknownUnit(f"found {quoted(unit)}, expected a unit such as MB/s{suggestion(text, COMMON)}") from None
+        raise unknown from None
+    for name in re.split(r"\s?/\s?", text):
+        _check_letters(name, text)
+    return found
+
+
+def _near(text: str) -> str:
+    if re.fullmatch(r"(GbE|GigE|[kmg]bps)", text, re.ASCII | re.IGNORECASE):
+        return f'; did you mean "{text[0].upper()}bit/s"?'
+    return suggestion(text, COMMON)
+
+
+def _check_letters(name: str, text: str) -> None:
+    """UnsureUnit where the case of a letter makes another unit than most texts mean that write so."""
+    if name == PLAIN:
+        return
+    prefix, base, _ = _registry().parse_unit_name(name)[0]
+    if prefix in SMALL and base not in DIVIDED:
+        meant = {"b": "MB or Mb", "bps": "MBps or Mbps"}.get(name[1:], f"M{name[1:]}")
+        near = f"; did you mean {meant}?" if name.startswith("m") else ", which is none"
+        raise UnsureUnit(f'found {quoted(text)}: "{name}" is a {prefix}{base}{near}')
+    if base == "bit" and prefix and name.endswith("b") and ("/" not in text or name == "kb"):
+        near = f"{name[:-1]}B or {name[:-1]}bit"
+        raise UnsureUnit(f'found {quoted(text)}, expected {near}: "{name}" is written for both')
 
 
 def one(unit: str, own: Mapping[str, str] | None = None) -> Any:
@@ -91,8 +128,11 @@ def one(unit: str, own: Mapping[str, str] | None = None) -> Any:
     """
     name = REMARK.sub("", unit).strip()
     if own and name in own:
-        match = AMOUNT.fullmatch(own[name])
-        return _number(match[1]) * _parsed(match[3]) if match else _parsed(own[name])
+        try:
+            value, size = amount(own[name]) or (1, own[name])
+        except Unread as error:
+            raise UnknownUnit(str(error)) from None
+        return value * _parsed(size)
     return _parsed(unit)
 
 
@@ -115,30 +155,43 @@ def factor(unit: str, to: str, own: Mapping[str, str] | None = None) -> float:
     return float(f"{(a / b).to('').magnitude:.15g}")
 
 
-def amount(text: str) -> tuple[float, str] | None:
+def amount(text: str, own: Mapping[str, str] | None = None) -> tuple[float, str] | None:
     """Number and unit of `118 MiB/s` or `1,200 MB`; None for text that does not begin with a number and a space.
 
-    Without a space it is one only where the unit is known: `64MiB`, but not `2x40` or `3.2.x`.
+    Without a space it is one only where the unit is known: `64MiB`, but not `2x40` or `3.2.x`. Raises Unread for a
+    number that has no sure reading, before a unit that is known: `1,5 GB/s`.
     """
-    match = AMOUNT.fullmatch(text.strip())
-    if not match:
+    found = printed.number(printed.plain(text))
+    if found is None:
         return None
-    if not match[2]:
-        try:
-            _parsed(match[3])
-        except UnknownUnit:
-            return None
-    return _number(match[1]), match[3]
+    value, digits, rest = found
+    tail = TAIL.search(digits + rest)
+    last = tail[1] if tail else ""
+    if why := printed.goes_on(text, digits, rest, f" {last}"):
+        if _known(last, own) or (last and "," in f"{digits}{rest}".split(" ")[0]):
+            raise why
+        return None
+    if rest.startswith(" ") or _known(rest, own):
+        return value, rest.strip()
+    if _known(re.sub("^[KMG] ", "", last), own) or printed.strange(rest):
+        raise Unread(f"found {quoted(text)}, expected one number with its unit, such as 64 MB")
+    return None
+
+
+def _known(unit: str, own: Mapping[str, str] | None) -> bool:
+    try:
+        one(unit, own)
+    except UnsureUnit:
+        return True
+    except UnknownUnit:
+        return False
+    return True
 
 
 def converted(text: str, to: str, own: Mapping[str, str] | None = None) -> float | int:
     """An amount in another unit; whole numbers as such. Raises UnknownUnit, also for text that is no amount."""
-    found = amount(text)
+    found = amount(text, own)
     if found is None:
         raise UnknownUnit(f"found {quoted(text)}, expected a number with its unit, such as 64 {to}")
     value = float(f"{found[0] * factor(found[1], to, own):.15g}")
     return int(value) if value.is_integer() else value
-
-
-def _number(text: str) -> float:
-    return float(text.replace(",", ""))

@@ -67,15 +67,15 @@ def file(target: Path) -> Iterator[Path]:
 def folder(target: Path) -> Iterator[Path]:
     """`with folder(target) as part:` gives an empty folder to fill, which becomes `target`; an old one is replaced.
 
-    When the block ends in an exception nothing is left of it. Raises OSError.
+    When the block ends in an exception nothing is left of it. Of several writers of one folder each waits for the one
+    before. Raises OSError.
     """
     part, replaced = target.with_name(PART + target.name), target.with_name(_REPLACED + target.name)
-    with _named(target, part), _cleared(part):
+    with _named(target, part), _closed(_held_folder(part)), _cleared(part):
         if replaced.exists() and not target.exists():
             replaced.rename(target)
-        if part.exists():
-            shutil.rmtree(part)
-        part.mkdir(parents=True)
+        for left in part.iterdir():
+            shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink()
         yield part
         for path in (*part.rglob("*"), part):
             _sync(path)
@@ -108,13 +108,38 @@ def _held(beside: Path) -> BinaryIO:
     """The empty file `beside`, whose lock is this writer's until it is closed. Raises OSError."""
     while True:
         file = beside.open("ab")
-        with contextlib.suppress(OSError):  # a file system without locks
-            fcntl.flock(file, fcntl.LOCK_EX)
+        if _locked(file.fileno(), beside):
+            file.truncate(0)
+            return file
+        file.close()
+
+
+def _held_folder(beside: Path) -> int:
+    """A descriptor of the folder `beside`, made where it is not there, with its lock. Raises OSError."""
+    while True:
+        beside.mkdir(parents=True, exist_ok=True)
         with contextlib.suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(file.fileno()), beside.stat()):
-                file.truncate(0)
-                return file
-        file.close()  # the writer before has put it in place
+            descriptor = os.open(beside, os.O_RDONLY | os.O_DIRECTORY)
+            if _locked(descriptor, beside):
+                return descriptor
+            os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _closed(descriptor: int) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _locked(descriptor: int, path: Path) -> bool:
+    """Wait for the lock; return whether `path` is still the same, or its writer before has put it in place."""
+    with contextlib.suppress(OSError):  # a file system without locks
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    with contextlib.suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    return False
 
 
 def _sync(path: Path) -> None:

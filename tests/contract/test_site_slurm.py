@@ -15,7 +15,7 @@ from tests.conftest import SMALL
 from tests.contract.test_site_ssh import SLEEPER, runs_of, sleepers, within
 from tests.support.site import EXECUTOR, SCALE
 from whitewire.errors import UserError
-from whitewire.paths import HOME, temporary
+from whitewire.paths import HOME
 from whitewire.testbed.base import CommandFailed
 from whitewire.testbed.site import shell
 from whitewire.testbed.site.remote_host import CutOff
@@ -121,7 +121,7 @@ def test_the_profile_measures_in_a_job_of_its_own(slurm_site, slurm_config):
     """A rule that asks for nodes as `measure` does, on a job that Snakemake submits with profiles/slurm."""
     slurm_site.slurm("scancel", slurm_site.job)
     try:
-        with tempfile.TemporaryDirectory(dir=temporary()) as folder:  # /tmp is each node's own
+        with tempfile.TemporaryDirectory(dir=HOME / ".cache") as folder:  # /tmp is each node's own
             folder = Path(folder)
             (folder / "program.py").write_text(PROGRAM.format(config=json.dumps(slurm_config)))
             (folder / "Snakefile").write_text(SNAKEFILE.format(python=sys.executable))

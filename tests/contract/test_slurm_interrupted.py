@@ -20,7 +20,7 @@ from tests.contract.test_site_ssh import within
 from tests.support.answers import TEMPLATE, template_paper
 from tests.support.limits import wide
 from tests.support.site import EXECUTOR, SCALE, SlurmSite, description
-from whitewire.paths import HOME, temporary
+from whitewire.paths import HOME
 
 BLOCK, RUNS = "smoke-1", 14
 
@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 @pytest.fixture
 def project(emulated_config) -> Iterator[Path]:
     """The repository's programs and the template's paper, in a folder that all nodes see (/tmp is each node's own)."""
-    with tempfile.TemporaryDirectory(dir=temporary()) as folder:
+    with tempfile.TemporaryDirectory(dir=HOME / ".cache") as folder:
         top = Path(folder)
         for name in ("workflow", "profiles", "envs", "src", "scripts"):
             os.symlink(HOME / name, top / name)

@@ -29,6 +29,7 @@ def site(can_emulate, tmp_path_factory):
         stack.hdfs.shell("-mkdir", "-p", "/history/ended", "/history/done", "/tmp/staging", "/user/someone")
         stack.hdfs.shell("-chmod", "-R", "1777", "/history", "/tmp")
         stack.hdfs.shell("-put", "/etc/hosts", "/user/someone/hosts")
+        stack.settle()  # the history server is there, as a site's is
         yield stack
 
 
@@ -108,6 +109,22 @@ def test_nothing_is_left_and_nothing_else_was_touched(site, tmp_path):
     assert folder.rpartition("/")[2] not in " ".join(listing(site))
     assert [path for path in listing(site) if path != "/user/me"] == [path for path in before if path != "/user/me"]
     assert site.hdfs.shell("-cat", "/user/someone/hosts").output
+
+
+def test_a_history_server_that_cannot_be_reached_stops_jobs_before_they_run(site, tmp_path):
+    folder, key = "/tmp/elsewhere", "mapreduce.jobhistory.webapp.address"
+    for host in site.testbed.by_role("client"):
+        host.run(["rm", "-rf", folder]).check()
+        host.run(["cp", "-R", "-L", site.hdfs.installation.configuration, folder]).check()
+        host.run(["sed", "-i", "s/:19888</:9</", f"{folder}/site.xml"]).check()
+    before = listing(site)
+    there = Existing(site.testbed, software.installation(), folder, "/user/me", tmp_path)
+    with pytest.raises(UserError, match=rf"{folder} on client1: {key}: no answer .*:9: curl: \(7\)"):
+        there.start()
+    assert listing(site) == before
+    without_jobs = Existing(site.testbed, software.installation(), folder, "/user/me", tmp_path, jobs=False)
+    without_jobs.start()
+    without_jobs.stop()
 
 
 def test_a_configuration_that_is_not_there(site, tmp_path):

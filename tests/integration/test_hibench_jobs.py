@@ -13,7 +13,10 @@ from tests.support.small import BLOCK, small_stack
 from whitewire.cluster.hibench import HiBench, hadoop_of
 from whitewire.cluster.stack import Stack
 from whitewire.description.testbed import HIBENCH
+from whitewire.design.scale import Scale
 from whitewire.errors import RunFailed
+from whitewire.measure.bench import Bench
+from whitewire.measure.run import Run
 from whitewire.testbed.emulated import software
 from whitewire.tools import hibench, history, testdfsio
 from whitewire.tools import hibench_report as parser
@@ -125,6 +128,23 @@ def test_terasort_runs_on_the_cluster_and_is_reported(stack, tree, bench):
     assert "hibench.terasort.whitewire.datasize\t31457" in kept["hibench.conf"]
     assert parser.parse(kept["hibench.report"]) == [reported.row]
     assert bench.made_by == "HiBench 7.1.1-layout"
+
+
+def test_runs_of_a_round_share_an_input_and_have_their_report(stack, bench, monkeypatch):
+    prepared = []
+    monkeypatch.setattr(stack, "hibench", bench)
+    monkeypatch.setattr(bench, "prepare", lambda *given: prepared.append(HiBench.prepare(bench, *given)))
+    row = {"run_id": "r", "block": "b", "order": 1, "experiment": "e", "workload": "hibench", "seed": 0}
+    own = {"program": "terasort", "profile": "tiny", "maps": 3, "reduces": 2, "replication": 2}
+    parameters = {"fabric": "10gbe", "block_size_bytes": 100 * BLOCK, **own}
+    scale = Scale(100, 1.0, BLOCK, 3 * BLOCK // 100 * 100)
+    for replicate, made in ((1, 1), (1, 1), (2, 2)):
+        run = Run({**row, "replicate": replicate}, {}, parameters, {}, scale, 20.0)
+        record = run.workload.run(Bench(stack, run)).record
+        assert len(prepared) == made
+    (job,), (report,) = record["jobs"], record["reports"]
+    assert record["user_bytes"] == report["bytes"] == scale.file_bytes and job["state"] == "SUCCEEDED"
+    assert (job["name"], record["made_by"], record["program"]) == ("terasort", "HiBench 7.1.1-layout", "terasort")
 
 
 def test_dfsioe_keeps_the_options_whose_quotes_got_lost(stack, bench):

@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.support.repository import environment, repository
 from whitewire.description.project import load_config
 from whitewire.tidy.links import OF_LINKS
 from whitewire.tidy.tables import TABLES
@@ -327,24 +328,6 @@ def test_every_rule_is_documented_and_logged():
     assert len((HOME / "workflow" / "Snakefile").read_text().splitlines()) <= 80
 
 
-def test_second_run_is_refused_while_one_is_under_way(tmp_path):
-    (tmp_path / "scripts").mkdir()
-    shutil.copy(HOME / "scripts" / "alone", tmp_path / "scripts")
-    alone = [str(tmp_path / "scripts" / "alone")]
-    first = subprocess.Popen([*alone, "sh", "-c", "echo started; exec sleep 60"], stdout=subprocess.PIPE, text=True)
-    try:
-        assert first.stdout.readline() == "started\n"
-        second = subprocess.run([*alone, "echo", "ran"], capture_output=True, text=True, timeout=10)
-        assert second.returncode == 2
-        assert second.stdout == ""
-        assert second.stderr.count("\n") == 1 and "another run is under way" in second.stderr
-    finally:
-        first.terminate()
-        assert first.wait(timeout=10) == 143
-    third = subprocess.run([*alone, "echo", "ran"], capture_output=True, text=True, timeout=10)
-    assert (third.returncode, third.stdout) == (0, "ran\n")
-
-
 def alive(pid: int) -> bool:
     """Runs still; a zombie that nobody has waited for does not."""
     try:
@@ -355,13 +338,11 @@ def alive(pid: int) -> bool:
 
 @pytest.mark.parametrize("signal", ["TERM", "INT", "KILL"])
 def test_stopping_ends_the_whole_group_and_its_temporary_files(tmp_path, signal):
-    (tmp_path / "scripts").mkdir()
-    shutil.copy(HOME / "scripts" / "alone", tmp_path / "scripts")
+    home = repository(tmp_path / "wire")
     # The child's own child shows that the group is ended, not only its leader.
     script = 'touch "$TMPDIR/left"; setpriv --pdeathsig KILL sleep 61 & sleep 0.5; echo "$(jobs -p)"; wait'
-    process = subprocess.Popen(
-        [str(tmp_path / "scripts" / "alone"), "bash", "-c", script], stdout=subprocess.PIPE, text=True
-    )
+    alone, options = [str(home / "scripts" / "alone"), "bash", "-c"], {"env": environment(), "text": True}
+    process = subprocess.Popen([*alone, script], stdout=subprocess.PIPE, **options)
     grandchild = int(process.stdout.readline())
     assert alive(grandchild)
     process.send_signal(getattr(__import__("signal"), f"SIG{signal}"))
@@ -371,10 +352,8 @@ def test_stopping_ends_the_whole_group_and_its_temporary_files(tmp_path, signal)
         time.sleep(0.05)
     assert not alive(grandchild)
     if signal != "KILL":
-        assert not (tmp_path / ".cache" / "tmp").exists()
-    again = subprocess.run(
-        [str(tmp_path / "scripts" / "alone"), "sh", "-c", 'ls "$TMPDIR"'], capture_output=True, text=True, timeout=10
-    )
+        assert not (home / "whitewire-tmp").exists()
+    again = subprocess.run([*alone, 'ls "$TMPDIR"'], capture_output=True, timeout=10, **options)
     assert (again.returncode, again.stdout) == (0, "")
 
 

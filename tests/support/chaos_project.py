@@ -204,8 +204,9 @@ class Project:
     def __init__(self, folder: Path, tree: Path, site: SshSite | None) -> None:
         self.folder, self.tree, self.site = folder, tree, site
         self.step = folder / "clock"
-        (folder / "patched").mkdir(exist_ok=True)
-        (folder / "patched" / "sitecustomize.py").write_text(CLOCK.format(step=str(self.step)))
+        self.patched = tree / ".cache" / "patched"  # a PYTHONPATH from elsewhere is left out
+        self.patched.mkdir(parents=True, exist_ok=True)
+        (self.patched / "sitecustomize.py").write_text(CLOCK.format(step=str(self.step)))
         self.starts = 0
 
     # -- measuring -----------------------------------------------------------------------------------------
@@ -228,7 +229,7 @@ class Project:
         own = {"PAPERS": paper, "EFFORT": "smoke", "TESTBED": f"chaos-{testbed}", "TMPDIR": str(self.folder / "tmp"),
                TRACEBACK: "1"}  # fmt: skip
         found = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "MAKEFLAGS")} | own
-        return found | ({"PYTHONPATH": str(self.folder / "patched")} if clock else {})
+        return found | ({"PYTHONPATH": str(self.patched)} if clock else {})
 
     def start(self, testbed: str, paper: str, clock: bool = False) -> Start:
         own = self.results(testbed, paper).relative_to(self.tree)

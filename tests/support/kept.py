@@ -39,7 +39,8 @@ def project(folder: Path) -> Path:
 
 def results(folder: Path, effort: str = "quick", seed: int = 1, gain: float = 1.0, name: str = TESTBED) -> Path:
     """`results/<name>` of a project, judged; with `gain` the faster networks are so much faster."""
-    testbed = read_testbed(folder / "config" / "testbeds" / f"{TESTBED}.yaml")
+    described = folder / "config" / "testbeds" / f"{name}.yaml"
+    testbed = read_testbed(described if described.is_file() else described.with_name(f"{TESTBED}.yaml"))
     paper = load_paper(folder / "config" / "papers" / f"{PAPER}.yaml", testbed["fabrics"])
     own = folder / "results" / name / PAPER
     rows = make_design(paper, testbed, effort, 7)

@@ -32,6 +32,14 @@ test_that("sizes have the shortest unit that is exact", {
                c("64 MiB", "1 TB", "1.5 TB", "7.8 GB", "5000 MiB", "8 KiB", "123456789"))
 })
 
+test_that("runs whose links tell no rate are said", {
+  expect_no_match(treatment_sentence(), "nothing told")
+  asked$seen[[2]] <<- NA
+  expect_match(treatment_sentence(), "**In 1 run nothing told `fabric`**: only the probes", fixed = TRUE)
+  expect_match(treatment_rows()$Found[[1]], "not told")
+  asked$seen[[2]] <<- "10"
+})
+
 test_that("runs without a proof and runs that were otherwise are counted", {
   expect_match(treatment_sentence(), "**1 run without such a proof**", fixed = TRUE)
   asked$same[[1]] <<- FALSE

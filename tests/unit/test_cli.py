@@ -12,7 +12,8 @@ import yaml
 
 from whitewire import cli
 from whitewire.cli import main
-from whitewire.errors import UserError
+from whitewire.errors import Faults, UserError
+from whitewire.progress import Pulse
 
 HOME = Path(__file__).resolve().parents[2]
 
@@ -306,3 +307,23 @@ def test_any_other_command_says_whose_configuration_it_reads(name, tmp_path, mon
     monkeypatch.setattr(cli, "parser", lambda: SimpleNamespace(parse_args=lambda _: args))
     assert main([name]) == 0
     assert said == [f"whitewire: no config/config.yaml here: using {HOME}/config and {HOME}/results\n"]
+
+
+@pytest.mark.parametrize("of", [UserError, lambda text: Faults([text, text])])
+def test_the_text_of_an_error_has_no_control_characters(of):
+    for text in ("\x1b[31mred", "\x9b31m", "a\u202eb", "\x07", "\u2028", "\x7f", "\ud800"):
+        for line in (str(of(text)), *of(text).lines):
+            assert line.isprintable() and "\\" in line
+    assert str(of("a\r\n\tb  c")).startswith("a b c")
+
+
+def test_whatever_a_command_prints_changes_no_terminal(monkeypatch, capsys):
+    def prints(args):
+        print("\x1b[2Jtable\tcell")
+        Pulse("quick-1\x07").say("run 1: \u202ex")
+
+    monkeypatch.setattr("whitewire.cli.plan", prints)
+    prints.__name__ = "plan"
+    assert main(["plan"]) == 0
+    out, err = capsys.readouterr()
+    assert out == "\\x1b[2Jtable\tcell\n" and err.endswith("quick-1\\x07: run 1: \\u202ex\n")

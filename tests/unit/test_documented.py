@@ -4,13 +4,14 @@ tests/containers.
 
 import json
 import re
-import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from tests.support import documented
 from tests.support.documented import CODE, DOCUMENTS, HOME, blocks, distinct, not_on_the_path
+from tests.support.repository import environment, repository
 from whitewire.cli import parser
 from whitewire.description.reading import load_yaml
 
@@ -70,7 +71,8 @@ def test_help_and_readme_have_every_target_and_variable():
 
 
 def test_clean_leaves_what_it_says(tmp_path):
-    shutil.copy(HOME / "Makefile", tmp_path)
+    home = repository(tmp_path / "wire")
+    before = set(files(home))
     kept = ["results/a/links/links.json", "results/a/trust/trust.json", "results/a/trust/tables/x.csv",
             "results/a/p/raw/b/block.json", "results/a/p/design.csv", "results/crates/a.zip",
             "results/reference/p/tidy/runs.csv", "results/reference/links/tables/x.csv"]  # fmt: skip
@@ -78,12 +80,16 @@ def test_clean_leaves_what_it_says(tmp_path):
             "results/a/reports/index.html", "results/opened/r/x", "results/compare/x", "results/appendix/x",
             ".venv/x", ".cache/x", "whitewire-tmp/x"]  # fmt: skip
     for name in (*kept, *gone, "src/x.py", "tests/x.py"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).touch()
-    done = subprocess.run(["make", "clean"], cwd=tmp_path, capture_output=True, text=True)
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).touch()
+    done = subprocess.run(["make", "clean"], cwd=home, env=environment(), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
-    assert left == {"Makefile", "src/x.py", "tests/x.py", *kept}
+    programs = {name for name in before if not name.startswith(".venv/")}
+    assert set(files(home)) == {*programs, "src/x.py", "tests/x.py", "results/.lock", *kept}
+
+
+def files(folder: Path) -> list[str]:
+    return [str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()]
 
 
 def test_make_tells_a_wrong_target():

@@ -178,8 +178,9 @@ def test_the_catalog_finds_what_it_asks_of_a_standardised_workflow():
 @pytest.fixture
 def project(tmp_path):
     """A checkout with the script and reports of two testbeds, an opened reference and an appendix."""
-    (tmp_path / "scripts").mkdir()
-    shutil.copy(HOME / "scripts" / "pages", tmp_path / "scripts")
+    for name in ("scripts/pages", "scripts/environment", "src/whitewire/foreign.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(HOME / name, tmp_path / name)
     pages = {"emulated/reports/index.html": "a", "site-b/reports/index.html": "b", "half/reports/one.html": "c",
              "opened/reference/reports/index.html": "d", "opened/reference/reports/data/p/x.csv": "1",
              "appendix/reference/appendix.html": "e", "a <b>/reports/index.html": "f"}  # fmt: skip

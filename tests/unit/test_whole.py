@@ -59,6 +59,31 @@ def test_of_two_writers_of_one_file_the_second_waits(tmp_path):
     assert [each.name for each in tmp_path.iterdir()] == ["index.html"]
 
 
+def test_of_two_writers_of_one_folder_the_second_waits(tmp_path):
+    """Two reports of one name at once; one of them fails, which is no other's fault."""
+    target = tmp_path / "reference"
+
+    def fill(number: int) -> None:
+        with whole.folder(target) as part:
+            (part / "a").write_text(f"{number}")
+            time.sleep(0.01)
+            (part / "b").write_text(f"{number}")
+            if number == 5:
+                raise ValueError
+
+    with ThreadPoolExecutor() as pool:
+        with whole.folder(target) as part:
+            done = [pool.submit(fill, number) for number in range(8)]
+            time.sleep(0.1)
+            assert not any(each.done() for each in done)
+            (part / "first").touch()
+        assert [type(each.exception(timeout=20)) for each in done] == [
+            ValueError if n == 5 else type(None) for n in range(8)
+        ]
+    assert (target / "a").read_text() == (target / "b").read_text() and len(list(target.iterdir())) == 2
+    assert [each.name for each in tmp_path.iterdir()] == ["reference"]
+
+
 def limited(code, path):
     """What a process that may write no file of more than 100 kB says."""
     return subprocess.run(

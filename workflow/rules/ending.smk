@@ -9,9 +9,14 @@ RESTORING = "Restored previous version of ", "Cannot restore "
 logger.addFilter(lambda record: not str(record.msg).startswith(RESTORING))
 
 
-# What a killed start kept of folders that were to be updated: nothing can be kept in its place.
+# One start at a time, also of a Snakemake that was started by hand. What a killed one kept of folders that were to be
+# updated goes: nothing can be kept in its place.
 onstart:
     if workflow.is_main_process:
+        try:
+            plan.begin()
+        except Exception as error:
+            sys.exit(ended(error, "snakemake"))
         shutil.rmtree(".snakemake/backups", ignore_errors=True)
 
 

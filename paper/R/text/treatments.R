@@ -56,7 +56,12 @@ treatment_sentence <- function() {
   table <- read_treatments()
   unproved <- setdiff(runs$run_id[runs$valid], table$run_id)
   unlike <- unique(table$run_id[!table$same])
+  untold <- table[table$varies & table$valid & is.na(table$seen), ]
   told <- c(
+    if (nrow(untold) > 0) {
+      sprintf("**In %s nothing told %s**: only the probes before the runs speak for it.",
+              count_of(length(unique(untold$run_id)), "run"), paste(code(unique(untold$factor)), collapse = ", "))
+    },
     if (length(unproved) > 0) {
       sprintf("**%s without such a proof**: measured before runs had one.", count_of(length(unproved), "run"))
     },

@@ -6,19 +6,20 @@ import time
 import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from whitewire.cluster import history
-from whitewire.cluster.hadoop import LOG4J, Resident, site_xml
+from whitewire.cluster.hadoop import LOG4J, Resident, reason, site_xml
 from whitewire.cluster.hdfs import FSCK, GET_CONF, HdfsClients
 from whitewire.cluster.yarn import VIEW
 from whitewire.design.drive import Drive
 from whitewire.errors import UserError
-from whitewire.testbed.base import Host, Process, Testbed, last_line
+from whitewire.testbed.base import Host, Process, Testbed
 from whitewire.testbed.installation import Installation
-from whitewire.tools import namenode
+from whitewire.tools import Unreadable, namenode
+from whitewire.tools import history as addresses
 
-HISTORY_KEY = "mapreduce.jobhistory.webapp.address"
 LOG4J_2 = """appenders=console
 appender.console.type=Console
 appender.console.name=console
@@ -58,17 +59,24 @@ def view_of(folder: str, places: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
+def whole(place: str, root: str) -> str:
+    """A place with its file system: `root` for a bare path and for hdfs:///…, which names no NameNode."""
+    path = place.removeprefix("hdfs://") if place.startswith("hdfs:///") else place
+    return f"{root}{path}" if path.startswith("/") else path
+
+
 class Existing(HdfsClients):
     """HDFS and YARN of a site, as clients see them. It has the parts of Hdfs and Yarn that workloads use.
 
     `configuration` is the folder with the site's *-site.xml on every client (HADOOP_CONF_DIR); `base` the HDFS folder
     below which this run makes its own and removes it again. All paths of a run lie in that one: its clients see it as
-    the root of their file system.
+    the root of their file system. `jobs`: whether runs have jobs, and so need the site's history server.
     """
 
     def __init__(self, testbed: Testbed, installation: Installation, configuration: str, base: str,
-                 logs: Path) -> None:  # fmt: skip
+                 logs: Path, jobs: bool = True) -> None:  # fmt: skip
         self.testbed, self.site, self.base, self.logs = testbed, configuration, base.rstrip("/"), logs
+        self.jobs = jobs
         own = f"{testbed.by_role('client')[0].scratch}/conf"
         flags = (*installation.flags, f"-Dlog4j.configurationFile=file:{own}/log4j2.properties")
         self.installation = replace(installation, configuration=own, archive=None, flags=flags)
@@ -76,7 +84,7 @@ class Existing(HdfsClients):
         self.drive = Drive.none()
         self.clients: list[Resident] = []
         self.folder = ""
-        self.history_address = ""
+        self.history_server = ""
         self.hdfs_seconds = 0.0
 
     # -- life ---------------------------------------------------------------------------------------------
@@ -89,11 +97,11 @@ class Existing(HdfsClients):
         root = self._configured(hosts[0], "fs.defaultFS").rstrip("/")
         if not root.startswith("hdfs://"):
             raise UserError(f"{self.site}: fs.defaultFS: found {root!r}, expected hdfs://…")
-        self.history_address = self._configured(hosts[0], HISTORY_KEY)
+        self.history_server = self._history_server(hosts[0]) if self.jobs else ""
         self.folder = f"{root}{self.base}/whitewire-{uuid.uuid4().hex[:12]}"
         places = {key: self._configured(hosts[0], key) for key in FOLDERS_OF_JOBS}
-        places = {key: place if "://" in place else f"{root}{place}" for key, place in places.items()}
-        self.values = {"fs.defaultFS": root, HISTORY_KEY: self.history_address, "folder": self.folder, **places}
+        places = {key: whole(place, root) for key, place in places.items()}
+        self.values = {"fs.defaultFS": root, "history server": self.history_server, "folder": self.folder, **places}
         view = view_of(self.folder, places)
         for host in hosts:
             self._configure(host, view)
@@ -102,16 +110,34 @@ class Existing(HdfsClients):
             client.wait_ready()
         made = self.shell("-mkdir", "-p", self.folder)
         if made.status != 0:
-            raise UserError(f"cluster: folder: {self.base} on {root}: {last_line(made.output)}")
+            raise UserError(f"cluster: folder: {self.base} on {root}: {made.why}")
         self.hdfs_seconds = self.start_seconds = time.monotonic() - begin
 
     def _configured(self, host: Host, key: str) -> str:
         logging = {"log4j.configuration": f"file:{self.installation.configuration}/log4j.properties"}
         argv = replace(self.installation, configuration=self.site).argv(GET_CONF, 128, logging, ["-confKey", key])
         done = host.run(argv, timeout=60)
+        if done.status != 0 and key in addresses.DEFAULTS and b" is missing" in done.stderr:
+            return addresses.DEFAULTS[key]
         if done.status != 0:
-            raise UserError(f"{self.site} on {host.name}: {key}: {last_line(done.stderr)}")
-        return done.stdout.decode().strip().splitlines()[-1]
+            raise UserError(f"{self.site} on {host.name}: {key}: {reason(done.stderr)}")
+        return done.stdout.decode().removesuffix("\n").rpartition("\n")[2].strip()
+
+    def _history_server(self, host: Host) -> str:
+        """The address of the site's history server. UserError when it does not answer: jobs would run for nothing."""
+        configured = partial(self._configured, host)
+        try:
+            address, key = addresses.server(configured)
+        except Unreadable as error:
+            raise UserError(f"{self.site} on {host.name}: {error}") from None
+        why = {}
+        for scheme in addresses.schemes(configured):
+            server = f"{scheme}://{address}"
+            why[server] = history.fault(host, server)
+            if not why[server]:
+                return server
+        said = "; ".join(f"{server}: {each}" for server, each in why.items())
+        raise UserError(f"{self.site} on {host.name}: {key}: no answer of the history server, which jobs need: {said}")
 
     def _log_as_ours(self, host: Host) -> None:
         own = self.installation.configuration
@@ -168,8 +194,8 @@ class Existing(HdfsClients):
 
     def history(self, job: str) -> dict:
         """What the site's history server says of a finished job; see Yarn.history."""
-        return history.of(self.testbed.by_role("client")[0], self.history_address, job, 60, self.check)
+        return history.of(self.testbed.by_role("client")[0], self.history_server, job, 60, self.check)
 
     def settings(self, job: str, names: Collection[str]) -> dict:
         """What the site's history server says of a finished job's settings of these names; see Yarn.settings."""
-        return history.settings(self.testbed.by_role("client")[0], self.history_address, job, names)
+        return history.settings(self.testbed.by_role("client")[0], self.history_server, job, names)

@@ -11,7 +11,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from whitewire.errors import UserError
-from whitewire.testbed.base import Host, Process, Testbed, piped
+from whitewire.testbed.base import Host, Process, Testbed, last_line, piped
 from whitewire.testbed.installation import Installation
 from whitewire.text import quoted
 from whitewire.tools.history import text
@@ -28,6 +28,9 @@ log4j.logger.org.apache.hadoop.util.NativeCodeLoader=ERROR
 """As daemons log by default, without each packet's trace, all but warnings of a DataNode's FsDatasetImpl (a line on
 each of the thousand locks a drive), and the word that there is no native library."""
 
+
+CURL = ("curl", "--disable", "--silent", "--show-error", "--noproxy", "*", "--globoff")
+"""Asks a daemon's web server directly, whatever the user's ~/.curlrc and proxies are."""
 
 METRICS = "*.period=1\n"
 """Seconds for which a daemon's /jmx says what it said before; Hadoop's default is 10."""
@@ -70,6 +73,27 @@ def whereabouts(host: Host) -> dict[str, str]:
 CLIENT_HEAP_MIB = 384
 SEPARATOR = re.compile(r"[\t\n\r]")
 """What parts words and commands on the way to a client's JVM."""
+
+
+CAUSE = re.compile(
+    r'^(?:Caused by: |Exception in thread "[^"\n]*" )?(\S[^\n]*(?:\n at \[[^\n]*)?)\n\s+at \S+\(', re.MULTILINE
+)
+"""The head of a stack trace; a fault of XML has its place on a second line."""
+IN_A_TRACE = re.compile(r"\s+(?:at |\.\.\. \d+ more)")
+JOB_FAILED = re.compile(r"Job \S+ failed with state [^\n]+")
+
+
+def reason(said: bytes | str) -> str:
+    """Why a program of Hadoop failed, at most 300 characters: what it says of its job, else its last line.
+
+    Of a stack trace at the end that is the last cause. The usage, which FsShell prints after some reasons, is none.
+    """
+    text = said if isinstance(said, str) else said.decode(errors="replace")
+    text = text.partition("\nUsage: ")[0].rstrip()
+    if failed := JOB_FAILED.search(text):
+        return failed[0].strip()[:300]
+    causes = CAUSE.findall(text) if IN_A_TRACE.match(text.rpartition("\n")[2]) else []
+    return " ".join(causes[-1].split())[:300] if causes else last_line(text)
 
 
 class Resident:
@@ -138,8 +162,13 @@ class Outcome:
     status: int
     output: str
 
+    @property
+    def why(self) -> str:
+        """Why it failed; see reason()."""
+        return reason(self.output)
+
     def check(self, what: str) -> Outcome:
-        """Return self, or raise RuntimeError with what it was and the end of what it printed."""
+        """Return self, or raise RuntimeError with what it was and why it failed."""
         if self.status != 0:
-            raise RuntimeError(f"{what}: status {self.status}: {self.output[-300:]}")
+            raise RuntimeError(f"{what}: status {self.status}: {self.why}")
         return self

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from whitewire.cluster.hadoop import METRICS_PERIOD_S, Outcome, Resident, whereabouts, write_configuration
+from whitewire.cluster.hadoop import CURL, METRICS_PERIOD_S, Outcome, Resident, whereabouts, write_configuration
 from whitewire.cluster.service import Service
 from whitewire.design import scaling
 from whitewire.design.drive import Drive
@@ -232,7 +232,7 @@ class Hdfs(HdfsClients):
 
         def of(host: Host) -> int:
             bean = f"http://{host.endpoint}:9864/jmx?qry=Hadoop:service=DataNode,name=DataNodeActivity-*"
-            return namenode.packets(host.run(["curl", "--silent", "--fail", "--globoff", bean]).stdout.decode())
+            return namenode.packets(host.run([*CURL, "--fail", bean]).stdout.decode())
 
         return sum(on_each(self.testbed.by_role("datanode"), of))
 

@@ -32,6 +32,7 @@ from whitewire.tools import hibench_report as parser
 from whitewire.tools.hibench import Hadoop, Job, NotPlain
 from whitewire.tools.hibench_report import Program, Report, Row
 from whitewire.workloads import sleep
+from whitewire.workloads.hibench_copy import DESCRIPTION, TREE, Prepared, read
 
 CLIENT_MIB = 384
 """Heap of a client's JVM, which HiBench starts for each command of Hadoop."""
@@ -204,19 +205,32 @@ class HiBench:
             yield line + suggestion(profile, known)
         if self._run("test", "-f", f"{self.home}/{program.prepare}").status != 0:
             yield f"hibench.home: {self.home}/{program.prepare}: not there; restore it from the release"
-        if name not in hibench.NEEDS_NO_JARS:
-            for path, remedy in self._needs(name):
-                if self._run("test", "-f", path).status != 0:
-                    yield f"hibench: {name} needs {path}, not there; {remedy}"
 
-    def _needs(self, name: str) -> Iterable[tuple[str, str]]:
-        """(file that a program needs beside Hadoop's jars, how to get it)."""
-        yield self.tools, f"`make hibench` builds it for dfsioe, mvn -Phadoopbench clean package in {self.home} for all"
+    def lacks(self, name: str) -> str:
+        """Why the tree cannot run one of its programs, and what would help; empty for one that it can run."""
+        if name in hibench.NEEDS_NO_JARS:
+            return ""
+        if why := self._copy.lacks(name) if self._copy else "":
+            return why
+        missing = next((path for path in self._needs(name) if self._run("test", "-f", path).status != 0), None)
+        remedy = "`make hibench`" if self._copy else f"mvn -Phadoopbench clean package in {self.home} makes it"
+        return f"{name} of HiBench {self.version}: needs {missing}, which is not there; {remedy}" if missing else ""
+
+    @cached_property
+    def _copy(self) -> Prepared | None:
+        """The description of a tree that `make hibench` prepared, also where it was carried to another host."""
+        place = PurePosixPath(self.home)
+        text = self._text(f"../{DESCRIPTION}") if place.name == TREE else ""
+        return read(text, f"{place.parent}/{DESCRIPTION} on {self.host.name}") if text else None
+
+    def _needs(self, name: str) -> Iterable[str]:
+        """Files that a program needs beside Hadoop's jars."""
+        yield self.tools
         values = parser.values(self._base)
         if name in hibench.RELEASES:
             key, archive = hibench.RELEASES[name]
             release = values.get(f"{key}.apache") or values.get(key, "")
-            yield f"{self.home}/{archive.format(release)}", f"mvn -Phadoopbench clean package in {self.home} gets it"
+            yield f"{self.home}/{archive.format(release)}"
 
     @cached_property
     def tools(self) -> str:

@@ -7,12 +7,29 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from whitewire.testbed.base import Host
-from whitewire.tools.history import several
+from whitewire.cluster.hadoop import CURL
+from whitewire.testbed.base import Completed, Host
+from whitewire.tools.history import refusal, several
+
+REST = "/ws/v1/history"
+ASK = (*CURL, "--header", "Accept: application/json")
+FIRST_ANSWER_S = 20
+"""Longest time for the first answer of a server, which may load its classes for it."""
+
+
+def fault(host: Host, server: str) -> str:
+    """Why a server does not answer `host`, in one line; empty where it answers."""
+    answer = ["--max-time", str(FIRST_ANSWER_S), "--write-out", "\n%{http_code} %{redirect_url}"]
+    done = host.run([*ASK, *answer, f"{server}{REST}/info"])
+    if done.status != 0:
+        return _said(done)
+    body, _, said = done.stdout.decode(errors="replace").rpartition("\n")
+    code, _, target = said.partition(" ")
+    return refusal(code, target, body)
 
 
 def of(host: Host, server: str, job: str, timeout: float, check: Callable[[], None]) -> dict[str, Any]:
-    """What a server ("name:port", asked from `host`) says of a job: `job`, `counters`, `tasks`, `attempts`, verbatim.
+    """What a server (`http://name:port`, asked from `host`) says of a job: `job`, `counters`, `tasks`, `attempts`.
 
     It learns of a job a moment after the job's end. `check` is called while it doesn't know; raises TimeoutError
     when it doesn't answer in time.
@@ -44,8 +61,8 @@ def settings(host: Host, server: str, job: str, names: Collection[str]) -> dict[
 
 
 def _ask(host: Host, server: str, job: str, parts: Sequence[str]) -> list[Any]:
-    base = f"http://{server}/ws/v1/history/mapreduce/jobs/{job}"
-    argv = ["curl", "--silent", "--fail", "--max-time", "5", "--header", "Accept: application/json"]
+    base = f"{server}{REST}/mapreduce/jobs/{job}"
+    argv = [*ASK, "--fail", "--max-time", "5"]
     done = host.run([*argv, *(base + part for part in parts)])
     text, decoder, found = done.stdout.decode(errors="replace").strip(), json.JSONDecoder(), []
     while text:
@@ -53,5 +70,10 @@ def _ask(host: Host, server: str, job: str, parts: Sequence[str]) -> list[Any]:
         found.append(document)
         text = text[end:].lstrip()
     if len(found) != len(parts):
-        raise ValueError(f"{len(found)} of {len(parts)} answers")
+        raise ValueError(f"{len(found)} of {len(parts)} answers; {_said(done)}")
     return found
+
+
+def _said(done: Completed) -> str:
+    """Why curl failed: its first line, as advice may follow."""
+    return done.stderr.decode(errors="replace").strip().partition("\n")[0] or "no message"

@@ -272,11 +272,11 @@ class Yarn(Service):
 
     def history(self, job: str) -> dict[str, Any]:
         """What the history server says of a finished job; see history.of()."""
-        return history.of(self.master, f"{self.master.endpoint}:{HISTORY_PORT}", job, 20, self.check)
+        return history.of(self.master, f"http://{self.master.endpoint}:{HISTORY_PORT}", job, 20, self.check)
 
     def settings(self, job: str, names: Collection[str]) -> dict[str, Any]:
         """What the history server says of a finished job's settings of these names; see history.settings()."""
-        return history.settings(self.master, f"{self.master.endpoint}:{HISTORY_PORT}", job, names)
+        return history.settings(self.master, f"http://{self.master.endpoint}:{HISTORY_PORT}", job, names)
 
     def task_lines(self, job: str, text: str) -> str:
         """Lines of the tasks' logs of a job that hold a text, from all workers."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-import re
+import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from whitewire.description.files import dotted
 from whitewire.description.reading import fault_of_number, load_yaml
 from whitewire.errors import UserError
 from whitewire.paths import shown
+from whitewire.printed import Unread
 from whitewire.quantities import PLAIN, UnknownUnit
 from whitewire.text import quoted
 
@@ -24,9 +25,13 @@ if TYPE_CHECKING:
 
 ENDINGS = {"_bytes": "B", "_mb_per_s": "MB/s", "_ms": "ms", "_kib": "KiB"}
 """How the name of a key ends whose number may be written with a unit, and the unit that it is converted to."""
+ARGUMENTS = {
+    "_gbit_per_s": "Gbit/s", "_mb_per_s": "MB/s", "_usd_per_tb": "USD/TB", "_usd": "USD", "_bytes": "B", "_ms": "ms",
+    "_mb": "MB", "_gb": "GB", "_tb": "TB", "_s": "s", "_h": "h",
+}  # fmt: skip
+"""How the name of a model's argument ends, the longest first, and the unit that the model takes it in."""
 EXPRESSIONS = ("arguments", "vary", "values", "constants", "testbed", "sources")
 """Parts of a paper in which text is an expression or stands as it is."""
-NUMBER = re.compile(r"(?<![\w.])\d")
 Place = tuple[str | int, ...]
 """Keys and positions that lead to a part of a paper."""
 
@@ -41,7 +46,8 @@ def read(path: Path) -> dict[str, Any]:
 def convert(data: dict[str, Any], path: Path) -> None:
     """Replace `64 MiB` by its number, below keys of `ENDINGS` and in `values`; other parts stay as they are."""
     try:
-        own = data.get("units") if isinstance(data.get("units"), dict) else {}
+        units = data.get("units")
+        own = {name: size for name, size in units.items() if isinstance(size, str)} if isinstance(units, dict) else {}
         _sizes(data, ())
         values = data.get("values")
         for index, value in enumerate(values if isinstance(values, list) else []):
@@ -60,9 +66,13 @@ class _Fault(Exception):
 def _value(value: Any, unit: str, own: Any, place: Place) -> Any:
     if isinstance(value, list):
         return [_value(item, unit, own, (*place, index)) for index, item in enumerate(value)]
-    if not isinstance(value, str) or quantities.amount(value) is None:
+    if not isinstance(value, str):
         return value
-    return _converted(value, unit, own, place)
+    try:
+        is_text = quantities.amount(value, own) is None
+    except Unread as error:
+        raise _Fault(place, error) from None
+    return value if is_text else _converted(value, unit, own, place)
 
 
 def _sizes(part: Any, place: Place) -> None:
@@ -97,7 +107,7 @@ def _size(value: Any, unit: str, place: Place) -> Any:
 def _converted(value: str, unit: str, own: Any, place: Place) -> float | int:
     try:
         found = quantities.converted(value, unit, own)
-    except UnknownUnit as error:
+    except Unread as error:
         raise _Fault(place, error) from None
     if why := fault_of_number(found):
         raise _Fault(place, f"found {quoted(value)}, expected {why} ({unit})")
@@ -108,10 +118,14 @@ def _converted(value: str, unit: str, own: Any, place: Place) -> float | int:
 
 
 class _Measured:
-    """What a part of an expression measures; numbers that it writes out go with anything they are added to."""
+    """What a part of an expression measures: its dimension, and how many base units one of it is.
 
-    def __init__(self, dimension: Any, literal: bool = False) -> None:
-        self.dimension, self.literal = dimension, literal
+    `scale` is None where numbers that are written out multiply it: they may convert it, as in `1000 * N_V01`. Such a
+    number by itself is `literal`, and goes with anything that it is added to.
+    """
+
+    def __init__(self, dimension: Any, scale: float | None = None, literal: bool = False) -> None:
+        self.dimension, self.scale, self.literal = dimension, scale, literal
 
     def __getitem__(self, _: object) -> _Measured:
         return self
@@ -121,6 +135,13 @@ def _of(value: Any) -> _Measured:
     return value if isinstance(value, _Measured) else _Measured(quantities.dimension(PLAIN), literal=True)
 
 
+def _named(unit: str, own: Mapping[str, str], converts: bool) -> _Measured:
+    one = quantities.one(unit, own)
+    scale = float(f"{one.to_root_units().magnitude:.12g}")
+    # A constant that is a plain number may convert, as one that is written out: percent, 100.
+    return _Measured(one.dimensionality, None if converts and one.dimensionless and scale == 1 else scale)
+
+
 def _alike(*values: Any) -> _Measured:
     found = [_of(value) for value in values]
     named = [each for each in found if not each.literal] or found
@@ -128,37 +149,57 @@ def _alike(*values: Any) -> _Measured:
         if each.dimension != named[0].dimension:
             one, other = (quantities.in_words(part.dimension) for part in (named[0], each))
             raise UnknownUnit(f"found {one} and {other} set against each other, expected like with like")
-    return named[0]
+    scales = {each.scale for each in named}
+    known = sorted(scale for scale in scales if scale is not None)
+    if len(known) > 1:
+        raise UnknownUnit(
+            f"found two units of {quantities.in_words(named[0].dimension)} set against each other, of which one is "
+            f"{known[-1] / known[0]:g} of the other, expected like with like"
+        )
+    return _Measured(named[0].dimension, known[0] if len(scales) == len(known) == 1 else None, named[0].literal)
 
 
 def _power(base: Any, exponent: Any) -> _Measured:
+    part = _of(base)
     if isinstance(exponent, _Measured):
-        return _of(base)
-    return _Measured(_of(base).dimension ** exponent, _of(base).literal)
+        return _Measured(part.dimension, literal=part.literal)
+    return _Measured(part.dimension**exponent, None if part.scale is None else part.scale**exponent, part.literal)
 
 
 def _product(a: Any, b: Any, sign: int) -> _Measured:
     one, other = _of(a), _of(b)
-    made = one.dimension * other.dimension if sign > 0 else one.dimension / other.dimension
-    return _Measured(made, one.literal and other.literal)
+    dimension = one.dimension * other.dimension if sign > 0 else one.dimension / other.dimension
+    if one.scale is None or other.scale is None:
+        return _Measured(dimension, literal=one.literal and other.literal)
+    return _Measured(dimension, one.scale * other.scale**sign)
+
+
+def _over(a: Any, b: Any) -> _Measured:
+    if a == 1 and isinstance(b, _Measured):
+        a = _Measured(quantities.dimension(PLAIN), 1.0)  # the reciprocal converts nothing
+    return _product(a, b, -1)
 
 
 OPERATORS = {
     ast.Add: _alike, ast.Sub: _alike,
-    ast.Mult: lambda a, b: _product(a, b, 1), ast.Div: lambda a, b: _product(a, b, -1),
+    ast.Mult: lambda a, b: _product(a, b, 1), ast.Div: _over,
     ast.Pow: _power, ast.USub: _of, ast.UAdd: _of,
 }  # fmt: skip
 FUNCTIONS = {"max": _alike, "min": _alike, "abs": _of, "round": lambda value, *_: _of(value)}
 
 
-def measured(paper: Paper, expression: float | str) -> _Measured | None:
-    """What an expression measures; None where that cannot be told. Raises UnknownUnit for unlike things added."""
+def measured(paper: Paper, expression: float | str, extra: Mapping[str, str] | None = None) -> _Measured | None:
+    """What an expression measures, also over `extra` names with their units; None where that cannot be told.
+
+    Raises UnknownUnit for unlike things added.
+    """
     if not isinstance(expression, str):
         return _of(expression)
-    names = {v["id"].replace("-", "_"): v["unit"] for v in paper.raw["values"]}
-    names |= {name: constant["unit"] for name, constant in paper.raw.get("constants", {}).items()}
+    names = {v["id"].replace("-", "_"): (v["unit"], False) for v in paper.raw["values"]}
+    names |= {name: (unit, False) for name, unit in (extra or {}).items()}
+    names |= {name: (constant["unit"], True) for name, constant in paper.raw.get("constants", {}).items()}
     units = {
-        name: _Measured(quantities.dimension(unit, paper.units)) for name, unit in names.items() if name in expression
+        name: _named(unit, paper.units, converts) for name, (unit, converts) in names.items() if name in expression
     }
     try:
         return _of(simpleeval.SimpleEval(operators=OPERATORS, functions=FUNCTIONS, names=units).eval(expression))
@@ -169,14 +210,49 @@ def measured(paper: Paper, expression: float | str) -> _Measured | None:
 
 
 def problems(paper: Paper) -> Iterator[tuple[str, str]]:
-    """(key, what is wrong) of units that are unknown, and of what is expected in another unit than the estimate's."""
+    """(key, what is wrong) of units that are unknown, and of expressions in another unit than they are compared in."""
     yield from _unknown(paper)
+    for key, expression, unit, extra in _compared(paper):
+        if why := _unlike(paper, expression, unit, extra):
+            yield key, why
+
+
+def _compared(paper: Paper) -> Iterator[tuple[str, Any, str, Mapping[str, str]]]:
+    """(key, expression, the unit that it is compared in, units of further names) of all that a paper compares."""
     for index, claim in enumerate(paper.claims):
+        place = f"claims[{index}] ({claim['id']})"
         tests = [("test", claim["test"])]
         tests += [(f"readings[{n}].test", reading["test"]) for n, reading in enumerate(claim.get("readings", []))]
         for key, test in tests:
-            if why := _unlike(paper, test):
-                yield f"claims[{index}] ({claim['id']}).{key}.expected", why
+            for name in ("expected", "expression"):
+                yield f"{place}.{key}.{name}", test.get(name), estimands.of(test).unit(), {}
+            yield from _arguments(f"{place}.{key}.arguments", test.get("arguments", {}), {})
+        if inverse := claim.get("inverse"):
+            yield f"{place}.inverse.effect", inverse["effect"], PLAIN, {}
+            for end in inverse["plausible"]:
+                yield f"{place}.inverse.plausible", end, PLAIN, {}
+    for index, entry in enumerate(paper.audit):
+        units: dict[str, str] = {}
+        for number, check in enumerate(entry.get("checks", [])):
+            key = f"audit[{index}] ({entry['id']}).checks[{number}]"
+            for name in ("expression", "printed"):
+                yield f"{key}.{name}", check.get(name), check["unit"], dict(units)
+            yield from _arguments(f"{key}.arguments", check.get("arguments", {}), units)
+            if "model" in check:
+                units[f"model_{len(units) + 1}"] = check["unit"]
+    for index, sweep in enumerate(paper.raw.get("sweeps", [])):
+        key = f"sweeps[{index}] ({sweep['id']})"
+        yield from _arguments(f"{key}.arguments", sweep.get("arguments", {}), {})
+        for name, levels in sweep["vary"].items():
+            for level in levels:
+                yield from _arguments(f"{key}.vary", {name: level}, {})
+
+
+def _arguments(key: str, given: Mapping[str, Any], extra: Mapping[str, str]) -> Iterator[tuple[str, Any, str, Any]]:
+    """Of a model's arguments those whose names end in their unit."""
+    for name, value in given.items():
+        if ending := next((end for end in ARGUMENTS if name.endswith(end)), ""):
+            yield f"{key}.{name}", value, ARGUMENTS[ending], extra
 
 
 def _unknown(paper: Paper) -> Iterator[tuple[str, str]]:
@@ -188,8 +264,7 @@ def _unknown(paper: Paper) -> Iterator[tuple[str, str]]:
 
 
 def _units_of(raw: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for name, size in raw.get("units", {}).items():
-        yield f"units.{name}", (quantities.amount(size) or (1, size))[1]
+    yield from ((f"units.{name}", name) for name in raw.get("units", {}))
     for index, value in enumerate(raw["values"]):
         if not isinstance(value["value"], str):
             yield f"values[{index}] ({value['id']}).unit", value["unit"]
@@ -198,31 +273,32 @@ def _units_of(raw: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for index, claim in enumerate(raw["claims"]):
         if unit := estimands.of(claim["test"]).unit():
             yield f"claims[{index}] ({claim['id']}).test.unit", unit
+    for index, entry in enumerate(raw.get("audit", [])):
+        for number, check in enumerate(entry.get("checks", [])):
+            yield f"audit[{index}] ({entry['id']}).checks[{number}].unit", check["unit"]
 
 
-def _unlike(paper: Paper, test: Mapping[str, Any]) -> str:
-    """What is wrong with what a test expects; empty if nothing is, or it cannot be told."""
-    unit, expected = estimands.of(test).unit(), test.get("expected")
-    if not unit or not isinstance(expected, str):
+def _unlike(paper: Paper, expression: Any, unit: str, extra: Mapping[str, str]) -> str:
+    """What is wrong with an expression that is compared in a unit; empty if nothing is, or it cannot be told."""
+    if not unit or not isinstance(expression, str):
         return ""
-    own = paper.units
     try:
-        found = measured(paper, expected)
-        if found is None or found.literal:
-            return ""
-        wanted = quantities.dimension(unit, own)
-        if found.dimension == quantities.dimension(PLAIN) and NUMBER.search(expected):
-            return ""  # a number that is written out may be of anything
-        if found.dimension != wanted:
-            bare = paper.unit_of(expected)
-            seen = f"{quantities.in_words(found.dimension)}{f' ({bare})' if bare else ''}"
-            return f"expected {quantities.in_words(wanted)} ({unit}), found {seen}: {expected}"
-        bare = paper.unit_of(expected)
-        if bare and (times := quantities.factor(bare, unit, own)) != 1:
-            return (
-                f"found {expected} in {bare}, expected {unit}, of which one {bare} is {times:g}; write the value with "
-                f"its unit (`value: 5 {bare}`) and `unit: {unit}`"
-            )
+        found, wanted = measured(paper, expression, extra), quantities.one(unit, paper.units)
     except UnknownUnit as error:
         return str(error)
-    return ""
+    if found is None or found.literal:
+        return ""
+    bare = paper.unit_of(expression)
+    if found.dimension != wanted.dimensionality:
+        if found.dimension == quantities.dimension(PLAIN) and found.scale is None:
+            return ""  # a number that is written out may be of anything
+        seen = f"{quantities.in_words(found.dimension)}{f' ({bare})' if bare else ''}"
+        return f"expected {quantities.in_words(wanted.dimensionality)} ({unit}), found {seen}: {expression}"
+    if found.scale is None or math.isclose(times := found.scale / wanted.to_root_units().magnitude, 1, rel_tol=1e-9):
+        return ""
+    if bare:
+        return (
+            f"found {expression} in {bare}, expected {unit}, of which one {bare} is {times:g}; write the value with "
+            f"its unit (`value: 5 {bare}`) and `unit: {unit}`"
+        )
+    return f"found {expression} in units of {times:g} {unit}, expected it in {unit}"

@@ -20,7 +20,10 @@ Value = Any
 
 @dataclass(frozen=True)
 class Proof:
-    """What was asked of a run and what was so, on the testbed's scale; `seen` is None where nothing tells."""
+    """What was asked of a run and what was so, on the testbed's scale; `seen` is None where nothing tells.
+
+    `same`: nothing speaks against it.
+    """
 
     factor: str
     asked: Value
@@ -64,15 +67,18 @@ class Factor:
     """The factor whose levels say this too, and under whose name a paper varies it."""
 
     def check(self, record: RunRecord) -> Proof | None:
-        """The proof of one run; None where nothing was asked, or where it does not vary and nothing tells."""
+        """The proof of one run; None where nothing was asked, or where it does not vary and nothing tells.
+
+        Of a real link that varies and does not tell, the proof says so, and counts against nothing.
+        """
         asked = self.asked(record)
         if asked is None:
             return None
         seen = self.seen(record)
         varies = (self.part_of or self.name) in record.get("factors", {})
-        if seen is None and not (varies and self._must_tell(record)):
-            return None
-        return Proof(self.name, asked, seen, self.unit, seen is not None and self._same(asked, seen, record))
+        if seen is None:
+            return Proof(self.name, asked, None, self.unit, not self._must_tell(record)) if varies else None
+        return Proof(self.name, asked, seen, self.unit, self._same(asked, seen, record))
 
     def _must_tell(self, record: RunRecord) -> bool:
         """Whether it has to be told, and exactly: always but of real links, which have no shaper's burst."""

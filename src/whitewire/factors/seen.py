@@ -11,6 +11,7 @@ from whitewire.records import jobs
 from whitewire.records.run import FilesSeen, Job, RunRecord
 from whitewire.records.samples import MTU, SEGMENT
 from whitewire.tools import hibench
+from whitewire.tools.link import Link
 
 
 def _one(values: Iterable[Any], otherwise: Callable[[list[Any]], Any] = max) -> Any | None:
@@ -32,11 +33,10 @@ def _links(record: RunRecord, key: str) -> list[Any]:
     return [state[key] for state in states if key in state]  # type: ignore[literal-required]
 
 
-def _alike(record: RunRecord) -> list[float]:
-    """Mbit/s of both directions of all links that should be alike."""
+def _alike(record: RunRecord) -> list[Link]:
+    """All links that should be alike."""
     unlike = record["fabric"].get("unlike", {})
-    links = [link for host, link in record["evidence"].get("links", {}).items() if host not in unlike]
-    return [link[way] for link in links for way in ("rate", "rate_in") if way in link]
+    return [link for host, link in record["evidence"].get("links", {}).items() if host not in unlike]
 
 
 def racks_asked(record: RunRecord) -> dict[str, Any] | None:
@@ -76,8 +76,17 @@ def slow_host(record: RunRecord) -> float | None:
 
 
 def link_rate(record: RunRecord) -> float | None:
-    """Mbit/s; where links differ, that which is farthest from what was asked."""
-    return _farthest(_alike(record), record["fabric"]["rate"])
+    """Mbit/s of either direction; where links differ, that which is farthest from what was asked.
+
+    Real links may have more: of them the slowest, and None where one does not tell and none is too slow.
+    """
+    links, asked = _alike(record), record["fabric"]["rate"]
+    rates = [link[way] for link in links for way in ("rate", "rate_in") if way in link]
+    if record["fabric"].get("burst"):
+        return _farthest(rates, asked)
+    slowest = min(rates, default=None)
+    told = all("rate" in link for link in links) or (slowest is not None and slowest < asked)
+    return slowest if told else None
 
 
 def divisor(record: RunRecord) -> float | None:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
@@ -22,6 +23,7 @@ from whitewire.errors import UserError
 from whitewire.install.needs import DISK_GIB
 from whitewire.install.quarto import quarto_lacks
 from whitewire.paths import HOME, root
+from whitewire.tools import Unreadable, iperf3, link
 from whitewire.tools.hibench import MICRO
 
 GIB = 2**30
@@ -43,6 +45,8 @@ PROGRAMS = {  # of the default run, with the Debian package that brings them
     "iperf3": "iperf3",
     "fio": "fio",
 }
+IPROUTE2 = "4.19"
+"""The first release whose ip and tc print all that is asked of them as JSON."""
 
 SLURM_PROFILE = "profiles/slurm/config.yaml"
 FIRST_QUESTION, FIRST_QUESTION_S = "slurm-init-seconds-before-status-checks", 40
@@ -101,9 +105,30 @@ def programs() -> Finding:
     """The command-line tools of the testbed and its probes."""
     missing = [name for name in PROGRAMS if shutil.which(name) is None]
     if not missing:
-        return Finding("network tools", True, ", ".join(PROGRAMS), needed=True)
+        lack, remedy = unfit_programs()
+        return Finding("network tools", not lack, lack or ", ".join(PROGRAMS), remedy, needed=True)
     packages = " ".join(sorted({PROGRAMS[name] for name in missing}))
     return Finding("network tools", False, f"missing: {', '.join(missing)}", f"install {packages}", needed=True)
+
+
+def unfit_programs() -> tuple[str, str]:
+    """What is wrong with the programs that are there, with the remedy: iperf3's release, and what ip and tc print.
+
+    Asked of a link in a private network namespace, as the testbed asks them; an older release prints text.
+    """
+    if why := iperf3.unfit(attempt(["iperf3", "--version"])[1]):
+        return why, "install another release of iperf3, for example conda-forge's"
+    script = """ip link add name wire0 type veth peer name wire1 || exit
+        tc qdisc add dev wire0 root bfifo limit 65536 || exit
+        echo made; ip -s -s -j link show; echo; tc -j qdisc show"""
+    _, said = attempt(["unshare", "--user", "--map-root-user", "--net", "sh", "-c", script])
+    if not said.startswith("made"):
+        return "", ""  # for lack of namespaces or a discipline, which are findings of their own
+    links, _, disciplines = said.partition("\n\n")
+    with suppress(Unreadable):
+        if "wire0" in link.mtus(links) and "wire0" in link.carrier_changes(links) and link.queues(disciplines):
+            return "", ""
+    return f"no JSON as expected from {_last(attempt(['ip', '-V'])[1])}", f"install iproute2 {IPROUTE2} or newer"
 
 
 def qdiscs() -> list[Finding]:
@@ -261,10 +286,12 @@ def hibench(testbed: Mapping[str, Any]) -> Finding:
     if "hibench" not in testbed:
         return Finding("HiBench", False, "none; Hadoop's own jars run its micro programs", "make hibench")
     bench = on_this_machine(testbed["hibench"])
-    lacks = list(bench.faults([(name, "tiny") for name in MICRO], ["worker"]))
+    faults = list(bench.faults([(name, "tiny") for name in MICRO], ["worker"]))
+    faults = faults or [why for name in MICRO if (why := bench.lacks(name))]
     copy = prepared(Path(testbed["hibench"]["home"]).parent)
     state = f"{bench.version}, commit {copy.commit[:12] or 'unknown'}" if copy else bench.version
-    return Finding("HiBench", not lacks, ": ".join([state, *lacks[:1]]), "make hibench" if lacks else "")
+    lack, _, remedy = faults[0].partition("; ") if faults else ("", "", "")
+    return Finding("HiBench", not faults, ": ".join([state, *filter(None, [lack])]), remedy)
 
 
 def slurm() -> Finding:

@@ -28,10 +28,8 @@ from whitewire.errors import UserError
 from whitewire.paths import temporary
 from whitewire.tools import hibench
 from whitewire.tools import hibench_report as parser
-from whitewire.workloads.hibench_copy import DESCRIPTION, LEFT_OUT, TREE, Prepared, digest_of
+from whitewire.workloads.hibench_copy import COMMIT, DESCRIPTION, LEFT_OUT, TREE, Prepared, digest_of
 
-COMMIT = "53ac935f7a6f995176119835435cd58770cd6fec"
-"""The last commit of HiBench's master, which is archived: the only state whose `dfsioe` builds for Hadoop 3."""
 SOURCE = f"https://github.com/Intel-bigdata/HiBench/archive/{COMMIT}.tar.gz"
 DIGESTS = {
     "20e1840ec6ba5bc49ad932f400fdb670b42628da409025b124c51843ecc936fa": COMMIT,
@@ -74,9 +72,9 @@ def prepare(source: str, hadoop: Path, folder: Path = HIBENCH) -> Prepared:
         _say(f"{len(changed)} scripts made Python 3")
         values = check_values(tree, commit, changed)
         built, not_built = build(tree, parser.values(conf), hadoop)
-        for program, why in not_built.items():
-            _say(f"not built: {program}: {why}")
         found = Prepared(commit, digest, release, source or SOURCE, _python(), _converter(), values, built, not_built)
+        for program in not_built:
+            _say(f"left out: {found.lacks(program)}")
         (new / DESCRIPTION).write_text(json.dumps(asdict(found), indent=1) + "\n")
     return found
 
@@ -315,7 +313,7 @@ def build(tree: Path, conf: Mapping[str, str], hadoop: Path) -> tuple[list[str],
             return [], {"dfsioe": f"javac: {error.strerror}"}
         if done.returncode != 0:
             why = next((line for line in done.stderr.splitlines() if ": error: " in line), done.stderr.strip()[:200])
-            return [], {"dfsioe": f"for this Hadoop: {why.replace(f'{tree}/', '')}"}
+            return [], {"dfsioe": f"does not compile for this Hadoop: {why.replace(f'{tree / LIBRARY}/', '')}"}
         jar = Path(place)
         jar.parent.mkdir(parents=True, exist_ok=True)
         with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as file:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from whitewire.errors import UserError
+from whitewire.alone import held
 from whitewire.paths import shown
 
 
@@ -17,10 +17,5 @@ def alone(folder: Path, what: str) -> Iterator[None]:
 
     The lock goes with the process, however it ends. Raises UserError while another one holds it.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UserError(f"{shown(folder)}: another process measures {what} now") from None
+    with held(folder / ".lock", ["whitewire", *sys.argv[1:]], f"{shown(folder)}: another process measures {what} now"):
         yield

@@ -188,9 +188,7 @@ class Block:
             preflight(self.config)
             # Before the first cluster, so that no look at claims waits for them.
             missing = [run for runs in clusters.values() for run in runs]
-            for lost, why in services.unavailable(self.config, missing):
-                campaign.progress.say(f"{len(lost)} runs left out: {why}")
-                campaign.unavailable |= dict.fromkeys(lost, why)
+            campaign.leave_out(services.unavailable(self.config, missing))
             number = 0
             for key, runs in clusters.items():
                 number = self._on_one_cluster(campaign, key, runs, number)
@@ -211,6 +209,7 @@ class Block:
         if number == 0:
             testbed.preflight()
         campaign.progress.cluster()
+        logs = self.journal.folder / "logs"
         with contextlib.ExitStack() as up, contextlib.ExitStack() as starting:
             # What starts takes all processors that it gets, and what is probed must not lack them.
             starting.enter_context(campaign.holding(ALL))
@@ -219,7 +218,12 @@ class Block:
             if place:
                 testbed.fabric(place[0])
             self._calibrate(testbed, runs, campaign.progress)
-            stack = Services(testbed, self.config, runs, self.journal.folder / "logs", slots, *racks).stack()
+            suite, lacking = services.suite(testbed, self.config, runs, logs)
+            campaign.leave_out(lacking)
+            runs = [run for run in runs if run.row["run_id"] not in campaign.unavailable]
+            if not runs:
+                return number
+            stack = Services(testbed, self.config, runs, logs, slots, *racks).stack(suite)
             up.callback(stack.stop)
             services.start(stack)
             campaign.progress.say(f"ready: {services.started(stack)}; warming up")

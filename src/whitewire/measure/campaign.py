@@ -6,7 +6,7 @@ import contextlib
 import math
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from whitewire import lanes
@@ -110,6 +110,12 @@ class Campaign:
             write()
         except OSError as error:
             raise UserError(f"{what} could not be kept: {of_system(error)}") from error
+
+    def leave_out(self, lacking: Iterable[tuple[Sequence[str], str]]) -> None:
+        """Do not make these runs (by id): the testbed cannot have what they need. block.json says which and why."""
+        for lost, why in lacking:
+            self.progress.say(f"{len(lost)} runs left out: {why}")
+            self.unavailable |= dict.fromkeys(lost, why)
 
     def not_made(self) -> str:
         """How many runs were not made, by reason, in words."""

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 from whitewire import paths
+from whitewire.alone import INSIDE
 from whitewire.cluster import hdfs
 from whitewire.cluster.hdfs import Hdfs
 from whitewire.description import project
@@ -108,7 +109,8 @@ def _shell(testbed: EmulatedTestbed, installation: Installation, folder: Path) -
     lines += [f'fabric() {{ echo "$1" > {shlex.quote(str(request))}; cat {shlex.quote(str(answer))}; }}']
     start = folder / "bashrc"
     start.write_text("\n".join(lines) + "\n")
-    shell = subprocess.Popen([*paths.KILLED_WITH_THIS, "bash", "--rcfile", str(start), "-i"])
+    environment = {name: value for name, value in os.environ.items() if name != INSIDE}  # a start from there is another
+    shell = subprocess.Popen([*paths.KILLED_WITH_THIS, "bash", "--rcfile", str(start), "-i"], env=environment)
     pipe = os.open(request, os.O_RDWR | os.O_NONBLOCK)
     try:
         while shell.poll() is None:

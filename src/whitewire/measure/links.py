@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -159,7 +160,7 @@ def send(testbed: Testbed, client: Host, server: Host, fabric: Fabric, streams: 
     done = client.run(iperf3.client(server.address, streams, size), timeout=60 + 2 * size / (fabric.rate * 1e6 / 8))
     whole.write(path, done.stdout)
     result = read(done, iperf3.parse)
-    expected = expected_goodput(fabric, size)
+    expected = expected_goodput(fabric, result.received)
     if fabric.shared:
         expected *= _one_way(before, testbed.counters(), client, server)
     return Sent(result, expected)
@@ -179,12 +180,12 @@ def _link(testbed: Testbed, client: Host, server: Host, fabric: Fabric, streams:
         result = sent.result
         base = {"probe": "iperf3", "fabric": fabric.name, "source": client.name, "destination": server.name,
                 "streams": streams, "operation": "send", "mode": ""}  # fmt: skip
+        more = {"retransmits": (result.retransmits, "1"), "rtt": (result.rtt, "us")}
         return sent.error, f"link {client.name} to {server.name} on {fabric.name}, {streams} streams", [
             base | {"metric": "goodput", "value": result.goodput, "unit": "Mbit/s", "expected": sent.expected,
                     "error": sent.error, "ok": abs(sent.error) <= bound},
-            base | {"metric": "retransmits", "value": result.retransmits, "unit": "1", "expected": "", "error": "",
-                    "ok": True},
-            base | {"metric": "rtt", "value": result.rtt, "unit": "us", "expected": "", "error": "", "ok": True},
+            *(base | {"metric": metric, "value": value, "unit": unit, "expected": "", "error": "", "ok": True}
+              for metric, (value, unit) in more.items() if math.isfinite(value)),
         ]  # fmt: skip
 
     return _until_within(probe, bound)

@@ -51,6 +51,11 @@ class Run:
         return workloads.of(self.row["workload"])
 
     @property
+    def scaled(self) -> bool:
+        """Whether it is smaller than at full scale."""
+        return self.scale.k != 1 or self.scale.data_fraction != 1
+
+    @property
     def timeout(self) -> float:
         return 60 + 8 * self.expected_seconds
 

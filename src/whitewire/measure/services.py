@@ -40,31 +40,26 @@ class Services:
     slots: int | None = None
     racks: int = 0
 
-    def stack(self) -> Stack:
-        """All services that the runs need, which are still to be started. UserError for a HiBench that lacks a program.
+    def stack(self, suite: HiBench | None = None) -> Stack:
+        """All services that the runs need, which are still to be started.
 
         Runs without drives of their own may use the cluster of others.
         """
         found = self._stack()
-        wanted = [(run.parameters["program"], run.parameters["profile"]) for run in self.runs if run.workload.of_suite]
-        if wanted and self.config.get("hibench"):
-            found.hibench = self._suite(wanted)
+        found.hibench = suite
         return found
-
-    def _suite(self, wanted: Sequence[tuple[str, str]]) -> HiBench:
-        return hibench_of(self.testbed, self.config["hibench"], wanted, self.logs)
 
     def _stack(self) -> Stack:
         testbed, drive = self.testbed, next((run.drive for run in self.runs if run.drive.limits), self.runs[0].drive)
-        installation = testbeds.installation(testbed)
+        installation, jobs = testbeds.installation(testbed), any(run.workload.on_yarn for run in self.runs)
         above: CephFs | Posix | None = None
         if any(run.store["kind"] == "cephfs" for run in self.runs):
             above = CephFs(testbed, drive.rate, self.logs) if testbed.emulated else self._mounted()
         if "cluster" in self.config:
             site = self.config["cluster"]
-            there = Existing(testbed, installation, site["configuration"], site["folder"], self.logs)
-            return Stack(there, there, above)
-        values, jobs = self._hdfs_settings(), any(run.workload.on_yarn for run in self.runs)
+            there = Existing(testbed, installation, site["configuration"], site["folder"], self.logs, jobs)
+            return Stack(there, there if jobs else None, above)
+        values = self._hdfs_settings()
         if jobs:
             place = above.mount if above else cephfs.MOUNT
             values |= yarn.settings(testbed, installation.configuration, place, self.slots)
@@ -87,6 +82,26 @@ class Services:
     def _mounted(self) -> Posix:
         """The parallel file system that a site has mounted."""
         return Posix(self.testbed, self.config["mount"]["path"])
+
+
+Lacking = list[tuple[list[str], str]]
+"""Ids of runs that the testbed cannot have, each list with the reason."""
+
+
+def suite(testbed: Testbed, config: Mapping[str, Any], runs: Sequence[Run], logs: Path
+          ) -> tuple[HiBench | None, Lacking]:  # fmt: skip
+    """The testbed's HiBench, checked for all that the runs want of it, and runs of programs that it lacks.
+
+    None where it has none or none is wanted. UserError for what would stop a run; see also workflow/plan.py.
+    """
+    own = [run for run in runs if run.workload.of_suite]
+    if not own or not config.get("hibench"):
+        return None, []
+    wanted = [(run.parameters["program"], run.parameters["profile"]) for run in own]
+    found = hibench_of(testbed, config["hibench"], wanted, logs)
+    lost = {program: why for program, _ in wanted if (why := found.lacks(program))}
+    return found, [([run.row["run_id"] for run in own if run.parameters["program"] == program], why)
+                   for program, why in lost.items()]  # fmt: skip
 
 
 def start(stack: Stack) -> None:
@@ -129,8 +144,8 @@ def record_environment(testbed: Testbed, stack: Stack, config: Mapping[str, Any]
     whole.write(path, json.dumps(record, indent=1, default=str) + "\n")
 
 
-def unavailable(config: Mapping[str, Any], runs: Sequence[Run]) -> list[tuple[list[str], str]]:
-    """Ids of runs on a file system or a network that the testbed cannot have, each list with the reason."""
+def unavailable(config: Mapping[str, Any], runs: Sequence[Run]) -> Lacking:
+    """Runs on a file system or a network that the testbed cannot have."""
     mounted = [run.row["run_id"] for run in runs if run.store["kind"] == "cephfs"]
     fabrics = config["fabrics"]
     on_a_segment = [run.row["run_id"] for run in runs if fabrics[run.parameters["fabric"]].get("shared")]

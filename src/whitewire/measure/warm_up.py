@@ -8,7 +8,7 @@ from typing import Any
 
 from whitewire.cluster.stack import Stack
 from whitewire.errors import UserError
-from whitewire.measure import bench
+from whitewire.measure import puts
 from whitewire.measure.block_plan import BlockPlan
 from whitewire.measure.execution import cause, execute, execute_empty
 from whitewire.measure.run import FAILURES, FloorKey, Run, floor_key
@@ -37,19 +37,18 @@ def warm_up(stack: Stack, plan: BlockPlan, runs: Sequence[Run]) -> dict[FloorKey
     return warm
 
 
-def _puts(stack: Stack, config: Mapping[str, Any], puts: Sequence[Run], smoke: bool) -> None:
-    if not puts:
+def _puts(stack: Stack, config: Mapping[str, Any], runs: Sequence[Run], smoke: bool) -> None:
+    if not runs:
         return
-    puts = [run for run in puts if run.workload.modelled] or puts
 
     def load(run: Run) -> tuple[int, float]:
         rate = config["fabrics"][run.parameters["fabric"]]["rate_mbit_per_s"]
         return run.parameters["clients"] * run.parameters["puts_per_client"], rate
 
-    largest = max(puts, key=load)
+    largest = max([run for run in runs if run.workload.modelled] or runs, key=load)
     rounds, repeats = PUTS_SMOKE if smoke else PUTS
     for _ in range(rounds):
-        bench.warm_up(stack)
+        puts.warm_up(stack)
     for _ in range(repeats):
         execute(stack, largest)
 

@@ -117,8 +117,15 @@ PACKAGE = "datapackage.json"
 """Beside tables: what they are, with size and digest of each."""
 FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 """Names of tables: of a file beside the datapackage that lists it, and of none elsewhere."""
-KINDS = {"number": "a number", "integer": "a whole number", "boolean": "true or false"}
-"""Kinds of cells as datapackage.json has them, but for text, in words."""
+MOST_CELLS = 8_000_000
+"""Of a table that is held in memory, by its commas and line ends."""
+KINDS = {"number": "a number", "integer": "a whole number", "boolean": "true or false",
+         "name": "a name of at most 200 letters, digits, spaces and .,:;+/@()=_%-",
+         "unit": "a unit of at most 20 letters, digits and /%^.-",
+         "line": "a line without control characters"}  # fmt: skip
+"""Kinds of cells in words: those that datapackage.json has, and text of a closed form. Free text is of no kind."""
+FORMS = {"name": re.compile(r"[\w.,:;+/@()=%-](?:[\w .,:;+/@()=%-]{0,198}[\w.,:;+/@()=%-])?"),
+         "unit": re.compile(r"[\w/%^.-]{1,20}")}  # fmt: skip
 TRUTHS = ("true", "false", "1", "0", "1.0", "0.0")
 
 
@@ -157,7 +164,7 @@ def tables(folder: Path) -> list[str] | None:
     if not path.exists():
         return None
     try:
-        resources = described(schema.read(path))
+        resources = described(schema.read(path, schema.MOST_BYTES))
     except Broken as broken:
         return [_said(path, str(broken))]
     found, known = [], False
@@ -247,7 +254,7 @@ def _read_kept(folder: Path, kind: str, found: Block) -> None:
 
 def _record(folder: Path, kind: str) -> RunRecord:
     """run.json, with all that a record of its kind has, and agreeing with its folder. Raises Broken."""
-    told = schema.parse(schema.read(folder / "run.json"))
+    told = schema.parse(schema.read(folder / "run.json", schema.MOST_BYTES))
     done = not isinstance(told, dict) or "start" in told or told.get("valid") is True
     # Old records of failed attempts have their whole row: columns of factors, some of which are called as other keys.
     if why := schema.fault(told if done else {name: told[name] for name in OF_FAILED if name in told}, RunRecord):
@@ -357,6 +364,8 @@ def table(
     Where the table has them, cells of the columns `filled` are not empty, and those of `kinds` are empty or of their
     kind (see KINDS). Raises Torn.
     """
+    if (cells := text.count(",") + text.count("\n")) > MOST_CELLS:
+        raise Torn(f"found {cells} commas and line ends, expected at most {MOST_CELLS}")
     if text and not text.endswith("\n"):
         raise Torn(f"line {text.count(chr(10)) + 1}: found no line end, expected a whole line")
     try:
@@ -376,7 +385,7 @@ def table(
                 if not row[name]:
                     raise Torn(f"line {reader.line_num}: {name}: found an empty cell, expected a value")
             for name, kind in kind_of.items():
-                if row[name] and not _is_of(row[name], kind):
+                if row[name] and not is_of(row[name], kind):
                     raise Torn(f"line {reader.line_num}: {name}: found {quoted(row[name])}, expected {KINDS[kind]}")
             rows.append(row)
     except csv.Error as error:
@@ -384,8 +393,12 @@ def table(
     return rows
 
 
-def _is_of(cell: str, kind: str) -> bool:
+def is_of(cell: str, kind: str) -> bool:
     """Whether a cell is of a kind, as pandas and R read it too."""
+    if kind in FORMS:
+        return FORMS[kind].fullmatch(cell) is not None
+    if kind == "line":
+        return cell.isprintable()
     if kind == "boolean":
         return cell.lower() in TRUTHS
     try:

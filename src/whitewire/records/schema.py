@@ -6,6 +6,7 @@ The TypedDicts are what mypy checks the writers by, so they are the one place wh
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import types
@@ -31,8 +32,12 @@ import jsonschema
 from whitewire.text import quoted, suggestion
 
 PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+MOST_BYTES, MOST_VALUES = 1 << 26, 1_000_000
+"""Of one JSON text: bytes, and commas and brackets, each of which stands for a value in memory."""
 MOST = 1 << 63
 """Whole numbers are below it: no larger one is any, and arithmetic with it may end in an error."""
+MOST_FAULTS = 100
+"""Of those that one record has, so many are held in memory."""
 WORDS = {
     "object": "a mapping", "array": "a list", "string": "text", "integer": "a whole number", "number": "a number",
     "boundless": "a number", "boolean": "true or false", "null": "nothing",
@@ -124,7 +129,8 @@ def validator(kind: Any) -> Any:
 
 def fault(value: Any, kind: Any) -> str:
     """The first fault of a value in one line, as `key: found …, expected …`; empty where there is none."""
-    errors = sorted(validator(kind).iter_errors(value), key=lambda error: [str(part) for part in error.absolute_path])
+    found = itertools.islice(validator(kind).iter_errors(value), MOST_FAULTS)
+    errors = sorted(found, key=lambda error: [str(part) for part in error.absolute_path])
     return _line(errors[0]) if errors else ""
 
 
@@ -164,17 +170,19 @@ def unknown(where: str, key: str, known: Iterable[str]) -> str:
 
 def load(path: Path, kind: Any) -> Any:
     """The value in a JSON file, checked against the type. Raises Broken."""
-    value = parse(read(path))
+    value = parse(read(path, MOST_BYTES))
     if why := fault(value, kind):
         raise Broken(why)
     return value
 
 
-def read(path: Path) -> str:
-    """Text of a file. Raises Broken."""
+def read(path: Path, most: float = math.inf) -> str:
+    """Text of a file of at most so many bytes. Raises Broken."""
     if not path.is_file():  # neither a folder nor a pipe, on which one could wait for ever
         raise Broken("found no such file, expected one")
     try:
+        if (size := path.stat().st_size) > most:
+            raise Broken(too_large(size))
         return path.read_bytes().decode()
     except UnicodeDecodeError as error:
         raise Broken(f"byte {error.start}: found bytes that are not UTF-8, expected text") from None
@@ -182,8 +190,18 @@ def read(path: Path) -> str:
         raise Broken(f"cannot be read: {error.strerror}") from None
 
 
+def too_large(size: int) -> str:
+    """The fault of a record of so many bytes."""
+    return f"found {size} bytes, expected at most {MOST_BYTES}"
+
+
 def parse(text: str) -> Any:
-    """What JSON text says. Raises Broken also for a key that is there twice, and for NaN, which is no value."""
+    """What JSON text says. Raises Broken also for a key that is there twice, for NaN, which is no value, and for more
+    than fits into a moderate memory."""
+    if len(text) > MOST_BYTES:
+        raise Broken(too_large(len(text)))
+    if (values := sum(map(text.count, ",[{"))) > MOST_VALUES:
+        raise Broken(f"found {values} commas and brackets, expected at most {MOST_VALUES}")
     try:
         return json.loads(text, object_pairs_hook=_once, parse_constant=_constant)
     except Broken:

@@ -14,6 +14,8 @@ import json
 import mimetypes
 import stat
 import struct
+import sys
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,7 +28,8 @@ from whitewire.description.reading import load_yaml
 from whitewire.errors import UserError
 from whitewire.paths import HOME, shown
 from whitewire.records import checked, links, manifest, schema
-from whitewire.report import commits, parcel
+from whitewire.report import commits, masking, parcel
+from whitewire.report.masking import Contents
 from whitewire.report.render import TESTBED
 from whitewire.text import quoted
 
@@ -56,45 +59,58 @@ KEPT = (parcel.DESIGN, manifest.NAME)
 """Of a paper, beside its tables and records."""
 KEPT_RUNS = ("runs", "invalid")
 """Folders of a block with runs, whether they count or not."""
-Contents = dict[str, bytes | Path]
-"""What is in a crate by path, as bytes or as the file that has them."""
 
 
 # -- made --------------------------------------------------------------------------------------------------
 
 
-def make(results: Path, papers: Sequence[str], raw: bool, target: Path | None = None) -> Path:
-    """Pack `results/<testbed>` into a crate and return it; `raw`: with all raw output.
+def make(results: Path, papers: Sequence[str], raw: bool, target: Path | None = None, private: bool = False) -> Path:
+    """Pack `results/<testbed>` into a crate and return it; `raw`: with all raw output; `private`: with the names of
+    hosts, users, addresses and folders, which are else replaced. What is in it is printed first.
 
     `target` is its file; None: results/crates/<testbed>.zip. Raises UserError for results that are not complete, or of
     which a crate would not be opened.
     """
     target = target or paths.root() / "results" / CRATES / f"{results.name}.zip"
     files = contents(results, papers, raw)
+    _check_files(files, results)
+    with tempfile.TemporaryDirectory(prefix="crate-", dir=paths.temporary()) as scratch:
+        replaced = ["names, addresses and folders are kept as they are (PRIVATE=keep)"]
+        if not private:
+            told = parcel.told(_bytes(files[OWN]), shown(results))
+            files, mask, left_out = masking.masked(files, told, PARCEL, Path(scratch))
+            replaced = masking.said(mask, left_out)
+        told, sizes = _check_files(files, results)
+        if raw or not private:  # with records that the parcel alone has not, or with others
+            read = {name.removeprefix(PARCEL): _bytes(files[name]) for name in _kept_of(files, told["papers"])}
+            parcel.check_form(told, read, shown(results))
+        listed: manifest.Manifest = {"files": {name: _listed(content) for name, content in files.items()}}
+        described = (json.dumps(described_as(files, told, listed, times(results, papers)), indent=1) + "\n").encode()
+        listed["files"][METADATA] = manifest.entry(described)
+        listing = (json.dumps(listed, indent=1) + "\n").encode()
+        every: Contents = {METADATA: described, manifest.NAME: listing, **files}
+        sizes |= {METADATA: len(described), manifest.NAME: len(listing)}
+        _check_sizes(sizes, shown(results))
+        _check_kept(sizes, (manifest.NAME, OWN), shown(results))
+        for line in [f"in {shown(target)} will be", *masking.listed(files, PARCEL), *replaced]:
+            print(f"whitewire: {line}", file=sys.stderr)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with whole.file(target) as part, zipfile.ZipFile(part, "w") as packed:
+            for name, content in every.items():
+                _pack(packed, name, content, listed["files"].get(name))
+    return target
+
+
+def _check_files(files: Contents, results: Path) -> tuple[parcel.Told, dict[str, int]]:
+    """What a crate's results are, and the sizes of its files. UserError where it would not be opened."""
     sizes = {name: len(each) if isinstance(each, bytes) else each.stat().st_size for name, each in files.items()}
     for name in files:
         if why := _unsafe(zipfile.ZipInfo(name)):
             raise UserError(f"{shown(results)}: {quoted(name)}: {why}")
     _check_sizes(sizes, shown(results))
     told = parcel.told(_bytes(files[OWN]), shown(results))
-    kept = _kept_of(files, told["papers"])
-    _check_kept(sizes, kept, shown(results))
-    if raw:  # with records that the parcel alone has not
-        read = {name.removeprefix(PARCEL): _bytes(files[name]) for name in kept}
-        parcel.check_form(told, read, shown(results))
-    listed: manifest.Manifest = {"files": {name: _listed(content) for name, content in files.items()}}
-    described = (json.dumps(described_as(files, told, listed, times(results, papers)), indent=1) + "\n").encode()
-    listed["files"][METADATA] = manifest.entry(described)
-    listing = (json.dumps(listed, indent=1) + "\n").encode()
-    every: Contents = {METADATA: described, manifest.NAME: listing, **files}
-    sizes |= {METADATA: len(described), manifest.NAME: len(listing)}
-    _check_sizes(sizes, shown(results))
-    _check_kept(sizes, (manifest.NAME, OWN), shown(results))
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with whole.file(target) as part, zipfile.ZipFile(part, "w") as packed:
-        for name, content in every.items():
-            _pack(packed, name, content, listed["files"].get(name))
-    return target
+    _check_kept(sizes, _kept_of(files, told["papers"]), shown(results))
+    return told, sizes
 
 
 def _listed(content: bytes | Path) -> manifest.Entry:
@@ -460,6 +476,10 @@ def _kept_of(names: Iterable[str], papers: Mapping[str, object]) -> set[str]:
 
 
 def _check_kept(sizes: Mapping[str, int], names: Iterable[str], source: str) -> None:
+    names = list(names)
+    for name in names:
+        if name.endswith(".json") and sizes[name] > schema.MOST_BYTES:
+            raise UserError(f"{source}: {quoted(name)}: {schema.too_large(sizes[name])}")
     if (total := sum(sizes[name] for name in names)) > MOST_KEPT_BYTES:
         raise UserError(f"{source}: found {total} bytes of tables and records, expected at most {MOST_KEPT_BYTES}")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from whitewire.analysis.claims import INCONCLUSIVE
 from whitewire.description.project import load_config
+from whitewire.design.rows import read_csv
 from whitewire.errors import UserError
 from whitewire.paths import root, shown
 from whitewire.records.checked import block_record
@@ -48,7 +49,11 @@ def _of_paper(results: Path, paper: str, effort: str, short: Counter[str], unfin
     folder = results / paper
     verdicts, report = folder / "analysis" / "verdicts.csv", results / "reports" / f"{paper}.html"
     blocks = sorted((folder / "raw").glob(f"{effort}-*/block.json"))
-    made = len(list((folder / "raw").glob(f"{effort}-*/runs/*/run.json")))
+    try:
+        made = _made(folder)
+    except UserError as error:
+        unfinished.append(paper)
+        return str(error)
     if not verdicts.is_file() or not blocks:
         unfinished.append(paper)
         return f"{made} runs; no verdicts yet"
@@ -70,6 +75,13 @@ def _of_paper(results: Path, paper: str, effort: str, short: Counter[str], unfin
         unfinished.append(paper)
         return f"{told}; all of that is from before, for {failed.stem} did not end: see {shown(failed)}"
     return f"{told}; {shown(report)}"
+
+
+def _made(paper: Path) -> int:
+    """Number of finished runs of the current design; runs of earlier designs stay in the folder and do not count."""
+    design = paper / "design.csv"
+    rows = read_csv(design) if design.is_file() else []
+    return sum((paper / "raw" / row["block"] / "runs" / row["run_id"] / "run.json").is_file() for row in rows)
 
 
 def _failed(paper: Path, stage: str) -> Path | None:

@@ -21,6 +21,7 @@ from typing import Any, TypedDict, TypeVar
 import yaml
 
 from whitewire import __version__, paths, workloads
+from whitewire.analysis.trust import OF_TRUST
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.files import schema as schema_of
@@ -38,6 +39,7 @@ from whitewire.records.schema import Broken
 from whitewire.report import sides
 from whitewire.text import one_of, quoted, suggestion
 from whitewire.tidy import form
+from whitewire.tidy.links import OF_LINKS
 
 T = TypeVar("T")
 
@@ -55,6 +57,8 @@ OF_TESTBED: Mapping[str, tuple[str, Any]] = {
     trust.FOLDER: (trust.RECORD, trust.TrustRecord),
 }
 """Folders with what is known of the testbed itself: the record, and its form. Beside it are tables."""
+COLUMNS = {links.FOLDER: OF_LINKS, trust.FOLDER: OF_TRUST}
+"""Columns of these by table."""
 OPENED, REFERENCE = "opened", "reference"
 """The folder of results/ with a project per opened parcel, and that with the parcel which the repository has."""
 UNKNOWN = "unknown"
@@ -250,13 +254,14 @@ def check_form(record: Told, files: Mapping[str, bytes], source: str) -> Mapping
     for folder, (own, kind) in OF_TESTBED.items():
         if any(name.startswith(f"{folder}/") for name in files):
             _in_file(files, f"{folder}/{own}", source, partial(_record, kind=kind))
-            _check_tables(files, f"{folder}/{TABLES}", source)
+            _check_tables(files, f"{folder}/{TABLES}", source, COLUMNS[folder])
     for name in record["papers"]:
         rows = _in_file(files, f"{name}/{DESIGN}", source, rows_of)
-        _check_tables(files, f"{name}/tidy", source)
+        _check_tables(files, f"{name}/tidy", source, form.OWN)
         _content(files, f"{name}/tidy/{RUNS}", source)
         for table, columns in JUDGED.items():
-            _in_file(files, f"{name}/analysis/{table}", source, partial(checked.table, columns=columns))
+            kinds = {column: kind for column in columns if (kind := form.kind_of(table, column))}
+            _in_file(files, f"{name}/analysis/{table}", source, partial(checked.table, columns=columns, kinds=kinds))
         _check_blocks(files, name, rows, source)
     return testbed
 
@@ -300,21 +305,30 @@ def _record(text: str, kind: Any) -> Any:
     return value
 
 
-def _check_tables(files: Mapping[str, bytes], folder: str, source: str) -> None:
-    """UserError where a folder has other tables than its datapackage.json lists, or some that cannot be read."""
+def _check_tables(files: Mapping[str, bytes], folder: str, source: str, columns: Mapping[str, Collection[str]]) -> None:
+    """UserError where a folder has other tables than its datapackage.json lists, or some that cannot be read;
+    `columns` by table."""
     listed = {each["path"]: each for each in _in_file(files, f"{folder}/{PACKAGE}", source, checked.described)}
     there = {name.removeprefix(f"{folder}/") for name in files if name.startswith(f"{folder}/")}
     for name in sorted({*listed, *there} - {PACKAGE}):
         why = f"found a file that {PACKAGE} does not list, expected none"
         if name in listed:
             why = _unlike(listed[name], files.get(f"{folder}/{name}"))
-        if not why and name in form.NEEDED and folder.endswith("/tidy"):
-            try:
-                form.rows(files[f"{folder}/{name}"], name)
-            except Torn as torn:
-                why = str(torn)
+        if not why and name in columns:
+            why = _unread(files[f"{folder}/{name}"], name, columns[name], folder.endswith("/tidy"))
         if why:
             raise UserError(f"{source}: {folder}/{name}: {why}")
+
+
+def _unread(content: bytes, name: str, columns: Collection[str], tidy: bool) -> str:
+    """Why a table cannot be read; empty: it can."""
+    try:
+        if tidy and name in form.NEEDED:
+            form.rows(content, name)
+        form.check(content, name, columns)
+    except Torn as torn:
+        return str(torn)
+    return ""
 
 
 def _unlike(listed: checked.Resource, content: bytes | None) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
+import tempfile
 import zlib
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
@@ -13,8 +15,9 @@ from whitewire import paths, whole
 from whitewire.errors import Faults, UserError
 from whitewire.paths import shown
 from whitewire.records import manifest
-from whitewire.report import parcel
+from whitewire.report import masking, parcel
 from whitewire.report.parcel import REFERENCE
+from whitewire.tidy import form
 from whitewire.tidy.tables import TABLES
 
 LARGE_BYTES = 1 << 15
@@ -38,12 +41,13 @@ def is_kept(results: Path) -> bool:
     return folder().is_dir() and folder().resolve() == results.resolve()
 
 
-def make(results: Path, papers: Sequence[str]) -> Path:
+def make(results: Path, papers: Sequence[str], private: bool = False) -> Path:
     """Keep results of papers (`results/<testbed>`) as the reference, in place of the last one; return its folder.
+    `private`: with the names of hosts, users, addresses and folders, which are else replaced.
 
     Raises UserError, and writes nothing, for results that are not complete and whole, or too large.
     """
-    files = {_stored(name, content): content for name, content in parcel.of(results, papers).items()}
+    files = {_stored(name, content): content for name, content in _of(results, papers, private).items()}
     # No time stamp in an archive: the same results make the same bytes.
     kept = {name: gzip.compress(content, mtime=0) if _is_packed(name) else content for name, content in files.items()}
     size = sum(map(len, kept.values()))
@@ -57,6 +61,20 @@ def make(results: Path, papers: Sequence[str]) -> Path:
             (part / name).write_bytes(content)
         (part / manifest.NAME).write_text(json.dumps(manifest.of(kept), indent=1) + "\n", encoding="utf-8")
     return target
+
+
+def _of(results: Path, papers: Sequence[str], private: bool) -> dict[str, bytes]:
+    files = parcel.of(results, papers)
+    if private:
+        return files
+    own = parcel.told(files[parcel.NAME], shown(results))
+    with tempfile.TemporaryDirectory(prefix="reference-", dir=paths.temporary()) as scratch:
+        made, mask, left_out = masking.masked(files, own, "", Path(scratch))
+    for line in masking.said(mask, left_out) if mask.seen or left_out else ():
+        print(f"whitewire: {line}", file=sys.stderr)
+    found = {name: content for name, content in made.items() if isinstance(content, bytes)}
+    parcel.check_form(own, found, shown(results))
+    return found
 
 
 def read(papers: Collection[str] | None = None) -> tuple[parcel.Told, dict[str, bytes]]:
@@ -89,7 +107,7 @@ def told() -> parcel.Told:
 def _files(own: Path) -> Iterator[tuple[str, bytes]]:
     for path in sorted(each for each in own.rglob("*") if each.is_file() and each != own / manifest.NAME):
         name, content = path.relative_to(own).as_posix(), path.read_bytes()
-        yield (name.removesuffix(".gz"), gzip.decompress(content)) if _is_packed(name) else (name, content)
+        yield (name.removesuffix(".gz"), form.gunzip(content)) if _is_packed(name) else (name, content)
 
 
 def _stored(name: str, content: bytes) -> str:

@@ -2,17 +2,46 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
+import itertools
 import zlib
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 import pandas as pd
 
 from whitewire.records import checked
 from whitewire.records.samples import Torn
+from whitewire.text import quoted
 from whitewire.tidy.tables import BOOLEANS, INTEGERS, MEASURED, NUMBERS, RUN, TABLES
 
+MOST_BYTES, MOST_UNPACKED, MOST_LINE = 1 << 27, 1 << 29, 1 << 20
+"""Bytes of a table that is held in memory, of any other one, and of a line."""
+CHUNK = 500_000
+"""Cells that are looked at together."""
+NAMES = (
+    "run_id", "block", "experiment", "fabric", "metric", "workload", "job", "host", "series", "operation", "client",
+    "datanode", "source", "destination", "source_port", "destination_port", "probe", "mode", "kind", "role", "type",
+    "test", "transport", "factor", "depth", "testbed", "made_by", "fit", "paper", "part", "control", "meter", "outcome",
+    "agrees", "offloads", "part_of", "claim", "verdict", "route", "status",
+)  # fmt: skip
+UNITS = ("unit", "full_scale_unit")
+LINES = ("floor", "level", "asked", "seen", "cell", "address", "interface", "driver", "version", "firmware", "target",
+         "processor", "kernel", "system", "congestion_control", "folder", "file", "hosts", "really")  # fmt: skip
+"""Columns of text that is not free: in any table, but for factors, whose levels are lines."""
+COUNTED = ("n", "low", "high", "estimate", "share", "ratio", "change", "p_value", "largest", "made", "n_calm",
+           "n_other", "k_other", "pairs", "missing", "load", "mtu", "queue")  # fmt: skip
+"""Numbers of tables of the testbed, beside those of tidy tables."""
+OF_ANY: Mapping[str, str] = {
+    **dict.fromkeys(NAMES, "name"), **dict.fromkeys(UNITS, "unit"), **dict.fromkeys(LINES, "line"),
+    **dict.fromkeys((*COUNTED, *NUMBERS), "number"), **dict.fromkeys(INTEGERS, "integer"),
+    **dict.fromkeys(BOOLEANS, "boolean"),
+}  # fmt: skip
+OTHERWISE = {("fabrics.csv", "streams"): "name", ("coverage.csv", "expected"): "name", ("verdicts.csv", "unit"): "line"}
+"""Columns that hold several numbers, `all`, and what a paper calls its units."""
 OWN = {"runs.csv": (*RUN, *MEASURED), **TABLES}
 """Columns by table; runs.csv has one for each factor of its paper besides, whose levels are text."""
 NEEDED: Mapping[str, tuple[str, ...]] = {
@@ -37,13 +66,73 @@ NO_NUMBER = ("", "nan", "NaN")
 
 
 def text_of(content: bytes, name: str) -> str:
-    """Text of the file `name` with a table. Raises Torn."""
+    """Text of the file `name` with a table of at most MOST_BYTES. Raises Torn."""
     try:
-        return (gzip.decompress(content) if name.endswith(".gz") else content).decode()
+        unpacked = gunzip(content) if name.endswith(".gz") else content
+        if len(unpacked) > MOST_BYTES:
+            raise Torn(f"found more than {MOST_BYTES} bytes, expected at most so many")
+        return unpacked.decode()
     except UnicodeDecodeError as error:
         raise Torn(f"byte {error.start}: found bytes that are not UTF-8, expected text") from None
     except (OSError, EOFError, zlib.error) as error:
         raise Torn(f"found no whole archive ({error}), expected one of gzip") from None
+
+
+def gunzip(content: bytes) -> bytes:
+    """What an archive of gzip holds, cut off where it is more than MOST_BYTES. Raises OSError, EOFError, zlib.error."""
+    with gzip.open(io.BytesIO(content)) as file:
+        return file.read(MOST_BYTES + 1)
+
+
+def check(content: bytes, name: str, columns: Collection[str]) -> None:
+    """Raises Torn where a cell of a table is not of its column's kind; `columns`: those that the table has by itself,
+    all others are levels of factors. It is read piece by piece."""
+    with io.BytesIO(content) as raw, gzip.open(raw) if name.endswith(".gz") else raw as stream:
+        reader = csv.reader(_lines(stream), strict=True)
+        try:
+            if stream.seek(MOST_UNPACKED + 1) > MOST_UNPACKED and stream.read(1):
+                raise Torn(f"found more than {MOST_UNPACKED} bytes, expected at most so many")
+            stream.seek(0)
+            names = next(reader, [])
+            if twice := [column for column, count in Counter(names).items() if count > 1]:
+                raise Torn(f"line 1: found the column {quoted(twice[0])} twice, expected it once")
+            kinds = [kind_of(name, column) if column in columns else "line" for column in names]
+            line, most = 2, max(CHUNK // max(len(names), 1), 1)
+            while chunk := list(itertools.islice(reader, most)):
+                _check_chunk(chunk, names, kinds, line)
+                line += len(chunk)
+        except csv.Error as error:
+            raise Torn(f"found a table that cannot be read ({error}), expected CSV") from None
+        except UnicodeDecodeError:
+            raise Torn("found bytes that are not UTF-8, expected text") from None
+        except (OSError, EOFError, zlib.error) as error:
+            raise Torn(f"found no whole archive ({error}), expected one of gzip") from None
+
+
+def _lines(stream: gzip.GzipFile | io.BytesIO) -> Iterator[str]:
+    """Raises Torn for one that is too long."""
+    while line := stream.readline(MOST_LINE + 1):
+        if len(line) > MOST_LINE:
+            raise Torn(f"found a line of more than {MOST_LINE} bytes, expected none")
+        yield line.decode()
+
+
+def kind_of(table: str, column: str) -> str:
+    """The kind of a column's cells; empty: free text."""
+    return OTHERWISE.get((table, column)) or OF_ANY.get(column, "")
+
+
+def _check_chunk(chunk: list[list[str]], names: list[str], kind_of: list[str], first: int) -> None:
+    """Raises Torn; `first` is the line of the chunk's first row."""
+    other = next((at for at, row in enumerate(chunk) if len(row) != len(names)), None)
+    if other is not None:
+        raise Torn(f"line {first + other}: found {len(chunk[other])} cells, expected {len(names)}")
+    for name, kind, cells in zip(names, kind_of, zip(*chunk, strict=True), strict=True):
+        bad = {cell for cell in {*cells} if cell and kind and not checked.is_of(cell, kind)}
+        if bad:
+            at = next(number for number, cell in enumerate(cells) if cell in bad)
+            expected = checked.KINDS[kind]
+            raise Torn(f"line {first + at}: {name}: found {quoted(cells[at])}, expected {expected}")
 
 
 def rows(content: bytes, name: str) -> list[dict[str, str]]:

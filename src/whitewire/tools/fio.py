@@ -162,15 +162,25 @@ def _finished(report: Mapping[str, Any], raw: bytes) -> Mapping[str, Any]:
     return jobs[0]
 
 
+ROUNDED_MS, ROUNDED_SHARE = 1, 0.01
+"""By what a bandwidth may differ from bytes over time: its time is whole milliseconds, its KiB are whole as well."""
+UNKNOWN = (2**64 - 1, 2**63 - 1, 2**32 - 1)
+"""What fio writes where nothing was counted, besides 0: the largest number, which a first value would have replaced."""
+
+
 def _bandwidth(did: Mapping[str, Any]) -> float:
-    """MB/s (10^6 bytes). fio 3.0 and 3.1 give it in KiB/s only."""
-    if "bw" in did and "bw_bytes" not in did:
-        return _above_zero("bandwidth", did["bw"]) * 1024 / 1e6
-    return _above_zero("bandwidth", did["bw_bytes"]) / 1e6
+    """MB/s (10^6 bytes), as bytes over time also have it. fio 3.0 and 3.1 give it in KiB/s only."""
+    in_kib = "bw" in did and "bw_bytes" not in did
+    told = _above_zero("bandwidth", did["bw"] if in_kib else did["bw_bytes"]) * (1024 if in_kib else 1)
+    moved, took = _above_zero("io_bytes", did["io_bytes"]), _above_zero("runtime", did["runtime"])
+    counted = 1000 * moved / took
+    if abs(told / counted - 1) > ROUNDED_SHARE + ROUNDED_MS / took:
+        raise Unreadable(f"fio: bandwidth {told} B/s, expected {counted:.0f}: {moved} bytes in {took} ms")
+    return told / 1e6
 
 
 def _above_zero(name: str, value: Any) -> Any:
-    if not is_number(value) or value <= 0:
+    if not is_number(value) or value <= 0 or value in UNKNOWN:
         raise Unreadable(f"fio: {name} {value!r}, expected more than 0")
     return value
 

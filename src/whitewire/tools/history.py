@@ -1,14 +1,21 @@
-"""What the MapReduce history server says of a job, as one flat record.
+"""Where a site's MapReduce history server is, and what it says of a job, as one flat record.
 
 Source: MapReduce History Server REST API's, Apache Hadoop documentation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import http
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
 
-from whitewire.tools import Unreadable
+from whitewire.tools import Unreadable, shown
+
+UNKNOWN_TIMES = (0, -1)
+"""What Hadoop writes for a moment that has not come, or was not seen; of what succeeded every one has come."""
+UNKNOWN_COUNT = -1
+"""What a counter says of what the host cannot measure (memory and processor time without procfs)."""
 
 
 class Task(TypedDict):
@@ -42,6 +49,78 @@ class Job(TypedDict):
     tasks: list[Task]
 
 
+POLICY, RPC, YARN_POLICY = "mapreduce.jobhistory.http.policy", "mapreduce.jobhistory.address", "yarn.http.policy"
+WEB = {"http": "mapreduce.jobhistory.webapp.address", "https": "mapreduce.jobhistory.webapp.https.address"}
+"""The setting that has the address of the server's web pages, by POLICY."""
+HTTPS = "HTTPS_ONLY"
+DEFAULTS = {
+    POLICY: "HTTP_ONLY", YARN_POLICY: "HTTP_ONLY", RPC: "0.0.0.0:10020",
+    WEB["http"]: "0.0.0.0:19888", WEB["https"]: "0.0.0.0:19890",
+}  # fmt: skip
+"""Hadoop's own values of these settings (mapred-default.xml, yarn-default.xml)."""
+EVERY_ADDRESS = ("0.0.0.0", "::", "[::]", "")
+"""Hosts that say where a server listens and not where it is."""
+
+
+def server(configured: Callable[[str], str]) -> tuple[str, str]:
+    """(`name:port` of a site's server, the setting that says so).
+
+    `configured` gives a setting of the site. An address to listen on (0.0.0.0) gets the host of the server's other
+    address. Raises Unreadable, naming the setting, for what is no address of a host.
+    """
+    key = WEB["https" if configured(POLICY).upper() == HTTPS else "http"]
+    found = configured(key)
+    host, port = _address(found, key)
+    if host in EVERY_ADDRESS:
+        other = configured(RPC)
+        host, _ = _address(other, RPC)
+        if host in EVERY_ADDRESS:
+            raise Unreadable(f"{key}: found {found!r} and {RPC} {other!r}, expected the history server's host in one")
+    return f"{host}:{port}", key
+
+
+def schemes(configured: Callable[[str], str]) -> tuple[str, ...]:
+    """How a site's server may be asked. Hadoop 3.5 chooses its port by POLICY, but TLS by YARN_POLICY."""
+    secure = HTTPS in (configured(POLICY).upper(), configured(YARN_POLICY).upper())
+    return ("https", "http") if secure else ("http",)
+
+
+def _address(text: str, key: str) -> tuple[str, str]:
+    host, _, port = text.strip().rpartition("://")[2].rstrip("/").rpartition(":")
+    if not port.isdecimal() or "$" in host:
+        raise Unreadable(f"{key}: found {text[:100]!r}, expected host:port, such as history.example.org:19888")
+    return host, port
+
+
+def fault_of_address(settings: Mapping[str, str]) -> str:
+    """Why the settings of a mapred-site.xml do not say where the server is; empty where they do, or use variables."""
+    found = {key: settings.get(key, default) for key, default in DEFAULTS.items()}
+    if any("${" in value for value in found.values()):
+        return ""
+    try:
+        server(found.__getitem__)
+    except Unreadable as error:
+        return str(error)
+    return ""
+
+
+def refusal(code: str, target: str, body: str) -> str:
+    """Why an answer to /ws/v1/history/info is none; empty for one. `target` is where a redirection leads."""
+    words = http.HTTPStatus(int(code)).phrase if code in map(str, http.HTTPStatus) else ""
+    if code.startswith("3"):
+        return f"{code} {words}, to {target}"
+    if code == "401":
+        return f"{code} {words}: it asks for a login, which Whitewire has none of"
+    if code != "200":
+        return f"{code} {words}".strip()
+    try:
+        if "historyInfo" in json.loads(body):
+            return ""
+    except ValueError:
+        pass
+    return f"found {shown(body)}, expected the answer of a MapReduce history server"
+
+
 def job(answers: Mapping[str, Any]) -> Job:
     """Seconds since 1970 of submission, start and end; number of tasks; counters by name; one entry an attempt.
 
@@ -54,9 +133,9 @@ def job(answers: Mapping[str, Any]) -> Job:
         return {
             "id": found["id"],
             "state": found["state"],
-            "submit": found["submitTime"] / 1000,
-            "start": found["startTime"] / 1000,
-            "end": found["finishTime"] / 1000,
+            "submit": _seconds(found, "submitTime"),
+            "start": _seconds(found, "startTime"),
+            "end": _seconds(found, "finishTime"),
             "maps": found["mapsTotal"],
             "reduces": found["reducesTotal"],
             "diagnostics": found.get("diagnostics", ""),
@@ -64,6 +143,7 @@ def job(answers: Mapping[str, Any]) -> Job:
                 counter["name"]: counter["totalCounterValue"]
                 for group in several(counters.get("counterGroup", []))
                 for counter in several(group["counter"])
+                if counter["totalCounterValue"] != UNKNOWN_COUNT
             },
             "tasks": [_task(attempt) for answer in answers["attempts"] for attempt in _attempts(answer)],
         }
@@ -99,16 +179,23 @@ def several(found: Any) -> list[Any]:
     return found if isinstance(found, list) else [found]
 
 
+def _seconds(found: Mapping[str, Any], name: str) -> float:
+    """A time of a job or attempt. Raises Unreadable where one that succeeded has none."""
+    if found[name] in UNKNOWN_TIMES and found["state"] == "SUCCEEDED":
+        raise Unreadable(f"history server: {found['id']}: {name} {found[name]}, expected a time")
+    return found[name] / 1000
+
+
 def _task(attempt: Mapping[str, Any]) -> Task:
     record: Task = {
         "task": attempt["id"].removeprefix("attempt_"),
         "type": attempt["type"],
         "state": attempt["state"],
         "host": (attempt["nodeHttpAddress"] or "").split(":")[0],
-        "start": attempt["startTime"] / 1000,
-        "end": attempt["finishTime"] / 1000,
+        "start": _seconds(attempt, "startTime"),
+        "end": _seconds(attempt, "finishTime"),
     }
     if attempt["type"] == "REDUCE":
-        record["shuffle_end"] = attempt["shuffleFinishTime"] / 1000
-        record["merge_end"] = attempt["mergeFinishTime"] / 1000
+        record["shuffle_end"] = _seconds(attempt, "shuffleFinishTime")
+        record["merge_end"] = _seconds(attempt, "mergeFinishTime")
     return record

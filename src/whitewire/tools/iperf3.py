@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,19 +18,38 @@ def server(address: str) -> list[str]:
     return ["iperf3", "--server", "--bind", address, "--forceflush"]
 
 
+ANY_RATE = "1000G"
+"""A rate in bit/s that no link has."""
+LOOKS_S = "0.1"
+"""Shortest interval that iperf3 takes."""
+
+
 def client(server: str, streams: int, size: int) -> list[str]:
-    """Send `size` bytes in all to a server over that many TCP streams; JSON on standard output."""
-    return ["iperf3", "--client", server, "--json", "--parallel", str(streams), "--bytes", str(size)]
+    """Send `size` bytes in all to a server over that many TCP streams; JSON on standard output.
+
+    From 3.16 on iperf3 sees only at the end of an interval that the bytes are sent: intervals are short, and with a
+    rate it goes on sending until then, so that no pause counts. Older releases end with the last byte all the same.
+    From 3.15 on the receiver counts whole blocks only: they are a small share of what a stream sends.
+    """
+    block = max(SEGMENT, min(LARGEST_BLOCK, size // (BLOCKS * streams)))
+    return [
+        "iperf3", "--client", server, "--json", "--parallel", str(streams), "--bytes", str(size),
+        "--bitrate", ANY_RATE, "--interval", LOOKS_S, "--length", str(block),
+    ]  # fmt: skip
 
 
 SEGMENT = 1448
 """Bytes of TCP's data in a full frame of usual size, with time stamps."""
+BLOCKS = 512
+"""Blocks that a stream sends at least, where they are not smaller than a segment then."""
+LARGEST_BLOCK = 131072
+"""iperf3's own block of TCP data."""
 
 
 def one_segment(server: str) -> list[str]:
     """Send one segment to a server that has nothing else to do: of the report only the round trip means anything."""
     size = str(SEGMENT)
-    return ["iperf3", "--client", server, "--json", "--bytes", size, "--length", size]
+    return ["iperf3", "--client", server, "--json", "--bytes", size, "--length", size, "--interval", LOOKS_S]
 
 
 def steady(server: str, rate: float) -> list[str]:
@@ -43,17 +64,35 @@ DATAGRAM = 1458
 
 # --- output ---
 
+THREADED = (3, 16)
+"""The first release that ends a test of bytes only at the end of an interval, having sent nothing for a while."""
+UNFIT = {
+    ((3, 0), (3, 10)): "its clock starts 40 ms before the data",
+    ((3, 15), (3, 16)): "its server keeps streams waiting for each other",
+}
+"""Releases whose short tests say too little, from the first on to before the last, and why."""
+
+UNKNOWN: dict[str, tuple[float, ...]] = {
+    "retransmits": (-1, 2**32 - 1, 2**32 - 2, 2**64 - 1),
+    "mean_rtt": (0, -1, 2**32 - 1),
+    "host_total": (-1,),
+    "remote_total": (-1,),
+}
+"""What iperf3 was seen to write where it, or the system, does not know a value; see _known() for the rule."""
+SIGN = 2**31
+"""From here on a counter is a negative number without its sign: a difference to what was not known."""
+
 
 @dataclass(frozen=True)
 class LinkResult:
     """Goodput at the receiver in Mbit/s, segments sent again, mean round-trip time in microseconds.
 
-    `sent`: bytes that the sender handed over; `cpu`: of one processor, what iperf3 used at the sender and at the
-    receiver (1: all of it), empty where it does not say.
+    `retransmits` and `rtt` are NaN where they are unknown; `sent`: bytes that the sender handed over; `cpu`: of one
+    processor, what iperf3 used at the sender and at the receiver (1: all of it), empty where it does not say.
     """
 
     goodput: float
-    retransmits: int
+    retransmits: float
     rtt: float
     seconds: float
     streams: int
@@ -61,23 +100,42 @@ class LinkResult:
     cpu: tuple[float, ...] = ()
 
     @property
+    def received(self) -> float:
+        """Bytes that reached the receiver."""
+        return self.goodput * 1e6 / 8 * self.seconds
+
+    @property
     def retransmit_share(self) -> float:
         """Of the segments that were handed over, those that were sent again."""
         return self.retransmits * SEGMENT / self.sent if self.sent else 0.0
+
+
+def unfit(version: str) -> str:
+    """Why a release cannot be used, by what `iperf3 --version` or a report's version says; empty where it can."""
+    for (first, end), why in UNFIT.items():
+        if first <= (_release(version) or end) < end:
+            return f"iperf3 {'.'.join(map(str, _release(version)))}: {why}; 3.10 to 3.14 or 3.16 or newer is needed"
+    return ""
+
+
+def _release(version: str) -> tuple[int, ...]:
+    """(3, 16) from `iperf 3.16 (cJSON 1.7.15)`; empty where there is none."""
+    found = re.match(r"iperf (\d+)\.(\d+)", version)
+    return tuple(map(int, found.groups())) if found else ()
 
 
 def parse(raw: bytes) -> LinkResult:
     """One client's TCP test in one direction, whatever stands around its report. Raises Unreadable."""
     report = _without_error(raw)
     try:
+        _fit(report.get("start", {}))
         end = report["end"]
         if any(key.endswith("_bidir_reverse") for key in end):
             raise Unreadable("iperf3: found a test in both directions (--bidir), expected one direction")
         received, streams = end["sum_received"], end["streams"]
         result = LinkResult(
             goodput=_number(received, "bits_per_second") / 1e6,
-            # Absent where the system does not count them.
-            retransmits=int(_number({"retransmits": 0, **end["sum_sent"]}, "retransmits")),
+            retransmits=_known(end["sum_sent"], "retransmits"),
             rtt=_rtt(streams),
             seconds=float(_number(received, "seconds")),
             streams=len(streams),
@@ -103,21 +161,35 @@ def round_trip(raw: bytes) -> float:
     except (TypeError, AttributeError):
         raise Unreadable("iperf3: found a report of another form, expected that of a TCP test") from None
     if not found > 0:
-        raise Unreadable(f"iperf3: mean_rtt {found}, expected more than 0")
+        raise Unreadable("iperf3: found no mean_rtt of a stream, expected more than 0")
     return found
+
+
+def _fit(start: dict[str, Any]) -> None:
+    """Raise Unreadable for a test by a release that is unfit, or with a pause at its end, which counts as time."""
+    version, test = str(start.get("version", "")), start.get("test_start", {})
+    if why := unfit(version):
+        raise Unreadable(why)
+    if _release(version) >= THREADED and test.get("bytes") and not test.get("target_bitrate"):
+        raise Unreadable(f"iperf3: found --bytes alone with {version}, which ends in a pause; expected --bitrate too")
 
 
 def _rtt(streams: Sequence[dict[str, Any]]) -> float:
     """Mean round trip over streams in microseconds; NaN where the system tells none."""
-    senders = [stream["sender"] for stream in streams]
-    rtts = [_number(sender, "mean_rtt") for sender in senders if "mean_rtt" in sender]
-    return sum(rtts) / len(rtts) if rtts else float("nan")
+    rtts = [rtt for stream in streams if not math.isnan(rtt := _known(stream["sender"], "mean_rtt"))]
+    return sum(rtts) / len(rtts) if rtts else math.nan
 
 
 def _cpu(told: dict[str, Any]) -> tuple[float, ...]:
     """Parts of one processor that both ends used; empty where it is not told of both."""
-    names = ("host_total", "remote_total")
-    return tuple(_number(told, name) / 100 for name in names) if all(name in told for name in names) else ()
+    used = tuple(_known(told, name) / 100 for name in ("host_total", "remote_total"))
+    return used if all(map(math.isfinite, used)) else ()
+
+
+def _known(holder: dict[str, Any], name: str) -> float:
+    """A number that may be unknown: NaN then, and where it is missing."""
+    value = _number(holder, name) if name in holder else math.nan
+    return value if value not in UNKNOWN[name] and 0 <= value < SIGN else math.nan
 
 
 def _without_error(raw: bytes) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypedDict
@@ -12,6 +13,23 @@ from whitewire.tools import Unreadable, shown
 MEGABITS = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3, "T": 1e6}
 OFFLOADS = ("tcp-segmentation-offload", "generic-segmentation-offload", "generic-receive-offload")
 """What the factor `offloads` switches, as ethtool names it."""
+
+
+UNKNOWN_SPEEDS = {
+    "-1": "a device that is down, or has no speed (virtio, tunnels)",
+    "0": "drivers without a speed",
+    "65535": "-1 in the 16 bits of older kernels (bonds)",
+    "4294967295": "-1 without its sign",
+    "Unknown!": "ethtool's word for all of these",
+}
+"""What stands in the place of a device's speed where it is not known, and where it was seen."""
+
+NO_SHAPERS = {
+    "noqueue", "noop", "pfifo_fast", "pfifo", "bfifo", "pfifo_head_drop", "mq", "mqprio", "multiq", "prio", "ets",
+    "drr", "qfq", "sfq", "sfb", "fq", "fq_codel", "fq_pie", "codel", "pie", "red", "gred", "choke", "hhf", "blackhole",
+    "plug", "ingress", "clsact", "cake", "netem",
+}  # fmt: skip
+"""Queueing disciplines that slow a link down only where they name a rate. Any other one is taken for a shaper."""
 
 
 class Link(TypedDict, total=False):
@@ -80,6 +98,38 @@ def _rates(said: str) -> list[tuple[str, float]]:
     return found
 
 
+def speed(said: str) -> int | None:
+    """Of /sys/class/net/…/speed: Mbit/s, None where it is not known."""
+    text = said.strip()
+    return int(text) if text.isdecimal() and text not in UNKNOWN_SPEEDS else None
+
+
+def limit(said: str) -> float:
+    """Of `tc qdisc show dev …` and `tc class show dev …`: Mbit/s that a device may send, infinite without a shaper.
+
+    Raises Unreadable where a shaper's rate is not that of the whole device: of a part of its queues, or of each flow.
+    """
+    lines = [line.split() for line in said.splitlines() if line.startswith(("qdisc ", "class "))]
+    shapers = [line for line in lines if line[1] not in NO_SHAPERS or SHAPED.search(" ".join(line))]
+    if not shapers:
+        return math.inf
+    roots = {line[1] for line in lines if "root" in line and line[0] == "qdisc"} or {line[1] for line in shapers}
+    rates = [rate for line in shapers if "root" in line and (rate := _whole_rate(line)) is not None]
+    if roots != {line[1] for line in shapers} or not rates:
+        raise Unreadable(f"tc: found {shown(' '.join(shapers[0]))}, expected a rate of the whole device")
+    return max(rates)
+
+
+SHAPED = re.compile(r"\b(?:(?:rate|maxrate|max_rate|bandwidth|ceil)[ :]\d|bw_rlimit)")
+
+
+def _whole_rate(words: Sequence[str]) -> float | None:
+    """Mbit/s that a root may send in all, by its line: htb's classes may borrow up to their ceiling."""
+    told = dict(re.findall(r"\b(ceil|rate|bandwidth) (\d+[KMGT]?)bit\b", " ".join(words)))
+    found = next((told[name] for name in ("ceil", "rate", "bandwidth") if name in told), None)
+    return None if found is None else int(found.rstrip("KMGT")) * MEGABITS[found.lstrip("0123456789")]
+
+
 def queues(said: str) -> dict[str, int]:
     """Of `tc -j qdisc show`: bytes that each device's FIFO holds, by device. Raises Unreadable."""
     return {
@@ -92,6 +142,15 @@ def queues(said: str) -> dict[str, int]:
 def mtus(said: str) -> dict[str, int]:
     """Of `ip -j link show`: the MTU of each device in bytes, by device. Raises Unreadable."""
     return {_text(row, "ifname"): _count(row, "mtu") for row in _rows(said, "ip") if "ifname" in row}
+
+
+def leaves_by(said: str) -> str:
+    """Of `ip route get …`: the device by which packets leave; empty where there is no route.
+
+    As text, which every release prints alike; before 5.0 some print it even where JSON is asked for.
+    """
+    match = re.search(r"\bdev (\S+)", said)
+    return match[1] if match else ""
 
 
 def carrier_changes(said: str) -> dict[str, int]:
@@ -136,9 +195,12 @@ def driver(said: str) -> dict[str, str]:
 
 
 def _rows(said: str, tool: str) -> list[dict[str, Any]]:
-    lines = [line for line in said.splitlines() if line.startswith("[")]
+    rows, end, decoder = [], 0, json.JSONDecoder()
     try:
-        rows = [row for line in lines for row in json.loads(line)]
+        for start in re.finditer(r"^\[", said, re.MULTILINE):
+            if start.start() >= end:  # releases up to 4.15 spread a list over many lines
+                found, end = decoder.raw_decode(said, start.start())
+                rows += found
     except (ValueError, RecursionError):
         rows = []
     if not rows or not all(isinstance(row, dict) for row in rows):

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from whitewire import quantities, whole
+from whitewire import printed, quantities, whole
 from whitewire.description.files import dotted, validate
 from whitewire.description.reading import load_yaml
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.errors import UserError
 from whitewire.paths import HOME, root, shown, temporary
-from whitewire.text import quoted, suggestion
+from whitewire.text import numbers, quoted, suggestion
 from whitewire.units import gbit_per_s
 from whitewire.workflow.plan import checked_paper
 
@@ -101,17 +101,32 @@ def _try(text: str, name: str, source: str) -> None:
 
 
 def number(claim: Mapping[str, Any]) -> tuple[float | str, str]:
-    """Value and unit of a claim's printed number: `6x` is (6, x), `118 MiB/s` itself in MB/s. ValueError for none."""
-    printed = claim["printed"]
+    """Value and unit of a claim's printed number: `50 % faster` is (1.5, x), `118 MiB/s` itself in MB/s.
+
+    Raises ValueError where it has no sure reading.
+    """
+    text, metric = claim["printed"], claim.get("metric", printed.RATE)
     if claim["form"] == "value":
-        unit = UNITS[claim.get("metric", "throughput")]
-        quantities.converted(printed, unit)
-        found = quantities.amount(printed)
-        return (found[0] if found and quantities.factor(found[1], unit) == 1 else printed), unit
-    match = re.match(r"\d+(\.\d+)?", printed)
-    if not match:
-        raise ValueError(f"found {quoted(printed)}, expected text that begins with a number, such as 6x")
-    return float(match[0]) if "." in match[0] else int(match[0]), "x"
+        unit = UNITS[metric]
+        quantities.converted(text, unit)
+        found = quantities.amount(text)
+        return (found[0] if found and quantities.factor(found[1], unit) == 1 else text), unit
+    ratio = printed.factor(text, metric)
+    return int(ratio) if ratio.is_integer() else ratio, "x"
+
+
+def reading(claim: Mapping[str, Any]) -> str:
+    """What a claim's printed number was taken for: `"50 % faster" reads as 1.5 times`."""
+    value, unit = number(claim)
+    if isinstance(value, str):
+        value = quantities.converted(value, unit)
+    return f"{quoted(claim['printed'])} reads as {numbers([value])[0]} {'times' if unit == 'x' else unit}"
+
+
+def readings(answers: Answers) -> list[str]:
+    """The same of all claims that have a number, with their keys."""
+    measured = ((index, claim) for index, claim in enumerate(answers["claims"]) if claim["form"] != "not_testable")
+    return [f"claims[{index}].printed: {reading(claim)}" for index, claim in measured]
 
 
 def paper_text(answers: Answers) -> str:
@@ -325,9 +340,21 @@ def ask() -> Answers:
             claim["missing"] = one("  What the testbed lacks")
         else:
             claim["metric"] = one("  Of what: throughput or completion_time", "throughput", among=list(UNITS))
-            claim["printed"] = one("  The number as printed, with its unit (6x, 118 MiB/s)")
+            claim["printed"] = _asked(one, claim)
             claim["fabric"] = one("  On which network", "10gbe", among=fabrics)
             if claim["form"] == "ratio":
                 claim["over"] = one("  Over which network", "1gbe", among=fabrics)
         answers["claims"].append(claim)
     return answers
+
+
+def _asked(one: Callable[[str], str], claim: Mapping[str, Any]) -> str:
+    """A number as printed, asked until it has a sure reading, which is shown."""
+    while True:
+        said = one("  The number as printed, with its unit (6x, 50 % faster, 118 MiB/s)")
+        try:
+            print(f"  {reading({**claim, 'printed': said})}")
+        except ValueError as error:
+            print(f"  {error}")
+        else:
+            return said

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import hashlib
 import json
 import math
@@ -17,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from whitewire import budget, estimands, lanes, workloads
+from whitewire import alone, budget, estimands, lanes, workloads
 from whitewire.analysis import sweeps
 from whitewire.budget import Budget
 from whitewire.cluster.hibench import on_this_machine
@@ -115,6 +117,8 @@ class Plan:
     """Of each paper's block on Slurm: nodes and minutes of its job."""
     described: Mapping[str, Paper] = field(default_factory=dict, repr=False)
     """The papers by name, as they were read and checked."""
+    left_out: Mapping[str, Sequence[str]] = field(default_factory=dict, repr=False)
+    """Of each paper: why programs of HiBench are left out."""
     budget: str = budget.NONE
     """How long the blocks of a start may take, as the user gave it."""
     lanes: int = 1
@@ -150,6 +154,7 @@ class Plan:
         designs: dict[str, list[DesignRow]] = {}
         described: dict[str, Paper] = {}
         needs: dict[tuple[str, str], tuple[int, int]] = {}
+        left_out: dict[str, list[str]] = {}
         for name in config["papers"]:
             path = paper_path(name)
             paper = described[name] = checked_paper(path, testbed)
@@ -157,7 +162,7 @@ class Plan:
                 raise UserError(f"paper/{name}.qmd: no such file: every paper has a document")
             designs[name] = make_design(paper, testbed, config["effort"], config["seed"])
             check_unique(designs[name], shown(path))
-            check_programs(paper, designs[name], testbed)
+            left_out[name] = check_programs(paper, designs[name], testbed)
             if testbed["kind"] == "slurm":
                 needs |= {(name, block): need for block, need in job_needs(paper, designs[name], testbed).items()}
         held = None
@@ -168,7 +173,7 @@ class Plan:
         return cls(
             config["papers"], config["testbed"], config["effort"], config["seed"], designs, deployment,
             hibench="hibench" in testbed and _of_suite(designs),
-            needs=needs, described=described, tether=held, begins=begins,
+            needs=needs, described=described, left_out=left_out, tether=held, begins=begins,
             budget=config["budget"], lanes=_lanes(config["lanes"], testbed, len(waiting)), waiting=waiting,
         )  # fmt: skip
 
@@ -281,11 +286,21 @@ class Plan:
         handed_on = "" if self.begins else os.environ.get(budget.VARIABLE, "")
         begun = Budget.of(budget.seconds_of(self.budget), self.waiting, self._claims(), self.lanes)
         os.environ[budget.VARIABLE] = text = handed_on or begun.text()
-        told = {budget.VARIABLE: text}
+        told = {budget.VARIABLE: text, alone.INSIDE: "snakemake"}
         told |= {tether.VARIABLE: str(self.tether)} if self.tether else {}
         if self.begins and self.lanes > 1:
             told[lanes.VARIABLE] = Lanes.of(self.lanes, HOME / ".cache" / "lanes").text()
         return "; ".join([path, *(f"export {name}={shlex.quote(value)}" for name, value in told.items())])
+
+    @staticmethod
+    def begin() -> None:
+        """Be the only process that writes here until this one ends, as Snakemake before its first rule.
+
+        Raises UserError, which names the other process.
+        """
+        ended = contextlib.ExitStack()
+        ended.enter_context(alone.alone(root(), ["snakemake", *sys.argv[1:]]))
+        atexit.register(ended.close)
 
     @staticmethod
     def can_make(image: str) -> bool:
@@ -392,8 +407,11 @@ def check_unique(rows: Sequence[Mapping[str, Any]], source: str) -> None:
             raise UserError(f"{source}: experiments: found {told}, expected at most {MOST_ID}: it names a folder")
 
 
-def check_programs(paper: Paper, rows: Iterable[DesignRow], testbed: Mapping[str, Any]) -> None:
-    """Raise a UserError for a program of HiBench that the testbed cannot run; what a site has, only its hosts tell."""
+def check_programs(paper: Paper, rows: Iterable[DesignRow], testbed: Mapping[str, Any]) -> list[str]:
+    """Why programs of HiBench are left out, one line each: the copy on this machine lacks them.
+
+    Raises UserError for a program that the testbed cannot run. What a site's HiBench lacks, only its hosts tell.
+    """
     wanted: dict[tuple[str, str], None] = {}
     for row in rows:
         if not workloads.of(row["workload"]).of_suite:
@@ -408,7 +426,10 @@ def check_programs(paper: Paper, rows: Iterable[DesignRow], testbed: Mapping[str
             raise UserError(f"{shown(paper.path)}: experiments[{index}].{place}.program: {why}")
         wanted[parameters["program"], parameters["profile"]] = None
     if wanted and "hibench" in testbed and testbed["kind"] == "emulated":
-        on_this_machine(testbed["hibench"]).check(wanted, ["worker"])
+        suite = on_this_machine(testbed["hibench"])
+        suite.check(wanted, ["worker"])
+        return [why for program in dict.fromkeys(program for program, _ in wanted) if (why := suite.lacks(program))]
+    return []
 
 
 def _fault_of_program(
@@ -461,6 +482,8 @@ def print_plan() -> None:
         )
         for line in outlook.lines(paper, plan.designs[name], testbed):
             print(line)
+        for line in plan.left_out[name]:
+            print(f"  left out: {line}")
 
 
 MADE = "all runs are made"

@@ -1,25 +1,24 @@
 """What a workload is to the rest of the house: the parameters that it reads, its run, its metrics, what it costs.
 
-Adding a workload is one module with a subclass and its line in the table (workloads/__init__.py). A run gets a `Bench`,
-through which it reaches the cluster; the module itself starts nothing and imports neither testbed nor cluster.
+Adding a workload is one module with a subclass and its line in the table (workloads/__init__.py). A run gets a `Bench`
+(workloads/bench.py), through which it reaches the cluster; the module itself starts nothing and imports neither
+measurement, testbed nor cluster.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from whitewire import factors
 from whitewire.records import jobs
 from whitewire.records.metrics import Found
-from whitewire.records.run import RunRecord
+from whitewire.records.result import Result
+from whitewire.records.run import Job, RunRecord
 from whitewire.records.samples import HostCpu, Samples
 from whitewire.tools import history
-
-if TYPE_CHECKING:
-    from whitewire.measure.bench import Bench
-    from whitewire.records.result import Result
+from whitewire.workloads.bench import Bench, Outcome
 
 DATA, OUTPUT = "/data", "/output"
 """Folders that runs use: of puts in HDFS, and of jobs in their file system. They are emptied before each run."""
@@ -59,6 +58,11 @@ OF_TASKS = frozenset({"tasks_per_worker"})
 """Parameters, and factors, of jobs whose tasks the runner spreads over the workers."""
 OF_SHUFFLE = OF_TASKS | {"map_output_compression"}
 """Those of jobs whose map tasks' output goes to reduce tasks."""
+
+
+def as_job(name: str, command: Outcome) -> Job:
+    """A command as a job without tasks."""
+    return {"name": name, "submit": command.begin, "end": command.end, "tasks": [], "counters": {}}
 
 
 def generic_options(settings: Mapping[str, object]) -> list[str]:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from whitewire.errors import RunFailed
 from whitewire.records import jobs
 from whitewire.records.metrics import Found
+from whitewire.records.result import Result
 from whitewire.records.run import Job, RunRecord
 from whitewire.records.samples import Samples
-from whitewire.workloads.base import Workload, generic_options
-
-if TYPE_CHECKING:
-    from whitewire.measure.bench import Bench
-    from whitewire.records.result import Result
+from whitewire.workloads.base import Workload, as_job, generic_options
+from whitewire.workloads.bench import Bench
 
 
 def copy_in(local: str, target: str, settings: Mapping[str, object] | None = None) -> list[str]:
@@ -51,13 +49,10 @@ class Copy(Workload):
 
     def run(self, bench: Bench) -> Result:
         """One file from the client's local drive into the store and out of it. Raises RunFailed when a copy failed."""
-        bench.begin()
-        client = bench.client
-        local = f"{client.drive(1)}/source"
-        client.run(["mkdir", "-p", client.drive(1)]).check()
-        client.run(["cp", bench.source_files(bench.scale.file_bytes, 1)[0], local]).check()
-        options, target = bench.options(), bench.output("copy")
-        bench.make_output()
+        bench.files.begin()
+        local = bench.client.file_on_drive(bench.scale.file_bytes)
+        options, target = bench.jobs.options(), bench.files.output("copy")
+        bench.files.make_output()
 
         def act(kept: dict[str, str]) -> list[Job]:
             done = []
@@ -65,15 +60,13 @@ class Copy(Workload):
                 ("copy_in", copy_in(f"file://{local}", target, options)),
                 ("copy_out", copy_out(target, f"file://{local}.back", options)),
             ):
-                if name == "copy_out" and bench.mounted:
-                    bench.store.remount()
-                done.append(bench.timed(name, bench.shell(arguments, name)))
+                if name == "copy_out":
+                    bench.files.drop_caches()
+                done.append(as_job(name, bench.client.shell(arguments, name)))
             return done
 
-        result = bench.record(act, bench.scale.file_bytes, output=target)
-        same = client.run(["cmp", local, f"{local}.back"])
-        client.run(["rm", "-f", f"{local}.back"]).check()
-        if same.status != 0:
+        result = bench.jobs.record(act, bench.scale.file_bytes, output=target)
+        if not bench.client.same(local, f"{local}.back"):
             raise RunFailed("copy: the file that came back is not the one that went in")
         return result
 

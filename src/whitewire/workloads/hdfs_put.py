@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from whitewire.errors import RunFailed
-from whitewire.records import evidence
 from whitewire.records.metrics import OF_CLIENTS, Found, of_clients
+from whitewire.records.result import Result
 from whitewire.records.run import Evidence, PlacedBlock, RunRecord
 from whitewire.records.samples import HostCpu, Samples, peak_rate
 from whitewire.tools.erasure_coding import Policy
+from whitewire.tools.namenode import Operation
 from whitewire.workloads.base import generic_options
+from whitewire.workloads.bench import Bench, Outcome
 from whitewire.workloads.without_jobs import WithoutJobs
-
-if TYPE_CHECKING:
-    from whitewire.cluster.hadoop import Outcome
-    from whitewire.measure.bench import Bench
-    from whitewire.records.result import Result
 
 MOST_THREADS = 16
 
@@ -46,49 +43,38 @@ class HdfsPut(WithoutJobs):
 
     def run(self, bench: Bench) -> Result:
         """Clients × puts, started together. Raises RunFailed when a put failed, ProcessDied when a daemon died."""
-        clients, puts = bench.parameters["clients"], bench.parameters["puts_per_client"]
-        size, files = bench.scale.file_bytes, bench.files_to_put()
-        bench.empty(clients)
+        puts, files = bench.puts, bench.puts.source_files()
+        puts.empty()
         outcomes: list[Outcome] = []
-        before = bench.packets()
+        before = puts.packets()
 
         def act() -> RunRecord:
-            outcomes.extend(bench.put_all(files, bench.run.settings))
-            return {"busy_clients": [client.host.name for client in bench.stack.clients[:clients]]}
+            outcomes.extend(puts.put(files, bench.settings))
+            return {"busy_clients": puts.hosts()}
 
-        result = bench.observed(act)
-        after = bench.packets()
+        result = bench.observer.observe(act)
+        after = puts.packets()
         kept = result.files | {f"client{n}.txt": o.output + "\n" for n, o in enumerate(outcomes, start=1)}
-        placement, fsck = bench.placement(settled=True)
+        placement, fsck = puts.placement(settled=True)
         kept["fsck.txt"] = fsck + "\n"
-        operations = bench.stack.hdfs.operations(kept["namenode-audit.txt"], bench.folders(clients))
-        # With several threads the shell ends with status 0 even when a copy failed: count what the NameNode completed.
-        failed = next((outcome for outcome in outcomes if outcome.status != 0), None)
-        if failed or len(operations) != clients * puts:
-            lines = [line.strip() for o in outcomes for line in o.output.splitlines() if line.strip()]
-            # The shell's own last word on a file, rather than a warning that came before it.
-            said = next((line for line in lines if line.startswith("put: ")), next(iter(lines), "no message"))
-            raise RunFailed(f"{len(operations)} of {clients * puts} puts completed: {said[:200]}")
-        written = sum(block["bytes"] for block in placement)
-        if written != clients * puts * size:
-            raise RunFailed(f"HDFS holds {written} bytes, expected {clients * puts * size}")
-        seen = evidence.of_fsck(fsck, bool(bench.coding))
-        asked, told = bench.store_of(seen)
+        operations = puts.operations(kept["namenode-audit.txt"])
+        _check_written(bench, outcomes, operations, placement)
+        stored = puts.stored(fsck)
         packets: Evidence = {} if before is None or after is None else {"packets": after - before}
         record: RunRecord = {
-            **bench.coded(),
+            **stored,
             "start": min(operation.start for operation in operations),
             "end": max(operation.end for operation in operations),
             "commands": [{"begin": o.begin, "end": o.end, "status": o.status} for o in outcomes],
             "operations": [
-                {"client": o.path.split("/")[2], "operation": o.path.split("/")[3], "bytes": size,
+                {"client": o.path.split("/")[2], "operation": o.path.split("/")[3], "bytes": bench.scale.file_bytes,
                  "start": o.start, "end": o.end}
                 for o in operations
             ],
             "placement": placement,
-            "asked": {**result.record["asked"], "store": asked},
-            "evidence": {**result.record["evidence"], "files": {"output": seen}, "store": told,
-                         "settings": bench.client_settings(), **packets},
+            "asked": {**result.record["asked"], **stored["asked"]},
+            "evidence": {**result.record["evidence"], **stored["evidence"], "settings": bench.client.settings(),
+                         **packets},
         }  # fmt: skip
         return result.plus(record, kept)
 
@@ -125,3 +111,20 @@ class HdfsPut(WithoutJobs):
 def _datanodes_of_first_file(placement: Sequence[PlacedBlock]) -> int:
     first = placement[0]["file"]
     return len({name for block in placement if block["file"] == first for name in block["datanodes"]})
+
+
+def _check_written(
+    bench: Bench, outcomes: Sequence[Outcome], operations: Sequence[Operation], placement: Sequence[PlacedBlock]
+) -> None:
+    """Raises RunFailed unless all puts completed and HDFS holds all their bytes."""
+    puts = bench.parameters["clients"] * bench.parameters["puts_per_client"]
+    # With several threads the shell ends with status 0 even when a copy failed: count what the NameNode completed.
+    failed = next((outcome for outcome in outcomes if outcome.status != 0), None)
+    if failed or len(operations) != puts:
+        lines = [line.strip() for o in outcomes for line in o.output.splitlines() if line.strip()]
+        # The shell's own last word on a file, rather than a warning that came before it.
+        said = next((line for line in lines if line.startswith("put: ")), next(iter(lines), "no message"))
+        raise RunFailed(f"{len(operations)} of {puts} puts completed: {said[:200]}")
+    written, expected = sum(block["bytes"] for block in placement), puts * bench.scale.file_bytes
+    if written != expected:
+        raise RunFailed(f"HDFS holds {written} bytes, expected {expected}")

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-from whitewire.errors import RunFailed, UserError
+from whitewire.errors import RunFailed
 from whitewire.factors import DRIVE
 from whitewire.records import jobs
 from whitewire.records.metrics import Found
+from whitewire.records.result import Result
 from whitewire.records.run import Job, RunRecord
 from whitewire.records.samples import Samples
 from whitewire.tools import hibench, hibench_report
+from whitewire.tools.hibench_report import Report
 from whitewire.workloads import hibench_copy
 from whitewire.workloads.base import Workload
+from whitewire.workloads.bench import Bench, Suite
 from whitewire.workloads.sleep import Sleep
 from whitewire.workloads.sort import Sort
 from whitewire.workloads.terasort import SAMPLED_ROWS, TeraSort
 from whitewire.workloads.testdfsio import TestDfsio
 from whitewire.workloads.wordcount import WordCount
-
-if TYPE_CHECKING:
-    from whitewire.cluster.hibench import HiBench as Suite
-    from whitewire.measure.bench import Bench
-    from whitewire.records.result import Result
-    from whitewire.tools.hibench_report import Report
 
 NATIVE: dict[str, Workload] = {
     "sort": Sort(), "terasort": TeraSort(), "wordcount": WordCount(), "dfsioe": TestDfsio(), "sleep": Sleep()
@@ -81,7 +78,7 @@ class HiBench(Workload):
 
     def run(self, bench: Bench) -> Result:
         """One program. Raises RunFailed when a script or a job failed."""
-        suite = bench.stack.hibench
+        suite = bench.suite
         own: RunRecord = {"program": bench.parameters["program"], "profile": bench.parameters["profile"]}
         return (_native(bench) if suite is None else _by_hibench(bench, suite)).plus(own)
 
@@ -99,7 +96,7 @@ def _native(bench: Bench) -> Result:
     if program == "sleep":
         own["map_ms"] = hibench.sleep_ms(profile)
     workload = NATIVE[program]
-    return workload.run(bench.of(workload.name, own))
+    return workload.run(bench.with_workload(workload.name, own))
 
 
 def _outputs(parameters: Mapping[str, Any]) -> int:
@@ -108,60 +105,33 @@ def _outputs(parameters: Mapping[str, Any]) -> int:
     return own.output_copies(parameters)
 
 
-def _sizes(bench: Bench) -> dict[str, object]:
-    if not bench.scaled:
-        return {}
-    try:
-        return hibench.sizes(bench.parameters["program"], bench.parameters["profile"], bench.scale.file_bytes)
-    except ValueError as error:
-        raise UserError(f"experiment {bench.run.row['experiment']}: {error}") from None
-
-
 def _by_hibench(bench: Bench, suite: Suite) -> Result:
-    parameters, testbed = bench.parameters, bench.stack.testbed
-    program, outputs = parameters["program"], _outputs(parameters)
-    options = bench.options() | {"mapreduce.terasort.output.replication": outputs}
+    program, outputs = bench.parameters["program"], _outputs(bench.parameters)
+    options = bench.jobs.options() | {"mapreduce.terasort.output.replication": outputs}
     if bench.scaled:
         options["mapreduce.terasort.partitions.sample"] = SAMPLED_ROWS
-    masters, workers = ([host.endpoint for host in testbed.by_role(role)] for role in ("namenode", "datanode"))
-    suite.configure(suite.hadoop(bench.stack, options), hibench.Job(
-        program, parameters["profile"], parameters["maps"], parameters["reduces"], masters, workers, _sizes(bench)
-    ))  # fmt: skip
-    _prepare(bench, suite)
+    suite.configure(options)
+    suite.prepare()
     reports: list[Report] = []
 
     def act(kept: dict[str, str]) -> list[Job]:
         done = []
-        for reported in suite.measure(bench.run.timeout, bench.stack.check):
+        for reported in suite.measure():
             reports.append(reported.record())
             kept[f"{reported.name}.txt"] = reported.output
             names = _names(reported.name, reported.jobs)
-            done += [bench.finished(number, name, kept) for name, number in names.items()]
+            done += [bench.jobs.finished(number, name, kept) for name, number in names.items()]
         if not done:
             raise RunFailed(f"hibench {program}: it submitted no job")
         return done
 
-    result = bench.record(act, 0)
+    result = bench.jobs.record(act, 0)
     size, dfsioe = bench.scale.file_bytes, program == "dfsioe"
-    user = size * hibench.files(parameters["profile"]) if dfsioe else sum(report["bytes"] for report in reports)
+    user = size * hibench.files(bench.parameters["profile"]) if dfsioe else sum(report["bytes"] for report in reports)
     own: RunRecord = {
         "user_bytes": user, "output_replication": outputs, "reports": reports, "made_by": suite.made_by
     }  # fmt: skip
     return result.plus(own, suite.files())
-
-
-def _prepare(bench: Bench, suite: Suite) -> None:
-    """Have HiBench make the program's input where the round's is not there yet (why each has its own: Bench.input)."""
-    program, profile, scale = bench.parameters["program"], bench.parameters["profile"], bench.scale
-    copies = bench.parameters.get("replication", 1)
-    # Its inputs have one place a program: the last one made is the one that is there.
-    place = ("hibench", program)
-    made = (profile, scale.file_bytes, scale.block_bytes, copies, bench.run.row["replicate"])
-    if bench.stack.made.get(place) == made:
-        return
-    bench.at_ease()
-    suite.prepare(bench.run.timeout, bench.stack.check)
-    bench.stack.made[place] = made
 
 
 def _names(name: str, numbers: Sequence[str]) -> dict[str, str]:

@@ -17,6 +17,8 @@ LEFT_OUT = re.compile(r"(.*/)?(\.git|target|__pycache__|report)(/.*)?|sparkbench
 """What is not copied: other frameworks' programs, what builds left."""
 PARTS = ("bin", "conf", "autogen/src", "pom.xml")
 """What runs use of a tree, and so what its digest is of."""
+COMMIT = "53ac935f7a6f995176119835435cd58770cd6fec"
+"""The last commit of HiBench's master, which is archived: the only state whose `dfsioe` builds for Hadoop 3."""
 
 
 @dataclass(frozen=True)
@@ -38,16 +40,31 @@ class Prepared:
         """What makes its runs other runs than those of another copy."""
         return [self.commit or self.tree, self.python.rsplit(".", 1)[0], *self.built]
 
+    def lacks(self, program: str) -> str:
+        """Why the copy has no such program, and what brings it; empty for one that it has."""
+        if program not in self.not_built:
+            return ""
+        remedy = f"`make hibench` without HIBENCH= brings commit {COMMIT[:12]}, which has it"
+        if self.commit == COMMIT:
+            remedy = "correct that and repeat `make hibench`"
+        return f"{program} of HiBench {self.release}: {self.not_built[program]}; {remedy}"
+
 
 def prepared(folder: Path = HIBENCH) -> Prepared | None:
     """The copy that is there; None without one. Raises UserError for one that cannot be read."""
     path = folder / DESCRIPTION
     try:
-        return Prepared(**json.loads(path.read_text()))
+        return read(path.read_text(errors="replace"), str(path))
     except FileNotFoundError:
         return None
+
+
+def read(text: str, where: str) -> Prepared:
+    """A copy's description. Raises UserError for a text that is none."""
+    try:
+        return Prepared(**json.loads(text))
     except (ValueError, TypeError):
-        raise UserError(f"{path}: found no description of a HiBench copy; make it again with `make hibench`") from None
+        raise UserError(f"{where}: found no description of a HiBench copy; make it again with `make hibench`") from None
 
 
 # --- bringing a tree here -------------------------------------------------------------------------------

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from whitewire.errors import RunFailed
 from whitewire.records.metrics import Found
+from whitewire.records.result import Result
 from whitewire.records.run import Job, RunRecord
 from whitewire.records.samples import HostCpu, Samples
 from whitewire.tools import nnbench
 from whitewire.workloads.base import OF_TASKS, Workload, generic_options
-
-if TYPE_CHECKING:
-    from whitewire.measure.bench import Bench
-    from whitewire.records.result import Result
+from whitewire.workloads.bench import Bench
 
 TOOL = "org.apache.hadoop.hdfs.NNBench"
 FOLDER = "/nnbench"
@@ -58,15 +56,15 @@ class NNBench(Workload):
 
         It fails when a job or a call of the NameNode failed, or a map task came too late for the common start.
         """
-        bench.begin(FOLDER)
+        bench.files.begin(FOLDER)
         parameters = bench.parameters
         operation = parameters.get("operation", nnbench.OPERATIONS[0])
         maps, files = parameters["maps"], parameters["files_per_map"]
 
         def arguments(of: str) -> list[str]:
-            start = int(bench.stack.testbed.now()) + BARRIER_S
-            own = nnbench.arguments(of, maps, files, bench.path(FOLDER), start, bench.scale.block_bytes)
-            return [*generic_options(bench.options()), *own]
+            start = int(bench.client.now()) + BARRIER_S
+            own = nnbench.arguments(of, maps, files, bench.files.path(FOLDER), start, bench.scale.block_bytes)
+            return [*generic_options(bench.jobs.options()), *own]
 
         def checked(said: str) -> nnbench.Result:
             result = nnbench.parse(said)
@@ -78,14 +76,14 @@ class NNBench(Workload):
             return result
 
         if operation != "create_write":
-            bench.at_ease()
-            checked(bench.tool(TOOL, arguments("create_write"), "files for nnbench").output)
+            bench.shaping.lift()
+            checked(bench.client.tool(TOOL, arguments("create_write"), "files for nnbench").output)
 
         def act(kept: dict[str, str]) -> list[Job]:
-            job = bench.job(TOOL, arguments(operation), operation, kept)
+            job = bench.jobs.submit(TOOL, arguments(operation), operation, kept)
             return [job | {"nnbench": asdict(checked(kept[f"{operation}.txt"]))}]
 
-        return bench.record(act, 0, output=bench.path(FOLDER))
+        return bench.jobs.record(act, 0, output=bench.files.path(FOLDER))
 
     def own_metrics(self, record: RunRecord, samples: Samples) -> Found:
         (job,) = record["jobs"]

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from whitewire.records import jobs
 from whitewire.records.metrics import Found
+from whitewire.records.result import Result
 from whitewire.records.run import Job, RunRecord
 from whitewire.records.samples import Samples
-from whitewire.workloads.base import OUTPUT, Workload, generic_options
+from whitewire.workloads.base import OUTPUT, Workload, as_job, generic_options
+from whitewire.workloads.bench import Bench
 from whitewire.workloads.copy import copy_in
-
-if TYPE_CHECKING:
-    from whitewire.measure.bench import Bench
-    from whitewire.records.result import Result
 
 TOOL = "whitewire.ReadLoop"
 LOOPS = ("old", "old-on-new-client", "present")
@@ -45,27 +43,27 @@ class ReadLoop(Workload):
 
     def run(self, bench: Bench) -> Result:
         """One file of HDFS read by each loop. Raises RunFailed when a read failed."""
-        bench.begin()
-        bench.make_output()
-        bench.at_ease()
+        bench.files.begin()
+        bench.files.make_output()
+        bench.shaping.lift()
         path = f"{OUTPUT}/file"
-        (local,) = bench.source_files(bench.scale.file_bytes, 1)
+        local = bench.client.source_file(bench.scale.file_bytes)
         options = {"dfs.blocksize": bench.scale.block_bytes, "dfs.replication": bench.parameters.get("replication", 1)}
-        bench.shell(copy_in(f"file://{local}", path, options), "read_loop input")
-        buffer = bench.read_buffer()
+        bench.client.shell(copy_in(f"file://{local}", path, options), "read_loop input")
+        buffer = bench.read_buffer
 
         def act(kept: dict[str, str]) -> list[Job]:
             done = []
             for loop in LOOPS:
-                outcome = bench.tool(TOOL, read(path, loop, buffer), loop)
+                outcome = bench.client.tool(TOOL, read(path, loop, buffer), loop)
                 kept[f"{loop}.txt"] = outcome.output + "\n"
                 found = dict(re.findall(r"(\w+)=([\d.]+)", outcome.output))
                 moved, credited, seconds = (float(found[name]) for name in ("bytes_read", "bytes_credited", "seconds"))
-                job = bench.timed(loop, outcome)
+                job = as_job(loop, outcome)
                 done.append(job | {"bytes_read": moved, "bytes_credited": credited, "seconds": seconds})
             return done
 
-        return bench.record(act, bench.scale.file_bytes, input=path)
+        return bench.jobs.record(act, bench.scale.file_bytes, input=path)
 
     def own_metrics(self, record: RunRecord, samples: Samples) -> Found:
         loops = {job["name"]: job for job in record["jobs"]}

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from whitewire.errors import RunFailed
 from whitewire.records import evidence
 from whitewire.records.metrics import OF_CLIENTS, Found, of_clients
+from whitewire.records.result import Result
 from whitewire.records.run import PlacedBlock, RunRecord
 from whitewire.records.samples import HostCpu, Samples
+from whitewire.workloads.bench import Bench
 from whitewire.workloads.without_jobs import WithoutJobs
-
-if TYPE_CHECKING:
-    from whitewire.measure.bench import Bench
-    from whitewire.records.result import Result
 
 
 def raise_replication(path: str, replication: int) -> list[str]:
@@ -38,28 +36,26 @@ class Rereplicate(WithoutJobs):
 
         What HDFS does after losing replicas, without the minutes in which it only waits for a lost node to come back.
         """
-        stack, parameters = bench.stack, bench.parameters
-        clients, replication, lost = parameters["clients"], parameters["replication"], parameters["lost_replicas"]
-        bench.empty(clients)
-        if not stack.testbed.fabrics_move:
-            stack.testbed.fabric(parameters["load_fabric"])
-        stack.ease(True)  # replicas get lost long after they were written
-        bench.put_all(bench.files_to_put(), {"dfs.replication": replication - lost})
-        placement, fsck = bench.placement()
-        expected = clients * parameters["puts_per_client"] * bench.scale.file_bytes
+        puts, parameters = bench.puts, bench.parameters
+        replication, lost = parameters["replication"], parameters["lost_replicas"]
+        puts.empty()
+        bench.shaping.lift(parameters["load_fabric"])  # replicas get lost long after they were written
+        puts.put(puts.source_files(), {"dfs.replication": replication - lost})
+        placement, fsck = puts.placement()
+        expected = parameters["clients"] * parameters["puts_per_client"] * bench.scale.file_bytes
         if sum(block["bytes"] for block in placement) != expected:
             raise RunFailed("the files to copy were not written whole")
 
         def act() -> RunRecord:
-            outcome = stack.hdfs.shell(*raise_replication(bench.data, replication))
+            outcome = puts.raise_replication(replication)
             if outcome.status != 0:
-                raise RunFailed(f"hdfs dfs -setrep: status {outcome.status}: {outcome.output[:200]}")
+                raise RunFailed(f"hdfs dfs -setrep: status {outcome.status}: {outcome.why}")
             # Asked again and again; the NameNode's count of blocks in want leaves out those that are being copied.
-            bench.watch(lambda: _all_have(bench.placement()[0], replication))
-            return {"start": outcome.begin, "end": stack.testbed.now(), "busy_clients": []}
+            puts.wait_for_placement(lambda placed: _all_have(placed, replication))
+            return {"start": outcome.begin, "end": bench.client.now(), "busy_clients": []}
 
-        result = bench.observed(act)
-        placement, after = bench.placement()
+        result = bench.observer.observe(act)
+        placement, after = puts.placement()
         copied: RunRecord = {
             "bytes_copied": expected * lost, "blocks_copied": len(placement) * lost, "placement": placement,
             "evidence": {**result.record["evidence"],

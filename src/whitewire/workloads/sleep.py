@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from whitewire.records.result import Result
 from whitewire.records.run import Job
 from whitewire.workloads.base import Workload, generic_options
-
-if TYPE_CHECKING:
-    from whitewire.measure.bench import Bench
-    from whitewire.records.result import Result
+from whitewire.workloads.bench import Bench
 
 TOOL = "org.apache.hadoop.mapreduce.SleepJob"
 
@@ -35,10 +33,10 @@ class Sleep(Workload):
 
     def run(self, bench: Bench) -> Result:
         """Tasks that only wait. Raises RunFailed when the job failed."""
-        options, parameters = bench.options(), bench.parameters
+        options, parameters = bench.jobs.options(), bench.parameters
 
         def act(kept: dict[str, str]) -> list[Job]:
             arguments = sleep(parameters["maps"], parameters["reduces"], parameters["map_ms"], settings=options)
-            return [bench.job(TOOL, arguments, "sleep", kept)]
+            return [bench.jobs.submit(TOOL, arguments, "sleep", kept)]
 
-        return bench.record(act, 0)
+        return bench.jobs.record(act, 0)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+from whitewire.records.result import Result
 from whitewire.records.run import Job
 from whitewire.workloads import terasort
 from whitewire.workloads.base import OF_TASKS, Workload
-
-if TYPE_CHECKING:
-    from whitewire.measure.bench import Bench
-    from whitewire.records.result import Result
+from whitewire.workloads.bench import Bench
 
 
 class TeraGen(Workload):
@@ -36,11 +34,11 @@ class TeraGen(Workload):
 
     def run(self, bench: Bench) -> Result:
         """TeraGen alone. Raises RunFailed when the job failed."""
-        bench.begin()
-        rows = bench.scale.file_bytes // terasort.ROW_BYTES
+        bench.files.begin()
+        rows, target = bench.scale.file_bytes // terasort.ROW_BYTES, bench.files.output("rows")
 
         def act(kept: dict[str, str]) -> list[Job]:
-            arguments = terasort.generate(rows, bench.output("rows"), bench.parameters["maps"], bench.options())
-            return [bench.job(terasort.GENERATE, arguments, "teragen", kept)]
+            arguments = terasort.generate(rows, target, bench.parameters["maps"], bench.jobs.options())
+            return [bench.jobs.submit(terasort.GENERATE, arguments, "teragen", kept)]
 
-        return bench.record(act, rows * terasort.ROW_BYTES, output=bench.output("rows"))
+        return bench.jobs.record(act, rows * terasort.ROW_BYTES, output=target)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from whitewire.errors import RunFailed
+from whitewire.records.result import Result
 from whitewire.records.run import Job
 from whitewire.tools import codecs
 from whitewire.workloads.base import OF_SHUFFLE, Workload, generic_options
-
-if TYPE_CHECKING:
-    from whitewire.measure.bench import Bench
-    from whitewire.records.result import Result
+from whitewire.workloads.bench import Bench
 
 PACKAGE = "org.apache.hadoop.examples.terasort"
 GENERATE, SORT, VALIDATE = f"{PACKAGE}.TeraGen", f"{PACKAGE}.TeraSort", f"{PACKAGE}.TeraValidate"
@@ -72,33 +70,33 @@ class TeraSort(Workload):
 
     def run(self, bench: Bench) -> Result:
         """TeraSort, then TeraValidate of its output. Raises RunFailed when a job failed or a row is out of order."""
-        bench.begin()
+        bench.files.begin()
         rows, options, source = rows_of(bench)
-        target = bench.output("sorted")
+        target = bench.files.output("sorted")
 
         def act(kept: dict[str, str]) -> list[Job]:
             own = options | {"mapreduce.terasort.output.replication": self.output_copies(bench.parameters)}
-            return [bench.job(SORT, sort(source, target, bench.parameters["reduces"], own), "terasort", kept)]
+            return [bench.jobs.submit(SORT, sort(source, target, bench.parameters["reduces"], own), "terasort", kept)]
 
-        result = bench.record(act, rows * ROW_BYTES, input=source, output=target)
-        bench.at_ease()
-        report = bench.output("report")
-        options |= bench.in_one_jvm()  # it is a check here, and not measured
-        bench.tool(VALIDATE, validate(target, report, options), "teravalidate")
+        result = bench.jobs.record(act, rows * ROW_BYTES, input=source, output=target)
+        bench.shaping.lift()
+        report = bench.files.output("report")
+        options |= bench.jobs.in_one_jvm()  # it is a check here, and not measured
+        bench.client.tool(VALIDATE, validate(target, report, options), "teravalidate")
         check(bench, report)
         return result
 
 
 def rows_of(bench: Bench) -> tuple[int, dict[str, object], str]:
     """Number of rows, settings of the run's jobs, and the path of TeraGen's rows, which runs share."""
-    rows, options = bench.scale.file_bytes // ROW_BYTES, bench.options()
-    made = bench.input("rows", lambda path: (GENERATE, generate(rows, path, _generators(bench), options)))
+    rows, options = bench.scale.file_bytes // ROW_BYTES, bench.jobs.options()
+    made = bench.jobs.input("rows", lambda path: (GENERATE, generate(rows, path, _generators(bench), options)))
     return rows, options, made
 
 
 def check(bench: Bench, report: str) -> None:
     """Raises RunFailed unless TeraValidate's report says that all rows are in order."""
-    found = [line for line in bench.cat(f"{report}/part-r-00000").splitlines()
+    found = [line for line in bench.client.cat(f"{report}/part-r-00000").splitlines()
              if line.split("\t")[0] in ("error", "checksum")]  # fmt: skip
     if not found or any(line.startswith("error") for line in found):
         raise RunFailed(f"teravalidate: {(found or ['no report'])[0][:200]}")

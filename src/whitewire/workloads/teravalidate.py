@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+from whitewire.records.result import Result
 from whitewire.records.run import Job
 from whitewire.workloads import terasort
 from whitewire.workloads.base import OF_TASKS, Workload
-
-if TYPE_CHECKING:
-    from whitewire.measure.bench import Bench
-    from whitewire.records.result import Result
+from whitewire.workloads.bench import Bench
 
 
 class TeraValidate(Workload):
@@ -32,21 +30,23 @@ class TeraValidate(Workload):
         return size / parameters.get("maps", 1)
 
     def run(self, bench: Bench) -> Result:
-        """Rows are made and sorted at ease, anew for each run; the measured job reads them all.
+        """Rows are made and sorted unthrottled, anew for each run; the measured job reads them all.
 
         Raises RunFailed when a job failed or a row is out of order.
         """
-        bench.begin()
+        bench.files.begin()
         rows, options, source = terasort.rows_of(bench)
-        target, report = bench.output("sorted"), bench.output("report")
-        bench.at_ease()
+        target, report = bench.files.output("sorted"), bench.files.output("report")
+        bench.shaping.lift()
         maps, copies = bench.parameters["maps"], bench.parameters.get("replication", 1)
         own = options | {"mapreduce.job.reduces": maps, "mapreduce.terasort.output.replication": copies}
-        bench.tool(terasort.SORT, terasort.sort(source, target, maps, own), "rows in order")
+        bench.client.tool(terasort.SORT, terasort.sort(source, target, maps, own), "rows in order")
 
         def act(kept: dict[str, str]) -> list[Job]:
-            return [bench.job(terasort.VALIDATE, terasort.validate(target, report, options), "teravalidate", kept)]
+            return [
+                bench.jobs.submit(terasort.VALIDATE, terasort.validate(target, report, options), "teravalidate", kept)
+            ]
 
-        result = bench.record(act, rows * terasort.ROW_BYTES, input=target)
+        result = bench.jobs.record(act, rows * terasort.ROW_BYTES, input=target)
         terasort.check(bench, report)
         return result

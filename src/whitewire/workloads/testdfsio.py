@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from whitewire.errors import RunFailed
 from whitewire.records.jobs import OF_RUN, beyond_floor
 from whitewire.records.metrics import Found
+from whitewire.records.result import Result
 from whitewire.records.run import Job, RunRecord
 from whitewire.records.samples import SEGMENT, Samples, nearest
 from whitewire.tools import testdfsio
 from whitewire.workloads.base import OF_TASKS, ShortWhile, Together, Workload, generic_options
-
-if TYPE_CHECKING:
-    from whitewire.measure.bench import Bench
-    from whitewire.records.result import Result
+from whitewire.workloads.bench import Bench
 
 TOOL = "org.apache.hadoop.fs.TestDFSIO"
 FOLDER = "/io"
@@ -114,41 +112,29 @@ class TestDfsio(Workload):
     def run(self, bench: Bench) -> Result:
         """TestDFSIO write, then read of the same files, with cold clients unless they keep their caches.
 
-        Either alone where `operation` says so: files that are only read are written at ease before, anew for each run,
-        so that their places are drawn anew too. Raises RunFailed when a job failed.
+        Either alone where `operation` says so: files that are only read are written unthrottled before, anew for each
+        run, so that their places are drawn anew too. Raises RunFailed when a job failed.
         """
-        bench.begin(FOLDER)
+        bench.files.begin(FOLDER)
         files, size = bench.parameters["maps"], bench.scale.file_bytes
-        options = bench.options() | {"test.build.data": bench.path(FOLDER)}
-
-        def one(operation: str, kept: dict[str, str]) -> Job:
-            command = {"write": write, "read": read}[operation]
-            job = bench.job(TOOL, command(files, size, options), operation, kept)
-            said = testdfsio.parse(kept[f"{operation}.txt"])
-            shown = bench.cat(bench.path(f"{FOLDER}/io_{operation}/part-00000"))
-            kept[f"{operation}-result.txt"] = shown + "\n"
-            kept[f"{operation}-tasks.txt"] = bench.yarn.task_lines(job["id"], testdfsio.TASK_LINE)
-            return job | {
-                "testdfsio": testdfsio.task_values(shown),
-                "spans": testdfsio.task_spans(kept[f"{operation}-tasks.txt"]),
-                "seconds": said.seconds,
-            }
+        options = bench.jobs.options() | {"test.build.data": bench.files.path(FOLDER)}
 
         operations = timed(bench.parameters)
 
         def act(kept: dict[str, str]) -> list[Job]:
             done = []
             for operation in operations:
-                if operation == "read" and bench.mounted and not bench.parameters.get("keep_caches"):
-                    bench.store.remount()
-                done.append(one(operation, kept))
+                if operation == "read" and not bench.parameters.get("keep_caches"):
+                    bench.files.drop_caches()
+                command = {"write": write, "read": read}[operation]
+                done.append(_job(bench, operation, command(files, size, options), kept))
             return done
 
         if "write" not in operations:
-            bench.at_ease()
-            bench.tool(TOOL, write(files, size, options), "files to read")
+            bench.shaping.lift()
+            bench.client.tool(TOOL, write(files, size, options), "files to read")
 
-        result = bench.record(act, files * size, output=bench.path(f"{FOLDER}/io_data"))
+        result = bench.jobs.record(act, files * size, output=bench.files.path(f"{FOLDER}/io_data"))
         for job in result.record["jobs"]:
             if int(job["testdfsio"]["size"]) != files * size:
                 raise RunFailed(f"{job['name']}: {job['testdfsio']['size']:.0f} bytes, expected {files * size}")
@@ -190,6 +176,20 @@ class TestDfsio(Workload):
                 f"{name}_time_net": (beyond_floor(seconds, record["floors"].get(name, 0.0)), "s"),
             }
         return found
+
+
+def _job(bench: Bench, operation: str, arguments: list[str], kept: dict[str, str]) -> Job:
+    """The job of one operation, with the values and times of its tasks."""
+    job = bench.jobs.submit(TOOL, arguments, operation, kept)
+    said = testdfsio.parse(kept[f"{operation}.txt"])
+    shown = bench.client.cat(bench.files.path(f"{FOLDER}/io_{operation}/part-00000"))
+    kept[f"{operation}-result.txt"] = shown + "\n"
+    kept[f"{operation}-tasks.txt"] = bench.jobs.task_lines(job["id"], testdfsio.TASK_LINE)
+    return job | {
+        "testdfsio": testdfsio.task_values(shown),
+        "spans": testdfsio.task_spans(kept[f"{operation}-tasks.txt"]),
+        "seconds": said.seconds,
+    }
 
 
 def _at_once(spans: Sequence[Sequence[float]], tasks: int) -> float:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from whitewire.records.result import Result
 from whitewire.workloads.base import OF_SHUFFLE, generic_options
+from whitewire.workloads.bench import Bench
 from whitewire.workloads.written import OfWritten
-
-if TYPE_CHECKING:
-    from whitewire.measure.bench import Bench
-    from whitewire.records.result import Result
 
 WRITE, COUNT = "org.apache.hadoop.examples.RandomTextWriter", "whitewire.WordCount"
 

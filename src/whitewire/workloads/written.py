@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from whitewire.records.result import Result
 from whitewire.records.run import Job
 from whitewire.tools import codecs
 from whitewire.workloads.base import OF_SHUFFLE, Workload
-
-if TYPE_CHECKING:
-    from whitewire.measure.bench import Bench
-    from whitewire.records.result import Result
+from whitewire.workloads.bench import Bench
 
 Writer = Callable[[str, int, int, Mapping[str, object]], list[str]]
 Measured = Callable[[str, str, Mapping[str, object]], tuple[str, list[str]]]
@@ -27,17 +25,17 @@ class OfWritten(Workload):
 
     def two_steps(self, bench: Bench, kind: str, tool: str, write: Writer, measured: Measured) -> Result:
         """An input in files of random length, one per map task, then the job on it."""
-        bench.begin()
+        bench.files.begin()
         # The writers end a file with the record that passes its size: room for one more keeps a file one block.
         block = math.ceil((bench.scale.block_bytes * 1.1 + 65536) / 512) * 512
-        options = bench.options() | {"dfs.blocksize": block, "fs.local.block.size": block}
+        options = bench.jobs.options() | {"dfs.blocksize": block, "fs.local.block.size": block}
         size = bench.scale.file_bytes
         files = math.ceil(size / bench.scale.block_bytes)
-        source = bench.input(kind, lambda path: (tool, write(path, size, files, options)))
+        source = bench.jobs.input(kind, lambda path: (tool, write(path, size, files, options)))
 
         def act(kept: dict[str, str]) -> list[Job]:
-            program, arguments = measured(source, bench.output("result"), options)
-            return [bench.job(program, arguments, self.name, kept)]
+            program, arguments = measured(source, bench.files.output("result"), options)
+            return [bench.jobs.submit(program, arguments, self.name, kept)]
 
-        result = bench.record(act, size, input=source, output=bench.output("result"))
+        result = bench.jobs.record(act, size, input=source, output=bench.files.output("result"))
         return result.plus({"inexact": block / bench.scale.block_bytes - 1})

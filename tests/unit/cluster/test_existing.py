@@ -1,14 +1,18 @@
 """What clients of a site's cluster take from its configuration, and what they don't."""
 
+import json
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from whitewire.cluster.existing import GET_CONF, LOGGING, Existing
+from tests.unit.cluster.test_history import INFO
+from whitewire.cluster.existing import GET_CONF, LOGGING, Existing, whole
+from whitewire.errors import UserError
 from whitewire.testbed.base import Completed
 from whitewire.testbed.installation import Installation
+from whitewire.tools import history
 
 
 class Here:
@@ -18,11 +22,16 @@ class Here:
 
     def __init__(self, scratch: Path) -> None:
         self.scratch, self.java = str(scratch), []
+        self.settings = {"fs.defaultFS": "hdfs://namenode:9000"}
 
     def run(self, argv, env=None, stdin=None, timeout=None) -> Completed:
         if argv[0] == "java":
             self.java.append(argv)
-            return Completed(argv, 0, b"hdfs://namenode:9000\n", b"")
+            value = self.settings.get(argv[-1])
+            missing = f"Configuration {argv[-1]} is missing.\n".encode()
+            return (
+                Completed(argv, 255, b"", missing) if value is None else Completed(argv, 0, value.encode() + b"\n", b"")
+            )
         done = subprocess.run(argv, capture_output=True)
         return Completed(argv, done.returncode, done.stdout, done.stderr)
 
@@ -65,3 +74,58 @@ def test_questions_to_the_sites_configuration_log_as_ours_do(host, site):
     given = dict(word.split("=", 1) for word in options if word.startswith("-D"))  # as for Java, the last one counts
     assert given["-Dlog4j.configuration"] == f"file:{host.scratch}/conf/log4j.properties"
     assert given["-Dlog4j.configurationFile"] == f"file:{host.scratch}/conf/log4j2.properties"
+
+
+@pytest.mark.parametrize(
+    ("printed", "value"),
+    [
+        ("hdfs://nameservice1", "hdfs://nameservice1"),
+        # mozilla/jydoop#27: what a logger without a configuration says
+        ("log4j:WARN Please initialize the log4j system properly.\nhdfs://nameservice1", "hdfs://nameservice1"),
+        ("", ""),
+        ("log4j:WARN Please initialize the log4j system properly.\n", ""),
+    ],
+)
+def test_a_setting_is_the_last_line_though_it_be_empty(host, site, printed, value):
+    host.settings["fs.defaultFS"] = printed
+    assert site._configured(host, "fs.defaultFS") == value
+
+
+def test_a_setting_that_is_missing_is_hadoops_own_or_named(host, site):
+    assert site._configured(host, history.POLICY) == "HTTP_ONLY"
+    with pytest.raises(UserError, match=r"/site on client1: dfs.x: Configuration dfs.x is missing\."):
+        site._configured(host, "dfs.x")
+
+
+def test_the_history_server_is_asked_by_the_address_and_the_scheme_that_it_has(host, site, serve):
+    """Hadoop 3.5 with one of the two policies listens for http at the address of https, or the other way round."""
+    server = serve(200, json.dumps(INFO))
+    port = server.rpartition(":")[2]
+    host.settings |= {history.WEB["http"]: f"0.0.0.0:{port}", history.RPC: "127.0.0.1:10020"}
+    assert site._history_server(host) == server
+    host.settings |= {history.POLICY: "HTTPS_ONLY", history.WEB["https"]: f"127.0.0.1:{port}"}
+    assert site._history_server(host) == server
+
+
+def test_a_history_server_that_asks_for_a_login_is_told_with_the_setting(host, site, serve):
+    server = serve(401, "", {"WWW-Authenticate": "Negotiate"})
+    host.settings |= {history.WEB["http"]: server.removeprefix("http://")}
+    said = f"{history.WEB['http']}: no answer of the history server, which jobs need: {server}: 401 Unauthorized"
+    with pytest.raises(UserError, match=said):
+        site._history_server(host)
+    host.settings |= {history.WEB["http"]: "0.0.0.0:19888"}
+    with pytest.raises(UserError, match=f"/site on client1: {history.WEB['http']}: found '0.0.0.0:19888' and"):
+        site._history_server(host)
+
+
+@pytest.mark.parametrize(
+    ("place", "found"),
+    [
+        ("/tmp/hadoop-yarn/staging", "hdfs://nameservice1/tmp/hadoop-yarn/staging"),
+        ("hdfs:///user", "hdfs://nameservice1/user"),  # Yelp/mrjob#1902, dmlc/dmlc-core#178
+        ("hdfs://nameservice2/user", "hdfs://nameservice2/user"),
+        ("gs://bucket/history", "gs://bucket/history"),
+    ],
+)
+def test_places_of_jobs_have_a_file_system(place, found):
+    assert whole(place, "hdfs://nameservice1") == found

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import shutil
 import subprocess
 import sys
 import zipfile
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,7 @@ from whitewire.tools import Unreadable, hibench
 from whitewire.tools import hibench_report as parser
 from whitewire.tools.hibench import Hadoop, Job, NotPlain
 from whitewire.workloads import sleep
+from whitewire.workloads.hibench_copy import COMMIT, DESCRIPTION, Prepared
 
 TREE = Path(__file__).parents[2] / "data" / "hibench-tree"
 FORMAT = hibench.REPORT_FORMATS.strip('"').replace("\\n", "\n")
@@ -435,14 +438,40 @@ def test_a_whole_tree_has_no_fault(tree, tmp_path):
         ),
         (("terasort", "smal"), 'profile of terasort: found "smal", expected one of tiny, small; did you mean "small"?'),
         (("repartition", "tiny"), "workload repartition: found for other frameworks only"),
-        (("dfsioe", "tiny"), "datatool.jar, not there; `make hibench` builds it"),
     ],
 )  # fmt: skip
-def test_names_and_jars(tree, tmp_path, wanted, says):
+def test_names(tree, tmp_path, wanted, says):
     (line,) = faults(tree, tmp_path, wanted)
     assert says in line
     with pytest.raises(UserError, match="hibench"):
         bench_on(tree, tmp_path).check([wanted], WORKERS)
+
+
+def test_a_program_without_its_jar_is_lacking_and_no_fault(tree, tmp_path):
+    assert faults(tree, tmp_path, ("dfsioe", "tiny")) == []
+    bench = bench_on(tree, tmp_path)
+    assert bench.lacks("terasort") == ""
+    jar = tree / "autogen/target/datatool.jar"
+    says = f"dfsioe of HiBench {bench.version}: needs {jar}, which is not there; "
+    assert bench.lacks("dfsioe") == f"{says}mvn -Phadoopbench clean package in {tree} makes it"
+    jar.parent.mkdir(parents=True)
+    jar.touch()
+    assert bench.lacks("dfsioe") == ""
+
+
+@pytest.mark.parametrize(
+    "commit, remedy",
+    [
+        ("b5628352aa06420784931711b9a2279f6b386d45", "`make hibench` without HIBENCH= brings commit 53ac935f7a6f, "),
+        (COMMIT, "correct that and repeat `make hibench`"),
+    ],
+)
+def test_a_prepared_copy_says_what_it_could_not_build_and_what_brings_it(tree, tmp_path, commit, remedy):
+    """`make hibench` of 7.1.1 has said that it cannot build dfsioe: it is no remedy there, the pinned commit is."""
+    why = "does not compile for this Hadoop: TestDFSIOEnh.java:955: error: cannot find symbol"
+    copy = Prepared(commit, "", "7.1.1", "", "3.11.7", "", "", [], {"dfsioe": why})
+    (tree.parent / DESCRIPTION).write_text(json.dumps(asdict(copy)))
+    assert bench_on(tree, tmp_path).lacks("dfsioe").startswith(f"dfsioe of HiBench 7.1.1: {why}; {remedy}")
 
 
 def test_no_tree_and_half_a_tree(tree, tmp_path):

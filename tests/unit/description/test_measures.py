@@ -111,6 +111,62 @@ FAULTS = {
         lambda d: (d["values"][0].update(unit="percent")),
         "found N_V01 in percent, expected 1, of which one percent is 0.01",
     ),
+    "percent for the effect of an inverse question": (
+        lambda d: (d["values"][3].update(unit="percent", value=30)),
+        "claims[3] (N-C04).inverse.effect: found N_V04 in percent, expected 1, of which one percent is 0.01",
+    ),
+    "percent less than a whole": (
+        lambda d: (d["values"][3].update(unit="percent"), d["claims"][3]["inverse"].update(effect="2 - N_V04")),
+        "claims[3] (N-C04).inverse.effect: found 2 - N_V04 in units of 0.01 1, expected it in 1",
+    ),
+    "a rate for the bound of an inverse question": (
+        lambda d: d["claims"][3]["inverse"].update(plausible=[1, "N_V02"]),
+        "claims[3] (N-C04).inverse.plausible: expected a plain number (1), found a rate (MB/s): N_V02",
+    ),
+    "the arithmetic of an expression": (
+        lambda d: d["claims"][1]["test"].update(unit="GB/s", expected=0.9),
+        "claims[1] (N-C02).test.expression: found N_V05 * N_V06 * mb_per_gb / N_V03 in units of 0.001 GB/s",
+    ),
+    "the arithmetic of an audit": (
+        lambda d: d["audit"][0]["checks"][0].update(unit="s"),
+        "audit[0] (N-A1).checks[0].expression: expected a time (s), found a rate: N_V05",
+    ),
+    "what an audit compares with": (
+        lambda d: d["audit"][0]["checks"][0].update(printed="N_V03"),
+        "audit[0] (N-A1).checks[0].printed: expected a rate (MB/s), found a time (s): N_V03",
+    ),
+    "the unit of an audit": (
+        lambda d: d["audit"][0]["checks"][0].update(unit="mb/sec"),
+        'audit[0] (N-A1).checks[0].unit: found "mb/sec": "mb" is a millibit; did you mean MB or Mb?',
+    ),
+    "unlike units added": (
+        lambda d: (d["values"][4].update(unit="GB/s"), _rate(d, expected="N_V02 + N_V05")),
+        "found two units of a rate set against each other, of which one is 1000 of the other",
+    ),
+    "a decimal comma": (
+        lambda d: d["values"][1].update(value="0,9 GB/s"),
+        'values[1].value: found "0,9 GB/s", expected 0.9 GB/s: a comma groups three digits',
+    ),
+    "a decimal comma in a unit of the paper's own": (
+        lambda d: (d.update(units={"DVD": "4,7 GB"}), d["values"][5].update(unit="DVD")),
+        'units.DVD: found "4,7 GB", expected 4.7 GB or 4,700 GB: a comma groups three digits',
+    ),
+    "a decimal comma in a unit that a test names": (
+        lambda d: (d.update(units={"DVD": "4,7 GB"}), _rate(d, unit="DVD")),
+        'units.DVD: found "4,7 GB", expected 4.7 GB or 4,700 GB: a comma groups three digits',
+    ),
+    "a unit of the paper's own that is a list": (
+        lambda d: (d.update(units={"DVD": [1]}), d["values"][5].update(value="2 DVD", unit="GB")),
+        'values[5].value: found "DVD", expected a unit such as MB/s',
+    ),
+    "a unit in which b is a bit": (
+        lambda d: d["values"][1].update(unit="mb/sec"),
+        'values[1] (N-V02).unit: found "mb/sec": "mb" is a millibit; did you mean MB or Mb?',
+    ),
+    "a size in bits": (
+        lambda d: d["experiments"][0]["parameters"].update(file_size_bytes="5 Gb"),
+        'experiments[0].parameters.file_size_bytes: found "Gb", expected GB or Gbit',
+    ),
     "unknown unit": (
         lambda d: d["values"][1].update(unit="MB/sek"),
         'values[1] (N-V02).unit: found "MB/sek", expected a unit such as MB/s; did you mean "MB/s"?, or one that the',
@@ -153,3 +209,30 @@ def test_every_metric_that_a_claim_may_be_on_has_a_unit_that_is_known():
 
     for metric in workloads.told():
         assert quantities.one(unit_of(metric)), metric
+
+
+@pytest.mark.parametrize(
+    "effect", ["N_V04", "1 / N_V04", "1 - N_V08 / 100", "1 + N_V08 / hundred", "N_V02 / N_V09", 1.3]
+)
+def test_an_effect_may_be_any_ratio(tmp_path, effect):
+    def change(data):
+        more = {"exhibit": "text", "metric": "m", "scope": "result", "printed": "p", "condition": "c"}
+        data["values"] += [
+            {"id": "N-V08", "value": 30, "unit": "percent", **more},
+            {"id": "N-V09", "value": 700, "unit": "MB/s", **more},
+        ]
+        data["constants"]["hundred"] = {"value": 100, "unit": "1", "source": "definition"}
+        data["claims"][3]["inverse"]["effect"] = effect
+
+    assert read(tmp_path, change).evaluate(effect) > 0
+
+
+def test_an_argument_of_a_model_is_in_the_unit_that_its_name_ends_in(tmp_path):
+    def change(data):
+        data["audit"][0]["checks"].append(
+            {"model": "striping.split_efficiency", "unit": "1", "note": "n",
+             "arguments": {"split_mb": 64, "rate_mb_per_s": "N_V02", "start_s": "N_V02"}}
+        )  # fmt: skip
+
+    with pytest.raises(UserError, match=r"arguments.start_s: expected a time \(s\), found a rate \(MB/s\): N_V02"):
+        read(tmp_path, change)

@@ -156,13 +156,16 @@ def test_links_that_differ_show_the_one_that_is_wrong():
 @pytest.mark.parametrize(("rate", "same"), [(78.125, True), (10000.0, True), (10.0, False)])
 def test_a_real_link_may_have_more_than_was_asked_but_not_less(rate, same):
     real = RECORD["fabric"] | {"burst": 0}
-    record = RECORD | {"fabric": real, "evidence": {"links": {"a": {"rate": rate}}}}
-    assert proof(record, "fabric", "10gbe").same == same
+    for others in ({}, {"b": {"rate": 25000.0}}, {"b": {"mtu": 1500}} if not same else {}):
+        record = RECORD | {"fabric": real, "evidence": {"links": {"a": {"rate": rate}, **others}}}
+        assert proof(record, "fabric", "10gbe").same == same
 
 
-def test_a_real_link_that_tells_no_rate_is_left_to_the_probe_before_the_runs():
+@pytest.mark.parametrize("links", [{}, {"a": {"mtu": 1500}}, {"a": {"rate": 10000.0}, "b": {"mtu": 1500}}])
+def test_a_real_link_that_tells_no_rate_is_left_to_the_probe_before_the_runs_and_said(links):
     real = RECORD["fabric"] | {"burst": 0}
-    assert proof(RECORD | {"fabric": real, "evidence": {"links": {"a": {"mtu": 1500}}}}, "fabric", "10gbe") is None
+    found = proof(RECORD | {"fabric": real, "evidence": {"links": links}}, "fabric", "10gbe")
+    assert (found.seen, found.same) == (None, True)
     assert not proof(RECORD | {"evidence": {"links": {}}}, "fabric", "10gbe").same
 
 

@@ -145,6 +145,25 @@ def test_missing_program(monkeypatch, testbed):
         doctor.preflight(testbed)
 
 
+def test_a_release_of_iperf3_that_is_unfit(path_with, testbed):
+    path_with("iperf3", "echo 'iperf 3.15 (cJSON 1.7.15)'")
+    with pytest.raises(UserError, match=r"network tools: iperf3 3\.15: .* is needed; install another release"):
+        doctor.preflight(testbed)
+
+
+@pytest.mark.parametrize("tool", ["ip", "tc"])
+def test_tools_that_print_no_json(path_with, testbed, tool):
+    """As iproute2 4.13 and tc 4.18 do: the first refuses the option, the second prints a queue's options as text."""
+    words = {
+        "ip": """case "$*" in *-j*) echo 'Option "-j" is unknown, try "ip -help".' >&2; exit 255 ;; esac""",
+        "tc": """case "$*" in *-j*) echo '[{"kind":"bfifo",{limit 64Kb}}]'; exit ;; esac""",
+    }
+    path_with(tool, f'{words[tool]}\nexec /sbin/{tool} "$@"')
+    with pytest.raises(UserError, match=r"network tools: no JSON as expected from ip utility, iproute2.*; install "
+                                        r"iproute2 4\.19 or newer"):  # fmt: skip
+        doctor.preflight(testbed)
+
+
 def test_busy_machine_is_a_warning_only(monkeypatch):
     monkeypatch.setattr(doctor.os, "getloadavg", lambda: (99.0, 99.0, 99.0))
     finding = doctor.processors()

@@ -13,16 +13,17 @@ import pytest
 from tests.conftest import descendants, still_alive
 
 HOME = Path(__file__).resolve().parents[3]
-SCRIPTS = ["scripts/steps", "scripts/setup", "scripts/lint", "scripts/alone", "scripts/software", ".ci/run"]
+SCRIPTS = ["scripts/setup", "scripts/lint", "scripts/clean", "scripts/software", ".ci/run"]
+SOURCED = ["scripts/steps", "scripts/environment"]
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize("name", [*SCRIPTS, *SOURCED])
 def test_shellcheck(name):
     done = subprocess.run(["shellcheck", "--external-sources", name], cwd=HOME, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("name", SCRIPTS[1:])
+@pytest.mark.parametrize("name", [*SCRIPTS, "scripts/alone"])
 def test_scripts_can_be_run(name):
     assert (HOME / name).stat().st_mode & 0o111
 
@@ -55,20 +56,50 @@ def test_second_setup_is_quick_and_silent():
     assert time.monotonic() - start < 2
 
 
-def bare_setup(folder: Path, *parts: str) -> subprocess.CompletedProcess:
+def bare_setup(folder: Path, *parts: str, **environ: str) -> subprocess.CompletedProcess:
     """The set-up in a folder of its own, by a user with few tools: git is there, neither root nor sudo nor conda."""
     tools = folder / "tools"
     if not tools.is_dir():
-        for name in ("scripts", "envs"):
+        for name in ("scripts", "envs", "src"):
             subprocess.run(["cp", "-r", str(HOME / name), str(folder)], check=True)
         tools.mkdir()
-        for name in ("sh", "cat", "grep", "awk", "cut", "sed", "sha256sum", "mkdir", "dirname", "flock", "tr", "env"):
+        needed = "sh cat grep awk cut sed sha256sum mkdir dirname flock tr env uname date"
+        for name in needed.split():
             (tools / name).symlink_to(Path("/usr/bin") / name)
         for name, script in (("dpkg-query", "echo 'git installed'"), ("id", "echo 1000")):
             (tools / name).write_text(f"#!/bin/sh\n{script}\n")
             (tools / name).chmod(0o755)
     command = [str(folder / "scripts" / "setup"), *parts]
-    return subprocess.run(command, env={"PATH": str(tools)}, capture_output=True, text=True, timeout=30)
+    environment = {"PATH": str(tools), **environ}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30)
+
+
+def equipped_setup(folder: Path, *parts: str, **environ: str) -> list[str]:
+    """The programs that the set-up starts where all packages are there already."""
+    bare_setup(folder)
+    packages = (HOME / "envs" / "debian-packages.txt").read_text()
+    installed = "".join(f"{name} installed\\n" for name in re.findall(r"^[^#].*", packages, re.MULTILINE))
+    for name, script in (("dpkg-query", f"printf '{installed}'"), ("setpriv", f'echo "$*" >>{folder}/started')):
+        (folder / "tools" / name).write_text(f"#!/bin/sh\n{script}\n")
+        (folder / "tools" / name).chmod(0o755)
+    (folder / "started").unlink(missing_ok=True)
+    done = bare_setup(folder, *parts, **environ)
+    assert done.returncode == 0, done.stderr
+    return (folder / "started").read_text().splitlines()
+
+
+def test_smoke_runs_and_hibench_make_no_class_archive(tmp_path):
+    """It takes longer than it saves in runs that only show that everything works, whatever was set up before."""
+
+    def archive(*parts: str, **environ: str) -> bool:
+        started = equipped_setup(tmp_path, *parts, **environ)
+        assert any("--parts" in line for line in started), "Hadoop's jars are made in any case"
+        return any("scripts/software" in line and "--parts" not in line for line in started)
+
+    assert not archive(EFFORT="smoke")
+    assert not archive("hibench", EFFORT="smoke") and not archive("hibench")
+    assert not archive(EFFORT="smoke"), "after `make hibench`"
+    assert archive()
 
 
 @pytest.mark.parametrize("parts", [[], ["tests"]], ids=["papers", "tests"])
@@ -109,9 +140,10 @@ def vocabulary(tmp_path):
     """The Makefile over programs that only write down what they are given, in a folder with a name that needs care."""
     folder = tmp_path / "wörk 'n wire"
     shutil.copytree(HOME / "workflow" / "scripts", folder / "workflow" / "scripts")
-    for name in ("scripts", ".venv/bin"):
+    for name in ("scripts", "src/whitewire", ".venv/bin"):
         (folder / name).mkdir(parents=True)
-    shutil.copy(HOME / "Makefile", folder)
+    for name in ("Makefile", "scripts/environment", "src/whitewire/foreign.txt"):
+        shutil.copy(HOME / name, folder / name)
     for name in ("scripts/setup", "scripts/alone", ".venv/bin/whitewire", ".venv/bin/python", ".venv/bin/python3"):
         path = folder / name
         path.write_text(
@@ -137,8 +169,8 @@ def vocabulary(tmp_path):
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_what_a_user_gives_to_make_is_text(vocabulary, text):
-    assert vocabulary("doctor", f"TESTBED={text}")[2:7] == ["-P", "-m", "whitewire", "doctor", f"--testbed={text}"]
-    assert vocabulary("doctor", TESTBED=text)[2:7] == ["-P", "-m", "whitewire", "doctor", f"--testbed={text}"]
+    doctor = ["-s", "-P", "-m", "whitewire", "doctor", f"--testbed={text}"]
+    assert vocabulary("doctor", f"TESTBED={text}")[2:8] == vocabulary("doctor", TESTBED=text)[2:8] == doctor
     assert vocabulary("lab", f"TESTBED={text}")[1:4] == ["2", "lab", f"--testbed={text}"]
     said = vocabulary("report", f"TESTBED={text}")
     place = said.index("scripts/alone")
@@ -253,15 +285,13 @@ chmod +x "$prefix/bin/quarto"
 
 
 def test_a_conda_environment_is_made_once_and_then_updated(tmp_path):
-    for name in ("scripts", "envs", "pyproject.toml"):
+    for name in ("scripts", "envs", "src", "pyproject.toml"):
         subprocess.run(["cp", "-r", str(HOME / name), str(tmp_path)], check=True)
     (tmp_path / "envs" / "measure.post-deploy.sh").write_text("exit 0\n")
     tools = tmp_path / "tools"
     tools.mkdir()
-    needed = (
-        "sh bash cat grep awk cut sed sha256sum mkdir dirname flock tr env rm tail date sleep setpriv chmod find sort"
-    )
-    for name in needed.split():
+    needed = "sh bash cat grep awk cut sed sha256sum mkdir dirname flock uname tr env rm tail date sleep setpriv chmod"
+    for name in (*needed.split(), "find", "sort"):
         (tools / name).symlink_to(shutil.which(name))
     for name, text in (("conda", CONDA), ("dpkg-query", "#!/bin/sh\n"), ("id", "#!/bin/sh\necho 1000\n"),
                        ("python3", "#!/bin/sh\nexit 1\n")):  # fmt: skip

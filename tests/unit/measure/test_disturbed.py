@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from whitewire import workloads
-from whitewire.measure.bench import LONGEST_GAP_S, disturbances
+from whitewire.measure.observation import LONGEST_GAP_S, disturbances
 from whitewire.testbed.base import Process
 from whitewire.testbed.samples import longest_gap
 

@@ -113,7 +113,7 @@ def without_bins(raw):
     """A report of random reads with what is read of it, so that a change somewhere in it mostly counts."""
     read = json.loads(raw)["jobs"][0]["read"]
     latency = {key: value for key, value in read["clat_ns"].items() if key != "bins"}
-    kept = {key: read[key] for key in ("bw_bytes", "iops", "total_ios", "io_bytes")}
+    kept = {key: read[key] for key in ("bw_bytes", "iops", "total_ios", "io_bytes", "runtime")}
     return {"jobs": [{"error": 0, "read": kept | {"clat_ns": latency}}]}
 
 
@@ -534,7 +534,9 @@ def test_a_slow_drive_gets_a_shorter_file_and_one_that_hardly_writes_fails(place
         def answer(argv):
             if argv[0] == "fio" and "--time_based" not in argv and "--version" not in argv:
                 report = json.loads(RAW["layout"])
-                report["jobs"][0]["write"]["io_bytes"] = int(megabytes * MIB)
+                did = report["jobs"][0]["write"]
+                did["bw_bytes"] = int(did["bw_bytes"] * megabytes * MIB / did["io_bytes"])
+                did["io_bytes"] = int(megabytes * MIB)
                 return said(json.dumps(report).encode())
             return fake_fio(argv)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from whitewire.design.scale import PACKET, Scale
-from whitewire.measure import bench
+from whitewire.measure import puts
+from whitewire.measure.bench import Bench
 from whitewire.measure.run import Run
 
 SIZE = "dfs.client-write-packet-size"
@@ -22,8 +23,8 @@ def test_puts_write_in_the_packets_of_their_run(monkeypatch, packet, settings, e
         asked.update(options, clients=clients, files=files)
         return []
 
-    monkeypatch.setattr(bench, "put_together", together)
+    monkeypatch.setattr(puts, "put_together", together)
     run = Run({}, {}, {"clients": 3}, {}, Scale(128, 0.02, 524288, 1048576, packet), 5.0)
-    bench.Bench(None, run).put_all(["put1"], settings)
+    Bench(None, run).puts.put(["put1"], settings)
     assert (asked["dfs.blocksize"], asked["clients"], asked["files"]) == (524288, 3, ["put1"])
     assert asked.get(SIZE) == expected

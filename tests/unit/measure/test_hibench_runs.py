@@ -1,12 +1,15 @@
 """The workload `hibench` in a paper, in the design and in the metrics."""
 
 import copy
+import shutil
+from pathlib import Path
 
 import pytest
 
 from tests.support.papers import PAPER, TESTBED
 from tests.unit.measure.test_jobs import CPU, LIMITS, of, samples, sorted_run
 from whitewire import workloads
+from whitewire.cluster import hibench as suites
 from whitewire.description.checks import _check_experiment, load_paper
 from whitewire.description.files import validate
 from whitewire.description.paper import Paper
@@ -15,6 +18,11 @@ from whitewire.design import durations
 from whitewire.design.rows import make_design
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
+from whitewire.measure import services
+from whitewire.measure.block_plan import BlockPlan
+from whitewire.measure.campaign import Campaign
+from whitewire.progress import Progress
+from whitewire.records.journal import Journal
 from whitewire.workflow import plan
 
 EXPERIMENT = {
@@ -119,6 +127,42 @@ def test_what_a_tree_lacks_is_told_before_hosts_are_up(change, said):
     testbed, paper = TESTBED | {"hibench": {"home": "/opt/HiBench"}}, paper_with(**change)
     with pytest.raises(UserError, match=said):
         plan.check_programs(paper, make_design(paper, testbed, "smoke", 1), testbed)
+
+
+@pytest.fixture
+def half_built(tmp_path, monkeypatch):
+    """A testbed whose HiBench is there but for the jar that dfsioe needs, and runs of dfsioe and sleep on it."""
+    home = shutil.copytree(Path(__file__).parents[2] / "data" / "hibench-tree", tmp_path / "HiBench")
+    monkeypatch.setattr(suites.HiBench, "_missing_programs", lambda _: ())  # bc, which this machine may lack
+    size = {"smoke": 1 << 20, "quick": 1 << 20, "full": 1 << 20}
+    made = paper_with(
+        factors={"fabric": ["10gbe"], "program": ["dfsioe", "sleep"]},
+        parameters=EXPERIMENT["parameters"] | {"profile": "tiny"}, scale=EXPERIMENT["scale"] | {"bytes": size},
+    )  # fmt: skip
+    testbed = TESTBED | {"hibench": {"home": str(home)}}
+    return made, testbed, make_design(made, testbed, "smoke", 1)
+
+
+def test_a_program_that_a_tree_lacks_is_left_out_and_stops_no_other(half_built):
+    paper, testbed, rows = half_built
+    (line,) = plan.check_programs(paper, rows, testbed)
+    assert line.startswith("dfsioe of HiBench 7.1.1-layout: needs ") and "mvn -Phadoopbench" in line
+    assert plan.check_programs(paper, rows, TESTBED) == []
+
+
+def test_its_runs_are_left_out_and_the_block_says_why(half_built, tmp_path, capsys):
+    paper, testbed, rows = half_built
+    plan_of = BlockPlan(paper, testbed, "smoke")
+    runs = [plan_of.run(row) for row in rows]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(services, "hibench_of", lambda *_: suites.on_this_machine(testbed["hibench"]))
+        suite, lacking = services.suite(None, testbed, runs, tmp_path)
+    made = Campaign(plan_of, rows, Journal(tmp_path / "smoke-1"), Progress("smoke-1", []), attempts=2)
+    made.leave_out(lacking)
+    (lost,) = (run.row["run_id"] for run in runs if run.parameters["program"] == "dfsioe")
+    assert suite is not None and [*made.unavailable] == [lost]
+    assert made.unavailable[lost].startswith("dfsioe of HiBench 7.1.1-layout: needs ")
+    assert "smoke-1: 1 runs left out: dfsioe of HiBench" in capsys.readouterr().err
 
 
 def test_metrics_of_its_report_beside_those_of_its_job():

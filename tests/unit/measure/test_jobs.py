@@ -12,6 +12,9 @@ import pytest
 from whitewire import workloads
 from whitewire.cluster.posix import Posix
 from whitewire.measure.bench import Bench
+from whitewire.measure.client import Client
+from whitewire.measure.conditions import Shaping
+from whitewire.measure.file_systems import HdfsFiles
 from whitewire.records import processors
 from whitewire.records.samples import Samples
 from whitewire.tools import Unreadable, history, testdfsio
@@ -210,6 +213,25 @@ def test_history_that_is_cut_off_is_unreadable():
 def test_history_of_an_attempt_that_never_got_a_host():
     job = history.job(json.loads((CASES / "history" / "null-host.json").read_text()))
     assert [(task["host"], task["state"]) for task in job["tasks"]] == [("", "KILLED")]
+
+
+@pytest.mark.parametrize("unknown", history.UNKNOWN_TIMES)
+def test_history_of_a_success_without_a_time_is_unreadable(unknown):
+    job, attempt = copy.deepcopy(ANSWERS), copy.deepcopy(ANSWERS)
+    job["job"]["job"]["finishTime"] = unknown
+    listed = attempt["attempts"][0]["taskAttempts"]["taskAttempt"]
+    (listed[0] if isinstance(listed, list) else listed)["startTime"] = unknown
+    for answers, name in ((job, "finishTime"), (attempt, "startTime")):
+        with pytest.raises(Unreadable, match=f"history server: .*: {name} {unknown}, expected a time"):
+            history.job(answers)
+
+
+def test_history_leaves_out_a_counter_that_nothing_measured():
+    answers = copy.deepcopy(ANSWERS)
+    group = {"counter": [{"name": "PHYSICAL_MEMORY_BYTES", "totalCounterValue": -1},
+                         {"name": "CPU_MILLISECONDS", "totalCounterValue": 0}]}  # fmt: skip
+    answers["counters"]["jobCounters"]["counterGroup"] = [group]
+    assert history.job(answers)["counters"] == {"CPU_MILLISECONDS": 0}
 
 
 @pytest.mark.parametrize(("changed", "says"), [
@@ -426,7 +448,7 @@ def test_a_run_on_a_mounted_store_removes_files_when_their_clients_mounts_have_g
     )
     sizes = {"stripe_count": 8, "stripe_size_bytes": 2**20, "max_dirty_bytes": 2**28, "readahead_bytes": 2**20}
     run = SimpleNamespace(store={"kind": "cephfs", **sizes}, scale=SimpleNamespace(k=4, data_fraction=0.5))
-    Bench(SimpleNamespace(mounted=store), run).begin("/out")
+    Bench(SimpleNamespace(mounted=store), run).files.begin("/out")
     assert did == [
         ("remount", {"max_dirty": 2**25, "readahead": 2**17}),
         ("remove", "out"),
@@ -443,7 +465,7 @@ def test_reads_from_memory_that_should_have_been_empty_do_not_count(own, counts)
     store = Posix(SimpleNamespace(hosts=[]), "/scratch")
     store.warm = ["client1: 4096 bytes of files stayed in memory", "worker1: no fincore"]
     run = SimpleNamespace(store={"kind": "cephfs"}, parameters=own)
-    found = workloads.cache_faults({"evidence": Bench(SimpleNamespace(mounted=store), run)._caches()})
+    found = workloads.cache_faults({"evidence": Bench(SimpleNamespace(mounted=store), run).files.caches()})
     why = "caches were to be empty and are not shown to be: client1: 4096 bytes of files stayed in memory (2 hosts)"
     assert found == ([] if counts else [why])
     assert not workloads.cache_faults({"evidence": {"warm": []}}) and not workloads.cache_faults({})
@@ -451,16 +473,15 @@ def test_reads_from_memory_that_should_have_been_empty_do_not_count(own, counts)
 
 def test_each_round_has_an_input_of_its_own_which_its_runs_share(monkeypatch):
     made = []
-    for name in ("at_ease", "_remove", "_code"):
-        monkeypatch.setattr(Bench, name, lambda *arguments: None)
-    monkeypatch.setattr(Bench, "tool", lambda bench, *said: made.append((bench.run.row["replicate"], said[-1])))
+    monkeypatch.setattr(Shaping, "lift", lambda *arguments: None)
+    monkeypatch.setattr(HdfsFiles, "begin_input", lambda *arguments: None)
+    monkeypatch.setattr(Client, "tool", lambda client, *said: made.append((client.run.row["replicate"], said[-1])))
     stack = SimpleNamespace(made={})
 
     def run(replicate, kind="rows"):
         row, scale = {"replicate": replicate}, SimpleNamespace(file_bytes=8, block_bytes=4)
-        told = SimpleNamespace(row=row, store={"kind": "hdfs"}, parameters={}, coding=None, scale=scale, mounted=False)
-        bench = Bench(stack, told)
-        return bench.input(kind, lambda path: ("tool", [path]))
+        told = SimpleNamespace(row=row, store={"kind": "hdfs"}, parameters={}, scale=scale)
+        return Bench(stack, told).jobs.input(kind, lambda path: ("tool", [path]))
 
     assert run(1) == run(1) == run(2) == run(2)
     assert made == [(1, "input of rows"), (2, "input of rows")]

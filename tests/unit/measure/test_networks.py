@@ -11,7 +11,7 @@ from whitewire.description.paper import Paper, hardware_of
 from whitewire.description.testbed import load_testbed
 from whitewire.design import durations
 from whitewire.design.rows import make_design
-from whitewire.measure import bench, cross_traffic, groups
+from whitewire.measure import cross_traffic, groups, observation
 from whitewire.measure.block import Block
 from whitewire.records.floor import name_of
 from whitewire.tools import iperf3
@@ -114,8 +114,8 @@ def sent(egress):
 def test_a_segment_is_never_larger_than_one_that_was_sent():
     """100 segments of 1448 bytes that left ten at a time, each ten with one header, and 50 acknowledgements."""
     left = 100 * 1448 + 10 * 66 + 50 * 66
-    found = bench._segment(sent(0), sent(left), {"a": (0, 0)}, {"a": (150, 100)})["segment"]
+    found = observation.segment(sent(0), sent(left), {"a": (0, 0)}, {"a": (150, 100)})["segment"]
     assert 1300 < found <= 1448
-    acknowledging = bench._segment(sent(0), sent(1000 * 66 + 200), {"a": (0, 0)}, {"a": (1002, 2)})["segment"]
+    acknowledging = observation.segment(sent(0), sent(1000 * 66 + 200), {"a": (0, 0)}, {"a": (1002, 2)})["segment"]
     assert acknowledging <= 100
-    assert bench._segment(sent(0), sent(9), {"a": (7, 7)}, {"a": (7, 7)}) == {}
+    assert observation.segment(sent(0), sent(9), {"a": (7, 7)}, {"a": (7, 7)}) == {}

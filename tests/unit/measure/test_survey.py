@@ -49,7 +49,7 @@ class Replaying:
         if argv[0] == "ls":
             return Completed(tuple(argv), 2, b"", b"ls: cannot access '/sys/class/infiniband'")
         self.testbed.asked.append((self.name, *argv))
-        if "--length" in argv:
+        if "--parallel" not in argv:
             return Completed(tuple(argv), 0, REST, b"")
         other = argv[argv.index("--client") + 1]
         share = self.testbed.shares(self.name, other)
@@ -190,7 +190,7 @@ def test_a_slow_host_is_named_asked_for_less_and_measured_again_alone(tmp_path):
     assert {row["beside"] for row in again} == {0}
     assert len({(row["fabric"], row["source"], row["destination"]) for row in again}) == 16
     sizes = [int(asked[asked.index("--bytes") + 1]) for asked in hosts.asked
-             if asked[0] == "datanode2" and "--length" not in asked]  # fmt: skip
+             if asked[0] == "datanode2" and "--parallel" in asked]  # fmt: skip
     assert sizes[1] < 0.3 * sizes[0]
 
 
@@ -198,7 +198,7 @@ def test_a_host_that_nobody_reaches_costs_few_tests_and_the_others_are_measured(
     folder = tmp_path / "links"
     hosts = Replayed(shares=lambda *pair: None if "datanode3" in pair else 1.0)
     made(folder, hosts)
-    refused = [asked for asked in hosts.asked if "datanode3" in asked and "--length" not in asked]
+    refused = [asked for asked in hosts.asked if "datanode3" in asked and "--parallel" in asked]
     assert len(refused) == survey.TRIES * survey.LOST
     (host,) = [each for each in outliers.of_folder(folder) if not each.part_of and each.fabric == "1gbe"]
     assert (host.kind, host.subject) == ("host", "datanode3")

@@ -1,11 +1,16 @@
 """Results as one file: what is in it, and everything for which one is refused before anything is unpacked."""
 
+import csv
+import gzip
+import io
 import json
 import math
 import os
 import re
+import resource
 import stat
 import subprocess
+import sys
 import zipfile
 from datetime import datetime
 from importlib import resources
@@ -58,7 +63,7 @@ def project(whole, monkeypatch):
     return whole[0]
 
 
-def packed(files, path: Path, listed: bool = True) -> Path:
+def packed(files, path: Path, listed: bool = True, method: int = zipfile.ZIP_STORED) -> Path:
     """A crate of these files; `listed`: with a manifest that agrees with them."""
     files = dict(files)
     if listed:
@@ -67,7 +72,7 @@ def packed(files, path: Path, listed: bool = True) -> Path:
         ).encode()
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
-            archive.writestr(zipfile.ZipInfo(name), content)
+            archive.writestr(zipfile.ZipInfo(name), content, method, compresslevel=1)
     return path
 
 
@@ -406,6 +411,56 @@ def test_tables_that_cannot_be_judged(project, whole, tmp_path, capsys, name):
     assert f": {PAPER}/tidy/{table}: {said}" in found
 
 
+HOSTILE = "\x1b[31m\u202ex"
+NOT_FREE = {
+    "an id": (TIDY, "operations.csv", {"run_id": HOSTILE}, "a name of at most"),
+    "an id without an end": (TIDY, "placement.csv", {"run_id": "x" * 201}, "a name of at most"),
+    "a host": (TIDY, "phases.csv", {"host": "<script>"}, "a name of at most"),
+    "a kind of task": (TIDY, "phases.csv", {"type": "MAP\n"}, "a name of at most"),
+    "a series": (TIDY, "series.csv.gz", {"series": HOSTILE}, "a name of at most"),
+    "a unit": (TIDY, "treatments.csv", {"unit": "`rm -rf`"}, "a unit of at most 20"),
+    "a level": (TIDY, "treatments.csv", {"level": HOSTILE}, "a line without control characters"),
+    "a level of a factor": (TIDY, "runs.csv", {"fabric": HOSTILE, "run_id": "r", "block": "b", "experiment": "e",
+                                              "valid": "true"}, "a line without control characters"),
+    "a moment": (TIDY, "operations.csv", {"start": "Sys.time()"}, "a number"),
+    "bytes": (TIDY, "operations.csv", {"bytes": "1e999"}, "a whole number"),
+    "a share": (LINKS, "ways.csv", {"error": "NA"}, "a number"),
+    "whether it stops": (LINKS, "outliers.csv", {"stops": "TRUE "}, "true or false"),
+    "an address": (LINKS, "links.csv", {"address": HOSTILE}, "a line without control characters"),
+    "a folder": (LINKS, "drives.csv", {"folder": "/data\x9b"}, "a line without control characters"),
+    "another number of cells": (LINKS, "fit.csv", {"paper": "x", None: ["y"]}, ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NOT_FREE)
+def test_columns_that_are_no_free_text_are_named_before_r_reads_them(project, whole, tmp_path, capsys, name):
+    folder, table, cells, expected = NOT_FREE[name]
+    package = json.loads(whole[1][f"{folder}/{PACKAGE}"])
+    (own,) = (each for each in package["resources"] if each["path"] == table)
+    columns = [each["name"] for each in own["schema"]["fields"]]
+    output = io.StringIO()
+    writer = csv.writer(output, lineterminator="\n")
+    writer.writerows([columns, [cells.get(column, "") for column in columns] + cells.get(None, [])])
+    content = output.getvalue().encode()
+    content = gzip.compress(content) if table.endswith(".gz") else content
+    found = refused(packed(with_table(whole[1], folder, table, content), tmp_path / "a.zip"), capsys)
+    column = next(iter(cells))
+    said = f"line 2: {column}: found " if expected else f"line 2: found {len(columns) + 1} cells, expected"
+    assert f"/{table}: {said}" in found and expected in found and found.isprintable()
+
+
+def test_a_name_of_a_file_or_key_changes_no_terminal(project, whole, tmp_path, capsys):
+    path, files = tmp_path / "a.zip", whole[1]
+    said = refused(packed(files | {f"results/{HOSTILE}": b""}, path), capsys)
+    assert "\\u001b[31m" in said and "\\u202e" in said and said.isprintable()
+    made = told(files, lambda record: record.update(format=2, whitewire=HOSTILE))
+    assert r"made by Whitewire \x1b[31m\u202ex, expected at most 1" in refused(packed(made, path), capsys)
+    by = told(files, lambda record: record.update(commits=["\x1b]0;x\x07"], papers={"no": {"effort": "", "runs": 0}}))
+    assert r"measured by commit \x1b]0;x\x07)" in refused(packed(by, path), capsys)
+    key = told(files, lambda record: record["papers"].update({PAPER: {"effort": 1, "runs\x9b": 0}}))
+    assert refused(packed(key, path), capsys).isprintable()
+
+
 def test_blocks_are_those_of_the_design(project, whole, tmp_path, capsys):
     path, files, name = tmp_path / "a.zip", whole[1], f"results/{PAPER}/raw/quick-1/block.json"
     record = json.loads(files[name])
@@ -598,9 +653,59 @@ def test_without_names_it_has_all_papers_that_were_measured(project, monkeypatch
     results = project / "results" / "emulated"
     assert crate.begun(results) == [PAPER]
     asked = []
-    monkeypatch.setattr(crate, "make", lambda at, papers, raw, target: asked.append(papers) or results / "x.zip")
+    monkeypatch.setattr(crate, "make", lambda at, papers, *_: asked.append(papers) or results / "x.zip")
     assert main(["crate", str(results)]) == 0
     monkeypatch.setattr(crate, "begun", pytest.fail)
     monkeypatch.setenv("PAPERS", PAPER)
     assert main(["crate", str(results)]) == 0
     assert asked == [[PAPER], [PAPER]]
+
+
+# -- more than the memory holds ----------------------------------------------------------------------------
+
+MEMORY = 3 << 30
+"""Bytes that the command may address; Python with all libraries takes a third of it."""
+PACKED = gzip.compress(b"0,0,0,0,0,0\n" * (50 << 20), 1, mtime=0)
+"""600 MB."""
+LARGE = {
+    "results of 300 MB": ("results/results.json", b"[" + b" " * (300 << 20), "bytes, expected at most 67108864"),
+    "a manifest of 300 MB": (manifest.NAME, b"{" + b" " * (300 << 20), "bytes, expected at most 67108864"),
+    "a manifest of lists": (manifest.NAME, b'{"files": [' + b"[],[]," * (10 << 20), "commas and brackets, expected at"),
+    "a manifest of faults": (manifest.NAME, b'{"files": {' + b",".join(b'"%d":1' % n for n in range(900_000)) + b"}}",
+                             "expected a mapping"),
+    "an environment of lists": (f"results/{PAPER}/raw/quick-1/environment.json", b"[" + b"[]," * (20 << 20),
+                                "environment.json: found 41943041 commas and brackets, expected at most 1000000"),
+    "a description of aliases": (
+        "results/testbed.yaml",
+        b"a0: &a0 [x,x,x,x,x,x,x,x,x]\n"
+        + b"".join(b"a%d: &a%d [%s]\n" % (n, n, b",".join([b"*a%d" % (n - 1)] * 9)) for n in range(1, 12)),
+        "testbed.yaml: line 5, column 42: not valid YAML: found more than 60000 values, aliases among them"),
+    "a description of levels": ("results/testbed.yaml", b"a: " + b"[" * 500_000, "found more than 30 levels"),
+    "a description of 300 MB": ("results/testbed.yaml", b"#" * (300 << 20), "testbed.yaml: found more than 1000000"),
+    "a table of lines": (f"results/{PAPER}/tidy/runs.csv", b"run_id\n" + b"a\n" * (100 << 20), "runs.csv: "),
+    "a table of commas": (f"results/{PAPER}/tidy/floors.csv", b"," * (200 << 20) + b"\n",
+                          "floors.csv: found a line of more than 1048576 bytes"),
+    "verdicts of lines": (f"results/{PAPER}/analysis/verdicts.csv", b"a\n" * (100 << 20), "verdicts.csv: found "),
+    "a table of columns": (f"results/{PAPER}/tidy/phases.csv", (b"a," * 500_000 + b"a\n") * 200, "phases.csv: "),
+    "an archive of zeros": (f"results/{PAPER}/tidy/series.csv.gz", PACKED,
+                            "series.csv.gz: found more than 536870912 bytes, expected at most so many"),
+    "an archive in one line": (f"results/{PAPER}/tidy/series.csv.gz", gzip.compress(b"0" * (500 << 20), 1, mtime=0),
+                               "series.csv.gz: found a line of more than 1048576 bytes"),
+    "an archive that is cut off": (f"results/{PAPER}/tidy/series.csv.gz", gzip.compress(b"0,0\n" * 1000)[:-9],
+                                   "series.csv.gz: found no whole archive"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_what_is_small_when_packed_fills_no_memory(project, whole, tmp_path, name):
+    file, content, said = LARGE[name]
+    folder, _, table = file.rpartition("/")
+    files = with_table(whole[1], folder, table, content) if folder == TIDY else whole[1] | {file: content}
+    path = packed(files, tmp_path / "a.zip", listed=file != manifest.NAME, method=zipfile.ZIP_DEFLATED)
+    assert path.stat().st_size < 6_000_000
+    done = subprocess.run(
+        [sys.executable, "-m", "whitewire", "report", "--crate", str(path)], capture_output=True, text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)),
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr[:2000]
+    assert said in done.stderr and len(done.stderr) < 500

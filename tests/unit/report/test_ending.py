@@ -19,15 +19,17 @@ def results(tmp_path, monkeypatch):
     return tmp_path / "results" / "emulated"
 
 
-def paper(results, name, verdicts, left, report=True, runs=3):
+def paper(results, name, verdicts, left, report=True, runs=3, earlier=0):
     folder = results / name
     (folder / "analysis").mkdir(parents=True)
     rows = "\n".join(f"{route},{verdict}" for route, verdict in verdicts)
     (folder / "analysis" / "verdicts.csv").write_text(f"route,verdict\n{rows}\n")
     block = folder / "raw" / "quick-1"
-    for number in range(runs):
+    for number in range(runs + earlier):
         (block / "runs" / str(number)).mkdir(parents=True)
         (block / "runs" / str(number) / "run.json").write_text("{}")
+    design = "".join(f"{number},quick-1,{number + 1},e,hdfs_put,1,1\n" for number in range(runs))
+    (folder / "design.csv").write_text(f"run_id,block,order,experiment,workload,replicate,seed\n{design}")
     (block / "block.json").write_text(json.dumps(BLOCK | {"left": left}))
     if report:
         (results / "reports").mkdir(exist_ok=True)
@@ -46,6 +48,20 @@ def test_what_is_decided_open_and_left_is_told_with_what_to_do(results):
         "other programs used the processors in 1 runs: stop them, and BUDGET=2h make papers goes on",
         "start page: results/emulated/reports/index.html",
     ]
+
+
+def test_runs_of_an_earlier_design_do_not_count(results):
+    paper(results, "a", [("emulated", "reproduced")], {}, earlier=4)
+    assert next(ending.lines()).startswith("a: 3 runs; ")
+
+
+def test_a_design_that_cannot_be_read_keeps_no_other_paper_back(results):
+    paper(results, "a", [("emulated", "reproduced")], {})
+    paper(results, "b", [("emulated", "reproduced")], {})
+    (results / "a" / "design.csv").write_text("run_id\n")
+    first, second, *_ = ending.lines()
+    assert "design.csv: " in first and first.endswith("make it anew with `.venv/bin/whitewire design`")
+    assert second.startswith("b: 3 runs; ")
 
 
 def test_a_paper_that_failed_is_named_last(results):

@@ -223,7 +223,6 @@ def test_what_an_ended_rendering_leaves(tmp_path: Path, number: signal.Signals) 
     verdicts.parent.mkdir(parents=True)
     verdicts.write_text(f"{','.join(module.VERDICT_COLUMNS)}\nemulex-2012,E-C01,Six times,emulated,,inconclusive,\n")
     (tmp_path / "elsewhere").mkdir()
-    before = set(paths.temporary().glob("render-*"))  # others work there, too
     process = subprocess.Popen(
         [sys.executable, "-m", "whitewire", "render", "--paper", "emulex-2012", "--results", str(tmp_path / "results")],
         env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "TMPDIR": str(tmp_path / "elsewhere")},
@@ -232,7 +231,7 @@ def test_what_an_ended_rendering_leaves(tmp_path: Path, number: signal.Signals) 
     while not going.exists() and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.05)
     renderer = psutil.Process(int(going.read_text()))
-    during = set(paths.temporary().glob("render-*")) - before
+    during = set((tmp_path / "elsewhere").glob("render-*"))
     assert len(during) == 1
     process.send_signal(number)
     process.wait(timeout=20)

@@ -34,7 +34,7 @@ from whitewire.testbed.site import (
     slurm,
     ssh,
 )
-from whitewire.testbed.site.remote import reading
+from whitewire.testbed.site.remote import link_of, reading
 from whitewire.testbed.site.remote_host import Layout, offset_of
 from whitewire.testbed.site.remote_samples import Row
 
@@ -181,6 +181,43 @@ def test_interfaces_and_how_a_host_is_on_a_fabric():
         inventory.resolve(place(f={"interface": "ens1"}), "f", found)
     with pytest.raises(ValueError, match=r"no address 10.0.0.2 for f, found 127.0.0.1, 10.0.0.1"):
         inventory.resolve(place(f={"address": "10.0.0.2"}), "f", found)
+
+
+@pytest.mark.parametrize(
+    "asked, name",
+    [("ens1f0", "ens1f0"), ("enp65s0f0np0", "ens1f0"), ("storage", "ens1f0"), ("ens1f0@if7", "ens1f0"),
+     ("ens1f0.100", "ens1f0.100"), ("ens1f0.100@ens1f0", "ens1f0.100"), ("bond0", "bond0")],
+)  # fmt: skip
+def test_an_interface_by_any_of_its_names(asked, name):
+    """As `ip -json address show` has them: further names, the administrator's own, and what else is on a device."""
+    up = {"flags": ["UP", "LOWER_UP"], "mtu": 1500}
+    told = [
+        {}, {"ifname": "ens1f0", "altnames": ["enp65s0f0np0"], "ifalias": "storage", **up}, {"ifname": "bond0", **up},
+        {"ifname": "ens1f0.100", "link": "ens1f0", **up},
+    ]  # fmt: skip
+    present = inventory.interfaces([
+        one and one | {"addr_info": [{"family": "inet", "local": f"10.0.0.{n}"}]} for n, one in enumerate(told)
+    ])  # fmt: skip
+    where = inventory.Place("client", "client", "node1", "hosts[0]", {"f": {"interface": asked}})
+    assert inventory.resolve(where, "f", present)[0].name == name
+    missing = inventory.Place("client", "client", "node1", "hosts[0]", {"f": {"interface": "eth9"}})
+    with pytest.raises(ValueError, match="no interface eth9 for f, found ens1f0/enp65s0f0np0/storage, bond0"):
+        inventory.resolve(missing, "f", present)
+
+
+@pytest.mark.parametrize(
+    "shaper, speed, rate",
+    [
+        ("class mq :1 root \nclass mq :2 root \n", "10000", 10000.0),
+        ("class tbf 8004:1 parent 8004: \nclass mq :1 root \n", "10000", None),
+        ("qdisc tbf 8004: root refcnt 2 rate 1Gbit burst 5Kb \nclass tbf 8004:1 parent 8004: \n", "10000", 1e3),
+        ("qdisc htb 1: root\nclass htb 1:1 root rate 10Gbit ceil 10Gbit burst 1b \n", "1000", 1e3),
+        ("qdisc fq_codel 0: root refcnt 2 limit 10240p \n", "4294967295", None),
+        ("qdisc mq 0: root \n", "-1", None),
+    ],
+)
+def test_a_links_rate_is_the_shapers_or_the_devices_or_none(shaper, speed, rate):
+    assert link_of({"shaper": shaper, "speed": speed}, "eth1").get("rate") == rate
 
 
 # -- command lines -------------------------------------------------------------------------------------------
@@ -592,9 +629,10 @@ def said(**changes):
         "user": "me", "java": 'openjdk version "17.0.9" 2023-10-17', "java_home": "/usr/lib/jvm/java-17",
         "memory": "MemTotal:       65536000 kB",
         "processors": "16", "governors": "     16 performance", "addresses": json.dumps(ADDRESSES[:2]),
-        "speeds": "eno1 10000\nlo -1", "offloads": "eno1 tso gso gro\nlo", "missing": "",
+        "speeds": "eno1 10000\nlo -1", "shapers": "eno1 qdisc mq 0: root", "iperf3": "iperf 3.16 (cJSON 1.7.15)",
+        "offloads": "eno1 tso gso gro\nlo", "missing": "",
         "listening": "0100007F:2328\n00000000:0016\n00000000000000000000000001000000:1F90",
-        "folders": "99999999 yes no /work\n99999999 yes yes /data1",
+        "site": "", "folders": "99999999 yes no /work\n99999999 yes yes /data1",
     } | changes  # fmt: skip
     return "noise\n" + "\n".join(f"{shell.SECTION}{name}\n{text}" for name, text in told.items())
 
@@ -622,6 +660,10 @@ def test_a_good_host_has_no_problem():
         (lambda: seen(memory="MemTotal:       2097152 kB"), "2.0 GiB of memory, 8 needed"),
         (lambda: seen(missing="iperf3\ntimeout"), "no iperf3, timeout"),
         (lambda: seen(missing="curl\nfio"), "no fio"),
+        (
+            lambda: seen(iperf3="iperf 3.9 (cJSON 1.7.13)"),
+            "iperf3 3.9: its clock starts 40 ms before the data; 3.10 to 3.14 or 3.16 or newer is needed",
+        ),
         (lambda: seen(missing="curl\nfio", role="namenode"), "no curl"),
         (lambda: seen(java_home="/opt/jdk"), "Java in /opt/jdk, on other hosts in /usr/lib/jvm/java-17"),
         (lambda: seen(java_home=""), "Java in no folder, on other hosts in /usr/lib/jvm/java-17"),
@@ -662,12 +704,55 @@ def test_ports_are_those_of_the_role_and_of_our_own_cluster():
     assert preflight.Needs.of(example("ssh"), 20).rates["10gbe"] == 500
 
 
+RPC = "<property><name>mapreduce.jobhistory.address</name><value>h.example.org:10020</value></property>"
+WEB = "<property><name>mapreduce.jobhistory.webapp.address</name><value>${h}:19888</value></property>"
+INCLUDE = '<xi:include xmlns:xi="http://www.w3.org/2001/XInclude" href="all.xml"/>'
+
+
+@pytest.mark.parametrize(
+    ("site", "says"),
+    [
+        ("<configuration/>", "mapreduce.jobhistory.webapp.address: found '0.0.0.0:19888' and"),
+        (
+            "<configuration><property><name>a</name><value>b</value><property></configuration>",
+            "mapred-site.xml: mismatched",
+        ),
+        (f"<configuration>{RPC}</configuration>", ""),
+        (f"<configuration>{WEB}</configuration>", ""),  # only Hadoop knows the variable,
+        (f"<configuration>{INCLUDE}</configuration>", ""),  # and what other files say
+        ("", ""),
+    ],
+)
+def test_a_site_that_does_not_name_its_history_server_is_told_so_by_its_clients(site, says):
+    """Told and not refused: papers without jobs run all the same."""
+    clients = [seen(role="client", site=site), seen(role="datanode", site=site)]
+    assert [preflight.problems(each, NEEDS) for each in clients] == [[], []]
+    found = [note for note in preflight.notes(clients) if note.startswith("cluster.configuration: ")]
+    assert len(found) == (1 if says else 0)
+    assert all(f"jobs need the history server: {says}" in note for note in found)
+
+
+@pytest.mark.parametrize(
+    "changes, note",
+    [
+        ({}, ""),
+        ({"speeds": "eno1 4294967295"}, "eno1 names no speed on datanode1"),
+        ({"shapers": "eno1 qdisc mq 0: root\neno1 qdisc tbf 8: parent :1 rate 1Gbit burst 5Kb lat 50ms"},
+         "tc: found 'qdisc tbf 8: parent :1 rate 1Gbit burst 5Kb lat 50ms', expected a rate of the whole device"),
+        ({"shapers": ""}, "no tc (package iproute2 or iproute-tc), so a shaper would not be seen: datanode1"),
+    ],
+)  # fmt: skip
+def test_a_link_whose_rate_nothing_tells_is_noted(changes, note):
+    assert note in "".join(preflight.notes([seen(**changes)]))
+    assert bool(preflight.notes([seen(**changes)])) == bool(note)
+
+
 @pytest.mark.parametrize("cut", ["folders", "addresses"])
 def test_a_host_that_does_not_answer_everything_is_not_taken_for_good(cut):
     text = said()[: said().index(f"{shell.SECTION}{cut}")]
     with pytest.raises(ValueError, match=f"no answer about .*{cut}"):
         preflight.report(place(), 0.0, text)
-    with pytest.raises(ValueError, match="iproute2 4.13"):
+    with pytest.raises(ValueError, match="iproute2 4.14"):
         seen(addresses="2: eth0 inet")
 
 

@@ -10,8 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from whitewire.analysis.trust import OF_TRUST
+from whitewire.paths import HOME
 from whitewire.records.samples import Torn
 from whitewire.tidy import form, tables
+from whitewire.tidy.links import OF_LINKS
+
+REFERENCE = HOME / "results" / "reference"
 
 CELLS = st.one_of(
     st.sampled_from(["", "1", "1.0", "-3", "1e3", "nan", "inf", "1_0", " 1", "true", "x", "0x1", "٣", "1,2"]),
@@ -79,3 +84,15 @@ def test_packed_tables():
 def test_a_column_that_is_there_twice():
     with pytest.raises(Torn, match='line 1: found the column "reason" twice, expected it once'):
         form.rows(b"run_id,reason,reason\na,b,c\n", "unavailable.csv")
+
+
+@pytest.mark.parametrize(
+    "folder, columns", [("*/tidy", form.OWN), ("links/tables", OF_LINKS), ("trust/tables", OF_TRUST)]
+)
+def test_every_table_of_the_reference_is_of_the_kinds_of_its_columns(folder, columns):
+    found = [path for path in REFERENCE.glob(f"{folder}/*.csv*") if path.is_file()]
+    assert len(found) >= len(columns)
+    for path in found:
+        name = path.name if path.name in columns else path.name.removesuffix(".gz")
+        content = path.read_bytes() if name == path.name else gzip.decompress(path.read_bytes())
+        form.check(content, name, columns[name])

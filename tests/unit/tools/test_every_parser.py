@@ -29,6 +29,7 @@ from whitewire.tools import (
     namenode,
     nnbench,
     perftest,
+    site_xml,
     testdfsio,
 )
 
@@ -64,6 +65,12 @@ def measured(operation: str) -> Callable[[str], Any]:
 
 def of_stat(text: str) -> Any:
     return namenode.stamped(text, "/data/client1")
+
+
+def of_site(text: str) -> Any:
+    """Where a site's history server is by its mapred-site.xml."""
+    settings = history.DEFAULTS | (site_xml.settings(text, "mapred-site.xml") or {})
+    return history.server(settings.__getitem__)
 
 
 def of_history(text: str) -> Any:
@@ -130,6 +137,7 @@ OUTPUTS = [
     Output("testdfsio tasks", LOGGED, testdfsio.task_spans, counted=True),
     Output("stat", "1795232224031 1795232225531 put1\n1795232224032 1795232226032 put2\n", of_stat, counted=True),
     Output("hibench.report", REPORT, hibench_report.parse, counted=True),
+    output("cases/history-server-address/mapred-site.xml", of_site),
     Output("history", json.dumps(ANSWERS, indent=1), of_history),
     Output("job", JOB + "\n", partial(slurm.job_of, job="17")),
     output("cases/scontrol/array-of-leader.txt", partial(slurm.job_of, job="112")),

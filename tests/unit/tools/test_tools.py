@@ -1,6 +1,7 @@
 """The parsers, on output that the tools really printed, whole and cut off."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -42,7 +43,7 @@ def test_iperf3_of_one_segment_tells_the_round_trip_alone():
     assert iperf3.round_trip(raw) == json.loads(raw)["end"]["streams"][0]["sender"]["mean_rtt"]
     with pytest.raises(Unreadable, match="iperf3: the server is busy"):
         iperf3.round_trip(b'{"error": "the server is busy"}')
-    with pytest.raises(Unreadable, match="mean_rtt nan, expected more than 0"):
+    with pytest.raises(Unreadable, match="found no mean_rtt of a stream"):
         iperf3.round_trip(b'{"end": {"streams": [{"sender": {}}]}}')
 
 
@@ -51,10 +52,64 @@ def test_a_segment_of_iperf3_is_one_of_the_samples():
     assert iperf3.SEGMENT == samples.SEGMENT
 
 
-def test_iperf3_without_retransmits_is_none_seen():
+@pytest.mark.parametrize("unknown", [None, *iperf3.UNKNOWN["retransmits"]])
+def test_iperf3_without_retransmits_knows_of_none(unknown):
     report = json.loads(FOUR)
-    del report["end"]["sum_sent"]["retransmits"]
-    assert iperf3.parse(json.dumps(report).encode()).retransmits == 0
+    report["end"]["sum_sent"]["retransmits"] = unknown
+    if unknown is None:
+        del report["end"]["sum_sent"]["retransmits"]
+    result = iperf3.parse(json.dumps(report).encode())
+    assert math.isnan(result.retransmits) and math.isnan(result.retransmit_share)
+
+
+def test_iperf3_leaves_out_round_trips_and_processors_that_it_does_not_know():
+    report = json.loads(FOUR)
+    for stream, rtt in zip(report["end"]["streams"], [0, -1, 2**32 - 1, 250], strict=True):
+        stream["sender"]["mean_rtt"] = rtt
+    report["end"]["cpu_utilization_percent"]["remote_total"] = -1
+    result = iperf3.parse(json.dumps(report).encode())
+    assert (result.rtt, result.cpu) == (250, ())
+
+
+@pytest.mark.parametrize("release", ["3.10.1", "3.14", "3.16", "3.18", "3.20", "3.21+"])
+def test_iperf3_of_every_fit_release_by_our_command_line(release):
+    """Over a link of 95 Mbit/s to the receiver's end, on a busy machine: at most 91.7 Mbit/s."""
+    raw = (CASES / "iperf3" / f"release-{release}.json").read_bytes()
+    result, end = iperf3.parse(raw), json.loads(raw)["end"]
+    assert result.goodput == end["sum_received"]["bits_per_second"] / 1e6
+    assert result.received == pytest.approx(end["sum_received"]["bytes"])
+    assert 80 < result.goodput < 92 and result.rtt > 0
+    assert result.seconds < 0.45
+
+
+@pytest.mark.parametrize(
+    "name, says",
+    [
+        ("release-3.9", r"iperf3 3\.9: its clock starts 40 ms before the data; 3\.10 to 3\.14 or 3\.16 or newer"),
+        ("release-3.15", r"iperf3 3\.15: its server keeps streams waiting"),
+        ("bytes-alone-3.21", r"iperf3: found --bytes alone with iperf 3\.21\+, which ends in a pause"),
+    ],
+)
+def test_iperf3_that_says_too_little_is_refused_by_its_release(name, says):
+    with pytest.raises(Unreadable, match=says):
+        iperf3.parse((CASES / "iperf3" / f"{name}.json").read_bytes())
+
+
+@pytest.mark.parametrize(
+    "said, fit",
+    [("iperf 3.9 (cJSON 1.7.13)\nLinux node01", False), ("iperf 3.0.11", False), ("iperf 3.10.1", True),
+     ("iperf 3.12 (cJSON 1.7.15)", True), ("iperf 3.15", False), ("iperf 3.16", True), ("iperf 3.21+", True),
+     ("iperf 3.100", True), ("", True)],
+)  # fmt: skip
+def test_which_releases_of_iperf3_are_fit(said, fit):
+    assert (iperf3.unfit(said) == "") == fit
+
+
+def test_iperf3_sends_in_blocks_that_are_a_small_share_of_a_stream():
+    """Receivers of some releases count whole blocks only."""
+    for streams, size, block in [(1, 10**6, 1953), (4, 10**6, 1448), (4, 3_562_500, 1739), (1, 10**10, 131072)]:
+        argv = iperf3.client("10.0.0.1", streams, size)
+        assert argv[argv.index("--length") + 1] == str(block)
 
 
 @given(st.integers(min_value=0, max_value=len(FOUR.rstrip()) - 1))
@@ -199,3 +254,17 @@ def test_puts_by_the_time_stamps_of_their_files():
         namenode.Operation("/data/client1/put1", 1795232224.031, 1795232225.531),
         namenode.Operation("/data/client1/put2", 1795232224.032, 1795232226.032),
     ]
+
+
+@pytest.mark.parametrize(
+    "changed, says",
+    [({"bw_bytes": 4_000_000_000}, "bandwidth 4000000000 B/s, expected"), ({"io_bytes": 1024}, "1024 bytes in"),
+     ({"runtime": 0}, "runtime 0"), ({"io_bytes": 2**64 - 1}, "io_bytes 18446744073709551615"),
+     ({"bw_bytes": 2**64 - 1}, "bandwidth 18446744073709551615")],
+)  # fmt: skip
+def test_fio_whose_bandwidth_is_not_bytes_over_time_is_refused(changed, says):
+    """fio 2.19 counted io_bytes in KiB (axboe/fio#378), others ran on after their time."""
+    report = json.loads((DATA / "fio-write-direct.json").read_bytes())
+    report["jobs"][0]["write"] |= changed
+    with pytest.raises(Unreadable, match=f"fio: .*{says}"):
+        fio.parse(json.dumps(report).encode(), "write")

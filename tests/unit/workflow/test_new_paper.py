@@ -55,7 +55,13 @@ def made(project, given):
 
 def test_both_files_are_made_and_valid(project, monkeypatch, capsys):
     assert made(project, answers()) == 0
-    assert "made config/papers/acme-2019.yaml and paper/acme-2019.qmd" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "made config/papers/acme-2019.yaml and paper/acme-2019.qmd" in told
+    assert told.splitlines()[:3] == [
+        'claims[0].printed: "6x" reads as 6 times',
+        'claims[1].printed: "118 MiB/s" reads as 123.7 MB/s',
+        'claims[2].printed: "22 s" reads as 22 s',
+    ]
     monkeypatch.setenv("PAPERS", "acme-2019")
     (cells,) = [{row["fabric"] for row in rows} for rows in Plan.load().designs.values()]
     assert cells == {"1gbe", "2gbe", "5gbe", "10gbe", "20gbe", "40gbe"}
@@ -92,6 +98,10 @@ FAULTS = {
     "an unknown network": (claim(fabric="10gb"), 'claims[0].fabric: found "10gb", expected one of'),
     "an unknown exhibit": (claim(exhibit="fig2"), 'claims[0].exhibit: found "fig2", expected one of fig1, table1'),
     "no number": (claim(printed="six times"), 'claims[0].printed: found "six times", expected text that begins with a'),
+    "a factor with readings": (claim(printed="60%"), 'claims[0].printed: found "60%", expected "1.6x the throughput"'),
+    "a range": (claim(printed="3-5x"), 'claims[0].printed: found "3-5x", expected one number; a test takes a range as'),
+    "a bound": (claim(printed="up to 6x"), 'claims[0].printed: found "up to 6x", expected one number such as 6x'),
+    "a decimal comma": (claim(printed="2,5x"), 'claims[0].printed: found "2,5x", expected 2.5x or 2,500x'),
     "a time for a rate": (
         claim(form="value", printed="22 s"), "claims[0].printed: expected a rate (MB/s), found a time (s)",
     ),
@@ -119,13 +129,15 @@ def test_it_asks(project, monkeypatch, capsys):
     said = iter([
         "Acme", "acme-2019", "Faster", "Acme Networks", "2019", "Doe, Jane; Acme", "https://example.com/p", "",
         "2026-11-26",
-        "fig1", "Ingest", "", "Six times as fast", "ratoi", "ratio", "fig1", "", "6x", "", "", "Less load",
+        "fig1", "Ingest", "", "Six times as fast", "ratoi", "ratio", "fig1", "", "60%", "6x", "", "", "Less load",
         "not_testable", "", "the adapter", "",
     ])  # fmt: skip
     monkeypatch.setattr("builtins.input", lambda question: next(said))
     told = new_paper.ask()
     new_paper.new_paper(told, "new-paper")
-    assert 'found "ratoi", expected ratio, value, not_testable; did you mean "ratio"?' in capsys.readouterr().out
+    told_there = capsys.readouterr().out
+    assert 'found "ratoi", expected ratio, value, not_testable; did you mean "ratio"?' in told_there
+    assert 'found "60%", expected "1.6x the throughput" or' in told_there and '"6x" reads as 6 times' in told_there
     assert told["source"] == {
         "authors": ["Doe, Jane", "Acme"],
         "url": "https://example.com/p",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -16,6 +17,7 @@ from whitewire.design.durations import OVERHEAD_S, expected_seconds, floor_secon
 from whitewire.design.rows import make_design
 from whitewire.errors import UserError
 from whitewire.records import jobs
+from whitewire.records.result import Result
 from whitewire.tidy.tables import metric_rows
 from whitewire.workloads.base import Workload
 
@@ -36,6 +38,17 @@ class Grep(Workload):
 
     def outputs(self, copies, outputs, drives):
         return 0.0
+
+    def run(self, bench):
+        bench.files.begin()
+        source = bench.jobs.input("text", lambda path: ("Write", [path]))
+        target = bench.files.output("found")
+
+        def act(kept):
+            return [bench.jobs.submit("Grep", [bench.parameters["pattern"], source, target], self.name, kept)]
+
+        result = bench.jobs.record(act, bench.scale.file_bytes, input=source, output=target)
+        return result.plus({"matches": len(bench.client.cat(f"{target}/part-r-00000").splitlines())})
 
     def own_metrics(self, record, samples):
         seconds = record["jobs"][0]["end"] - record["jobs"][0]["submit"]
@@ -122,3 +135,26 @@ def test_its_metrics_and_faults_come_from_its_record(toy, tmp_path):
         (tmp_path / name).write_text(content)
     rows = {row["metric"]: row["full_scale_value"] for row in metric_rows(tmp_path, record(), [])}
     assert rows["search_rate"] == "20" and rows["search_time"] == "" and rows["completion_time_net"] == "120"
+
+
+def test_it_runs_on_a_bench_without_a_cluster(toy):
+    did = []
+
+    def submit(tool, arguments, what, kept):
+        did.append([tool, *arguments])
+        return {"name": what, "submit": 1.0, "end": 3.0, "tasks": [], "counters": {}}
+
+    def seen(act, user_bytes, **files):
+        return Result({"jobs": act({}), "user_bytes": user_bytes, "evidence": {"files": files}}, {})
+
+    bench = SimpleNamespace(
+        parameters={"pattern": "a.*b"},
+        scale=SimpleNamespace(file_bytes=8, block_bytes=4),
+        files=SimpleNamespace(begin=lambda: did.append("begin"), output=lambda name: f"/output/{name}"),
+        jobs=SimpleNamespace(input=lambda kind, make: f"/input/{kind}", submit=submit, record=seen),
+        client=SimpleNamespace(cat=lambda path: "ab\naxb\n"),
+    )
+    record = workloads.of("grep").run(bench).record
+    assert did == ["begin", ["Grep", "a.*b", "/input/text", "/output/found"]]
+    assert (record["user_bytes"], record["matches"], record["jobs"][0]["name"]) == (8, 2, "grep")
+    assert record["evidence"]["files"] == {"input": "/input/text", "output": "/output/found"}

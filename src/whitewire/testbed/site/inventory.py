@@ -100,12 +100,13 @@ def _distinct(places: Sequence[Place], source: str) -> None:
 
 @dataclass(frozen=True)
 class Interface:
-    """A network interface as a host has it. `up`: switched on and with a carrier."""
+    """A network interface as a host has it. `up`: switched on and with a carrier; `others`: its further names."""
 
     name: str
     addresses: tuple[str, ...]
     mtu: int
     up: bool
+    others: tuple[str, ...] = ()
 
 
 def interfaces(found: Sequence[Mapping]) -> list[Interface]:
@@ -118,9 +119,10 @@ def interfaces(found: Sequence[Mapping]) -> list[Interface]:
             ),
             mtu=int(item.get("mtu", 0)),
             up={"UP", "LOWER_UP"} <= set(item.get("flags", [])),
+            others=tuple(filter(None, [*item.get("altnames", []), item.get("ifalias")])),
         )
         for item in found
-        if "ifname" in item
+        if "ifname" in item  # releases up to 4.15 print empty ones too
     ]
 
 
@@ -133,10 +135,12 @@ def resolve(place: Place, fabric: str, present: Sequence[Interface]) -> tuple[In
                 return interface, link["address"]
         others = ", ".join(address for interface in present for address in interface.addresses)
         raise ValueError(f"no address {link['address']} for {fabric}, found {others or 'none'}")
+    # `ip` shows eth0@if5 and eth0.10@eth0, of which only what stands before the @ is the name.
+    name = link["interface"].partition("@")[0]
     for interface in present:
-        if interface.name == link["interface"]:
+        if name == interface.name or link["interface"] in interface.others:
             if not interface.addresses:
                 raise ValueError(f"interface {interface.name} for {fabric} has no IPv4 address")
             return interface, interface.addresses[0]
-    names = ", ".join(interface.name for interface in present)
+    names = ", ".join("/".join([interface.name, *interface.others]) for interface in present)
     raise ValueError(f"no interface {link['interface']} for {fabric}, found {names or 'none'}")

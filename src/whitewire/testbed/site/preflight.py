@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import subprocess
 import tempfile
@@ -11,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import IO, TYPE_CHECKING, TextIO
 
 from whitewire.errors import UserError
@@ -19,6 +21,7 @@ from whitewire.testbed.each import on_each
 from whitewire.testbed.site import shell
 from whitewire.testbed.site.inventory import Interface, Place, interfaces, resolve
 from whitewire.testbed.site.remote_host import end_here, offset_of
+from whitewire.tools import Unreadable, history, iperf3, link, site_xml
 
 if TYPE_CHECKING:
     from whitewire.testbed.site.remote import RemoteTestbed
@@ -76,10 +79,16 @@ class Report:
     governors: Mapping[str, int] = field(default_factory=dict)
     present: Sequence[Interface] = ()
     speeds: Mapping[str, int] = field(default_factory=dict)
+    shapers: Mapping[str, str] = field(default_factory=dict)
+    """What tc says of each interface."""
+    iperf3: str = ""
+    """Why its iperf3 cannot be used."""
     offloads: Mapping[str, str] = field(default_factory=dict)
     listening: frozenset[int] = frozenset()
     missing: Sequence[str] = ()
     folders: Sequence[Folder] = ()
+    history: str = ""
+    """Why the site's configuration does not say where its history server is."""
 
 
 @dataclass(frozen=True)
@@ -105,12 +114,12 @@ class Needs:
         only = ONLY | ({"curl": "client"} if "cluster" in config else {})
         if "mount" in config:
             del only[FINCORE]
-        iperf3 = {role: [port for port in ports if port == IPERF3_PORT] for role, ports in PORTS.items()}
+        only_iperf3 = {role: [port for port in ports if port == IPERF3_PORT] for role, ports in PORTS.items()}
         return cls(
             memory_gib=config["memory"]["minimum_gib"],
             free_gib=config.get("disk", {}).get("minimum_gib", FREE_GIB),
             rates=rates,
-            ports=iperf3 if "cluster" in config else PORTS,
+            ports=only_iperf3 if "cluster" in config else PORTS,
             only=only,
         )
 
@@ -127,7 +136,7 @@ def report(place: Place, skew: float, said: str) -> Report:
     try:
         present = interfaces(json.loads(told["addresses"]))
     except ValueError:
-        raise ValueError("ip -json address show: no JSON; iproute2 4.13 or newer is needed") from None
+        raise ValueError("ip -json address show: no JSON; iproute2 4.14 or newer is needed") from None
     return Report(
         place=place,
         skew=skew,
@@ -138,12 +147,33 @@ def report(place: Place, skew: float, said: str) -> Report:
         processors=int(told["processors"]) if told["processors"].isdigit() else 0,
         governors={name: int(count) for count, name in map(str.split, told["governors"].splitlines())},
         present=present,
-        speeds={name: int(speed) for name, speed in map(str.split, told["speeds"].splitlines()) if int(speed) > 0},
+        speeds={name: speed for name, text in _by_interface(told["speeds"]).items() if (speed := link.speed(text))},
+        shapers=_by_interface(told["shapers"]),
+        iperf3=iperf3.unfit(told["iperf3"]),
         offloads=dict((line.split(" ", 1) + [""])[:2] for line in told["offloads"].splitlines()),
         listening=listening(told["listening"].split()),
         missing=told["missing"].split(),
         folders=[_folder(line) for line in told["folders"].splitlines()],
+        history=_history(told["site"]),
     )
+
+
+def _history(said: str) -> str:
+    """What a site's mapred-site.xml lacks for its history server to be found; empty where nothing was asked."""
+    try:
+        settings = site_xml.settings(said, "mapred-site.xml") if said else None
+    except Unreadable as error:
+        return str(error)
+    return history.fault_of_address(settings) if settings is not None else ""
+
+
+def _by_interface(said: str) -> dict[str, str]:
+    """Lines that begin with an interface: what follows, by interface."""
+    found: dict[str, str] = {}
+    for line in said.splitlines():
+        name, _, text = line.partition(" ")
+        found[name] = f"{found.get(name, '')}{text}\n"
+    return found
 
 
 def java_version(said: str) -> int:
@@ -194,6 +224,7 @@ def problems(host: Report, needs: Needs) -> list[str]:
     missing = [name for name in host.missing if needs.only.get(name, host.place.role) == host.place.role]
     if missing:
         found.append(f"no {', '.join(missing)}")
+    found += filter(None, [host.iperf3])
     for number, folder in enumerate(host.folders):
         found += _problems_of_folder(folder, WORK_GIB if number == 0 else needs.free_gib, is_work=number == 0)
     for fabric, rate in needs.rates.items():
@@ -231,14 +262,33 @@ def _problems_of_link(host: Report, fabric: str, rate: float) -> list[str]:
 def notes(hosts: Sequence[Report]) -> list[str]:
     """What is not in the way but shows in results: things that differ between hosts, processors that save power."""
     found, talking = [], [host for host in hosts if not host.silent]
+    unknown = {host.place.name: host.history for host in talking if host.history and host.place.role == "client"}
+    if unknown:
+        found.append(f"cluster.configuration: jobs need the history server: {_grouped(unknown)}")
     saving = {host.place.name: ", ".join(host.governors) for host in talking if set(host.governors) - {"performance"}}
     if saving:
         found.append(f"CPU governor other than performance: {_grouped(saving)}")
+    if blind := [host.place.name for host in talking if not host.shapers]:
+        found.append(f"no tc (package iproute2 or iproute-tc), so a shaper would not be seen: {', '.join(blind)}")
     for fabric in dict.fromkeys(name for host in talking for name in host.place.links):
         for what, values in (("MTU", _of_link(talking, fabric, "mtu")), ("offloads", _of_link(talking, fabric, "on"))):
             if len(set(values.values())) > 1:
                 found.append(f"{what} on {fabric} differs: {_grouped(values)}")
+        if untold := {h.place.name: why for h in talking if (why := _rate_untold(h, fabric))}:
+            found.append(f"rate on {fabric} is not known, so no run proves that it had it: {_grouped(untold)}")
     return found
+
+
+def _rate_untold(host: Report, fabric: str) -> str:
+    """Why nothing on a host tells the rate of its link; empty where something does."""
+    try:
+        name = resolve(host.place, fabric, host.present)[0].name
+        shaped = math.isfinite(link.limit(host.shapers.get(name, "")))
+    except Unreadable as fault:
+        return str(fault)
+    except ValueError:
+        return ""
+    return "" if shaped or name in host.speeds else f"{name} names no speed"
 
 
 def _of_link(hosts: Sequence[Report], fabric: str, what: str) -> dict[str, str]:
@@ -296,10 +346,10 @@ def _shown_link(host: Report, fabric: str) -> str:
 # --- asking ---------------------------------------------------------------------------------------------
 
 
-def look(host: RemoteHost) -> Report:
-    """Ask one host, by a connection of its own that leaves nothing there."""
+def look(host: RemoteHost, site: str = "") -> Report:
+    """Ask one host, by a connection of its own that leaves nothing there. `site`: a cluster's configuration folder."""
     arguments = [host.layout.java, host.layout.work, *host.layout.data]
-    command = shell.environment(shell.script(LINGER, *arguments), {}, host.layout.path)
+    command = shell.environment(shell.script(LINGER, *arguments), {"SITE": site}, host.layout.path)
     with tempfile.TemporaryFile() as errors:
         popen = host.popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
         late = threading.Timer(ANSWER_S, end_here, [popen])
@@ -338,7 +388,8 @@ def most_common(folders: Iterable[str]) -> str:
 def preflight(testbed: RemoteTestbed, output: TextIO, bare: bool = False) -> list[Report]:
     """Print the table; UserError, naming the hosts, when one cannot be used. `bare`: for links and drives alone."""
     needs = Needs.of(testbed.config, testbed.k, bare)
-    reports = on_each(testbed.hosts, look, len(testbed.hosts))
+    site = testbed.config.get("cluster", {}).get("configuration", "")
+    reports = on_each(testbed.hosts, partial(look, site=site), len(testbed.hosts))
     needs = replace(needs, java_home=most_common(report.java_home for report in reports))
     print(table(reports, needs), end="", file=output)
     wrong = {f"{r.place.name} ({r.place.target})": found for r in reports if (found := problems(r, needs))}

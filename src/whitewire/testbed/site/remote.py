@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import math
 import re
 import subprocess
 import sys
@@ -264,22 +265,21 @@ def _interfaces(host: RemoteHost, said: str) -> list[Interface]:
     try:
         return interfaces(json.loads(said))
     except ValueError:
-        raise UserError(f"{host}: ip -json address show: found no JSON, expected iproute2 4.13 or newer") from None
+        raise UserError(f"{host}: ip -json address show: found no JSON, expected iproute2 4.14 or newer") from None
 
 
-def _fault_of_link(host: RemoteHost, link: tuple[Interface, str], peer: tuple[Interface, str], fabric: Fabric) -> str:
+def _fault_of_link(host: RemoteHost, own: tuple[Interface, str], peer: tuple[Interface, str], fabric: Fabric) -> str:
     """Why a host is not on a fabric by this interface and address; empty when it is."""
-    interface, address = link
+    interface, address = own
     told = host.ask(shell.LINK, interface.name, peer[1])
     now = next((i for i in _interfaces(host, told["addresses"]) if i.name == interface.name), None)
     if now is None or address not in now.addresses:
         return f"{host}: {interface.name} no longer has {address}"
     if not now.up:
         return f"{host}: {interface.name} is down"
-    if told["speed"].isdigit() and 0 < int(told["speed"]) < fabric.rate:
+    if (link.speed(told["speed"]) or math.inf) < fabric.rate:
         return f"{host}: {interface.name} runs at {told['speed']} Mbit/s, expected {fabric.rate:g}"
-    route = json.loads(told["route"] or "[]")
-    device = route[0].get("dev", "") if route else ""
+    device = link.leaves_by(told["route"])
     if device != interface.name and peer[1] != address:
         return f"{host}: what goes to {peer[1]} leaves by {device or 'no interface'}, expected {interface.name}"
     return ""
@@ -289,12 +289,9 @@ def link_of(told: Mapping[str, str], interface: str) -> Link:
     """A host's link, from the answers to shell.LINK_NOW: what none of them says is not in it."""
     found: Link = {}
     with contextlib.suppress(Unreadable):
-        rates = link.rates(told.get("shaper", ""))
-        speed = told.get("speed", "")
-        if rates:
-            found["rate"] = max(rates.values())
-        elif speed.isdigit() and int(speed) > 0:
-            found["rate"] = float(speed)
+        rate = min(link.limit(told.get("shaper", "")), link.speed(told.get("speed", "")) or math.inf)
+        if math.isfinite(rate):
+            found["rate"] = float(rate)
     with contextlib.suppress(Unreadable, KeyError):
         found["mtu"] = link.mtus(told.get("device", ""))[interface]
     with contextlib.suppress(Unreadable):

@@ -167,6 +167,10 @@ PREFLIGHT = {
     "speeds": """for path in /sys/class/net/*; do
         read -r speed < "$path/speed" && echo "${path##*/} $speed"
     done""",
+    "shapers": """for path in /sys/class/net/*; do
+        { tc qdisc show dev "${path##*/}"; tc class show dev "${path##*/}"; } | sed "s|^|${path##*/} |"
+    done""",
+    "iperf3": "iperf3 --version",
     "offloads": """for path in /sys/class/net/*; do
         on=$(ethtool -k "${path##*/}" | sed -n 's/^tcp-segmentation-offload: on.*/tso/p;
             s/^generic-segmentation-offload: on.*/gso/p; s/^generic-receive-offload: on.*/gro/p;
@@ -178,6 +182,7 @@ PREFLIGHT = {
         ip iperf3 curl fio fincore; do
         command -v $tool > /dev/null || echo $tool
     done""",
+    "site": '[ -z "$SITE" ] || cat "$SITE/mapred-site.xml" || echo "<configuration/>"',
     "folders": """shift
     for folder; do
         there=$folder
@@ -189,6 +194,7 @@ PREFLIGHT = {
 }
 """What is looked at before anything is started. $1: the java command; then the folder `work` and the data folders. Of a
 folder: free KiB on its file system, whether it may be written (or its nearest parent), whether it is there, its path.
+`site`: what configures jobs on a cluster of the site's, whose configuration is in the folder $SITE.
 `listening` are addresses and ports in hexadecimal as the kernel shows them (proc_net_tcp(5))."""
 
 HOST = {
@@ -203,12 +209,12 @@ HOST = {
 LINK = {
     "addresses": "ip -json address show",
     "speed": 'cat "/sys/class/net/$1/speed"',
-    "route": 'ip -json route get "$2"',
+    "route": 'ip route get "$2"',
 }
 """Whether a host is on a fabric. $1: the interface; $2: the address of another host on it."""
 
 LINK_NOW = {
-    "shaper": 'tc class show dev "$1"',
+    "shaper": 'tc qdisc show dev "$1"; tc class show dev "$1"',
     "speed": 'cat "/sys/class/net/$1/speed"',
     "device": 'ip -json link show dev "$1"',
     "offloads": 'ethtool -k "$1"',

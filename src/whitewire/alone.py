@@ -1,0 +1,76 @@
+"""One process at a time writes into a folder, and who comes second learns who that is."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shlex
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TextIO
+
+from whitewire.errors import UserError
+from whitewire.paths import HOME, shown
+
+INSIDE = "WHITEWIRE_ALONE"
+"""Variable of the environment: this process was started by one that holds the lock, and needs none."""
+
+
+@contextlib.contextmanager
+def held(path: Path, command: Sequence[str], taken: str) -> Iterator[TextIO]:
+    """Hold the lock on a file for as long as the block, or this process, lasts; the file says who holds it.
+
+    Raises UserError, `taken` with the holder, while another process holds it.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+", encoding="utf-8") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            holder = lock.read().strip() or "a command that began just now"
+            raise UserError(f"{taken}: {holder}; wait for it or stop it") from None
+        except OSError:  # a file system without locks
+            pass
+        lock.truncate(0)
+        since = time.strftime("%Y-%m-%d %H:%M:%S")
+        lock.write(f"`{shlex.join(command)}` (process {os.getpid()} on {os.uname().nodename}, since {since})\n")
+        lock.flush()
+        try:
+            yield lock
+        finally:
+            lock.truncate(0)
+
+
+@contextlib.contextmanager
+def alone(root: Path, command: Sequence[str]) -> Iterator[tuple[int, ...]]:
+    """Be the only process that writes below `root`, the repository or a folder with a configuration of its own.
+
+    Gives the descriptor that holds the lock (none for what a holder has started), for children that write on after
+    this process has died. Temporary files of the block have a folder in `root`; those of one that was killed are gone
+    at the next one. It is not below .cache: Quarto ignores documents in hidden folders.
+
+    Raises UserError, which names the other process, and OSError.
+    """
+    if os.environ.get(INSIDE):
+        yield ()
+        return
+    place = "this repository" if root == HOME else shown(root)
+    with held(root / "results" / ".lock", command, f"another run is under way in {place}") as lock:
+        scratch, before = root / "whitewire-tmp", dict(os.environ)
+        shutil.rmtree(scratch, ignore_errors=True)
+        scratch.mkdir()
+        os.environ.update({INSIDE: str(os.getpid()), "TMPDIR": str(scratch)})
+        tempfile.tempdir = None
+        try:
+            yield (lock.fileno(),)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+            for name in (INSIDE, "TMPDIR"):
+                os.environ.pop(name)
+                os.environ.update({name: before[name]} if name in before else {})
+            tempfile.tempdir = None

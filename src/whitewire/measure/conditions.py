@@ -1,0 +1,100 @@
+"""Links and drives as a run wants them: set before it, read back after it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from whitewire.cluster.stack import Stack
+from whitewire.description.paper import OFF, ON
+from whitewire.measure.run import Run
+from whitewire.records.run import Evidence
+from whitewire.testbed.base import Fabric
+from whitewire.testbed.each import on_each
+from whitewire.tools import history
+
+
+@dataclass(frozen=True)
+class Shaping:
+    """Links and drives of a run's hosts."""
+
+    stack: Stack
+    run: Run
+
+    def apply(self) -> Fabric:
+        """Throttle links and drives as the run wants them, with empty memory in front of drives; the run's network."""
+        testbed, parameters, levels = self.stack.testbed, self.run.parameters, self.run.levels
+        self.stack.ease(False, fresh=True)
+        kib, share = levels.get("switch_buffer_kib"), parameters.get("slow_host", 1)
+        slow = {self.stack.slow_worker.name: share} if share != 1 else {}
+        fabric = testbed.fabric(
+            parameters["fabric"], int(kib * 1024) if kib else None, parameters.get("mtu"), slow
+        )  # fmt: skip
+        testbed.offloads(levels.get("offloads", "on") == "on")
+        return fabric
+
+    def lift(self, fabric: str | None = None) -> None:
+        """Unthrottle links and drives for work that is not measured.
+
+        With a `fabric`: links of this one, unless the cluster would have to be started anew for it.
+        """
+        testbed = self.stack.testbed
+        if fabric is None:
+            testbed.fabric(testbed.fastest())
+        elif not testbed.fabrics_move:
+            testbed.fabric(fabric)
+        self.stack.ease(True)
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What a run was asked, and what links and drives say that they were."""
+
+    stack: Stack
+    run: Run
+
+    def asked(self) -> dict[str, Any]:
+        """Levels and parameters as the run really has them; of settings and of the store what was set, not the name."""
+        run = self.run
+        own: dict[str, Any] = {**run.levels, **run.parameters}
+        if "drive" in own:
+            own["drive"] = run.drive.record
+        if run.drive.cached:
+            own.setdefault("page_cache", ON)
+        own.pop("store", None)  # jobs and puts add what was set of it
+        if "output_replication" in run.workload.known():
+            own.setdefault("output_replication", run.workload.output_copies(run.parameters))
+        if "settings" in own:
+            own["settings"] = {name: history.text(value) for name, value in run.settings.items()}
+        return own
+
+    def racks(self, fabric: Fabric) -> Evidence:
+        """Racks as HDFS prints them, and their uplinks; nothing on a network without racks."""
+        if not fabric.racks:
+            return {}
+        return {"uplinks": self.stack.testbed.uplinks(), "racks": self.stack.hdfs.racks()}
+
+    def drives(self) -> Evidence:
+        """The model of the first worker's drives; nothing for runs without one."""
+        drive, parameters = self.run.drive, self.run.parameters
+        if not drive.limits:
+            return {}
+        worker, slow = self.stack.testbed.by_role("datanode")[0], self.stack.slow_worker
+        found: Evidence = {"drive": drive.told(worker)}
+        if drive.cached or "page_cache" in parameters:
+            found["page_cache"] = self._page_cache()
+        if "drive" in parameters:
+            found["volumes"] = self.stack.hdfs.volumes(worker)
+        if "slow_drives" in parameters:
+            found["slow_drives"] = drive.told(slow)["rate"] / found["drive"]["rate"]
+        return found
+
+    def _page_cache(self) -> str:
+        """Whether the run's bytes went through memory in front of all workers' drives: ON, OFF, or what was found."""
+        states = on_each(self.stack.testbed.by_role("datanode"), self.run.drive.told)
+        there = [state.get("limit", 0) > 0 for state in states]
+        if not any(there):
+            return OFF
+        if not all(there):
+            return f"on {sum(there)} of {len(there)} workers"
+        return ON if any(state["asked"] > 0 for state in states) else "on, and nothing came by"

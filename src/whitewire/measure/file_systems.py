@@ -1,0 +1,206 @@
+"""The file system of a run: HDFS with replicas or erasure coding, or a mounted one (CephFS, a site's own)."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from typing import Protocol
+
+from whitewire.cluster import yarn
+from whitewire.cluster.cephfs import CephFs
+from whitewire.cluster.hdfs import Hdfs
+from whitewire.cluster.posix import Posix
+from whitewire.cluster.stack import Stack
+from whitewire.design import scaling
+from whitewire.errors import RunFailed
+from whitewire.measure.client import Client, viewed
+from whitewire.measure.run import Run
+from whitewire.records import evidence
+from whitewire.records.run import Evidence, FilesSeen, RunRecord
+from whitewire.tools.erasure_coding import Policy
+from whitewire.workloads.base import OUTPUT
+from whitewire.workloads.bench import Files
+
+INPUT = "/input"
+"""Folder of the inputs that runs share."""
+SETTLE_S = 1.0
+"""Longest wait for DataNodes to report replicas that they have."""
+
+Store = dict[str, object]
+
+
+class FileSystem(Files, Protocol):
+    """What differs between the file systems of runs, and workloads need not know besides."""
+
+    @property
+    def inputs(self) -> str:
+        """The folder of inputs that runs share."""
+
+    @property
+    def identity(self) -> str:
+        """What else than its path distinguishes an input from others."""
+
+    def begin_input(self, place: str) -> None:
+        """Remove an input that is to be made anew in `inputs`."""
+
+    def seen(self, path: str) -> FilesSeen:
+        """A folder as the file system reports it."""
+
+    def store(self, path: str, files: FilesSeen) -> tuple[Store, Store]:
+        """What was set of the file system for a path with these files, and what it reports."""
+
+    def record(self, output_copies: int) -> RunRecord:
+        """The part of a job run's record; `output_copies` are those that HDFS would make."""
+
+    def caches(self) -> Evidence:
+        """Whether hosts' memory held files when the run wanted it empty."""
+
+
+def file_system(stack: Stack, run: Run) -> FileSystem:
+    """The file system of a run. Raises RunFailed where the cluster lacks it."""
+    if run.store["kind"] != "cephfs":
+        return HdfsFiles(stack, run)
+    if stack.mounted is None:
+        raise RunFailed("the cluster has no mounted file system")
+    return MountedFiles(stack.mounted, run, Client(stack, run))
+
+
+@dataclass(frozen=True)
+class HdfsFiles:
+    """HDFS, whose files are kept as replicas or, by the run's store, erasure-coded."""
+
+    stack: Stack
+    run: Run
+
+    @property
+    def coding(self) -> Policy | None:
+        """The erasure coding of the run's files, in cells that are scaled as blocks are; None: replicas."""
+        name, block = self.run.store.get("erasure_coding"), self.run.scale.block_bytes
+        policy = Policy.of(name) if name else None
+        return policy and policy.of_block(block, block / self.run.parameters["block_size_bytes"])
+
+    def path(self, path: str) -> str:
+        return path
+
+    def output(self, name: str) -> str:
+        return f"{OUTPUT}/{name}"
+
+    def begin(self, folder: str = OUTPUT) -> None:
+        self.stack.hdfs.remove(folder)
+        self.code(folder)
+
+    def code(self, folder: str) -> None:
+        """Have files below a folder coded where the run's are; without, they are kept as replicas."""
+        if self.coding:
+            if not isinstance(self.stack.hdfs, Hdfs):
+                raise RunFailed("erasure coding: only an HDFS of our own can be told to code files")
+            self.stack.hdfs.code(folder, self.coding)
+
+    def make_output(self) -> None:
+        self.stack.hdfs.shell("-mkdir", "-p", OUTPUT)
+
+    def drop_caches(self) -> None:
+        """HDFS's clients have no cache."""
+
+    @property
+    def inputs(self) -> str:
+        return f"{INPUT}-{self.coding.name}" if self.coding else INPUT
+
+    @property
+    def identity(self) -> str:
+        return ""
+
+    def begin_input(self, place: str) -> None:
+        self.stack.hdfs.remove(place)
+        self.code(self.inputs)
+
+    def seen(self, path: str) -> FilesSeen:
+        return evidence.of_fsck(settled(self.stack, path), bool(self.coding))
+
+    def store(self, path: str, files: FilesSeen) -> tuple[Store, Store]:
+        asked = {"erasure_coding": self.coding.name} if self.coding else {}
+        found = {"erasure_coding": name} if (name := evidence.coding(files)) else {}
+        return {"kind": "hdfs", **asked}, {"kind": "hdfs" if files["files"] else "no files in HDFS", **found}
+
+    def record(self, output_copies: int) -> RunRecord:
+        return {"mounted": False, "output_replication": output_copies, **coded(self.coding)}
+
+    def caches(self) -> Evidence:
+        return {}
+
+
+def settled(stack: Stack, path: str) -> str:
+    """What fsck says of a folder once each DataNode has reported its replicas, for which it waits.
+
+    A file is complete as soon as one replica of each block, or the data of each block group, is reported.
+    """
+    deadline = time.monotonic() + SETTLE_S
+    while "Under replicated" in (text := stack.hdfs.blocks(path)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return text
+
+
+def coded(coding: Policy | None) -> RunRecord:
+    """The record's part on erasure coding; nothing for replicas."""
+    return {"coding": coding.name} if coding else {}
+
+
+@dataclass(frozen=True)
+class MountedFiles:
+    """A mounted file system, whose layout and clients' caches are the run's, scaled."""
+
+    mount: CephFs | Posix
+    run: Run
+    client: Client
+
+    def path(self, path: str) -> str:
+        return f"{yarn.MOUNTED}{path}"
+
+    def output(self, name: str) -> str:
+        return self.path(f"{OUTPUT}/{name}")
+
+    def begin(self, folder: str = OUTPUT) -> None:
+        store, scale = self.run.store, self.run.scale
+        # First: the metadata server asks whoever has a file open or cached before it is removed.
+        self.mount.remount(
+            max_dirty=scaling.client_cache(store["max_dirty_bytes"], scale.k, scale.data_fraction),
+            readahead=scaling.client_cache(store["readahead_bytes"], scale.k, scale.data_fraction),
+        )
+        self.begin_input(folder)
+        for name in (INPUT, folder):
+            unit = scaling.stripe_unit(store["stripe_size_bytes"], scale.k)
+            self.mount.layout(name.lstrip("/"), store["stripe_count"], unit)
+
+    def make_output(self) -> None:
+        """The layout has made it."""
+
+    def drop_caches(self) -> None:
+        self.mount.remount()
+
+    @property
+    def inputs(self) -> str:
+        return INPUT
+
+    @property
+    def identity(self) -> str:
+        return json.dumps(self.run.store, sort_keys=True)
+
+    def begin_input(self, place: str) -> None:
+        self.mount.remove(place.lstrip("/"))
+
+    def seen(self, path: str) -> FilesSeen:
+        return evidence.of_count(self.client.shell(["-count", viewed(path)], "what was written").output)
+
+    def store(self, path: str, files: FilesSeen) -> tuple[Store, Store]:
+        folder = path.removeprefix(yarn.MOUNTED).lstrip("/").split("/")[0]
+        return self.mount.asked(folder), self.mount.told(folder)
+
+    def record(self, output_copies: int) -> RunRecord:
+        return {"mounted": True, "output_replication": 1}
+
+    def caches(self) -> Evidence:
+        """Of a site's own file system: why hosts' memory may have held files."""
+        parameters = self.run.parameters
+        cold = not parameters.get("keep_caches") and parameters.get("operation") != "write"
+        return {"warm": self.mount.warm} if isinstance(self.mount, Posix) and cold else {}

@@ -1,0 +1,159 @@
+"""MapReduce jobs of a run: their settings, what the history server reports of them, the inputs that they share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from whitewire.cluster import yarn
+from whitewire.cluster.existing import Existing
+from whitewire.cluster.stack import Stack
+from whitewire.cluster.yarn import Yarn
+from whitewire.design import scaling
+from whitewire.errors import RunFailed
+from whitewire.measure.client import Client
+from whitewire.measure.conditions import Shaping
+from whitewire.measure.file_systems import FileSystem
+from whitewire.measure.observation import Observer
+from whitewire.measure.run import Run, floor_key
+from whitewire.records import jobs as tasks
+from whitewire.records.result import Result
+from whitewire.records.run import Evidence, Job, RunRecord
+from whitewire.tools import codecs, history
+
+Kept = dict[str, str]
+"""Verbatim files of a run by name."""
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """The jobs of a run."""
+
+    stack: Stack
+    run: Run
+    client: Client
+    files: FileSystem
+    shaping: Shaping
+    observer: Observer
+
+    @property
+    def yarn(self) -> Yarn | Existing:
+        """Raises RunFailed where the cluster has none."""
+        if self.stack.yarn is None:
+            raise RunFailed("the cluster has no YARN")
+        return self.stack.yarn
+
+    def options(self) -> dict[str, object]:
+        scale, parameters = self.run.scale, self.run.parameters
+        reduces = parameters.get("reduces", 1)
+        own: dict[str, object] = {
+            "dfs.blocksize": scale.block_bytes,
+            "dfs.replication": parameters.get("replication", 1),
+            "mapreduce.job.reduces": reduces,
+            "mapreduce.reduce.memory.totalbytes": scaling.reduce_memory(scale.file_bytes, reduces),
+            "fs.local.block.size": scale.block_bytes,
+        }
+        if scale.data_fraction < 1:  # as of puts: a fixed wait, which a short file must shorten likewise
+            own |= scaling.retry_settings(scale.data_fraction)
+        if "map_output_compression" in parameters:
+            own |= codecs.settings(parameters["map_output_compression"])
+        return own | {"fs.defaultFS": yarn.VIEW} | dict(self.run.settings)
+
+    def in_one_jvm(self) -> dict[str, object]:
+        local = f"{self.client.host.scratch}/local"
+        return {"mapreduce.framework.name": "local", "mapreduce.cluster.local.dir": local}
+
+    def submit(self, tool: str, arguments: list[str], what: str, kept: Kept) -> Job:
+        outcome = self.client.tool(tool, arguments, what)
+        kept[f"{what}.txt"] = outcome.output + "\n"
+        ids = yarn.job_ids(outcome.output)
+        if not ids:
+            raise RunFailed(f"{what}: it submitted no job")
+        return self.finished(ids[-1], what, kept)
+
+    def finished(self, number: str, what: str, kept: Kept) -> Job:
+        answers = self.yarn.history(number)
+        kept[f"{what}-history.json"] = json.dumps(answers) + "\n"
+        job = history.job(answers)
+        failed = [task for task in job["tasks"] if task["state"] != "SUCCEEDED"]
+        if job["state"] != "SUCCEEDED" or failed:
+            raise RunFailed(f"{what}: job {job['state']}, {len(failed)} tasks failed; {job['diagnostics'][:150]}")
+        return {"name": what, **job}
+
+    def task_lines(self, number: str, text: str) -> str:
+        return self.yarn.task_lines(number, text)
+
+    def input(self, kind: str, make: Callable[[str], tuple[str, list[str]]]) -> str:
+        """The path of an input that runs of one size share in a round, made unthrottled where it does not exist yet.
+
+        Each round has its own: where a file's blocks are decides how much of a job crosses the links, and runs that all
+        read the same ones would tell of one placement, however many they are.
+        """
+        scale, copies = self.run.scale, self.run.parameters.get("replication", 1)
+        place = f"{self.files.inputs}/{kind}-{scale.file_bytes}-{scale.block_bytes}-{copies}"
+        path = self.files.path(place)
+        key, replicate = (self.run.store["kind"], self.files.identity, path), self.run.row["replicate"]
+        if self.stack.made.get(key) != replicate:
+            self.shaping.lift()
+            self.files.begin_input(place)
+            tool, arguments = make(path)
+            self.client.tool(tool, arguments, f"input of {kind}")
+            self.stack.made[key] = replicate
+        return path
+
+    def record(self, act: Callable[[Kept], list[Job]], user_bytes: int, **files: str) -> Result:
+        kept: Kept = {}
+
+        def jobs() -> RunRecord:
+            done = act(kept)
+            return {"jobs": done, "start": min(job["submit"] for job in done), "end": max(job["end"] for job in done)}
+
+        result = self.observer.observe(jobs, by_host=True)
+        record = self._participants(user_bytes)
+        seen = self._evidence(result.record["jobs"], kept)
+        seen["files"] = {name: self.files.seen(path) for name, path in files.items()}
+        if files:
+            named = "output" if "output" in files else next(iter(files))
+            asked, found = self.files.store(files[named], seen["files"][named])
+            record["asked"] = {**result.record["asked"], "store": asked}
+            seen["store"] = found
+        record["evidence"] = {**result.record["evidence"], **seen}
+        return result.plus(record, kept)
+
+    def _participants(self, user_bytes: int) -> RunRecord:
+        """The record's part on data, file system, workers and floors."""
+        run = self.run
+        floors = self.stack.floors.get(floor_key(run), {})
+        return {
+            "user_bytes": user_bytes,
+            **self.files.record(run.workload.output_copies(run.parameters)),
+            "workers": [host.name for host in self.stack.testbed.by_role("datanode")][: run.workers],
+            "busy_clients": [],
+            "made_by": f"Hadoop {self.stack.hdfs.installation.version}",
+            "floors": {name: value for name, value in floors.items() if name != "wire"},
+            "floor_wire": floors.get("wire", 0.0),
+        }
+
+    def _evidence(self, jobs: list[Job], kept: Kept) -> Evidence:
+        """The run's settings as the history server reports them; for commands without jobs, as the client does."""
+        compressed = "map_output_compression" in self.run.parameters
+        names = {*self.run.settings, *((codecs.COMPRESS, codecs.CODEC) if compressed else ())}
+        reported = []
+        for job in jobs if names else []:
+            if "id" in job:
+                answer = self.yarn.settings(job["id"], names)
+                kept[f"{job['name']}-settings.json"] = json.dumps(answer) + "\n"
+                reported.append(history.settings(answer, names))
+        waves = {job["name"]: tasks.waves([t for t in job["tasks"] if t["type"] == "MAP"]) for job in jobs}
+        found: Evidence = {"waves": waves}
+        found |= {"settings": _merged(reported, self.run.settings) if reported else self.client.settings()}
+        if compressed and reported:
+            found["map_output_compression"] = " and ".join(sorted({codecs.word_of(each) for each in reported}))
+        return found
+
+
+def _merged(reported: list[dict[str, str]], names: Iterable[str]) -> dict[str, str]:
+    """Settings of several jobs: the value that all of them have, or all their values."""
+    values = {name: sorted({each[name] for each in reported if name in each}) for name in names}
+    return {name: " and ".join(found) for name, found in values.items() if found}

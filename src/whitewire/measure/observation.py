@@ -1,0 +1,193 @@
+"""The observation of a run: counters before and after it, samples meanwhile, and what disturbed it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from whitewire.cluster.stack import Stack
+from whitewire.measure import cross_traffic
+from whitewire.measure.clocks import Clocks
+from whitewire.measure.conditions import Conditions, Shaping
+from whitewire.measure.file_systems import FileSystem
+from whitewire.measure.run import Run
+from whitewire.records.result import Result
+from whitewire.records.run import Clock, Evidence, Links, RunRecord
+from whitewire.records.run import Fabric as FabricRecord
+from whitewire.records.samples import ETHERNET, HEADERS
+from whitewire.testbed.base import Fabric, Testbed
+from whitewire.testbed.samples import Sampling, cpu_seconds, host_cpu_to_csv, to_csv, waited_to_csv
+
+LONGEST_GAP_S = 3.0
+"""Between two samples, of which there are ten per second: longer than a busy machine makes one wait."""
+
+Segments = Mapping[str, tuple[int, int]]
+"""TCP segments that a host has sent, and those of them with data, by host."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was done, and counters right before and right after it."""
+
+    done: RunRecord
+    sampler: Sampling
+    seconds: float
+    clock: Clock
+    before: Links
+    after: Links
+    cpu_seconds: dict[str, float]
+    segments_before: Segments
+    segments_after: Segments
+
+
+@dataclass(frozen=True)
+class Observer:
+    """Observes a run."""
+
+    stack: Stack
+    run: Run
+    shaping: Shaping
+    files: FileSystem
+
+    def observe(self, act: Callable[[], RunRecord], by_host: bool = False) -> Result:
+        run, testbed, stack = self.run, self.stack.testbed, self.stack
+        fabric = self.shaping.apply()
+        position = stack.hdfs.log_position()
+        again, drops, carriers = testbed.tcp_retransmits(), testbed.queue_drops(), testbed.carrier_changes()
+        _stopped(stack)  # before the run is no matter
+        with cross_traffic.flowing(testbed, fabric, run.parameters.get("cross_traffic", 0), stack.logs):
+            measured = self._measured(act, by_host)
+        log = stack.hdfs.log_since(position)
+        record: RunRecord = {
+            **_row(run),
+            "asked": Conditions(stack, run).asked(),
+            "evidence": self._evidence(fabric, measured),
+            "fabric": _network(fabric),
+            **self._participants(measured.clock),
+            "links_before": _of_the_run(testbed, measured.before),
+            "links_after": _of_the_run(testbed, measured.after),
+            "cpu_seconds": measured.cpu_seconds,
+            "tcp_retransmits": sum(testbed.tcp_retransmits().values()) - sum(again.values()),
+            "queue_drops": testbed.queue_drops() - drops,
+            "disturbed": disturbances(_stopped(stack), carriers, testbed.carrier_changes(), measured.sampler.gap),
+            **measured.done,
+        }
+        return Result(record, _files(measured.sampler, log, by_host))
+
+    def _measured(self, act: Callable[[], RunRecord], by_host: bool) -> Measured:
+        testbed, stack = self.stack.testbed, self.stack
+        used, segments = cpu_seconds(stack.processes()), testbed.segments()
+        clocks = Clocks.now()
+        before = testbed.counters()
+        with testbed.sampler(by_host) as sampler:
+            done = act()
+        seconds, after = time.monotonic() - clocks.steady, testbed.counters()
+        clock = clocks.since(hosts=sampler.moved)
+        used_after, sent = cpu_seconds(stack.processes()), testbed.segments()
+        cpu = {name: used_after[name] - used[name] for name in used}
+        return Measured(done, sampler, seconds, clock, before, after, cpu, segments, sent)
+
+    def _evidence(self, fabric: Fabric, measured: Measured) -> Evidence:
+        """What was really so of links, drives and caches."""
+        testbed, conditions = self.stack.testbed, Conditions(self.stack, self.run)
+        before, after = measured.before, measured.after
+        return {
+            "links": testbed.links(),
+            **segment(_of_the_run(testbed, before), after, measured.segments_before, measured.segments_after),
+            **conditions.racks(fabric),
+            **_beside(testbed, fabric, before, after, measured.seconds),
+            **conditions.drives(),
+            **self.files.caches(),
+        }
+
+    def _participants(self, clock: Clock) -> RunRecord:
+        """The record's part on scale, clocks and hosts."""
+        testbed, parameters = self.stack.testbed, self.run.parameters
+        return {
+            "scale": self.run.scale.record,
+            "cpu": self.run.cpu,
+            "clock": clock,
+            "clients": parameters.get("clients", 0),
+            "replication": parameters.get("replication", 0),
+            "client_hosts": [host.name for host in testbed.by_role("client")],
+            "datanode_hosts": [host.name for host in testbed.by_role("datanode")],
+        }
+
+
+def disturbances(stopped: Sequence[str], before: Mapping[str, int], after: Mapping[str, int], gap: float) -> list[str]:
+    """What befell a run, each in words; `before` and `after` say how often each host's link had changed, `gap` (s) is
+    the longest time between two samples. Whether the run came to its end all the same does not matter: it measured
+    the pause."""
+    found = [f"{name} stood still, stopped by a signal" for name in stopped]
+    for name, changes in before.items():
+        if after.get(name, changes) != changes:
+            found.append(f"the link of {name} went down or came up {after[name] - changes} times")
+    if gap > LONGEST_GAP_S:
+        found.append(f"no sample was taken for {gap:.1f} s")
+    return found
+
+
+def segment(before: Links, after: Links, segments: Segments, sent: Segments) -> Evidence:
+    """Bytes that segments with data held at least, on average, at the host where they held most.
+
+    At least, since several segments that leave as one packet count with one header. So it cannot come out larger than
+    the largest segment that was sent.
+    """
+    means = []
+    for name in segments:
+        number, with_data = (now - was for now, was in zip(sent[name], segments[name], strict=True))
+        if with_data and name in before:
+            means.append((after[name]["egress"] - before[name]["egress"] - (ETHERNET + HEADERS) * number) / with_data)
+    return {"segment": max(means)} if means else {}
+
+
+def _stopped(stack: Stack) -> list[str]:
+    """Daemons and clients that a signal stopped since the last call."""
+    return [name for name, process in stack.processes().items() if process.stood_still()]
+
+
+def _row(run: Run) -> RunRecord:
+    """The record's part from the design's row."""
+    row = run.row
+    return {
+        "run_id": row["run_id"],
+        "block": row["block"],
+        "order": row["order"],
+        "experiment": row["experiment"],
+        "workload": row["workload"],
+        "replicate": row["replicate"],
+        "seed": row["seed"],
+        "factors": dict(run.levels),
+    }
+
+
+def _network(fabric: Fabric) -> FabricRecord:
+    return {"name": fabric.name, "rate": fabric.rate, "full_scale_rate": fabric.full_scale_rate,
+            "shared": fabric.shared, "burst": fabric.burst, "mtu": fabric.mtu, "racks": fabric.racks,
+            "uplink": fabric.uplink, "unlike": dict(fabric.unlike)}  # fmt: skip
+
+
+def _of_the_run(testbed: Testbed, counted: Links) -> Links:
+    """Counters of the hosts that a run is made on: not of those whose traffic only crosses its own."""
+    beside = {host.name for host in testbed.by_role(cross_traffic.ROLE)}
+    return {name: of for name, of in counted.items() if name not in beside}
+
+
+def _beside(testbed: Testbed, fabric: Fabric, before: Links, after: Links, seconds: float) -> Evidence:
+    """What crossed the racks' uplinks beside the run; nothing where there is no host for it."""
+    if not testbed.by_role(cross_traffic.ROLE) or not fabric.racks:
+        return {}
+    was, now = (cross_traffic.moved(testbed, counted) for counted in (before, after))
+    return {"cross_traffic": cross_traffic.share(was, now, seconds, fabric.uplink)}
+
+
+def _files(sampler: Sampling, log: str, by_host: bool) -> dict[str, str]:
+    """Verbatim files of a run: samples, and the audit lines of the NameNode's log."""
+    audit = "\n".join(line for line in log.splitlines() if "FSNamesystem.audit" in line)
+    files = {"samples.csv": to_csv(sampler.samples), "namenode-audit.txt": audit + "\n"}
+    if sampler.waited:
+        files["waited.csv"] = waited_to_csv(sampler.waited)
+    if by_host:
+        files["host-cpu.csv"] = host_cpu_to_csv(sampler.host_cpu)
+    return files

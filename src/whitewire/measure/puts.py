@@ -1,0 +1,119 @@
+"""Clients that put files into HDFS: those of a run, and those of a warm-up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from whitewire.cluster import hdfs
+from whitewire.cluster.hadoop import Outcome
+from whitewire.cluster.hdfs import Hdfs
+from whitewire.cluster.stack import Stack
+from whitewire.design import scaling
+from whitewire.design.scale import PACKET
+from whitewire.errors import RunFailed
+from whitewire.factors.seen import PACKET_SIZE
+from whitewire.measure import file_systems
+from whitewire.measure.client import source_files, watch
+from whitewire.measure.file_systems import HdfsFiles
+from whitewire.measure.run import Run
+from whitewire.records import evidence
+from whitewire.records.run import PlacedBlock, RunRecord
+from whitewire.tools import namenode
+from whitewire.workloads import hdfs_put, rereplicate
+from whitewire.workloads.base import DATA
+
+
+@dataclass(frozen=True)
+class Puts:
+    """The clients of a run that put files into HDFS."""
+
+    stack: Stack
+    run: Run
+    files: HdfsFiles
+
+    @property
+    def clients(self) -> int:
+        return self.run.parameters["clients"]
+
+    def hosts(self) -> list[str]:
+        """Names of the clients' hosts."""
+        return [client.host.name for client in self.stack.clients[: self.clients]]
+
+    def source_files(self) -> list[str]:
+        return source_files(self.stack.testbed, self.run.scale.file_bytes, self.run.parameters["puts_per_client"])
+
+    def empty(self) -> None:
+        empty(self.stack, self.clients)
+        self.files.code(DATA)
+
+    def put(self, files: list[str], settings: Mapping[str, Any]) -> list[Outcome]:
+        """All clients put all files, started together, with the run's blocks and packets, and these settings."""
+        scale = self.run.scale
+        options = {"dfs.blocksize": scale.block_bytes} | scaling.retry_settings(scale.data_fraction)
+        if scale.packet_bytes != PACKET:
+            options[PACKET_SIZE] = scale.packet_bytes
+        options |= {"dfs.replication": self.run.parameters.get("replication", 3)} | dict(settings)
+        return put_together(self.stack, self.clients, files, options, self.run.timeout)
+
+    def packets(self) -> int | None:
+        asked = "packet_bytes" in self.run.levels or PACKET_SIZE in self.run.settings
+        return self.stack.hdfs.packets() if asked and isinstance(self.stack.hdfs, Hdfs) else None
+
+    def operations(self, audit: str) -> list[namenode.Operation]:
+        return self.stack.hdfs.operations(audit, folders(self.clients))
+
+    def placement(self, settled: bool = False) -> tuple[list[PlacedBlock], str]:
+        names = {host.address: host.name for host in self.stack.testbed.hosts}
+        text = file_systems.settled(self.stack, DATA) if settled else self.stack.hdfs.blocks(DATA)
+        found: list[PlacedBlock] = [
+            {"file": block.path, "block_index": block.index, "bytes": block.length,
+             "datanodes": [names.get(address, address) for address in block.addresses]}
+            for block in namenode.blocks(text, bool(self.files.coding))
+        ]  # fmt: skip
+        return found, text
+
+    def wait_for_placement(self, complete: Callable[[list[PlacedBlock]], bool]) -> None:
+        watch(self.stack, lambda: complete(self.placement()[0]), self.run.timeout)
+
+    def raise_replication(self, replication: int) -> Outcome:
+        return self.stack.hdfs.shell(*rereplicate.raise_replication(DATA, replication))
+
+    def stored(self, fsck: str) -> RunRecord:
+        seen = evidence.of_fsck(fsck, bool(self.files.coding))
+        asked, found = self.files.store(DATA, seen)
+        return {
+            **file_systems.coded(self.files.coding),
+            "asked": {"store": asked},
+            "evidence": {"files": {"output": seen}, "store": found},
+        }
+
+
+def warm_up(stack: Stack, files: int = 60, size: int = 131072) -> None:
+    """Every client puts many one-block files: a JVM compiles what it has done some hundred times."""
+    paths = source_files(stack.testbed, size, files)
+    empty(stack, len(stack.clients))
+    put_together(stack, len(stack.clients), paths, {"dfs.blocksize": size}, timeout=120)
+
+
+def empty(stack: Stack, clients: int) -> None:
+    """Make an empty folder for each client. Raises RunFailed."""
+    stack.hdfs.remove(DATA)
+    if stack.hdfs.shell("-mkdir", "-p", *folders(clients)).status != 0:
+        raise RunFailed("the folders of the run could not be made in HDFS")
+
+
+def folders(clients: int) -> list[str]:
+    """The clients' folders in HDFS."""
+    return [f"{DATA}/client{number}" for number in range(1, clients + 1)]
+
+
+def put_together(stack: Stack, clients: int, files: list[str], options: Mapping[str, Any], timeout: float
+                 ) -> list[Outcome]:  # fmt: skip
+    """The first `clients` clients put all files at one signal; returns the outcomes of their commands."""
+    residents = stack.clients[:clients]
+    for number, client in enumerate(residents, start=1):
+        client.begin(hdfs.FS_SHELL, hdfs_put.put(files, f"{DATA}/client{number}", options))
+    watch(stack, lambda: all(client.done() for client in residents), timeout)
+    return [client.result(timeout=1) for client in residents]

@@ -1,0 +1,228 @@
+"""Numbers and factors as texts print them. What has two readings is refused with both. Pure.
+
+docs/use/add-a-paper.md has the table of what is read and what is refused.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from decimal import Decimal
+
+from whitewire.text import quoted, suggestion
+
+SIGNS = str.maketrans({
+    "\u2212": "-", "\u2010": "-", "\u2011": "-", "\u2013": "-", "\u2014": "-",
+    "×": "x", "\u2044": "/", "\u2215": "/", "\u03bc": "µ", "\u2248": "~", "’": "'",
+})  # fmt: skip
+"""Signs that print alike, or nearly so, and mean one thing in a number or a unit."""
+RAISED = str.maketrans("⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "+-0123456789")
+POWER = re.compile(r"(?<!\d)10([⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
+FRACTION = re.compile(r"(\d*)([¼½¾⅐-⅞])")
+ABOUT = re.compile(r"^(?:~|about |approximately |approx\.? |roughly |around |ca\. ?|circa )\s*", re.IGNORECASE)
+DIGITS = r"(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d{1,3})?|\.\d+"
+NUMBER = re.compile(
+    rf"(?P<sign>[-+]?)(?:(?P<digits>{DIGITS})(?:\s?[x*·]\s?10(?:\^|\*\*)(?P<power>[-+]?\d{{1,2}}))?"
+    r"|10(?:\^|\*\*)(?P<alone>[-+]?\d{1,2}))(?:\s(?P<word>thousand|million|billion|trillion)\b)?(?![\d^])",
+    re.ASCII | re.IGNORECASE,
+)
+THOUSANDS = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
+GROUP = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))")
+"""A space that holds a number together. An ordinary one may as well stand between two."""
+
+
+class Unread(ValueError):
+    """Text without one sure reading; the message says what was found, and what is near."""
+
+
+def plain(text: str) -> str:
+    """Text with the signs that print alike made one: ASCII digits and spaces, `-`, `x`, `µ`, `10^6`, `0.5` for ½."""
+    text = POWER.sub(lambda match: f"10^{match[1].translate(RAISED)}", GROUP.sub("", text))
+    text = FRACTION.sub(lambda match: f"{int(match[1] or 0) + unicodedata.numeric(match[2]):.10g}", text)
+    kept = "".join(sign if unicodedata.decomposition(sign).startswith("<super>") else
+                   unicodedata.normalize("NFKC", sign) for sign in text)  # fmt: skip
+    return " ".join(kept.translate(SIGNS).split())
+
+
+def strange(text: str) -> str:
+    """`"М" (Cyrillic capital letter em)` for the first sign that no number or unit here has; empty if there is none."""
+    for sign in text:
+        if not sign.isascii() and sign != "µ":
+            return f'"{sign}" ({unicodedata.name(sign, "a sign without a name").capitalize()})'
+    return ""
+
+
+def number(text: str) -> tuple[float, str, str] | None:
+    """Number, its text and what follows, of `plain` text that begins with one; None for any other.
+
+    The number may go on in what follows (`1` and `,5 GB/s`): see `goes_on`.
+    """
+    text = ABOUT.sub("", text)
+    match = NUMBER.match(text)
+    if not match:
+        return None
+    digits = Decimal((match["digits"] or "1").replace(",", ""))
+    tens = int(match["power"] or match["alone"] or 0) + THOUSANDS.get((match["word"] or "").lower(), 0)
+    return float(f"{match['sign']}{digits.scaleb(tens)}"), match[0], text[match.end() :]
+
+
+GOES_ON = re.compile(r"[.,'_/ ]+\d|,(?!\d)|\.(?=\s)|[-+]\d")
+RANGE = re.compile(r"\s?(?:x|%|times|percent)?\s?(?:-|to )\s?\d|-\d", re.IGNORECASE)
+
+
+def goes_on(text: str, found: str, rest: str, like: str) -> Unread | None:
+    """Why a number that is followed by `rest` is not all of one; None if it is. `like` is the unit of the examples."""
+    if RANGE.match(rest):
+        return Unread(f"found {quoted(text)}, expected one number; a test takes a range as `lower` and `upper`")
+    if not GOES_ON.match(rest):
+        return None
+    comma = re.match(r",(\d+)(?![\d,.])", rest)
+    if comma and found.isdigit():
+        meant = f"{found}.{comma[1]}{like}"
+        if found != "0" and len(comma[1]) < 3:
+            meant += f" or {found},{comma[1]:0<3}{like}"
+        return Unread(f"found {quoted(text)}, expected {meant}: a comma groups three digits")
+    return Unread(
+        f"found {quoted(text)}, expected one number with a decimal point (1.5{like}), or with commas before "
+        f"three digits (1,500{like})"
+    )
+
+
+# --- factors ----------------------------------------------------------------------------------------
+
+RATE, TIME = "throughput", "completion_time"
+NOUNS = {RATE: "throughput", TIME: "time"}
+Reading = Callable[[float], float]
+
+
+def _same(n: float) -> float:
+    return n
+
+
+def _over(n: float) -> float:
+    return 1 / n
+
+
+def _more(n: float) -> float:
+    return 1 + n
+
+
+def _less(n: float) -> float:
+    return 1 - n
+
+
+def _over_more(n: float) -> float:
+    return 1 / (1 + n)
+
+
+def _over_less(n: float) -> float:
+    return 1 / (1 - n) if n < 1 else 0
+
+
+_SPEED = r"(?:throughput|bandwidth|speed|rate|performance|goodput)"
+_DURATION = r"(?:(?:(?:execution|completion|run|job|elapsed|processing)[ -]?)?time|latency|duration|runtime)"
+_MORE = r"(?:more|higher|greater|larger|increased?|increase in|up)"
+_BETTER = r"(?:better|improvement|improved|gain|boost)(?: (?:in|of))?"
+_LESS = r"(?:less|lower|fewer|smaller)"
+_CUT = r"(?:reduction|reduced|decrease|drop|savings?|saved)(?: (?:in|of))?"
+FORMS: tuple[tuple[str, str, tuple[Reading, ...], tuple[Reading, ...]], ...] = (
+    ("x", r"", (_same,), (_same, _over)),
+    ("x", r"as fast", (_same,), (_over,)),
+    ("x", rf"(?:the |as much |of the )?{_SPEED}", (_same,), ()),
+    ("x>", rf"faster|quicker|speed-?up|{_BETTER}", (_same,), (_over,)),
+    ("x>", rf"(?:{_MORE}|{_BETTER}) {_SPEED}|{_SPEED} (?:{_MORE}|{_BETTER})", (_same,), ()),
+    ("x>", r"slower", (_over,), (_same,)),
+    ("x", rf"as long|(?:the |as much |of the ){_DURATION}", (), (_same,)),
+    ("x>", rf"longer|more {_DURATION}", (), (_same,)),
+    ("x>", rf"shorter|(?:{_LESS}|{_CUT}) (?:the )?{_DURATION}", (), (_over,)),
+    ("x>", _MORE, (_same,), (_same,)),
+    ("x>", _LESS, (_over,), (_over,)),
+    ("%", r"", (_more, _same, _less), (_more, _same, _less)),
+    ("%", rf"faster|quicker|speed-?up|{_BETTER}", (_more,), (_less, _over_more)),
+    ("%", rf"(?:{_MORE}|{_BETTER}) {_SPEED}|{_SPEED} (?:{_MORE}|{_BETTER})", (_more,), ()),
+    ("%", rf"(?:{_LESS}|{_CUT}) {_SPEED}|{_SPEED} (?:{_LESS}|{_CUT})", (_less,), ()),
+    ("%", r"slower", (_less, _over_more), (_more,)),
+    ("%", rf"longer|{_MORE} {_DURATION}|{_DURATION} {_MORE}", (), (_more,)),
+    ("%", rf"shorter|(?:{_LESS}|{_CUT}) (?:the )?{_DURATION}|{_DURATION} (?:{_LESS}|{_CUT})", (), (_less,)),
+    ("%", _CUT, (_less, _over_less), (_less,)),
+    ("%", _MORE, (_more,), (_more,)),
+    ("%", _LESS, (_less,), (_less,)),
+    ("%", r"of it", (_same,), (_same,)),
+    ("%", rf"of the {_SPEED}", (_same,), ()),
+    ("%", rf"of the {_DURATION}", (), (_same,)),
+    ("+%", r"", (_more,), (_more,)),
+    ("-%", r"", (_less,), (_less,)),
+    ("+%", _SPEED, (_more,), ()),
+    ("-%", _SPEED, (_less,), ()),
+    ("+%", _DURATION, (), (_more,)),
+    ("-%", _DURATION, (), (_less,)),
+)  # fmt: skip
+"""(form of the number, words behind it, its readings as a ratio of rates, and as one of times). One is sure, several
+are not, and none says that the other metric is meant. `x>`: a number of times that is above 1."""
+DOUBLED: dict[tuple[Reading, ...], tuple[Reading, ...]] = {
+    (_more,): (_more, _same), (_less, _over_more): (_over_more, _over),
+}  # fmt: skip
+"""Readings of more than 100 %: twice more is written for twice as much, too."""
+EXAMPLES = (
+    "6x", "6x faster", "6x as fast", "3x slower", "1/2 the time", "2x the throughput", "3x improvement", "50 % faster",
+    "60 % less time", "60 % shorter", "60 % of the time", "+60 %", "-40 %", "40 % lower", "60 % higher", "60 % more",
+    "50 % reduction", "30 % improvement", "20 % longer", "60 % higher throughput",
+)  # fmt: skip
+BOUND = re.compile(
+    r"\s*(up to|as much as|more than|over|at least|at most|less than|nearly|almost|greater than|close to|[<>≤≥])|"
+    r"[^+]*\d\s?(?:x|%|times)?\s?\+|.*\bor more\b",
+    re.IGNORECASE,
+)
+TIMES = re.compile(r"\s?(?:x\b|times\b|-?fold\b)", re.IGNORECASE)
+PERCENT = re.compile(r"\s?(?:%|percent\b|per cent\b)", re.IGNORECASE)
+BESIDE = re.compile(
+    r"\s*(?:\b(?:than|over|compared|versus|vs\b\.?|relative to|with respect to)\b.*|[.!])$", re.IGNORECASE
+)
+
+
+def factor(text: str, metric: str = RATE) -> float:
+    """The ratio that a text prints, of a rate or of a time: `50 % faster` is 1.5 of throughput. Raises Unread."""
+    said = plain(text)
+    if BOUND.match(said):
+        raise Unread(f"found {quoted(text)}, expected one number such as 6x: it is a bound, which `relation` says")
+    found = number(said)
+    if sign := strange(said):
+        raise Unread(f"found {sign} in {quoted(text)}, expected a factor such as 6x or 50 % faster")
+    if not found:
+        raise Unread(f"found {quoted(text)}, expected text that begins with a number, such as 6x or 50 % faster")
+    value, printed, rest = found
+    if parts := re.match(r"\s?/\s?(\d{1,3})(?![\d.,/])", rest):
+        value, printed, rest = value / int(parts[1]) if int(parts[1]) else 0.0, printed + parts[0], rest[parts.end() :]
+    elif why := goes_on(text, printed, rest, "x"):
+        raise why
+    form, words, size = _form(value, printed, rest)
+    rows = [row for row in FORMS if row[0].rstrip(">") == form and re.fullmatch(row[1], words, re.IGNORECASE)]
+    if not rows or not 0 < size <= 10**6:
+        near = suggestion(said, EXAMPLES)
+        raise Unread(f"found {quoted(text)}, expected a factor such as 6x, 50 % faster or 1/2 the time{near}")
+    needs, _, *readings = rows[0]
+    sure = readings[metric == TIME]
+    if not sure:
+        raise Unread(f"found {quoted(text)}, expected a factor of {metric}, not of {TIME if metric == RATE else RATE}")
+    if needs == "x>" and size < 1:
+        sure = (*sure, _more)
+    elif needs == "%" and size > 1:
+        sure = DOUBLED.get(sure, sure)
+    ratios = [ratio for ratio in (float(f"{each(size):.10g}") for each in sure) if ratio > 0]
+    if len(ratios) == 1:
+        return ratios[0]
+    listed = " or ".join(f'"{ratio:.4g}x the {NOUNS[metric]}"' for ratio in ratios)
+    raise Unread(f"found {quoted(text)}, expected {listed or 'more than nothing'}: the ratio that it means")
+
+
+def _form(value: float, printed: str, rest: str) -> tuple[str, str, float]:
+    """Form of a number (`x`, `%`, `+%`, `-%`), the words behind it, and its size: of 60 % 0.6."""
+    signed = printed[0] if printed[0] in "+-" else ""
+    if percent := PERCENT.match(rest):
+        rest, form, value = rest[percent.end() :], f"{signed}%", abs(value) / 100
+    else:
+        times = TIMES.match(rest)
+        rest, form = rest[times.end() if times else 0 :], f"{signed}x"
+    words = re.sub(r"^(?:an? )", "", BESIDE.sub("", rest).strip(" -"))
+    return form, words, value

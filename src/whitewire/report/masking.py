@@ -1,0 +1,406 @@
+"""Names of a site replaced in the files of a parcel, each by the same one everywhere; digests are of what comes out.
+
+Host names, users, domains, interfaces, folders and Slurm's names are found first (names.py); addresses are replaced
+wherever they stand, by those that are reserved for documentation.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import gzip
+import io
+import ipaddress
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+import yaml
+
+from whitewire.description import project
+from whitewire.description.checks import load_paper
+from whitewire.description.reading import load_yaml
+from whitewire.description.testbed import digest, fabric_names, read_testbed
+from whitewire.design.rows import make_design
+from whitewire.errors import UserError
+from whitewire.records import manifest
+from whitewire.records.checked import PACKAGE
+from whitewire.report import names, parcel
+from whitewire.report.names import FOLDER, HOST
+
+Contents = dict[str, bytes | Path]
+"""What is in a parcel or crate by path, as bytes or as the file that has them."""
+PUBLIC = ("workflow/", "envs/", "LICENSE", "CITATION.cff")
+"""Of the repository, as everybody has it."""
+YAML = ("config/config.yaml", parcel.TESTBED)
+"""Written anew without comments, by the end of their path."""
+PIECE = 1 << 24
+"""Bytes of lines that are looked at together."""
+LONG = ("series.csv.gz", "operations.csv")
+"""Tables whose hosts other tables have too."""
+SUFFIXES = {"gz", "json", "csv", "txt", "log", "out", "err", "xml", "html", "svg"}
+"""Of files, which are no domains."""
+ADDRESS = "address"
+IPV4 = re.compile(r"(?<![\d.])((?:\d{1,3}\.){3}\d{1,3})(?!\d|\.\d)")
+VERSION = ("==", "version ", 'version "')
+"""What stands before four numbers that are no address."""
+IPV6 = re.compile(r"(?<![\w:.])(?:fe80|f[cd][0-9a-f]{2}|[23][0-9a-f]{3})(?::[0-9a-f]{0,4}){2,7}(?![\w:])", re.I)
+HARDWARE = re.compile(r"(?<![\w:])(?:[0-9a-f]{2}:){5,19}[0-9a-f]{2}(?![\w:])|"
+                      r"(?<![\w:])(?:[0-9a-f]{4}:){3}[0-9a-f]{4}(?![\w:])", re.I)  # fmt: skip
+"""MAC, the address of an IPoIB link, and a GUID."""
+SPARE = [ipaddress.ip_network(each) for each in ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "198.18.0.0/15")]
+KEPT = [ipaddress.ip_network(each) for each in ("0.0.0.0/8", "127.0.0.0/8", "224.0.0.0/3")] + SPARE
+EMULATED = [ipaddress.ip_network(each) for each in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")]
+"""Networks of an emulated testbed's hosts, which every machine has."""
+RUN = re.compile(r"[A-Za-z0-9_.-]+-r\d+-[0-9a-f]{6}(?![0-9a-z])")
+CARRIED = re.compile(r"(data:text/[a-z]+;base64,)([A-Za-z0-9+/=]+)")
+BEFORE = ("@", "/home/", "/Users/", "/user/", "ugi=", "user=", "USER=", "UserId=", "GroupId=", "as:", "Account=",
+          "Partition=", "JobName=", "--account=", "--partition=", "ssh: ", '"target": "', '"interface": "',
+          "hdfs://")  # fmt: skip
+AFTER = r"@|/\d{1,3}\.\d|:\d{2,5}\b"
+"""Where a word is a name: what stands before or after it."""
+
+
+@dataclass
+class Mask:
+    """`pairs`: (kind, what stands in its place) by name. `ids`: run ids that become others. `seen`: what was replaced,
+    by kind."""
+
+    pairs: Mapping[str, tuple[str, str]]
+    emulated: bool = False
+    ids: Mapping[str, str] = field(default_factory=dict)
+    seen: dict[str, set[str]] = field(default_factory=dict)
+    _addresses: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._by_lower = {name.lower(): (kind, to) for name, (kind, to) in self.pairs.items()}
+        sure: list[tuple[str, str]] = []
+        unsure: list[tuple[str, str]] = []
+        for name, (kind, _) in sorted(self.pairs.items(), key=lambda pair: -len(pair[0])):
+            (sure if names.is_sure(kind, name) else unsure).append((kind, re.escape(name)))
+        hosts = {name.rstrip("0123456789") for name, (kind, _) in self.pairs.items() if kind == HOST}
+        several = "|".join(re.escape(each) for each in sorted(hosts, key=len, reverse=True) if len(each) > 1)
+        words = "|".join(text for kind, text in unsure if kind != FOLDER)
+        folders = "|".join(text for kind, text in unsure if kind == FOLDER)
+        self._passes: list[tuple[re.Pattern[str], Callable[[re.Match[str]], str]]] = []
+        if sure:
+            anywhere, first = (
+                "|".join(text for _, text in sure),
+                "".join(sorted({re.escape(text.lstrip("\\")[0]) for _, text in sure})),
+            )
+            domain = r"(?:(?:\.[a-z][a-z0-9-]*){2,}(?![\w.]))?"
+            self._add(rf"()(?<![A-Za-z0-9])(?=[{first}])({anywhere})(?![A-Za-z0-9])({domain})", self._name)
+        if several:  # as Slurm writes several: node[01-16]
+            self._add(rf"(?<![A-Za-z0-9])(?:{several})(?=\[\d+[-,]\d)", lambda _: "host-")
+        if words:
+            before = "|".join(map(re.escape, BEFORE))
+            self._add(rf"({before})({words})(?![A-Za-z0-9])()", self._name)
+            self._add(rf"()(?<![A-Za-z0-9])({words})(?={AFTER})()", self._name)
+        if folders:
+            self._add(rf"(/)({folders})(?![A-Za-z0-9])()", self._name)
+        if self.ids:
+            self._passes.append((RUN, lambda found: self.ids.get(found[0], found[0])))
+        self._passes += [(IPV4, self._ipv4), (HARDWARE, self._hardware), (IPV6, self._ipv6)]
+
+    def _add(self, pattern: str, by: Callable[[re.Match[str]], str]) -> None:
+        self._passes.append((re.compile(pattern, re.IGNORECASE), by))
+
+    def text(self, text: str) -> str:
+        """A text with other names."""
+        for pattern, by in self._passes:
+            text = pattern.sub(by, text)
+        return CARRIED.sub(self._carried, text) if "base64," in text else text
+
+    def content(self, content: bytes) -> bytes:
+        """The same of a file's bytes, whatever their encoding."""
+        return self.text(content.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+    def _name(self, found: re.Match[str]) -> str:
+        """What stands in the place of what was before a name, the name, and its domain."""
+        before, name, domain = found.groups()
+        kind, to = self._by_lower[name.lower()]
+        if kind:
+            self.seen.setdefault(kind, set()).add(name.lower())
+        return before + to + ("" if kind == HOST and domain.rpartition(".")[2] not in SUFFIXES else domain)
+
+    def _other(self, address: str, made: Callable[[int], str]) -> str:
+        self.seen.setdefault(ADDRESS, set()).add(address)
+        return self._addresses.setdefault(address, made(len(self._addresses) + 1))
+
+    def _ipv4(self, found: re.Match[str]) -> str:
+        try:
+            address = ipaddress.IPv4Address(found[1])
+        except ValueError:  # a version
+            return found[0]
+        before = found.string[max(found.start() - 9, 0) : found.start()]
+        is_version = before.endswith(VERSION) or (
+            before.endswith("=") and found.string[found.end() : found.end() + 1] in [*"-+~"]
+        )
+        kept = [*KEPT, *(EMULATED if self.emulated else [])]
+        if any(address in network for network in kept) or is_version:
+            return found[0]
+        return self._other(found[1], _spare)
+
+    def _ipv6(self, found: re.Match[str]) -> str:
+        try:
+            address = ipaddress.IPv6Address(found[0])
+        except ValueError:
+            return found[0]
+        if address in ipaddress.ip_network("2001:db8::/32"):
+            return found[0]
+        return self._other(str(address), lambda number: f"2001:db8::{number:x}")
+
+    def _hardware(self, found: re.Match[str]) -> str:
+        groups = found[0].split(":")
+        width = len(groups[0])
+        if found[0].startswith("00:00:5e:00:53:") or not any(group.strip("0fF") for group in groups):
+            return found[0]
+
+        def made(number: int) -> str:
+            text = f"{number:0{width * len(groups)}x}"
+            return ":".join(text[at : at + width] for at in range(0, len(text), width))
+
+        return self._other(found[0].lower(), made)
+
+    def _carried(self, found: re.Match[str]) -> str:
+        try:
+            content = base64.b64decode(found[2], validate=True)
+        except ValueError:
+            return found[0]
+        return found[1] + base64.b64encode(self.content(content)).decode()
+
+
+def _spare(number: int) -> str:
+    """The address of this number, from 1, of those for documentation and benchmarks."""
+    for network in SPARE:
+        if number < network.num_addresses - 1:
+            return str(network.network_address + number)
+        number -= network.num_addresses - 2
+    return "198.19.255.255"
+
+
+# -- of all files ------------------------------------------------------------------------------------------
+
+
+def masked(
+    files: Mapping[str, bytes | Path], told: parcel.Told, prefix: str, folder: Path
+) -> tuple[Contents, Mask, list[str]]:
+    """Files by path with other names, the mask, and the paths of those that had to be left out.
+
+    `prefix`: what results begin with in `files`; `folder`: for what is too large for memory.
+    """
+    ours = {name: content for name, content in files.items() if not name.startswith(PUBLIC)}
+    mask = _mask(ours, told, prefix, folder)
+    made: Contents = {name: content for name, content in files.items() if name.startswith(PUBLIC)}
+    before: dict[str, manifest.Entry] = {}
+    left_out, changed = [], set()
+    for number, (name, content) in enumerate(sorted(ours.items())):
+        new = mask.text(name)
+        found = _of_file(mask, name, content, folder / str(number), prefix)
+        if found is None:
+            left_out.append(name)
+        else:
+            made[new] = found
+        if found is not content or new != name:
+            before[new] = entry(content)
+            changed.add(name)
+    pages = {PurePosixPath(name).stem for name in changed if name.startswith("reports/") and name.endswith(".html")}
+    for name in [each for each in made if each.startswith("reports/") and _is_drawn(each) and _page(each) in pages]:
+        left_out.append(name)
+        del made[name]
+    _list_anew(made, before, prefix)
+    return dict(sorted(made.items())), mask, sorted(left_out)
+
+
+def entry(content: bytes | Path) -> manifest.Entry:
+    """What a manifest says of a file."""
+    return manifest.entry(content if isinstance(content, bytes) else content.read_bytes())
+
+
+def _is_drawn(name: str) -> bool:
+    return name.endswith((".pdf", ".png"))
+
+
+def _page(name: str) -> str:
+    """The page of a report's PDF or figure."""
+    parts = PurePosixPath(name).parts
+    return parts[2] if len(parts) > 3 else PurePosixPath(name).stem
+
+
+def _mask(files: Mapping[str, bytes | Path], told: parcel.Told, prefix: str, folder: Path) -> Mask:
+    path = folder / f"{told['testbed']}.yaml"
+    path.write_bytes(_whole(files[prefix + parcel.TESTBED]))
+    testbed = read_testbed(path)
+    named = [*names.of_machine(), *names.of_description(load_yaml(path))]
+    for name, content in files.items():
+        if name.startswith(prefix):
+            named += _named(name, content)
+    pairs = names.numbered(names.sorted_out(named))
+    emulated = testbed["kind"] == "emulated"
+    first = Mask(pairs, emulated)
+    other = folder / "masked.yaml"
+    other.write_text(_without_comments(path, first), encoding="utf-8")
+    new = read_testbed(other)
+    pairs |= {digest(testbed): ("", digest(new))} if digest(new) != digest(testbed) else {}
+    return Mask(pairs, emulated, _ids(told, testbed, new), _addresses=first._addresses)
+
+
+def _named(name: str, content: bytes | Path) -> set[tuple[str, str]]:
+    """What a file of results tells of names."""
+    found: set[tuple[str, str]] = set()
+    for piece in _pieces(name, content):
+        found.update(names.of_text(piece.decode("utf-8", "surrogateescape")))
+    if name.endswith(".csv") and PurePosixPath(name).name not in LONG:
+        text = _whole(content).decode("utf-8", "replace")
+        found.update(names.of_rows(csv.DictReader(io.StringIO(text, newline=""))))
+    return found
+
+
+def _ids(told: parcel.Told, testbed: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, str]:
+    """Run ids whose digest is another one by the new description, as it would have them: the design is checked by
+    them where the parcel is opened."""
+    found: dict[str, str] = {}
+    for paper, own in told["papers"].items():
+        try:
+            loaded = load_paper(project.paper_path(paper), fabric_names(testbed))
+            both = [make_design(loaded, each, own["effort"], told["seed"]) for each in (testbed, new)]
+        except UserError:  # it is described otherwise by now, which is told where the parcel is opened
+            continue
+        found |= {a["run_id"]: b["run_id"] for a, b in zip(*both, strict=True) if a["run_id"] != b["run_id"]}
+    return found
+
+
+def _without_comments(path: Path, mask: Mask) -> str:
+    return mask.text(yaml.safe_dump(load_yaml(path), sort_keys=False, allow_unicode=True, width=10**6))
+
+
+def _of_file(mask: Mask, name: str, content: bytes | Path, scratch: Path, prefix: str) -> bytes | Path | None:
+    """A file with other names; the same object where nothing is replaced; None where it cannot be looked into."""
+    if name in (YAML[0], prefix + YAML[1]):
+        scratch.write_bytes(_whole(content))
+        return _without_comments(scratch, mask).encode()
+    if not _is_text(name, content):
+        return content if name.startswith("reports/") and _is_drawn(name) else None
+    if isinstance(content, bytes):
+        pieces = list(_pieces(name, content))
+        new = [mask.content(piece) for piece in pieces]
+        return content if new == pieces else _packed(name, b"".join(new))
+    same = True
+    with scratch.open("wb") as raw, _packing(name, raw) as to:
+        for piece in _pieces(name, content):
+            new_piece = mask.content(piece)
+            same = same and new_piece == piece
+            to.write(new_piece)
+    return content if same else scratch
+
+
+def _is_text(name: str, content: bytes | Path) -> bool:
+    try:
+        return b"\0" not in next(_pieces(name, content), b"")
+    except (OSError, EOFError):  # no archive, though it is called one
+        return False
+
+
+def _pieces(name: str, content: bytes | Path) -> Iterator[bytes]:
+    """Whole lines of a file, unpacked."""
+    with io.BytesIO(content) if isinstance(content, bytes) else content.open("rb") as raw:
+        stream = gzip.GzipFile(fileobj=raw) if name.endswith(".gz") else raw
+        while lines := stream.readlines(PIECE):
+            yield b"".join(lines)
+
+
+def _packing(name: str, raw: IO[bytes]) -> Any:
+    return gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if name.endswith(".gz") else raw
+
+
+def _packed(name: str, content: bytes) -> bytes:
+    return gzip.compress(content, mtime=0) if name.endswith(".gz") else content
+
+
+def _whole(content: bytes | Path) -> bytes:
+    return content if isinstance(content, bytes) else content.read_bytes()
+
+
+def _list_anew(made: Contents, before: dict[str, manifest.Entry], prefix: str) -> None:
+    """Have manifests and datapackages list what has changed; `before`: what was there, by path. What was not as listed
+    stays so."""
+    listings = [
+        name for name in made if PurePosixPath(name).name in (manifest.NAME, PACKAGE) and name.startswith(prefix)
+    ]
+    for name in sorted(listings, key=lambda each: -each.count("/")):
+        old = _whole(made[name])
+        try:
+            listing = json.loads(old)
+            entries = _entries(listing)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            continue  # broken: told where it is read
+        place = PurePosixPath(name).parent
+        changed = False
+        for path, read, write in entries:
+            own = str(place / path)
+            if own in before and own in made and read() == before[own]:
+                write(entry(made[own]))
+                changed = True
+        if changed:
+            before.setdefault(name, entry(old))
+            made[name] = (json.dumps(listing, indent=1) + "\n").encode()
+
+
+def _entries(listing: Any) -> Sequence[tuple[str, Callable[[], Any], Callable[[manifest.Entry], None]]]:
+    """(path, its entry, how to change that) of what a manifest or a datapackage lists."""
+
+    def of_resource(own: dict[str, Any]) -> tuple[str, Callable[[], Any], Callable[[manifest.Entry], None]]:
+        return (
+            own["path"],
+            lambda: {"bytes": own.get("bytes"), "sha256": str(own.get("hash", "")).removeprefix("sha256:")},
+            lambda new: own.update(bytes=new["bytes"], hash=f"sha256:{new['sha256']}"),
+        )
+
+    def of_file(path: str, own: dict[str, Any]) -> tuple[str, Callable[[], Any], Callable[[manifest.Entry], None]]:
+        return path, lambda: own, own.update
+
+    if "resources" in listing:
+        return [of_resource(each) for each in listing["resources"]]
+    return [of_file(path, own) for path, own in listing["files"].items()]
+
+
+# -- what is told of it ------------------------------------------------------------------------------------
+
+
+def said(mask: Mask, left_out: Iterable[str]) -> list[str]:
+    """What was replaced and left out, in lines."""
+    counted = [f"{len(mask.seen[kind])} {_plural(kind, len(mask.seen[kind]))}"
+               for kind in (*names.KINDS, ADDRESS) if mask.seen.get(kind)]  # fmt: skip
+    lines = [f"replaced: {', '.join(counted) or 'nothing: no name of a site was found'} (PRIVATE=keep keeps them)"]
+    if left := list(left_out):
+        lines.append(f"left out, as names in them cannot be replaced: {', '.join(left)}")
+    return lines
+
+
+def _plural(kind: str, count: int) -> str:
+    return kind if count == 1 else f"{kind}es" if kind.endswith("s") else f"{kind}s"
+
+
+def listed(files: Mapping[str, bytes | Path], prefix: str) -> list[str]:
+    """What is in it, a line per kind of file."""
+    counts, sizes = Counter[str](), Counter[str]()
+    for name, content in files.items():
+        kind = _kind(name, prefix)
+        counts[kind] += 1
+        sizes[kind] += len(content) if isinstance(content, bytes) else content.stat().st_size
+    return [f"{kind}: {counts[kind]} {_plural('file', counts[kind])}, {sizes[kind] / 1e6:.1f} MB" for kind in counts]
+
+
+def _kind(name: str, prefix: str) -> str:
+    parts = PurePosixPath(name).parts
+    if name.startswith(PUBLIC):
+        return "workflow, packages, licence"
+    if name.startswith(prefix):
+        if name.endswith((".csv", ".csv.gz")):
+            return "tables"
+        return "records" if len(parts) < 6 and name.endswith((".json", ".yaml")) else "raw output"
+    return {"config": "configuration", "reports": "reports"}.get(parts[0], "other")

@@ -1,0 +1,192 @@
+"""Names of a site and of the machine that measured, found in its description, its records and its logs."""
+
+from __future__ import annotations
+
+import getpass
+import ipaddress
+import re
+import socket
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from whitewire import paths
+
+HOST, USER, DOMAIN, INTERFACE, FOLDER, SLURM = "host name", "user", "domain", "interface", "folder", "Slurm name"
+KINDS = (HOST, USER, DOMAIN, INTERFACE, SLURM, FOLDER)
+Found = dict[str, set[str]]
+"""Names by kind."""
+TARGET, PATH = "target", "path"
+"""Of what a text tells: what ssh is called with, and folders."""
+NAME = r"([A-Za-z][\w.-]*\w|[A-Za-z])"
+TOLD = tuple((kind, re.compile(text)) for kind, text in (
+    (TARGET, r'"target": "([^"]+)"'),
+    (TARGET, r"\b[Pp]roxy[Jj]ump[ =]+([^\s,]+)"),
+    (TARGET, r"(?<![\w.-])([\w.-]+@[\w.-]+): Permission denied"),
+    (INTERFACE, r'"interface": "([^"]+)"'),
+    (PATH, r'"(?:prefix|image|home|configuration|folder|path)": "(/[^"]+)"'),
+    (USER, r"/(?:home|Users)/" + NAME),
+    (USER, r"\b(?:ugi|UserId|GroupId|USER|LOGNAME|SLURM_JOB_USER|user|owner)=" + NAME),
+    (USER, r"\b(?:as:|user: )" + NAME + r" \(auth:"),
+    (HOST, r"(?<![\w/.-])" + NAME + r"/(?=\d{1,3}(?:\.\d{1,3}){3}\b)"),  # as Java writes an address
+    (HOST, r"\bhdfs://" + NAME),
+    (HOST, r"\bLinux " + NAME + r" \d+\.\d+"),  # uname -a, as iperf3 has it
+    (HOST, r'"(?:nodeHttpAddress|nodeAddress|host[nN]ame|HostName)"\s*:\s*"' + NAME),
+    (HOST, r"\bAllocNode:Sid=" + NAME),
+    (HOST, r"\b(?:HOSTNAME|SLURMD_NODENAME|SLURM_SUBMIT_HOST|BatchHost|NodeList)=" + NAME + r"(?![\w\[])"),
+    (HOST, r"\b(?:connect to host|resolve hostname|closed by|is known for) " + NAME),
+    (SLURM, r"\b(?:SLURM_JOB_(?:ACCOUNT|PARTITION|NAME|QOS|RESERVATION)|Account|Partition|JobName|QOS|Reservation)="
+            r"([\w.@+-]+)"),
+    (SLURM, r"--(?:account|partition|qos|reservation|job-name)[= ]([\w.@+-]+)"),
+    (SLURM, r"(?m)^\s*(?:slurm_account|slurm_partition|slurm_qos|constraint|clusters):\s*[\"']?([\w.@+-]+)"),
+))  # fmt: skip
+"""What the text of records, logs and profiles tells of names."""
+COLUMNS = {"target": TARGET, "interface": INTERFACE, "folder": PATH, "host": HOST, "datanode": HOST}
+"""Columns of tables with names."""
+OURS = re.compile(r"(?:namenode|datanode|client|mds|oss|mon|localhost|machine|whitewire)\d*|all clients|drive \d+")
+"""Hosts as Whitewire itself calls them, which say nothing of a site."""
+MADE = re.compile(r"(?:host|user|interface|folder|slurm)-\d+|site-\d+[.]example")
+"""Names that stand for others already."""
+ACCOUNTS = {"root", "hadoop", "hdfs", "yarn", "mapred", "nobody", "admin", "ubuntu", "debian", "unknown"}
+PLAIN_INTERFACE = re.compile(r"(?:lo|eth\d+|en[ospP]\w{0,12}|ib\w{0,6}\d|bond\d+|br\d+|team\d+)(?:[.:]\d+)?")
+"""Names that kernels give, but for enx and a hardware address."""
+FOLDERS = {"home", "users", "usr", "opt", "var", "tmp", "srv", "mnt", "media", "lustre", "gpfs", "nvme", "ssd", "hdd",
+           "raid", "jvm", "lib", "local", "share", "work", "etc", "dev", "shm", "ssh"}  # fmt: skip
+
+
+def of_description(testbed: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """(what it is, name) of what a testbed's description says; of hosts also what ssh makes of them."""
+    for host in testbed.get("hosts", ()):
+        yield TARGET, host["ssh"]
+        yield from _by_ssh(host["ssh"], testbed.get("ssh_config", ""))
+        yield from ((INTERFACE, link["interface"]) for link in host.get("fabrics", {}).values() if "interface" in link)
+    for fabric in testbed["fabrics"].values():
+        if "interface" in fabric:
+            yield INTERFACE, fabric["interface"]
+    keys = ("ssh_config", "work", "data", "java", "hadoop", "path", "cluster", "mount", "hibench")
+    yield from ((PATH, text) for key in keys for text in _texts(testbed.get(key)) if "/" in text)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list):
+        for each in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(each)
+
+
+def _by_ssh(target: str, config: str) -> Iterator[tuple[str, str]]:
+    """The host's own name, user and jump hosts by ssh's configuration on this machine, where it has one."""
+    options = ["-F", str(Path(config).expanduser())] if config else []
+    try:
+        done = subprocess.run(["ssh", "-G", *options, "--", target], capture_output=True, text=True, timeout=10)
+    except (OSError, subprocess.TimeoutExpired):
+        return
+    for key, _, value in (line.partition(" ") for line in done.stdout.splitlines()):
+        if key in ("hostname", "proxyjump") and value != "none":
+            yield from ((TARGET, each) for each in value.split(","))
+        elif key == "user":
+            yield USER, value
+
+
+def of_machine() -> Iterator[tuple[str, str]]:
+    """The same of this machine: its name, its user, and where the project is."""
+    yield from ((HOST, name) for name in (socket.gethostname(), socket.getfqdn()))
+    try:
+        yield USER, getpass.getuser()
+        yield PATH, str(Path.home())
+    except (OSError, KeyError, RuntimeError):  # a user without a name or a home
+        pass
+    yield from ((PATH, str(path)) for path in (paths.HOME, paths.root()))
+    for profile in paths.root().glob("profiles/*/config.yaml"):
+        lines = profile.read_text(encoding="utf-8", errors="replace").splitlines()
+        yield from of_text("\n".join(line for line in lines if not line.lstrip().startswith("#")))
+
+
+def of_text(text: str) -> Iterator[tuple[str, str]]:
+    """The same of what a record or log says."""
+    return ((kind, name) for kind, pattern in TOLD for name in pattern.findall(text))
+
+
+def of_rows(rows: Iterable[Mapping[str, str]]) -> Iterator[tuple[str, str]]:
+    """The same of a table's columns."""
+    return ((kind, row[column]) for row in rows for column, kind in COLUMNS.items() if row.get(column))
+
+
+def sorted_out(told: Iterable[tuple[str, str]]) -> Found:
+    """Names by kind, each once, without those that tell nothing."""
+    found: Found = {kind: set() for kind in KINDS}
+    for kind, name in {*told}:
+        for own, part in _parts(kind, name):
+            if part and not OURS.fullmatch(part) and not MADE.fullmatch(part) and not _is_plain(own, part):
+                found[own].add(part)
+    for number, kind in enumerate(KINDS):
+        found[kind] -= {name for earlier in KINDS[:number] for name in found[earlier]}
+    return found
+
+
+def _parts(kind: str, name: str) -> Iterator[tuple[str, str]]:
+    """The names of which one is made."""
+    if kind == TARGET:
+        user, _, host = name.removeprefix("ssh://").rpartition("@")
+        yield USER, user
+        yield from _parts(HOST, host.split(":")[0] if host.count(":") == 1 else host)
+    elif kind == HOST:
+        if not _is_address(name):
+            short, _, domain = name.partition(".")
+            yield HOST, short
+            yield DOMAIN, domain if "." in domain else ""
+    elif kind == PATH:
+        steps = name.split("/")
+        for before, step in zip(["", *steps], steps, strict=False):
+            yield USER if before in ("home", "Users", "user") else FOLDER, step
+    else:
+        yield kind, name
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name.strip("[]"))
+    except ValueError:
+        return False
+    return True
+
+
+def _is_plain(kind: str, name: str) -> bool:
+    """Whether a name says nothing of a site: every system has it."""
+    if kind == INTERFACE:
+        return PLAIN_INTERFACE.fullmatch(name) is not None
+    if kind == FOLDER:
+        return all(part in FOLDERS or part in words() for part in re.findall(r"[a-z]+", name.lower()))
+    return name in ACCOUNTS or not re.search(r"[^\W\d]", name)
+
+
+def is_sure(kind: str, name: str) -> bool:
+    """Whether a name means itself wherever it stands; else only where a host, a user or a folder does."""
+    return kind != FOLDER and name.lower() not in words() and len(name) > 2
+
+
+@cache
+def words() -> frozenset[str]:
+    """Words of Whitewire's own programs, schemas and documentation: what records, tables and pages are made of."""
+    found: set[str] = set()
+    for folder, pattern in (("src", "*.py"), ("paper/R", "*.R"), ("workflow", "*"), ("docs", "*.md")):
+        for path in sorted((paths.HOME / folder).rglob(pattern)):
+            if path.is_file() and path.suffix != ".pyc":
+                found.update(re.findall(r"[a-z]+", path.read_text(encoding="utf-8", errors="replace").lower()))
+    return frozenset(found)
+
+
+def numbered(found: Found) -> dict[str, tuple[str, str]]:
+    """(kind, what stands in its place) by name. In the order of names, so that rows keep theirs."""
+    made = {HOST: "host-{:02}", USER: "user-{:02}", DOMAIN: "site-{:02}.example", INTERFACE: "interface-{:02}",
+            SLURM: "slurm-{:02}", FOLDER: "folder-{:02}"}  # fmt: skip
+    return {name: (kind, made[kind].format(number)) for kind in KINDS
+            for number, name in enumerate(_in_order(found[kind]), start=1)}  # fmt: skip
+
+
+def _in_order(names: Iterable[str]) -> Sequence[str]:
+    return sorted(names, key=lambda name: [(int(part), "") if part.isdigit() else (-1, part)
+                                           for part in re.findall(r"\d+|\D+", name)])  # fmt: skip

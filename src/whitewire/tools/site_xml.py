@@ -1,0 +1,24 @@
+"""A site's Hadoop configuration file (`mapred-site.xml` and its like) as a table."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+from whitewire.tools import Unreadable
+
+INCLUDE = "{http://www.w3.org/2001/XInclude}include"
+
+
+def settings(text: str, name: str) -> dict[str, str] | None:
+    """Values by name, the last one where a name occurs twice; None for a file that includes others.
+
+    Raises Unreadable, with the file's name and the line, for what is no XML.
+    """
+    try:
+        root = ElementTree.fromstring(text)
+    except ElementTree.ParseError as error:
+        raise Unreadable(f"{name}: {error}, expected a Hadoop configuration file") from None
+    if root.find(f".//{INCLUDE}") is not None:
+        return None
+    listed = ((each.findtext("name", ""), each.findtext("value", "")) for each in root.iter("property"))
+    return {key.strip(): value.strip() for key, value in listed}

@@ -1,0 +1,227 @@
+"""Numbers, amounts and factors as texts print them: the right value, or one line that names what may be meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from whitewire import printed, quantities
+from whitewire.printed import RATE, TIME, Unread
+from whitewire.workflow import new_paper
+
+CASES = Path(__file__).resolve().parents[1] / "data" / "cases"
+
+AMOUNTS = {
+    "118\u00a0MiB/s": (118, "MiB/s"), "1\u202f500 MB/s": (1500, "MB/s"), "1,500.5 MB": (1500.5, "MB"),
+    "1,674 MBps": (1674, "MB/s"), ".5 GB": (0.5, "GB"), "½ GB": (0.5, "GB"), "2½ GB": (2.5, "GB"),
+    "12 µs": (12, "us"), "12 μs": (12, "us"), "5\u2009µs": (5, "us"), "５ ＧＢ": (5, "GB"), "5 ㎆": (5, "MB"),
+    "−5 s": (-5, "s"), "–5 s": (-5, "s"), "10 MB∕s": (10, "MB/s"), "6×": (6, "x"), "6X": (6, "x"),
+    "1.2 million IOPS": (1.2e6, "IOPS"), "1.2×10⁶ IOPS": (1.2e6, "IOPS"), "1.2 x 10^6 B": (1.2e6, "B"),
+    "10⁶ B": (1e6, "B"), "~80 MB/s": (80, "MB/s"), "≈80MB/s": (80, "MB/s"), "approximately 800MBps": (800, "MB/s"),
+    "131.756 KB/sec": (131.756, "kB/s"), "36GBps": (36, "GB/s"), "940 Mbits/sec": (940, "Mbit/s"),
+    "1.10 GBytes": (1.1, "GB"), "100 kbps": (100, "kbit/s"), "10 Gb/s": (10, "Gbit/s"), "50 per cent": (0.5, "1"),
+    "50 MB per second": (50, "MB/s"), "2 hrs": (2, "h"), "5 mW": (0.005, "W"), "3.70GHz": (3.7, "GHz"),
+}  # fmt: skip
+UNSURE = {
+    "1,5 GB/s": "expected 1.5 GB/s or 1,500 GB/s: a comma groups three digits",
+    "0,5 fraction": "expected 0.5 fraction: a comma groups three digits",
+    "1,5 Go/s": "expected 1.5 Go/s or 1,500 Go/s",
+    "1,,000 MB": "a decimal point (1.5 MB), or with commas before three digits (1,500 MB)",
+    "1,00,000 B": "a decimal point (1.5 B), or with commas",
+    "1, MB/s": "a decimal point (1.5 MB/s), or with commas",
+    "0,500 GB": "expected 0.500 GB: a comma groups three digits",
+    "1234,567 MB": "a comma groups three digits",
+    "1.500.000 B": "a decimal point (1.5 B)",
+    "1 500 MB/s": "a decimal point (1.5 MB/s)",
+    "1'500 MB": "a decimal point (1.5 MB)",
+    "1/2 GB": "a decimal point (1.5 GB)",
+    "100–200 MB/s": "a test takes a range as `lower` and `upper`",
+    "100 to 200 MB/s": "a test takes a range as `lower` and `upper`",
+    "81.1 mb/sec": '"mb" is a millibit; did you mean MB or Mb?',
+    "81.1mb/sec": '"mb" is a millibit; did you mean MB or Mb?',
+    "100 mbps": "did you mean MBps or Mbps?",
+    "100 mB/s": "did you mean MB?",
+    "5 Gb": "expected GB or Gbit",
+    "64kb": 'expected kB or kbit: "kb" is written for both',
+    "5 kb/sec": 'expected kB or kbit: "kb" is written for both',
+    "118 МB/s": 'found "М" (Cyrillic capital letter em) in "МB/s"',
+    "118 ΜB/s": 'found "Μ" (Greek capital letter mu) in "ΜB/s"',
+    "118МB/s": "expected one number with its unit",
+    "12¹ MB": "expected one number with its unit",
+    "1.2 x 106 B": "expected a unit such as MB/s",
+    "750K IOPS": "expected one number with its unit",
+    "40 GbE": 'did you mean "Gbit/s"?',
+    "10 gbps": 'did you mean "Gbit/s"?',
+    "50 % faster": 'found "% faster"',
+}
+TEXTS = ("2x40/4x10", "3.2.x", "2.x", "7.1.1", "small", "1,2,4", "scheduler", "up to 80 MB/s", "40GbE")
+"""Values that are no numbers, and stay text."""
+
+
+@pytest.mark.parametrize("text", AMOUNTS)
+def test_an_amount_is_read(text):
+    value, unit = AMOUNTS[text]
+    assert quantities.converted(text, unit) == pytest.approx(value, rel=1e-9)
+
+
+@pytest.mark.parametrize("text", UNSURE)
+def test_what_is_no_sure_amount_is_refused(text):
+    with pytest.raises(Unread) as told:
+        value, unit = quantities.amount(text) or pytest.fail("read as text")
+        quantities.one(unit)
+    assert UNSURE[text] in str(told.value) and "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_text_stays_text(text):
+    assert quantities.amount(text) is None
+
+
+@pytest.mark.parametrize("text", (CASES / "decimal-comma-amount" / "input.txt").read_text().splitlines())
+def test_a_comma_is_never_left_out_of_a_number(text):
+    with pytest.raises(Unread, match="comma"):
+        quantities.amount(text)
+
+
+def test_a_millibit_is_not_read_from_a_paper():
+    (value,) = yaml.safe_load((CASES / "lower-case-mb" / "input.yaml").read_text())
+    with pytest.raises(Unread, match="did you mean MB or Mb"):
+        quantities.converted(value["value"], value["unit"])
+    with pytest.raises(Unread, match="did you mean MB or Mb"):
+        quantities.one("mb/sec")
+
+
+FACTORS = {
+    "6x": (6, '"6x the time" or "0.1667x the time"'),
+    "6": (6, '"6x the time"'),
+    "3.2X gain": (3.2, 0.3125),
+    "2.5x faster": (2.5, 0.4),
+    "4 times as fast": (4, 0.25),
+    "~1.48x faster": (1.48, 1 / 1.48),
+    "6 times faster than 1GbE": (6, 1 / 6),
+    "2-fold": (2, '"2x the time"'),
+    "3x slower": (1 / 3, 3),
+    "100x lower": (0.01, 0.01),
+    "2x the throughput": (2, "expected a factor of completion_time, not of throughput"),
+    "0.5x faster": ('"0.5x the throughput" or "1.5x the throughput"', '"2x the time"'),
+    "½ the time": ("expected a factor of throughput, not of completion_time", 0.5),
+    "1/2 the time": ("expected a factor of throughput, not of completion_time", 0.5),
+    "50 % faster": (1.5, '"0.5x the time" or "0.6667x the time"'),
+    "50% slower": ('"0.5x the throughput" or "0.6667x the throughput"', 1.5),
+    "200 % faster": ('"3x the throughput" or "2x the throughput"', '"0.3333x the time"'),
+    "+60 %": (1.6, 1.6),
+    "−40%": (0.6, 0.6),
+    "-40% latency": ("expected a factor of throughput", 0.6),
+    "60% higher throughput": (1.6, "expected a factor of completion_time"),
+    "60%": ('"1.6x the throughput" or "0.6x the throughput" or "0.4x the throughput"', '"1.6x the time"'),
+    "60 % less time": ("expected a factor of throughput, not of completion_time", 0.4),
+    "89.8% reduction in execution time": ("expected a factor of throughput", 0.102),
+    "23% less execution time than the current bytecode": ("expected a factor of throughput", 0.77),
+    "40% reduction": ('"0.6x the throughput" or "1.667x the throughput"', 0.6),
+    "60 % of the time": ("expected a factor of throughput", 0.6),
+    "2,5x": ("expected 2.5x or 2,500x", "expected 2.5x or 2,500x"),
+    "2,5x faster": ("expected 2.5x", "expected 2.5x"),
+}
+REFUSED = {
+    "3-5x": "a range", "3–5×": "a range", "3x to 5x": "a range", "1.5–2× faster": "a range",
+    "~40-50% faster": "a range", "25% to 45% faster": "a range", "2.4x - 3.2x": "a range", "19% - 25%": "a range",
+    "30%–2× faster": "a range", "up to 6x": "a bound", "more than 2.5x": "a bound", ">2x": "a bound", "10x+": "a bound",
+    "over 3x": "a bound", "nearly 2x": "a bound", "six times": "begins with a number", "twice as fast": "begins with",
+    "6х": "Cyrillic small letter ha", "6x²": "Superscript two", "6xx": "expected a factor", "0x": "expected a factor",
+    "-2x": "expected a factor", "12 µs": "expected a factor", "1/0 the time": "expected a factor", "": "begins with",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", FACTORS)
+def test_a_factor_is_read_or_its_readings_are_named(text):
+    for metric, right in zip((RATE, TIME), FACTORS[text], strict=True):
+        if isinstance(right, str):
+            with pytest.raises(Unread) as told:
+                printed.factor(text, metric)
+            assert right in str(told.value)
+        else:
+            assert printed.factor(text, metric) == pytest.approx(right, rel=1e-9)
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_is_no_factor_is_refused(text):
+    for metric in (RATE, TIME):
+        with pytest.raises(Unread, match=REFUSED[text]):
+            printed.factor(text, metric)
+
+
+def test_readings_that_a_refusal_names_are_read():
+    for text, nouns in (("60%", "throughput"), ("60%", "time"), ("6x", "time"), ("50% slower", "throughput")):
+        metric = TIME if nouns == "time" else RATE
+        with pytest.raises(Unread) as told:
+            printed.factor(text, metric)
+        for named in str(told.value).split('"')[3::2]:
+            assert printed.factor(named, metric) == pytest.approx(float(named.split("x")[0]))
+
+
+def test_answers_of_new_paper_are_read_or_refused():
+    claims = yaml.safe_load((CASES / "new-paper-printed" / "input.yaml").read_text())["claims"]
+    told = []
+    for claim in claims:
+        try:
+            told.append(new_paper.reading(claim))
+        except ValueError as error:
+            told.append(str(error))
+    assert told == [
+        '"50 % faster" reads as 1.5 times',
+        '"1/2 the time" reads as 0.5 times',
+        'found "2,5x", expected 2.5x or 2,500x: a comma groups three digits',
+        'found "3-5x", expected one number; a test takes a range as `lower` and `upper`',
+        'found "2,5 GB/s", expected 2.5 GB/s or 2,500 GB/s: a comma groups three digits',
+    ]
+
+
+# --- properties -------------------------------------------------------------------------------------
+
+UNITS = ("MB/s", "MiB/s", "Gbit/s", "GB", "ms", "µs", "h", "IOPS", "x", "percent", "USD")
+SPACES = (" ", "\u00a0", "\u2009", "\u202f")
+NUMBERS = st.decimals(min_value="0.001", max_value=10**9, places=3).map(float)
+
+
+@given(NUMBERS, st.sampled_from(UNITS), st.sampled_from(SPACES), st.sampled_from(("", "−", "-")), st.booleans())
+def test_a_number_that_is_printed_is_read_back(value, unit, space, sign, grouped):
+    text = f"{sign}{value:,.3f}{space}{unit}" if grouped else f"{sign}{value:.3f}{space}{unit}"
+    assert quantities.amount(text) == (-value if sign else value, unit)
+
+
+@given(NUMBERS, st.sampled_from(UNITS), st.sampled_from(SPACES))
+def test_a_number_in_the_german_way_is_never_another(value, unit, space):
+    text = f"{value:,.3f}".translate(str.maketrans(",.", ".,")) + space + unit
+    try:
+        found = quantities.amount(text)
+    except Unread:
+        return
+    # The one form that both ways share: 12,345.
+    assert 1 <= value < 1000 and found == (pytest.approx(value * 1000), unit)
+
+
+@given(st.integers(1, 99), st.integers(0, 99), st.sampled_from(("{},{}x", "{},{} GB/s", "{}-{}x", "{}–{} MB/s")))
+def test_commas_and_ranges_are_never_one_number(first, second, form):
+    text = form.format(first, second)
+    with pytest.raises(Unread):
+        printed.factor(text) if text.endswith("x") else quantities.amount(text)
+
+
+@given(st.floats(1.01, 1000).map(lambda n: float(f"{n:.4g}")), st.sampled_from((RATE, TIME)))
+def test_a_factor_that_is_printed_is_read_back(ratio, metric):
+    noun = printed.NOUNS[metric]
+    assert printed.factor(f"{ratio}x the {noun}", metric) == ratio
+    assert printed.factor(f"{ratio}× faster", RATE) == pytest.approx(1 / printed.factor(f"{ratio}x faster", TIME))
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_read_or_refused_in_one_line(text):
+    for read in (quantities.amount, printed.factor):
+        try:
+            read(text)
+        except Unread as error:
+            assert "\n" not in str(error)
