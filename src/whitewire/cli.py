@@ -278,7 +278,8 @@ def report(args: argparse.Namespace) -> None:
     results, faults = rebuild.reported(project, record, files)
     if changed := parcel.judged_otherwise(results, files):
         print(f"judged otherwise than where it comes from: {', '.join(changed)}")
-    print(shown(rebuild.start_page(project)))
+    if (page := rebuild.start_page(project)).is_file():
+        print(shown(page))
     if faults:
         raise Faults(faults)
 
