@@ -119,7 +119,7 @@ lab: setup ## a shell on the running testbed
 	@exec whitewire lab $${TESTBED:+--testbed="$$TESTBED"}
 
 clean: ## remove everything generated but the measurements, what `make trust` found, and crates
-	@rm -rf .cache .venv .snakemake whitewire-tmp paper/_site paper/.quarto paper/*_files .pytest_cache .ruff_cache .hypothesis
+	@rm -rf .cache .venv .snakemake whitewire-tmp paper/_site paper/.quarto paper/.gitignore paper/*_files .pytest_cache .ruff_cache .hypothesis
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 	@rm -rf results/compare results/appendix results/opened
 	@for each in results/*; do \
