@@ -263,7 +263,8 @@ heat_height <- function() {
 figure_round_trip <- function(title) {
   ways <- read_ways()
   both <- data.frame(
-    fabric = rep(ways$fabric, 2), when = rep(c("at rest", "loaded"), each = nrow(ways)), rtt = c(ways$rtt_at_rest, ways$rtt)
+    fabric = rep(ways$fabric, 2), when = rep(c("at rest", "loaded"), each = nrow(ways)),
+    rtt = c(ways$rtt_at_rest, ways$rtt)
   )
   both <- both[!is.na(both$rtt) & both$rtt > 0, ]
   if (nrow(both) == 0) {
