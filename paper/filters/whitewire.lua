@@ -183,7 +183,21 @@ local function link_claims(blocks, shown)
   })
 end
 
+-- The entries of the papers themselves, which documents cite: a file of `whitewire render`, by hand what a command says.
+local function with_papers(meta)
+  local file = os.getenv("WHITEWIRE_CITATIONS")
+  local entries
+  if file then
+    entries = assert(io.open(file)):read("a")
+  else
+    local command = "cd .. && PATH=$PWD/.venv/bin:$PATH exec workflow/scripts/whitewire citations"
+    entries = pandoc.pipe("sh", { "-c", command }, "")
+  end
+  meta.references = pandoc.read(entries, "bibtex").meta.references
+end
+
 function Pandoc(doc)
+  with_papers(doc.meta)
   local blocks, shown = link_exhibits(doc)
   doc.blocks = link_claims(blocks, shown)
   return doc

@@ -177,6 +177,13 @@ def render(args: argparse.Namespace) -> None:
             print(*(f"whitewire: {line}" for line in others.lines), sep="\n", file=sys.stderr)
 
 
+def citations(args: argparse.Namespace) -> None:
+    """Print the papers' entries of the bibliography as BibTeX: for `quarto render` by hand."""
+    from whitewire.report.render import citations
+
+    print(citations(), end="")
+
+
 def ending(args: argparse.Namespace) -> None:
     """Say what the last start came to: runs, verdicts and reports of each paper, what is missing, what to do."""
     from whitewire.report.ending import show
@@ -283,7 +290,8 @@ def report(args: argparse.Namespace) -> None:
     results, faults = rebuild.reported(project, record, files)
     if changed := parcel.judged_otherwise(results, files):
         print(f"judged otherwise than where it comes from: {', '.join(changed)}")
-    print(shown(rebuild.start_page(project)))
+    if (page := rebuild.start_page(project)).is_file():
+        print(shown(page))
     if faults:
         raise Faults(faults)
 
@@ -423,6 +431,7 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--output", type=Path, help="the folder of the reports (default: reports/ of the results)")
     more = "also the start page, where a paper of config.yaml has no verdicts yet and nothing else would make it soon"
     sub.add_argument("--start-page", action="store_true", help=more)
+    command(citations)
     command(ending)
     sub = command(doctor)
     sub.add_argument("--testbed", default=None, help="a site's name: its hosts, all at once")

@@ -304,16 +304,20 @@ def test_config_on_the_command_line(project):
     assert 'did you mean "effort"?' in done.stderr and "Traceback" not in done.stderr
 
 
-def test_lint_is_clean():
-    done = snakemake(HOME, "--lint")
+@pytest.mark.parametrize("place", ["Snakefile", "workflow/Snakefile"])
+def test_lint_is_clean(place):
+    done = snakemake(HOME, "--lint", "--snakefile", place)
     assert done.returncode == 0, done.stderr
     assert "good condition" in done.stdout + done.stderr
 
 
-def test_the_profile_of_the_checkout_is_taken_up_by_itself(project):
-    done = snakemake(project, "--dry-run")
+@pytest.mark.parametrize("place", ["Snakefile", "workflow/Snakefile"])
+def test_both_snakefiles_make_everything_with_the_profile_of_the_checkout(project, place):
+    (project / "Snakefile").symlink_to(HOME / "Snakefile")
+    done = snakemake(project, "--dry-run", *([] if place == "Snakefile" else ["--snakefile", place]))
     assert done.returncode == 0, done.stderr
     assert "workflow specific profile profiles/default" in done.stdout + done.stderr
+    assert re.search(r"^all +1$", done.stdout, re.MULTILINE) and re.search(r"^measure +\d", done.stdout, re.MULTILINE)
 
 
 def test_every_rule_is_documented_and_logged():

@@ -82,6 +82,19 @@ def results(folder: Path, effort: str = "quick", seed: int = 1, gain: float = 1.
     return own.parent
 
 
+def unmeasured(name: str, results: Path) -> Path:
+    """`results`/<paper> of a paper of this repository, judged without a run: a start that ended before the first."""
+    testbed = read_testbed(HOME / "config" / "testbeds" / f"{TESTBED}.yaml")
+    paper = load_paper(HOME / "config" / "papers" / f"{name}.yaml", testbed["fabrics"])
+    own = results / name
+    write_csv(make_design(paper, testbed, "quick", 7), paper, own / "design.csv")
+    (own / "tidy").mkdir()
+    for table, columns in {"runs.csv": (*tables.RUN, *paper.factors, *tables.MEASURED), **tables.TABLES}.items():
+        whole.write(own / "tidy" / table, tables.as_csv(columns, [], table))
+    analyse.write(paper, testbed, own, 7)
+    return own
+
+
 def links(results: Path) -> Path:
     """The links of the reference's testbed, as those of `results/<testbed>`; return their folder."""
     own = results / "links"

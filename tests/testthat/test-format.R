@@ -104,3 +104,12 @@ test_that("a verdict carries why its claim is judged so, which acts as no markup
   environment(why_text) <- list2env(list(why_of = why_of), parent = environment(why_text))
   expect_equal(why_text(data.frame(claim = c("X-C2", "X-C1", "X-C9")), "x"), c("", "[a \\*tenth\\* \\<b\\>]{.why}", ""))
 })
+
+test_that("levels of a table without rows have no words", {
+  for (factor in c("mtu", "replication", "fabric", "offloads", "nodes", "rate_mb_per_s", "size_bytes", "other")) {
+    expect_length(level_name(factor, numeric()), 0)
+  }
+  expect_equal(nrow(with_level(data.frame(fabric = character()), "fabric")), 0)
+  expect_equal(levels(droplevels(with_level(data.frame(fabric = character()), "fabric")$level)), character())
+  expect_match(as.character(md_table(do.call(rbind, list()))), "Not measured at this effort.")
+})

@@ -19,3 +19,11 @@ test_that("on paper a figure's caption says what drew it", {
                "[Drawn by `figure_without_data` in `paper/R/figures/theme.R`.]{.on-paper}")
   expect_equal(drawn_by(c("#| label: fig-x", "plot(1)"), loaded), "")
 })
+
+test_that("a function that a document defines has no file, with Quarto or without", {
+  page <- new.env(parent = loaded)
+  code <- "own <- function(x) figure_without_data(x)\nfound <- functions_named(\"own(count_of(1))\", environment(own))"
+  knitr::knit(text = c("```{r}", code, "```"), envir = page, quiet = TRUE)
+  expect_null(source_of("own", page))
+  expect_equal(page$found, list())
+})

@@ -31,7 +31,7 @@ level_order <- function(factor, x) {
 
 with_level <- function(table, by) {
   if (nrow(table) == 0) {
-    return(cbind(table, level = character(), stringsAsFactors = FALSE))
+    return(cbind(table, level = factor()))
   }
   words <- lapply(by, function(factor) level_name(factor, table[[factor]]))
   label <- do.call(paste, c(words, sep = "\n"))

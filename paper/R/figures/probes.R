@@ -3,7 +3,7 @@
 # `limit` is how far a drive may be from its model, as a share; NULL draws the model's rate alone.
 figure_drives <- function(title, limit = NULL, note = scale_note(absolute = FALSE)) {
   drives <- read_drive_probes()
-  drives$what <- paste0(drives$operation, ", ", drives$mode)
+  drives$what <- sprintf("%s, %s", drives$operation, drives$mode)
   expected <- unique(drives[!is.na(drives$expected), c("what", "expected")])
   model <- if (is.null(limit)) "drive model" else paste0("drive model, \u00b1 ", trimmed(100 * limit), " %")
   reach <- if (is.null(limit)) 0 else limit

@@ -60,9 +60,9 @@ safe <- function(x) {
 
 code <- function(x) ifelse(is.na(x) | x == "", "", paste0("`", gsub("[`|\r\n]+", " ", x), "`"))
 
-# A pipe table; `widths` (shares of the line) keep its columns readable in HTML and PDF.
+# A pipe table; `widths` (shares of the line) keep its columns readable in HTML and PDF. Rows bound of none are NULL.
 md_table <- function(table, widths = NULL, align = NULL) {
-  if (nrow(table) == 0) {
+  if (NROW(table) == 0) {
     return(knitr::asis_output("\nNot measured at this effort.\n"))
   }
   if (is.null(widths)) widths <- rep(1, ncol(table))

@@ -58,13 +58,13 @@ level_name <- function(factor, x) {
     return(size_name(x))
   }
   switch(factor,
-    mtu = paste("MTU", x),
-    replication = paste(x, ifelse(x == 1, "copy", "copies")),
+    mtu = sprintf("MTU %s", x),
+    replication = sprintf("%s %s", x, ifelse(x == 1, "copy", "copies")),
     fabric = fabric_name(x),
     store = store_name(x),
-    offloads = paste("offloads", x),
-    nodes = paste(x, "nodes"),
-    rate_mb_per_s = paste(trimmed(x), "MB/s a drive"),
+    offloads = sprintf("offloads %s", x),
+    nodes = sprintf("%s nodes", x),
+    rate_mb_per_s = sprintf("%s MB/s a drive", trimmed(x)),
     as.character(x)
   )
 }

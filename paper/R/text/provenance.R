@@ -1,16 +1,16 @@
 # What drew each figure: the piece of the document, the functions that it names, and the data of what was drawn. The
 # renderer puts it beside the figure: src/whitewire/report/provenance.py.
 
-# A function of the project with the comment above it: name, file, its first line, text; NULL for one of a package.
+# A function of the project's files with the comment above it: name, file, its first line, text. NULL for a package's
+# function, and for one that the document defines, which is in no file of functions.
 source_of <- function(name, from = globalenv()) {
   found <- if (exists(name, envir = from, mode = "function", inherits = FALSE)) get(name, envir = from)
   place <- attr(found, "srcref")
   file <- attr(place, "srcfile")
-  if (is.null(file)) {
+  if (!isTRUE(file$isFile)) {
     return(NULL)
   }
-  path <- if (startsWith(file$filename, "/")) file$filename else file.path(file$wd, file$filename)
-  lines <- readLines(path, warn = FALSE, encoding = "UTF-8")
+  lines <- getSrcLines(file, 1, place[[3]])
   first <- place[[1]]
   while (first > 1 && grepl("^#", lines[[first - 1]])) first <- first - 1
   list(name = name, file = file.path("paper", sub("^.*/paper/(?=R/)", "", file$filename, perl = TRUE)), line = first,

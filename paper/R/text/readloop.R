@@ -13,7 +13,10 @@ loop_factor <- function() {
 
 loop_level <- function(x) {
   number <- as_value(x)
-  if (loop_factor() == "size_bytes") paste(trimmed(number / 2^20, 5), "MB file") else paste(x, "blocks a file")
+  if (loop_factor() == "size_bytes") {
+    return(sprintf("%s MB file", trimmed(number / 2^20, 5)))
+  }
+  sprintf("%s blocks a file", x)
 }
 
 loop_rows <- function(table) {

@@ -20,7 +20,10 @@ IMAGE = re.compile(r"<img\b[^>]*>")
 ATTRIBUTE = re.compile(r'\b([a-z-]+)="([^"]*)"')
 PROLOGUE = re.compile(r"^\s*(<\?xml[^>]*\?>|<!DOCTYPE[^>]*>|\s)*", re.IGNORECASE)
 FIGURE = re.compile(r'<(figure|div) id="(fig-[\w-]+)"')
-DATA_LINK = re.compile(r'\s*<p>(<a href="data:text/csv[^>]*class="data-link"[^>]*>.*?</a>)</p>', re.DOTALL)
+DATA_LINK = re.compile(
+    r'((?:\s*</div>)*)\s*<p>(<a href="data:text/csv[^>]*class="data-link"[^>]*>.*?</a>)</p>', re.DOTALL
+)
+"""Right below a figure, or below the cell that it is in, as Quarto nests them: the cell's ends, and the link."""
 NO_DATA, NO_TABLE = "No data: not measured in this run", "Data: drawn from the document itself"
 RULE = re.compile(r"^rule (\w+):\n(?:(?:    .*)?\n)+", re.MULTILINE)
 
@@ -112,8 +115,8 @@ def with_sources(page: str, document: str, told: Mapping[str, Told], own: Path, 
         figure = told[found[2]]
         functions |= {each["name"]: each for each in figure["functions"]}
         linked = DATA_LINK.match(page, end)
-        data = linked[1] if linked else _data(document, figure, own, files)
-        pieces += [page[start:end], _line(data, figure, rules)]
+        ends, data = linked.groups() if linked else ("", _data(document, figure, own, files))
+        pieces += [page[start:end], _line(data, figure, rules), ends]
         start = linked.end() if linked else end
     page = "".join([*pieces, page[start:]])
     if not pieces:

@@ -18,6 +18,8 @@ from whitewire.report import parcel
 from whitewire.report.render import INDEX, TESTBED
 
 ERROR = "whitewire: error: "
+REPORTS = "reports"
+"""The folder of an opened project with its pages."""
 OVERRIDES = ("PAPERS", "TESTBED", "EFFORT", "BUDGET")
 """What of the environment would change the opened project's configuration."""
 SAID = threading.Lock()
@@ -30,32 +32,31 @@ def target(name: str) -> Path:
 
 def reported(target: Path, record: parcel.Told, files: Mapping[str, bytes]) -> tuple[Path, list[str]]:
     """Make the folder `target`, a project with a parcel's results, judged and reported anew, in place of an earlier
-    one; return its `results/<testbed>`, and what keeps the testbed's own page from being made.
+    one; return its `results/<testbed>`, and the faults of its pages, which keep no other page from being made.
 
-    Raises Faults with what the commands said, and OSError; the earlier folder then stays as it was.
+    Raises Faults where no page could be made, and OSError; the earlier folder then stays as it was.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     with whole.folder(target) as part:
         results = parcel.unpack(part, record, files.items())
         faults = rebuild(part, record)
+        if not any((part / REPORTS).glob("*.html")):
+            raise Faults(faults)
     return target / results.relative_to(part), faults
 
 
 def start_page(project: Path) -> Path:
     """The start page of an opened project."""
-    return project / "reports" / f"{INDEX}.html"
+    return project / REPORTS / f"{INDEX}.html"
 
 
 def rebuild(project: Path, record: parcel.Told) -> list[str]:
     """Make analysis and reports of every paper in an opened project, the page of its testbed where the parcel has its
-    tables, and the start page; return what keeps the testbed's page, which others do without, from being made.
-
-    Raises Faults with what the commands said.
-    """
+    tables, and the start page; return a line per fault, with the name of a page that could not be made."""
     results = f"results/{record['testbed']}"
 
     def render(page: str) -> list[str]:
-        return _said(project, ["render", "--paper", page, "--results", results, "--output", "reports"])
+        return _said(project, ["render", "--paper", page, "--results", results, "--output", REPORTS])
 
     def of(page: str) -> list[str]:
         analyse = ["analyse", "--paper", page, "--testbed", record["testbed"], "--results", f"{results}/{page}"]
@@ -66,11 +67,13 @@ def rebuild(project: Path, record: parcel.Told) -> list[str]:
     own = [TESTBED] if (project / results / links.FOLDER / links.RECORD).is_file() else []
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         said = dict(zip([*order, *own], pool.map(of, [*order, *own]), strict=True))
-    of_testbed = said.pop(TESTBED, [])
-    faults = [fault for each in said.values() for fault in each] or render(INDEX)
-    if faults:
-        raise Faults([*faults, *of_testbed])
-    return of_testbed
+    said[INDEX] = render(INDEX)
+    lacking = {page for page in said if not (project / REPORTS / f"{page}.html").is_file()}
+    return [
+        f"{page}.html is not made: {fault}" if page in lacking else fault
+        for page, faults in said.items()
+        for fault in faults
+    ]
 
 
 def _said(project: Path, argv: Sequence[str]) -> list[str]:

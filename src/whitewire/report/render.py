@@ -41,7 +41,6 @@ PROJECT = paths.HOME
 PAPER = PROJECT / "paper"
 INDEX, TESTBED = "index", "testbed"
 """The start page, and the page of a testbed's links, drives and hosts; no paper is called so."""
-BIBLIOGRAPHY = "references.bib"
 DAMAGED = "damaged.json"
 """What the start page reads of papers that it leaves out: their faults, by paper."""
 ANEW = "make the tables anew with `.venv/bin/whitewire tidy` and `analyse`"
@@ -110,9 +109,9 @@ def render(
     pulse = Pulse(qmd.stem)
     with tempfile.TemporaryDirectory(prefix="render-", dir=paths.temporary()) as scratch, pulse.going():
         _write_papers(papers, Path(scratch) / "config")
-        # Found before the one beside the document, which has what is no paper of ours.
-        bibliography = (PAPER / BIBLIOGRAPHY).read_text("utf-8") + citation.entries(papers.values())
-        (Path(scratch) / BIBLIOGRAPHY).write_text(bibliography, "utf-8")
+        cited = Path(scratch) / "citations.bib"
+        cited.write_text(citation.entries(papers.values()), "utf-8")
+        environment["WHITEWIRE_CITATIONS"] = str(cited)
         own = paths.root().resolve() / "paper"
         if own != PAPER and own.is_dir() and qmd.parent in (own, PAPER):
             qmd = _beside_ours(own, Path(scratch) / "sources") / qmd.name
@@ -243,6 +242,11 @@ class _Quoted(yaml.SafeDumper):
 _Quoted.add_representer(str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"'))
 
 
+def citations() -> str:
+    """The papers' own entries of the bibliography, as BibTeX; of a paper with a fault nothing."""
+    return citation.entries(_papers_as_read(paths.root() / "config", "").values())
+
+
 def render_command(args: Any) -> int:
     """`whitewire render --paper ID --results DIR --output DIR`; the paper `index` is the start page.
 
@@ -326,7 +330,6 @@ def _with_quarto(
     """In a copy of the documents' folder; what Quarto keeps between runs goes into `scratch`, not into the home."""
     project = scratch / "paper"
     shutil.copytree(qmd.parent, project, ignore=shutil.ignore_patterns(".quarto", "_site", "*_files", "*_cache"))
-    shutil.copyfile(scratch / BIBLIOGRAPHY, project / BIBLIOGRAPHY)
     version = subprocess.run(["quarto", "--version"], capture_output=True, text=True).stdout.strip()
     environment["WHITEWIRE_RENDERER"] = f"Quarto {version}"
     for name in ("TMPDIR", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "DENO_DIR"):

@@ -17,6 +17,11 @@ PAGE = f"""<main><figure id="fig-a">{IMAGE}<figcaption>A</figcaption></figure>
 <figure id="fig-b">{IMAGE}</figure>
 <p>words</p>
 <figure id="fig-c">{IMAGE}</figure><figure id="fig-d">{IMAGE}</figure></main></div>"""
+QUARTO = PAGE.replace(
+    '<figure id="fig-a">', '<div class="cell">\n<div class="cell-output-display">\n<div id="fig-a">\n<figure>'
+)
+QUARTO = QUARTO.replace("</figcaption></figure>", "</figcaption></figure>\n</div>\n</div>\n</div>")
+"""The first figure and its link as Quarto 1.7 nests them."""
 FUNCTION = {"name": "draw", "file": "paper/R/figures/draw.R", "line": 3, "text": "draw <- function(x) x < 1"}
 RULES = [provenance.Rule("paper", "workflow/rules/paper.smk", "rule paper:\n    input: []")]
 
@@ -43,11 +48,13 @@ def test_other_images_stay(image):
     assert provenance.inlined(image) == image
 
 
-def test_each_figure_gets_a_line_and_the_page_its_sources(folder):
-    made = provenance.with_sources(PAGE, "p", provenance.read(folder), folder, RULES)
+@pytest.mark.parametrize("page", [PAGE, QUARTO], ids=["pandoc", "quarto"])
+def test_each_figure_gets_a_line_and_the_page_its_sources(folder, page):
+    made = provenance.with_sources(page, "p", provenance.read(folder), folder, RULES)
     lines = made.split('<p class="provenance">')[1:]
     assert len(lines) == 4
     assert made.count("data/p/a.csv") == 1  # the document's own link moves into the line
+    assert "data/p/a.csv" in lines[0] and "fig-a.csv" not in made and made.count("</div>") == page.count("</div>")
     assert 'data-file="data/p/fig-b.csv">Data of this figure (CSV, 1 row)</a>' in lines[1]
     assert base64.b64encode(b"x\n1\n").decode() in lines[1]
     assert lines[2].startswith(provenance.NO_DATA) and lines[3].startswith(provenance.NO_TABLE)
@@ -56,7 +63,7 @@ def test_each_figure_gets_a_line_and_the_page_its_sources(folder):
         assert '<a href="#rule-paper"><code>paper</code></a> in workflow/rules/paper.smk' in line
     assert made.count('id="code-draw"') == made.count('id="rule-paper"') == 1
     assert "draw &lt;- function(x) x &lt; 1" in made
-    assert made.index("</main>") < made.index('id="sources"') < made.index("</div>")
+    assert made.index("</main>") < made.index('id="sources"') < made.rindex("</div>")
 
 
 def test_no_file_is_named_that_is_not_published(folder):

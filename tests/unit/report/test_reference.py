@@ -280,22 +280,26 @@ def test_what_was_opened_before_stays_until_the_next_is_reported(kept_project, c
     assert {path.name for path in before if path.parent.name == "reports"} == {
         "index.html", f"{PAPER}.html", "testbed.html"
     }  # fmt: skip
-    for page in (PAPER, "index"):
-        stages[page] = [f"{page} cannot be made"]
-        assert refused(capsys, "report") == f"{page} cannot be made"
-        assert everything(opened) == before
-        del stages[page]
+    for page in (PAPER, "testbed", "index"):
+        stages[page] = [f"{page} has a fault"]
+    assert main(["report"]) == 2
+    told = "".join(f"whitewire: error: {page}.html is not made: {page} has a fault\n" for page in stages)
+    assert capsys.readouterr() == ("", told)
+    assert everything(opened) == before
 
 
-def test_a_testbeds_page_that_fails_keeps_no_other_page_back(kept_project, capsys, stages):
+@pytest.mark.parametrize("page", [PAPER, "testbed", "index"])
+def test_a_page_that_fails_keeps_no_other_page_back(kept_project, capsys, stages, page):
     kept.links(kept_project / "results" / "emulated")
     assert main(["reference"]) == 0
     capsys.readouterr()
-    stages["testbed"] = ["no links"]
+    stages[page] = ["the reason"]
     assert main(["report"]) == 2
     out, err = capsys.readouterr()
-    assert out.endswith("results/opened/reference/reports/index.html\n") and err == "whitewire: error: no links\n"
-    assert (kept_project / "results" / "opened" / "reference" / "reports" / "index.html").is_file()
+    assert err == f"whitewire: error: {page}.html is not made: the reason\n"
+    assert out.endswith("results/opened/reference/reports/index.html\n") == (page != "index")
+    reports = kept_project / "results" / "opened" / "reference" / "reports"
+    assert {path.stem for path in reports.glob("*.html")} == {PAPER, "testbed", "index"} - {page}
 
 
 def test_only_the_reference_is_reported_so(kept_project, capsys):

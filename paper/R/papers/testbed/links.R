@@ -262,9 +262,9 @@ heat_height <- function() {
 # Each direction of a pair: there and back at rest, and while the link is loaded.
 figure_round_trip <- function(title) {
   ways <- read_ways()
-  both <- rbind(
-    data.frame(fabric = ways$fabric, when = "at rest", rtt = ways$rtt_at_rest),
-    data.frame(fabric = ways$fabric, when = "loaded", rtt = ways$rtt)
+  both <- data.frame(
+    fabric = rep(ways$fabric, 2), when = rep(c("at rest", "loaded"), each = nrow(ways)),
+    rtt = c(ways$rtt_at_rest, ways$rtt)
   )
   both <- both[!is.na(both$rtt) & both$rtt > 0, ]
   if (nrow(both) == 0) {
