@@ -193,7 +193,7 @@ def ending(args: argparse.Namespace) -> None:
 
 def doctor(args: argparse.Namespace) -> int:
     """Say what this machine, or every host of a site, can and cannot do."""
-    from whitewire.install.doctor import doctor, packages
+    from whitewire.install.doctor import doctor, packages, slurm
 
     if not packages().ok:
         return doctor(None)
@@ -206,6 +206,9 @@ def doctor(args: argparse.Namespace) -> int:
     description = load_testbed(name)
     if description["kind"] == "emulated":
         return doctor(description)
+    if description["kind"] == "slurm":
+        found = slurm()
+        print(f"Slurm: {'; '.join(filter(None, (found.state, found.remedy)))}")
     return kinds.look_at(description, shown(testbed_path(name)))
 
 

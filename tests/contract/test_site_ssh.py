@@ -94,6 +94,7 @@ def test_every_host_that_cannot_be_used_is_named_in_one_table(config, ssh_site: 
     # ssh may end without a word: what it would say is below the level of an error.
     assert re.search("[Cc]onnection (was )?closed|banner exchange", lines["datanode1"])
     assert "timed out" in lines["datanode2"] or "no answer in" in lines["datanode2"]
+    assert "Host key for datanode3 has changed" in lines["datanode3"]
     assert "another host key" in lines["datanode3"]
     for what in ("clock -", "no Java", "no fio", "GiB free in /tmp/data2", "something listens on port 9866"):
         assert what in lines["datanode4"], what
@@ -104,7 +105,9 @@ def test_every_host_that_cannot_be_used_is_named_in_one_table(config, ssh_site: 
 def test_a_host_whose_key_is_not_known_is_not_trusted(config, ssh_site, capfd):
     try:
         ssh_site.write_known_hosts({n: key for n, key in ssh_site.public.items() if n != "client"})
-        with pytest.raises(UserError, match="1 of 6 hosts cannot be used: client .*its host key is not in known_hosts"):
+        with pytest.raises(
+            UserError, match="1 of 6 hosts cannot be used: client .*host key is known for client .* once"
+        ):
             SshTestbed(config, SMALL, SCALE).preflight()
         assert "client" not in (ssh_site.local / "known_hosts").read_text()
     finally:
@@ -118,16 +121,6 @@ def test_nobody_is_asked_for_a_password(config, ssh_site, tmp_path, capfd):
     with pytest.raises(UserError, match=r"6 of 6 hosts.*Permission denied \(publickey\)"):
         SshTestbed(config | {"ssh_config": str(tmp_path / "config")}, SMALL, SCALE).preflight()
     assert str(tmp_path / "other") not in capfd.readouterr().err  # no key, nor where it is
-
-
-def test_a_start_file_that_prints_is_named(config, ssh_site, capfd):
-    host = ssh_site.testbed.host("datanode2")
-    host.put(b"echo Welcome to the cluster\n", "/tmp/home/.bashrc")
-    try:
-        with pytest.raises(UserError, match="1 of 6.*datanode2.*found 'Welcome to the cluster'.*start files"):
-            SshTestbed(config, SMALL, SCALE).preflight()
-    finally:
-        host.run(["rm", "/tmp/home/.bashrc"]).check()
 
 
 def test_too_little_memory_and_too_slow_an_interface(config, capfd):

@@ -149,6 +149,9 @@ class SshSite(Site):
         self.public = {host.name: self._keys_of(host) for host in testbed.hosts}
         client = self._new_key(folder / "id")
         self.write(f"{self.folder}/authorized_keys", client, "600")
+        self.write(f"{self.folder}/banner", b"Authorized use only.\nAccess is prohibited.\n", "644")
+        for host in testbed.hosts:  # as many sites have them
+            host.put(b"echo Welcome to the cluster; printf 'no line end'; stty -ixon\n", "/tmp/home/.bashrc")
         self.write_known_hosts(self.public)
         self.write_config(self.proxies)
 
@@ -166,6 +169,7 @@ class SshSite(Site):
         lines = [
             f"HostKey {own}/key", f"AuthorizedKeysFile {self.folder}/authorized_keys", "StrictModes no",
             "AuthenticationMethods publickey", "UsePAM no", "PidFile none", "PrintMotd no", "LogLevel VERBOSE",
+            f"Banner {self.folder}/banner",
         ]  # fmt: skip
         self.write(f"{own}/sshd_config", "\n".join(lines).encode() + b"\n", "644")
         return public
@@ -211,6 +215,7 @@ TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 MpiDefault=none
+TaskProlog=/etc/slurm/prolog
 SchedulerParameters=sched_interval=1
 SlurmdParameters=config_overrides
 ReturnToService=2
@@ -219,6 +224,15 @@ KillWait=5
 {nodes}
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
+
+
+PROLOG = b"""#!/bin/sh
+echo "print --------------------- Slurm Task Prolog ------------------------"
+echo "print Job ID: $SLURM_JOB_ID"
+echo "print ready"
+echo "export PROLOG=seen"
+"""
+"""What many sites have: a prolog whose words are in the output of each step."""
 
 
 class SlurmSite(Site):
@@ -254,6 +268,7 @@ class SlurmSite(Site):
         text = SLURM.format(controller=self.first.name, address=f"{MANAGEMENT}.1", user=USER, nodes=nodes)
         self.write(f"{self.folder}/slurm/slurm.conf", text.encode(), "644")
         self.write(f"{self.folder}/slurm/cgroup.conf", b"CgroupPlugin=cgroup/v1\n", "644")
+        self.write(f"{self.folder}/slurm/prolog", PROLOG, "755")
         for host in self.testbed.hosts:
             self.as_root(host, "mount", "--bind", f"{self.folder}/slurm", "/etc/slurm")
 

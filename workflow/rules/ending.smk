@@ -1,12 +1,24 @@
 # What a start came to, whichever way it ended.
 
 import shutil
+import sys
 
 from snakemake.logging import logger
+from snakemake_interface_logger_plugins.common import LogEvent
 
 # A line for each table of a rule that failed, that it is as before or was not there: `whitewire ending` says it in one.
 RESTORING = "Restored previous version of ", "Cannot restore "
 logger.addFilter(lambda record: not str(record.msg).startswith(RESTORING))
+
+
+def say_what_slurm_says(record):
+    """Print why a job of Slurm failed: what hides the words of rules (quiet) hides that too."""
+    if getattr(record, "event", None) == LogEvent.JOB_ERROR and record.rule_msg:
+        print(f"{record.rule_name}: {record.rule_msg.splitlines()[0]}", file=sys.stderr)
+    return True
+
+
+logger.addFilter(say_what_slurm_says)
 
 
 # One start at a time, also of a Snakemake that was started by hand. What a killed one kept of folders that were to be

@@ -52,6 +52,9 @@ SLURM_PROFILE = "profiles/slurm/config.yaml"
 FIRST_QUESTION, FIRST_QUESTION_S = "slurm-init-seconds-before-status-checks", 40
 """The executor's setting that says after how many seconds it first asks of a job, and its default. What Slurm forgets
 in less than three times that, it does not leave to squeue."""
+KEPT_S = 200
+"""Seconds for which Slurm must remember a job that ended: the executor asks every 180 s in the end."""
+ACCOUNT, STATUS = "slurm_account", "slurm-status-command"
 
 
 @dataclass(frozen=True)
@@ -295,7 +298,7 @@ def hibench(testbed: Mapping[str, Any]) -> Finding:
 
 
 def slurm() -> Finding:
-    """A Slurm that answers."""
+    """A Slurm that answers, and what Snakemake's profile for it lacks."""
     from whitewire.description.reading import load_yaml
 
     if shutil.which("sinfo") is None:
@@ -303,31 +306,46 @@ def slurm() -> Finding:
     status, said = attempt(["sinfo", "--version"], timeout=5)
     if status != 0:
         return Finding("Slurm", False, _last(said), "start slurmctld")
-    profile = load_yaml(HOME / SLURM_PROFILE)
-    asked = slurm_jobs(attempt(["scontrol", "show", "config"])[1], shutil.which("sacct") is not None,
-                       3 * profile.get(FIRST_QUESTION, FIRST_QUESTION_S))  # fmt: skip
-    return Finding("Slurm", not asked[1], f"{_last(said)}; {asked[0]}", asked[1])
+    config = attempt(["scontrol", "show", "config"])[1]
+    state, *remedies = slurm_profile(config, shutil.which("sacct") is not None, load_yaml(HOME / SLURM_PROFILE))
+    return Finding("Slurm", not any(remedies), f"{_last(said)}; {state}", "; ".join(filter(None, remedies)))
 
 
-def slurm_jobs(said: str, sacct: bool, least_s: float) -> tuple[str, str]:
-    """Whom Snakemake's executor asks how jobs have ended, and the remedy where it may never hear of it.
+def slurm_profile(said: str, sacct: bool, profile: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Whom Snakemake's executor asks how jobs have ended; remedies where it may never hear of it, and for the account.
 
-    By `scontrol show config`. With a MinJobAge below `least_s` seconds it takes sacct, where there is one, whatever its
-    profile says.
+    By `scontrol show config`; `sacct`: whether the program is there.
     """
     found = dict(re.findall(r"^(MinJobAge|AccountingStorageType)\s*=\s*(.*?)\s*$", said, re.MULTILINE))
     match = re.match(r"(\d+)\s*(h?)", found.get("MinJobAge", ""))
     seconds = int(match[1]) * (3600 if match[2] else 1) if match else None
-    if seconds is not None and seconds >= least_s:
-        return "squeue tells how jobs end", ""
+    accounting = not re.search(r"none|null|^$", found.get("AccountingStorageType", ""))
+    account = (profile.get("default-resources") or {}).get(ACCOUNT)
+    wrong = f"take {ACCOUNT} out of {SLURM_PROFILE}: without accounting the executor refuses every account"
+    return *slurm_jobs(seconds, sacct and accounting, profile), wrong if account and not accounting else ""
+
+
+def slurm_jobs(seconds: int | None, sacct: bool, profile: Mapping[str, Any]) -> tuple[str, str]:
+    """(whom the executor asks how jobs have ended, remedy where it may wait for ever), by Slurm's MinJobAge.
+
+    `sacct`: whether sacct answers. Below three times the first question's delay the executor asks it in any case.
+    """
+    squeue_s = 3 * profile.get(FIRST_QUESTION, FIRST_QUESTION_S)
+    asks_sacct = profile.get(STATUS) == "sacct" or seconds is None or seconds < squeue_s
+    if sacct and asks_sacct:
+        return "sacct tells how jobs end", ""
+    needed = max(KEPT_S, squeue_s)
+    if seconds is not None and seconds >= needed:
+        asked_for = f"{STATUS}: squeue in {SLURM_PROFILE}" if asks_sacct else ""
+        return "squeue tells how jobs end", asked_for
     age = "unknown" if seconds is None else f"{seconds} s"
-    state = f"MinJobAge is {age}, {least_s:.0f} s are needed for squeue"
-    if sacct and not re.search(r"none|null|^$", found.get("AccountingStorageType", "")):
-        return f"{state}: sacct tells how jobs end", ""
-    remedy = f"for profiles/slurm: MinJobAge={least_s:.0f} in slurm.conf, or accounting"
-    if seconds and seconds >= 3:
-        remedy += f", or {FIRST_QUESTION}: {seconds // 3} in {SLURM_PROFILE}"
-    return f"{state}, and there is no accounting for sacct", remedy
+    state = f"MinJobAge is {age}, {needed} s are needed for squeue"
+    if sacct:
+        return state, f"{STATUS}: sacct in {SLURM_PROFILE}"
+    remedy = (
+        f"for profiles/slurm, which else waits for ever when a job is cancelled: MinJobAge={needed} in slurm.conf, "
+    )
+    return f"{state}, and there is no accounting for sacct", remedy + "or one job for everything (docs/sites/slurm.md)"
 
 
 def rdma() -> Finding:

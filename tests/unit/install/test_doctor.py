@@ -179,27 +179,57 @@ SLURM_VERSION           = 23.11.4
 """
 
 
+PROFILE = {"slurm-status-command": "squeue", "default-resources": {"runtime": 60}}
+
+
 @pytest.mark.parametrize(
     ("age", "accounting", "sacct", "state", "remedy"),
     [
         ("300 sec", "accounting_storage/none", True, "squeue tells", ""),
-        ("120", "(null)", False, "squeue tells", ""),
+        ("200", "(null)", False, "squeue tells", ""),
         ("1h", "(null)", False, "squeue tells", ""),
-        ("60 sec", "accounting_storage/slurmdbd", True, "MinJobAge is 60 s, 120 s are needed for squeue: sacct", ""),
-        ("60 sec", "accounting_storage/none", True, "no accounting for sacct", "before-status-checks: 20 in profiles"),
-        ("60 sec", "accounting_storage/slurmdbd", False, "no accounting for sacct", "MinJobAge=120 in slurm.conf"),
-        ("2 sec", "(null)", True, "no accounting for sacct", "MinJobAge=120 in slurm.conf, or accounting"),
-        ("often", "accounting_storage/slurmdbd", True, "MinJobAge is unknown", ""),
+        ("60 sec", "accounting_storage/slurmdbd", True, "sacct tells", ""),
+        # squeue is asked every 180 s in the end
+        (
+            "120 sec",
+            "accounting_storage/slurmdbd",
+            True,
+            "MinJobAge is 120 s, 200 s",
+            "slurm-status-command: sacct in p",
+        ),
+        ("120 sec", "accounting_storage/none", True, "no accounting for sacct", "MinJobAge=200 in slurm.conf"),
+        ("60 sec", "accounting_storage/none", True, "no accounting for sacct", "MinJobAge=200 in slurm.conf"),
+        ("60 sec", "accounting_storage/slurmdbd", False, "no accounting for sacct", "MinJobAge=200 in slurm.conf"),
+        ("2 sec", "(null)", True, "no accounting for sacct", "one job for everything"),
+        ("often", "accounting_storage/slurmdbd", True, "sacct tells", ""),
     ],
 )
 def test_whom_the_executor_asks_how_jobs_have_ended(age, accounting, sacct, state, remedy):
-    found = doctor.slurm_jobs(SLURM_SAYS.format(age=age, accounting=accounting), sacct, 120)
+    found = doctor.slurm_profile(SLURM_SAYS.format(age=age, accounting=accounting), sacct, PROFILE)
     assert state in found[0]
     assert remedy in found[1] and bool(found[1]) == bool(remedy)
+    assert found[2] == ""
+
+
+def test_what_the_profile_says_counts():
+    says = SLURM_SAYS.format(age="300 sec", accounting="accounting_storage/none")
+    late = PROFILE | {"slurm-init-seconds-before-status-checks": 110}
+    assert "330 s are needed for squeue" in doctor.slurm_profile(says, True, late)[0]
+    by_sacct = PROFILE | {"slurm-status-command": "sacct"}
+    assert doctor.slurm_profile(says, True, by_sacct)[1].startswith("slurm-status-command: squeue in")
+    kept = says.replace("/none", "/slurmdbd")
+    assert doctor.slurm_profile(kept, True, by_sacct) == ("sacct tells how jobs end", "", "")
+
+
+def test_an_account_where_slurm_keeps_none():
+    says = SLURM_SAYS.format(age="300 sec", accounting="accounting_storage/none")
+    asked = PROFILE | {"default-resources": {"slurm_account": "project"}}
+    assert doctor.slurm_profile(says, True, asked)[2].startswith("take slurm_account out of profiles/slurm/config.yaml")
+    assert doctor.slurm_profile(says.replace("/none", "/slurmdbd"), True, asked)[2] == ""
 
 
 def test_slurm_that_says_nothing_of_its_configuration():
-    assert doctor.slurm_jobs("", False, 120)[1].startswith("for profiles/slurm: MinJobAge=120")
+    assert "MinJobAge=200 in slurm.conf" in doctor.slurm_profile("", False, PROFILE)[1]
 
 
 def test_slurm_that_forgets_jobs_early(path_with):
@@ -207,6 +237,6 @@ def test_slurm_that_forgets_jobs_early(path_with):
     path_with("scontrol", "echo 'MinJobAge = 30 sec'")
     path_with("sacct", "exit 1")
     finding = doctor.slurm()
-    assert not finding.ok and finding.state.startswith("slurm 23.11.4; MinJobAge is 30 s, 120 s are needed")
+    assert not finding.ok and finding.state.startswith("slurm 23.11.4; MinJobAge is 30 s, 200 s are needed")
     path_with("scontrol", "echo 'MinJobAge = 300 sec'")
     assert doctor.slurm() == doctor.Finding("Slurm", True, "slurm 23.11.4; squeue tells how jobs end")

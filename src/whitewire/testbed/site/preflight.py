@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import subprocess
 import tempfile
 import threading
 import time
@@ -13,14 +12,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import IO, TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from whitewire.errors import UserError
-from whitewire.testbed.base import last_line, piped
+from whitewire.testbed.base import piped
 from whitewire.testbed.each import on_each
 from whitewire.testbed.site import shell
 from whitewire.testbed.site.inventory import Interface, Place, interfaces, resolve
-from whitewire.testbed.site.remote_host import end_here, offset_of
+from whitewire.testbed.site.opening import NotReady, end_here, offset_of, opened
+from whitewire.testbed.site.reason import reason
 from whitewire.tools import Unreadable, history, iperf3, link, site_xml
 
 if TYPE_CHECKING:
@@ -351,7 +351,10 @@ def look(host: RemoteHost, site: str = "") -> Report:
     arguments = [host.layout.java, host.layout.work, *host.layout.data]
     command = shell.environment(shell.script(LINGER, *arguments), {"SITE": site}, host.layout.path)
     with tempfile.TemporaryFile() as errors:
-        popen = host.popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
+        try:
+            popen = opened(partial(host.popen, command), errors, ANSWER_S)
+        except (NotReady, OSError) as fault:
+            return Report(host.place, silent=str(fault))
         late = threading.Timer(ANSWER_S, end_here, [popen])
         late.start()
         begin = time.monotonic()
@@ -360,24 +363,14 @@ def look(host: RemoteHost, site: str = "") -> Report:
             said = piped(popen.stdout).read().decode(errors="replace")
             return report(host.place, skew, said)
         except (ValueError, OSError) as error:
-            why = f"no answer in {ANSWER_S:.0f} s" if time.monotonic() - begin >= ANSWER_S else _why(errors, str(error))
-            return Report(host.place, silent=why)
+            errors.seek(0)
+            why = f"no answer in {ANSWER_S:.0f} s" if time.monotonic() - begin >= ANSWER_S else str(error)
+            return Report(host.place, silent=reason(errors.read()) or why)
         finally:
             late.cancel()
             end_here(popen)
             piped(popen.stdin).close()
             piped(popen.stdout).close()
-
-
-def _why(errors: IO[bytes], otherwise: str) -> str:
-    """Why a connection failed, as its carrier says; a changed host key comes with a page of text around it."""
-    errors.seek(0)
-    said = errors.read()
-    if b"REMOTE HOST IDENTIFICATION HAS CHANGED" in said:
-        return "another host key than known_hosts has"
-    if b"Host key verification failed" in said and b"No " in said:
-        return "its host key is not in known_hosts"
-    return last_line(said) if said.strip() else otherwise
 
 
 def most_common(folders: Iterable[str]) -> str:

@@ -5,22 +5,25 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-import signal
 import subprocess
+import tempfile
 import time
 import uuid
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from whitewire.errors import UserError
 from whitewire.paths import SYSTEM_PATH
 from whitewire.records.samples import TICKS
-from whitewire.testbed.base import Argv, CommandFailed, Completed, Host, Process, last_line, piped, read_line
+from whitewire.testbed.base import Argv, CommandFailed, Completed, Host, Process, last_line, piped
 from whitewire.testbed.site import shell
 from whitewire.testbed.site.inventory import Interface, Place
+from whitewire.testbed.site.opening import NotReady, await_ready, end_here, offset_of, opened
+from whitewire.testbed.site.reason import reason
 
 OPEN_S, ASK_S = 20.0, 20.0
 """Longest time for a connection to open and for an answer to a question."""
@@ -70,18 +73,6 @@ class Layout:
         return [f"{folder.rstrip('/')}/whitewire-{self.run}-drive{number}" for number, folder in names]
 
 
-WORDLESS = "the connection was closed before the host said a word"
-"""ssh may end so: that nobody answers is, to it, no error but a piece of information."""
-
-
-def end_here(popen: subprocess.Popen[bytes]) -> None:
-    """End a local process and what it started; it leads a session of its own."""
-    if popen.poll() is None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(popen.pid, signal.SIGKILL)
-    popen.wait()
-
-
 @dataclass(kw_only=True)
 class RemoteProcess(Process):
     """A daemon on a remote host; `popen` is what carries it. It is known there by its marker."""
@@ -129,19 +120,6 @@ class RemoteProcess(Process):
             end_here(self.popen)
 
 
-def _why(watcher: subprocess.Popen[bytes], errors: IO[bytes], line: bytes) -> str:
-    """Why a watcher did not start, from what it said or its carrier did."""
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        watcher.wait(timeout=0.5)
-    errors.seek(0)
-    said = errors.read()
-    if b"File exists" in said:
-        return f"{last_line(said)}: `work` and `data` are to be folders that are local to each host"
-    if watcher.poll() is None and not line:
-        return f"no answer in {OPEN_S:.0f} s"
-    return last_line(said or line) if said.strip() or line.strip() else WORDLESS
-
-
 class RemoteHost(Host):
     """A machine that commands are carried to. `watcher` is the connection that its life hangs on."""
 
@@ -187,17 +165,12 @@ class RemoteHost(Host):
         argv = shell.script(
             shell.WATCH, str(shell.PATIENCE_S), self.marker(""), self.folder, self.drive_root, *self.layout.drives
         )
-        self.errors = errors = (private / f"{self.name}.said").open("w+b")
-        self.watcher = watcher = self.popen_watcher(
-            f"exec {shell.environment(argv, {}, self.layout.path)}",
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
-        )  # fmt: skip
-        line = read_line(piped(watcher.stdout), time.monotonic() + OPEN_S)
-        if line.strip() != b"ready":
-            why = _why(watcher, errors, line)
-            end_here(watcher)
-            self.watcher = None
-            raise CommandFailed(f"{self}: {why}")
+        self.errors = (private / f"{self.name}.said").open("w+b")
+        command = f"exec {shell.environment(argv, {}, self.layout.path)}"
+        try:
+            self.watcher = opened(partial(self.popen_watcher, command), self.errors, OPEN_S)
+        except NotReady as fault:
+            raise CommandFailed(f"{self}: {fault}") from None
 
     def beat(self) -> None:
         """Tell the watcher that the run goes on."""
@@ -279,8 +252,9 @@ class RemoteHost(Host):
             raise
         status, err = shell.status(said)
         if status is None:
-            raise CutOff(f"{self}: {argv[0]}: {last_line(said)} (connection: exit status {popen.returncode})")
-        return Completed(tuple(map(str, argv)), status, out, err)
+            why = reason(said) or last_line(said)
+            raise CutOff(f"{self}: {argv[0]}: {why} (connection: exit status {popen.returncode})")
+        return Completed(tuple(map(str, argv)), status, shell.output(out), err)
 
     def run_again(self, argv: Argv, stdin: bytes | None = None, timeout: float | None = None) -> Completed:
         """As run(), for what may run twice and is the same: again where the command was cut off."""
@@ -358,37 +332,14 @@ class RemoteHost(Host):
 
     def _clock_offset(self) -> float:
         command = shell.environment(shell.script(shell.CLOCK), {}, self.layout.path)
-        popen = self.popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        try:
-            return offset_of(popen, time.monotonic() + ASK_S)
-        except ValueError as error:
-            raise CommandFailed(f"{self}: {error}") from None
-        finally:
-            piped(popen.stdin).close()
-            piped(popen.stdout).close()
-            end_here(popen)
-
-
-def offset_of(popen: subprocess.Popen[bytes], deadline: float) -> float:
-    """Seconds that the clock of who runs shell.CLOCK is ahead, by the answer that came soonest.
-
-    Raises ValueError at another answer.
-    """
-    line = read_line(piped(popen.stdout), deadline)
-    if not line:
-        raise ValueError(WORDLESS)
-    if line.strip() != b"ready":
-        raise ValueError(
-            f"found {last_line(line)!r}, expected 'ready': do the start files of its shell print something?"
-        )
-    answers = []
-    for _ in range(shell.CLOCK_ASKS):
-        sent = time.time()
-        piped(popen.stdin).write(b"\n")
-        line = read_line(piped(popen.stdout), deadline)
-        received = time.time()
-        try:
-            answers.append((received - sent, float(line) - (sent + received) / 2))
-        except ValueError:
-            raise ValueError(f"clock: found {last_line(line)!r}, expected seconds since 1970") from None
-    return min(answers)[1]
+        with tempfile.TemporaryFile() as errors:
+            popen = self.popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
+            try:
+                await_ready(popen, errors, ASK_S)
+                return offset_of(popen, time.monotonic() + ASK_S)
+            except (NotReady, ValueError) as error:
+                raise CommandFailed(f"{self}: {error}") from None
+            finally:
+                piped(popen.stdin).close()
+                piped(popen.stdout).close()
+                end_here(popen)

@@ -13,6 +13,9 @@ from collections.abc import Mapping, Sequence
 MARKER = "WHITEWIRE_RUN"
 """The environment variable by which a host knows every process of a run, whoever its parents are."""
 
+READY = "@@ready"
+"""The line that a watcher and a clock begin with: what comes before it are the words of start files and prologs."""
+
 PATIENCE_S, BEAT_S = 30, 3
 """A watcher that hears nothing for so long cleans up; how often it is told that the run goes on."""
 
@@ -52,7 +55,7 @@ for data; do
     number=$((number + 1))
     ln -s "$data" "$drives/$number"
 done
-echo ready
+printf '\\n@@ready\\n'
 while [ -n "$(timeout -s KILL "$patience" head -c 1)" ]; do :; done 2>/dev/null
 sweep "$marker"
 rm -rf -- "$folder" "$@"
@@ -88,8 +91,8 @@ PUT = 'mkdir -p "${1%/*}" && cat > "$1"'
 """Write standard input to the file $1."""
 
 CLOCK_ASKS = 3
-CLOCK = "echo ready" + "; read -r _; date +%s.%N" * CLOCK_ASKS
-"""Says `ready`, then so often waits for a line and says the time: so that the way there and back can be measured."""
+CLOCK = f"printf '\\n{READY}\\n'" + "; read -r _; date +%s.%N" * CLOCK_ASKS
+"""Says READY, then so often waits for a line and says the time: so that the way there and back can be measured."""
 
 SAMPLE = """
 set -- "/sys/class/net/$1/statistics" "$2"
@@ -278,11 +281,18 @@ def environment(argv: Sequence[str], variables: Mapping[str, str], path: str, ma
 
 
 def to_its_end(command: str, folder: str) -> str:
-    """Run a command in a folder; on standard error, say where its own words begin and what its exit status is.
+    """Run a command in a folder; say where its own output begins and, on standard error, what its exit status is.
 
-    So they are told from those of what carries it, and the status reaches us whatever carries it.
+    So its output is told from that of what carries it, of start files and of prologs, and the status reaches us
+    whatever carries it.
     """
-    return f"cd {shlex.quote(folder)} && {{ echo @@begin >&2; {command}; printf '\\n@@status %d\\n' $? >&2; }}"
+    begin = "echo @@begin; echo @@begin >&2"
+    return f"cd {shlex.quote(folder)} && {{ {begin}; {command}; printf '\\n@@status %d\\n' $? >&2; }}"
+
+
+def output(stdout: bytes) -> bytes:
+    """Standard output of a command run by to_its_end()."""
+    return stdout.partition(BEGIN)[2]
 
 
 def status(stderr: bytes) -> tuple[int | None, bytes]:

@@ -30,7 +30,7 @@ NODES = re.compile(r"\sNodeList=(?!\(null\))(\S+) (?:(?!NodeList)\w+=\S* ){0,3}?
 def command_line(job: str, node: str, command: str) -> list[str]:
     """srun's arguments to run a command (sh) on one node of a job, beside other steps, with all of its share."""
     return [
-        "srun", "--quiet", f"--jobid={job}", "--overlap", "--nodes=1", "--ntasks=1", f"--nodelist={node}", "--mem=0",
+        "srun", f"--jobid={job}", "--overlap", "--nodes=1", "--ntasks=1", f"--nodelist={node}", "--mem=0",
         "--cpu-bind=none", "--mpi=none", "--unbuffered", "--job-name=whitewire", "sh", "-c", command,
     ]  # fmt: skip
 

@@ -10,17 +10,19 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
+import tempfile
 import threading
-import time
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from whitewire.testbed.base import CommandFailed, piped, read_line
+from whitewire.testbed.base import CommandFailed, piped
 from whitewire.testbed.site.inventory import Place, of_inventory, offered
+from whitewire.testbed.site.opening import NotReady, end_here, opened
 from whitewire.testbed.site.remote import RemoteTestbed
-from whitewire.testbed.site.remote_host import OPEN_S, Layout, RemoteHost, end_here
+from whitewire.testbed.site.remote_host import OPEN_S, Layout, RemoteHost
+from whitewire.testbed.site.shell import READY
 
 CONNECT_S = 5
 """Longest time to connect (ConnectTimeout)."""
@@ -34,7 +36,7 @@ OPTIONS = {
     "ConnectTimeout": str(CONNECT_S),
     "ServerAliveInterval": "5",
     "ServerAliveCountMax": "3",
-    "LogLevel": "ERROR",
+    "LogLevel": "INFO",  # with ERROR it keeps to itself why PAM refuses a login
     # What a user's configuration may say and would get between a command and its output.
     "ClearAllForwardings": "yes",
     "ExitOnForwardFailure": "no",
@@ -150,17 +152,20 @@ class SshHost(RemoteHost):
     def _another(self) -> Connection:
         """One more connection; what holds it on the host ends when this process does."""
         path = self._socket()
-        holder = self._popen(
-            command_line(self.target, "echo ready; exec cat", self.ssh_config, str(path), master=True),
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-        if read_line(piped(holder.stdout), time.monotonic() + OPEN_S).strip() != b"ready":
-            end_here(holder)
-            raise CommandFailed(f"{self}: no second connection, the first one has {SESSIONS} sessions")
+        command = command_line(
+            self.target, f"printf '\\n{READY}\\n'; exec cat", self.ssh_config, str(path), master=True
+        )
+        with tempfile.TemporaryFile() as errors:
+            try:
+                holder = opened(partial(self._popen, command), errors, OPEN_S)
+            except NotReady as fault:
+                full = f"no second connection, the first one has {SESSIONS} sessions"
+                raise CommandFailed(f"{self}: {full}: {fault}") from None
         self.connections.append(Connection(path, holder))
         return self.connections[-1]
 
     def popen_watcher(self, command: str, **options: Any) -> subprocess.Popen[bytes]:
+        self.connections = []  # none, or that of a try that failed
         path = self._socket()
         popen = self._popen(command_line(self.target, command, self.ssh_config, str(path), master=True), **options)
         self.connections.append(Connection(path))

@@ -1,0 +1,110 @@
+"""The one place where connections to hosts are opened: few at a time, again where a server refused one, or why not."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from typing import IO
+
+from whitewire.testbed.base import last_line, piped, read_line
+from whitewire.testbed.site import shell
+from whitewire.testbed.site.reason import closing, reason
+
+AT_ONCE = 4
+"""Connections that are opened at the same time. A server refuses some of ten or more that have not logged in yet
+(sshd's MaxStartups, 10:30:100 by default), and a jump host sees those of all hosts."""
+OPENING = threading.BoundedSemaphore(AT_ONCE)
+PAUSES_S = (0.5, 1.0, 2.0)
+"""Pauses before a connection that was closed without a word is tried again."""
+LIMITED = "a server on the way may limit new connections (sshd's MaxStartups)"
+CLOSED = "the connection was closed before the host said a word"
+
+
+class NotReady(Exception):
+    """The host did not say shell.READY; the message says why."""
+
+
+class Wordless(NotReady):
+    """The connection was closed, and nobody said why."""
+
+
+def end_here(popen: subprocess.Popen[bytes]) -> None:
+    """End a local process and what it started; it leads a session of its own."""
+    if popen.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(popen.pid, signal.SIGKILL)
+    popen.wait()
+
+
+def opened(start: Callable[..., subprocess.Popen[bytes]], errors: IO[bytes], seconds: float) -> subprocess.Popen[bytes]:
+    """Open a connection: the process of a command that says shell.READY, once it has said so. Raises NotReady.
+
+    `start` starts it with the standard streams that it is given; `errors` is the file for standard error.
+    """
+    with OPENING:
+        for pause in PAUSES_S:
+            with contextlib.suppress(Wordless):
+                return _opened_once(start, errors, seconds)
+            time.sleep(pause)
+        try:
+            return _opened_once(start, errors, seconds)
+        except Wordless as fault:
+            raise NotReady(f"{fault}, {1 + len(PAUSES_S)} times: {LIMITED}") from None
+
+
+def _opened_once(
+    start: Callable[..., subprocess.Popen[bytes]], errors: IO[bytes], seconds: float
+) -> subprocess.Popen[bytes]:
+    errors.seek(0)
+    errors.truncate()
+    popen = start(stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
+    try:
+        await_ready(popen, errors, seconds)
+    except BaseException:
+        end_here(popen)
+        piped(popen.stdin).close()
+        piped(popen.stdout).close()
+        raise
+    return popen
+
+
+def await_ready(popen: subprocess.Popen[bytes], errors: IO[bytes], seconds: float) -> None:
+    """Read what a process says up to shell.READY: words of start files and prologs. Raises NotReady."""
+    deadline, said = time.monotonic() + seconds, b""
+    while (line := read_line(piped(popen.stdout), deadline)).endswith(b"\n"):
+        if line.strip() == shell.READY.encode():
+            return
+        said += line
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        popen.wait(timeout=0.5)
+    errors.seek(0)
+    told, said = errors.read(), (said + line).strip()
+    why = reason(told) or (last_line(said) if said else "")
+    if popen.poll() is None:
+        raise NotReady(f"no answer in {seconds:.0f} s" + (f": {why}" if why else ""))
+    if not why:
+        raise Wordless(closing(told) or CLOSED)
+    raise NotReady(why)
+
+
+def offset_of(popen: subprocess.Popen[bytes], deadline: float) -> float:
+    """Seconds that the clock of who runs shell.CLOCK is ahead, by the answer that came soonest; asked once it is ready.
+
+    Raises ValueError at another answer.
+    """
+    answers = []
+    for _ in range(shell.CLOCK_ASKS):
+        sent = time.time()
+        piped(popen.stdin).write(b"\n")
+        line = read_line(piped(popen.stdout), deadline)
+        received = time.time()
+        try:
+            answers.append((received - sent, float(line) - (sent + received) / 2))
+        except ValueError:
+            raise ValueError(f"clock: found {last_line(line)!r}, expected seconds since 1970") from None
+    return min(answers)[1]

@@ -1,0 +1,87 @@
+"""Why a connection or a step failed, from all that ssh or srun said. Pure.
+
+The line that says why is rarely the last one: ssh goes on about the connection that closed, srun about the step that
+it ends; banners, warnings and what start files print come before.
+"""
+
+from __future__ import annotations
+
+import re
+
+LONGEST = 300
+"""Characters of a reason."""
+
+CAUSES = {
+    # the user's own files
+    r"line \d+: .*([Cc]onfiguration option|[Mm]issing|argument|garbage)": "",
+    r"^Bad owner or permissions on ": "",
+    r"^Load key ": "",
+    r"^no such identity: ": "",
+    r"agent refused operation": "",
+    r"too long for Unix domain socket": "",
+    # names, addresses and host keys
+    r"^ssh: ": "",
+    r"host key is known for ": "log in to it once by hand",
+    r"^(\S+ host key|Host key) for .* has changed ": "another host key than known_hosts has",
+    r"^Host key verification failed": "of a jump host: log in to it once by hand",
+    r"^Unable to negotiate with ": "",
+    r"^ssh_dispatch_run_fatal: ": "",
+    r"timed out": "",
+    # what a jump host does not do
+    r"^channel \d+: open failed: administratively prohibited": "a jump host does not forward (AllowTcpForwarding)",
+    r"^channel \d+: open failed: ": "",
+    # logins that are refused
+    r"Permission denied \(": "",
+    r"^Received disconnect from ": "",
+    r"^Access denied": "",
+    r"[Yy]our (password|account) has expired": "",
+    r"[Uu]nprivileged users are not permitted|pam_nologin": "",
+    # folders of the run
+    r"File exists": "`work` and `data` are to be folders that are local to each host",
+    # Slurm
+    r"unrecognized option '--overlap'": "Slurm 20.11 or newer is needed",
+    r"^(srun|slurmstepd\S*): (error|fatal): ": "",
+}
+"""Patterns of lines that say why, with what to add to them."""
+
+CLOSED = re.compile(
+    r"^(kex|ssh)_exchange_identification: (\w+: )?(Connection (closed|reset)|Broken pipe)"
+    r"|^Connection (to .* )?(closed|reset|timed out$)|^Disconnected from "
+    r"|^(client_loop|Write failed|write)\b.*Broken pipe"
+)
+"""Lines that say that a connection ended, and no more."""
+
+NOISE = re.compile(
+    r"^\W*$"  # decoration
+    r"|^@ .* @$|^\*\* "  # frames; warnings about key exchange
+    r"|^Warning: Permanently added |^Pseudo-terminal |^mux_client|^ControlSocket |^debug\d: "
+    r"|^Permissions \d+ for .* are too open|^This private key will be ignored"
+    r"|: terminating, \d+ bad configuration options|^stdio forwarding failed"
+    r"|Inappropriate ioctl for device|^tput: |: warning: setlocale: "  # start files without a terminal
+    r"|^Try .* for more information"
+    r"|^srun: error: (Timed out waiting for job step|Application launch |\S+: tasks? [\d,-]+: )"
+)
+"""Lines that say nothing about an end."""
+
+
+def reason(said: bytes | str) -> str:
+    """The lines that say why, else the last one that may; empty where there is nothing but a closed connection."""
+    text = said if isinstance(said, str) else said.decode(errors="replace")
+    lines = [line.strip() for line in text.splitlines()]
+    lines = [line for line in lines if not NOISE.search(line) and not CLOSED.search(line)]
+    causes = {line: advice for line in lines if (advice := _advice(line)) is not None}
+    if len(causes) > 1:  # a key that is not known, or has changed, is named in a line of its own
+        causes = {line: advice for line, advice in causes.items() if not line.startswith("Host key verification")}
+    told = [f"{line.rstrip('.')}: {advice}" if advice else line for line, advice in causes.items()] or lines[-1:]
+    return "; ".join(told)[:LONGEST]
+
+
+def _advice(line: str) -> str | None:
+    """What to add to a line that says why; None for any other line."""
+    return next((advice for pattern, advice in CAUSES.items() if re.search(pattern, line)), None)
+
+
+def closing(said: bytes | str) -> str:
+    """The first line that says that the connection ended, empty if none does."""
+    text = said if isinstance(said, str) else said.decode(errors="replace")
+    return next((line.strip() for line in text.splitlines() if CLOSED.search(line.strip())), "")
