@@ -73,8 +73,8 @@ def both(tmp_path_factory) -> dict[str, Path]:
         module.render(module.document(name), results, folders["quarto"])
     with pytest.MonkeyPatch.context() as patch:
         without_quarto(patch)
-        patch.chdir(opened)
         for name in PAGES:
+            patch.chdir(HOME if name in FURTHER else opened)  # which describes its own papers alone
             results = top / "unmeasured" if name in FURTHER else folders["results"]
             formats = ("html",) if name == module.INDEX else module.FORMATS
             module.render(module.document(name), results, folders["pandoc"], formats)
