@@ -1,5 +1,6 @@
 """What a testbed in a Slurm job has to stand: too few nodes, steps that die, and the end of the job."""
 
+import contextlib
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ from tests.conftest import SMALL
 from tests.contract.test_site_ssh import SLEEPER, runs_of, sleepers, within
 from tests.support.site import EXECUTOR, SCALE
 from whitewire.errors import UserError
+from whitewire.install import doctor
 from whitewire.paths import HOME, temporary
 from whitewire.testbed.base import CommandFailed
 from whitewire.testbed.site import shell
@@ -53,6 +55,13 @@ def test_large_output_and_input_pass_whole(slurm_testbed):
     host = slurm_testbed.host("client")
     host.put(content, f"{host.scratch}/large")
     assert host.get(f"{host.scratch}/large") == content
+
+
+def test_what_a_prolog_prints_is_no_part_of_what_commands_say(slurm_testbed):
+    host = slurm_testbed.host("datanode1")
+    assert "Slurm Task Prolog" in subprocess.run(host.carry("true"), capture_output=True, text=True).stdout
+    assert host.run(["cat"], stdin=b"\0binary").stdout == b"\0binary"
+    assert abs(host.clock_offset()) < 5
 
 
 def cutting(host, times, monkeypatch):
@@ -105,6 +114,9 @@ with SlurmTestbed(json.loads({config!r}), {{"namenode": 1, "datanode": 2}}, 20) 
     print(os.environ["SLURM_JOB_ID"], *(host.run(["hostname"]).stdout.decode().strip() for host in testbed.hosts))
 """
 SNAKEFILE = """
+include: "{home}/workflow/rules/ending.smk"
+class plan:
+    has_verdicts = False
 localrules: all
 rule all:
     input: "out.txt"
@@ -112,31 +124,71 @@ rule measure:
     output: "out.txt"
     threads: workflow.cores
     resources: measuring=1, mpi="srun", nodes=3, tasks=3, runtime=5
-    shell: "exec setpriv --pdeathsig KILL {python} program.py > {{output}}"
+    shell: "exec setpriv --pdeathsig KILL {program} > {{output}}"
 """
+
+
+@contextlib.contextmanager
+def snakemake(program, **files):
+    """Snakemake with the profile, on a folder that nodes see: /tmp is each node's own."""
+    with tempfile.TemporaryDirectory(dir=temporary()) as folder:
+        for name, text in {"Snakefile": SNAKEFILE.format(home=HOME, program=program), **files}.items():
+            (Path(folder) / name).write_text(text)
+        argv = [sys.executable, "-m", "snakemake", "--profile", HOME / "profiles/slurm", "--directory", folder,
+                "--snakefile", f"{folder}/Snakefile", "--slurm-init-seconds-before-status-checks", "2",
+                "--seconds-between-status-checks", "2"]  # fmt: skip
+        outside = {name: value for name, value in os.environ.items() if name != "SLURM_JOB_ID"}
+        with subprocess.Popen(argv, env=outside | EXECUTOR, stderr=subprocess.PIPE, text=True) as popen:
+            yield popen, Path(folder)
 
 
 @pytest.mark.skipif(HOME.is_relative_to("/tmp"), reason="nodes have a /tmp of their own and do not see this clone")
 def test_the_profile_measures_in_a_job_of_its_own(slurm_site, slurm_config):
     """A rule that asks for nodes as `measure` does, on a job that Snakemake submits with profiles/slurm."""
     slurm_site.slurm("scancel", slurm_site.job)
+    program = PROGRAM.format(config=json.dumps(slurm_config))
     try:
-        with tempfile.TemporaryDirectory(dir=temporary()) as folder:  # /tmp is each node's own
-            folder = Path(folder)
-            (folder / "program.py").write_text(PROGRAM.format(config=json.dumps(slurm_config)))
-            (folder / "Snakefile").write_text(SNAKEFILE.format(python=sys.executable))
-            argv = [sys.executable, "-m", "snakemake", "--profile", HOME / "profiles/slurm", "--directory", folder,
-                    "--snakefile", folder / "Snakefile", "--slurm-init-seconds-before-status-checks", "2",
-                    "--seconds-between-status-checks", "2"]  # fmt: skip
-            outside = {name: value for name, value in os.environ.items() if name != "SLURM_JOB_ID"}
-            done = subprocess.run(argv, env=outside | EXECUTOR, capture_output=True, text=True, timeout=240)
-            assert done.returncode == 0, done.stderr[-3000:]
+        with snakemake(f"{sys.executable} program.py", **{"program.py": program}) as (popen, folder):
+            said = popen.communicate(timeout=240)[1]
+            assert popen.returncode == 0, said[-3000:]
             job, *nodes = (folder / "out.txt").read_text().split()
         assert job != slurm_site.job
         assert len(set(nodes)) == 3
         assert "Requeue=0" in slurm_site.slurm("scontrol", "show", "job", job).stdout
     finally:
         slurm_site.rejoin()
+
+
+@pytest.mark.skipif(HOME.is_relative_to("/tmp"), reason="nodes have a /tmp of their own and do not see this clone")
+def test_a_cancelled_job_ends_the_workflow_and_says_so(slurm_site):
+    slurm_site.slurm("scancel", slurm_site.job)
+    try:
+        with snakemake("sleep 300") as (popen, _):
+            running = "--noheader", "--format=%i", "--states=RUNNING"
+            assert within(60, lambda: slurm_site.slurm("squeue", *running).stdout)
+            job = slurm_site.slurm("squeue", *running).stdout.strip()
+            slurm_site.slurm("scancel", job)
+            said = popen.communicate(timeout=120)[1]
+        assert popen.returncode == 1
+        assert f"measure: SLURM-job '{job}' failed, SLURM status is: 'CANCELLED'" in said
+    finally:
+        slurm_site.rejoin()
+
+
+def test_the_doctor_says_what_the_profile_lacks(slurm_site, slurm_config):
+    assert doctor.slurm().ok
+    conf = f"{slurm_site.folder}/slurm/slurm.conf"
+    text = slurm_site.testbed.inside(["cat", conf]).stdout
+    try:
+        slurm_site.write(conf, text + b"MinJobAge=2\n", "644")
+        slurm_site.slurm("scontrol", "reconfigure")
+        found = doctor.slurm()
+        assert not found.ok
+        assert "MinJobAge is 2 s, 200 s are needed" in found.state
+        assert "MinJobAge=200 in slurm.conf" in found.remedy
+    finally:
+        slurm_site.write(conf, text, "644")
+        slurm_site.slurm("scontrol", "reconfigure")
 
 
 def test_the_end_of_the_job_ends_all_of_it(slurm_site, slurm_config, tmp_path):
