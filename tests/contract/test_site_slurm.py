@@ -57,6 +57,13 @@ def test_large_output_and_input_pass_whole(slurm_testbed):
     assert host.get(f"{host.scratch}/large") == content
 
 
+def test_what_a_prolog_prints_is_no_part_of_what_commands_say(slurm_testbed):
+    host = slurm_testbed.host("datanode1")
+    assert "Slurm Task Prolog" in subprocess.run(host.carry("true"), capture_output=True, text=True).stdout
+    assert host.run(["cat"], stdin=b"\0binary").stdout == b"\0binary"
+    assert abs(host.clock_offset()) < 5
+
+
 def cutting(host, times, monkeypatch):
     """The next `times` steps lose their srun before they say anything; the list of those that did."""
     cut, popen = [], host.popen
@@ -183,13 +190,6 @@ def test_the_doctor_says_what_the_profile_lacks(slurm_site, slurm_config):
     finally:
         slurm_site.write(conf, text, "644")
         slurm_site.slurm("scontrol", "reconfigure")
-
-
-def test_what_a_prolog_prints_is_no_part_of_what_commands_say(slurm_testbed):
-    host = slurm_testbed.host("datanode1")
-    assert "Slurm Task Prolog" in subprocess.run(host.carry("true"), capture_output=True, text=True).stdout
-    assert host.run(["cat"], stdin=b"\0binary").stdout == b"\0binary"
-    assert abs(host.clock_offset()) < 5
 
 
 def test_the_end_of_the_job_ends_all_of_it(slurm_site, slurm_config, tmp_path):

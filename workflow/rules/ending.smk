@@ -9,6 +9,13 @@ from snakemake_interface_logger_plugins.common import LogEvent
 # A line for each table of a rule that failed, that it is as before or was not there: `whitewire ending` says it in one.
 RESTORING = "Restored previous version of ", "Cannot restore "
 logger.addFilter(lambda record: not str(record.msg).startswith(RESTORING))
+# Why a job of Slurm failed: what hides the words of rules (quiet) hides that too.
+logger.addFilter(
+    lambda record: getattr(record, "event", None) != LogEvent.JOB_ERROR
+    or not record.rule_msg
+    or print(f"{record.rule_name}: {record.rule_msg.splitlines()[0]}", file=sys.stderr)
+    is None
+)
 
 
 def say_what_slurm_says(record):
