@@ -42,7 +42,7 @@ def load_config(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
     if lanes := environ.get("LANES"):
         config["lanes"] = int(lanes) if lanes.isascii() and lanes.isdecimal() and len(lanes) < 6 else lanes
         validate(config, "config", f"LANES={lanes}")
-    config.setdefault("lanes", "auto")
+    config.setdefault("lanes", 1)
     source = shown(path)
     if environ.get("BUDGET"):
         config["budget"], source = environ["BUDGET"], f"BUDGET={environ['BUDGET']}"
