@@ -18,16 +18,6 @@ logger.addFilter(
 )
 
 
-def say_what_slurm_says(record):
-    """Print why a job of Slurm failed: what hides the words of rules (quiet) hides that too."""
-    if getattr(record, "event", None) == LogEvent.JOB_ERROR and record.rule_msg:
-        print(f"{record.rule_name}: {record.rule_msg.splitlines()[0]}", file=sys.stderr)
-    return True
-
-
-logger.addFilter(say_what_slurm_says)
-
-
 # One start at a time, also of a Snakemake that was started by hand. What a killed one kept of folders that were to be
 # updated goes: nothing can be kept in its place.
 onstart:
