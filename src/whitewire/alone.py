@@ -62,6 +62,8 @@ def alone(root: Path, command: Sequence[str]) -> Iterator[tuple[int, ...]]:
     place = "this repository" if root == HOME else shown(root)
     with held(root / "results" / ".lock", command, f"another run is under way in {place}") as lock:
         scratch, before = root / "whitewire-tmp", dict(os.environ)
+        if scratch.is_symlink():
+            scratch.unlink()
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir()
         os.environ.update({INSIDE: str(os.getpid()), "TMPDIR": str(scratch)})

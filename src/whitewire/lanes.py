@@ -16,8 +16,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from io import BufferedRandom
 from pathlib import Path
+from typing import IO
 
 from whitewire.paths import boot_id
 
@@ -86,6 +86,18 @@ def lane() -> Iterator[int]:
 
 
 @contextmanager
+def after_others(path: Path) -> Iterator[None]:
+    """Wait until no other lane holds this file: blocks of one paper choose their k one after the other."""
+    if Lanes.read() is None:
+        yield
+        return
+    with path.open("a+b") as file:
+        while not _locked(file, 0):
+            time.sleep(PAUSE_S)
+        yield
+
+
+@contextmanager
 def processors(wanted: float) -> Iterator[None]:
     """Hold so many of the processors that lanes share, or all of them where it is more; without lanes, none.
 
@@ -96,7 +108,7 @@ def processors(wanted: float) -> Iterator[None]:
         yield
         return
     parts = lanes.processors * PARTS
-    lacking = min(parts, max(1, round(wanted * PARTS)))
+    lacking = max(1, round(min(wanted, lanes.processors) * PARTS))
     with _opened(lanes, "processors") as file:
         with _opened(lanes, "queue") as queue:
             while not _locked(queue, 0):
@@ -112,17 +124,19 @@ def processors(wanted: float) -> Iterator[None]:
         yield
 
 
-def _opened(lanes: Lanes, name: str) -> BufferedRandom:
+def _opened(lanes: Lanes, name: str) -> IO[bytes]:
     path = Path(lanes.folder, f"{name}.lock")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
     return path.open("r+b")
 
 
-def _locked(file: BufferedRandom, place: int) -> bool:
+def _locked(file: IO[bytes], place: int) -> bool:
     """Lock one byte of a file for as long as it is open, if nobody else has (fcntl(2), open file description locks)."""
     try:
         fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, place, 1, 0))
     except (BlockingIOError, PermissionError):
         return False
+    except OSError:  # a file system without locks
+        return True
     return True

@@ -197,7 +197,7 @@ def factor(text: str, metric: str = RATE) -> float:
     elif why := goes_on(text, printed, rest, "x"):
         raise why
     form, words, size = _form(value, printed, rest)
-    rows = [row for row in FORMS if row[0].rstrip(">") == form and re.fullmatch(row[1], words, re.IGNORECASE)]
+    rows = _rows(form, words)
     if not rows or not 0 < size <= 10**6:
         near = suggestion(said, EXAMPLES)
         raise Unread(f"found {quoted(text)}, expected a factor such as 6x, 50 % faster or 1/2 the time{near}")
@@ -205,15 +205,22 @@ def factor(text: str, metric: str = RATE) -> float:
     sure = readings[metric == TIME]
     if not sure:
         raise Unread(f"found {quoted(text)}, expected a factor of {metric}, not of {TIME if metric == RATE else RATE}")
-    if needs == "x>" and size < 1:
-        sure = (*sure, _more)
+    if part := needs == "x>" and size < 1:  # a part of it, as a percentage would be, and not a number of times
+        as_rate = [each for each in sure if each is _same and metric == RATE]
+        for row in _rows("%", words):
+            sure = (*as_rate, *(row[3] if metric == TIME else row[2]))
     elif needs == "%" and size > 1:
         sure = DOUBLED.get(sure, sure)
-    ratios = [ratio for ratio in (float(f"{each(size):.10g}") for each in sure) if ratio > 0]
-    if len(ratios) == 1:
+    ratios = list(dict.fromkeys(ratio for each in sure if (ratio := float(f"{each(size):.10g}")) > 0))
+    if len(ratios) == 1 and not part:
         return ratios[0]
     listed = " or ".join(f'"{ratio:.4g}x the {NOUNS[metric]}"' for ratio in ratios)
     raise Unread(f"found {quoted(text)}, expected {listed or 'more than nothing'}: the ratio that it means")
+
+
+def _rows(form: str, words: str) -> list[tuple[str, str, tuple[Reading, ...], tuple[Reading, ...]]]:
+    """The rows of FORMS that a form of number with these words behind it has."""
+    return [row for row in FORMS if row[0].rstrip(">") == form and re.fullmatch(row[1], words, re.IGNORECASE)]
 
 
 def _form(value: float, printed: str, rest: str) -> tuple[str, str, float]:

@@ -7,11 +7,13 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 
 from whitewire import lanes
 from whitewire.lanes import Lanes
+from whitewire.measure import weights
 
 HOLD = """
 import sys
@@ -72,7 +74,7 @@ def test_what_fits_is_held_at_once_and_what_does_not_waits(of_two, hold):
 def test_one_that_needs_all_is_not_passed_by_those_that_need_few(of_two, hold):
     first = hold(0.5)
     assert holds(first, 10)
-    many = hold(99)  # more than there are: all of them
+    many = hold(weights.ALL)
     assert not holds(many, 0.5)
     few = hold(0.5)
     assert not holds(few, 0.5)
@@ -100,3 +102,27 @@ def test_lanes_of_another_machine_are_not_these(of_two, monkeypatch):
     assert (lanes.count(), lanes.campaign()) == (2, os.getpid())
     monkeypatch.setattr(lanes, "boot_id", lambda: "another")
     assert lanes.count() == 1
+
+
+def test_blocks_of_one_paper_come_one_after_the_other(of_two, tmp_path):
+    with lanes.after_others(tmp_path / ".lane"):
+        other = subprocess.Popen([sys.executable, "-c", f"""
+from pathlib import Path
+from whitewire import lanes
+with lanes.after_others(Path({str(tmp_path / ".lane")!r})):
+    print("held", flush=True)
+"""], stdout=subprocess.PIPE)  # fmt: skip
+        os.set_blocking(other.stdout.fileno(), False)
+        assert not holds(other, 1.0)
+    assert other.wait(10) == 0
+
+
+def test_a_cell_that_was_short_has_all_processors_at_its_next_run_and_no_longer(monkeypatch):
+    run = SimpleNamespace(row={"experiment": "grid"}, levels={"fabric": "1gbe"})
+    monkeypatch.setattr(weights.rung, "load", lambda of: 0.4)
+    made = weights.Weights()
+    assert made.of(run) == pytest.approx(0.5)
+    made.used(run, 0.6, short=True)
+    assert made.of(run) == weights.ALL
+    made.used(run, 0.8, short=False)
+    assert made.of(run) == pytest.approx(1.0)

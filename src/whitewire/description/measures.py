@@ -117,6 +117,10 @@ def _converted(value: str, unit: str, own: Any, place: Place) -> float | int:
 # --- what expressions measure -----------------------------------------------------------------------
 
 
+SAME_SCALE = 1e-9
+"""Relative difference of two scales that products of units may leave."""
+
+
 class _Measured:
     """What a part of an expression measures: its dimension, and how many base units one of it is.
 
@@ -149,14 +153,13 @@ def _alike(*values: Any) -> _Measured:
         if each.dimension != named[0].dimension:
             one, other = (quantities.in_words(part.dimension) for part in (named[0], each))
             raise UnknownUnit(f"found {one} and {other} set against each other, expected like with like")
-    scales = {each.scale for each in named}
-    known = sorted(scale for scale in scales if scale is not None)
-    if len(known) > 1:
+    known = sorted(each.scale for each in named if each.scale is not None)
+    if known and not math.isclose(known[0], known[-1], rel_tol=SAME_SCALE):
         raise UnknownUnit(
             f"found two units of {quantities.in_words(named[0].dimension)} set against each other, of which one is "
             f"{known[-1] / known[0]:g} of the other, expected like with like"
         )
-    return _Measured(named[0].dimension, known[0] if len(scales) == len(known) == 1 else None, named[0].literal)
+    return _Measured(named[0].dimension, known[0] if known and len(known) == len(named) else None, named[0].literal)
 
 
 def _power(base: Any, exponent: Any) -> _Measured:

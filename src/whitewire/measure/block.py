@@ -62,7 +62,7 @@ def measure(paper: str, testbed: str, design_path: Path, block: str, output: Pat
     if not rows:
         raise UserError(f"{design_path}: block: found no run of {block!r}, expected at least one")
     folder = Path(output).parent
-    with alone(folder, "this block"):
+    with alone(folder, "this block"), lanes.after_others(folder.parent / ".lane"):
         Block(
             loaded, settings, block, rows, folder,
             source=paths.shown(project.testbed_path(testbed)),
@@ -199,9 +199,7 @@ class Block:
         runs = [run for run in runs if run.row["run_id"] not in campaign.unavailable]
         if not runs:
             return number
-        if time.monotonic() + campaign.plan.seconds_until_a_run(shared, runs, campaign.known_floors) > campaign.until:
-            campaign.left |= {run.row["run_id"]: BUDGET for run in runs}
-            return number
+        needs = campaign.plan.seconds_until_a_run(shared, runs, campaign.known_floors)
         roles, place, _, slots, *racks = json.loads(shared)
         if self.config["kind"] != "emulated" or all(run.store["kind"] != "cephfs" for run in runs):
             roles = without_servers(roles)
@@ -213,6 +211,9 @@ class Block:
         with contextlib.ExitStack() as up, contextlib.ExitStack() as starting:
             # What starts takes all processors that it gets, and what is probed must not lack them.
             starting.enter_context(campaign.holding(ALL))
+            if time.monotonic() + needs > campaign.until:
+                campaign.left |= {run.row["run_id"]: BUDGET for run in runs}
+                return number
             begin = time.monotonic()
             up.enter_context(testbed)
             if place:

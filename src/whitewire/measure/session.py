@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
-from whitewire import paths, workloads
+from whitewire import lanes, paths, workloads
 from whitewire.cluster.stack import Stack
 from whitewire.errors import UserError
 from whitewire.measure import rung
@@ -50,7 +50,11 @@ class Session:
 
     def prepare(self) -> None:
         """Warm up, take the floors that are there, and try whether this machine can hold k. Raises TooHeavy."""
-        with self.campaign.holding(WARM_UP_PROCESSORS), self.campaign.spending("warm-up"):
+        # At smoke effort the warm-up gives the floors.
+        with (
+            self.campaign.holding(ALL if self.campaign.plan.smoke else WARM_UP_PROCESSORS),
+            self.campaign.spending("warm-up"),
+        ):
             self.floors.take_over(warm_up(self.stack, self.campaign.plan, self.runs))
         self._try_heaviest()
 
@@ -83,6 +87,9 @@ class Session:
         """An attempt at a run, and what follows from it."""
         campaign, turns, run_id = self.campaign, self.turns, run.row["run_id"]
         with campaign.holding(campaign.weights.of(run)):
+            if turns.too_late(run, campaign.progress.pace):  # other lanes had the processors until now
+                turns.put_back(run)
+                return
             campaign.wait_for_idle_processors(self.stack, turns.until)
             tried = turns.tried[run_id] + 1
             campaign.progress.run(number, run.title + (f", attempt {tried}" if tried > 1 else ""))
@@ -99,7 +106,8 @@ class Session:
         if outcome.failed and (turns.waiting or self.floors.floors.ahead(len(self.runs))):
             # A daemon or client that ended or hangs: nothing of the old cluster is trusted.
             campaign.progress.say(f"starting HDFS again ({', '.join(self.stack.dead()) or 'the run did not end'})")
-            self.restart(turns.waiting or self.runs)
+            with campaign.holding(ALL):
+                self.restart(turns.waiting or self.runs)
 
     def attempt(self, run: Run) -> Outcome:
         """One attempt, which is kept."""
@@ -112,7 +120,9 @@ class Session:
             values = workloads.metrics(record, files)
             why = "; ".join(workloads.faults(record, values, campaign.plan.config["limits"]))
             others = values.get("cpu_outside", (0.0, ""))[0] > processors.OTHERS_CORES or run.cpu == "report"
-            disturbed = SHORT_OF_PROCESSORS in why and others
+            # Beside other lanes it may be these: it has all processors at its next attempt.
+            beside = lanes.count() > 1 and campaign.weights.of(run) < ALL
+            disturbed = SHORT_OF_PROCESSORS in why and (others or beside)
             if used := workloads.processors_used(record, files):
                 campaign.weights.used(run, used, SHORT_OF_PROCESSORS in why)
         except FAILURES as failure:

@@ -51,7 +51,7 @@ class Turns:
             self.waiting.clear()
         while self.waiting:
             run = self.waiting.pop(0)
-            if self.clock() + pace * run.expected_seconds <= self.until:
+            if not self.too_late(run, pace):
                 return run
             self.left[run.row["run_id"]] = BUDGET
         return None
@@ -61,6 +61,10 @@ class Turns:
         """Whether others have spoiled every attempt until `unless`."""
         tried = self.tried.total()
         return self.clock() > self.unless and tried > 0 and tried == self.spoiled.total()
+
+    def too_late(self, run: Run, pace: float = 1.0) -> bool:
+        """Whether a run that begins now would end after `until`."""
+        return self.clock() + pace * run.expected_seconds > self.until
 
     def put_back(self, run: Run) -> None:
         """It was not its turn yet."""

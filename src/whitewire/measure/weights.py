@@ -27,7 +27,8 @@ class Weights:
     def used(self, run: Run, processors: float, short: bool) -> None:
         """A run used so many processors on average. One that was `short` of them is to have all next time."""
         cell = _cell(run)
-        self._used[cell] = ALL if short else max(processors, self._used.get(cell, 0.0))
+        before = self._used.get(cell, 0.0)
+        self._used[cell] = ALL if short else max(processors, before if before < ALL else 0.0)
 
 
 def _cell(run: Run) -> Cell:

@@ -109,15 +109,18 @@ def limit(said: str) -> float:
 
     Raises Unreadable where a shaper's rate is not that of the whole device: of a part of its queues, or of each flow.
     """
+    said = re.sub(r"\n\s+", " ", said)  # tc breaks long lines
     lines = [line.split() for line in said.splitlines() if line.startswith(("qdisc ", "class "))]
     shapers = [line for line in lines if line[1] not in NO_SHAPERS or SHAPED.search(" ".join(line))]
     if not shapers:
         return math.inf
     roots = {line[1] for line in lines if "root" in line and line[0] == "qdisc"} or {line[1] for line in shapers}
     rates = [rate for line in shapers if "root" in line and (rate := _whole_rate(line)) is not None]
-    if roots != {line[1] for line in shapers} or not rates:
+    # Root classes borrow nothing from each other, and what htb has no class for passes at full speed.
+    passes = any(line[1] == "htb" and re.search(r"\bdefault (?:0x)?0\b", " ".join(line)) for line in lines)
+    if roots != {line[1] for line in shapers} or len(rates) != 1 or passes:
         raise Unreadable(f"tc: found {shown(' '.join(shapers[0]))}, expected a rate of the whole device")
-    return max(rates)
+    return rates[0]
 
 
 SHAPED = re.compile(r"\b(?:(?:rate|maxrate|max_rate|bandwidth|ceil)[ :]\d|bw_rlimit)")

@@ -289,7 +289,7 @@ class Plan:
         told = {budget.VARIABLE: text, alone.INSIDE: "snakemake"}
         told |= {tether.VARIABLE: str(self.tether)} if self.tether else {}
         if self.begins and self.lanes > 1:
-            told[lanes.VARIABLE] = Lanes.of(self.lanes, HOME / ".cache" / "lanes").text()
+            told[lanes.VARIABLE] = Lanes.of(self.lanes, root() / ".cache" / "lanes").text()
         return "; ".join([path, *(f"export {name}={shlex.quote(value)}" for name, value in told.items())])
 
     @staticmethod

@@ -236,3 +236,13 @@ def test_an_argument_of_a_model_is_in_the_unit_that_its_name_ends_in(tmp_path):
 
     with pytest.raises(UserError, match=r"arguments.start_s: expected a time \(s\), found a rate \(MB/s\): N_V02"):
         read(tmp_path, change)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(("USD", "USD/h"), "h"), (("GB", "GB/min"), "min"), (("GB", "GB/h"), "h")],
+)
+def test_a_product_of_units_is_the_unit_that_it_makes(one, other):
+    """Their scales differ in the last digits of a float."""
+    amount, rate, time = (measures._named(unit, {}, converts=False) for unit in (*one, other))
+    assert measures._alike(amount, measures._product(rate, time, 1)).scale == pytest.approx(amount.scale)

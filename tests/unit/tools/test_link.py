@@ -73,6 +73,12 @@ def test_what_a_device_may_send_by_its_disciplines(said, rate):
         "qdisc hfsc 1: root refcnt 2 default 1 \nclass hfsc 1:1 parent 1: ls m1 0bit d 0us m2 50Mbit \n",
         "qdisc fq 8005: root refcnt 9 limit 10000p low_rate_threshold 550Kbit maxrate 1Gbit \n",
         "qdisc mqprio 8001: root tc 2 map 0 1 queues:(0:1) (2:3) mode:channel shaper:bw_rlimit max_rate:1Gbit 2Gbit \n",
+        # As tc breaks that line.
+        "qdisc mqprio 8001: root tc 2 map 0 1 queues:(0:1) (2:3) \n             mode:channel\n"
+        "             shaper:bw_rlimit   max_rate:1Gbit 2Gbit \n",
+        HTB + "class htb 1:1 root rate 500Mbit ceil 500Mbit burst 1b cburst 1b\n"
+        "class htb 1:2 root rate 500Mbit ceil 500Mbit burst 1b cburst 1b\n",
+        HTB.replace("default 0x1", "default 0") + "class htb 1:1 root rate 500Mbit ceil 500Mbit burst 1b cburst 1b\n",
     ],
 )
 def test_a_shaper_of_a_part_tells_no_rate_of_the_device(said):
