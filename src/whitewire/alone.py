@@ -31,9 +31,7 @@ def held(path: Path, command: Sequence[str], taken: str) -> Iterator[TextIO]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            lock.seek(0)
-            holder = lock.read().strip() or "a command that began just now"
-            raise UserError(f"{taken}: {holder}; wait for it or stop it") from None
+            raise UserError(f"{taken}: {_holder(lock)}; wait for it or stop it") from None
         except OSError:  # a file system without locks
             pass
         lock.truncate(0)
@@ -44,6 +42,16 @@ def held(path: Path, command: Sequence[str], taken: str) -> Iterator[TextIO]:
             yield lock
         finally:
             lock.truncate(0)
+
+
+def _holder(lock: TextIO) -> str:
+    """Who holds a lock, as its file says, which has yet to say so where it was taken just now."""
+    for _ in range(20):
+        lock.seek(0)
+        if said := lock.read().strip():
+            return said
+        time.sleep(0.05)
+    return "a command that began just now"
 
 
 @contextlib.contextmanager

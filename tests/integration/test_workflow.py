@@ -14,8 +14,7 @@ import pytest
 
 from tests.support.repository import environment, repository
 from whitewire.description.project import load_config
-from whitewire.tidy.links import OF_LINKS
-from whitewire.tidy.tables import TABLES
+from whitewire.tidy.tables import OF_LINKS, TABLES
 from whitewire.workflow.plan import MACHINE
 
 HOME = Path(__file__).resolve().parents[2]

@@ -9,8 +9,7 @@ from typing import Any
 
 from whitewire.analysis.trust import OF_TRUST
 from whitewire.paths import HOME
-from whitewire.tidy.links import OF_LINKS
-from whitewire.tidy.tables import as_csv
+from whitewire.tidy.tables import OF_LINKS, as_csv
 
 Rows = Mapping[str, Sequence[Mapping[str, object]]]
 

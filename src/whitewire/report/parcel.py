@@ -39,7 +39,7 @@ from whitewire.records.schema import Broken
 from whitewire.report import sides
 from whitewire.text import one_of, quoted, suggestion
 from whitewire.tidy import form
-from whitewire.tidy.links import OF_LINKS
+from whitewire.tidy.tables import OF_LINKS
 
 T = TypeVar("T")
 

@@ -60,6 +60,24 @@ TABLES: dict[str, tuple[str, ...]] = {
     "marks.csv": ("block", "mark"),
     "scale.csv": ("experiment", "testbed", "kind", "k", "data_fraction", "rung"),
 }  # fmt: skip
+OF_LINKS: dict[str, tuple[str, ...]] = {
+    "hosts.csv": ("host", "role", "target", "processor", "processors", "memory_gib", "kernel", "system", "clock_ms",
+                  "congestion_control"),
+    "fabrics.csv": ("fabric", "rate", "full_scale_rate", "shared", "depth", "at_once", "seconds", "streams"),
+    "links.csv": ("fabric", "host", "interface", "address", "rate", "rate_in", "mtu", "queue", "offloads", "driver",
+                  "version", "firmware"),
+    "pairs.csv": ("fabric", "source", "destination", "streams", "metric", "value", "unit", "expected", "error",
+                  "beside", "attempt", "why"),
+    "ways.csv": ("fabric", "source", "destination", "streams", "goodput", "expected", "error", "beyond",
+                 "retransmit_share", "rtt_at_rest", "rtt", "cpu_source", "cpu_destination", "alone", "beside_error",
+                 "why"),
+    **{name: TABLES[name][1:] for name in ("drives.csv", "probes.csv", "rdma.csv")},
+    "outliers.csv": ("kind", "subject", "fabric", "hosts", "value", "expected", "unit", "cause", "stops", "part_of",
+                     "said"),
+    "left_out.csv": ("reason",),
+    "fit.csv": ("paper", "fit", "reason"),
+}  # fmt: skip
+"""Tables of a testbed's links. The tables that a paper has too are without its column `block`."""
 NUMBERS = {
     "value",
     "full_scale_value",

@@ -14,7 +14,7 @@ from whitewire.analysis.trust import OF_TRUST
 from whitewire.paths import HOME
 from whitewire.records.samples import Torn
 from whitewire.tidy import form, tables
-from whitewire.tidy.links import OF_LINKS
+from whitewire.tidy.tables import OF_LINKS
 
 REFERENCE = HOME / "results" / "reference"
 
