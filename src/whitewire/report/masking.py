@@ -45,6 +45,8 @@ LONG = ("series.csv.gz", "operations.csv")
 SUFFIXES = {"gz", "json", "csv", "txt", "log", "out", "err", "xml", "html", "svg"}
 """Of files, which are no domains."""
 ADDRESS = "address"
+NO_NUMBER = re.compile(r"[^\d\[\],-]+")
+"""Characters of a host list beside its numbers, brackets, commas and hyphens."""
 IPV4 = re.compile(r"(?<![\d.])((?:\d{1,3}\.){3}\d{1,3})(?!\d|\.\d)")
 VERSION = ("==", "version ", 'version "')
 """What stands before four numbers that are no address."""
@@ -82,7 +84,7 @@ class Mask:
         unsure: list[tuple[str, str]] = []
         for name, (kind, _) in sorted(self.pairs.items(), key=lambda pair: -len(pair[0])):
             (sure if names.is_sure(kind, name) else unsure).append((kind, re.escape(name)))
-        hosts = {name.rstrip("0123456789") for name, (kind, _) in self.pairs.items() if kind == HOST}
+        hosts = {re.split(r"\d", name)[0] for name, (kind, _) in self.pairs.items() if kind == HOST}
         several = "|".join(re.escape(each) for each in sorted(hosts, key=len, reverse=True) if len(each) > 1)
         words = "|".join(text for kind, text in unsure if kind != FOLDER)
         folders = "|".join(text for kind, text in unsure if kind == FOLDER)
@@ -94,8 +96,9 @@ class Mask:
             )
             domain = r"(?:(?:\.[a-z][a-z0-9-]*){2,}(?![\w.]))?"
             self._add(rf"()(?<![A-Za-z0-9])(?=[{first}])({anywhere})(?![A-Za-z0-9])({domain})", self._name)
-        if several:  # as Slurm writes several: node[01-16]
-            self._add(rf"(?<![A-Za-z0-9])(?:{several})(?=\[\d+[-,]\d)", lambda _: "host-")
+        if several:  # as Slurm writes several: node[01-16], node0[1-4], rack[1-2]n[01-16]-ib
+            listed = r"((?=[\d\[])(?:[a-z0-9-]*\[\d[\d,-]*\]?)+)(?:-?[a-z][a-z0-9-]*)?"
+            self._add(rf"(?<![A-Za-z0-9])(?:{several}){listed}", lambda found: "host-" + NO_NUMBER.sub("", found[1]))
         if words:
             before = "|".join(map(re.escape, BEFORE))
             self._add(rf"({before})({words})(?![A-Za-z0-9])()", self._name)

@@ -314,6 +314,18 @@ def test_names_that_programs_say(text):
     assert SAID[text] in mask.text(text)
 
 
+@pytest.mark.parametrize("text, expected", [
+    ("node[01-16],node[1]", "host-[01-16],host-[1]"),
+    ("node0[1-4] NODE1[0,2-5]", "host-0[1-4] host-1[0,2-5]"),
+    ("node[001-003,007,01", "host-[001-003,007,01"),  # as squeue cuts it off
+    ("rack1n[01-04]-ib,rack[1-2]n[01-04].a.example", "host-1[01-04],host-[1-2][01-04].a.example"),
+    ("nodes[1] nodemanager[2] anode[3] node[i]", "nodes[1] nodemanager[2] anode[3] node[i]"),
+])  # fmt: skip
+def test_lists_of_hosts_as_slurm_writes_them(text, expected):
+    pairs = names.numbered(names.sorted_out([(names.HOST, "node01"), (names.HOST, "rack1n01-ib")]))
+    assert masking.Mask(pairs).text(text) == expected
+
+
 def test_an_emulated_testbed_keeps_what_every_machine_has():
     text = "namenode 10.77.0.2 /data/client2/put1 datanode11 8.8.8.8"
     pairs = names.numbered(names.sorted_out([(names.HOST, "namenode"), (names.HOST, "datanode11")]))
