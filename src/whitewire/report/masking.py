@@ -21,11 +21,12 @@ from typing import IO, Any
 
 import yaml
 
+from whitewire import workloads
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.reading import load_yaml
 from whitewire.description.testbed import digest, fabric_names, read_testbed
-from whitewire.design.rows import make_design
+from whitewire.design.rows import make_design, rows_of
 from whitewire.errors import UserError
 from whitewire.records import manifest
 from whitewire.records.checked import PACKAGE
@@ -45,6 +46,10 @@ LONG = ("series.csv.gz", "operations.csv")
 SUFFIXES = {"gz", "json", "csv", "txt", "log", "out", "err", "xml", "html", "svg"}
 """Of files, which are no domains."""
 ADDRESS = "address"
+OWN = "id"
+"""Kind of the project's own ids that contain a name of the site. They stay as they are."""
+NO_NUMBER = re.compile(r"[^\d\[\],-]+")
+"""Characters of a host list beside its numbers, brackets, commas and hyphens."""
 IPV4 = re.compile(r"(?<![\d.])((?:\d{1,3}\.){3}\d{1,3})(?!\d|\.\d)")
 VERSION = ("==", "version ", 'version "')
 """What stands before four numbers that are no address."""
@@ -81,11 +86,14 @@ class Mask:
         sure: list[tuple[str, str]] = []
         unsure: list[tuple[str, str]] = []
         for name, (kind, _) in sorted(self.pairs.items(), key=lambda pair: -len(pair[0])):
-            (sure if names.is_sure(kind, name) else unsure).append((kind, re.escape(name)))
-        hosts = {name.rstrip("0123456789") for name, (kind, _) in self.pairs.items() if kind == HOST}
+            if kind == OWN or names.is_sure(kind, name):
+                sure.append((kind, re.escape(name)))
+            if kind == OWN or not names.is_sure(kind, name):
+                unsure.append((kind, re.escape(name)))
+        hosts = {re.split(r"\d", name)[0] for name, (kind, _) in self.pairs.items() if kind == HOST}
         several = "|".join(re.escape(each) for each in sorted(hosts, key=len, reverse=True) if len(each) > 1)
         words = "|".join(text for kind, text in unsure if kind != FOLDER)
-        folders = "|".join(text for kind, text in unsure if kind == FOLDER)
+        folders = "|".join(text for kind, text in unsure if kind in (FOLDER, OWN))
         self._passes: list[tuple[re.Pattern[str], Callable[[re.Match[str]], str]]] = []
         if sure:
             anywhere, first = (
@@ -94,8 +102,9 @@ class Mask:
             )
             domain = r"(?:(?:\.[a-z][a-z0-9-]*){2,}(?![\w.]))?"
             self._add(rf"()(?<![A-Za-z0-9])(?=[{first}])({anywhere})(?![A-Za-z0-9])({domain})", self._name)
-        if several:  # as Slurm writes several: node[01-16]
-            self._add(rf"(?<![A-Za-z0-9])(?:{several})(?=\[\d+[-,]\d)", lambda _: "host-")
+        if several:  # as Slurm writes several: node[01-16], node0[1-4], rack[1-2]n[01-16]-ib
+            listed = r"((?=[\d\[])(?:[a-z0-9-]*\[\d[\d,-]*\]?)+)(?:-?[a-z][a-z0-9-]*)?"
+            self._add(rf"(?<![A-Za-z0-9])(?:{several}){listed}", lambda found: "host-" + NO_NUMBER.sub("", found[1]))
         if words:
             before = "|".join(map(re.escape, BEFORE))
             self._add(rf"({before})({words})(?![A-Za-z0-9])()", self._name)
@@ -123,6 +132,8 @@ class Mask:
         """What stands in the place of what was before a name, the name, and its domain."""
         before, name, domain = found.groups()
         kind, to = self._by_lower[name.lower()]
+        if kind == OWN:
+            return before + name + self.text(domain)
         if kind:
             self.seen.setdefault(kind, set()).add(name.lower())
         return before + to + ("" if kind == HOST and domain.rpartition(".")[2] not in SUFFIXES else domain)
@@ -239,14 +250,33 @@ def _mask(files: Mapping[str, bytes | Path], told: parcel.Told, prefix: str, fol
     for name, content in files.items():
         if name.startswith(prefix):
             named += _named(name, content)
-    pairs = names.numbered(names.sorted_out(named))
     emulated = testbed["kind"] == "emulated"
+    pairs = _without_own(names.numbered(names.sorted_out(named)), _own(files, told, testbed, prefix))
     first = Mask(pairs, emulated)
     other = folder / "masked.yaml"
     other.write_text(_without_comments(path, first), encoding="utf-8")
     new = read_testbed(other)
     pairs |= {digest(testbed): ("", digest(new))} if digest(new) != digest(testbed) else {}
     return Mask(pairs, emulated, _ids(told, testbed, new), _addresses=first._addresses)
+
+
+def _own(files: Mapping[str, bytes | Path], told: parcel.Told, testbed: Mapping[str, Any], prefix: str) -> set[str]:
+    """Ids that the project itself gives: an opened crate is checked and judged by them."""
+    own = {told["testbed"], *told["papers"], *fabric_names(testbed), *workloads.TABLE, *workloads.told()}
+    for workload in workloads.TABLE.values():
+        own.update(workload.known(), workload.factors, *workload.choices.values())
+    for paper in told["papers"]:
+        for row in rows_of(_whole(files[f"{prefix}{paper}/{parcel.DESIGN}"]).decode()):
+            own.update(map(str, (*row, *row.values())))
+    return own
+
+
+def _without_own(pairs: Mapping[str, tuple[str, str]], own: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Pairs with each own id that they would change, as a pair of its own. Names equal to such an id are dropped."""
+    mask = Mask(pairs)
+    kept = {each: (OWN, each) for each in own if mask.text(f"/{each}") != f"/{each}"}
+    lower = {each.lower() for each in kept}
+    return {name: pair for name, pair in pairs.items() if name.lower() not in lower} | kept
 
 
 def _named(name: str, content: bytes | Path) -> set[tuple[str, str]]:
@@ -262,15 +292,22 @@ def _named(name: str, content: bytes | Path) -> set[tuple[str, str]]:
 
 def _ids(told: parcel.Told, testbed: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, str]:
     """Run ids whose digest is another one by the new description, as it would have them: the design is checked by
-    them where the parcel is opened."""
+    them where the parcel is opened. UserError where the new description has other runs."""
     found: dict[str, str] = {}
     for paper, own in told["papers"].items():
         try:
             loaded = load_paper(project.paper_path(paper), fabric_names(testbed))
-            both = [make_design(loaded, each, own["effort"], told["seed"]) for each in (testbed, new)]
+            old_rows, new_rows = (make_design(loaded, each, own["effort"], told["seed"]) for each in (testbed, new))
         except UserError:  # it is described otherwise by now, which is told where the parcel is opened
             continue
-        found |= {a["run_id"]: b["run_id"] for a, b in zip(*both, strict=True) if a["run_id"] != b["run_id"]}
+        if len(old_rows) != len(new_rows):
+            raise UserError(
+                f"{paper}: found {len(new_rows)} runs once names of {told['testbed']} are replaced, expected "
+                f"{len(old_rows)} as before; rename what its description calls like a fabric, or keep names with "
+                "PRIVATE=keep"
+            )
+        ids = ((a["run_id"], b["run_id"]) for a, b in zip(old_rows, new_rows, strict=True))
+        found |= {a: b for a, b in ids if a != b}
     return found
 
 

@@ -20,6 +20,7 @@ from whitewire.analysis import analyse
 from whitewire.cli import main
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import digest, fabric_names, read_testbed
+from whitewire.errors import UserError
 from whitewire.records import manifest
 from whitewire.report import crate, masking, names, parcel, rebuild, reference
 from whitewire.tidy import tables
@@ -312,6 +313,53 @@ SAID = {
 def test_names_that_programs_say(text):
     mask = masking.Mask(names.numbered(names.sorted_out(names.of_text(text))))
     assert SAID[text] in mask.text(text)
+
+
+@pytest.mark.parametrize("text, expected", [
+    ("node[01-16],node[1]", "host-[01-16],host-[1]"),
+    ("node0[1-4] NODE1[0,2-5]", "host-0[1-4] host-1[0,2-5]"),
+    ("node[001-003,007,01", "host-[001-003,007,01"),  # as squeue cuts it off
+    ("rack1n[01-04]-ib,rack[1-2]n[01-04].a.example", "host-1[01-04],host-[1-2][01-04].a.example"),
+    ("nodes[1] nodemanager[2] anode[3] node[i]", "nodes[1] nodemanager[2] anode[3] node[i]"),
+])  # fmt: skip
+def test_lists_of_hosts_as_slurm_writes_them(text, expected):
+    pairs = names.numbered(names.sorted_out([(names.HOST, "node01"), (names.HOST, "rack1n01-ib")]))
+    assert masking.Mask(pairs).text(text) == expected
+
+
+def _masked(project: Path, tmp_path: Path, said: str) -> tuple[dict[str, bytes], dict[str, bytes]]:
+    """Files of a parcel, with a log that says something, before and after."""
+    files = parcel.of(project / "results" / SITE, [PAPER]) | {"log.txt": said.encode()}
+    return files, masking.masked(files, json.loads(files[parcel.NAME]), "", tmp_path)[0]
+
+
+@pytest.mark.parametrize("said", [
+    "SLURM_JOB_PARTITION=10gbe", "srun --constraint=x --account=10GBE", '"interface": "20gbe"', "ugi=5gbe",
+    "hdfs://10gbe:8020", "--partition=ingest-10gbe", "--qos=hdfs_put", "--job-name=throughput_sum",
+    "UserId=puts_per_client(7)", "--account=made-up", "--account=made-up-2026",
+    '"folder": "/home/bob/made-up-2026"', '"path": "/data/made-up"', f"--partition={SITE}", '"folder": "/x/quick-1"',
+])  # fmt: skip
+def test_ids_of_the_project_stay_whatever_a_site_calls_alike(project, tmp_path, said):
+    before, after = _masked(project, tmp_path, said)
+    assert {*before} == {*after}
+    assert json.loads(after[parcel.NAME]) == json.loads(before[parcel.NAME])
+    assert after[f"{PAPER}/tidy/runs.csv"].count(b",throughput_sum,") > 0
+    parcel.check(json.loads(after[parcel.NAME]), after, "crate")
+
+
+def test_a_name_that_an_id_has_in_it_is_replaced_elsewhere(project, tmp_path):
+    said = "SLURM_JOB_ACCOUNT=made-up made-up-2026 ugi=10gbe 10gbe.lab-x.example SLURM_SUBMIT_HOST=ax1.lab-x.example"
+    log = _masked(project, tmp_path, said)[1]["log.txt"].decode()
+    assert log == ("SLURM_JOB_ACCOUNT=slurm-01 made-up-2026 ugi=10gbe 10gbe.site-01.example "
+                   "SLURM_SUBMIT_HOST=host-01")  # fmt: skip
+
+
+def test_another_number_of_runs_is_said_in_a_line(project):
+    testbed = read_testbed(project / "config" / "testbeds" / f"{SITE}.yaml")
+    fewer = {**testbed, "fabrics": {name: each for name, each in testbed["fabrics"].items() if name != "10gbe"}}
+    record = json.loads(parcel.of(project / "results" / SITE, [PAPER])[parcel.NAME])
+    with pytest.raises(UserError, match=rf"^{PAPER}: found \d+ runs once names of {SITE} are replaced, expected \d+ "):
+        masking._ids(record, testbed, fewer)
 
 
 def test_an_emulated_testbed_keeps_what_every_machine_has():
