@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from whitewire.testbed.site import opening, shell
-from whitewire.testbed.site.reason import closing, reason
+from whitewire.testbed.site.reason import cause, closing, reason
 
 CARRIERS = Path(__file__).parents[2] / "data" / "cases" / "carriers"
 REASONS = {
@@ -41,7 +41,7 @@ REASONS = {
     "ssh-old-host-key": "Unable to negotiate with UNKNOWN port 65535: no matching host key type found. "
     "Their offer: ssh-rsa,ssh-dss",  # abdoxfox/HTTP-CUSTOM-HEADERS-VPN#53
     "ssh-password-expired": "WARNING: Your password has expired.",  # SolidCharity/LightBuildServer#84
-    "ssh-penalty": "",  # ansible/ansible#86325
+    "ssh-penalty": "kex_exchange_identification: read: Connection reset by peer",  # ansible/ansible#86325
     "srun-overlap": "srun: unrecognized option '--overlap': Slurm 20.11 or newer is needed",  # OpenRLHF/OpenRLHF#1071
     # llnl/smith#688
     "step-busy": "srun: Job 7 step creation temporarily disabled, retrying (Requested nodes are busy)",
@@ -59,22 +59,71 @@ REASONS = {
     "srun-time-limit": "slurmstepd: error: *** STEP 32233190.0 ON node01 CANCELLED AT 2020-07-03T02:59:56 "
     "DUE TO TIME LIMIT ***",  # desihub/desitarget#628
 }
+UNEXPLAINED = ("ssh-key-exchange-warning", "ssh-penalty", "step-busy")
+"""Cases of which no line is a known cause."""
+BANNERS = [
+    "Authorized use only.\nAccess is prohibited.",
+    "idle sessions are timed out after 15 minutes.",
+    "Connections that do nothing are timed out.",
+    "Connection to this system is closed to guests.",
+    "Access denied to whoever has no project.",
+    "If your account has expired, or your password has expired, write to help@example.org.",
+    "`Permission denied (publickey)` means that your key is not registered.",
+    "The host key for node01 has changed with the new system.",
+    "A host key is known for each login node: see https://example.org/keys",
+    # what start files print
+    "/home/me/.bashrc: line 5: [: too many arguments",
+    "/home/me/.bashrc: line 7: [: missing `]'",
+    "ln: failed to create symbolic link '/home/me/scratch': File exists",
+    "mkdir: cannot create directory '/home/me/.cache': File exists",
+]
+"""Lines of banners and start files with words that ssh uses as well."""
+SAID_BY_SSH = [
+    "Connection timed out during banner exchange",
+    "ssh: connect to host node01 port 22: Connection timed out",
+    "kex_exchange_identification: read: Operation timed out",
+    "channel 0: open failed: connect failed: Connection timed out",
+    "nc: connect to 10.99.0.2 port 22 (tcp) failed: Connection timed out",
+    '/home/me/.ssh/config line 20: garbage at end of line; "x".',
+    "/home/me/.ssh/config line 3: Missing argument.",
+    "Host key for [10.99.0.2]:2222 has changed and you have requested strict checking.",
+    "me@node01: Permission denied (publickey,gssapi-keyex,gssapi-with-mic).",
+    "Access denied: user me (uid=1000) has no active jobs on this node.",
+    "mkdir: cannot create directory '/scratch/whitewire-0123456789ab': File exists",
+]
 
 
 @pytest.mark.parametrize("case", sorted(path.stem for path in CARRIERS.iterdir()))
 def test_the_line_that_says_why_is_shown(case):
     said = (CARRIERS / f"{case}.txt").read_bytes()
     assert reason(said) == REASONS[case]
-    assert reason(b"Authorized use only.\r\nAccess is prohibited.\r\n\r\n" + said.replace(b"\n", b"\r\n")) == (
-        REASONS[case] or "Access is prohibited."
-    )
+    assert cause(said) == ("" if case in UNEXPLAINED else REASONS[case])
+
+
+@pytest.mark.parametrize("banner", BANNERS)
+def test_a_banner_is_no_cause(banner):
+    assert cause(banner) == closing(banner) == ""
+
+
+@pytest.mark.parametrize("case", sorted(path.stem for path in CARRIERS.iterdir()))
+def test_a_banner_hides_no_cause(case):
+    said = "\r\n".join([*BANNERS, "", *(CARRIERS / f"{case}.txt").read_text().splitlines()])
+    assert cause(said) == ("" if case in UNEXPLAINED else REASONS[case])
+
+
+@pytest.mark.parametrize("line", SAID_BY_SSH)
+def test_words_of_ssh_that_are_a_cause(line):
+    assert cause(f"Authorized use only.\n{line}\nConnection closed by 10.99.0.2 port 22").startswith(line.rstrip("."))
 
 
 def test_a_connection_that_only_closed_says_so():
     assert closing((CARRIERS / "ssh-penalty.txt").read_text()) == (
         "kex_exchange_identification: read: Connection reset by peer"
     )
-    assert closing("srun: error: x") == reason("") == ""
+    assert reason("Authorized use only.\nConnection closed by 10.99.0.2 port 22") == (
+        "Connection closed by 10.99.0.2 port 22: Authorized use only."
+    )
+    assert closing("srun: error: x") == cause("Authorized use only.") == reason("") == ""
 
 
 def opened(script: str, seconds: float = 10) -> subprocess.Popen:
@@ -108,6 +157,15 @@ def test_what_start_files_and_prologs_print_is_passed_over(words):
         (
             "echo kex_exchange_identification: Connection closed by remote host >&2",
             "^kex_exchange_identification: Connection closed by remote host, 4 times: .*MaxStartups",
+        ),
+        (
+            "echo Welcome; printf 'Authorized use only.\\n\\nkex_exchange_identification: "
+            "Connection closed by remote host\\n' >&2",
+            "^kex_exchange_identification: Connection closed by remote host: Authorized use only., 4 times: .*MaxStart",
+        ),
+        (
+            "echo Welcome; echo Connection reset by 10.99.0.2 port 22 >&2",
+            "^Connection reset by 10.99.0.2 port 22: Welcome, 4 times: .*MaxStartups",
         ),
         ("echo This account is currently not available.", "^This account is currently not available.$"),
         ("echo 'me@bastion: Permission denied (publickey).' >&2", r"^me@bastion: Permission denied \(publickey\).$"),

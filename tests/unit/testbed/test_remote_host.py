@@ -2,11 +2,14 @@
 
 import subprocess
 import time
+from dataclasses import replace
 
 import pytest
 
 from whitewire.testbed.base import CommandFailed
+from whitewire.testbed.site import shell
 from whitewire.testbed.site.inventory import Place
+from whitewire.testbed.site.remote import RemoteTestbed
 from whitewire.testbed.site.remote_host import CARRIED, Layout, RemoteHost
 
 PLACE = Place("datanode1", "datanode", "here", "hosts[0]", {})
@@ -82,3 +85,25 @@ def test_a_clock_whose_answer_is_cut_off_is_asked_again(host, monkeypatch):
     monkeypatch.setattr(host, "carry", lambda command: ["true"])
     with pytest.raises(CommandFailed, match="the connection was closed before the host said a word"):
         host.clock_offset()
+
+
+class Slow(Here):
+    """Its login takes longer than a watcher waits for a word."""
+
+    def carry(self, command):
+        return ["sh", "-c", f"sleep 3; {command}"]
+
+
+def test_hosts_that_are_open_hear_from_us_while_others_open(tmp_path, monkeypatch):
+    monkeypatch.setattr(shell, "PATIENCE_S", 1)
+    monkeypatch.setattr(shell, "BEAT_S", 0.1)
+    config = {"work": str(tmp_path), "data": [str(tmp_path)], "fabrics": {"10gbe": {}}}
+    hosts = [
+        Here(PLACE, Layout.of(config)),
+        Slow(replace(PLACE, name="datanode2"), Layout.of(config)),
+    ]
+    testbed = RemoteTestbed(config, hosts, hosts[0].layout, 1, "x.yaml")
+    monkeypatch.setattr(testbed, "_learn", lambda: None)
+    monkeypatch.setattr(testbed, "fabric", lambda name: None)
+    with testbed:
+        assert [host.connected for host in hosts] == [True, True]

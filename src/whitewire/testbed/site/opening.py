@@ -13,14 +13,15 @@ from typing import IO
 
 from whitewire.testbed.base import last_line, piped, read_line
 from whitewire.testbed.site import shell
-from whitewire.testbed.site.reason import closing, reason
+from whitewire.testbed.site.reason import cause, closing, reason
 
 AT_ONCE = 4
 """Connections that are opened at the same time. A server refuses some of ten or more that have not logged in yet
 (sshd's MaxStartups, 10:30:100 by default), and a jump host sees those of all hosts."""
 OPENING = threading.BoundedSemaphore(AT_ONCE)
 PAUSES_S = (0.5, 1.0, 2.0)
-"""Pauses before a connection that was closed without a word is tried again."""
+"""Pauses before a connection that was closed for no known cause is tried again. Each holds its place among those that
+open: fewer are then open at a time, where the server's limit is below AT_ONCE."""
 LIMITED = "a server on the way may limit new connections (sshd's MaxStartups)"
 CLOSED = "the connection was closed before the host said a word"
 
@@ -30,7 +31,7 @@ class NotReady(Exception):
 
 
 class Wordless(NotReady):
-    """The connection was closed, and nobody said why."""
+    """The connection was closed for no known cause: what was said before may be a banner's."""
 
 
 def end_here(popen: subprocess.Popen[bytes]) -> None:
@@ -83,13 +84,13 @@ def await_ready(popen: subprocess.Popen[bytes], errors: IO[bytes], seconds: floa
     with contextlib.suppress(subprocess.TimeoutExpired):
         popen.wait(timeout=0.5)
     errors.seek(0)
-    told, said = errors.read(), (said + line).strip()
-    why = reason(told) or (last_line(said) if said else "")
+    said += line + b"\n" + errors.read()
+    why = reason(said)
     if popen.poll() is None:
         raise NotReady(f"no answer in {seconds:.0f} s" + (f": {why}" if why else ""))
-    if not why:
-        raise Wordless(closing(told) or CLOSED)
-    raise NotReady(why)
+    if cause(said) or (why and not closing(said)):
+        raise NotReady(why)
+    raise Wordless(why or CLOSED)
 
 
 def offset_of(popen: subprocess.Popen[bytes], deadline: float) -> float:

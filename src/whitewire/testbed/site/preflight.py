@@ -20,7 +20,7 @@ from whitewire.testbed.each import on_each
 from whitewire.testbed.site import shell
 from whitewire.testbed.site.inventory import Interface, Place, interfaces, resolve
 from whitewire.testbed.site.opening import NotReady, end_here, offset_of, opened
-from whitewire.testbed.site.reason import reason
+from whitewire.testbed.site.reason import cause, reason
 from whitewire.tools import Unreadable, history, iperf3, link, site_xml
 
 if TYPE_CHECKING:
@@ -365,7 +365,8 @@ def look(host: RemoteHost, site: str = "") -> Report:
         except (ValueError, OSError) as error:
             errors.seek(0)
             why = f"no answer in {ANSWER_S:.0f} s" if time.monotonic() - begin >= ANSWER_S else str(error)
-            return Report(host.place, silent=reason(errors.read()) or why)
+            told = errors.read()
+            return Report(host.place, silent=cause(told) or ": ".join(filter(None, (why, reason(told)))))
         finally:
             late.cancel()
             end_here(popen)

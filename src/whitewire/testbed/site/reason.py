@@ -13,7 +13,8 @@ LONGEST = 300
 
 CAUSES = {
     # the user's own files
-    r"line \d+: .*([Cc]onfiguration option|[Mm]issing|argument|garbage)": "",
+    r"line \d+: Bad configuration option: ": "",
+    r"^\S*[^:\s] line \d+: .*([Mm]issing|argument|garbage)": "",  # bash has a colon behind the file of its errors
     r"^Bad owner or permissions on ": "",
     r"^Load key ": "",
     r"^no such identity: ": "",
@@ -21,32 +22,32 @@ CAUSES = {
     r"too long for Unix domain socket": "",
     # names, addresses and host keys
     r"^ssh: ": "",
-    r"host key is known for ": "log in to it once by hand",
-    r"^(\S+ host key|Host key) for .* has changed ": "another host key than known_hosts has",
+    r"^No \S+ host key is known for ": "log in to it once by hand",
+    r"^(\S+ host key|Host key) for .* has changed and you have requested ": "another host key than known_hosts has",
     r"^Host key verification failed": "of a jump host: log in to it once by hand",
     r"^Unable to negotiate with ": "",
     r"^ssh_dispatch_run_fatal: ": "",
-    r"timed out": "",
+    r"(^|: )(Connection|Operation) timed out( during banner exchange)?\.?$|^srun: .*timed out": "",
     # what a jump host does not do
     r"^channel \d+: open failed: administratively prohibited": "a jump host does not forward (AllowTcpForwarding)",
     r"^channel \d+: open failed: ": "",
     # logins that are refused
-    r"Permission denied \(": "",
+    r"^(\S+: )?Permission denied \([\w,-]*\)\.?$": "",
     r"^Received disconnect from ": "",
-    r"^Access denied": "",
-    r"[Yy]our (password|account) has expired": "",
+    r"^Access denied(: user | by pam_)": "",
+    r"^(WARNING: )?Your (password|account) has expired": "",
     r"[Uu]nprivileged users are not permitted|pam_nologin": "",
     # folders of the run
-    r"File exists": "`work` and `data` are to be folders that are local to each host",
+    r"^mkdir: .*/whitewire-.*: File exists$": "`work` and `data` are to be folders that are local to each host",
     # Slurm
     r"unrecognized option '--overlap'": "Slurm 20.11 or newer is needed",
     r"^(srun|slurmstepd\S*): (error|fatal): ": "",
 }
-"""Patterns of lines that say why, with what to add to them."""
+"""Patterns of lines that say why, with what to add to them; none matches the prose of a banner."""
 
 CLOSED = re.compile(
     r"^(kex|ssh)_exchange_identification: (\w+: )?(Connection (closed|reset)|Broken pipe)"
-    r"|^Connection (to .* )?(closed|reset|timed out$)|^Disconnected from "
+    r"|^Connection (to \S+ (port \d+ )?)?(closed|reset|timed out$)|^Disconnected from "
     r"|^(client_loop|Write failed|write)\b.*Broken pipe"
 )
 """Lines that say that a connection ended, and no more."""
@@ -65,15 +66,27 @@ NOISE = re.compile(
 
 
 def reason(said: bytes | str) -> str:
-    """The lines that say why, else the last one that may; empty where there is nothing but a closed connection."""
-    text = said if isinstance(said, str) else said.decode(errors="replace")
-    lines = [line.strip() for line in text.splitlines()]
-    lines = [line for line in lines if not NOISE.search(line) and not CLOSED.search(line)]
-    causes = {line: advice for line in lines if (advice := _advice(line)) is not None}
+    """The cause, else that the connection closed and the last other line, which may say why or be a banner's."""
+    return cause(said) or ": ".join(filter(None, (closing(said), "".join(_lines(said)[-1:]))))[:LONGEST]
+
+
+def cause(said: bytes | str) -> str:
+    """The lines that are known to say why; empty where none is."""
+    causes = {line: advice for line in _lines(said) if (advice := _advice(line)) is not None}
     if len(causes) > 1:  # a key that is not known, or has changed, is named in a line of its own
         causes = {line: advice for line, advice in causes.items() if not line.startswith("Host key verification")}
-    told = [f"{line.rstrip('.')}: {advice}" if advice else line for line, advice in causes.items()] or lines[-1:]
+    told = [f"{line.rstrip('.')}: {advice}" if advice else line for line, advice in causes.items()]
     return "; ".join(told)[:LONGEST]
+
+
+def _lines(said: bytes | str) -> list[str]:
+    """Those that may say why."""
+    return [line for line in _all_lines(said) if not NOISE.search(line) and not CLOSED.search(line)]
+
+
+def _all_lines(said: bytes | str) -> list[str]:
+    text = said if isinstance(said, str) else said.decode(errors="replace")
+    return [line.strip() for line in text.splitlines()]
 
 
 def _advice(line: str) -> str | None:
@@ -83,5 +96,4 @@ def _advice(line: str) -> str | None:
 
 def closing(said: bytes | str) -> str:
     """The first line that says that the connection ended, empty if none does."""
-    text = said if isinstance(said, str) else said.decode(errors="replace")
-    return next((line.strip() for line in text.splitlines() if CLOSED.search(line.strip())), "")
+    return next(filter(CLOSED.search, _all_lines(said)), "")

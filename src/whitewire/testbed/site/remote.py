@@ -73,8 +73,8 @@ class RemoteTestbed(Testbed):
     def __enter__(self) -> RemoteTestbed:
         try:
             self._make_private()
+            threading.Thread(target=self._beat, daemon=True).start()  # the first hosts wait while others open
             self._open()
-            threading.Thread(target=self._beat, daemon=True).start()
             self._learn()
             self.fabric(next(iter(self.config["fabrics"])))
         except BaseException:
