@@ -70,7 +70,7 @@ def test_every_script_is_tried():
     }  # which a rule starts
 
 
-@pytest.mark.parametrize("mask", [0o077, 0o000], ids=oct)
+@pytest.mark.parametrize("mask", [0o077, pytest.param(0o000, marks=pytest.mark.slow)], ids=oct)
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_a_script_does_as_in_an_empty_environment(home, tmp_path, script, mask):
     argv = script.split()
