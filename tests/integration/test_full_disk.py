@@ -8,7 +8,7 @@ import pytest
 
 from whitewire.paths import HOME
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
 DRIVER = """
 import json

@@ -11,7 +11,7 @@ import pytest
 from tests.reports.conftest import snakemake
 from tests.support import user
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
 QUIET_S = 10
 """Longest time without a line."""

@@ -21,7 +21,7 @@ TEMPLATE = ROOT / "docs" / "template"
 ADDED = {f"config/papers/{NAME}.yaml": "paper.yaml", f"paper/{NAME}.qmd": "paper.qmd"}
 COPIED = ("config", "paper", "src")
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
 
 class Page(HTMLParser):

@@ -170,8 +170,10 @@ class Block:
         missing = [plan.run(row) for row in self.rows if not self.journal.has(row["run_id"])]
         clusters = groups.clusters(plan.paper, missing, self.config)
         ordered = [seconds for key, runs in clusters.items() for seconds in plan.expected(key, runs, floors)]
+        # Side by side, blocks of several papers have one name.
+        name = f"{plan.paper.id} {self.name}" if lanes.count() > 1 else self.name
         campaign = Campaign(
-            plan, self.rows, self.journal, Progress(self.name, ordered, len(clusters)), self.attempts, self.allowance,
+            plan, self.rows, self.journal, Progress(name, ordered, len(clusters)), self.attempts, self.allowance,
             self.look, self.around, until, give_up_at, self.spent, lane,
         )  # fmt: skip
         left = until - time.monotonic()
