@@ -92,8 +92,7 @@ def after_others(path: Path) -> Iterator[None]:
         yield
         return
     with path.open("a+b") as file:
-        while not _locked(file, 0):
-            time.sleep(PAUSE_S)
+        _wait_for(file)
         yield
 
 
@@ -111,8 +110,7 @@ def processors(wanted: float) -> Iterator[None]:
     lacking = max(1, round(min(wanted, lanes.processors) * PARTS))
     with _opened(lanes, "processors") as file:
         with _opened(lanes, "queue") as queue:
-            while not _locked(queue, 0):
-                time.sleep(PAUSE_S)
+            _wait_for(queue)
             free = set(range(parts))
             while lacking:
                 for part in sorted(free):
@@ -129,6 +127,12 @@ def _opened(lanes: Lanes, name: str) -> IO[bytes]:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
     return path.open("r+b")
+
+
+def _wait_for(file: IO[bytes]) -> None:
+    """Wait until an open file is ours, for as long as it is open."""
+    while not _locked(file, 0):
+        time.sleep(PAUSE_S)
 
 
 def _locked(file: IO[bytes], place: int) -> bool:
