@@ -11,7 +11,6 @@ import sys
 import time
 import traceback
 from collections.abc import Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -496,7 +495,7 @@ def _main(argv: Sequence[str] | None) -> int:
         tether.follow()
         if args.function not in WITHOUT_CONFIGURATION and (place := elsewhere()):
             print(f"whitewire: {place}", file=sys.stderr)
-        with _alone(args), lanes.processors(1.0) if args.function in REPORTING else nullcontext():
+        with _alone(args), lanes.processors(1.0) if args.function in REPORTING else contextlib.nullcontext():
             return args.function(args) or 0
     except KeyboardInterrupt:
         print("whitewire: interrupted", file=sys.stderr)

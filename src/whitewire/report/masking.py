@@ -229,7 +229,7 @@ def masked(
 
 def entry(content: bytes | Path) -> manifest.Entry:
     """What a manifest says of a file."""
-    return manifest.entry(content if isinstance(content, bytes) else content.read_bytes())
+    return manifest.entry(_whole(content))
 
 
 def _is_drawn(name: str) -> bool:
