@@ -77,14 +77,16 @@ def make(results: Path, papers: Sequence[str], raw: bool, target: Path | None = 
     with tempfile.TemporaryDirectory(prefix="crate-", dir=paths.temporary()) as scratch:
         replaced = ["names, addresses and folders are kept as they are (PRIVATE=keep)"]
         if not private:
-            told = parcel.told(_bytes(files[OWN]), shown(results))
+            told = parcel.told(masking.whole_bytes(files[OWN]), shown(results))
             files, mask, left_out = masking.masked(files, told, PARCEL, Path(scratch))
             replaced = masking.said(mask, left_out)
         told, sizes = _check_files(files, results)
         if raw or not private:  # with records that the parcel alone has not, or with others
-            read = {name.removeprefix(PARCEL): _bytes(files[name]) for name in _kept_of(files, told["papers"])}
+            read = {
+                name.removeprefix(PARCEL): masking.whole_bytes(files[name]) for name in _kept_of(files, told["papers"])
+            }
             parcel.check_form(told, read, shown(results))
-        listed: manifest.Manifest = {"files": {name: _listed(content) for name, content in files.items()}}
+        listed: manifest.Manifest = {"files": {name: masking.entry(content) for name, content in files.items()}}
         described = (json.dumps(described_as(files, told, listed, times(results, papers)), indent=1) + "\n").encode()
         listed["files"][METADATA] = manifest.entry(described)
         listing = (json.dumps(listed, indent=1) + "\n").encode()
@@ -108,17 +110,9 @@ def _check_files(files: Contents, results: Path) -> tuple[parcel.Told, dict[str,
         if why := _unsafe(zipfile.ZipInfo(name)):
             raise UserError(f"{shown(results)}: {quoted(name)}: {why}")
     _check_sizes(sizes, shown(results))
-    told = parcel.told(_bytes(files[OWN]), shown(results))
+    told = parcel.told(masking.whole_bytes(files[OWN]), shown(results))
     _check_kept(sizes, _kept_of(files, told["papers"]), shown(results))
     return told, sizes
-
-
-def _listed(content: bytes | Path) -> manifest.Entry:
-    """What the manifest says of a file."""
-    if isinstance(content, bytes):
-        return manifest.entry(content)
-    with content.open("rb") as file:
-        return {"sha256": hashlib.file_digest(file, "sha256").hexdigest(), "bytes": file.tell()}
 
 
 def _pack(packed: zipfile.ZipFile, name: str, content: bytes | Path, listed: manifest.Entry | None) -> None:
@@ -196,10 +190,6 @@ def _below(folder: Path, found: Iterator[Path]) -> Iterator[tuple[str, Path]]:
             yield path.relative_to(folder).as_posix(), path
 
 
-def _bytes(content: bytes | Path) -> bytes:
-    return content if isinstance(content, bytes) else content.read_bytes()
-
-
 class Moments(TypedDict, total=False):
     """Of run.json: seconds since 1970; of a run that failed outright there are none."""
 
@@ -233,7 +223,7 @@ def published(files: Contents, told: parcel.Told, spent: tuple[float, float] | N
     if spent:
         return spent[1]
     own = [f"{PARCEL}{folder}/{record}" for folder, (record, _) in parcel.OF_TESTBED.items()]
-    records = [json.loads(_bytes(files[name])) for name in own if name in files]
+    records = [json.loads(masking.whole_bytes(files[name])) for name in own if name in files]
     ends = [float(each["begun"] + each["seconds"]) for each in records]
     return max(ends or (float(commits.moment(each) or 0) for each in told["commits"]), default=0.0)
 
@@ -360,7 +350,7 @@ def _software(files: Contents) -> list[tuple[str, str]]:
     for name, content in files.items():
         parts = PurePosixPath(name).parts
         if name.startswith(PARCEL) and parts[2:3] == ("raw",) and _is_record(parts[3:]) and parts[-1] != "block.json":
-            record: checked.EnvironmentRecord = json.loads(_bytes(content))
+            record: checked.EnvironmentRecord = json.loads(masking.whole_bytes(content))
             tools = [(str(key), str(value)) for key, value in record.get("tools", {}).items() if value]
             packages = [each.partition("==") for each in record.get("software", {}).get("python_packages", [])]
             return [*tools, *((one, other) for one, _, other in packages)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import csv
 import gzip
+import hashlib
 import io
 import ipaddress
 import json
@@ -228,8 +229,11 @@ def masked(
 
 
 def entry(content: bytes | Path) -> manifest.Entry:
-    """What a manifest says of a file."""
-    return manifest.entry(_whole(content))
+    """What a manifest says of a file, which is read piece by piece."""
+    if isinstance(content, bytes):
+        return manifest.entry(content)
+    with content.open("rb") as file:
+        return {"sha256": hashlib.file_digest(file, "sha256").hexdigest(), "bytes": file.tell()}
 
 
 def _is_drawn(name: str) -> bool:
@@ -244,7 +248,7 @@ def _page(name: str) -> str:
 
 def _mask(files: Mapping[str, bytes | Path], told: parcel.Told, prefix: str, folder: Path) -> Mask:
     path = folder / f"{told['testbed']}.yaml"
-    path.write_bytes(_whole(files[prefix + parcel.TESTBED]))
+    path.write_bytes(whole_bytes(files[prefix + parcel.TESTBED]))
     testbed = read_testbed(path)
     named = [*names.of_machine(), *names.of_description(load_yaml(path))]
     for name, content in files.items():
@@ -266,7 +270,7 @@ def _own(files: Mapping[str, bytes | Path], told: parcel.Told, testbed: Mapping[
     for workload in workloads.TABLE.values():
         own.update(workload.known(), workload.factors, *workload.choices.values())
     for paper in told["papers"]:
-        for row in rows_of(_whole(files[f"{prefix}{paper}/{parcel.DESIGN}"]).decode()):
+        for row in rows_of(whole_bytes(files[f"{prefix}{paper}/{parcel.DESIGN}"]).decode()):
             own.update(map(str, (*row, *row.values())))
     return own
 
@@ -285,7 +289,7 @@ def _named(name: str, content: bytes | Path) -> set[tuple[str, str]]:
     for piece in _pieces(name, content):
         found.update(names.of_text(piece.decode("utf-8", "surrogateescape")))
     if name.endswith(".csv") and PurePosixPath(name).name not in LONG:
-        text = _whole(content).decode("utf-8", "replace")
+        text = whole_bytes(content).decode("utf-8", "replace")
         found.update(names.of_rows(csv.DictReader(io.StringIO(text, newline=""))))
     return found
 
@@ -318,7 +322,7 @@ def _without_comments(path: Path, mask: Mask) -> str:
 def _of_file(mask: Mask, name: str, content: bytes | Path, scratch: Path, prefix: str) -> bytes | Path | None:
     """A file with other names; the same object where nothing is replaced; None where it cannot be looked into."""
     if name in (YAML[0], prefix + YAML[1]):
-        scratch.write_bytes(_whole(content))
+        scratch.write_bytes(whole_bytes(content))
         return _without_comments(scratch, mask).encode()
     if not _is_text(name, content):
         return content if name.startswith("reports/") and _is_drawn(name) else None
@@ -358,7 +362,8 @@ def _packed(name: str, content: bytes) -> bytes:
     return gzip.compress(content, mtime=0) if name.endswith(".gz") else content
 
 
-def _whole(content: bytes | Path) -> bytes:
+def whole_bytes(content: bytes | Path) -> bytes:
+    """The bytes of a file of Contents."""
     return content if isinstance(content, bytes) else content.read_bytes()
 
 
@@ -369,7 +374,7 @@ def _list_anew(made: Contents, before: dict[str, manifest.Entry], prefix: str) -
         name for name in made if PurePosixPath(name).name in (manifest.NAME, PACKAGE) and name.startswith(prefix)
     ]
     for name in sorted(listings, key=lambda each: -each.count("/")):
-        old = _whole(made[name])
+        old = whole_bytes(made[name])
         try:
             listing = json.loads(old)
             entries = _entries(listing)

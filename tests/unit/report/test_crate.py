@@ -116,7 +116,7 @@ def test_a_crate_is_there_whole_or_as_it_was(project, monkeypatch, tmp_path):
     target = tmp_path / "a.zip"
     crate.make(project / "results" / "emulated", [PAPER], raw=False, target=target)
     before = target.read_bytes()
-    monkeypatch.setattr(crate, "_listed", lambda content: {"bytes": 1, "sha256": ""})
+    monkeypatch.setattr(crate.masking, "entry", lambda content: {"bytes": 1, "sha256": ""})
     with pytest.raises(UserError, match="found other content than a moment ago"):
         crate.make(project / "results" / "emulated", [PAPER], raw=False, target=target)
     assert target.read_bytes() == before and list(tmp_path.iterdir()) == [target]
