@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from whitewire import lanes
 from whitewire.description.paper import Paper
-from whitewire.description.testbed import digest
+from whitewire.description.testbed import digest, lane_hosts
 from whitewire.design.rows import levels_of, most_hosts
 from whitewire.errors import Faults, UserError
 from whitewire.paths import shown
@@ -19,6 +20,7 @@ from whitewire.records import links, outliers
 from whitewire.records.links import HostPlace
 from whitewire.records.run import DesignRow
 from whitewire.testbed.site import slurm
+from whitewire.testbed.site.inventory import of_lane
 
 STOP, MARK = "stop", "mark"
 """What config.yaml's `outliers` says of things beyond their bounds: no paper that uses them starts, or each of its
@@ -37,8 +39,9 @@ class Before:
     carried: Carried = field(default_factory=dict)
 
 
-def before(results: Path, config: Mapping[str, Any], paper: Paper, rows: Sequence[DesignRow], choice: str) -> Before:
-    """What the links below `results` (results/<testbed>) say of a block with these rows.
+def before(results: Path, config: Mapping[str, Any], paper: Paper, rows: Sequence[DesignRow], choice: str,
+           lane: int = 1) -> Before:  # fmt: skip
+    """What the links below `results` (results/<testbed>) say of a block with these rows on a lane's hosts.
 
     Of hosts on this machine nothing: one that was beyond its bound tells that the machine was busy then, and each block
     looks at its links itself. Raises UserError where links were not measured, or those of another description, and by
@@ -53,8 +56,12 @@ def before(results: Path, config: Mapping[str, Any], paper: Paper, rows: Sequenc
             f"{shown(folder / links.RECORD)}: plan.description: found the links of another description of this "
             "testbed, expected those of the present one; measure them with `.venv/bin/whitewire links`"
         )
-    nodes = slurm.nodes_of(slurm.job_id(os.environ)) if config["kind"] == "slurm" else []
-    used = hosts_used(record["hosts"], nodes, paper, rows)
+    if config["kind"] == "slurm":
+        nodes, hosts = of_lane(slurm.nodes_of(slurm.job_id(os.environ)), lane, lanes.count()), record["hosts"]
+    else:
+        own = {config["hosts"][number]["ssh"] for number in lane_hosts(config)[lane - 1]}
+        nodes, hosts = [], [host for host in record["hosts"] if host["target"] in own]
+    used = hosts_used(hosts, nodes, paper, rows)
     fabrics = {paper.parameters(row["experiment"], levels_of(paper, row))["fabric"] for row in rows}
     stops = [each for each in outliers.of_folder(folder) if each.stops and not each.part_of]
     wrong = [each.said for each in stops if each.fabric in ("", *fabrics) and set(each.hosts) <= used]

@@ -121,7 +121,7 @@ class Session:
             why = "; ".join(workloads.faults(record, values, campaign.plan.config["limits"]))
             others = values.get("cpu_outside", (0.0, ""))[0] > processors.OTHERS_CORES or run.cpu == "report"
             # Beside other lanes it may be these: it has all processors at its next attempt.
-            beside = lanes.count() > 1 and campaign.weights.of(run) < ALL
+            beside = lanes.shared() is not None and campaign.weights.of(run) < ALL
             disturbed = SHORT_OF_PROCESSORS in why and (others or beside)
             if used := workloads.processors_used(record, files):
                 campaign.weights.used(run, used, SHORT_OF_PROCESSORS in why)

@@ -62,7 +62,7 @@ TABLES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 OF_LINKS: dict[str, tuple[str, ...]] = {
     "hosts.csv": ("host", "role", "target", "processor", "processors", "memory_gib", "kernel", "system", "clock_ms",
-                  "congestion_control"),
+                  "congestion_control", "lane"),
     "fabrics.csv": ("fabric", "rate", "full_scale_rate", "shared", "depth", "at_once", "seconds", "streams"),
     "links.csv": ("fabric", "host", "interface", "address", "rate", "rate_in", "mtu", "queue", "offloads", "driver",
                   "version", "firmware"),
@@ -123,6 +123,7 @@ INTEGERS = {
     "beside",
     "at_once",
     "processors",
+    "lane",
 }
 BOOLEANS = {"valid", "ok", "same", "varies", "stops", "shared", "beyond", "alone"}
 DESCRIPTIONS = {
@@ -175,6 +176,7 @@ DESCRIPTIONS = {
     "rate": "Mbit/s of a link, as it is or as it is set on the testbed",
     "rate_in": "Mbit/s at which the switch sends to the host, where it is known",
     "full_scale_rate": "Mbit/s that it stands for",
+    "lane": "number of the host's lane; empty where hosts are not divided into lanes",
     "clock_ms": "by which the host's clock is ahead of the measuring machine's",
     "depth": "ring: each host with the next one; one: every pair with the first number of streams; all: with each",
     "at_once": "pairs that are measured at one time",

@@ -152,7 +152,7 @@ def test_tables_have_the_hosts_and_what_their_links_are(tmp_path):
     assert rows_of(folder, "hosts.csv")[1] == {
         "host": "datanode1", "role": "datanode", "target": "datanode1.lab", "processor": "Xeon", "processors": "",
         "memory_gib": "16.0", "kernel": "6.1.0", "system": "Debian 12", "clock_ms": "1.000",
-        "congestion_control": "cubic",
+        "congestion_control": "cubic", "lane": "",
     }  # fmt: skip
     link = rows_of(folder, "links.csv")[0]
     assert (link["interface"], link["rate"], link["mtu"]) == ("ens1", "1000", "1500")
