@@ -39,9 +39,8 @@ class Before:
     carried: Carried = field(default_factory=dict)
 
 
-def before(results: Path, config: Mapping[str, Any], paper: Paper, rows: Sequence[DesignRow], choice: str,
-           lane: int = 1) -> Before:  # fmt: skip
-    """What the links below `results` (results/<testbed>) say of a block with these rows on a lane's hosts.
+def before(results: Path, config: Mapping[str, Any], paper: Paper, rows: Sequence[DesignRow], choice: str) -> Before:
+    """What the links below `results` (results/<testbed>) say of a block with these rows.
 
     Of hosts on this machine nothing: one that was beyond its bound tells that the machine was busy then, and each block
     looks at its links itself. Raises UserError where links were not measured, or those of another description, and by
@@ -56,21 +55,28 @@ def before(results: Path, config: Mapping[str, Any], paper: Paper, rows: Sequenc
             f"{shown(folder / links.RECORD)}: plan.description: found the links of another description of this "
             "testbed, expected those of the present one; measure them with `.venv/bin/whitewire links`"
         )
-    if config["kind"] == "slurm":
-        nodes, hosts = of_lane(slurm.nodes_of(slurm.job_id(os.environ)), lane, lanes.count()), record["hosts"]
-    else:
-        own = {config["hosts"][number]["ssh"] for number in lane_hosts(config)[lane - 1]}
-        nodes, hosts = [], [host for host in record["hosts"] if host["target"] in own]
-    used = hosts_used(hosts, nodes, paper, rows)
+    used = _used_by_lane(record["hosts"], config, paper, rows)
     fabrics = {paper.parameters(row["experiment"], levels_of(paper, row))["fabric"] for row in rows}
     stops = [each for each in outliers.of_folder(folder) if each.stops and not each.part_of]
-    wrong = [each.said for each in stops if each.fabric in ("", *fabrics) and set(each.hosts) <= used]
+    wrong = [
+        each.said for each in stops if each.fabric in ("", *fabrics) and any(set(each.hosts) <= lane for lane in used)
+    ]
     if wrong and choice == STOP:
         raise Faults([*wrong, GO_ON.format(folder=shown(folder))])
     target = {host["name"]: host["target"] for host in record["hosts"]}
     carried = {(way.fabric, target[way.source], target[way.destination]): way.goodput
                for way in outliers.ways(links.pair_rows(folder)) if not way.why}  # fmt: skip
     return Before(tuple(wrong), carried)
+
+
+def _used_by_lane(hosts: Sequence[HostPlace], config: Mapping[str, Any], paper: Paper, rows: Sequence[DesignRow]
+                  ) -> list[set[str]]:  # fmt: skip
+    """Names of the hosts that a block uses in each lane that it may come to have."""
+    if config["kind"] == "slurm":
+        nodes, count = slurm.nodes_of(slurm.job_id(os.environ)), lanes.count()
+        return [hosts_used(hosts, of_lane(nodes, lane + 1, count), paper, rows) for lane in range(count)]
+    targets = [{config["hosts"][number]["ssh"] for number in lane} for lane in lane_hosts(config)]
+    return [hosts_used([host for host in hosts if host["target"] in lane], [], paper, rows) for lane in targets]
 
 
 def hosts_used(hosts: Sequence[HostPlace], nodes: Sequence[str], paper: Paper, rows: Sequence[DesignRow]) -> set[str]:

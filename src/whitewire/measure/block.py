@@ -58,18 +58,18 @@ def measure(paper: str, testbed: str, design_path: Path, block: str, output: Pat
     """
     settings = load_testbed(testbed)
     loaded = load_paper(project.paper_path(paper), fabric_names(settings))
-    rows = sorted((row for row in read_csv(design_path) if row["block"] == block), key=lambda row: row["order"])
+    designed = read_csv(design_path)
+    rows = sorted((row for row in designed if row["block"] == block), key=lambda row: row["order"])
     if not rows:
         raise UserError(f"{design_path}: block: found no run of {block!r}, expected at least one")
     folder = Path(output).parent
-    with alone(folder, "this block"), lanes.after_others(folder.parent / ".lane"), lanes.lane() as lane:
+    with alone(folder, "this block"), lanes.after_others(folder.parent / ".lane"):
         Block(
             loaded, settings, block, rows, folder,
             source=paths.shown(project.testbed_path(testbed)),
-            look=look,
+            look=look, others=[row for row in designed if row["block"] != block],
             allowance=Budget.read(os.environ.get(budget.VARIABLE, "")).allowance(f"{paper}/{block}"),
-            before=before(folder.parents[2], settings, loaded, rows, project.load_config()["outliers"], lane),
-            lane=lane,
+            before=before(folder.parents[2], settings, loaded, rows, project.load_config()["outliers"]),
         ).measure()  # fmt: skip
 
 
@@ -77,16 +77,16 @@ class Block:
     """One block: its rows in the order of running and the journal that they go to.
 
     `source`: what messages call the testbed's description; `look` tells what the paper's claims are worth so far, where
-    the paper has looks at the effort; `before`: what the testbed's links say of the block; `around` makes each attempt
-    at a run; `attempts`: at a run or a floor, in place of those of the testbed's limits; `climbs`: whether another k is
-    taken where the processors are too slow; `lane`: its number, from 1.
+    the paper has looks at the effort; `others`: rows of the paper's other blocks, whose runs looks see too; `before`:
+    what the testbed's links say of the block; `around` makes each attempt at a run; `attempts`: at a run or a floor, in
+    place of those of the testbed's limits; `climbs`: whether another k is taken where the processors are too slow.
     """
 
     def __init__(
         self, paper: Paper, testbed: Mapping[str, Any], name: str, rows: Sequence[DesignRow], folder: Path, *,
         source: str = "testbed", look: Look | None = None, allowance: Allowance | None = None,
         before: Before | None = None, around: Around = plainly, attempts: int | None = None,
-        climbs: bool = True, lane: int = 1,
+        climbs: bool = True, others: Sequence[DesignRow] = (),
     ) -> None:  # fmt: skip
         self.config, self.name, self.rows, self.source = testbed, name, rows, source
         self.effort = name.rsplit("-", 1)[0]
@@ -94,8 +94,8 @@ class Block:
         self.ladder = Ladder(paper, folder.parent, climbs and here and not smoke)
         self.before = before or Before()
         self.journal = Journal(folder)
+        self.others = others
         self.look, self.around, self.allowance = look, around, allowance or Allowance()
-        self.lane = lane
         self.attempts = attempts or (SMOKE_ATTEMPTS if smoke else testbed["limits"]["attempts"])
         self.left: dict[str, str] = {}
         """Runs that were not made, and why."""
@@ -116,12 +116,13 @@ class Block:
         """Make the runs that are missing. Raises UserError when the testbed cannot work here."""
         begin, seconds = time.monotonic(), self.allowance.first()
         self._resume()
-        while True:
-            try:
-                campaign = self._make_missing(begin + seconds, begin + self.allowance.own)
-                break
-            except TooHeavy as heavy:
-                self._climb(str(heavy))
+        with lanes.lane() as lane:
+            while True:
+                try:
+                    campaign = self._make_missing(begin + seconds, begin + self.allowance.own, lane)
+                    break
+                except TooHeavy as heavy:
+                    self._climb(str(heavy))
         self.left = campaign.left
         self.journal.finish(
             {
@@ -165,7 +166,7 @@ class Block:
         self.ladder.climb(why)
         print(f"{self.name}: {why}: taking the next one", file=sys.stderr, flush=True)
 
-    def _make_missing(self, until: float, give_up_at: float) -> Campaign:
+    def _make_missing(self, until: float, give_up_at: float, lane: int) -> Campaign:
         """Make what is missing at the present k; see Campaign for the moments. Raises TooHeavy, UserError."""
         plan, floors = self.plan, valid_floors(self.journal.folder)
         missing = [plan.run(row) for row in self.rows if not self.journal.has(row["run_id"])]
@@ -175,7 +176,7 @@ class Block:
         name = f"{plan.paper.id} {self.name}" if lanes.count() > 1 else self.name
         campaign = Campaign(
             plan, self.rows, self.journal, Progress(name, ordered, len(clusters)), self.attempts, self.allowance,
-            self.look, self.around, until, give_up_at, self.spent, self.lane,
+            self.look, self.around, until, give_up_at, self.spent, lane, others=self.others,
         )  # fmt: skip
         left = until - time.monotonic()
         within = f" within {budget.words(left)}" if math.isfinite(left) else ""
@@ -206,7 +207,7 @@ class Block:
         roles, place, _, slots, *racks = json.loads(shared)
         if self.config["kind"] != "emulated" or all(run.store["kind"] != "cephfs" for run in runs):
             roles = without_servers(roles)
-        testbed = testbeds.open_testbed(self.config, roles, runs[0].scale.k, self.source, self.lane)
+        testbed = testbeds.open_testbed(self.config, roles, runs[0].scale.k, self.source, campaign.lane)
         if number == 0:
             testbed.preflight()
         campaign.progress.cluster()

@@ -230,13 +230,16 @@ def tidy(paper: str, results: Path) -> None:
     whole.write(target / PACKAGE, json.dumps(package(f"{paper}-tidy", columns, factors, made), indent=1) + "\n")
 
 
-def so_far(paper: Paper, block: Path, designed: Collection[str] | None = None) -> tuple[list[Cells], list[Cells]]:
+def so_far(paper: Paper, block: Path, designed: Collection[str] | None = None, testbed: Mapping[str, Any] | None = None
+           ) -> tuple[list[Cells], list[Cells]]:  # fmt: skip
     """Rows of runs.csv and floors.csv of a block that is being measured; of runs only those that are `designed`, by id.
 
-    None: all of them.
+    None: all of them. `testbed`: its description, where runs of another k than the paper has there are left out.
     """
     known = read_floors(block)
     kept = [each for each in read_runs(block.parent, [block.name]) if designed is None or each[1]["run_id"] in designed]
+    if testbed:
+        kept = [each for each in kept if not of_another_k(paper, testbed, [each])]
     runs = _with_floors({(block.name, key): floor.typical(of) for key, of in floor.valid(known).items()}, kept)
     rows = _of_each(runs, lambda folder, record: metric_rows(folder, record, paper.factors))
     return list(rows), list(_floors(known))

@@ -105,6 +105,8 @@ CONFIG = {
     "kind": "ssh", "fabrics": {"1gbe": {"rate_mbit_per_s": 1000}, "10gbe": {"rate_mbit_per_s": 10000}}, "data": [],
     "limits": {"link_error": 0.1, "drive_error": 0.2, "retransmit_share": 0.01},
     "probes": {"seconds": 5, "streams": [1, 4]},
+    "hosts": [{"ssh": f"{name}.lab", "role": name.rstrip("1234")}
+              for name in ("namenode", "datanode1", "datanode2", "datanode3", "datanode4")],
 }  # fmt: skip
 SHAPE = Shape("", {}, 1, ("1gbe", "10gbe"))
 
