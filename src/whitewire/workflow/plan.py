@@ -470,7 +470,8 @@ def print_plan() -> None:
     """What would be measured, what of it is done, and about how long the rest takes."""
     plan = Plan.load()
     testbed = load_testbed(plan.testbed)
-    print(f"testbed {plan.testbed}, effort {plan.effort}, seed {plan.seed}")
+    at_once = f", {plan.lanes} blocks at once" if plan.lanes > 1 else ""
+    print(f"testbed {plan.testbed}, effort {plan.effort}, seed {plan.seed}{at_once}")
     print(outlook_of(plan, testbed))
     pace, _ = speed.pace(root() / "results" / plan.testbed)
     for name, paper in plan.described.items():

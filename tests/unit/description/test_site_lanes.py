@@ -19,6 +19,7 @@ from whitewire.description.testbed import (
 from whitewire.errors import UserError
 from whitewire.paths import HOME
 from whitewire.testbed.site.inventory import WHOLE, in_words, of_inventory, of_lane
+from whitewire.workflow.plan import _lanes
 
 EXAMPLES = HOME / "config" / "testbeds"
 NAMES = ["nn1", "nn2", "dn1", "dn2", "dn3", "dn4", "dn5", "cl1", "cl2"]
@@ -137,3 +138,10 @@ def test_a_slurm_site_has_a_number_of_lanes(tmp_path):
     assert lane_count(read(tmp_path, config | {"lanes": 3})) == 3
     with pytest.raises(UserError, match="lanes"):
         read(tmp_path, config | {"lanes": [["node01"]]})
+
+
+@pytest.mark.parametrize("kind", ["ssh", "slurm"])
+def test_a_site_has_as_many_lanes_as_its_description_says_and_blocks_wait(kind):
+    testbed = {"kind": kind, "lanes": 3}
+    assert [_lanes("auto", testbed, blocks) for blocks in (0, 2, 9)] == [1, 2, 3]
+    assert _lanes(4, {"kind": kind}, 9) == 1
