@@ -191,8 +191,11 @@ class Plan:
         return max(1, MACHINE // self.lanes)
 
     def threads(self, cores: int) -> int:
-        """Of Snakemake's cores, those of a block: together lanes have all, and a report waits until one is free."""
-        return max(1, cores // self.lanes)
+        """Of Snakemake's cores, those of a block: together lanes have all, and a report waits until one is free.
+
+        None where there are more lanes than cores: they run at once all the same. A job of Slurm has one at least.
+        """
+        return max(1 if self.needs else 0, cores // self.lanes)
 
     @property
     def has_verdicts(self) -> bool:
