@@ -32,7 +32,7 @@ PAUSE_S = 0.05
 @dataclass(frozen=True)
 class Lanes:
     """How many lanes a campaign on this machine has; `process`: the process that everything of it is started by;
-    `folder`: where its lock files are; `processors`: how many all lanes share."""
+    `folder`: where its lock files are; `processors`: how many all lanes share, 0 where each has hosts of its own."""
 
     count: int
     process: int
@@ -41,9 +41,10 @@ class Lanes:
     machine: str = ""
 
     @classmethod
-    def of(cls, count: int, folder: Path) -> Lanes:
+    def of(cls, count: int, folder: Path, on_a_site: bool = False) -> Lanes:
         """Those of a campaign that this process begins."""
-        return cls(count, os.getpid(), str(folder), len(os.sched_getaffinity(0)), boot_id())
+        processors = 0 if on_a_site else len(os.sched_getaffinity(0))
+        return cls(count, os.getpid(), str(folder), processors, boot_id())
 
     def text(self) -> str:
         """For the environment variable."""
@@ -55,6 +56,12 @@ class Lanes:
         text = os.environ.get(VARIABLE, "")
         found = cls(**json.loads(text)) if text else None
         return found if found and found.machine == boot_id() else None
+
+
+def shared() -> Lanes | None:
+    """Those that share processors; None where there are none, or each has hosts of its own."""
+    found = Lanes.read()
+    return found if found and found.processors else None
 
 
 def campaign() -> int:
@@ -87,8 +94,11 @@ def lane() -> Iterator[int]:
 
 @contextmanager
 def after_others(path: Path) -> Iterator[None]:
-    """Wait until no other lane holds this file: blocks of one paper choose their k one after the other."""
-    if Lanes.read() is None:
+    """Wait until no other lane holds this file: blocks of one paper choose their k one after the other.
+
+    On a site k is given.
+    """
+    if shared() is None:
         yield
         return
     with path.open("a+b") as file:
@@ -102,7 +112,7 @@ def processors(wanted: float) -> Iterator[None]:
 
     Who asked first is served first, so that one which needs many is not passed by those that need few.
     """
-    lanes = Lanes.read()
+    lanes = shared()
     if lanes is None:
         yield
         return

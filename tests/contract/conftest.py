@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import SMALL
-from tests.support.site import DATA, SCALE, WORK, description, open_slurm_site, open_ssh_site
+from tests.support.site import DATA, SCALE, WORK, description, in_the_job, open_nodes, open_ssh_site
 from whitewire.description.files import validate
 from whitewire.testbed.base import Testbed
 from whitewire.testbed.emulated import software
@@ -45,9 +45,9 @@ testbed = EmulatedTestbed(load_testbed("emulated"), {SMALL!r}, 20, software.bind
     return Kind(lambda: EmulatedTestbed(emulated_config, SMALL, 20, software.binds()), program, leftovers)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def ssh_site(can_emulate, emulated_config, tmp_path_factory):
-    """Six hosts that are reached by ssh."""
+    """Six hosts that are reached by ssh; all modules share them, and leave them as they were."""
     with open_ssh_site(emulated_config, SMALL, SCALE, tmp_path_factory.mktemp("site")) as site:
         yield site
 
@@ -64,11 +64,18 @@ def ssh(ssh_site, ssh_config):
     return remote_kind(ssh_site, ssh_config, SshTestbed)
 
 
-@pytest.fixture(scope="module")
-def slurm_site(can_emulate, emulated_config, tmp_path_factory):
-    """Six nodes of a Slurm cluster, all of them in one job, which this process is in as far as it can tell."""
-    with open_slurm_site(emulated_config, SMALL, SCALE, tmp_path_factory.mktemp("slurm")) as site:
+@pytest.fixture(scope="package")
+def nodes(can_emulate, emulated_config, tmp_path_factory):
+    """Six nodes of a Slurm cluster, all of them in one job; all modules share them, and leave them as they were."""
+    with open_nodes(emulated_config, SMALL, SCALE, tmp_path_factory.mktemp("slurm")) as site:
         yield site
+
+
+@pytest.fixture(scope="module")
+def slurm_site(nodes):
+    """These nodes, with this process in their job as far as it can tell."""
+    with in_the_job(nodes):
+        yield nodes
 
 
 @pytest.fixture(scope="module")

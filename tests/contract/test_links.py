@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.support.site import installed
+from tests.conftest import SMALL
+from tests.support.site import SCALE, SshSite, installed, open_ssh_site
 from whitewire.measure import survey
 from whitewire.records import links as records
 from whitewire.tidy import links as tidy
@@ -21,8 +22,14 @@ SLOW, UNLIKE, DRIVE = "datanode2", "datanode4", "datanode3"
 
 
 @pytest.fixture(scope="module")
-def faulty(ssh_site):
-    """The site with its three faults."""
+def faulty(can_emulate, emulated_config, tmp_path_factory):
+    """A site of its own with three faults."""
+    with open_ssh_site(emulated_config, SMALL, SCALE, tmp_path_factory.mktemp("faulty")) as site:
+        _make_faulty(site)
+        yield site
+
+
+def _make_faulty(ssh_site: SshSite) -> None:
     testbed, rate = ssh_site.testbed, 100
     by_name = {host.name: host for host in testbed.hosts}
     shaper = f"class change dev eth1 parent 1: classid 1:1 htb rate {rate}mbit ceil {rate}mbit burst 25000 cburst 25000"
@@ -32,7 +39,6 @@ def faulty(ssh_site):
     ssh_site.write(f"{ssh_site.folder}/bin/fio-real", fio.read_bytes(), "755")
     script = f'#!/bin/sh\nexec {ssh_site.folder}/bin/fio-real --rate=8m "$@"\n'
     ssh_site.hide(by_name[DRIVE], str(fio), script.encode(), "755")
-    return ssh_site
 
 
 @pytest.fixture(scope="module")

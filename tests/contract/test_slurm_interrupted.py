@@ -143,3 +143,26 @@ def test_finished_runs_are_kept_and_the_rest_is_made(
         assert len(made) == RUNS
         assert kept.items() <= made.items(), "a finished run was made again"
         assert (again.block / "block.json").is_file()
+
+
+def test_blocks_are_jobs_at_once_as_many_as_the_site_has_lanes(project: Path, slurm_site: SlurmSite):
+    paper_path, site_path = (project / "config" / path for path in (f"papers/{TEMPLATE}.yaml", "testbeds/site.yaml"))
+    paper, site = (yaml.safe_load(path.read_text()) for path in (paper_path, site_path))
+    paper["experiments"][0]["roles"] = {"namenode": 1, "datanode": 1, "client": 1}
+    paper["experiments"][0]["parameters"]["replication"] = 1
+    paper["blocks"]["smoke"] = 2
+    paper_path.write_text(yaml.safe_dump(paper))
+    site_path.write_text(yaml.safe_dump(site | {"lanes": 2}))
+    slurm_site.slurm("scancel", slurm_site.job)
+    with contextlib.ExitStack() as stack:
+        stack.callback(hand_back, slurm_site)
+        measuring = stack.enter_context(contextlib.closing(Measuring(project, slurm_site)))
+        nodes: list[list[str]] = []
+        while measuring.process.poll() is None:
+            said = slurm_site.slurm("squeue", "--noheader", "--format=%N", "--states=RUNNING").stdout
+            nodes = max(nodes, said.split(), key=len)
+            time.sleep(0.5)
+        assert measuring.end() == 0, measuring.log.read_text()[-3000:]
+    assert len(nodes) == 2 and nodes[0] != nodes[1], nodes
+    blocks = [measuring.block.with_name(f"smoke-{number}") for number in (1, 2)]
+    assert sum(len(list(block.glob("runs/*/run.json"))) for block in blocks) == RUNS

@@ -363,10 +363,24 @@ def open_ssh_site(config: dict, roles: dict, k: int, folder: Path) -> Iterator[S
 @contextlib.contextmanager
 def open_slurm_site(config: dict, roles: dict, k: int, folder: Path) -> Iterator[SlurmSite]:
     """Nodes of a Slurm cluster, all of them in one job, which this process is in as far as it can tell; or skip."""
+    with open_nodes(config, roles, k, folder) as site, in_the_job(site):
+        yield site
+
+
+@contextlib.contextmanager
+def in_the_job(site: SlurmSite) -> Iterator[None]:
+    """This process has Slurm's commands and seems to be in the job of all nodes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", f"{site.commands}:{os.environ['PATH']}")
+        patch.setenv("SLURM_JOB_ID", site.job)
+        yield
+
+
+@contextlib.contextmanager
+def open_nodes(config: dict, roles: dict, k: int, folder: Path) -> Iterator[SlurmSite]:
+    """Nodes of a Slurm cluster, all of them in one job; or skip the test."""
     if missing := [name for name in SlurmSite.SERVERS if not installed(name)]:
         pytest.skip(f"no {', '.join(missing)}: install munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins")
-    with EmulatedTestbed(config, roles, k, software.binds()) as testbed, pytest.MonkeyPatch.context() as patch:
+    with EmulatedTestbed(config, roles, k, software.binds()) as testbed:
         with contextlib.closing(SlurmSite(testbed, folder)) as site:
-            patch.setenv("PATH", f"{site.commands}:{os.environ['PATH']}")
-            patch.setenv("SLURM_JOB_ID", site.job)
             yield site

@@ -45,6 +45,17 @@ test_that("what is beyond its bound comes first and is counted", {
   })
 })
 
+test_that("the table of hosts has lanes where there are some", {
+  with_links(list(ways = ways, hosts = cbind(hosts, lane = NA)), {
+    expect_no_match(as.character(testbed_host_table()), "Lane", fixed = TRUE)
+  })
+  with_links(list(ways = ways, hosts = cbind(hosts, lane = c(1, 2, NA))), {
+    table <- paste(as.character(testbed_host_table()), collapse = "\n")
+    expect_match(table, "Lane", fixed = TRUE)
+    expect_match(table, "\\| 2 +\\|")
+  })
+})
+
 test_that("a testbed with nothing beyond its bound says so", {
   with_links(list(ways = ways[1, ], hosts = hosts), {
     expect_match(testbed_sentence(), "Nothing is beyond its bound.", fixed = TRUE)

@@ -126,3 +126,15 @@ def test_a_cell_that_was_short_has_all_processors_at_its_next_run_and_no_longer(
     assert made.of(run) == weights.ALL
     made.used(run, 0.8, short=False)
     assert made.of(run) == pytest.approx(1.0)
+
+
+def test_lanes_whose_hosts_are_their_own_wait_for_nobody(tmp_path, monkeypatch, hold):
+    told = Lanes.of(2, tmp_path / "lanes", on_a_site=True)
+    monkeypatch.setenv(lanes.VARIABLE, told.text())
+    assert lanes.shared() is None
+    assert holds(hold(weights.ALL), 10)
+    assert holds(hold(weights.ALL), 10)
+    with lanes.lane() as first, lanes.lane() as second:
+        assert (first, second) == (1, 2)
+    with lanes.after_others(tmp_path / "k"), lanes.after_others(tmp_path / "k"):
+        pass

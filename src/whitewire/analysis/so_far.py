@@ -15,14 +15,19 @@ from whitewire.description.paper import Paper
 from whitewire.tidy import tables
 
 
-def look_at(paper: Paper, testbed: Mapping[str, Any], block: Path, designed: Collection[str],
+def look_at(paper: Paper, testbed: Mapping[str, Any], block: Path, designed: Mapping[str, str],
             unavailable: Mapping[str, str]) -> looks.Look:  # fmt: skip
-    """The look at a paper's claims by the runs of a block's folder that the design has, `designed` by id.
+    """The look at a paper's claims by runs that are there, of this block and those beside it: `designed`, id to block.
 
+    Runs of another k do not count.
     `paper` has the k of these runs, `testbed` is its description. `unavailable` are the runs that this machine cannot
     make, by id, and why.
     """
-    runs, floors = tables_of(paper, block, designed)
+    ids: dict[str, set[str]] = {block.name: set()}
+    for run_id, name in designed.items():
+        ids.setdefault(name, set()).add(run_id)
+    read = [tables.so_far(paper, block.parent / name, own, testbed) for name, own in ids.items()]
+    runs, floors = as_read(paper, [row for rows, _ in read for row in rows], [row for _, rows in read for row in rows])
     return looks.at_tables(paper, testbed, block.name.rsplit("-", 1)[0], runs, floors, unavailable, _seed())
 
 

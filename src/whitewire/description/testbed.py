@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from whitewire.description.project import testbed_path
 from whitewire.description.reading import load_yaml
 from whitewire.errors import UserError
 from whitewire.paths import HIBENCH, shown
-from whitewire.text import canonical
+from whitewire.text import canonical, quoted, suggestion
 
 
 def is_emulated(testbed: Mapping) -> bool:
@@ -88,14 +89,15 @@ def read_testbed(path: Path) -> dict[str, Any]:
     testbed = load_yaml(path)
     validate(testbed, "testbed", path)
     _check_limits(testbed, path)
+    _check_lanes(testbed, path)
     if testbed["kind"] == "emulated":
         testbed["fabrics"] = Fabrics(testbed["fabrics"])
     return testbed
 
 
 def digest(config: Mapping[str, Any]) -> str:
-    """Tells one description of a testbed from another; what is prepared on this machine only is no part of it."""
-    told = {key: value for key, value in config.items() if key != "hibench"}
+    """Tells one description of a testbed from another, but for what is prepared on this machine only and for lanes."""
+    told = {key: value for key, value in config.items() if key not in ("hibench", "lanes")}
     return hashlib.sha256(canonical(told).encode()).hexdigest()[:16]
 
 
@@ -117,4 +119,94 @@ def _check_limits(testbed: Mapping[str, Any], path: Path) -> None:
             raise UserError(
                 f"{shown(path)}: limits.{name}: found {testbed['limits'][name]}, expected none: it counts on {kind} "
                 f"only; here it is {' and '.join(needed)}"
+            )
+
+
+def lane_count(testbed: Mapping[str, Any]) -> int:
+    """How many blocks a site measures at once."""
+    lanes = testbed.get("lanes", 1)
+    return len(lanes) if isinstance(lanes, list) else lanes
+
+
+def lane_hosts(testbed: Mapping[str, Any]) -> list[list[int]]:
+    """For each lane of an inventory, the positions of its hosts in `hosts`.
+
+    A number of lanes divides the hosts of each role evenly, in their order; what is left over is in no lane.
+    """
+    hosts, lanes = testbed["hosts"], testbed.get("lanes", 1)
+    if lanes == 1:
+        return [list(range(len(hosts)))]
+    if isinstance(lanes, list):
+        position = {host["ssh"]: number for number, host in enumerate(hosts)}
+        return [sorted(position[name] for name in group) for group in lanes]
+    found: list[list[int]] = [[] for _ in range(lanes)]
+    for role, count in Counter(host["role"] for host in hosts).items():
+        of_role = [number for number, host in enumerate(hosts) if host["role"] == role]
+        for number, lane in enumerate(found):
+            lane += of_role[number * (count // lanes) : (number + 1) * (count // lanes)]
+    return [sorted(lane) for lane in found]
+
+
+def lane_of(testbed: Mapping[str, Any]) -> dict[str, int]:
+    """What ssh calls a host → number of its lane; empty where hosts are not divided into lanes."""
+    if testbed["kind"] != "ssh" or lane_count(testbed) == 1:
+        return {}
+    return {testbed["hosts"][place]["ssh"]: number
+            for number, lane in enumerate(lane_hosts(testbed), start=1) for place in lane}  # fmt: skip
+
+
+def lane_roles(testbed: Mapping[str, Any]) -> dict[str, int]:
+    """Role → number of hosts in each lane of an inventory."""
+    return dict(Counter(testbed["hosts"][number]["role"] for number in lane_hosts(testbed)[0]))
+
+
+def _check_lanes(testbed: Mapping[str, Any], path: Path) -> None:
+    """UserError for groups that name an unknown host or one twice, or that are not alike."""
+    groups = testbed.get("lanes")
+    if not isinstance(groups, list):
+        return
+    roles = {host["ssh"]: host["role"] for host in testbed["hosts"]}
+    seen: dict[str, str] = {}
+    counts = []
+    for number, group in enumerate(groups):
+        for index, name in enumerate(group):
+            key = f"lanes[{number}][{index}]"
+            if name not in roles:
+                raise UserError(
+                    f"{shown(path)}: {key}: found {quoted(name)}, expected the `ssh` of one of the hosts"
+                    f"{suggestion(name, roles)}"
+                )
+            if name in seen:
+                raise UserError(f"{shown(path)}: {key}: found {quoted(name)} of {seen[name]} again, expected another")
+            seen[name] = key
+        counts.append(Counter(roles[name] for name in group))
+    for number, count in enumerate(counts):
+        if count != counts[0]:
+            raise UserError(
+                f"{shown(path)}: lanes[{number}]: found {_in_words(count)}, expected {_in_words(counts[0])} "
+                "as in lanes[0]"
+            )
+
+
+def _in_words(roles: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {role}" for role, count in sorted(roles.items()))
+
+
+def check_lanes_hold(testbed: Mapping[str, Any], needed: Mapping[str, int], source: str, paper: str) -> None:
+    """UserError where lanes of an inventory have fewer hosts than a paper needs. One lane is checked when it starts.
+
+    `needed`: role to the most hosts of any of the paper's clusters; `source`: the testbed's file, for messages.
+    """
+    lanes = lane_count(testbed)
+    if testbed["kind"] != "ssh" or lanes < 2:
+        return
+    roles = lane_roles(testbed)
+    for role, count in needed.items():
+        if roles.get(role, 0) < count:
+            remedy = "take fewer lanes, or leave the paper out"
+            if not isinstance(testbed["lanes"], list):
+                remedy = f"list {lanes * count} such hosts, {remedy}"
+            raise UserError(
+                f"{source}: lanes: found {roles.get(role, 0)} hosts with role {role} in each of {lanes} lanes, "
+                f"expected {count}, as {paper} needs; {remedy}"
             )

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from whitewire import lanes
 from whitewire.description.paper import Paper
-from whitewire.description.testbed import digest
+from whitewire.description.testbed import digest, lane_hosts
 from whitewire.design.rows import levels_of, most_hosts
 from whitewire.errors import Faults, UserError
 from whitewire.paths import shown
@@ -19,6 +20,7 @@ from whitewire.records import links, outliers
 from whitewire.records.links import HostPlace
 from whitewire.records.run import DesignRow
 from whitewire.testbed.site import slurm
+from whitewire.testbed.site.inventory import of_lane
 
 STOP, MARK = "stop", "mark"
 """What config.yaml's `outliers` says of things beyond their bounds: no paper that uses them starts, or each of its
@@ -53,17 +55,28 @@ def before(results: Path, config: Mapping[str, Any], paper: Paper, rows: Sequenc
             f"{shown(folder / links.RECORD)}: plan.description: found the links of another description of this "
             "testbed, expected those of the present one; measure them with `.venv/bin/whitewire links`"
         )
-    nodes = slurm.nodes_of(slurm.job_id(os.environ)) if config["kind"] == "slurm" else []
-    used = hosts_used(record["hosts"], nodes, paper, rows)
+    used = _used_by_lane(record["hosts"], config, paper, rows)
     fabrics = {paper.parameters(row["experiment"], levels_of(paper, row))["fabric"] for row in rows}
     stops = [each for each in outliers.of_folder(folder) if each.stops and not each.part_of]
-    wrong = [each.said for each in stops if each.fabric in ("", *fabrics) and set(each.hosts) <= used]
+    wrong = [
+        each.said for each in stops if each.fabric in ("", *fabrics) and any(set(each.hosts) <= lane for lane in used)
+    ]
     if wrong and choice == STOP:
         raise Faults([*wrong, GO_ON.format(folder=shown(folder))])
     target = {host["name"]: host["target"] for host in record["hosts"]}
     carried = {(way.fabric, target[way.source], target[way.destination]): way.goodput
                for way in outliers.ways(links.pair_rows(folder)) if not way.why}  # fmt: skip
     return Before(tuple(wrong), carried)
+
+
+def _used_by_lane(hosts: Sequence[HostPlace], config: Mapping[str, Any], paper: Paper, rows: Sequence[DesignRow]
+                  ) -> list[set[str]]:  # fmt: skip
+    """Names of the hosts that a block uses in each lane that it may come to have."""
+    if config["kind"] == "slurm":
+        nodes, count = slurm.nodes_of(slurm.job_id(os.environ)), lanes.count()
+        return [hosts_used(hosts, of_lane(nodes, lane + 1, count), paper, rows) for lane in range(count)]
+    targets = [{config["hosts"][number]["ssh"] for number in lane} for lane in lane_hosts(config)]
+    return [hosts_used([host for host in hosts if host["target"] in lane], [], paper, rows) for lane in targets]
 
 
 def hosts_used(hosts: Sequence[HostPlace], nodes: Sequence[str], paper: Paper, rows: Sequence[DesignRow]) -> set[str]:

@@ -58,7 +58,8 @@ def measure(paper: str, testbed: str, design_path: Path, block: str, output: Pat
     """
     settings = load_testbed(testbed)
     loaded = load_paper(project.paper_path(paper), fabric_names(settings))
-    rows = sorted((row for row in read_csv(design_path) if row["block"] == block), key=lambda row: row["order"])
+    designed = read_csv(design_path)
+    rows = sorted((row for row in designed if row["block"] == block), key=lambda row: row["order"])
     if not rows:
         raise UserError(f"{design_path}: block: found no run of {block!r}, expected at least one")
     folder = Path(output).parent
@@ -66,7 +67,7 @@ def measure(paper: str, testbed: str, design_path: Path, block: str, output: Pat
         Block(
             loaded, settings, block, rows, folder,
             source=paths.shown(project.testbed_path(testbed)),
-            look=look,
+            look=look, others=[row for row in designed if row["block"] != block],
             allowance=Budget.read(os.environ.get(budget.VARIABLE, "")).allowance(f"{paper}/{block}"),
             before=before(folder.parents[2], settings, loaded, rows, project.load_config()["outliers"]),
         ).measure()  # fmt: skip
@@ -76,16 +77,16 @@ class Block:
     """One block: its rows in the order of running and the journal that they go to.
 
     `source`: what messages call the testbed's description; `look` tells what the paper's claims are worth so far, where
-    the paper has looks at the effort; `before`: what the testbed's links say of the block; `around` makes each attempt
-    at a run; `attempts`: at a run or a floor, in place of those of the testbed's limits; `climbs`: whether another k is
-    taken where the processors are too slow.
+    the paper has looks at the effort; `others`: rows of the paper's other blocks, whose runs looks see too; `before`:
+    what the testbed's links say of the block; `around` makes each attempt at a run; `attempts`: at a run or a floor, in
+    place of those of the testbed's limits; `climbs`: whether another k is taken where the processors are too slow.
     """
 
     def __init__(
         self, paper: Paper, testbed: Mapping[str, Any], name: str, rows: Sequence[DesignRow], folder: Path, *,
         source: str = "testbed", look: Look | None = None, allowance: Allowance | None = None,
         before: Before | None = None, around: Around = plainly, attempts: int | None = None,
-        climbs: bool = True,
+        climbs: bool = True, others: Sequence[DesignRow] = (),
     ) -> None:  # fmt: skip
         self.config, self.name, self.rows, self.source = testbed, name, rows, source
         self.effort = name.rsplit("-", 1)[0]
@@ -93,6 +94,7 @@ class Block:
         self.ladder = Ladder(paper, folder.parent, climbs and here and not smoke)
         self.before = before or Before()
         self.journal = Journal(folder)
+        self.others = others
         self.look, self.around, self.allowance = look, around, allowance or Allowance()
         self.attempts = attempts or (SMOKE_ATTEMPTS if smoke else testbed["limits"]["attempts"])
         self.left: dict[str, str] = {}
@@ -174,7 +176,7 @@ class Block:
         name = f"{plan.paper.id} {self.name}" if lanes.count() > 1 else self.name
         campaign = Campaign(
             plan, self.rows, self.journal, Progress(name, ordered, len(clusters)), self.attempts, self.allowance,
-            self.look, self.around, until, give_up_at, self.spent, lane,
+            self.look, self.around, until, give_up_at, self.spent, lane, others=self.others,
         )  # fmt: skip
         left = until - time.monotonic()
         within = f" within {budget.words(left)}" if math.isfinite(left) else ""
@@ -205,7 +207,7 @@ class Block:
         roles, place, _, slots, *racks = json.loads(shared)
         if self.config["kind"] != "emulated" or all(run.store["kind"] != "cephfs" for run in runs):
             roles = without_servers(roles)
-        testbed = testbeds.open_testbed(self.config, roles, runs[0].scale.k, self.source)
+        testbed = testbeds.open_testbed(self.config, roles, runs[0].scale.k, self.source, campaign.lane)
         if number == 0:
             testbed.preflight()
         campaign.progress.cluster()

@@ -3,7 +3,7 @@ expected times."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,7 +12,7 @@ from whitewire import workloads
 from whitewire.description.paper import Paper, experiments_asked, hardware_of
 from whitewire.design import durations
 from whitewire.design.drive import Drive
-from whitewire.design.rows import defining_floor, levels_of
+from whitewire.design.rows import blocks, defining_floor, levels_of
 from whitewire.design.scale import Scale, scale_of
 from whitewire.measure.floors import FLOOR_RUNS, UNJUDGED, Floors
 from whitewire.measure.rounds import Rounds, cell_of
@@ -77,11 +77,12 @@ class BlockPlan:
         nodes, roles = levels.get("nodes", 0), self.paper.experiments[row["experiment"]]["roles"]
         return nodes if 0 < nodes < roles.get("datanode", 0) else None
 
-    def rounds(self, rows: Iterable[DesignRow]) -> Rounds:
-        """The rounds of the block's rows, with the looks that the paper has at this effort."""
+    def rounds(self, rows: Sequence[DesignRow], made: Callable[[int], bool] = lambda runs: True) -> Rounds:
+        """The rounds of a block's rows, with the looks that the paper has at this effort; `made`: see Rounds."""
         cells = {row["run_id"]: cell_of(row["experiment"], levels_of(self.paper, row)) for row in rows}
-        looks = self.paper.looks(self.effort)
-        return Rounds(cells, looks if len(looks) > 1 else ())
+        looks, names = self.paper.looks(self.effort), blocks(self.paper, self.effort)
+        first = 1 + names.index(rows[0]["block"]) if rows and rows[0]["block"] in names else 1
+        return Rounds(cells, looks if len(looks) > 1 else (), first, len(names), made)
 
     def floored(self, run: Run) -> bool:
         """Whether a run has a floor."""

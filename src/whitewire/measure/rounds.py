@@ -34,37 +34,54 @@ class Seen(Protocol):
     def near(self) -> Collection[Cell]: ...
 
 
-Look = Callable[[Paper, Mapping[str, Any], Path, Collection[str], Mapping[str, str]], Seen]
-"""From a paper with the k of its runs, the testbed's description, a block's folder, its runs by the design (an earlier
-one may have left others) and those that the machine cannot make, with the reason, to what its claims are worth so far.
+Look = Callable[[Paper, Mapping[str, Any], Path, Mapping[str, str], Mapping[str, str]], Seen]
+"""From a paper with the k of its runs, the testbed's description, a block's folder, the runs to look at by the design
+(id to block; an earlier design may have left others) and those that the machine cannot make, with the reason, to what
+its claims are worth so far.
 """
 
 
 @dataclass
 class Rounds:
     """The runs of a block, `rows` (run id to cell) in the order of running. `looks`: after how many runs of each cell
-    claims are looked at; the last of them needs no look, for then nothing is left to decide."""
+    claims are looked at; the last of them needs no look, for then nothing is left to decide.
+
+    Blocks of a paper number their rounds in turn: of two `blocks`, the `first` has rounds 1, 3, 5, … and the second 2,
+    4, 6, … `made`: whether the other blocks have made theirs up to a number. So the look after n runs sees the same
+    runs whichever block makes it, and there are no more looks than those that the levels of intervals allow for.
+    """
 
     rows: Mapping[str, Cell]
     looks: Sequence[int]
+    first: int = 1
+    blocks: int = 1
+    made: Callable[[int], bool] = lambda runs: True
     of: dict[str, int] = field(init=False)
-    """The round of each run, from 1."""
+    """The round of each run, from `first`."""
 
     def __post_init__(self) -> None:
         seen: Counter[Cell] = Counter()
         self.of = {}
         for run_id, cell in self.rows.items():
             seen[cell] += 1
-            self.of[run_id] = seen[cell]
+            self.of[run_id] = self.first + self.blocks * (seen[cell] - 1)
         self._ahead = [look for look in self.looks if look < max(self.of.values(), default=0)]
 
     def due(self, run_id: str) -> bool:
         """Whether the claims are to be looked at before a run: it is the first one of a round after a look's."""
-        return bool(self._ahead) and self.of[run_id] > self._ahead[0]
+        return bool(self._ahead) and self.of[run_id] > self._ahead[0] and self.made(self._ahead[0])
+
+    def before(self, run_id: str) -> int:
+        """How many runs of each cell a look before a run is at: those of all rounds before it, where the block is the
+        paper's only one; else the largest number of a look that all blocks have made."""
+        if self.blocks == 1:
+            return self.of[run_id] - 1
+        return max((look for look in self.looks if look < self.of[run_id] and self.made(look)), default=0)
 
     def looked(self, run_id: str) -> None:
         """All looks before a run are made."""
-        self._ahead = [look for look in self._ahead if look >= self.of[run_id]]
+        runs = self.before(run_id)
+        self._ahead = [look for look in self._ahead if look > runs]
 
     def dropped(self, seen: Seen, waiting: Collection[str], after: int) -> list[str]:
         """Which of the waiting runs are needed no more after a round: those of cells that no open claim rests on.

@@ -45,7 +45,7 @@ class Session:
         """The runs in turn. Once a run of the block counted, of this or another cluster, others do not disturb all."""
         campaign = self.campaign
         give_up_at = math.inf if campaign.spent.get("runs") else campaign.give_up_at
-        rounds = campaign.plan.rounds(campaign.rows)
+        rounds = campaign.plan.rounds(campaign.rows, campaign.others_made)
         return Turns(self.runs, rounds, campaign.attempts, campaign.until - CLOSING_S, unless=give_up_at)
 
     def prepare(self) -> None:
@@ -121,7 +121,7 @@ class Session:
             why = "; ".join(workloads.faults(record, values, campaign.plan.config["limits"]))
             others = values.get("cpu_outside", (0.0, ""))[0] > processors.OTHERS_CORES or run.cpu == "report"
             # Beside other lanes it may be these: it has all processors at its next attempt.
-            beside = lanes.count() > 1 and campaign.weights.of(run) < ALL
+            beside = lanes.shared() is not None and campaign.weights.of(run) < ALL
             disturbed = SHORT_OF_PROCESSORS in why and (others or beside)
             if used := workloads.processors_used(record, files):
                 campaign.weights.used(run, used, SHORT_OF_PROCESSORS in why)
@@ -162,10 +162,9 @@ class Session:
         campaign, turns = self.campaign, self.turns
         assert campaign.look is not None, "it is looked only where there is something to look with"
         plan = campaign.plan
+        designed = campaign.seen_by_a_look(turns.rounds.before(run.row["run_id"]))
         with campaign.holding(1.0), campaign.spending("looks"):
-            seen = campaign.look(
-                plan.paper, plan.config, campaign.journal.folder, campaign.designed, campaign.unavailable
-            )
+            seen = campaign.look(plan.paper, plan.config, campaign.journal.folder, designed, campaign.unavailable)
         turns.rounds.looked(run.row["run_id"])
         # Of this cluster only: another one of the block still has its first look before it.
         turns.until = min(turns.until, time.monotonic() + campaign.allowance.further() - CLOSING_S)

@@ -75,7 +75,7 @@ class Turns:
 
         `run` is the first of the round after which it was looked. Returns how many are left out.
         """
-        after = self.rounds.of[run.row["run_id"]] - 1
+        after = self.rounds.before(run.row["run_id"])
         ids = self.rounds.dropped(seen, [each.row["run_id"] for each in self.waiting], after)
         self.left |= dict.fromkeys(ids, f"{DECIDED} after {after} runs of each cell")
         still = [each for each in self.waiting if each.row["run_id"] not in self.left]

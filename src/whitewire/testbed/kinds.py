@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from whitewire.description.testbed import lane_count
 from whitewire.testbed.base import Testbed
 from whitewire.testbed.emulated import software
 from whitewire.testbed.emulated.sandbox import EmulatedTestbed
 from whitewire.testbed.installation import Installation
+from whitewire.testbed.site.inventory import in_words
 from whitewire.testbed.site.remote import RemoteTestbed
 from whitewire.testbed.site.slurm import SlurmTestbed
 from whitewire.testbed.site.ssh import SshTestbed
@@ -16,12 +18,16 @@ from whitewire.testbed.site.ssh import SshTestbed
 SITES: dict[str, type[SshTestbed] | type[SlurmTestbed]] = {"ssh": SshTestbed, "slurm": SlurmTestbed}
 
 
-def open_testbed(config: Mapping[str, Any], roles: Mapping[str, int], k: float, source: str = "testbed") -> Testbed:
-    """The testbed that a description asks for, to be used as a context manager; messages call that `source`."""
+def open_testbed(config: Mapping[str, Any], roles: Mapping[str, int], k: float, source: str = "testbed",
+                 lane: int = 1) -> Testbed:  # fmt: skip
+    """The testbed that a description asks for, to be used as a context manager; messages call that `source`.
+
+    `lane`: whose hosts of a site it has.
+    """
     kind = config["kind"]
     if kind == "emulated":
         return EmulatedTestbed(config, roles, k, software.binds())
-    return SITES[kind](config, roles, config.get("scale", 1), source)
+    return SITES[kind](config, roles, config.get("scale", 1), source, lane)
 
 
 def open_bare(config: Mapping[str, Any], roles: Mapping[str, int], k: float, source: str = "testbed") -> Testbed:
@@ -36,6 +42,11 @@ def open_bare(config: Mapping[str, Any], roles: Mapping[str, int], k: float, sou
 
 def look_at(config: Mapping[str, Any], source: str) -> int:
     """Print a table of all hosts of a site. Raises UserError, naming them, when some cannot be used."""
+    if config["kind"] == "ssh":
+        for line in in_words(config):
+            print(line)
+    elif (count := lane_count(config)) > 1:
+        print(f"lanes: {count} blocks of runs are measured at once, as jobs or each on a part of one job's nodes")
     SITES[config["kind"]].whole(config, source).preflight()
     return 0
 

@@ -13,7 +13,7 @@ from whitewire import whole
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, cells_of, without_servers
-from whitewire.description.testbed import fabric_names, is_emulated, load_testbed
+from whitewire.description.testbed import fabric_names, is_emulated, lane_of, lane_roles, load_testbed
 from whitewire.errors import UserError
 from whitewire.records import checked, links, outliers
 from whitewire.records.links import HostsRecord, LinksRecord
@@ -29,7 +29,7 @@ def tables(folder: Path) -> None:
     record = links.read(folder)
     hosts, found = links.hosts(folder), outliers.of_folder(folder)
     rows: dict[str, Iterable[Cells]] = {
-        "hosts.csv": _hosts(hosts),
+        "hosts.csv": _hosts(hosts, lane_of(load_testbed(record["plan"]["testbed"]))),
         "fabrics.csv": _fabrics(record),
         "links.csv": _links(hosts),
         "pairs.csv": ({**row} for row in links.pair_rows(folder)),
@@ -50,7 +50,7 @@ def tables(folder: Path) -> None:
     whole.write(target / checked.PACKAGE, json.dumps(described, indent=1) + "\n")
 
 
-def _hosts(record: HostsRecord) -> Iterable[Cells]:
+def _hosts(record: HostsRecord, lanes: Mapping[str, int]) -> Iterable[Cells]:
     machine = record["machine"]
     for host in record["hosts"]:
         facts = record["facts"].get(host["name"])
@@ -60,7 +60,7 @@ def _hosts(record: HostsRecord) -> Iterable[Cells]:
             "host": host["name"], "role": host["role"], "target": host["target"],
             **{name: told.get(name, "") for name in ("processor", "processors", "memory_gib", "kernel", "system",
                                                      "congestion_control")},
-            "clock_ms": "" if ahead is None else f"{ahead * 1e3:.3f}",
+            "clock_ms": "" if ahead is None else f"{ahead * 1e3:.3f}", "lane": lanes.get(host["target"], ""),
         }  # fmt: skip
 
 
@@ -119,13 +119,14 @@ def _fit(record: LinksRecord, found: Sequence[Outlier]) -> Iterable[Cells]:
     """Every paper that is described, whether the testbed is fit for it, and why not; of one with a fault, the fault."""
     plan = record["plan"]
     config = load_testbed(plan["testbed"])
+    roles = lane_roles(config) if lane_of(config) else plan["roles"]
     for name in project.papers():
         try:
             paper = load_paper(project.paper_path(name), fabric_names(config))
         except UserError as fault:
             yield {"paper": name, "fit": "no", "reason": str(fault)}
             continue
-        fit, reason = fit_of(paper, config, plan["roles"], found)
+        fit, reason = fit_of(paper, config, roles, found)
         yield {"paper": name, "fit": fit, "reason": reason}
 
 

@@ -62,7 +62,7 @@ TABLES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 OF_LINKS: dict[str, tuple[str, ...]] = {
     "hosts.csv": ("host", "role", "target", "processor", "processors", "memory_gib", "kernel", "system", "clock_ms",
-                  "congestion_control"),
+                  "congestion_control", "lane"),
     "fabrics.csv": ("fabric", "rate", "full_scale_rate", "shared", "depth", "at_once", "seconds", "streams"),
     "links.csv": ("fabric", "host", "interface", "address", "rate", "rate_in", "mtu", "queue", "offloads", "driver",
                   "version", "firmware"),
@@ -123,6 +123,7 @@ INTEGERS = {
     "beside",
     "at_once",
     "processors",
+    "lane",
 }
 BOOLEANS = {"valid", "ok", "same", "varies", "stops", "shared", "beyond", "alone"}
 DESCRIPTIONS = {
@@ -175,6 +176,7 @@ DESCRIPTIONS = {
     "rate": "Mbit/s of a link, as it is or as it is set on the testbed",
     "rate_in": "Mbit/s at which the switch sends to the host, where it is known",
     "full_scale_rate": "Mbit/s that it stands for",
+    "lane": "number of the host's lane; empty where hosts are not divided into lanes",
     "clock_ms": "by which the host's clock is ahead of the measuring machine's",
     "depth": "ring: each host with the next one; one: every pair with the first number of streams; all: with each",
     "at_once": "pairs that are measured at one time",
@@ -228,13 +230,16 @@ def tidy(paper: str, results: Path) -> None:
     whole.write(target / PACKAGE, json.dumps(package(f"{paper}-tidy", columns, factors, made), indent=1) + "\n")
 
 
-def so_far(paper: Paper, block: Path, designed: Collection[str] | None = None) -> tuple[list[Cells], list[Cells]]:
+def so_far(paper: Paper, block: Path, designed: Collection[str] | None = None, testbed: Mapping[str, Any] | None = None
+           ) -> tuple[list[Cells], list[Cells]]:  # fmt: skip
     """Rows of runs.csv and floors.csv of a block that is being measured; of runs only those that are `designed`, by id.
 
-    None: all of them.
+    None: all of them. `testbed`: its description, where runs of another k than the paper has there are left out.
     """
     known = read_floors(block)
     kept = [each for each in read_runs(block.parent, [block.name]) if designed is None or each[1]["run_id"] in designed]
+    if testbed:
+        kept = [each for each in kept if not of_another_k(paper, testbed, [each])]
     runs = _with_floors({(block.name, key): floor.typical(of) for key, of in floor.valid(known).items()}, kept)
     rows = _of_each(runs, lambda folder, record: metric_rows(folder, record, paper.factors))
     return list(rows), list(_floors(known))

@@ -25,8 +25,8 @@ from whitewire.budget import Budget
 from whitewire.cluster.hibench import on_this_machine
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import without_servers
-from whitewire.description.project import document_path, load_config, paper_path
-from whitewire.description.testbed import digest, fabric_names, load_testbed
+from whitewire.description.project import document_path, load_config, paper_path, testbed_path
+from whitewire.description.testbed import check_lanes_hold, digest, fabric_names, lane_count, load_testbed
 from whitewire.design import amounts, shapes, treatments
 from whitewire.design.durations import all_floors_seconds, expected_seconds
 from whitewire.design.rows import check_number, levels_of, make_design, most_hosts
@@ -162,6 +162,8 @@ class Plan:
                 raise UserError(f"paper/{name}.qmd: no such file: every paper has a document")
             designs[name] = make_design(paper, testbed, config["effort"], config["seed"])
             check_unique(designs[name], shown(path))
+            needed = most_hosts(paper, designs[name], servers=False)
+            check_lanes_hold(testbed, needed, shown(testbed_path(config["testbed"])), name)
             left_out[name] = check_programs(paper, designs[name], testbed)
             if testbed["kind"] == "slurm":
                 needs |= {(name, block): need for block, need in job_needs(paper, designs[name], testbed).items()}
@@ -189,8 +191,11 @@ class Plan:
         return max(1, MACHINE // self.lanes)
 
     def threads(self, cores: int) -> int:
-        """Of Snakemake's cores, those of a block: together lanes have all, and a report waits until one is free."""
-        return max(1, cores // self.lanes)
+        """Of Snakemake's cores, those of a block: together lanes have all, and a report waits until one is free.
+
+        None where there are more lanes than cores: they run at once all the same. A job of Slurm has one at least.
+        """
+        return max(1 if self.needs else 0, cores // self.lanes)
 
     @property
     def has_verdicts(self) -> bool:
@@ -289,7 +294,8 @@ class Plan:
         told = {budget.VARIABLE: text, alone.INSIDE: "snakemake"}
         told |= {tether.VARIABLE: str(self.tether)} if self.tether else {}
         if self.begins and self.lanes > 1:
-            told[lanes.VARIABLE] = Lanes.of(self.lanes, root() / ".cache" / "lanes").text()
+            on_a_site = load_testbed(self.testbed)["kind"] != "emulated"
+            told[lanes.VARIABLE] = Lanes.of(self.lanes, root() / ".cache" / "lanes", on_a_site).text()
         return "; ".join([path, *(f"export {name}={shlex.quote(value)}" for name, value in told.items())])
 
     @staticmethod
@@ -327,10 +333,10 @@ class Plan:
 def _lanes(asked: int | str, testbed: Mapping[str, Any], blocks: int) -> int:
     """How many blocks are measured side by side: as many as were asked for, or as there are processors and memory for.
 
-    One on real hosts: blocks of a Slurm testbed are jobs, whose number its profile has.
+    On a site as many as its description says.
     """
     if testbed["kind"] != "emulated":
-        return 1
+        asked = lane_count(testbed)
     if not isinstance(asked, int):
         free = psutil.virtual_memory().available / 2**30
         asked = min(len(os.sched_getaffinity(0)), int((free - SPARE_GIB) / LANE_GIB), MOST_LANES)
@@ -467,7 +473,8 @@ def print_plan() -> None:
     """What would be measured, what of it is done, and about how long the rest takes."""
     plan = Plan.load()
     testbed = load_testbed(plan.testbed)
-    print(f"testbed {plan.testbed}, effort {plan.effort}, seed {plan.seed}")
+    at_once = f", {plan.lanes} blocks at once" if plan.lanes > 1 else ""
+    print(f"testbed {plan.testbed}, effort {plan.effort}, seed {plan.seed}{at_once}")
     print(outlook_of(plan, testbed))
     pace, _ = speed.pace(root() / "results" / plan.testbed)
     for name, paper in plan.described.items():

@@ -38,9 +38,11 @@ def ladder(data):
 def test_it_judges_at_the_k_of_the_runs(monkeypatch, tmp_path, seen):
     loaded = load_paper(edited(tmp_path, ladder), TESTBED["fabrics"])
     table = runs(loaded, most=1)
-    monkeypatch.setattr(so_far, "tables_of", lambda *_: (table, None))
+    monkeypatch.setattr(so_far, "as_read", lambda *_: (table, None))
     for rung, k in enumerate([20, 40]):
-        so_far.look_at(loaded.on(rung), TESTBED, tmp_path / "raw" / "quick-1", set(table["run_id"]), {})
+        so_far.look_at(
+            loaded.on(rung), TESTBED, tmp_path / "raw" / "quick-1", dict.fromkeys(table["run_id"], "quick-1"), {}
+        )
         assert seen[-1].k == k and seen[-1].paper.rung == rung
 
 
@@ -55,8 +57,8 @@ def test_what_cannot_be_made_here_keeps_no_claim_open_and_no_other_closed(monkey
     missing = {row["run_id"]: CEPHFS for row in rows if loaded.origin(row["experiment"]) == lost}
     table = runs(loaded, most=3)
     table = table[~table["experiment"].isin([*loaded.family("put-grid"), "rereplicate"])]
-    monkeypatch.setattr(so_far, "tables_of", lambda *_: (table, None))
-    found = so_far.look_at(loaded, TESTBED, tmp_path / "raw" / "quick-1", set(), missing)
+    monkeypatch.setattr(so_far, "as_read", lambda *_: (table, None))
+    found = so_far.look_at(loaded, TESTBED, tmp_path / "raw" / "quick-1", {}, missing)
     of = {"put-grid": "E-C06", "rereplicate": "E-C41"}
     assert found.decided[of.pop(lost)] == claims.NOT_TESTABLE and lost not in {name for name, _ in found.cells}
     ((other, claim),) = of.items()
@@ -77,3 +79,14 @@ def test_what_the_effort_does_not_make_is_not_testable_only_where_nothing_on_its
     assert "testdfsio-rest" not in {row["experiment"] for row in rows}  # made at full effort only
     test = next(claim["test"] for claim in loaded.claims if claim["id"] == "X-C07")
     assert seen.why_missing(test) == ("" if lost == "segment" else lost)
+
+
+def test_a_look_sees_the_runs_of_all_blocks_that_are_designed_at_its_k(monkeypatch, tmp_path):
+    """A run that an earlier design had in another block, one of another k and one of no design are not seen."""
+    asked = []
+    monkeypatch.setattr(
+        so_far.tables, "so_far", lambda paper, block, own, testbed: asked.append((block, own)) or ([], [])
+    )
+    raw = tmp_path / "raw"
+    so_far.look_at(paper(), TESTBED, raw / "quick-2", {"a": "quick-1", "b": "quick-2", "c": "quick-1"}, {})
+    assert sorted(asked) == [(raw / "quick-1", {"a", "c"}), (raw / "quick-2", {"b"})]

@@ -47,6 +47,19 @@ def test_it_starts_with_marks_by_the_users_word(slow):
     assert found.carried["10gbe", "datanode1.lab", "datanode4.lab"] == pytest.approx(0.3 * 9564, rel=1e-3)
 
 
+@pytest.mark.parametrize(
+    "lanes, stops",
+    [
+        ([["datanode1.lab", "datanode2.lab"], ["datanode3.lab", "datanode4.lab"]], True),
+        ([["datanode1.lab", "datanode2.lab"]], False),
+    ],
+)
+def test_a_slow_host_stops_the_papers_of_every_lane_while_one_has_it(slow, lanes, stops):
+    """Which lane a block gets is not known before."""
+    found = before(slow, {**CONFIG, "lanes": lanes}, paper(2), ROWS, MARK)
+    assert bool(found.marks) == stops
+
+
 def test_a_paper_of_fewer_hosts_or_on_another_network_starts(slow):
     assert before(slow, CONFIG, paper(3), ROWS, STOP).marks == ()
     assert before(slow, CONFIG, paper(4, "1gbe"), ROWS, STOP).marks == ()

@@ -151,7 +151,7 @@ def session_of(tmp_path, monkeypatch):
         monkeypatch.setattr(session, "warm_up", lambda *of: warm or {})
         monkeypatch.setattr(session.Session, "restart", lambda self, runs: site.restarted())
         plan, runs = BlockPlan(JOBS_PAPER, DESCRIBED, effort), [run(name) for name in names]
-        monkeypatch.setattr(BlockPlan, "rounds", lambda self, rows: Rounds(dict.fromkeys(names, ("e", "{}")), ()))
+        monkeypatch.setattr(BlockPlan, "rounds", lambda self, *_: Rounds(dict.fromkeys(names, ("e", "{}")), ()))
         progress = Progress(f"{effort}-1", [10.0] * len(runs))
         kept = journal.Journal(tmp_path / f"{effort}-1")
         campaign = Campaign(plan, [{"run_id": name} for name in designed], kept, progress, LIMITS["attempts"])

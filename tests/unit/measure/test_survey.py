@@ -105,6 +105,8 @@ CONFIG = {
     "kind": "ssh", "fabrics": {"1gbe": {"rate_mbit_per_s": 1000}, "10gbe": {"rate_mbit_per_s": 10000}}, "data": [],
     "limits": {"link_error": 0.1, "drive_error": 0.2, "retransmit_share": 0.01},
     "probes": {"seconds": 5, "streams": [1, 4]},
+    "hosts": [{"ssh": f"{name}.lab", "role": name.rstrip("1234")}
+              for name in ("namenode", "datanode1", "datanode2", "datanode3", "datanode4")],
 }  # fmt: skip
 SHAPE = Shape("", {}, 1, ("1gbe", "10gbe"))
 
@@ -152,7 +154,7 @@ def test_tables_have_the_hosts_and_what_their_links_are(tmp_path):
     assert rows_of(folder, "hosts.csv")[1] == {
         "host": "datanode1", "role": "datanode", "target": "datanode1.lab", "processor": "Xeon", "processors": "",
         "memory_gib": "16.0", "kernel": "6.1.0", "system": "Debian 12", "clock_ms": "1.000",
-        "congestion_control": "cubic",
+        "congestion_control": "cubic", "lane": "",
     }  # fmt: skip
     link = rows_of(folder, "links.csv")[0]
     assert (link["interface"], link["rate"], link["mtu"]) == ("ens1", "1000", "1500")

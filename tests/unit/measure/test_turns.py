@@ -181,8 +181,8 @@ def test_rounds_count_the_runs_of_each_cell(looks, cells):
 def campaign(tmp_path, rows, **more):
     """A campaign of these runs (id to cell), without anything that makes them."""
     rounds = Rounds(rows, more.pop("looks", ()))
-    plan = SimpleNamespace(paper="the paper at its k", config={"kind": "emulated"}, rounds=lambda _: rounds)
-    own = [{"run_id": run_id} for run_id in rows]
+    plan = SimpleNamespace(paper="the paper at its k", config={"kind": "emulated"}, rounds=lambda *_: rounds)
+    own = [{"run_id": run_id, "block": "quick-1"} for run_id in rows]
     journal = Journal(tmp_path / "raw" / "quick-1")
     return Campaign(plan, own, journal, Progress("quick-1", [1.0] * len(own)), attempts=3, **more)
 
@@ -211,7 +211,15 @@ def test_a_look_takes_time_from_its_own_cluster_only(tmp_path):
     assert one.turns.rounds.due(run.row["run_id"])
     one.turns.put_back(run)
     one._look_at_claims(run)
-    assert looked == [("the paper at its k", made.plan.config, made.journal.folder, {*"0123"}, made.unavailable)]
+    assert looked == [
+        (
+            "the paper at its k",
+            made.plan.config,
+            made.journal.folder,
+            dict.fromkeys("0123", "quick-1"),
+            made.unavailable,
+        )
+    ]
     assert made.until == until
     assert one.turns.until == pytest.approx(time.monotonic() + 100 - CLOSING_S, abs=5)
     assert [each.row["run_id"] for each in one.turns.waiting] == ["3"]  # no open claim needs A any more
@@ -269,3 +277,61 @@ def test_others_may_spoil_all_of_a_block_for_as_long_as_it_should_take_whatever_
     assert until - begin == pytest.approx(30, abs=1)
     assert give_up_at - begin == pytest.approx(20, abs=1)
     assert told.own("z/1") == Budget(math.inf, {"a/1": 20.0}).own("a/1") == math.inf
+
+
+def of_two_blocks(tmp_path, looks=(1, 2, 3)):
+    """What two blocks of a paper share: cells A and B, three runs of each in a block; (rounds, campaign) by block."""
+    names = ("quick-1", "quick-2")
+    rows = [{"run_id": f"{name}.{order}", "block": name, "order": order} for name in names for order in range(6)]
+
+    def rounds(own, made=lambda _: True):
+        cells = {row["run_id"]: (A, B)[row["order"] % 2] for row in own}
+        return Rounds(cells, looks, 1 + names.index(own[0]["block"]), 2, made)
+
+    found = []
+    for name in names:
+        own, others = ([row for row in rows if (row["block"] == name) == mine] for mine in (True, False))
+        made = Campaign(
+            SimpleNamespace(rounds=rounds), own, Journal(tmp_path / name), Progress(name, []), 3, others=others
+        )
+        found.append((rounds(own, made.others_made), made))
+    return found
+
+
+def keep(made, *orders, valid=True):
+    for order in orders:
+        made.journal.write(f"{made.journal.folder.name}.{order}", {}, {}, valid=valid)
+
+
+def test_blocks_of_a_paper_look_at_the_same_runs(tmp_path):
+    (first, one), (second, two) = of_two_blocks(tmp_path)
+    assert [first.of[f"quick-1.{order}"] for order in (0, 1, 2, 4)] == [1, 1, 3, 5]
+    assert [second.of[f"quick-2.{order}"] for order in (0, 1, 2, 4)] == [2, 2, 4, 6]
+    seen = {"quick-1.0", "quick-1.1", "quick-2.0", "quick-2.1"}
+    assert one.seen_by_a_look(2) == two.seen_by_a_look(2) == {run_id: run_id[:7] for run_id in seen}
+    assert {*one.seen_by_a_look(1)} == {"quick-1.0", "quick-1.1"}
+
+
+def test_a_look_waits_for_runs_of_the_other_block_and_not_for_its_end(tmp_path):
+    (first, _), (_, two) = of_two_blocks(tmp_path)
+    assert first.due("quick-1.2") and first.before("quick-1.2") == 1, "one run of each cell is this block's alone"
+    first.looked("quick-1.2")
+    keep(two, 0)
+    assert not first.due("quick-1.2"), "the other block has no run of B"
+    keep(two, 1)
+    assert first.due("quick-1.2") and first.before("quick-1.2") == 2
+    first.looked("quick-1.2")
+    assert not first.due("quick-1.3")
+    assert first.before("quick-1.4") == 3 and first.due("quick-1.4")
+
+
+@pytest.mark.parametrize("how", ["finished", "a later run"])
+def test_a_look_does_not_wait_for_runs_that_the_other_block_lacks(tmp_path, how):
+    (first, _), (_, two) = of_two_blocks(tmp_path)
+    keep(two, 0)
+    assert first.before("quick-1.2") == 1
+    if how == "finished":
+        two.journal.finish({"block": "quick-2"})
+    else:
+        keep(two, 2, valid=False)
+    assert first.before("quick-1.2") == 2

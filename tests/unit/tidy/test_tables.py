@@ -19,6 +19,7 @@ from whitewire.design.rows import columns, write_csv
 from whitewire.errors import UserError
 from whitewire.records.checked import read_block
 from whitewire.records.run import OF_DONE
+from whitewire.tidy import tables
 from whitewire.tidy.tables import _of_each, _treatments, _with_all_floors, metric_rows, tidy
 
 RUN = Path(__file__).parents[2] / "data" / "run"
@@ -245,6 +246,16 @@ def test_a_look_counts_the_runs_of_the_design_alone(results):
     valid = [set(table.loc[table["valid"] == "true", "run_id"]) for table in counted]
     assert valid == [{RECORD["run_id"], "put-grid-of-an-earlier-design"}, {RECORD["run_id"]}, set()]
     assert len(counted[0]) > len(counted[1]) > len(counted[2]) == 0
+
+
+def test_a_look_counts_no_run_of_another_k(results):
+    block, description = results / "raw" / "smoke-1", testbed.load_testbed("emulated")
+    made = load_paper(project.paper_path("emulex-2012"), description["fabrics"])
+    assert tables.so_far(made, block, {RECORD["run_id"]}, description)[0]
+    path = block / "runs" / RECORD["run_id"] / "run.json"
+    record = json.loads(path.read_text())
+    path.write_text(json.dumps(record | {"scale": record["scale"] | {"k": 77}}))
+    assert not tables.so_far(made, block, {RECORD["run_id"]}, description)[0]
 
 
 def test_a_table_that_was_cut_is_not_analysed(results, capsys):

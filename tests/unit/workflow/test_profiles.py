@@ -1,9 +1,11 @@
 """Snakemake's profiles, as Snakemake itself reads them."""
 
 import pytest
+import yaml
 from snakemake.profiles import ProfileConfigFileParser
 
 from whitewire.paths import HOME
+from whitewire.workflow.plan import MACHINE, Plan
 
 
 @pytest.mark.parametrize("rule", ["links", "measure"])
@@ -11,3 +13,20 @@ def test_what_is_measured_as_a_job_of_slurm_has_its_nodes_whole_and_alone(rule):
     with (HOME / "profiles/slurm/config.yaml").open() as profile:
         found = ProfileConfigFileParser().parse(profile)["set-resources"]
     assert {f"{rule}:slurm_extra='--exclusive'", f"{rule}:mem_mb=0"} <= set(found)
+
+
+def test_slurm_has_a_job_for_each_lane_that_a_site_may_have():
+    with (HOME / "profiles/slurm/config.yaml").open() as profile:
+        found = ProfileConfigFileParser().parse(profile)
+    with (HOME / "workflow/schemas/testbed.schema.yaml").open() as schema:
+        most = yaml.safe_load(schema)["$defs"]["slurm"]["properties"]["lanes"]["maximum"]
+    assert int(found["jobs"]) >= most
+    assert MACHINE // most >= 1 and f"measuring={MACHINE}" in found["resources"]
+
+
+@pytest.mark.parametrize(
+    "cores, lanes, needs, threads",
+    [(8, 1, {}, 8), (8, 3, {}, 2), (2, 4, {}, 0), (1, 4, {("paper", "quick-1"): (4, 60)}, 1)],
+)
+def test_more_lanes_than_cores_are_measured_at_once(cores, lanes, needs, threads):
+    assert Plan([], "site", "quick", 1, {}, lanes=lanes, needs=needs).threads(cores) == threads

@@ -146,11 +146,16 @@ round_trip_table <- function() {
 testbed_host_table <- function() {
   hosts <- read_testbed_hosts()
   text <- function(x) safe(ifelse(is.na(x), "", as.character(x)))
-  md_table(data.frame(
+  shown <- data.frame(
     Host = text(hosts$host), Role = text(hosts$role), Target = text(hosts$target), Processor = text(hosts$processor),
     CPUs = text(hosts$processors), GiB = text(hosts$memory_gib), Kernel = text(hosts$kernel),
     `Clock, ms` = ifelse(is.na(hosts$clock_ms), "\u2013", with_minus(text(hosts$clock_ms))), check.names = FALSE
-  ), widths = c(12, 10, 12, 26, 6, 6, 18, 10))
+  )
+  widths <- c(12, 10, 12, 26, 6, 6, 18, 10)
+  if (all(is.na(hosts[["lane"]]))) { # tables made before there were lanes lack the column
+    return(md_table(shown, widths = widths))
+  }
+  md_table(cbind(shown, Lane = text(hosts$lane)), widths = c(widths, 6))
 }
 
 # Hosts whose link is set alike on a network are told in one row.

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from whitewire.description.testbed import lane_hosts
 from whitewire.errors import UserError
 
 
@@ -26,6 +27,10 @@ class Place:
     links: Mapping[str, Mapping[str, str]]
 
 
+WHOLE = 0
+"""In place of a lane's number, which begins at 1: all hosts, whatever their lane."""
+
+
 def host_names(roles: Mapping[str, int]) -> list[tuple[str, str]]:
     """(name, role) of every host, in the order of the roles: `client`, or `client1`, `client2`, …"""
     return [
@@ -40,11 +45,14 @@ def offered(config: Mapping) -> dict[str, int]:
     return dict(Counter(host["role"] for host in config["hosts"]))
 
 
-def of_inventory(config: Mapping, roles: Mapping[str, int], source: str) -> list[Place]:
-    """The first machines of each role, as an inventory (`hosts`) lists them. `source` is the file, for messages."""
+def of_inventory(config: Mapping, roles: Mapping[str, int], source: str, lane: int = WHOLE) -> list[Place]:
+    """The first machines of each role in a lane, as an inventory (`hosts`) lists them.
+
+    `source` is the file, for messages.
+    """
     positions: dict[str, list[int]] = {}
-    for number, host in enumerate(config["hosts"]):
-        positions.setdefault(host["role"], []).append(number)
+    for number in range(len(config["hosts"])) if lane == WHOLE else lane_hosts(config)[lane - 1]:
+        positions.setdefault(config["hosts"][number]["role"], []).append(number)
     for role, count in roles.items():
         found = len(positions.get(role, []))
         if found < count:
@@ -69,6 +77,24 @@ def of_nodes(config: Mapping, roles: Mapping[str, int], nodes: Sequence[str], so
     return [
         Place(name, role, node, node, links) for (name, role), node in zip(wanted, nodes, strict=False)
     ]  # the rest of the allocation idles
+
+
+def of_lane(nodes: Sequence[str], lane: int, lanes: int) -> Sequence[str]:
+    """The nodes of an allocation that a lane has: the same number for each, in Slurm's order."""
+    each = len(nodes) // lanes
+    return nodes if lane == WHOLE else nodes[(lane - 1) * each : lane * each]
+
+
+def in_words(config: Mapping) -> list[str]:
+    """Which hosts of an inventory are in which lane, a line each; nothing where there is one lane."""
+    lanes = lane_hosts(config)
+    if len(lanes) == 1:
+        return []
+    named = [", ".join(config["hosts"][number]["ssh"] for number in lane) for lane in lanes]
+    lines = [f"lane {number}: {hosts}" for number, hosts in enumerate(named, start=1)]
+    used = {number for lane in lanes for number in lane}
+    rest = [host["ssh"] for number, host in enumerate(config["hosts"]) if number not in used]
+    return [*lines, *([f"in no lane: {', '.join(rest)}"] if rest else [])]
 
 
 def _link(config: Mapping, fabric: str, host: Mapping, key: str, source: str) -> Mapping[str, str]:

@@ -11,8 +11,9 @@ import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 
+from whitewire import lanes
 from whitewire.errors import UserError
-from whitewire.testbed.site.inventory import Place, of_nodes
+from whitewire.testbed.site.inventory import WHOLE, Place, of_lane, of_nodes
 from whitewire.testbed.site.remote import RemoteTestbed
 from whitewire.testbed.site.remote_host import Layout, RemoteHost
 
@@ -55,17 +56,18 @@ class SlurmHost(RemoteHost):
 
 
 class SlurmTestbed(RemoteTestbed):
-    """The nodes of the job that this process runs in, dealt out to `roles` in order; see RemoteTestbed."""
+    """The nodes of a lane of the job that this process runs in, dealt out to `roles` in order; see RemoteTestbed."""
 
-    def __init__(self, config: Mapping, roles: Mapping[str, int], k: float, source: str = "testbed") -> None:
+    def __init__(self, config: Mapping, roles: Mapping[str, int], k: float, source: str = "testbed",
+                 lane: int = 1) -> None:  # fmt: skip
         layout, job = Layout.of(config), job_id(os.environ)
-        places = of_nodes(config, roles, nodes_of(job), source)
+        places = of_nodes(config, roles, of_lane(nodes_of(job), lane, lanes.count()), source)
         super().__init__(config, [SlurmHost(place, layout, job) for place in places], layout, k, source)
 
     @classmethod
     def whole(cls, config: Mapping, source: str = "testbed") -> SlurmTestbed:
         """All nodes of the job, whatever their roles will be."""
-        return cls(config, {"datanode": len(nodes_of(job_id(os.environ)))}, config.get("scale", 1), source)
+        return cls(config, {"datanode": len(nodes_of(job_id(os.environ)))}, config.get("scale", 1), source, WHOLE)
 
 
 def job_id(environ: Mapping[str, str]) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from whitewire.testbed.base import CommandFailed, piped
-from whitewire.testbed.site.inventory import Place, of_inventory, offered
+from whitewire.testbed.site.inventory import WHOLE, Place, of_inventory, offered
 from whitewire.testbed.site.opening import NotReady, end_here, opened
 from whitewire.testbed.site.remote import RemoteTestbed
 from whitewire.testbed.site.remote_host import OPEN_S, Layout, RemoteHost
@@ -197,16 +197,17 @@ class SshHost(RemoteHost):
 
 
 class SshTestbed(RemoteTestbed):
-    """The machines of `config` (kind ssh) that `roles` asks for; see RemoteTestbed."""
+    """The machines of a lane of `config` (kind ssh) that `roles` asks for; see RemoteTestbed."""
 
-    def __init__(self, config: Mapping, roles: Mapping[str, int], k: float, source: str = "testbed") -> None:
+    def __init__(self, config: Mapping, roles: Mapping[str, int], k: float, source: str = "testbed",
+                 lane: int = 1) -> None:  # fmt: skip
         layout = Layout.of(config)
         file = config.get("ssh_config")
         file = os.path.expanduser(file) if file else None
-        hosts = [SshHost(place, layout, file) for place in of_inventory(config, roles, source)]
+        hosts = [SshHost(place, layout, file) for place in of_inventory(config, roles, source, lane)]
         super().__init__(config, hosts, layout, k, source)
 
     @classmethod
     def whole(cls, config: Mapping, source: str = "testbed") -> SshTestbed:
         """All machines of the inventory."""
-        return cls(config, offered(config), config.get("scale", 1), source)
+        return cls(config, offered(config), config.get("scale", 1), source, WHOLE)
