@@ -1,4 +1,4 @@
-"""A block in two lanes, on small real clusters: whole rounds in each, a worker that is killed, and going on after it."""
+"""A block in two lanes, on small real clusters: whole rounds in each, a killed worker, and going on after it."""
 
 import contextlib
 import json
