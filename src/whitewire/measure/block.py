@@ -220,7 +220,7 @@ class Block:
         clusters = groups.clusters(plan.paper, missing, self.config)
         ordered = [seconds for key, runs in clusters.items() for seconds in plan.expected(key, runs, floors)]
         # Side by side, blocks of several papers have one name.
-        name = f"{plan.paper.id} {self.name}" if lanes.count() > 1 else self.name
+        name = f"{plan.paper.id} {self.name}" if lanes.most() > 1 else self.name
         campaign = self._campaign(Progress(name, ordered, len(clusters)), lane)
         left = self.until - time.monotonic()
         within = f" within {budget.words(left)}" if math.isfinite(left) else ""

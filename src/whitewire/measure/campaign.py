@@ -72,7 +72,7 @@ class Campaign:
     @property
     def made_by(self) -> RunRecord:
         """What an attempt's record says of who made it: the code, and its lane of how many."""
-        count = lanes.count()
+        count = lanes.most()
         record: RunRecord = {**environment.commit()}
         return {**record, "lane": self.lane, "lanes": count} if count > 1 else record
 

@@ -146,7 +146,7 @@ class Session:
             why = "; ".join(workloads.faults(record, values, campaign.plan.config["limits"]))
             others = values.get("cpu_outside", (0.0, ""))[0] > processors.OTHERS_CORES or run.cpu == "report"
             # Beside other lanes it may be these: it has all processors at its next attempt.
-            beside = lanes.count() > 1 and campaign.weights.of(run) < ALL
+            beside = lanes.most() > 1 and campaign.weights.of(run) < ALL
             disturbed = SHORT_OF_PROCESSORS in why and (others or beside)
             self.team.attempted(SHORT_OF_PROCESSORS in why and beside)
             if used := workloads.processors_used(record, files):
