@@ -97,6 +97,8 @@ class Session:
                 if not self.team.returned(turns, turns.rounds.of[run.row["run_id"]] - 1):
                     self._look_at_claims(run)
                 continue
+            if campaign.journal.has(run.row["run_id"]):  # made in a lane that ended within the round
+                continue
             if lanes_now := self.team.grow(turns, campaign.progress.pace):
                 self.floors.floors.divide(lanes_now, self._begun)
                 campaign.progress.lanes = lanes_now
