@@ -1,9 +1,9 @@
-"""Lanes: the blocks that a campaign measures side by side on this machine, and how they share its processors.
+"""Lanes: the clusters on which a campaign measures side by side on this machine, and how they share its processors.
 
-During most runs processors are idle, because links and drives are slow on purpose. So several blocks, each with a
-cluster of its own, are measured at once. Each takes processors before it uses them and gives them back afterwards; one
-that needs many waits until so many are free. What is taken is a share of a lock file: it goes with the process, however
-that ends.
+During most runs processors are idle, because links and drives are slow on purpose. So several clusters are measured on
+at once: those of several blocks, and, where no further block waits, several of one block. Each takes processors before
+it uses them and gives them back afterwards; one that needs many waits until so many are free. What is taken is a share
+of a lock file: it goes with the process, however that ends.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import json
 import os
 import struct
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -23,28 +23,42 @@ from whitewire.paths import boot_id
 
 VARIABLE = "WHITEWIRE_LANES"
 """The environment variable that tells the blocks of a campaign of their lanes."""
+BEGUN = "begun"
+"""The file of a campaign's blocks that have a lane, or had one."""
 PARTS = 20
 """Into so many parts each processor is divided."""
 PAUSE_S = 0.05
 """Seconds between two looks at whether processors are free."""
+SPARE = 1.25
+"""Processors that lanes get for each that their runs use on average: the use is uneven."""
 
 
 @dataclass(frozen=True)
 class Lanes:
     """How many lanes a campaign on this machine has; `process`: the process that everything of it is started by;
-    `folder`: where its lock files are; `processors`: how many all lanes share, 0 where each has hosts of its own."""
+    `folder`: where its lock files are; `processors`: how many all lanes share, 0 where each has hosts of its own;
+    `blocks`: what it has to measure; `most`: how many lanes it may come to have where processors stay idle (0: no more
+    than `count`)."""
 
     count: int
     process: int
     folder: str
     processors: int
     machine: str = ""
+    blocks: Sequence[str] = ()
+    most: int = 0
 
     @classmethod
-    def of(cls, count: int, folder: Path, on_a_site: bool = False) -> Lanes:
+    def of(cls, count: int, folder: Path, blocks: Sequence[str] = (), most: int = 0, on_a_site: bool = False) -> Lanes:
         """Those of a campaign that this process begins."""
+        (folder / BEGUN).unlink(missing_ok=True)
         processors = 0 if on_a_site else len(os.sched_getaffinity(0))
-        return cls(count, os.getpid(), str(folder), processors, boot_id())
+        return cls(count, os.getpid(), str(folder), processors, boot_id(), list(blocks), most)
+
+    @property
+    def numbers(self) -> range:
+        """The numbers of all lanes that there may be."""
+        return range(1, max(self.count, self.most) + 1)
 
     def text(self) -> str:
         """For the environment variable."""
@@ -76,20 +90,71 @@ def count() -> int:
     return lanes.count if lanes else 1
 
 
+def most() -> int:
+    """How many lanes this campaign may come to have."""
+    lanes = Lanes.read()
+    return len(lanes.numbers) if lanes else 1
+
+
 @contextmanager
-def lane() -> Iterator[int]:
-    """Hold the first lane that is free, by its number from 1, which is 1 where there are none."""
+def lane(block: str = "") -> Iterator[int]:
+    """Hold the first lane that is free, by its number from 1, which is 1 where there are none; `block` has it."""
     lanes = Lanes.read()
     if lanes is None:
         yield 1
         return
     with _opened(lanes, "lanes") as file:
-        while True:
-            for number in range(1, lanes.count + 1):
-                if _locked(file, number):
-                    yield number
-                    return
+        while not (number := _first_free(lanes, file)):
             time.sleep(PAUSE_S)
+        with Path(lanes.folder, BEGUN).open("a", encoding="utf-8") as begun:
+            begun.write(f"{block}\n")
+        yield number
+
+
+@contextmanager
+def further_lane() -> Iterator[int]:
+    """Hold a lane for a block that has one already, by its number; 0 where none is free or a block may want it.
+
+    On a site a block has the hosts of one lane only.
+    """
+    lanes = shared()
+    if lanes is None or _expected(lanes):
+        yield 0
+        return
+    with _opened(lanes, "lanes") as file:
+        yield _first_free(lanes, file)
+
+
+def free() -> int:
+    """How many further lanes a block could have now."""
+    lanes = shared()
+    if lanes is None or _expected(lanes):
+        return 0
+    with _opened(lanes, "lanes") as file:
+        return sum(locked(file, number) for number in lanes.numbers)
+
+
+def carried(processors: int, busy: float, memory: int) -> int:
+    """How many lanes a machine carries whose runs keep `busy` processors busy on average, with memory for so many."""
+    return max(1, min(memory, int(processors / (SPARE * busy)) if busy else processors))
+
+
+def room(idle: float, working: int) -> bool:
+    """Whether one more lane fits beside so many `working` ones, which left this share of the processors idle."""
+    return idle >= SPARE * (1 - idle) / working
+
+
+def _expected(lanes: Lanes) -> bool:
+    """Whether a block of the campaign has not had a lane yet."""
+    begun = ""
+    with suppress(FileNotFoundError):
+        begun = Path(lanes.folder, BEGUN).read_text(encoding="utf-8")
+    return not {*lanes.blocks} <= {*begun.splitlines()}
+
+
+def _first_free(lanes: Lanes, file: IO[bytes]) -> int:
+    """Hold the first lane that is free; 0 where none is."""
+    return next((number for number in lanes.numbers if locked(file, number)), 0)
 
 
 @contextmanager
@@ -124,7 +189,7 @@ def processors(wanted: float) -> Iterator[None]:
             free = set(range(parts))
             while lacking:
                 for part in sorted(free):
-                    if lacking and _locked(file, part):
+                    if lacking and locked(file, part):
                         free.discard(part)
                         lacking -= 1
                 if lacking:
@@ -141,11 +206,11 @@ def _opened(lanes: Lanes, name: str) -> IO[bytes]:
 
 def _wait_for(file: IO[bytes]) -> None:
     """Wait until an open file is ours, for as long as it is open."""
-    while not _locked(file, 0):
+    while not locked(file, 0):
         time.sleep(PAUSE_S)
 
 
-def _locked(file: IO[bytes], place: int) -> bool:
+def locked(file: IO[bytes], place: int) -> bool:
     """Lock one byte of a file for as long as it is open, if nobody else has (fcntl(2), open file description locks)."""
     try:
         fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, place, 1, 0))

@@ -72,7 +72,7 @@ class Progress(Pulse):
         super().__init__(block, out)
         self.expected, self.clusters, self.clock = list(expected), clusters, clock
         self.total, self.begun, self.last = len(self.expected), 0, ""
-        self.spent = 0.0
+        self.spent, self.lanes = 0.0, 1
         self.starts: list[float] = []
         self._run_began: float | None = None
         self._start_began: float | None = None
@@ -115,6 +115,6 @@ class Progress(Pulse):
 
     def _left(self) -> float:
         # The model's seconds, corrected by how the runs so far compare with it, and the starts of further clusters.
-        runs = sum(self.expected[self.begun - 1 :]) * self.pace
+        runs = sum(self.expected[self.begun - 1 :]) * self.pace / self.lanes
         ahead = self.clusters - len(self.starts)
         return runs + (ahead * sum(self.starts) / len(self.starts) if self.starts else 0.0)

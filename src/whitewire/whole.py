@@ -83,6 +83,13 @@ def folder(target: Path) -> Iterator[Path]:
         _sync(target.parent)
 
 
+@contextlib.contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Be the only process that changes a folder; others that do the same wait. Raises OSError."""
+    with _closed(_held_folder(folder)):
+        yield
+
+
 def remove(folder: Path) -> None:
     """Remove a folder in one step: a kill leaves the rest of it under another name, as of a writer. Raises OSError."""
     part = folder.with_name(PART + folder.name)

@@ -104,6 +104,14 @@ read_controls <- function(paper = paper_id()) {
   table
 }
 
+# Nothing where no block was measured in several lanes.
+read_lanes <- function(paper = paper_id()) {
+  table <- read_stage("analysis", "lanes.csv", c("block", "experiment", "metric", "n", "lanes", "difference", "low",
+                                                 "high"), paper)
+  for (column in c("lanes", "difference", "low", "high")) table[[column]] <- as_value(table[[column]])
+  table
+}
+
 read_floors <- function(paper = paper_id()) {
   columns <- c("block", "floor", "workload", "job", "number", "seconds", "valid")
   table <- read_stage("tidy", "floors.csv", columns, paper)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from whitewire import estimands, sequential, statistics
-from whitewire.analysis import guards, net
-from whitewire.description.paper import Paper, cells_of
+from whitewire.analysis import guards, lane_effect, net
+from whitewire.description.paper import Paper, cells_of, tests_of
 from whitewire.description.testbed import is_emulated
 from whitewire.design.rows import counts, stem, stem_of
 from whitewire.design.scale import Scale, scale_of
@@ -22,6 +22,10 @@ from whitewire.levels import Cell, cell_name, text
 from whitewire.records.jobs import NET, WHOLE
 
 MORE_BYTES = "more bytes a run are needed"
+LANE = "lane"
+"""Column of the table of runs that is there where runs of a block were made in several lanes."""
+LANES = ("block", "experiment", "metric", "n", "lanes", "difference", "low", "high")
+"""Columns of analysis/lanes.csv, which is there where tidy/runs.csv has lanes."""
 Scaling = Callable[[str, Mapping[str, Any]], Scale]
 """From an experiment and the levels of its factors to how a run of them is scaled."""
 
@@ -61,13 +65,52 @@ class Runs:
         table["best"] = full.where(full.notna(), value)
         units = table["full_scale_unit"].where(full.notna(), table["unit"])
         table["best_unit"] = units.fillna("").astype(str)
-        self.table = table
+        self.lost: dict[tuple[str, str], int] = {}
+        """Degrees of freedom that lanes took of the scatter of an experiment with its controls, by metric."""
+        self._measured = table
+        self.table = table = self._without_lanes(table.copy()) if LANE in table else table
         self.efforts = {str(block).rsplit("-", 1)[0] for block in table["block"]} if "block" in table else set()
         self._scatter: dict[tuple[str, str, str], tuple[pd.DataFrame, np.ndarray, np.ndarray]] = {}
         self.groups = dict(tuple(table.groupby(["experiment", "metric"], sort=False))) if len(table) else {}
         attempts = [name for name in ("run_id", "attempt") if name in table]
         # A run that failed has a row without a metric: it counts for every metric that it would have had.
         self.invalid = table[~table["valid"]].drop_duplicates(attempts)
+
+    def _without_lanes(self, table: pd.DataFrame) -> pd.DataFrame:
+        """The table less what lanes add to the values of every metric that has a logarithm."""
+        columns = ["value", "full_scale_value", "best"]
+        table[columns] = table[columns].apply(pd.to_numeric, errors="coerce").astype(float)
+        for (experiment, metric), rows in self._in_lanes(table):
+            found = lane_effect.effect(rows["best"], rows["cell"], rows["block"], rows[LANE])
+            self.lost[experiment, metric] = found.lost
+            table.loc[rows.index, columns] = table.loc[rows.index, columns].mul(np.exp(-found.shift), axis=0)
+        return table
+
+    def _in_lanes(self, table: pd.DataFrame) -> Iterator[tuple[tuple[str, str], pd.DataFrame]]:
+        """Valid runs of a table by experiment, controls among its own, and metric, where all values are above 0."""
+        good = table[table["valid"] & table["best"].notna()].copy()
+        good["cell"] = good[["experiment", *self.paper.factors]].astype(str).agg("\0".join, axis=1)
+        good[LANE] = pd.to_numeric(good[LANE]).fillna(1)
+        origin = good["experiment"].map(self.paper.origin)
+        for (experiment, metric), rows in good.groupby([origin, "metric"], sort=False):
+            if rows["best"].min() > 0:
+                yield (str(experiment), str(metric)), rows
+
+    def lane_differences(self) -> list[dict[str, Any]]:
+        """By how much the lanes of each block differ: a row of LANES for each experiment and metric that claims ask."""
+        if LANE not in self.table:
+            return []
+        tests = [test for claim in self.paper.claims for test in tests_of(claim)]
+        asked = {(self.paper.origin(name), test.get("metric")) for test in tests
+                 for name, _ in estimands.of(test).needed()}  # fmt: skip
+        found = []
+        for (experiment, metric), rows in self._in_lanes(self._measured):
+            for block, own in rows.groupby("block", sort=False):
+                told = lane_effect.difference(own["best"], own["cell"], own[LANE])
+                if told and (experiment, metric) in asked:
+                    of = {"block": block, "experiment": experiment, "metric": metric, "n": len(own)}
+                    found.append(of | asdict(told))
+        return found
 
     def first(self, n: int) -> Runs:
         """What was known when each cell had so many valid runs, or all that it has: the first by their number."""
@@ -77,7 +120,7 @@ class Runs:
         late = good[number > n]
         gone = set(zip(*(late[key] for key in (*keys, "replicate")), strict=True))
         kept = [each not in gone for each in zip(*(self.table[key] for key in (*keys, "replicate")), strict=True)]
-        return self._again(self.table[kept])
+        return self._again(self._measured[kept])
 
     def as_measured(self, experiment: str, levels: Mapping[str, Any], metric: str) -> np.ndarray:
         """Values of a cell's valid runs as they were measured, not at full scale."""
@@ -118,7 +161,8 @@ class Runs:
         """
         key = (experiment, metric, of)
         if key not in self._scatter:
-            self._scatter[key] = self._scatter_of(self._family(experiment, metric), of)
+            lost = self.lost.get((self.paper.origin(experiment), metric), 0)
+            self._scatter[key] = self._scatter_of(self._family(experiment, metric), of, lost)
         cells, variances, freedoms = self._scatter[key]
         own = (cells["experiment"] == experiment) & at(cells, levels) if len(cells) else pd.Series(dtype=bool)
         if not own.any():
@@ -130,8 +174,9 @@ class Runs:
         keys = [(name, metric) for name in self.paper.family(experiment) if (name, metric) in self.groups]
         return pd.concat([self.groups[key] for key in keys]) if keys else None
 
-    def _scatter_of(self, rows: pd.DataFrame | None, of: str) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
-        """(cells, moderated variances, degrees of freedom); nothing where nobody can say."""
+    def _scatter_of(self, rows: pd.DataFrame | None, of: str, lost: int
+                    ) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:  # fmt: skip
+        """(cells, moderated variances, degrees of freedom, less those `lost`); nothing where nobody can say."""
         nothing = pd.DataFrame(), np.array([]), np.array([])
         if rows is None:
             return nothing
@@ -146,7 +191,9 @@ class Runs:
         freedoms = told["count"].to_numpy(dtype=float) - 1
         if freedoms.max() < statistics.FEWEST_POOLED - 1:
             return nothing
-        return cells, *statistics.moderated(told["var"].fillna(0.0).to_numpy(), freedoms)
+        left = 1 - lost / freedoms.sum()
+        variances, known = statistics.moderated(told["var"].fillna(0.0).to_numpy() / left, freedoms)
+        return cells, variances, known * left
 
     def why_missing(self, test: Mapping[str, Any]) -> str:
         """Why this machine cannot make the runs of a test at all; empty when it can."""

@@ -40,7 +40,8 @@ def tables_of(paper: Paper, block: Path, designed: Collection[str] | None = None
 def as_read(paper: Paper, made: Sequence[tables.Cells], floors: Sequence[tables.Cells]
             ) -> tuple[pd.DataFrame, pd.DataFrame]:  # fmt: skip
     """Rows of tidy/runs.csv and tidy/floors.csv, as they come back from there."""
-    columns = [*tables.RUN, *paper.factors, *tables.MEASURED]
+    lane = [tables.LANE] if any(tables.LANE in row for row in made) else []
+    columns = [*tables.RUN, *lane, *paper.factors, *tables.MEASURED]
     return _read(made, columns), _read(floors, tables.TABLES["floors.csv"])
 
 

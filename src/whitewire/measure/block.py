@@ -9,7 +9,8 @@ import os
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,8 @@ from whitewire.measure.run import Run
 from whitewire.measure.rung import Ladder, TooHeavy
 from whitewire.measure.services import Services
 from whitewire.measure.session import Session
+from whitewire.measure.spread import FILE as ROUNDS
+from whitewire.measure.spread import MOST_ROUNDS, OVER, Claims, Lead, Mate, Report, Task, Worker
 from whitewire.measure.weights import ALL
 from whitewire.progress import Progress
 from whitewire.records.checked import block_record, read_block
@@ -115,11 +118,12 @@ class Block:
     def measure(self) -> None:
         """Make the runs that are missing. Raises UserError when the testbed cannot work here."""
         begin, seconds = time.monotonic(), self.allowance.first()
+        self.until, self.give_up_at = begin + seconds, begin + self.allowance.own
         self._resume()
-        with lanes.lane() as lane:
+        with self._waiting_workers() as self.workers, lanes.lane(f"{self.paper.id}/{self.name}") as lane:
             while True:
                 try:
-                    campaign = self._make_missing(begin + seconds, begin + self.allowance.own, lane)
+                    campaign = self._make_missing(lane)
                     break
                 except TooHeavy as heavy:
                     self._climb(str(heavy))
@@ -166,19 +170,61 @@ class Block:
         self.ladder.climb(why)
         print(f"{self.name}: {why}: taking the next one", file=sys.stderr, flush=True)
 
-    def _make_missing(self, until: float, give_up_at: float, lane: int) -> Campaign:
-        """Make what is missing at the present k; see Campaign for the moments. Raises TooHeavy, UserError."""
+    @contextlib.contextmanager
+    def _waiting_workers(self) -> Iterator[list[Worker]]:
+        """Processes that make rounds of this block in further lanes, once they are told to."""
+        workers = [Worker(self._work) for _ in range(1, lanes.most())]
+        try:
+            yield workers
+        finally:
+            for worker in workers:
+                worker.kill()
+
+    def _work(self, pipe: Connection) -> None:
+        """Do what the leader tells this process, until that ends. Raises UserError where it cannot."""
+        claims: list[Claims] = []
+        while True:
+            told = pipe.recv()
+            if isinstance(told, Task):
+                claims.append(Claims(self.journal.folder / ROUNDS, told.place))
+                pipe.send(self._beside(told, Mate(claims[-1], pipe)))
+            elif told == OVER:
+                while claims:
+                    claims.pop().close()
+
+    def _beside(self, task: Task, team: Mate) -> Report:
+        """Make rounds of a cluster's runs in a further lane."""
+        with lanes.further_lane() as lane:
+            if not lane:
+                return Report(ended=True)
+            self.ladder.stay(task.rung)
+            rows, plan = {row["run_id"]: row for row in self.rows}, self.plan
+            runs = [plan.run(rows[run_id]) for run_id in task.ids]
+            self.spent = defaultdict(float)
+            campaign = self._campaign(Progress(f"{plan.paper.id} {self.name}, lane {lane}", [
+                run.expected_seconds for run in runs]), lane)  # fmt: skip
+            campaign.unavailable |= task.unavailable
+            campaign.progress.lanes = task.lanes
+            with campaign.progress.going():
+                self._on_one_cluster(campaign, task.shared, runs, 0, team, task)
+            return Report(campaign.given_up, campaign.left, spent=self.spent, ended=True, crowded=team.crowded)
+
+    def _campaign(self, progress: Progress, lane: int) -> Campaign:
+        return Campaign(
+            self.plan, self.rows, self.journal, progress, self.attempts, self.allowance, self.look, self.around,
+            self.until, self.give_up_at, self.spent, lane, others=self.others,
+        )  # fmt: skip
+
+    def _make_missing(self, lane: int) -> Campaign:
+        """Make what is missing at the present k. Raises TooHeavy, UserError."""
         plan, floors = self.plan, valid_floors(self.journal.folder)
         missing = [plan.run(row) for row in self.rows if not self.journal.has(row["run_id"])]
         clusters = groups.clusters(plan.paper, missing, self.config)
         ordered = [seconds for key, runs in clusters.items() for seconds in plan.expected(key, runs, floors)]
         # Side by side, blocks of several papers have one name.
-        name = f"{plan.paper.id} {self.name}" if lanes.count() > 1 else self.name
-        campaign = Campaign(
-            plan, self.rows, self.journal, Progress(name, ordered, len(clusters)), self.attempts, self.allowance,
-            self.look, self.around, until, give_up_at, self.spent, lane, others=self.others,
-        )  # fmt: skip
-        left = until - time.monotonic()
+        name = f"{plan.paper.id} {self.name}" if lanes.most() > 1 else self.name
+        campaign = self._campaign(Progress(name, ordered, len(clusters)), lane)
+        left = self.until - time.monotonic()
         within = f" within {budget.words(left)}" if math.isfinite(left) else ""
         campaign.progress.say(f"{len(self.rows)} runs, {len(missing)} to make{within}")
         if missing:
@@ -194,16 +240,23 @@ class Block:
             missing = [run for runs in clusters.values() for run in runs]
             campaign.leave_out(services.unavailable(self.config, missing))
             number = 0
-            for key, runs in clusters.items():
-                number = self._on_one_cluster(campaign, key, runs, number)
+            for place, (key, runs) in enumerate(clusters.items()):
+                task = Task(self.paper.rung, key, (), campaign.unavailable, place * MOST_ROUNDS)
+                number = self._on_one_cluster(campaign, key, runs, number, None, task)
         campaign.progress.say(f"finished{campaign.not_made()}")
 
-    def _on_one_cluster(self, campaign: Campaign, shared: str, runs: Sequence[Run], number: int) -> int:
-        """Make the runs that share one start of the cluster; `number` were begun before. Returns how many are now."""
+    def _on_one_cluster(self, campaign: Campaign, shared: str, runs: Sequence[Run], number: int, team: Mate | None,
+                        task: Task) -> int:  # fmt: skip
+        """Make the runs that share one start of the cluster; `number` were begun before. Returns how many are now.
+
+        `team`: of a further lane, which does its `task`; else `task` is what further lanes are told.
+        """
         runs = [run for run in runs if run.row["run_id"] not in campaign.unavailable]
         if not runs:
             return number
-        needs = campaign.plan.seconds_until_a_run(shared, runs, campaign.known_floors)
+        spent = sum(campaign.spent[what] for what in ("start", "warm-up"))
+        known = campaign.floors_of_lane if team else campaign.known_floors
+        needs = campaign.plan.seconds_until_a_run(shared, runs, known)
         roles, place, _, slots, *racks = json.loads(shared)
         if self.config["kind"] != "emulated" or all(run.store["kind"] != "cephfs" for run in runs):
             roles = without_servers(roles)
@@ -211,7 +264,7 @@ class Block:
         if number == 0:
             testbed.preflight()
         campaign.progress.cluster()
-        logs = self.journal.folder / "logs"
+        logs = self.journal.folder / "logs" / (f"lane-{campaign.lane}" if team else "")
         with contextlib.ExitStack() as up, contextlib.ExitStack() as starting:
             # What starts takes all processors that it gets, and what is probed must not lack them.
             starting.enter_context(campaign.holding(ALL))
@@ -238,11 +291,18 @@ class Block:
                 stack.scale(k, model)
                 testbed.fabric(alike[0].parameters["fabric"])
                 services.record_environment(testbed, stack, self.config, self.journal.folder)
-            session = Session(
-                campaign, stack, runs, campaign.plan.floors(shared, runs, campaign.known_floors), self.ladder
-            )
+            floors = campaign.plan.floors(shared, runs, known)
+            session = Session(campaign, stack, runs, floors, self.ladder)
+            if team:
+                session.turns.rounds.ahead = list(task.ahead)
+                floors.divide(task.lanes, 0)
             session.prepare()
-            return session.make(number)
+            if team or not self.workers:
+                return session.make(number, team)
+            started = sum(campaign.spent[what] for what in ("start", "warm-up")) - spent
+            claims = Claims(self.journal.folder / ROUNDS, task.place)
+            with Lead(claims, self.workers, task, self.journal.has, campaign.progress.say, started) as lead:
+                return session.make(number, lead)
 
     def _calibrate(self, testbed: Testbed, runs: Sequence[Run], progress: Progress) -> None:
         """Probe links and drives at every scale that the runs have. Raises UserError for one beyond its bound."""

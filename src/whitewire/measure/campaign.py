@@ -19,6 +19,7 @@ from whitewire.measure.block_plan import BlockPlan, Known
 from whitewire.measure.calm import Calm
 from whitewire.measure.rounds import Look
 from whitewire.measure.shortage import Shortage
+from whitewire.measure.spread import Report
 from whitewire.measure.turns import Outcome
 from whitewire.measure.weights import Weights
 from whitewire.progress import Progress
@@ -114,7 +115,7 @@ class Campaign:
     @property
     def made_by(self) -> RunRecord:
         """What an attempt's record says of who made it: the code, and its lane of how many."""
-        count = lanes.count()
+        count = lanes.most()
         record: RunRecord = {**environment.commit()}
         return {**record, "lane": self.lane, "lanes": count} if count > 1 else record
 
@@ -122,6 +123,12 @@ class Campaign:
     def known_floors(self) -> Known:
         """Valid floors that are in the journal, by name."""
         return valid_floors(self.journal.folder)
+
+    @property
+    def floors_of_lane(self) -> Known:
+        """Those of them that this lane made."""
+        return {name: [each for each in made if each.get("lane") == self.lane]
+                for name, made in self.known_floors.items()}  # fmt: skip
 
     @contextlib.contextmanager
     def spending(self, what: str) -> Iterator[None]:
@@ -159,6 +166,16 @@ class Campaign:
         for lost, why in lacking:
             self.progress.say(f"{len(lost)} runs left out: {why}")
             self.unavailable |= dict.fromkeys(lost, why)
+
+    def add(self, reports: Iterable[Report]) -> None:
+        """Take what became of runs in other lanes; what one of them did not make another one may have made."""
+        for report in reports:
+            self.given_up += report.given_up
+            self.left |= report.left
+            for what, seconds in report.spent.items():
+                self.spent[what] += seconds
+        gone = {*self.given_up}
+        self.left = {name: why for name, why in self.left.items() if name not in gone and not self.journal.has(name)}
 
     def not_made(self) -> str:
         """How many runs were not made, by reason, in words."""

@@ -6,6 +6,7 @@ A floor is what a job takes on almost no data. Pure functions, and the list of o
 from __future__ import annotations
 
 import json
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 
@@ -62,12 +63,26 @@ class Floors:
                  counts: Mapping[FloorKey, int], known: Mapping[str, Sequence[RunRecord]]) -> None:  # fmt: skip
         self.names, self.counts = dict(names), dict(counts)
         self.known: dict[FloorKey, list[RunRecord]] = {key: list(known.get(names[key], ())) for key in first}
+        self._asked, self._runs = dict(counts), runs
         self._due = {key: positions(at, runs, len(self.known[key]), counts[key]) for key, at in first.items()}
 
     def further(self, key: FloorKey) -> int:
         """How many more there may be of a kind, where those there are scatter too much."""
-        most = FLOOR_RUNS + FURTHER if self.counts[key] == FLOOR_RUNS else 0
+        most = FLOOR_RUNS + FURTHER if self._asked[key] == FLOOR_RUNS else 0
         return max(0, most - len(self.known[key]))
+
+    def divide(self, lanes: int, begun: int) -> None:
+        """From now on, `begun` runs being made, each of so many lanes makes its part of the runs and of the floors."""
+        ends = begun + math.ceil((self._runs - begun) / lanes)
+        for key in self._due:
+            self.counts[key] = math.ceil(self._asked[key] / lanes)
+            self._due[key] = [
+                begun + place for place in positions(0, ends - begun, len(self.known[key]), self.counts[key])
+            ]
+
+    def pool(self, known: Mapping[str, Sequence[RunRecord]]) -> None:
+        """Take the floors of all lanes for those of this cluster."""
+        self.known = {key: list(known.get(self.names[key], ())) for key in self.known}
 
     def add(self, key: FloorKey, record: RunRecord) -> None:
         self.known[key].append(record)

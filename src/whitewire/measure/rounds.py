@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from whitewire.description.paper import Paper
 from whitewire.text import canonical
@@ -32,6 +32,20 @@ class Seen(Protocol):
     def cells(self) -> Collection[Cell]: ...
     @property
     def near(self) -> Collection[Cell]: ...
+
+
+@dataclass(frozen=True)
+class Saw:
+    """What a look saw, as one process tells another."""
+
+    decided: Collection[str]
+    open: Collection[str]
+    cells: Collection[Cell]
+    near: Collection[Cell]
+
+    @classmethod
+    def of(cls, seen: Seen) -> Self:
+        return cls(list(seen.decided), list(seen.open), list(seen.cells), list(seen.near))
 
 
 Look = Callable[[Paper, Mapping[str, Any], Path, Mapping[str, str], Mapping[str, str]], Seen]
@@ -58,6 +72,8 @@ class Rounds:
     made: Callable[[int], bool] = lambda runs: True
     of: dict[str, int] = field(init=False)
     """The round of each run, from `first`."""
+    ahead: list[int] = field(init=False)
+    """The looks that are still to be made."""
 
     def __post_init__(self) -> None:
         seen: Counter[Cell] = Counter()
@@ -65,11 +81,11 @@ class Rounds:
         for run_id, cell in self.rows.items():
             seen[cell] += 1
             self.of[run_id] = self.first + self.blocks * (seen[cell] - 1)
-        self._ahead = [look for look in self.looks if look < max(self.of.values(), default=0)]
+        self.ahead = [look for look in self.looks if look < max(self.of.values(), default=0)]
 
     def due(self, run_id: str) -> bool:
         """Whether the claims are to be looked at before a run: it is the first one of a round after a look's."""
-        return bool(self._ahead) and self.of[run_id] > self._ahead[0] and self.made(self._ahead[0])
+        return bool(self.ahead) and self.of[run_id] > self.ahead[0] and self.made(self.ahead[0])
 
     def before(self, run_id: str) -> int:
         """How many runs of each cell a look before a run is at: those of all rounds before it, where the block is the
@@ -81,7 +97,7 @@ class Rounds:
     def looked(self, run_id: str) -> None:
         """All looks before a run are made."""
         runs = self.before(run_id)
-        self._ahead = [look for look in self._ahead if look > runs]
+        self.ahead = [look for look in self.ahead if look > runs]
 
     def dropped(self, seen: Seen, waiting: Collection[str], after: int) -> list[str]:
         """Which of the waiting runs are needed no more after a round: those of cells that no open claim rests on.

@@ -78,6 +78,10 @@ class Ladder:
             self.tried.append({"why": why})
             self._settle()
 
+    def stay(self, rung: int) -> None:
+        """Keep to this k, which another process has chosen and may give up."""
+        self.paper, self.open, self.climbs = self.paper.on(rung), False, False
+
     def _settle(self) -> None:
         self.open = False
         whole.write(self.raw / FILE, json.dumps({"rung": self.paper.rung, "tried": self.tried}, indent=1) + "\n")

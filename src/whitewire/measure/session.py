@@ -19,13 +19,16 @@ from whitewire.measure.campaign import Campaign
 from whitewire.measure.execution import cause, execute, last_words, no_disk
 from whitewire.measure.floor_runs import FloorRuns
 from whitewire.measure.floors import Floors
+from whitewire.measure.rounds import Seen
 from whitewire.measure.run import FAILURES, Run, floor_key
 from whitewire.measure.rung import Ladder, TooHeavy
 from whitewire.measure.shortage import Shortage
+from whitewire.measure.spread import Alone, Team
 from whitewire.measure.turns import Outcome, Turns
 from whitewire.measure.warm_up import warm_up
 from whitewire.measure.weights import ALL
 from whitewire.records import processors
+from whitewire.records.journal import BUDGET
 from whitewire.records.metrics import SHORT_OF_PROCESSORS
 from whitewire.records.run import DesignRow, RunRecord
 
@@ -39,14 +42,19 @@ class Session:
     def __init__(self, campaign: Campaign, stack: Stack, runs: Sequence[Run], floors: Floors, ladder: Ladder) -> None:
         self.campaign, self.stack, self.runs, self.ladder = campaign, stack, runs, ladder
         self.floors = FloorRuns(campaign, stack, runs, floors, self.restart)
+        self.team: Team = Alone()
         self.turns = self._turns()
+        self._begun = 0
 
     def _turns(self) -> Turns:
         """The runs in turn. Once a run of the block counted, of this or another cluster, others do not disturb all."""
         campaign = self.campaign
         give_up_at = math.inf if campaign.spent.get("runs") else campaign.give_up_at
         rounds = campaign.plan.rounds(campaign.rows, campaign.others_made)
-        return Turns(self.runs, rounds, campaign.attempts, campaign.until - CLOSING_S, unless=give_up_at)
+        if not campaign.look:
+            rounds.ahead = []
+        return Turns(self.runs, rounds, campaign.attempts, campaign.until - CLOSING_S, unless=give_up_at,
+                     takes=lambda number: self.team.takes(number))  # fmt: skip
 
     def prepare(self) -> None:
         """Warm up, take the floors that are there, and try whether this machine can hold k. Raises TooHeavy."""
@@ -58,29 +66,48 @@ class Session:
             self.floors.take_over(warm_up(self.stack, self.campaign.plan, self.runs))
         self._try_heaviest()
 
-    def make(self, number: int) -> int:
-        """Make the runs, of which `number` were begun before; returns how many are begun now.
+    def make(self, number: int, team: Team | None = None) -> int:
+        """Make the runs, of which `number` were begun before, in the lanes of `team`; returns how many are begun now.
 
         Every attempt is kept. Attempts of an earlier, interrupted measurement do not count against the bound. TooHeavy
         when the processors are too slow at this k and there is another one.
         """
-        campaign, turns, begun = self.campaign, self.turns, 0
+        campaign, turns = self.campaign, self.turns
+        self.team = team or self.team
+        number = self._make_runs(number)
+        if not turns.hopeless:
+            self.floors.make_due(len(self.runs))
+        while self.team.returned(turns):
+            number = self._make_runs(number)
+        campaign.given_up += turns.given_up
+        campaign.left |= turns.left
+        if reports := self.team.over():
+            campaign.add(reports)
+            self.floors.floors.pool(campaign.known_floors)
+        if self.team.leads and not turns.hopeless:
+            self.floors.make_further()
+        return number
+
+    def _make_runs(self, number: int) -> int:
+        """Make runs until this lane has no more; returns how many are begun now."""
+        campaign, turns = self.campaign, self.turns
         while (run := turns.next(campaign.progress.pace)) is not None:
-            if campaign.look and turns.rounds.due(run.row["run_id"]):
+            if turns.rounds.due(run.row["run_id"]):
                 turns.put_back(run)
-                self._look_at_claims(run)
+                if not self.team.returned(turns, turns.rounds.of[run.row["run_id"]] - 1):
+                    self._look_at_claims(run)
                 continue
+            if campaign.journal.has(run.row["run_id"]):  # made in a lane that ended within the round
+                continue
+            if lanes_now := self.team.grow(turns, campaign.progress.pace):
+                self.floors.floors.divide(lanes_now, self._begun)
+                campaign.progress.lanes = lanes_now
             # Those that are due at the end wait for the runs that are tried again.
-            self.floors.make_due(min(begun, len(self.runs) - 1))
-            begun += 1
+            self.floors.make_due(min(self._begun, len(self.runs) - 1))
+            self._begun += 1
             if not turns.tried[run.row["run_id"]]:
                 number += 1
             self._one(run, number)
-        campaign.given_up += turns.given_up
-        campaign.left |= turns.left
-        if not turns.hopeless:
-            self.floors.make_due(len(self.runs))
-            self.floors.make_further()
         return number
 
     def _one(self, run: Run, number: int) -> None:
@@ -123,6 +150,7 @@ class Session:
             # Beside other lanes it may be these: it has all processors at its next attempt.
             beside = lanes.shared() is not None and campaign.weights.of(run) < ALL
             disturbed = SHORT_OF_PROCESSORS in why and (others or beside)
+            self.team.attempted(SHORT_OF_PROCESSORS in why and beside)
             if used := workloads.processors_used(record, files):
                 campaign.weights.used(run, used, SHORT_OF_PROCESSORS in why)
         except FAILURES as failure:
@@ -157,14 +185,21 @@ class Session:
             clusters.start(stack)
             warm_up(stack, plan, runs)
 
+    def _look(self, count: int) -> Seen:
+        """What the claims are worth by so many runs of each cell."""
+        campaign, plan = self.campaign, self.campaign.plan
+        assert campaign.look is not None, "it is looked only where there is something to look with"
+        designed = campaign.seen_by_a_look(count)
+        with campaign.holding(1.0), campaign.spending("looks"):
+            return campaign.look(plan.paper, plan.config, campaign.journal.folder, designed, campaign.unavailable)
+
     def _look_at_claims(self, run: Run) -> None:
         """Leave out what no open claim needs any more."""
         campaign, turns = self.campaign, self.turns
-        assert campaign.look is not None, "it is looked only where there is something to look with"
-        plan = campaign.plan
-        designed = campaign.seen_by_a_look(turns.rounds.before(run.row["run_id"]))
-        with campaign.holding(1.0), campaign.spending("looks"):
-            seen = campaign.look(plan.paper, plan.config, campaign.journal.folder, designed, campaign.unavailable)
+        seen = self.team.saw(turns, partial(self._look, turns.rounds.before(run.row["run_id"])))
+        if seen is None:
+            turns.leave(BUDGET)
+            return
         turns.rounds.looked(run.row["run_id"])
         # Of this cluster only: another one of the block still has its first look before it.
         turns.until = min(turns.until, time.monotonic() + campaign.allowance.further() - CLOSING_S)

@@ -32,12 +32,17 @@ class Outcome:
 
 class Turns:
     """The runs of a cluster in turn. `until` is the moment (of `clock`) after which none begins; after `unless` none
-    does if others have spoiled every attempt, since the next start may find the machine calm."""
+    does if others have spoiled every attempt, since the next start may find the machine calm. `takes`: whether a round
+    is made here rather than in another lane."""
 
     def __init__(self, runs: Sequence[Run], rounds: Rounds, attempts: int, until: float,
-                 clock: Callable[[], float] = time.monotonic, unless: float = math.inf) -> None:  # fmt: skip
+                 clock: Callable[[], float] = time.monotonic, unless: float = math.inf,
+                 takes: Callable[[int], bool] = lambda number: True) -> None:  # fmt: skip
         self.waiting, self.rounds, self.attempts = list(runs), rounds, attempts
         self.until, self.unless, self.clock = until, unless, clock
+        self.takes = takes
+        self.elsewhere: list[Run] = []
+        """Runs of rounds that other lanes make."""
         self.tried: Counter[str] = Counter()
         self.spoiled: Counter[str] = Counter()
         self.given_up: list[str] = []
@@ -47,13 +52,15 @@ class Turns:
     def next(self, pace: float = 1.0) -> Run | None:
         """The next run; None at the end. `pace`: seconds that runs take for each that they should."""
         if self.hopeless:
-            self.left |= {run.row["run_id"]: OTHERS for run in self.waiting}
-            self.waiting.clear()
+            self.leave(OTHERS)
         while self.waiting:
             run = self.waiting.pop(0)
-            if not self.too_late(run, pace):
+            if self.too_late(run, pace):
+                self.left[run.row["run_id"]] = BUDGET
+            elif self.rounds.due(run.row["run_id"]) or self.takes(self.rounds.of[run.row["run_id"]]):
                 return run
-            self.left[run.row["run_id"]] = BUDGET
+            else:
+                self.elsewhere.append(run)
         return None
 
     @property
@@ -69,6 +76,16 @@ class Turns:
     def put_back(self, run: Run) -> None:
         """It was not its turn yet."""
         self.waiting.insert(0, run)
+
+    def take_back(self, runs: Sequence[Run]) -> None:
+        """Runs that another lane was to make are made here, next."""
+        self.elsewhere = [run for run in self.elsewhere if run not in runs]
+        self.waiting[:0] = runs
+
+    def leave(self, why: str) -> None:
+        """Make none of those that wait."""
+        self.left |= {run.row["run_id"]: why for run in self.waiting}
+        self.waiting.clear()
 
     def drop(self, seen: Seen, run: Run) -> int:
         """Leave out runs that no open claim needs, and put last those that hardly decide one.

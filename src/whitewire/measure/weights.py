@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 
+from whitewire.lanes import SPARE
 from whitewire.measure import rung
 from whitewire.measure.rounds import Cell, cell_of
 from whitewire.measure.run import Run
 
 ALL = math.inf
 """All processors: for what computes as fast as it can, such as a start of JVMs."""
-SPARE = 1.25
-"""How many processors a run gets for each that its cell used on average: its use is not even."""
 
 
 class Weights:

@@ -85,8 +85,9 @@ class Journal:
 
     def write_floor(self, record: RunRecord, files: Mapping[str, str]) -> Path:
         """Keep one floor whole, valid or not; its record gets the block's next `number`. Raises OSError."""
-        number = 1 + max((int(path.name) for path in self.floors.glob("[0-9]*")), default=0)
-        return self._keep(self.floors / f"{number:03d}", {**record, "number": number}, files)
+        with whole.alone(self.floors):  # lanes of the block number theirs too
+            number = 1 + max((int(path.name) for path in self.floors.glob("[0-9]*")), default=0)
+            return self._keep(self.floors / f"{number:03d}", {**record, "number": number}, files)
 
     def _keep(self, target: Path, record: RunRecord, files: Mapping[str, str]) -> Path:
         contents = {name: content.encode() for name, content in files.items()}

@@ -40,6 +40,8 @@ from whitewire.records.samples import Samples, idle_shares, read_host_cpu, read_
 from whitewire.text import canonical
 
 RUN = ("run_id", "attempt", "block", "order", "experiment", "replicate", "made_by", "floor")
+LANE = "lane"
+"""Column of runs.csv after those of RUN, where runs of a block were made in several lanes."""
 MEASURED = ("metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid", "why_invalid")
 Cells = Mapping[str, object]
 """A row of a table: column → cell; columns left out are empty."""
@@ -110,6 +112,7 @@ NUMBERS = {
 INTEGERS = {
     "rung",
     "attempt",
+    LANE,
     "number",
     "order",
     "replicate",
@@ -129,6 +132,7 @@ BOOLEANS = {"valid", "ok", "same", "varies", "stops", "shared", "beyond", "alone
 DESCRIPTIONS = {
     "run_id": "the run; unique for what it measures, see docs/inside/tables.md",
     "attempt": "number of the attempt; only a run's last can be valid",
+    LANE: "the emulated cluster of its block that made the run, of those that were measured side by side",
     "floor": "the floor of a run's jobs: kind, store, tasks and cluster; one in its block, empty where there is none",
     "job": "one job of the run or of the floor",
     "number": "number of the floor in its block, in the order of making",
@@ -205,9 +209,10 @@ def tidy(paper: str, results: Path) -> None:
     target = results / "tidy"
     target.mkdir(parents=True, exist_ok=True)
     factors = loaded.factors
-    columns = {"runs.csv": (*RUN, *factors, *MEASURED), **TABLES}
+    own = (*RUN, *of_lanes(record for _, record in runs))
+    columns = {"runs.csv": (*own, *factors, *MEASURED), **TABLES}
     tables: dict[str, Iterable[Cells]] = {
-        "runs.csv": _of_each(runs, lambda folder, record: metric_rows(folder, record, factors)),
+        "runs.csv": _of_each(runs, lambda folder, record: metric_rows(folder, record, factors, own)),
         "series.csv.gz": _of_each(valid, _series),
         "operations.csv": _of_each(valid, _operations),
         "probes.csv": [row for block in blocks for row in _probes(results / "raw" / block)],
@@ -241,14 +246,16 @@ def so_far(paper: Paper, block: Path, designed: Collection[str] | None = None, t
     if testbed:
         kept = [each for each in kept if not of_another_k(paper, testbed, [each])]
     runs = _with_floors({(block.name, key): floor.typical(of) for key, of in floor.valid(known).items()}, kept)
-    rows = _of_each(runs, lambda folder, record: metric_rows(folder, record, paper.factors))
+    own = (*RUN, *of_lanes(record for _, record in runs))
+    rows = _of_each(runs, lambda folder, record: metric_rows(folder, record, paper.factors, own))
     return list(rows), list(_floors(known))
 
 
 def of_block(paper: Paper, name: str, block: Block) -> tuple[list[Cells], list[Cells]]:
     """Rows of runs.csv and floors.csv of a block that was read, by its name."""
     runs = _with_all_floors({name: block}, block.runs)
-    rows = _of_each(runs, lambda folder, record: metric_rows(folder, record, paper.factors))
+    own = (*RUN, *of_lanes(record for _, record in runs))
+    rows = _of_each(runs, lambda folder, record: metric_rows(folder, record, paper.factors, own))
     return list(rows), list(_floors(block.floors))
 
 
@@ -308,8 +315,18 @@ def _floors(records: Sequence[RunRecord]) -> Iterable[Cells]:
             yield base | {"job": job, "seconds": _number(seconds)}
 
 
-def metric_rows(folder: Path, record: RunRecord, factors: Sequence[str]) -> Iterable[Cells]:
-    base: dict[str, object] = dict.fromkeys(RUN, "") | {name: v for name, v in record.items() if name in RUN}
+def of_lanes(records: Iterable[RunRecord]) -> tuple[str, ...]:
+    """The column of lanes where valid runs of one block were made in several, else none."""
+    found: dict[str, set[int]] = {}
+    for record in records:
+        if record["valid"]:
+            found.setdefault(record["block"], set()).add(record.get("lane", 1))
+    return (LANE,) if any(len(lanes) > 1 for lanes in found.values()) else ()
+
+
+def metric_rows(folder: Path, record: RunRecord, factors: Sequence[str], own: Sequence[str] = RUN) -> Iterable[Cells]:
+    """Rows of runs.csv of one attempt; `own`: its columns besides factors and MEASURED."""
+    base: dict[str, object] = dict.fromkeys(own, "") | {name: v for name, v in record.items() if name in own}
     base |= {name: record["factors"].get(name, "") for name in factors}
     base |= {"valid": flag(record["valid"]), "why_invalid": record["why_invalid"]}
     samples = folder / "samples.csv"

@@ -33,7 +33,8 @@ from whitewire.design.rows import check_number, levels_of, make_design, most_hos
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
 from whitewire.lanes import Lanes
-from whitewire.measure import groups, survey
+from whitewire.measure import groups, rung, survey
+from whitewire.measure.block_plan import BlockPlan
 from whitewire.measure.floors import FLOOR_RUNS, FURTHER
 from whitewire.paths import HOME, root, settle_environment, shown
 from whitewire.records import links
@@ -123,6 +124,8 @@ class Plan:
     """How long the blocks of a start may take, as the user gave it."""
     lanes: int = 1
     """How many blocks are measured side by side."""
+    in_all: tuple[int, int] = (1, 1)
+    """How many lanes there are, also for rounds of one block, and how many there may come to be."""
     waiting: Mapping[str, float] = field(default_factory=dict, repr=False)
     """Blocks that are not finished (`<paper>/<block>`) and the seconds that they should take, in their turn."""
     tether: Path | None = None
@@ -172,11 +175,12 @@ class Plan:
             held = tether.hold(HOME / ".cache" / "tethers")
             _show_containers([HOME, *(_conda() if "conda" in deployment else [])])
         waiting = _waiting(described, designs, testbed, config["testbed"])
+        in_all = _lanes(config["lanes"], testbed, lambda: _busy(described, designs, testbed))
         return cls(
             config["papers"], config["testbed"], config["effort"], config["seed"], designs, deployment,
             hibench="hibench" in testbed and _of_suite(designs),
             needs=needs, described=described, left_out=left_out, tether=held, begins=begins,
-            budget=config["budget"], lanes=_lanes(config["lanes"], testbed, len(waiting)), waiting=waiting,
+            budget=config["budget"], lanes=max(1, min(in_all[0], len(waiting))), in_all=in_all, waiting=waiting,
         )  # fmt: skip
 
     def turn(self, paper: str, block: str) -> int:
@@ -293,9 +297,11 @@ class Plan:
         os.environ[budget.VARIABLE] = text = handed_on or begun.text()
         told = {budget.VARIABLE: text, alone.INSIDE: "snakemake"}
         told |= {tether.VARIABLE: str(self.tether)} if self.tether else {}
-        if self.begins and self.lanes > 1:
+        if self.begins and self.in_all[1] > 1:
+            count, most = self.in_all
             on_a_site = load_testbed(self.testbed)["kind"] != "emulated"
-            told[lanes.VARIABLE] = Lanes.of(self.lanes, root() / ".cache" / "lanes", on_a_site).text()
+            folder = root() / ".cache" / "lanes"
+            told[lanes.VARIABLE] = Lanes.of(count, folder, [*self.waiting], most, on_a_site).text()
         return "; ".join([path, *(f"export {name}={shlex.quote(value)}" for name, value in told.items())])
 
     @staticmethod
@@ -330,17 +336,28 @@ class Plan:
         return sorted(str(path.relative_to(HOME)) for p in patterns for path in HOME.glob(p) if path.is_file())
 
 
-def _lanes(asked: int | str, testbed: Mapping[str, Any], blocks: int) -> int:
-    """How many blocks are measured side by side: as many as were asked for, or as there are processors and memory for.
+def _lanes(asked: int | str, testbed: Mapping[str, Any], busy: Callable[[], float]) -> tuple[int, int]:
+    """How many lanes there are, and how many there may come to be while processors stay idle.
 
-    On a site as many as its description says.
+    As many as were asked for; `auto`: as many as the processors carry whose runs keep `busy` of them busy, and up to as
+    many as there is memory for. On a site as many as its description says.
     """
     if testbed["kind"] != "emulated":
         asked = lane_count(testbed)
-    if not isinstance(asked, int):
-        free = psutil.virtual_memory().available / 2**30
-        asked = min(len(os.sched_getaffinity(0)), int((free - SPARE_GIB) / LANE_GIB), MOST_LANES)
-    return max(1, min(asked, blocks))
+    if isinstance(asked, int):
+        return asked, asked
+    free = psutil.virtual_memory().available / 2**30
+    memory = max(1, min(int((free - SPARE_GIB) / LANE_GIB), MOST_LANES))
+    return lanes.carried(len(os.sched_getaffinity(0)), busy(), memory), memory
+
+
+def _busy(described: Mapping[str, Paper], designs: Mapping[str, Sequence[DesignRow]], testbed: Mapping[str, Any]
+          ) -> float:  # fmt: skip
+    """Processors that runs keep busy on average over their time, by the model of their work; 0 without runs."""
+    runs = [BlockPlan(described[name], testbed, row["block"].rsplit("-", 1)[0]).run(row)
+            for name, rows in designs.items() for row in rows]  # fmt: skip
+    seconds = sum(run.expected_seconds for run in runs)
+    return sum(rung.load(run) * run.expected_seconds for run in runs) / seconds if seconds else 0.0
 
 
 def _waiting(

@@ -226,16 +226,19 @@ def test_a_look_takes_time_from_its_own_cluster_only(tmp_path):
     assert not one.turns.rounds.due("3")
 
 
+PAPER = SimpleNamespace(id="b", rung=0, rungs=1)
+
+
 def test_what_the_machine_cannot_make_is_known_before_the_first_cluster(monkeypatch, tmp_path):
     """So no look of an earlier cluster waits for it."""
-    block = Block(SimpleNamespace(rungs=1), {"kind": "ssh", "fabrics": {"1gbe": {}}, "limits": {"attempts": 3}},
+    block = Block(PAPER, {"kind": "ssh", "fabrics": {"1gbe": {}}, "limits": {"attempts": 3}},
                   "quick-1", [], tmp_path / "raw" / "quick-1")  # fmt: skip
     made, known = campaign(tmp_path, {"hdfs": A, "ceph": B}), []
 
     def run(run_id, kind):
         return SimpleNamespace(row={"run_id": run_id}, store={"kind": kind}, parameters={"fabric": "1gbe"})
 
-    def on_one_cluster(of, shared, runs, number):
+    def on_one_cluster(of, shared, runs, number, team, task):
         known.append(dict(of.unavailable))
         return number
 
@@ -262,11 +265,11 @@ def test_others_may_spoil_all_of_a_block_for_as_long_as_it_should_take_whatever_
 
     told, asked = Budget.of(30.0, {"a/1": 20.0, "b/1": 20.0}, {}), []
 
-    def make_missing(until, give_up_at, lane):
-        asked.append((until, give_up_at))
+    def make_missing(lane):
+        asked.append((block.until, block.give_up_at))
         raise RuntimeError
 
-    block = Block(SimpleNamespace(rungs=1), {"kind": "ssh", "limits": {"attempts": 3}}, "quick-1", [], tmp_path / "b",
+    block = Block(PAPER, {"kind": "ssh", "limits": {"attempts": 3}}, "quick-1", [], tmp_path / "b",
                   allowance=told.allowance("b/1"))  # fmt: skip
     monkeypatch.setattr(block, "_resume", lambda: None)
     monkeypatch.setattr(block, "_make_missing", make_missing)

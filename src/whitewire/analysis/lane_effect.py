@@ -1,0 +1,93 @@
+"""Lanes as a blocking factor: by how much the lanes of a block differ, and values without that. Pure.
+
+The logarithm of a metric is the sum of its cell's level, its lane's effect and scatter. Effects are estimated by least
+squares within each block, and their sum over the block's runs is 0, so that no block's level moves. The lanes of a
+design are fixed effects: nothing is said of other lanes than those that were there.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+LEAST_FREEDOM = 2
+"""Degrees of freedom that must be left for a block's lanes to be told apart."""
+
+
+@dataclass(frozen=True)
+class Effect:
+    """`shift`: of the logarithm of each value, by its lane; `lost`: degrees of freedom that the scatter loses."""
+
+    shift: np.ndarray
+    lost: int = 0
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The second of two lanes over the first, less 1, with its interval; of more lanes the largest over the smallest.
+
+    The interval is Tukey's for all differences between lanes, which is Student's where there are two.
+    """
+
+    lanes: int
+    difference: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class _Fit:
+    effects: np.ndarray
+    """Of each lane."""
+    lane: np.ndarray
+    """Index of each value's lane."""
+    covariance: np.ndarray
+    freedom: int
+
+
+def _fit(logs: np.ndarray, cells: np.ndarray, lanes: np.ndarray) -> _Fit | None:
+    """Least squares of cell + lane within one block; None where the lanes cannot be told apart."""
+    names, lane = np.unique(lanes, return_inverse=True)
+    _, cell = np.unique(cells, return_inverse=True)
+    count = len(names)
+    design = np.hstack([np.eye(cell.max() + 1)[cell], np.eye(count)[lane][:, 1:]])
+    freedom = len(logs) - design.shape[1]
+    if count < 2 or freedom < LEAST_FREEDOM or np.linalg.matrix_rank(design) < design.shape[1]:
+        return None
+    found = np.linalg.lstsq(design, logs, rcond=None)[0]
+    variance = float(np.sum((logs - design @ found) ** 2)) / freedom
+    inverse = np.zeros((count, count))
+    inverse[1:, 1:] = np.linalg.inv(design.T @ design)[1 - count :, 1 - count :]
+    effects = np.concatenate([[0.0], found[1 - count :]])
+    return _Fit(effects - effects[lane].mean(), lane, variance * inverse, freedom)
+
+
+def effect(values: pd.Series, cells: pd.Series, blocks: pd.Series, lanes: pd.Series) -> Effect:
+    """What lanes add to the logarithms of these values, which are positive; nothing in a block of one lane."""
+    logs, shift, lost = np.log(values.to_numpy(dtype=float)), np.zeros(len(values)), 0
+    for block in blocks.unique():
+        own = (blocks == block).to_numpy()
+        if found := _fit(logs[own], cells[own].to_numpy(), lanes[own].to_numpy()):
+            shift[own] = found.effects[found.lane]
+            lost += len(found.effects) - 1
+    return Effect(shift, lost)
+
+
+def difference(values: pd.Series, cells: pd.Series, lanes: pd.Series, confidence: float = 0.95) -> Difference | None:
+    """By how much the lanes of one block differ; None where nobody can say."""
+    found = _fit(np.log(values.to_numpy(dtype=float)), cells.to_numpy(), lanes.to_numpy())
+    if found is None:
+        return None
+    count = len(found.effects)
+    top, bottom = int(np.argmax(found.effects)), int(np.argmin(found.effects))
+    if count == 2:
+        top, bottom = 1, 0
+    covariance = found.covariance
+    error = math.sqrt(max(0.0, covariance[top, top] + covariance[bottom, bottom] - 2 * covariance[top, bottom]))
+    width = float(stats.studentized_range.ppf(confidence, count, found.freedom)) / math.sqrt(2) * error
+    apart = float(found.effects[top] - found.effects[bottom])
+    return Difference(count, *(math.expm1(each) for each in (apart, apart - width, apart + width)))

@@ -1,0 +1,353 @@
+"""Rounds of a block's cluster in several lanes: worker processes of the block, each with a cluster of its own.
+
+Each process takes the next whole round and makes every run of it, so that what is compared is compared within a lane. A
+round is taken by a lock that ends with its process: the rounds of one that was killed are made by the others. The
+process of the block leads: it starts workers, makes the looks at claims, and ends last.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+import signal
+import sys
+import traceback
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self
+
+from whitewire import lanes
+from whitewire.errors import UserError
+from whitewire.measure.rounds import Saw, Seen
+from whitewire.measure.run import Run
+from whitewire.measure.turns import Turns
+from whitewire.testbed.samples import processor_ticks
+
+FILE = ".rounds"
+"""The file in a block's folder whose bytes are its rounds; who has locked one makes that round."""
+MOST_ROUNDS = 100_000
+"""Of one cluster: the rounds of the next one have places behind them."""
+LEAST_ROUNDS = 2
+"""Rounds that each lane should have for a further one to be worth its start."""
+LAST, CROWDED = 10, 3
+"""Attempts that are looked at, and how many of them may not lack processors beside other lanes."""
+PATIENCE_S = 1.0
+"""Seconds between two looks at whether a process that made rounds has ended."""
+DIE_WITH_PARENT = 1
+"""PR_SET_PDEATHSIG of prctl(2)."""
+NO_LOOK, OVER = "no look", "over"
+"""What a worker is told when no look comes any more, and when all runs of the cluster are made."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a worker is to do: make rounds of the runs `ids` of one cluster.
+
+    `shared`: the services of that cluster; `place`: where its rounds begin in the lock file; `ahead`: the looks that
+    are still to be made; `lanes`: how many divide the floors.
+    """
+
+    rung: int
+    shared: str
+    ids: Sequence[str]
+    unavailable: Mapping[str, str]
+    place: int
+    ahead: Sequence[int] = ()
+    lanes: int = 2
+
+
+@dataclass(frozen=True)
+class Report:
+    """What became of a worker's runs that the journal does not have.
+
+    `pending`: those that wait for a look to be made again; `ended`: the worker makes no more; `crowded`: because the
+    lanes are too many; `fault`: the traceback of an unexpected error.
+    """
+
+    given_up: Sequence[str] = ()
+    left: Mapping[str, str] = field(default_factory=dict)
+    pending: Sequence[str] = ()
+    spent: Mapping[str, float] = field(default_factory=dict)
+    ended: bool = False
+    crowded: bool = False
+    fault: str = ""
+
+
+class Claims:
+    """The rounds of a cluster that this process makes: its own until it ends, or `close`."""
+
+    def __init__(self, path: Path, place: int) -> None:
+        path.touch()
+        self._file, self._place = path.open("r+b"), place
+        self.mine: set[int] = set()
+
+    def take(self, number: int) -> bool:
+        """Whether this round is made here; from now on it is if no other process has it."""
+        if number not in self.mine and lanes.locked(self._file, self._place + number):
+            self.mine.add(number)
+        return number in self.mine
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class Team(Protocol):
+    """The lanes in which a cluster's runs are made, as the session in one of them sees them."""
+
+    leads: bool
+    """Whether this lane makes what is made once: looks and further floors."""
+
+    def takes(self, number: int) -> bool:
+        """Whether this lane makes a round."""
+
+    def attempted(self, short: bool) -> None:
+        """An attempt has ended; `short`: it lacked processors beside other lanes."""
+
+    def grow(self, turns: Turns, pace: float) -> int:
+        """Start further lanes where that is worth it; into how many the runs are now divided, 0: as before."""
+
+    def returned(self, turns: Turns, until: float = math.inf) -> bool:
+        """Wait for the rounds until this one in other lanes; whether some came back, as their process had ended."""
+
+    def saw(self, turns: Turns, look: Callable[[], Seen]) -> Seen | None:
+        """What a look saw, which the leading lane makes; None where it makes none any more."""
+
+    def over(self) -> Sequence[Report]:
+        """Wait until all other lanes have done; what they report."""
+
+
+class Alone:
+    """The only lane: every round is its own."""
+
+    leads = True
+
+    def takes(self, number: int) -> bool:
+        return True
+
+    def attempted(self, short: bool) -> None:
+        pass
+
+    def grow(self, turns: Turns, pace: float) -> int:
+        return 0
+
+    def returned(self, turns: Turns, until: float = math.inf) -> bool:
+        return False
+
+    def saw(self, turns: Turns, look: Callable[[], Seen]) -> Seen | None:
+        return look()
+
+    def over(self) -> Sequence[Report]:
+        return ()
+
+
+class Beside(Alone):
+    """A lane beside others of its block, which notices where these are too many."""
+
+    def __init__(self, claims: Claims) -> None:
+        self.claims = claims
+        self._last: deque[bool] = deque(maxlen=LAST)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether many of the last attempts lacked processors beside other lanes."""
+        return sum(self._last) >= CROWDED
+
+    def attempted(self, short: bool) -> None:
+        self._last.append(short)
+
+
+class Mate(Beside):
+    """The lane of a worker, which ends after its round where lanes are too many."""
+
+    leads = False
+
+    def __init__(self, claims: Claims, pipe: Connection) -> None:
+        super().__init__(claims)
+        self.pipe = pipe
+
+    def takes(self, number: int) -> bool:
+        return number in self.claims.mine or (not self.crowded and self.claims.take(number))
+
+    def saw(self, turns: Turns, look: Callable[[], Seen]) -> Seen | None:
+        pending = [
+            each.row["run_id"] for each in turns.waiting if turns.rounds.of[each.row["run_id"]] in self.claims.mine
+        ]
+        self.pipe.send(Report(turns.given_up, turns.left, pending))
+        found = self.pipe.recv()
+        return found if isinstance(found, Saw) else None
+
+
+class Worker:
+    """A process that waits for a task. It is forked: begin it before this process has threads or a cluster."""
+
+    def __init__(self, work: Callable[[Connection], None]) -> None:
+        fork = get_context("fork")
+        self.pipe, theirs = fork.Pipe()
+        self.process = fork.Process(target=_begin, args=(work, theirs, os.getpid()), daemon=True)
+        self.process.start()
+        theirs.close()
+        self.busy, self.report = False, Report()
+
+    def tell(self, what: Task | Saw | str) -> None:
+        """Tell it something; nothing where it has ended."""
+        with suppress(OSError):
+            self.pipe.send(what)
+
+    def kill(self) -> None:
+        """End it at once; its cluster ends with it."""
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+
+def _begin(work: Callable[[Connection], None], pipe: Connection, parent: int) -> None:
+    ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if os.getppid() != parent:  # it has ended already
+        return
+    try:
+        with suppress(EOFError):
+            work(pipe)
+    except UserError as error:
+        print(f"{error}: its rounds are left to the other lanes", file=sys.stderr, flush=True)
+    except Exception:
+        pipe.send(Report(fault=traceback.format_exc()))
+
+
+class Lead(Beside):
+    """The lane of the block's own process, which leads those of its workers.
+
+    `task`: what these are told, but for what changes; `made`: whether the journal has a run; `say` prints a line;
+    `start_seconds`: what the start of a cluster and its warm-up took.
+    """
+
+    def __init__(self, claims: Claims, workers: list[Worker], task: Task, made: Callable[[str], bool],
+                 say: Callable[[str], None], start_seconds: float) -> None:  # fmt: skip
+        super().__init__(claims)
+        self.workers, self.task, self.made, self.say = workers, task, made, say
+        self.start_seconds = start_seconds
+        self._rounds, self._ticks = 0, processor_ticks()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if kind:
+            for worker in self._busy:
+                self._lose(worker)
+        self.claims.close()
+
+    @property
+    def _busy(self) -> list[Worker]:
+        return [worker for worker in self.workers if worker.busy]
+
+    def takes(self, number: int) -> bool:
+        return self.claims.take(number)
+
+    def grow(self, turns: Turns, pace: float) -> int:
+        if len(self.claims.mine) == self._rounds:
+            return 0
+        self._rounds = len(self.claims.mine)
+        self._hear()
+        idle, working = self._idle(), 1 + len(self._busy)
+        worth = further(turns, working, pace, self.start_seconds)
+        more = min(worth, self._room(idle), len(self.workers) - len(self._busy))
+        if more < 1 or self.crowded or any(worker.report.crowded for worker in self.workers):
+            return 0
+        ids = [run.row["run_id"] for run in turns.waiting]
+        told = replace(self.task, ids=ids, ahead=list(turns.rounds.ahead), lanes=working + more)
+        for worker in [worker for worker in self.workers if not worker.busy][:more]:
+            worker.busy, worker.report = True, Report()
+            worker.tell(told)
+        self.say(f"rounds are made in {told.lanes} lanes from here on")
+        return told.lanes
+
+    def _idle(self) -> float:
+        """The idle share of the processors since it was last asked for."""
+        (total, idle), before = processor_ticks(), self._ticks
+        self._ticks = total, idle
+        return (idle - before[1]) / max(1, total - before[0])
+
+    @staticmethod
+    def _room(idle: float) -> int:
+        """How many further lanes the machine has room for: as many as it was given, or one where processors idle."""
+        free = lanes.free()
+        used = lanes.most() - free
+        return min(free, max(lanes.count() - used, int(lanes.room(idle, used))))
+
+    def returned(self, turns: Turns, until: float = math.inf) -> bool:
+        if math.isinf(until):
+            for worker in self._busy:
+                worker.tell(NO_LOOK)
+        while waited := self._unsettled(turns, until):
+            if [run for run in waited if self.takes(turns.rounds.of[run.row["run_id"]])]:
+                self._hear()
+                turns.take_back([run for run in self._unsettled(turns, until)
+                                 if turns.rounds.of[run.row["run_id"]] in self.claims.mine])  # fmt: skip
+                return True
+            wait([worker.pipe for worker in self._busy], PATIENCE_S)
+        return False
+
+    def _unsettled(self, turns: Turns, until: float) -> list[Run]:
+        """Runs of rounds in other lanes of which nothing is known yet."""
+        self._hear()
+        settled = set[str]()
+        for worker in self.workers:
+            settled |= {*worker.report.given_up, *worker.report.left}
+            settled |= set(worker.report.pending) if math.isfinite(until) else set()
+        there = [run for run in turns.elsewhere if turns.rounds.of[run.row["run_id"]] <= until]
+        return [run for run in there if not self.made(run.row["run_id"]) and run.row["run_id"] not in settled]
+
+    def _hear(self) -> None:
+        """Take what workers report."""
+        for worker in self._busy:
+            try:
+                while worker.busy and worker.pipe.poll():
+                    worker.report = worker.pipe.recv()
+                    worker.busy = not worker.report.ended
+            except (EOFError, OSError):
+                self.say("a lane has ended; the others make its rounds")
+                self._lose(worker)
+            if worker.report.fault:
+                error = RuntimeError("a lane ended by an unexpected error")
+                error.add_note(worker.report.fault)
+                raise error
+
+    def _lose(self, worker: Worker) -> None:
+        worker.kill()
+        self.workers.remove(worker)
+
+    def saw(self, turns: Turns, look: Callable[[], Seen]) -> Seen | None:
+        seen = look()
+        for worker in self._busy:
+            worker.report = replace(worker.report, pending=())
+            worker.tell(Saw.of(seen))
+        return seen
+
+    def over(self) -> Sequence[Report]:
+        while busy := self._busy:
+            wait([worker.pipe for worker in busy], PATIENCE_S)
+            self._hear()
+        for worker in self.workers:
+            worker.tell(OVER)
+        found = [worker.report for worker in self.workers]
+        for worker in self.workers:
+            worker.report = Report()
+        return found
+
+
+def further(turns: Turns, working: int, pace: float, start_seconds: float) -> int:
+    """How many lanes more are worth their start beside so many `working` ones."""
+    left = {turns.rounds.of[run.row["run_id"]] for run in turns.waiting}
+    seconds = pace * sum(run.expected_seconds for run in turns.waiting)
+    most = len(left) // LEAST_ROUNDS
+    while most > working and seconds / working - seconds / most < start_seconds:
+        most -= 1
+    return max(0, most - working)

@@ -1,0 +1,212 @@
+"""Rounds of one block in several processes: each whole in one, none twice, none lost with a process that is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections import defaultdict
+from types import SimpleNamespace
+
+import pytest
+
+from whitewire import lanes
+from whitewire.lanes import Lanes
+from whitewire.measure import spread
+from whitewire.measure.block import Block
+from whitewire.measure.campaign import Campaign
+from whitewire.measure.rounds import Rounds, cell_of
+from whitewire.measure.session import Session
+from whitewire.measure.spread import Claims, Lead, Report, Task, Worker
+from whitewire.measure.turns import Outcome
+from whitewire.progress import Progress
+from whitewire.records.journal import DECIDED, Journal
+
+CELLS = [cell_of("grid", {"fabric": fabric}) for fabric in ("1gbe", "10gbe", "5gbe")]
+RUN_S = 0.02
+
+
+class Toy(Session):
+    """A session whose runs take a moment; `happens` may do something to it before one."""
+
+    def __init__(self, campaign, runs, happens):
+        super().__init__(campaign, stack=None, runs=runs, floors=None, ladder=None)
+        nothing = SimpleNamespace(divide=lambda *_: None, pool=lambda *_: None)
+        self.floors = SimpleNamespace(floors=nothing, make_due=lambda _: None, make_further=lambda: None)
+        self.happens = happens
+
+    def _one(self, run, number):
+        self.happens(self, run)
+        time.sleep(RUN_S)
+        run_id = run.row["run_id"]
+        outcome = Outcome("lost", spoiled=True) if run_id in SPOILED and not self.turns.tried[run_id] else Outcome()
+        record = {
+            "run_id": run_id,
+            "block": "quick-1",
+            "pid": os.getpid(),
+            "valid": not outcome.why,
+            "end": time.time(),
+        }
+        self.campaign.journal.write(run_id, record, {}, valid=not outcome.why)
+        self.turns.ended(run, outcome)
+
+
+SPOILED: set[str] = set()
+
+
+def nothing(session, run):
+    """Nothing happens."""
+
+
+class Toys:
+    """A block of so many rounds of CELLS, in this process and one worker."""
+
+    def __init__(self, folder, rounds, looks=(), look=None, happens=nothing, of_worker=nothing):
+        self.rows = {f"{n}{c}": CELLS[c] for n in range(rounds) for c in range(len(CELLS))}
+        self.journal, self.looks, self.look = Journal(folder / "raw" / "quick-1"), looks, look
+        self.happens, self.of_worker = happens, of_worker
+
+    def session(self, ids, happens):
+        rounds = Rounds(self.rows, self.looks)
+        plan = SimpleNamespace(paper="p", config={}, rounds=lambda _: rounds)
+        campaign = Campaign(plan, [{"run_id": each} for each in self.rows], self.journal,
+                            Progress("quick-1", [RUN_S] * len(ids)), attempts=3, look=self.look)  # fmt: skip
+        return Toy(campaign, [SimpleNamespace(row={"run_id": each}, expected_seconds=RUN_S) for each in ids], happens)
+
+    def _beside(self, task, team):
+        with lanes.further_lane() as lane:
+            if not lane:
+                return Report(ended=True)
+            session = self.session(task.ids, self.of_worker)
+            session.turns.rounds.ahead = list(task.ahead)
+            session.make(0, team)
+            return Report(session.campaign.given_up, session.campaign.left, ended=True, crowded=team.crowded)
+
+    def measure(self):
+        """What becomes of its runs, by the process of the worker (0: none was needed)."""
+        workers = [Worker(lambda pipe: Block._work(self, pipe))]
+        try:
+            with lanes.lane("p/quick-1"):
+                session = self.session([*self.rows], self.happens)
+                task = Task(0, "shared", (), {}, 0)
+                claims = Claims(self.journal.folder / spread.FILE, 0)
+                with Lead(claims, workers, task, self.journal.has, session.campaign.progress.say, 0.0) as lead:
+                    session.make(0, lead)
+            return session.campaign
+        finally:
+            for worker in workers:
+                worker.kill()
+
+    def by_round(self):
+        """Processes by the round that they made."""
+        rounds, found = Rounds(self.rows, ()).of, defaultdict(list)
+        for path in self.journal.runs.glob("*/run.json"):
+            record = json.loads(path.read_text())
+            found[rounds[record["run_id"]]].append(record["pid"])
+        return found
+
+
+@pytest.fixture
+def of_two(tmp_path, monkeypatch):
+    told = Lanes.of(2, tmp_path / "lanes", ["p/quick-1"])
+    monkeypatch.setenv(lanes.VARIABLE, told.text())
+    monkeypatch.setattr(spread, "PATIENCE_S", 0.02)
+    SPOILED.clear()
+    return tmp_path
+
+
+def test_rounds_are_whole_in_one_process_and_each_is_made_once(of_two):
+    block = Toys(of_two, 12)
+    made = block.measure()
+    rounds = block.by_round()
+    assert {number: len(own) for number, own in rounds.items()} == dict.fromkeys(range(1, 13), len(CELLS))
+    assert all(len(set(own)) == 1 for own in rounds.values())
+    assert len({own[0] for own in rounds.values()}) == 2
+    assert not made.left
+    assert not made.given_up
+
+
+def test_a_run_that_is_made_again_stays_in_the_lane_of_its_round(of_two):
+    block = Toys(of_two, 10)
+    SPOILED.update(f"{n}{n % 3}" for n in range(10))
+    assert not block.measure().left
+    rounds = block.by_round()
+    assert all(len(own) == len(CELLS) and len(set(own)) == 1 for own in rounds.values())
+    assert len(list(block.journal.invalid.iterdir())) == 10
+
+
+@pytest.mark.parametrize("after", [1, 4])
+def test_what_a_killed_process_had_begun_is_made_by_the_other(of_two, after):
+    count = []
+
+    def die(session, run):
+        count.append(run)
+        if len(count) > after:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    block = Toys(of_two, 10, of_worker=die)
+    assert not block.measure().left
+    rounds = block.by_round()
+    assert all(len(own) == len(CELLS) for own in rounds.values())
+    assert sum(own.count(os.getpid()) for own in rounds.values()) == 10 * len(CELLS) - after
+
+
+@pytest.mark.parametrize("slow", ["lead", "mate"])
+def test_a_look_is_made_once_when_all_runs_until_then_are_made(of_two, slow):
+    seen = []
+
+    def look(*_):
+        seen.append(len(list(block.journal.runs.glob("[!.]*"))))
+        return SimpleNamespace(decided=["a"], open=["b"], cells=CELLS[:1], near=CELLS[:1])
+
+    def wait(session, run):
+        time.sleep(3 * RUN_S)
+
+    block = Toys(of_two, 12, looks=(4, 8, 12), look=look, happens=wait if slow == "lead" else nothing,
+                 of_worker=wait if slow == "mate" else nothing)  # fmt: skip
+    SPOILED.update(["30", "00"])
+    made = block.measure()
+    assert seen[0] in (11, 12, 10)  # those that were spoiled are made again in a later round
+    assert len(seen) == 2
+    assert seen[1] >= 15
+    assert {*made.left} == {f"{n}{c}" for n in range(4, 12) for c in (1, 2)}
+    assert set(made.left.values()) == {f"{DECIDED} after 4 runs of each cell"}
+    assert len(list(block.journal.runs.glob("[!.]*"))) == 12 + 8
+
+
+def test_a_lane_ends_where_runs_lack_processors_beside_it_and_does_not_come_back(of_two):
+    block = Toys(of_two, 20, of_worker=lambda session, run: session.team.attempted(short=True))
+    block.measure()
+    rounds = block.by_round()
+    assert all(len(own) == len(CELLS) and len(set(own)) == 1 for own in rounds.values())
+    assert sum(own[0] != os.getpid() for own in rounds.values()) == 1
+
+
+def test_a_block_that_has_not_begun_gets_the_free_lane(of_two, monkeypatch):
+    told = Lanes.of(2, of_two / "lanes", ["p/quick-1", "q/quick-1"])
+    monkeypatch.setenv(lanes.VARIABLE, told.text())
+    block = Toys(of_two, 8)
+    block.measure()
+    assert {own[0] for own in block.by_round().values()} == {os.getpid()}
+    with lanes.lane("q/quick-1"):
+        pass
+    assert lanes.free() == 2
+
+
+def test_an_unexpected_error_in_a_worker_ends_the_block_and_says_where_it_was(of_two):
+    def fail(session, run):
+        raise ZeroDivisionError("of no number")
+
+    with pytest.raises(RuntimeError, match="a lane ended by an unexpected error") as raised:
+        Toys(of_two, 10, of_worker=fail).measure()
+    assert "ZeroDivisionError: of no number" in raised.value.__notes__[0]
+
+
+def test_two_rounds_a_lane_and_more_time_than_its_start_takes_are_worth_one(of_two):
+    turns = Toys(of_two, 6).session([f"{n}{c}" for n in range(6) for c in range(3)], nothing).turns
+    whole = 18 * RUN_S
+    assert spread.further(turns, 1, 1.0, whole / 4) == 2
+    assert spread.further(turns, 1, 1.0, whole * 0.7) == 0
+    assert spread.further(turns, 2, 1.0, 0.0) == 1
+    assert spread.further(turns, 3, 1.0, 0.0) == 0
