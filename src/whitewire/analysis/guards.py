@@ -41,9 +41,19 @@ class Untold:
 
 def of(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> Untold | None:
     """The first guard that rejects a metric of a cell; None where all let it pass."""
-    for rule in (_told_by_none, _floors_beside_others, _hidden_by_floor, _one_after_another, _short_of_processors):
+    for rule in (_without_floor, _told_by_none, _floors_beside_others, _hidden_by_floor, _one_after_another, _short_of_processors):
         if found := rule(runs, experiment, levels, metric):
             return found
+    return None
+
+
+def _without_floor(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> Untold | None:
+    """No run has a net time, because no floor of its kind was valid."""
+    if metric not in NET or len(runs.as_measured(experiment, levels, metric)):
+        return None
+    for name, why in runs.floors_lacking(experiment, levels).items():
+        said = f"no floor of {name.split(' | ', 1)[0]} was valid, so its runs have no net time (the last one: {why})"
+        return Untold(said, "measure this paper again on a calmer machine")
     return None
 
 

@@ -37,8 +37,12 @@ class FloorErrors:
         self._workload: dict[tuple[str, str], str] = {}
         self._drawn: dict[tuple[str, str, str], np.ndarray | None] = {}
         self._outside: dict[tuple[str, str], float] = {}
+        self._lacking: dict[tuple[str, str], str] = {}
         if table is None or not len(table):
             return
+        for (block, floor), rows in table.groupby(["block", "floor"], sort=False):
+            if "why_invalid" in rows and not any(flags(rows["valid"])):
+                self._lacking[str(block), str(floor)] = str(rows["why_invalid"].iloc[-1])
         table = table[flags(table["valid"])].assign(seconds=pd.to_numeric(table["seconds"], errors="coerce"))
         table = table[table["seconds"].notna()]
         for (block, floor), rows in table.groupby(["block", "floor"], sort=False):
@@ -53,6 +57,10 @@ class FloorErrors:
 
     def knows(self, block: str, floor: str) -> bool:
         return (block, floor) in self._workload
+
+    def lacking(self, block: str, floor: str) -> str:
+        """Why the last of the floors of a kind was not valid where none was; else empty."""
+        return self._lacking.get((block, floor), "")
 
     def outside(self, block: str, floor: str) -> float:
         """Processors that other programs used while a floor was made, median; NaN where nothing tells."""

@@ -36,8 +36,9 @@ from whitewire.measure.services import Services
 from whitewire.measure.session import Session
 from whitewire.measure.weights import ALL
 from whitewire.progress import Progress
+from whitewire.records import floor
 from whitewire.records.checked import block_record, read_block
-from whitewire.records.journal import BUDGET, Journal, valid_floors
+from whitewire.records.journal import BUDGET, Journal, read_floors, valid_floors
 from whitewire.records.run import DesignRow
 from whitewire.records.rung import FILE
 from whitewire.testbed import kinds as testbeds
@@ -129,11 +130,12 @@ class Block:
                 "given_up": campaign.given_up,
                 "unavailable": campaign.unavailable,
                 "left": campaign.left,
+                "no_floor": floor.lacking(read_floors(self.journal.folder)),
                 "rung": self.paper.rung,
                 "budget_seconds": round(seconds, 1) if math.isfinite(seconds) else None,
                 "start_budget_seconds": self.allowance.start if math.isfinite(self.allowance.start) else None,
                 "seconds": round(time.monotonic() - begin, 1),
-                "pace": round(campaign.progress.pace, 3),
+                **campaign.pace,
                 "spent": {what: round(seconds, 1) for what, seconds in self.spent.items()},
                 "marks": list(self.before.marks),
                 **environment.commit(),

@@ -95,7 +95,10 @@ class Session:
             campaign.progress.run(number, run.title + (f", attempt {tried}" if tried > 1 else ""))
             clock = time.monotonic()
             outcome = campaign.around(partial(self.attempt, run), self.stack, run_id)
-        campaign.spent["runs" if not outcome.why else "spoiled"] += time.monotonic() - clock
+        seconds = time.monotonic() - clock
+        campaign.spent["runs" if not outcome.why else "spoiled"] += seconds
+        if not outcome.why:
+            campaign.timed.append((seconds, run.expected_seconds))
         campaign.progress.done(outcome.why)
         if not outcome.spoiled:
             campaign.shortage.note(run_id, outcome.why)
@@ -114,9 +117,10 @@ class Session:
         campaign, run_id = self.campaign, run.row["run_id"]
         failed = disturbed = full = False
         attempt = campaign.journal.attempt(run_id)
+        of: RunRecord = {"floor": self.floors.floors.name(floor_key(run)) if campaign.plan.floored(run) else ""}
         try:
             result = execute(self.stack, run)
-            record, files = result.record, result.files
+            record, files = {**result.record, **of}, result.files
             values = workloads.metrics(record, files)
             why = "; ".join(workloads.faults(record, values, campaign.plan.config["limits"]))
             others = values.get("cpu_outside", (0.0, ""))[0] > processors.OTHERS_CORES or run.cpu == "report"
@@ -128,8 +132,7 @@ class Session:
         except FAILURES as failure:
             why, failed, full = cause(failure, self.stack), True, no_disk(failure)
             record, files = _record_of_failed(run), last_words(self.stack)
-        floor = self.floors.floors.name(floor_key(run)) if campaign.plan.floored(run) else ""
-        record |= {"floor": floor, "attempt": attempt, "valid": not why, "why_invalid": why, **campaign.made_by}
+        record |= {**of, "attempt": attempt, "valid": not why, "why_invalid": why, **campaign.made_by}
         self._keep(run_id, record, files)
         if full:
             raise UserError(f"{run_id}: {why}")

@@ -32,6 +32,8 @@ class BlockRecord(TypedDict):
     unavailable: dict[str, str]
     left: NotRequired[dict[str, str]]
     """Runs that were not made, and why: their cell's claims were decided, or the budget ended."""
+    no_floor: NotRequired[dict[str, str]]
+    """Kinds of floors of which none was valid, and why the last one was not."""
     rung: NotRequired[int]
     """Which k of the paper's ladders its runs have, from 0."""
     budget_seconds: NotRequired[float | None]
@@ -39,7 +41,7 @@ class BlockRecord(TypedDict):
     start_budget_seconds: NotRequired[float | None]
     """How long the start that finished it might measure, all blocks together; None: without an end."""
     pace: NotRequired[float]
-    """Seconds that runs took for each that they should."""
+    """Seconds that valid runs took for each planned second; not there where none was made."""
     spent: NotRequired[dict[str, float]]
     """Seconds by what was done: start, warm-up, floors, runs, spoiled, waiting, looks."""
     marks: NotRequired[list[str]]

@@ -61,6 +61,14 @@ def _lateness(series: WaitedSeries, start: float, end: float) -> float:
     return 1e3 * late / wakes if wakes > 0 else math.inf
 
 
+def of_a_floor(found: Found, limits: Mapping[str, float]) -> list[str]:
+    """Why lack of processors may have made a floor longer (empty: it cannot have, or nothing tells)."""
+    outside, most = found.get("cpu_outside", (0.0, ""))[0], limits.get("cpu_outside", OTHERS_CORES)
+    if outside <= most:  # not so where it is NaN
+        return []
+    return [f"{SHORT_OF_PROCESSORS}: other programs used {outside:.1f} of them, bound {most:g}"]
+
+
 def faults(record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[str]:
     """Why lack of processors may have changed a run (empty: it cannot have, or nothing tells)."""
     if "cpu_late" not in found:
