@@ -59,6 +59,8 @@ class Campaign:
     unavailable: dict[str, str] = field(default_factory=dict)
     weights: Weights = field(default_factory=Weights)
     shortage: Shortage = field(default_factory=Shortage)
+    timed: list[tuple[float, float]] = field(default_factory=list)
+    """Seconds that each valid run took, and that it was planned to take."""
 
     def __post_init__(self) -> None:
         self.calm = Calm(self.progress.say)
@@ -67,6 +69,12 @@ class Campaign:
     def designed(self) -> set[str]:
         """Ids of the block's runs by its design."""
         return {row["run_id"] for row in self.rows}
+
+    @property
+    def pace(self) -> dict[str, float]:
+        """Seconds that valid runs took for each planned second, under its name; empty where none was made."""
+        took, planned = (sum(each) for each in zip(*self.timed, strict=True)) if self.timed else (0.0, 0.0)
+        return {"pace": round(took / planned, 3)} if planned else {}
 
     @property
     def made_by(self) -> RunRecord:

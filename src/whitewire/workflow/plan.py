@@ -469,7 +469,7 @@ def print_plan() -> None:
     testbed = load_testbed(plan.testbed)
     print(f"testbed {plan.testbed}, effort {plan.effort}, seed {plan.seed}")
     print(outlook_of(plan, testbed))
-    pace, _ = speed.pace(root() / "results" / plan.testbed)
+    low, high, _ = speed.pace(root() / "results" / plan.testbed)
     for name, paper in plan.described.items():
         left = _lacking(root() / "results" / plan.testbed / name, plan.designs[name])
         blocks = len({row["block"] for row in plan.designs[name]})
@@ -477,7 +477,7 @@ def print_plan() -> None:
         total = len(plan.designs[name])
         print(
             f"{name}: {total} runs in {blocks} block{plural}, {total - len(left)} done, {len(left)} to measure"
-            + (f", {_about(*_here(plan, name, left, testbed, pace))}" if left else "")
+            + (f", {_about(*_here(plan, name, left, testbed, (low, high)))}" if left else "")
             + f"; hosts: {_hosts(paper, plan.designs[name], testbed)}"
         )
         for line in outlook.lines(paper, plan.designs[name], testbed):
@@ -499,14 +499,15 @@ def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:
     if not left:
         short = sum(len(_lacking(results / name, plan.designs[name], again=True)) for name in plan.described)
         return f"all runs are made, but {short} that time was short for: another BUDGET makes them" if short else MADE
-    pace, source = speed.pace(results)
-    times = [_here(plan, name, rows, testbed, pace) for name, rows in left.items()]
+    low, high, source = speed.pace(results)
+    times = [_here(plan, name, rows, testbed, (low, high)) for name, rows in left.items()]
     within = budget.seconds_of(plan.budget)
     shortest, least = min(low for low, _ in times), _side_by_side([low for low, _ in times], plan.lanes)
     ends = (min(within, _side_by_side(each, plan.lanes)) for each in zip(*times, strict=True))
     took = " to ".join(dict.fromkeys(map(budget.words, ends)))
     runs = sum(map(len, left.values()))
-    told = f"at most {runs} runs to make: about {took} of measuring on this machine ({source})"
+    side_by_side = f"{plan.lanes} lane{'s' if plan.lanes > 1 else ''}"
+    told = f"at most {runs} runs to make: about {took} of measuring on {side_by_side} ({source})"
     limit = f", which ends after {plan.budget} (BUDGET)" if math.isfinite(within) else ""
     if within < least:
         first = f"the {budget.words(least)} that first looks at all claims take"
@@ -537,16 +538,17 @@ def _least(paper: Paper, rows: Sequence[DesignRow]) -> list[DesignRow]:
     return [row for row in rows if not looks[row["block"]] or row["replicate"] <= looks[row["block"]][0]]
 
 
-def _here(plan: Plan, name: str, rows: Sequence[DesignRow], testbed: Mapping[str, Any], pace: float
-          ) -> tuple[float, float]:  # fmt: skip
-    """Seconds that rows of a paper take on this machine: where all claims are decided at the first look, and none."""
+def _here(plan: Plan, name: str, rows: Sequence[DesignRow], testbed: Mapping[str, Any],
+          paces: tuple[float, float]) -> tuple[float, float]:  # fmt: skip
+    """Seconds that rows of a paper take on this machine: at the lower pace where all claims are decided at the first
+    look, and at the higher one where none is."""
     paper = plan.described[name]
     blocks = [[row for row in rows if row["block"] == block] for block in dict.fromkeys(row["block"] for row in rows)]
 
-    def here(made: Iterable[Sequence[DesignRow]]) -> float:
+    def here(made: Iterable[Sequence[DesignRow]], pace: float) -> float:
         return sum(START_UP_S + pace * (seconds_of(paper, own, testbed) - START_UP_S) for own in made if own)
 
-    return here(_least(paper, own) for own in blocks), here(blocks)
+    return here((_least(paper, own) for own in blocks), paces[0]), here(blocks, paces[1])
 
 
 def _side_by_side(seconds: Sequence[float], lanes: int) -> float:
