@@ -41,7 +41,14 @@ class Untold:
 
 def of(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> Untold | None:
     """The first guard that rejects a metric of a cell; None where all let it pass."""
-    for rule in (_without_floor, _told_by_none, _floors_beside_others, _hidden_by_floor, _one_after_another, _short_of_processors):
+    for rule in (
+        _without_floor,
+        _told_by_none,
+        _floors_beside_others,
+        _hidden_by_floor,
+        _one_after_another,
+        _short_of_processors,
+    ):
         if found := rule(runs, experiment, levels, metric):
             return found
     return None

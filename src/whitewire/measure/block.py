@@ -21,7 +21,7 @@ from whitewire.description.paper import Paper, without_servers
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.rows import read_csv
 from whitewire.design.scale import of_another_k
-from whitewire.errors import Faults, UserError
+from whitewire.errors import CannotMake, Faults, UserError
 from whitewire.install.doctor import preflight
 from whitewire.measure import environment, groups, services
 from whitewire.measure.alone import alone
@@ -135,7 +135,7 @@ class Block:
                 "budget_seconds": round(seconds, 1) if math.isfinite(seconds) else None,
                 "start_budget_seconds": self.allowance.start if math.isfinite(self.allowance.start) else None,
                 "seconds": round(time.monotonic() - begin, 1),
-                **campaign.pace,
+                "pace": campaign.pace,
                 "spent": {what: round(seconds, 1) for what, seconds in self.spent.items()},
                 "marks": list(self.before.marks),
                 **environment.commit(),
@@ -194,8 +194,15 @@ class Block:
             missing = [run for runs in clusters.values() for run in runs]
             campaign.leave_out(services.unavailable(self.config, missing))
             number = 0
+            failures = []
             for key, runs in clusters.items():
-                number = self._on_one_cluster(campaign, key, runs, number)
+                try:
+                    number = self._on_one_cluster(campaign, key, runs, number)
+                except CannotMake as failure:
+                    campaign.fail(runs, str(failure))
+                    failures.append(failure)
+            if failures and not any(self.journal.has(run.row["run_id"]) for run in missing):
+                raise failures[0]
         campaign.progress.say(f"finished{campaign.not_made()}")
 
     def _on_one_cluster(self, campaign: Campaign, shared: str, runs: Sequence[Run], number: int) -> int:
@@ -222,7 +229,7 @@ class Block:
             up.enter_context(testbed)
             if place:
                 testbed.fabric(place[0])
-            self._calibrate(testbed, runs, campaign.progress)
+            runs = self._calibrate(testbed, runs, campaign)
             suite, lacking = services.suite(testbed, self.config, runs, logs)
             campaign.leave_out(lacking)
             runs = [run for run in runs if run.row["run_id"] not in campaign.unavailable]
@@ -244,11 +251,25 @@ class Block:
             session.prepare()
             return session.make(number)
 
-    def _calibrate(self, testbed: Testbed, runs: Sequence[Run], progress: Progress) -> None:
-        """Probe links and drives at every scale that the runs have. Raises UserError for one beyond its bound."""
-        progress.say(f"{len(testbed.hosts)} hosts up ({testbed.congestion_control}), probing links and drives")
+    def _calibrate(self, testbed: Testbed, runs: Sequence[Run], campaign: Campaign) -> list[Run]:
+        """Probe links and drives at every scale that the runs have; returns the runs of scales within their bounds.
+
+        Raises CannotMake where there is none.
+        """
+        lost: list[tuple[Sequence[Run], CannotMake]] = []
+        campaign.progress.say(f"{len(testbed.hosts)} hosts up ({testbed.congestion_control}), probing links and drives")
         probing = Probing(self.config, self.effort, self.journal.folder, self.before.carried)
         for (k, model), alike in groups.by_scale(runs).items():
             testbed.k = k
-            probing.calibrate(testbed, model, alike)
+            try:
+                probing.calibrate(testbed, model, alike)
+            except CannotMake as failure:
+                lost.append((alike, failure))
+        without = {run.row["run_id"] for alike, _ in lost for run in alike}
+        kept = [run for run in runs if run.row["run_id"] not in without]
+        if not kept:
+            raise lost[0][1]
+        for beyond, why in lost:
+            campaign.fail(beyond, str(why))
         testbed.warm_memory(WARM_MEMORY_GIB)
+        return kept

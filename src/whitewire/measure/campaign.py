@@ -17,11 +17,12 @@ from whitewire.measure import environment
 from whitewire.measure.block_plan import BlockPlan, Known
 from whitewire.measure.calm import Calm
 from whitewire.measure.rounds import Look
+from whitewire.measure.run import Run
 from whitewire.measure.shortage import Shortage
 from whitewire.measure.turns import Outcome
 from whitewire.measure.weights import Weights
 from whitewire.progress import Progress
-from whitewire.records.journal import Journal, valid_floors
+from whitewire.records.journal import FAILED, Journal, valid_floors
 from whitewire.records.run import DesignRow, RunRecord
 
 Around = Callable[[Callable[[], Outcome], Stack, str], Outcome]
@@ -71,10 +72,10 @@ class Campaign:
         return {row["run_id"] for row in self.rows}
 
     @property
-    def pace(self) -> dict[str, float]:
-        """Seconds that valid runs took for each planned second, under its name; empty where none was made."""
-        took, planned = (sum(each) for each in zip(*self.timed, strict=True)) if self.timed else (0.0, 0.0)
-        return {"pace": round(took / planned, 3)} if planned else {}
+    def pace(self) -> float | None:
+        """Seconds that valid runs took for each planned second; None where none was made."""
+        planned = sum(planned for _, planned in self.timed)
+        return round(sum(took for took, _ in self.timed) / planned, 3) if planned else None
 
     @property
     def made_by(self) -> RunRecord:
@@ -124,6 +125,13 @@ class Campaign:
         for lost, why in lacking:
             self.progress.say(f"{len(lost)} runs left out: {why}")
             self.unavailable |= dict.fromkeys(lost, why)
+
+    def fail(self, runs: Iterable[Run], why: str) -> None:
+        """Leave out, until another start, what is not made yet of runs whose cluster cannot make them."""
+        lost = [run_id for run in runs if not self.journal.has(run_id := run.row["run_id"])
+                and run_id not in self.left and run_id not in self.unavailable]  # fmt: skip
+        self.progress.say(f"{len(lost)} runs left out: {why}")
+        self.left |= dict.fromkeys(lost, f"{FAILED}: {why}")
 
     def not_made(self) -> str:
         """How many runs were not made, by reason, in words."""

@@ -11,15 +11,15 @@ from typing import Any, cast
 
 from whitewire import lanes, paths, workloads
 from whitewire.cluster.stack import Stack
-from whitewire.errors import UserError
+from whitewire.errors import CannotMake, UserError
 from whitewire.measure import rung
 from whitewire.measure import services as clusters
 from whitewire.measure.block_plan import CLOSING_S
 from whitewire.measure.campaign import Campaign
-from whitewire.measure.execution import cause, execute, last_words, no_disk
+from whitewire.measure.execution import cause, execute, given_up, last_words, no_disk
 from whitewire.measure.floor_runs import FloorRuns
 from whitewire.measure.floors import Floors
-from whitewire.measure.run import FAILURES, Run, floor_key
+from whitewire.measure.run import FAILURES, FloorKey, Run, floor_key
 from whitewire.measure.rung import Ladder, TooHeavy
 from whitewire.measure.shortage import Shortage
 from whitewire.measure.turns import Outcome, Turns
@@ -27,6 +27,7 @@ from whitewire.measure.warm_up import warm_up
 from whitewire.measure.weights import ALL
 from whitewire.records import processors
 from whitewire.records.metrics import SHORT_OF_PROCESSORS
+from whitewire.records.result import Result
 from whitewire.records.run import DesignRow, RunRecord
 
 WARM_UP_PROCESSORS = 1.0
@@ -55,7 +56,7 @@ class Session:
             self.campaign.holding(ALL if self.campaign.plan.smoke else WARM_UP_PROCESSORS),
             self.campaign.spending("warm-up"),
         ):
-            self.floors.take_over(warm_up(self.stack, self.campaign.plan, self.runs))
+            self.floors.take_over(self._warm_up(self.runs))
         self._try_heaviest()
 
     def make(self, number: int) -> int:
@@ -120,7 +121,7 @@ class Session:
         of: RunRecord = {"floor": self.floors.floors.name(floor_key(run)) if campaign.plan.floored(run) else ""}
         try:
             result = execute(self.stack, run)
-            record, files = {**result.record, **of}, result.files
+            record, files = result.record | of, result.files
             values = workloads.metrics(record, files)
             why = "; ".join(workloads.faults(record, values, campaign.plan.config["limits"]))
             others = values.get("cpu_outside", (0.0, ""))[0] > processors.OTHERS_CORES or run.cpu == "report"
@@ -150,15 +151,19 @@ class Session:
 
     def restart(self, runs: Sequence[Run]) -> None:
         """Start again and warm up, twice if need be: what broke a run (a full drive) may outlast it by some seconds."""
-        stack, plan = self.stack, self.campaign.plan
-        stack.stop()
-        clusters.start(stack)
+        self.stack.stop()
+        clusters.start(self.stack)
+        self._warm_up(runs)
+
+    def _warm_up(self, runs: Sequence[Run]) -> dict[FloorKey, Result]:
+        """Warm up, after another start of the services if one of them ended. Raises CannotMake."""
+        given = (self.stack, self.campaign.plan, runs, self.campaign.progress.say)
         try:
-            warm_up(stack, plan, runs)
-        except UserError:
-            stack.stop()
-            clusters.start(stack)
-            warm_up(stack, plan, runs)
+            return warm_up(*given)
+        except CannotMake:
+            self.stack.stop()
+            clusters.start(self.stack)
+            return warm_up(*given)
 
     def _look_at_claims(self, run: Run) -> None:
         """Leave out what no open claim needs any more."""
@@ -193,7 +198,14 @@ class Session:
                     result = execute(self.stack, run)
             late = workloads.metrics(result.record, result.files)["cpu_late"][0]
         except FAILURES as failure:
-            raise UserError(f"the heaviest cell: {cause(failure, self.stack)}; logs: {self.stack.logs}") from None
+            if no_disk(failure):
+                raise given_up("the heaviest cell", failure, self.stack) from None
+            why = f"the heaviest cell failed ({cause(failure, self.stack)})"
+            self.ladder.keep(why)
+            campaign.progress.say(f"{why}: going on with k = {run.scale.k:g}; starting HDFS again")
+            with campaign.holding(ALL):
+                self.restart(self.runs)
+            return
         campaign.progress.say(self.ladder.judge(run, late, campaign.plan.config["limits"]["cpu_late_ms"]))
 
     def _check_processors(self, run: Run) -> None:

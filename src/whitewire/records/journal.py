@@ -18,6 +18,13 @@ KEPT = ("runs", "invalid", "floors")
 
 BUDGET, OTHERS, DECIDED = "the budget ended", "other programs used the processors", "decided"
 """Why a run was not made, or how that begins; see `left`."""
+FAILED = "its cluster failed"
+"""How the reason begins why a run was not made whose cluster did not start, or had a link or drive beyond its bound."""
+
+
+def made_later(why: str) -> bool:
+    """Whether another start makes a run that was left out for this reason."""
+    return why in (BUDGET, OTHERS) or why.startswith(FAILED)
 
 
 class BlockRecord(TypedDict):
@@ -40,8 +47,8 @@ class BlockRecord(TypedDict):
     """How long the block had until its first look at claims; None: without an end."""
     start_budget_seconds: NotRequired[float | None]
     """How long the start that finished it might measure, all blocks together; None: without an end."""
-    pace: NotRequired[float]
-    """Seconds that valid runs took for each planned second; not there where none was made."""
+    pace: NotRequired[float | None]
+    """Seconds that valid runs took for each planned second; None where none was made."""
     spent: NotRequired[dict[str, float]]
     """Seconds by what was done: start, warm-up, floors, runs, spoiled, waiting, looks."""
     marks: NotRequired[list[str]]

@@ -38,7 +38,7 @@ from whitewire.measure.floors import FLOOR_RUNS, FURTHER
 from whitewire.paths import HOME, root, settle_environment, shown
 from whitewire.records import links
 from whitewire.records.checked import block_record
-from whitewire.records.journal import BUDGET, OTHERS
+from whitewire.records.journal import made_later
 from whitewire.records.run import DesignRow
 from whitewire.report import ending
 from whitewire.text import canonical, quoted, suggestion
@@ -518,15 +518,15 @@ def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:
 def _lacking(results: Path, rows: Sequence[DesignRow], again: bool = False) -> list[DesignRow]:
     """Rows whose runs are still to be made.
 
-    In a block that is finished, and has all rows of the design, these are none; `again`: those that it left for want of
-    time, which another budget makes.
+    In a block that is finished, and has all rows of the design, these are none; `again`: those that it left, which
+    another start makes.
     """
     found = []
     for block in dict.fromkeys(row["block"] for row in rows):
         own = [row for row in rows if row["block"] == block]
         finished = block_record(results / "raw" / block / "block.json")
         if finished and {row["run_id"] for row in own} <= {*finished["runs"]}:
-            short = {name for name, why in finished.get("left", {}).items() if again and why in (BUDGET, OTHERS)}
+            short = {name for name, why in finished.get("left", {}).items() if again and made_later(why)}
             own = [row for row in own if row["run_id"] in short]
         found += [row for row in own if not _journalled(results, row)]
     return found
