@@ -6,6 +6,7 @@ their times.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -43,8 +44,8 @@ class FloorRuns:
         """Take those that are there before the first run: of an interrupted measurement, and from the warm-up."""
         for key in self.floors.known:
             if not self.floors.has(key) and key in warm:
-                lacking = workloads.processors_of(warm[key].record, warm[key].files)
-                if not self._keep(key, warm[key], lacking, attempt=1):
+                found = workloads.processors_of(warm[key].record, warm[key].files)
+                if not self._keep(key, warm[key], found, attempt=1):
                     self.floors.skip(key)
             if self.floors.has(key):
                 self.stack.floors[key] = typical(self.floors.known[key])
@@ -96,9 +97,6 @@ class FloorRuns:
         try:
             result = execute_empty(self.stack, run)
             found = workloads.processors_of(result.record, result.files)
-            # One that lacked processors is better than none: then all runs are tried beside the same programs.
-            if attempt < self.campaign.attempts and key not in floors.lacking or floors.has(key):
-                why = "; ".join(processors.of_a_floor(found, self.campaign.plan.config["limits"]))
         except FAILURES as failure:
             why, failed = cause(failure, self.stack), True
             result = Result({"block": run.row["block"], "workload": run.row["workload"]}, last_words(self.stack))
@@ -112,16 +110,19 @@ class FloorRuns:
             self.restart(self.runs)
         return why
 
-    def _keep(self, key: FloorKey, result: Result, lacking: Found, attempt: int, why: str = "") -> str:
+    def _keep(self, key: FloorKey, result: Result, found: Found, attempt: int, why: str = "") -> str:
         """Write one floor to the journal; returns why it is not valid (empty: it is). `why` is for one that failed,
-        `lacking` what it had of processors."""
+        `found` what it had of processors."""
         record, limits = result.record, self.campaign.plan.config["limits"]
-        # It moves next to no data.
-        why = why or "; ".join([*record.get("disturbed", []), *losses(record, limits, bulk=False)])
+        # It moves next to no data, so most segments that are sent again are probes for an answer that was late.
+        why = why or "; ".join([
+            *record.get("disturbed", []), *losses(record, limits, bulk=False),
+            *processors.of_a_floor(found, len(os.sched_getaffinity(0))),
+        ])  # fmt: skip
         kept = cast("RunRecord", {name: of for name, of in record.items() if name not in OF_A_RUN})
         kept |= {"floor": self.floors.name(key), "attempt": attempt, "valid": not why, "why_invalid": why}
-        if lacking:
-            kept["outside"] = lacking["cpu_outside"][0]
+        if found:
+            kept["outside"] = found["cpu_outside"][0]
         self.campaign.keep(
             f"a floor of {record['workload']}",
             lambda: self.campaign.journal.write_floor({**kept, **self.campaign.made_by}, result.files),

@@ -36,7 +36,9 @@ def used(record: RunRecord, series: WaitedSeries) -> float:
 
 OTHERS_CORES = 0.5
 """Processors that other programs may use beside jobs that need all of them: those under `cpu: report`, where the
-testbed says no other bound, and floors. Some 0.1 are the kernel's own, for the testbed."""
+testbed says no other bound. Some 0.1 are the kernel's own, for the testbed."""
+FLOOR_SHARE = 0.5
+"""Share of the processors that other programs may use beside a floor: with more it takes longer."""
 SHORT_MS = 0.4
 """Of a second in which a process woke later on average, hosts that share one machine were short of its processors: what
 tells runs that are right from others (docs/inside/processors.md), for each second by itself."""
@@ -61,12 +63,15 @@ def _lateness(series: WaitedSeries, start: float, end: float) -> float:
     return 1e3 * late / wakes if wakes > 0 else math.inf
 
 
-def of_a_floor(found: Found, limits: Mapping[str, float]) -> list[str]:
-    """Why lack of processors may have made a floor longer (empty: it cannot have, or nothing tells)."""
-    outside, most = found.get("cpu_outside", (0.0, ""))[0], limits.get("cpu_outside", OTHERS_CORES)
+def of_a_floor(found: Found, processors: int) -> list[str]:
+    """Why other programs may have made a floor longer, on a machine of so many processors (empty: they cannot have).
+
+    How late a process woke tells nothing: a start of JVMs takes all processors itself.
+    """
+    outside, most = found.get("cpu_outside", (0.0, ""))[0], FLOOR_SHARE * processors
     if outside <= most:  # not so where it is NaN
         return []
-    return [f"{SHORT_OF_PROCESSORS}: other programs used {outside:.1f} of them, bound {most:g}"]
+    return [f"{SHORT_OF_PROCESSORS}: other programs used {outside:.1f} of {processors}, bound {most:g}"]
 
 
 def faults(record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[str]:
