@@ -145,6 +145,9 @@ def test_a_finished_block_lacks_what_the_design_has_besides_and_what_time_was_sh
     told = {"runs": [first, second, third, *others], "left": left, "given_up": others}
     assert lacking(told) == []
     assert lacking(told, again=True) == [second]
+    failed = told | {"left": {second: "its cluster failed: the services do not start: no answer; logs: logs"}}
+    assert lacking(failed) == []
+    assert lacking(failed, again=True) == [second]
     (folder / "block.json").write_text("{")
     assert len(plan._lacking(tmp_path, rows)) == len(rows) - 1
 
