@@ -41,6 +41,10 @@ class UserError(Exception):
         return [str(self)]
 
 
+class CannotMake(UserError):
+    """A part of a block cannot be made here; what does not need it goes on."""
+
+
 def _line(message: str) -> str:
     return plain(re.sub(r"[ \t\n\r\f\v]+", " ", str(message)).strip(" "))
 

@@ -37,7 +37,7 @@ from whitewire.levels import text
 from whitewire.models import MODELS, maxmin
 from whitewire.paths import shown
 from whitewire.records import checked, manifest, rung
-from whitewire.records.journal import BUDGET, OTHERS
+from whitewire.records.journal import made_later
 from whitewire.records.metrics import unit_of
 from whitewire.text import canonical, numbers, quoted
 from whitewire.tidy import form
@@ -301,7 +301,7 @@ def _course(paper: Paper, claim: Mapping[str, Any], row: Mapping[str, Any], runs
         return
     own = {(name, canonical(levels)) for name, levels in cells}
     rows = zip(left["experiment"], left["cell"], left["reason"], strict=True)
-    lacking = Counter(why for name, cell, why in rows if (name, cell) in own and why in (BUDGET, OTHERS))
+    lacking = Counter(why for name, cell, why in rows if (name, cell) in own and made_later(why))
     yield from (f"{why} before {count} more runs of its cells" for why, count in lacking.items())
 
 

@@ -14,7 +14,6 @@ import numpy as np
 
 from whitewire import workloads
 from whitewire.records.jobs import NET, WHOLE
-from whitewire.records.processors import OTHERS_CORES
 from whitewire.workloads.base import Workload
 
 if TYPE_CHECKING:
@@ -41,9 +40,25 @@ class Untold:
 
 def of(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> Untold | None:
     """The first guard that rejects a metric of a cell; None where all let it pass."""
-    for rule in (_told_by_none, _floors_beside_others, _hidden_by_floor, _one_after_another, _short_of_processors):
+    for rule in (
+        _without_floor,
+        _told_by_none,
+        _hidden_by_floor,
+        _one_after_another,
+        _short_of_processors,
+    ):
         if found := rule(runs, experiment, levels, metric):
             return found
+    return None
+
+
+def _without_floor(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> Untold | None:
+    """No run has a net time, because no floor of its kind was valid."""
+    if metric not in NET or len(runs.as_measured(experiment, levels, metric)):
+        return None
+    for name, why in runs.floors_lacking(experiment, levels).items():
+        said = f"no floor of {name.split(' | ', 1)[0]} was valid, so its runs have no net time (the last one: {why})"
+        return Untold(said, "measure this paper again on a calmer machine")
     return None
 
 
@@ -78,18 +93,6 @@ def _hidden_by_floor(runs: Runs, experiment: str, levels: Mapping[str, Any], met
     if beyond >= NET_SHARE * least:
         return None
     return Untold(f"only {beyond:.1f} s beyond the floor of {least:.1f} s, too little to tell", remedy)
-
-
-def _floors_beside_others(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> Untold | None:
-    """What is to be taken off was made while other programs took processors: a job's start needs all that there are."""
-    if metric not in NET:
-        return None
-    floors = runs.floor_weights(experiment, levels, metric)
-    used = sum(share * runs.floors.outside(*floor) for floor, share in floors.items())
-    if not floors or not used > OTHERS_CORES:
-        return None
-    why = f"other programs used {used:.1f} processors while the floors were made, which are taken off"
-    return Untold(why, "measure on a calmer machine")
 
 
 def _one_after_another(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> Untold | None:

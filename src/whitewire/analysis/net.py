@@ -36,16 +36,17 @@ class FloorErrors:
         self._seconds: dict[str, dict[tuple[str, str], np.ndarray]] = {}
         self._workload: dict[tuple[str, str], str] = {}
         self._drawn: dict[tuple[str, str, str], np.ndarray | None] = {}
-        self._outside: dict[tuple[str, str], float] = {}
+        self._lacking: dict[tuple[str, str], str] = {}
         if table is None or not len(table):
             return
+        for (block, floor), rows in table.groupby(["block", "floor"], sort=False):
+            if "why_invalid" in rows and not any(flags(rows["valid"])):
+                self._lacking[str(block), str(floor)] = str(rows["why_invalid"].iloc[-1])
         table = table[flags(table["valid"])].assign(seconds=pd.to_numeric(table["seconds"], errors="coerce"))
         table = table[table["seconds"].notna()]
         for (block, floor), rows in table.groupby(["block", "floor"], sort=False):
             key = (str(block), str(floor))
             self._workload[key] = str(rows["workload"].iloc[0])
-            if "outside" in rows:
-                self._outside[key] = float(pd.to_numeric(rows["outside"], errors="coerce").median())
             whole = rows.groupby("number", sort=False)["seconds"].sum()
             self._seconds.setdefault("", {})[key] = whole.to_numpy(dtype=float)
             for job, own in rows.groupby("job", sort=False):
@@ -54,9 +55,9 @@ class FloorErrors:
     def knows(self, block: str, floor: str) -> bool:
         return (block, floor) in self._workload
 
-    def outside(self, block: str, floor: str) -> float:
-        """Processors that other programs used while a floor was made, median; NaN where nothing tells."""
-        return self._outside.get((block, floor), math.nan)
+    def lacking(self, block: str, floor: str) -> str:
+        """Why the last of the floors of a kind was not valid where none was; else empty."""
+        return self._lacking.get((block, floor), "")
 
     def scatter(self, block: str, floor: str, job: str = "") -> tuple[float, int]:
         """Standard deviation of one floor in seconds and its degrees of freedom, pooled where it has few itself.

@@ -313,6 +313,15 @@ class Runs:
         known = [key for key in keys if self.floors.knows(*key)]
         return {key: known.count(key) / len(keys) for key in dict.fromkeys(known)}
 
+    def floors_lacking(self, experiment: str, levels: Mapping[str, Any]) -> dict[str, str]:
+        """Names of the floors of a cell's valid runs of which none was valid, and why the last one was not."""
+        rows = self.table[self.table["valid"] & (self.table["experiment"] == experiment)]
+        if not len(rows) or not {"block", "floor"} <= set(rows):
+            return {}
+        own = rows.loc[at(rows, levels), ["block", "floor"]].drop_duplicates()
+        keys = [(str(block), text(floor)) for block, floor in own.itertuples(index=False)]
+        return {key[1]: why for key in keys if (why := self.floors.lacking(*key))}
+
     def _net_and_share(self, experiment: str, levels: Mapping[str, Any], metric: str) -> tuple[float, float]:
         """Median net time in seconds, and the share of the floor in the time, of a cell's runs."""
         both = [self.as_measured(experiment, levels, name) for name in NET[metric]]

@@ -22,7 +22,7 @@ from whitewire.description.paper import Paper, without_servers
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.rows import read_csv
 from whitewire.design.scale import of_another_k
-from whitewire.errors import Faults, UserError
+from whitewire.errors import CannotMake, Faults, UserError
 from whitewire.install.doctor import preflight
 from whitewire.measure import environment, groups, services
 from whitewire.measure.alone import alone
@@ -39,8 +39,9 @@ from whitewire.measure.spread import FILE as ROUNDS
 from whitewire.measure.spread import MOST_ROUNDS, OVER, Claims, Lead, Mate, Report, Task, Worker
 from whitewire.measure.weights import ALL
 from whitewire.progress import Progress
+from whitewire.records import floor
 from whitewire.records.checked import block_record, read_block
-from whitewire.records.journal import BUDGET, Journal, valid_floors
+from whitewire.records.journal import BUDGET, Journal, read_floors, valid_floors
 from whitewire.records.run import DesignRow
 from whitewire.records.rung import FILE
 from whitewire.testbed import kinds as testbeds
@@ -135,11 +136,12 @@ class Block:
                 "given_up": campaign.given_up,
                 "unavailable": campaign.unavailable,
                 "left": campaign.left,
+                "no_floor": floor.lacking(read_floors(self.journal.folder)),
                 "rung": self.paper.rung,
                 "budget_seconds": round(seconds, 1) if math.isfinite(seconds) else None,
                 "start_budget_seconds": self.allowance.start if math.isfinite(self.allowance.start) else None,
                 "seconds": round(time.monotonic() - begin, 1),
-                "pace": round(campaign.progress.pace, 3),
+                "pace": campaign.pace,
                 "spent": {what: round(seconds, 1) for what, seconds in self.spent.items()},
                 "marks": list(self.before.marks),
                 **environment.commit(),
@@ -206,7 +208,10 @@ class Block:
             campaign.unavailable |= task.unavailable
             campaign.progress.lanes = task.lanes
             with campaign.progress.going():
-                self._on_one_cluster(campaign, task.shared, runs, 0, team, task)
+                try:
+                    self._on_one_cluster(campaign, task.shared, runs, 0, team, task)
+                except CannotMake as failure:  # the first lane makes its rounds
+                    campaign.progress.say(f"this lane ends: {failure}")
             return Report(campaign.given_up, campaign.left, spent=self.spent, ended=True, crowded=team.crowded)
 
     def _campaign(self, progress: Progress, lane: int) -> Campaign:
@@ -240,9 +245,16 @@ class Block:
             missing = [run for runs in clusters.values() for run in runs]
             campaign.leave_out(services.unavailable(self.config, missing))
             number = 0
+            failures = []
             for place, (key, runs) in enumerate(clusters.items()):
                 task = Task(self.paper.rung, key, (), campaign.unavailable, place * MOST_ROUNDS)
-                number = self._on_one_cluster(campaign, key, runs, number, None, task)
+                try:
+                    number = self._on_one_cluster(campaign, key, runs, number, None, task)
+                except CannotMake as failure:
+                    campaign.fail(runs, str(failure))
+                    failures.append(failure)
+            if failures and not any(self.journal.has(run.row["run_id"]) for run in missing):
+                raise failures[0]
         campaign.progress.say(f"finished{campaign.not_made()}")
 
     def _on_one_cluster(self, campaign: Campaign, shared: str, runs: Sequence[Run], number: int, team: Mate | None,
@@ -275,7 +287,7 @@ class Block:
             up.enter_context(testbed)
             if place:
                 testbed.fabric(place[0])
-            self._calibrate(testbed, runs, campaign.progress)
+            runs = self._calibrate(testbed, runs, campaign)
             suite, lacking = services.suite(testbed, self.config, runs, logs)
             campaign.leave_out(lacking)
             runs = [run for run in runs if run.row["run_id"] not in campaign.unavailable]
@@ -304,11 +316,25 @@ class Block:
             with Lead(claims, self.workers, task, self.journal.has, campaign.progress.say, started) as lead:
                 return session.make(number, lead)
 
-    def _calibrate(self, testbed: Testbed, runs: Sequence[Run], progress: Progress) -> None:
-        """Probe links and drives at every scale that the runs have. Raises UserError for one beyond its bound."""
-        progress.say(f"{len(testbed.hosts)} hosts up ({testbed.congestion_control}), probing links and drives")
+    def _calibrate(self, testbed: Testbed, runs: Sequence[Run], campaign: Campaign) -> list[Run]:
+        """Probe links and drives at every scale that the runs have; returns the runs of scales within their bounds.
+
+        Raises CannotMake where there is none.
+        """
+        lost: list[tuple[Sequence[Run], CannotMake]] = []
+        campaign.progress.say(f"{len(testbed.hosts)} hosts up ({testbed.congestion_control}), probing links and drives")
         probing = Probing(self.config, self.effort, self.journal.folder, self.before.carried)
         for (k, model), alike in groups.by_scale(runs).items():
             testbed.k = k
-            probing.calibrate(testbed, model, alike)
+            try:
+                probing.calibrate(testbed, model, alike)
+            except CannotMake as failure:
+                lost.append((alike, failure))
+        without = {run.row["run_id"] for alike, _ in lost for run in alike}
+        kept = [run for run in runs if run.row["run_id"] not in without]
+        if not kept:
+            raise lost[0][1]
+        for beyond, why in lost:
+            campaign.fail(beyond, str(why))
         testbed.warm_memory(WARM_MEMORY_GIB)
+        return kept

@@ -97,7 +97,13 @@ class BlockPlan:
         names = {key: name_of(key, shared, self._defines(runs[place])) for key, place in first.items()}
         judged = {floor_key(r) for _, r in floored if self.paper.origin(r.row["experiment"]) in self._net_experiments}
         counts = {key: 1 if self.smoke else FLOOR_RUNS if key in judged else UNJUDGED for key in first}
-        return Floors(first, names, len(runs), counts, known)
+        return Floors(first, names, len(runs), counts, known, self._first_look(runs))
+
+    def _first_look(self, runs: Sequence[Run]) -> int | None:
+        """Which of the runs of a cluster is the first after the first interim analysis; None if there is none ahead."""
+        looks = self.paper.looks(self.effort)
+        early = sum(1 for run in runs if run.row["replicate"] <= looks[0]) if len(looks) > 1 else 0
+        return early if 0 < early < len(runs) else None
 
     @cached_property
     def _net_experiments(self) -> set[str]:

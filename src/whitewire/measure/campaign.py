@@ -18,12 +18,13 @@ from whitewire.measure import environment
 from whitewire.measure.block_plan import BlockPlan, Known
 from whitewire.measure.calm import Calm
 from whitewire.measure.rounds import Look
+from whitewire.measure.run import Run
 from whitewire.measure.shortage import Shortage
 from whitewire.measure.spread import Report
 from whitewire.measure.turns import Outcome
 from whitewire.measure.weights import Weights
 from whitewire.progress import Progress
-from whitewire.records.journal import Journal, valid_floors
+from whitewire.records.journal import FAILED, Journal, valid_floors
 from whitewire.records.run import DesignRow, RunRecord
 
 Around = Callable[[Callable[[], Outcome], Stack, str], Outcome]
@@ -63,6 +64,8 @@ class Campaign:
     unavailable: dict[str, str] = field(default_factory=dict)
     weights: Weights = field(default_factory=Weights)
     shortage: Shortage = field(default_factory=Shortage)
+    timed: list[tuple[float, float]] = field(default_factory=list)
+    """Seconds that each valid run took, and that it was planned to take."""
 
     def __post_init__(self) -> None:
         self.calm = Calm(self.progress.say)
@@ -111,6 +114,12 @@ class Campaign:
         tried = kept | {path.parent.name.rpartition(".")[0] for path in folder.glob("invalid/*/run.json")}
         early = {run_id for run_id, number in numbers.items() if number <= runs}
         return early <= kept or any(numbers.get(run_id, 0) > runs for run_id in tried)
+
+    @property
+    def pace(self) -> float | None:
+        """Seconds that valid runs took for each planned second; None where none was made."""
+        planned = sum(planned for _, planned in self.timed)
+        return round(sum(took for took, _ in self.timed) / planned, 3) if planned else None
 
     @property
     def made_by(self) -> RunRecord:
@@ -176,6 +185,13 @@ class Campaign:
                 self.spent[what] += seconds
         gone = {*self.given_up}
         self.left = {name: why for name, why in self.left.items() if name not in gone and not self.journal.has(name)}
+
+    def fail(self, runs: Iterable[Run], why: str) -> None:
+        """Leave out, until another start, what is not made yet of runs whose cluster cannot make them."""
+        lost = [run_id for run in runs if not self.journal.has(run_id := run.row["run_id"])
+                and run_id not in self.left and run_id not in self.unavailable]  # fmt: skip
+        self.progress.say(f"{len(lost)} runs left out: {why}")
+        self.left |= dict.fromkeys(lost, f"{FAILED}: {why}")
 
     def not_made(self) -> str:
         """How many runs were not made, by reason, in words."""

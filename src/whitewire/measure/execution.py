@@ -10,7 +10,7 @@ import psutil
 
 from whitewire import factors, whole
 from whitewire.cluster.stack import Stack
-from whitewire.errors import of_system
+from whitewire.errors import CannotMake, UserError, of_system
 from whitewire.measure import groups
 from whitewire.measure.bench import Bench
 from whitewire.measure.run import Run, tiny
@@ -62,6 +62,16 @@ def cause(failure: Exception, stack: Stack) -> str:
     except OSError as error:
         return "; ".join([str(of_system(error)), *([] if no_disk(failure) else [_line(failure)]), *drives])
     return "; ".join([_line(failure), *drives])
+
+
+def given_up(what: str, failure: Exception, stack: Stack) -> UserError:
+    """The error of a step without which nothing of this cluster can be made; of a full disk it ends the whole block."""
+    try:
+        whole.check_space(stack.logs)
+        full = no_disk(failure)
+    except OSError:
+        full = True
+    return (UserError if full else CannotMake)(f"{what}: {cause(failure, stack)}; logs: {stack.logs}")
 
 
 def no_disk(failure: Exception) -> bool:

@@ -6,13 +6,13 @@ their times.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from whitewire import workloads
 from whitewire.cluster.stack import Stack
-from whitewire.errors import UserError
 from whitewire.measure.campaign import Campaign
 from whitewire.measure.execution import cause, execute_empty, last_words
 from whitewire.measure.floors import Floors, too_wide
@@ -44,8 +44,8 @@ class FloorRuns:
         """Take those that are there before the first run: of an interrupted measurement, and from the warm-up."""
         for key in self.floors.known:
             if not self.floors.has(key) and key in warm:
-                lacking = workloads.processors_of(warm[key].record, warm[key].files)
-                if not self._keep(key, warm[key], lacking, attempt=1):
+                found = workloads.processors_of(warm[key].record, warm[key].files)
+                if not self._keep(key, warm[key], found, attempt=1):
                     self.floors.skip(key)
             if self.floors.has(key):
                 self.stack.floors[key] = typical(self.floors.known[key])
@@ -70,13 +70,10 @@ class FloorRuns:
                 self._make(key)
 
     def _make(self, key: FloorKey) -> None:
-        """One floor of a kind; one that is not valid is made again as often as a run is.
-
-        Raises UserError when none of its kind is valid.
-        """
+        """Make one floor of a kind, in as many attempts as a run has; in one if no earlier floor could be made."""
         run = next(run for run in self.runs if self.campaign.plan.floored(run) and floor_key(run) == key)
-        why = ""
-        for attempt in range(1, self.campaign.attempts + 1):
+        why, attempts = "", 1 if key in self.floors.lacking else self.campaign.attempts
+        for attempt in range(1, attempts + 1):
             # As before a run: it would be said to lack what others slow down here.
             with self.campaign.holding(ALL):
                 self.campaign.wait_for_idle_processors(self.stack, self.campaign.until)
@@ -85,7 +82,9 @@ class FloorRuns:
             if not why:
                 return
         if not self.floors.has(key):
-            raise UserError(f"floor of {run.row['workload']}: {why}; logs: {self.stack.logs}")
+            self.floors.lacking[key] = why
+            what = " ".join(map(str, key))
+            self.campaign.progress.say(f"no valid floor of {what}: going on; its runs have no net times so far")
 
     def _attempt(self, key: FloorKey, run: Run, attempt: int) -> str:
         """Make one floor of a kind, by the run that it is the floor of; returns why it is not valid (empty: it is)."""
@@ -93,15 +92,11 @@ class FloorRuns:
         what, number = " ".join(map(str, key)), len(floors.known[key]) + 1
         again = f", attempt {attempt}" if attempt > 1 else ""
         say(f"floor {number} of {max(number, floors.counts[key])}: {what}{again}")
-        more = attempt < self.campaign.attempts or floors.has(key)
         why, failed = "", False
         found: Found = {}
         try:
             result = execute_empty(self.stack, run)
             found = workloads.processors_of(result.record, result.files)
-            # One that lacked processors is better than none: then all runs are tried beside the same programs.
-            if more:
-                why = "; ".join(processors.faults(result.record, found, self.campaign.plan.config["limits"]))
         except FAILURES as failure:
             why, failed = cause(failure, self.stack), True
             result = Result({"block": run.row["block"], "workload": run.row["workload"]}, last_words(self.stack))
@@ -110,20 +105,24 @@ class FloorRuns:
             self.stack.floors[key] = typical(floors.known[key])
             return ""
         say(f"floor of {what}: not valid: {why}")
-        if failed and more:
+        if failed:
             say(f"starting HDFS again ({', '.join(self.stack.dead()) or 'the floor did not end'})")
             self.restart(self.runs)
         return why
 
-    def _keep(self, key: FloorKey, result: Result, lacking: Found, attempt: int, why: str = "") -> str:
+    def _keep(self, key: FloorKey, result: Result, found: Found, attempt: int, why: str = "") -> str:
         """Write one floor to the journal; returns why it is not valid (empty: it is). `why` is for one that failed,
-        `lacking` what it had of processors."""
+        `found` what it had of processors."""
         record, limits = result.record, self.campaign.plan.config["limits"]
-        why = why or "; ".join([*record.get("disturbed", []), *losses(record, limits)])
+        # It moves next to no data, so most segments that are sent again are probes for an answer that was late.
+        why = why or "; ".join([
+            *record.get("disturbed", []), *losses(record, limits, bulk=False),
+            *processors.of_a_floor(found, len(os.sched_getaffinity(0))),
+        ])  # fmt: skip
         kept = cast("RunRecord", {name: of for name, of in record.items() if name not in OF_A_RUN})
         kept |= {"floor": self.floors.name(key), "attempt": attempt, "valid": not why, "why_invalid": why}
-        if lacking:
-            kept["outside"] = lacking["cpu_outside"][0]
+        if found:
+            kept["outside"] = found["cpu_outside"][0]
         self.campaign.keep(
             f"a floor of {record['workload']}",
             lambda: self.campaign.journal.write_floor({**kept, **self.campaign.made_by}, result.files),

@@ -17,21 +17,25 @@ from whitewire.records.run import RunRecord
 FLOOR_RUNS, FURTHER, UNJUDGED = 4, 4, 2
 """Floors of each kind of job on a cluster, and how many more there may be at its end; so many of a kind on whose net
 times no verdict rests, and one at smoke effort."""
+EARLY = 3
+"""Floors of a judged kind before the first interim analysis, which needs at least two to know how they scatter."""
 SCATTER_SHARE = 0.1
 """Largest standard error of a floor's median, as a share of the shortest runs' net time, that needs no more floors."""
 
 
-def positions(first: int, runs: int, have: int, count: int) -> list[int]:
+def positions(first: int, runs: int, have: int, count: int, look: int | None = None) -> list[int]:
     """Before which of `runs` runs (from 0; `runs` is after the last) floors are due, `have` of `count` being there.
 
-    Evenly from the first run that needs the floor to the end of the cluster. Where some are there already the first run
-    needs none before it.
+    `look` is the first run after the first interim analysis. EARLY floors are spread from the first run that needs the
+    floor (`first`) to the last one before `look`, the others from there to the end; without `look`, all evenly.
     """
-    lacking = max(0, count - have)
-    if count == 1 or (lacking == 1 and not have):
-        return [first] * lacking
-    steps = range(1, lacking + 1) if have else range(lacking)
-    return [first + round((runs - first) * step / (lacking if have else lacking - 1)) for step in steps]
+    if look is None or not first < look <= runs or count <= EARLY:
+        early, look = 1, first
+    else:
+        early = EARLY
+    before = [first + round((look - 1 - first) * place / (early - 1)) for place in range(1, early)]
+    after = [look + round((runs - look) * place / (count - early)) for place in range(1, count - early + 1)]
+    return [first, *before, *after][have:]
 
 
 def too_wide(floors: Sequence[RunRecord], runs: Sequence[RunRecord]) -> bool:
@@ -55,16 +59,20 @@ def too_wide(floors: Sequence[RunRecord], runs: Sequence[RunRecord]) -> bool:
 class Floors:
     """Those of one cluster, by kind of job: `known` are the valid ones, `names` their text.
 
-    `first` says which run (from 0) of `runs` is the first of each kind, `counts` how many floors the kind gets. `known`
-    may have some of an interrupted measurement.
+    `first` says which run (from 0) of `runs` is the first of each kind, `counts` how many floors the kind gets, `look`
+    which run is the first after the first interim analysis. `known` may have some of an interrupted measurement.
     """
 
     def __init__(self, first: Mapping[FloorKey, int], names: Mapping[FloorKey, str], runs: int,
-                 counts: Mapping[FloorKey, int], known: Mapping[str, Sequence[RunRecord]]) -> None:  # fmt: skip
+                 counts: Mapping[FloorKey, int], known: Mapping[str, Sequence[RunRecord]], look: int | None = None,
+                 ) -> None:  # fmt: skip
         self.names, self.counts = dict(names), dict(counts)
         self.known: dict[FloorKey, list[RunRecord]] = {key: list(known.get(names[key], ())) for key in first}
-        self._asked, self._runs = dict(counts), runs
-        self._due = {key: positions(at, runs, len(self.known[key]), counts[key]) for key, at in first.items()}
+        self._asked, self._runs, self._look = dict(counts), runs, look
+        self.lacking: dict[FloorKey, str] = {}
+        """Kinds of which no floor could be made so far, and why."""
+        self._due = {key: positions(at, runs, len(self.known[key]), counts[key], look)
+                     for key, at in first.items()}  # fmt: skip
 
     def further(self, key: FloorKey) -> int:
         """How many more there may be of a kind, where those there are scatter too much."""
@@ -86,6 +94,7 @@ class Floors:
 
     def add(self, key: FloorKey, record: RunRecord) -> None:
         self.known[key].append(record)
+        self.lacking.pop(key, None)
 
     def name(self, key: FloorKey) -> str:
         """Empty for a run without a floor."""

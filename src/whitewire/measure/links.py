@@ -16,7 +16,7 @@ from typing import Any
 from whitewire import whole
 from whitewire.design.drive import Drive
 from whitewire.design.scaling import burst_bytes
-from whitewire.errors import UserError
+from whitewire.errors import CannotMake
 from whitewire.measure import schedule
 from whitewire.testbed.base import FRAME_SHARE, Completed, Fabric, Host, Testbed, last_line
 from whitewire.testbed.each import on_each
@@ -46,7 +46,7 @@ def probe_links(testbed: Testbed, fabrics: Sequence[str], seconds: float, stream
     the next rack, by itself. Links above MOST_RATE are not probed: there nothing is claimed of a rate. `seconds` is the
     length of one test, `bound` the largest accepted relative error of the goodput against what the pair has `carried`
     before (Mbit/s by fabric and what a site calls both hosts) or, where that is not known, against the link's rate. Raw
-    output goes to `folder`; returns rows of tidy/probes.csv. Raises UserError when a link stays beyond the bound.
+    output goes to `folder`; returns rows of tidy/probes.csv. Raises CannotMake when a link stays beyond the bound.
     """
     known = carried or {}
     folder.mkdir(parents=True, exist_ok=True)
@@ -210,7 +210,7 @@ def probe_drives(testbed: Testbed, drive: Drive, bound: float, folder: Path, sto
     """fio on the drive model of the first DRIVE_NODES DataNodes: sequential write and read, buffered and direct.
 
     What is measured are drives: memory in front of them is left out.
-    Returns rows of tidy/probes.csv (MB/s). With `stop`, raises UserError when a drive stays beyond the relative
+    Returns rows of tidy/probes.csv (MB/s). With `stop`, raises CannotMake when a drive stays beyond the relative
     `bound`; else only when fio gives no result at all.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -256,7 +256,7 @@ def _drive(host: Host, mode: str, number: int, operation: str, drive: Drive, siz
 
 def _until_within(probe: Callable[[int], tuple[float, str, list[dict]]], bound: float,
                   pauses: Sequence[float] = PAUSES, stop: bool = True) -> list[dict]:  # fmt: skip
-    """Rows of every attempt, the last one within the bound; where none is, UserError if that is to `stop`."""
+    """Rows of every attempt, the last one within the bound; where none is, CannotMake if that is to `stop`."""
     rows: list[dict] = []
     for attempt, pause in enumerate(pauses, start=1):
         time.sleep(pause)
@@ -264,14 +264,14 @@ def _until_within(probe: Callable[[int], tuple[float, str, list[dict]]], bound: 
             error, what, found = probe(attempt)
         except (Unreadable, subprocess.TimeoutExpired) as fault:
             if attempt == len(pauses) and not rows:
-                raise UserError(f"calibration: {' '.join(str(fault).split())}") from None
+                raise CannotMake(f"calibration: {' '.join(str(fault).split())}") from None
             continue
         rows += [row | {"attempt": attempt} for row in found]
         if abs(error) <= bound:
             return rows
     if not stop:
         return rows
-    raise UserError(
+    raise CannotMake(
         f"calibration: {what}: {error:+.1%} of what is set, bound {bound:.1%}, in {ATTEMPTS} attempts: "
         "nothing measured on this testbed now would count; is the machine busy?"
     )

@@ -71,6 +71,11 @@ class Ladder:
             f"even {k} is too small for this machine ({said}): what it cannot make stays invalid, the rest is measured"
         )
 
+    def keep(self, why: str) -> None:
+        """Settle on this k, which could not be tried."""
+        self.tried.append({"why": why})
+        self._settle()
+
     def climb(self, why: str) -> None:
         """Take the next k."""
         self.paper = self.paper.on(self.paper.rung + 1)

@@ -17,9 +17,8 @@ from whitewire.cluster.hibench import HiBench, hibench_of
 from whitewire.cluster.posix import Posix
 from whitewire.cluster.stack import Stack
 from whitewire.cluster.yarn import Yarn
-from whitewire.errors import UserError
 from whitewire.measure import environment
-from whitewire.measure.execution import cause, memory_mib
+from whitewire.measure.execution import given_up, memory_mib
 from whitewire.measure.probing import unused
 from whitewire.measure.run import FAILURES, Run
 from whitewire.testbed import kinds as testbeds
@@ -105,7 +104,10 @@ def suite(testbed: Testbed, config: Mapping[str, Any], runs: Sequence[Run], logs
 
 
 def start(stack: Stack) -> None:
-    """Start all services; a start in some dozens fails, so once again. Raises UserError when that fails too."""
+    """Start all services; a start in some dozens fails, so once again.
+
+    When that fails too, raises CannotMake, or UserError if the disk is full.
+    """
     try:
         stack.start()
     except FAILURES:
@@ -113,8 +115,7 @@ def start(stack: Stack) -> None:
         try:
             stack.start()
         except FAILURES as failure:
-            why = cause(failure, stack)
-            raise UserError(f"the services do not start: {why}; logs: {stack.logs}") from None
+            raise given_up("the services do not start", failure, stack) from None
 
 
 def started(stack: Stack) -> str:

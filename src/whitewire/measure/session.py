@@ -11,16 +11,16 @@ from typing import Any, cast
 
 from whitewire import lanes, paths, workloads
 from whitewire.cluster.stack import Stack
-from whitewire.errors import UserError
+from whitewire.errors import CannotMake, UserError
 from whitewire.measure import rung
 from whitewire.measure import services as clusters
 from whitewire.measure.block_plan import CLOSING_S
 from whitewire.measure.campaign import Campaign
-from whitewire.measure.execution import cause, execute, last_words, no_disk
+from whitewire.measure.execution import cause, execute, given_up, last_words, no_disk
 from whitewire.measure.floor_runs import FloorRuns
 from whitewire.measure.floors import Floors
 from whitewire.measure.rounds import Seen
-from whitewire.measure.run import FAILURES, Run, floor_key
+from whitewire.measure.run import FAILURES, FloorKey, Run, floor_key
 from whitewire.measure.rung import Ladder, TooHeavy
 from whitewire.measure.shortage import Shortage
 from whitewire.measure.spread import Alone, Team
@@ -30,6 +30,7 @@ from whitewire.measure.weights import ALL
 from whitewire.records import processors
 from whitewire.records.journal import BUDGET
 from whitewire.records.metrics import SHORT_OF_PROCESSORS
+from whitewire.records.result import Result
 from whitewire.records.run import DesignRow, RunRecord
 
 WARM_UP_PROCESSORS = 1.0
@@ -63,7 +64,7 @@ class Session:
             self.campaign.holding(ALL if self.campaign.plan.smoke else WARM_UP_PROCESSORS),
             self.campaign.spending("warm-up"),
         ):
-            self.floors.take_over(warm_up(self.stack, self.campaign.plan, self.runs))
+            self.floors.take_over(self._warm_up(self.runs))
         self._try_heaviest()
 
     def make(self, number: int, team: Team | None = None) -> int:
@@ -122,7 +123,10 @@ class Session:
             campaign.progress.run(number, run.title + (f", attempt {tried}" if tried > 1 else ""))
             clock = time.monotonic()
             outcome = campaign.around(partial(self.attempt, run), self.stack, run_id)
-        campaign.spent["runs" if not outcome.why else "spoiled"] += time.monotonic() - clock
+        seconds = time.monotonic() - clock
+        campaign.spent["runs" if not outcome.why else "spoiled"] += seconds
+        if not outcome.why:
+            campaign.timed.append((seconds, run.expected_seconds))
         campaign.progress.done(outcome.why)
         if not outcome.spoiled:
             campaign.shortage.note(run_id, outcome.why)
@@ -141,9 +145,10 @@ class Session:
         campaign, run_id = self.campaign, run.row["run_id"]
         failed = disturbed = full = False
         attempt = campaign.journal.attempt(run_id)
+        of: RunRecord = {"floor": self.floors.floors.name(floor_key(run)) if campaign.plan.floored(run) else ""}
         try:
             result = execute(self.stack, run)
-            record, files = result.record, result.files
+            record, files = result.record | of, result.files
             values = workloads.metrics(record, files)
             why = "; ".join(workloads.faults(record, values, campaign.plan.config["limits"]))
             others = values.get("cpu_outside", (0.0, ""))[0] > processors.OTHERS_CORES or run.cpu == "report"
@@ -156,8 +161,7 @@ class Session:
         except FAILURES as failure:
             why, failed, full = cause(failure, self.stack), True, no_disk(failure)
             record, files = _record_of_failed(run), last_words(self.stack)
-        floor = self.floors.floors.name(floor_key(run)) if campaign.plan.floored(run) else ""
-        record |= {"floor": floor, "attempt": attempt, "valid": not why, "why_invalid": why, **campaign.made_by}
+        record |= {**of, "attempt": attempt, "valid": not why, "why_invalid": why, **campaign.made_by}
         self._keep(run_id, record, files)
         if full:
             raise UserError(f"{run_id}: {why}")
@@ -175,15 +179,19 @@ class Session:
 
     def restart(self, runs: Sequence[Run]) -> None:
         """Start again and warm up, twice if need be: what broke a run (a full drive) may outlast it by some seconds."""
-        stack, plan = self.stack, self.campaign.plan
-        stack.stop()
-        clusters.start(stack)
+        self.stack.stop()
+        clusters.start(self.stack)
+        self._warm_up(runs)
+
+    def _warm_up(self, runs: Sequence[Run]) -> dict[FloorKey, Result]:
+        """Warm up, after another start of the services if one of them ended. Raises CannotMake."""
+        given = (self.stack, self.campaign.plan, runs, self.campaign.progress.say)
         try:
-            warm_up(stack, plan, runs)
-        except UserError:
-            stack.stop()
-            clusters.start(stack)
-            warm_up(stack, plan, runs)
+            return warm_up(*given)
+        except CannotMake:
+            self.stack.stop()
+            clusters.start(self.stack)
+            return warm_up(*given)
 
     def _look(self, count: int) -> Seen:
         """What the claims are worth by so many runs of each cell."""
@@ -224,7 +232,14 @@ class Session:
                     result = execute(self.stack, run)
             late = workloads.metrics(result.record, result.files)["cpu_late"][0]
         except FAILURES as failure:
-            raise UserError(f"the heaviest cell: {cause(failure, self.stack)}; logs: {self.stack.logs}") from None
+            if no_disk(failure):
+                raise given_up("the heaviest cell", failure, self.stack) from None
+            why = f"the heaviest cell failed ({cause(failure, self.stack)})"
+            self.ladder.keep(why)
+            campaign.progress.say(f"{why}: going on with k = {run.scale.k:g}; starting HDFS again")
+            with campaign.holding(ALL):
+                self.restart(self.runs)
+            return
         campaign.progress.say(self.ladder.judge(run, late, campaign.plan.config["limits"]["cpu_late_ms"]))
 
     def _check_processors(self, run: Run) -> None:

@@ -40,6 +40,15 @@ def valid(records: Iterable[RunRecord]) -> dict[str, list[RunRecord]]:
     return found
 
 
+def lacking(records: Iterable[RunRecord]) -> dict[str, str]:
+    """Why the last floor of each kind was not valid, of kinds that have no valid one."""
+    found: dict[str, str] = {}
+    known = list(records)
+    for record in known:
+        found[record["floor"]] = record["why_invalid"]
+    return {name: why for name, why in found.items() if name not in valid(known)}
+
+
 def typical(records: Sequence[RunRecord]) -> dict[str, float]:
     """Medians over valid floors of one kind: seconds by job, and under `wire` the bytes into all workers."""
     told = [seconds_of(record) for record in records]

@@ -54,10 +54,11 @@ def share_of_net(seconds: float, net: float) -> float:
 def metrics(record: RunRecord, samples: Samples, cpu: HostCpu, own: Found) -> Found:
     """Metric → (value as measured, unit): metrics of every run of jobs, and its workload's `own` metrics."""
     found = _common(record, samples, cpu) | own | _per_node(record)
-    if "program" in record and not record["floors"]:
-        # No floor was measured (HiBench's dfsioe and sleep have none): the time with it is no net time.
-        found = {name: value for name, value in found.items() if name not in BESIDE_FLOOR}
-    return found
+    if record["floors"]:
+        return found
+    # HiBench's dfsioe and sleep have no floor; of others (`floor` names it) none was valid: the time is no net time.
+    without = (*NET, "job_floor") if record.get("floor") else BESIDE_FLOOR if "program" in record else ()
+    return {name: value for name, value in found.items() if name not in without}
 
 
 def _common(record: RunRecord, samples: Samples, cpu: HostCpu) -> Found:
@@ -231,7 +232,8 @@ def faults(record: RunRecord, found: Found, limits: Mapping[str, float], compute
     why = []
     # Hosts with processors of their own; see also records/processors.py. What moves no data has no time beyond its
     # floor.
-    if "compute_share" in limits and record.get("cpu") == "limit" and computes and record["user_bytes"]:
+    asked = "compute_share" in limits and "compute_share" in found
+    if asked and record.get("cpu") == "limit" and computes and record["user_bytes"]:
         share = found["compute_share"][0]
         if share > limits["compute_share"]:
             why.append(

@@ -18,6 +18,13 @@ KEPT = ("runs", "invalid", "floors")
 
 BUDGET, OTHERS, DECIDED = "the budget ended", "other programs used the processors", "decided"
 """Why a run was not made, or how that begins; see `left`."""
+FAILED = "its cluster failed"
+"""How the reason begins why a run was not made whose cluster did not start, or had a link or drive beyond its bound."""
+
+
+def made_later(why: str) -> bool:
+    """Whether another start makes a run that was left out for this reason."""
+    return why in (BUDGET, OTHERS) or why.startswith(FAILED)
 
 
 class BlockRecord(TypedDict):
@@ -32,14 +39,16 @@ class BlockRecord(TypedDict):
     unavailable: dict[str, str]
     left: NotRequired[dict[str, str]]
     """Runs that were not made, and why: their cell's claims were decided, or the budget ended."""
+    no_floor: NotRequired[dict[str, str]]
+    """Kinds of floors of which none was valid, and why the last one was not."""
     rung: NotRequired[int]
     """Which k of the paper's ladders its runs have, from 0."""
     budget_seconds: NotRequired[float | None]
     """How long the block had until its first look at claims; None: without an end."""
     start_budget_seconds: NotRequired[float | None]
     """How long the start that finished it might measure, all blocks together; None: without an end."""
-    pace: NotRequired[float]
-    """Seconds that runs took for each that they should."""
+    pace: NotRequired[float | None]
+    """Seconds that valid runs took for each planned second; None where none was made."""
     spent: NotRequired[dict[str, float]]
     """Seconds by what was done: start, warm-up, floors, runs, spoiled, waiting, looks."""
     marks: NotRequired[list[str]]

@@ -36,7 +36,9 @@ def used(record: RunRecord, series: WaitedSeries) -> float:
 
 OTHERS_CORES = 0.5
 """Processors that other programs may use beside jobs that need all of them: those under `cpu: report`, where the
-testbed says no other bound, and floors. Some 0.1 are the kernel's own, for the testbed."""
+testbed says no other bound. Some 0.1 are the kernel's own, for the testbed."""
+FLOOR_SHARE = 0.5
+"""Share of the processors that other programs may use beside a floor: with more it takes longer."""
 SHORT_MS = 0.4
 """Of a second in which a process woke later on average, hosts that share one machine were short of its processors: what
 tells runs that are right from others (docs/inside/processors.md), for each second by itself."""
@@ -59,6 +61,17 @@ def _lateness(series: WaitedSeries, start: float, end: float) -> float:
     """How many milliseconds late the timer woke between two moments, mean; without end where it never woke."""
     wakes, late = (grown(series.time, each, start, end) for each in (series.wakes, series.late))
     return 1e3 * late / wakes if wakes > 0 else math.inf
+
+
+def of_a_floor(found: Found, processors: int) -> list[str]:
+    """Why other programs may have made a floor longer, on a machine of so many processors (empty: they cannot have).
+
+    How late a process woke tells nothing: a start of JVMs takes all processors itself.
+    """
+    outside, most = found.get("cpu_outside", (0.0, ""))[0], FLOOR_SHARE * processors
+    if outside <= most:  # not so where it is NaN
+        return []
+    return [f"{SHORT_OF_PROCESSORS}: other programs used {outside:.1f} of {processors}, bound {most:g}"]
 
 
 def faults(record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[str]:

@@ -12,7 +12,7 @@ from whitewire.design.rows import read_csv
 from whitewire.errors import UserError
 from whitewire.paths import root, shown
 from whitewire.records.checked import block_record
-from whitewire.records.journal import BUDGET, OTHERS
+from whitewire.records.journal import BUDGET, FAILED, OTHERS
 from whitewire.report import sides
 
 MEASURED = ("emulated", "measured")
@@ -38,6 +38,8 @@ def lines() -> Iterator[str]:
         yield f"the budget of {config['budget']} ended before {short[BUDGET]} runs: BUDGET=2h make papers goes on"
     if short[OTHERS]:
         yield f"{OTHERS} in {short[OTHERS]} runs: stop them, and BUDGET=2h make papers goes on"
+    if short[FAILED]:
+        yield f"{FAILED} before {short[FAILED]} runs (why: the report): BUDGET=2h make papers goes on"
     if unfinished:
         yield f"not finished: {', '.join(unfinished)}; what was measured is kept, and `make papers` goes on"
     page = results / "reports" / "index.html"
@@ -60,6 +62,7 @@ def _of_paper(results: Path, paper: str, effort: str, short: Counter[str], unfin
     records = filter(None, map(block_record, blocks))
     left = Counter(why for record in records for why in record.get("left", {}).values())
     short.update({why: count for why, count in left.items() if why in (BUDGET, OTHERS)})
+    short.update({FAILED: sum(count for why, count in left.items() if why.startswith(FAILED))})
     try:
         table = sides.read_table(verdicts, ("route", "verdict"))
     except UserError as error:

@@ -39,7 +39,7 @@ from whitewire.measure.floors import FLOOR_RUNS, FURTHER
 from whitewire.paths import HOME, root, settle_environment, shown
 from whitewire.records import links
 from whitewire.records.checked import block_record
-from whitewire.records.journal import BUDGET, OTHERS
+from whitewire.records.journal import made_later
 from whitewire.records.run import DesignRow
 from whitewire.report import ending
 from whitewire.text import canonical, quoted, suggestion
@@ -493,7 +493,7 @@ def print_plan() -> None:
     at_once = f", {plan.lanes} blocks at once" if plan.lanes > 1 else ""
     print(f"testbed {plan.testbed}, effort {plan.effort}, seed {plan.seed}{at_once}")
     print(outlook_of(plan, testbed))
-    pace, _ = speed.pace(root() / "results" / plan.testbed)
+    low, high, _ = speed.pace(root() / "results" / plan.testbed)
     for name, paper in plan.described.items():
         left = _lacking(root() / "results" / plan.testbed / name, plan.designs[name])
         blocks = len({row["block"] for row in plan.designs[name]})
@@ -501,7 +501,7 @@ def print_plan() -> None:
         total = len(plan.designs[name])
         print(
             f"{name}: {total} runs in {blocks} block{plural}, {total - len(left)} done, {len(left)} to measure"
-            + (f", {_about(*_here(plan, name, left, testbed, pace))}" if left else "")
+            + (f", {_about(*_here(plan, name, left, testbed, (low, high)))}" if left else "")
             + f"; hosts: {_hosts(paper, plan.designs[name], testbed)}"
         )
         for line in outlook.lines(paper, plan.designs[name], testbed):
@@ -523,14 +523,15 @@ def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:
     if not left:
         short = sum(len(_lacking(results / name, plan.designs[name], again=True)) for name in plan.described)
         return f"all runs are made, but {short} that time was short for: another BUDGET makes them" if short else MADE
-    pace, source = speed.pace(results)
-    times = [_here(plan, name, rows, testbed, pace) for name, rows in left.items()]
+    low, high, source = speed.pace(results)
+    times = [_here(plan, name, rows, testbed, (low, high)) for name, rows in left.items()]
     within = budget.seconds_of(plan.budget)
     shortest, least = min(low for low, _ in times), _side_by_side([low for low, _ in times], plan.lanes)
     ends = (min(within, _side_by_side(each, plan.lanes)) for each in zip(*times, strict=True))
     took = " to ".join(dict.fromkeys(map(budget.words, ends)))
     runs = sum(map(len, left.values()))
-    told = f"at most {runs} runs to make: about {took} of measuring on this machine ({source})"
+    side_by_side = f"{plan.lanes} lane{'s' if plan.lanes > 1 else ''}"
+    told = f"at most {runs} runs to make: about {took} of measuring on {side_by_side} ({source})"
     limit = f", which ends after {plan.budget} (BUDGET)" if math.isfinite(within) else ""
     if within < least:
         first = f"the {budget.words(least)} that first looks at all claims take"
@@ -541,15 +542,15 @@ def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:
 def _lacking(results: Path, rows: Sequence[DesignRow], again: bool = False) -> list[DesignRow]:
     """Rows whose runs are still to be made.
 
-    In a block that is finished, and has all rows of the design, these are none; `again`: those that it left for want of
-    time, which another budget makes.
+    In a block that is finished, and has all rows of the design, these are none; `again`: those that it left, which
+    another start makes.
     """
     found = []
     for block in dict.fromkeys(row["block"] for row in rows):
         own = [row for row in rows if row["block"] == block]
         finished = block_record(results / "raw" / block / "block.json")
         if finished and {row["run_id"] for row in own} <= {*finished["runs"]}:
-            short = {name for name, why in finished.get("left", {}).items() if again and why in (BUDGET, OTHERS)}
+            short = {name for name, why in finished.get("left", {}).items() if again and made_later(why)}
             own = [row for row in own if row["run_id"] in short]
         found += [row for row in own if not _journalled(results, row)]
     return found
@@ -561,16 +562,17 @@ def _least(paper: Paper, rows: Sequence[DesignRow]) -> list[DesignRow]:
     return [row for row in rows if not looks[row["block"]] or row["replicate"] <= looks[row["block"]][0]]
 
 
-def _here(plan: Plan, name: str, rows: Sequence[DesignRow], testbed: Mapping[str, Any], pace: float
-          ) -> tuple[float, float]:  # fmt: skip
-    """Seconds that rows of a paper take on this machine: where all claims are decided at the first look, and none."""
+def _here(plan: Plan, name: str, rows: Sequence[DesignRow], testbed: Mapping[str, Any],
+          paces: tuple[float, float]) -> tuple[float, float]:  # fmt: skip
+    """Seconds that rows of a paper take on this machine: at the lower pace where all claims are decided at the first
+    look, and at the higher one where none is."""
     paper = plan.described[name]
     blocks = [[row for row in rows if row["block"] == block] for block in dict.fromkeys(row["block"] for row in rows)]
 
-    def here(made: Iterable[Sequence[DesignRow]]) -> float:
+    def here(made: Iterable[Sequence[DesignRow]], pace: float) -> float:
         return sum(START_UP_S + pace * (seconds_of(paper, own, testbed) - START_UP_S) for own in made if own)
 
-    return here(_least(paper, own) for own in blocks), here(blocks)
+    return here((_least(paper, own) for own in blocks), paces[0]), here(blocks, paces[1])
 
 
 def _side_by_side(seconds: Sequence[float], lanes: int) -> float:

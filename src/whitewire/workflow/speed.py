@@ -1,4 +1,7 @@
-"""How much longer runs take on this machine than they should: from blocks that it has measured, else from its speed."""
+"""How much longer runs take on this machine than planned: from blocks that it has finished, else from its speed.
+
+Nothing here depends on what else runs at the moment.
+"""
 
 from __future__ import annotations
 
@@ -9,23 +12,44 @@ from pathlib import Path
 from whitewire.records.checked import block_record
 
 REFERENCE_S = 0.0185
-"""Seconds of work() on the machine from which expected times come (an AMD EPYC of 2023, one of its processors)."""
+"""CPU seconds of work() on the machine from which planned times come (an AMD EPYC of 2023, one of its processors)."""
 TRIES, LEAST, MOST = 5, 0.25, 10.0
 """Tries of which the best counts, and the bounds of what is taken for a machine's speed."""
+STEP = 0.5
+"""Steps of a machine's speed, so that small differences between two calls change nothing."""
+MODEL, ONE_BLOCK = 0.4, 0.2
+"""Errors of planned times: of the model alone (blocks of the reference took 0.8 to 1.3 of it on an idle machine), and
+from a single finished block."""
+FEW = 4
+"""Finished blocks from which on quartiles take the place of the extremes."""
 
 
 def work() -> float:
-    """Seconds of a fixed piece of work on one processor."""
-    begin = time.perf_counter()
+    """CPU seconds of a fixed piece of work on one processor; wall-clock time would count other programs, too."""
+    begin = time.thread_time()
     sum(number * number for number in range(400_000))
-    return time.perf_counter() - begin
+    return time.thread_time() - begin
 
 
-def pace(results: Path) -> tuple[float, str]:
-    """Seconds that runs take for each that they should, and where that is from; `results` is a testbed's folder."""
+def pace(results: Path) -> tuple[float, float, str]:
+    """Seconds that runs take for each planned second, least and most, and what that rests on.
+
+    `results` is a testbed's folder.
+    """
     told = filter(None, map(block_record, results.glob("*/raw/*/block.json")))
-    found = [pace for record in told if LEAST <= (pace := record.get("pace", 0.0)) <= MOST]
-    if found:
-        return statistics.median(found), "by what it has measured so far"
-    slower = min(work() for _ in range(TRIES)) / REFERENCE_S
-    return min(MOST, max(1.0, slower)), "by the speed of its processors"
+    found = sorted(pace for record in told if LEAST <= (pace := record.get("pace") or 0.0) <= MOST)
+    if not found:
+        slower = STEP * round(min(work() for _ in range(TRIES)) / REFERENCE_S / STEP)
+        low, high = _within(min(MOST, max(1.0, slower)), MODEL)
+        return low, high, f"by the model alone, ±{MODEL:.0%}"
+    if len(found) == 1:
+        low, high = _within(found[0], ONE_BLOCK)
+    elif len(found) < FEW:
+        low, high = found[0], found[-1]
+    else:
+        low, _, high = statistics.quantiles(found, n=4, method="inclusive")
+    return low, high, f"from {len(found)} finished block{'s' if len(found) > 1 else ''} on this machine"
+
+
+def _within(value: float, share: float) -> tuple[float, float]:
+    return value * (1 - share), value * (1 + share)

@@ -38,25 +38,6 @@ def tasks_of(metrics, experiment="testdfsio-curve", scale=None, k=20.0, **levels
     return Runs(pd.DataFrame(rows), paper, k=k, scaling=None if scale is None else lambda name, levels: scale)
 
 
-@pytest.mark.parametrize(("outside", "said"), [
-    ([0.1, 0.2, 1.9], ""), ([None] * 3, ""),
-    ([0.1, 1.1, 1.3], "other programs used 1.1 processors while the floors were made, which are taken off; "
-                      "measure on a calmer machine"),
-])  # fmt: skip
-def test_a_net_time_is_not_told_whose_floors_lacked_processors(outside, said):
-    floors = pd.DataFrame({"block": "quick-1", "floor": "f", "workload": "terasort", "job": "terasort",
-                           "number": [1, 2, 3], "seconds": [2.0, 2.1, 2.2], "valid": "true", "outside": outside}
-                          )  # fmt: skip
-    told = {"completion_time_net": 8.0, "job_floor": 2.1, "completion_time": 10.1}
-    made = tasks_of(told, "terasort-curve", fabric="10gbe", floor="f")
-    runs = Runs(made.table, made.paper, k=20.0, floors=floors)
-    found = untold(runs, "terasort-curve", {"fabric": "10gbe"}, "completion_time_net")
-    assert found.partition(": ")[2] == said
-    assert not untold(runs, "terasort-curve", {"fabric": "10gbe"}, "completion_time")
-    old = Runs(made.table, made.paper, k=20.0, floors=floors.drop(columns="outside"))
-    assert not untold(old, "terasort-curve", {"fabric": "10gbe"}, "completion_time_net")
-
-
 APART = {"read_aggregate": 100.0, "read_tasks_at_once": 2.1}
 
 

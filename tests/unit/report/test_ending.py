@@ -39,13 +39,15 @@ def paper(results, name, verdicts, left, report=True, runs=3, earlier=0):
 def test_what_is_decided_open_and_left_is_told_with_what_to_do(results):
     left = {"1": "the budget ended", "2": "the budget ended", "3": "decided after 3 runs of each cell"}
     paper(results, "a", [("emulated", "reproduced"), ("emulated", "inconclusive"), ("arithmetic", "consistent")], left)
-    paper(results, "b", [("emulated", "not reproduced")], {"9": "other programs used the processors"})
+    failed = {"8": "its cluster failed: the services do not start: no answer; logs: logs"}
+    paper(results, "b", [("emulated", "not reproduced")], {"9": "other programs used the processors", **failed})
     (results / "reports" / "index.html").write_text("")
     assert list(ending.lines()) == [
         "a: 3 runs; 1 of 2 claims that runs judge are decided; results/emulated/reports/a.html",
         "b: 3 runs; 1 of 1 claims that runs judge are decided; results/emulated/reports/b.html",
         "the budget of 30m ended before 2 runs: BUDGET=2h make papers goes on",
         "other programs used the processors in 1 runs: stop them, and BUDGET=2h make papers goes on",
+        "its cluster failed before 1 runs (why: the report): BUDGET=2h make papers goes on",
         "start page: results/emulated/reports/index.html",
     ]
 

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import time
 
 import pytest
 
@@ -14,6 +15,7 @@ from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.rows import make_design
+from whitewire.measure.load import burning
 from whitewire.workflow import plan, speed
 
 
@@ -68,7 +70,9 @@ def test_only_what_is_made_before_a_first_look_counts_for_a_share(two):
 def test_a_start_says_how_long_it_takes_and_when_it_ends(two):
     testbed, *_ = two
     said = plan.outlook_of(planned(two, budget="5m"), testbed)
-    assert said.startswith("at most 325 runs to make: about 5 min of measuring on this machine (by the speed of its")
+    assert said.startswith(
+        "at most 325 runs to make: about 5 min of measuring on 1 lane (by the model alone, ±40%), which ends"
+    )
     short = r", which ends after 5m \(BUDGET\), before the (?:\d+ h )?\d+ min that first looks at all claims take: "
     assert re.search(short + "the last papers may have none; first report after about ", said)
     assert ", which ends after 5h (BUDGET); first report" in plan.outlook_of(planned(two, budget="5h"), testbed)
@@ -92,14 +96,36 @@ def test_a_job_of_a_start_goes_on_with_its_budget_and_another_start_does_not(mon
     assert told("2h", begins=True).ends > start.ends + 5000
 
 
-def test_a_machine_is_as_fast_as_its_blocks_were(tmp_path):
-    assert speed.pace(tmp_path)[1] == "by the speed of its processors"
+def test_the_same_design_takes_the_same_time_while_processors_are_busy(two):
+    made = planned(two, lanes=2)
+    calm = plan.outlook_of(made, two[0])
+    assert re.search(r"about \d+ min to .* on 2 lanes \(by the model alone, ±40%\)", calm)
+    with burning(4 * (os.cpu_count() or 1)):
+        time.sleep(0.3)
+        assert plan.outlook_of(made, two[0]) == calm
+
+
+@pytest.mark.parametrize("paces, low, high, source", [
+    ([1.2], 0.96, 1.44, "from 1 finished block on this machine"),
+    ([1.2, 0.9, 1.0], 0.9, 1.2, "from 3 finished blocks on this machine"),
+    ([1.0, 1.1, 1.2, 1.3, 9.0], 1.1, 1.3, "from 5 finished blocks on this machine"),
+])  # fmt: skip
+def test_a_range_rests_on_the_blocks_that_the_machine_has_finished(tmp_path, paces, low, high, source):
+    for number, pace in enumerate(paces):
+        folder = tmp_path / "a" / "raw" / f"quick-{number}"
+        folder.mkdir(parents=True)
+        (folder / "block.json").write_text(json.dumps(BLOCK | {"pace": pace}))
+    assert speed.pace(tmp_path) == (pytest.approx(low), pytest.approx(high), source)
+
+
+def test_blocks_without_a_pace_tell_nothing_of_a_machine(tmp_path):
+    assert speed.pace(tmp_path)[2] == "by the model alone, ±40%"
     for number, pace in enumerate([0.5, 2.0, 0.7, "fast", -1, None]):
         folder = tmp_path / "a" / "raw" / f"quick-{number}"
         folder.mkdir(parents=True)
         (folder / "block.json").write_text(json.dumps(BLOCK | {"pace": pace}))
     (tmp_path / "a" / "raw" / "quick-0" / "block.json").write_text("{")
-    assert speed.pace(tmp_path) == (pytest.approx(1.35), "by what it has measured so far")
+    assert speed.pace(tmp_path) == (0.7, 2.0, "from 2 finished blocks on this machine")
 
 
 def test_a_finished_block_lacks_what_the_design_has_besides_and_what_time_was_short_for(two, tmp_path):
@@ -119,6 +145,9 @@ def test_a_finished_block_lacks_what_the_design_has_besides_and_what_time_was_sh
     told = {"runs": [first, second, third, *others], "left": left, "given_up": others}
     assert lacking(told) == []
     assert lacking(told, again=True) == [second]
+    failed = told | {"left": {second: "its cluster failed: the services do not start: no answer; logs: logs"}}
+    assert lacking(failed) == []
+    assert lacking(failed, again=True) == [second]
     (folder / "block.json").write_text("{")
     assert len(plan._lacking(tmp_path, rows)) == len(rows) - 1
 

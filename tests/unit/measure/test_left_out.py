@@ -1,0 +1,184 @@
+"""What cannot be made is left out with its reason, and all else is made: kinds of jobs, clusters, the heaviest cell."""
+
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from tests.unit.measure.test_floors import DESCRIBED, JOBS_PAPER, LIMITS, Site, run
+from whitewire.description import project
+from whitewire.description.checks import load_paper
+from whitewire.description.testbed import load_testbed
+from whitewire.design.rows import make_design
+from whitewire.errors import CannotMake, RunFailed, UserError
+from whitewire.measure import block, groups, services, session, warm_up
+from whitewire.measure.block import Block
+from whitewire.measure.block_plan import BlockPlan
+from whitewire.measure.campaign import Campaign
+from whitewire.measure.run import floor_key
+from whitewire.measure.rung import Ladder
+from whitewire.measure.session import Session
+from whitewire.progress import Progress
+from whitewire.records.journal import Journal, made_later
+from whitewire.testbed.base import ProcessDied
+
+
+def campaign_of(folder, runs):
+    plan = BlockPlan(JOBS_PAPER, DESCRIBED, "quick")
+    return Campaign(plan, [each.row for each in runs], Journal(folder), Progress("quick-1", []), LIMITS["attempts"])
+
+
+# Warm-up
+
+
+@pytest.mark.parametrize("name", ["mellanox-mapr", "xyratex-lustre-2011", "qubole-2015", "hibench", "chelsio-iwarp"])
+def test_no_first_floor_is_of_a_cold_kind(name):
+    """First floors of kinds that had one job of their workload before took up to 2.2 times as long as later ones."""
+    testbed = load_testbed("emulated")
+    paper = load_paper(project.paper_path(name), testbed["fabrics"])
+    plan = BlockPlan(paper, testbed, "quick")
+    rows = make_design(paper, testbed, "quick", 1)
+    for own in groups.clusters(paper, [plan.run(row) for row in rows], testbed).values():
+        floored = [each for each in own if plan.floored(each)]
+        made = [floor_key(each) for each in warm_up._of_each_floor(floored)]
+        assert {*made} == {floor_key(each) for each in floored}
+        alike = [key[:2] for key in made]
+        assert all(alike.count(kind) >= warm_up.ALIKE for kind in alike)
+        assert not floored or len(made) >= warm_up.JOBS
+
+
+class Warmed:
+    """A stack whose warm-up jobs are counted; `fails`: which of them (by a number of maps) does, `dead`: a daemon."""
+
+    def __init__(self, monkeypatch, fails, dead=""):
+        self.fails, self.dead_daemon, self.made, self.logs = fails, dead, [], "logs"
+        self.testbed = SimpleNamespace(fabric=lambda name: None, fastest=lambda: "40gbe")
+        self.reuses_jvms = True
+        monkeypatch.setattr(warm_up, "execute_empty", self.execute)
+
+    def execute(self, stack, each):
+        self.made.append(each.parameters["maps"])
+        if each.parameters["maps"] == self.fails:
+            raise RunFailed("job FAILED, 1 tasks failed")
+        return SimpleNamespace(record={})
+
+    def check(self):
+        if self.dead_daemon:
+            raise ProcessDied(self.dead_daemon, 1, "")
+
+    def settle(self):
+        pass
+
+    def processes(self):
+        return {}
+
+
+def of_maps(maps):
+    made = run(f"m{maps}")
+    return replace(made, parameters={**made.parameters, "maps": maps})
+
+
+@pytest.mark.parametrize("dead", ["", "NameNode"])
+def test_a_kind_of_job_that_fails_in_the_warm_up_is_left_out_of_it(monkeypatch, dead):
+    monkeypatch.setattr(BlockPlan, "floored", lambda self, run: True)
+    stack, said = Warmed(monkeypatch, fails=4, dead=dead), []
+    given = stack, BlockPlan(JOBS_PAPER, DESCRIBED, "quick"), [of_maps(maps) for maps in (2, 4, 8)], said.append
+    if dead:
+        with pytest.raises(CannotMake, match="warm-up: .*NameNode"):
+            warm_up.warm_up(*given)
+        return
+    warm_up.warm_up(*given)
+    assert stack.made.count(4) == 1
+    assert {2, 8} <= {*stack.made}
+    assert said == ["warm-up of terasort hdfs 4 4 4 k=100: job FAILED, 1 tasks failed: going on"]
+
+
+# Clusters
+
+
+@pytest.fixture
+def two_clusters(tmp_path, monkeypatch):
+    """A block of two clusters of a run each; `made` says which of them can be made."""
+    monkeypatch.setattr(block, "preflight", lambda config: None)
+    monkeypatch.setattr(services, "unavailable", lambda config, runs: [])
+    runs = {name: [run(name)] for name in "ab"}
+    campaign = campaign_of(tmp_path / "quick-1", [each for own in runs.values() for each in own])
+
+    def measure(*made, error=CannotMake):
+        def on_one_cluster(self, campaign, key, runs, number):
+            if key not in made:
+                raise error("the services do not start: no answer from datanode3; logs: logs")
+            for each in runs:
+                campaign.journal.write(each.row["run_id"], {"valid": True}, {}, valid=True)
+            return number + len(runs)
+
+        monkeypatch.setattr(Block, "_on_one_cluster", on_one_cluster)
+        own = object.__new__(Block)
+        own.journal, own.config = campaign.journal, DESCRIBED
+        own._make(campaign, runs)
+        return campaign
+
+    return measure
+
+
+def test_runs_of_a_cluster_that_does_not_start_are_left_for_the_next_start(two_clusters):
+    campaign = two_clusters("b")
+    assert campaign.journal.has("b")
+    why = "its cluster failed: the services do not start: no answer from datanode3; logs: logs"
+    assert campaign.left == {"a": why}
+    assert made_later(why)
+
+
+@pytest.mark.parametrize(("made", "error"), [("", CannotMake), ("a", UserError)])
+def test_a_machine_that_can_make_nothing_or_is_full_ends_the_block(two_clusters, made, error):
+    with pytest.raises(error, match="the services do not start"):
+        two_clusters(made, error=error)
+
+
+def test_a_drive_beyond_its_bound_costs_only_the_runs_at_its_scale(tmp_path, monkeypatch):
+    runs = [run(name) for name in "abc"]
+    scales = {("k", "slow"): runs[:1], ("k", "fast"): runs[1:]}
+    monkeypatch.setattr(block.groups, "by_scale", lambda runs: scales)
+
+    def calibrate(self, testbed, model, alike):
+        if model in beyond:
+            raise CannotMake(f"calibration: drive 1 of datanode1 ({model}): +9.0% of what is set, bound 5.0%")
+
+    monkeypatch.setattr(block.Probing, "calibrate", calibrate)
+    own = object.__new__(Block)
+    own.config, own.name, own.journal = DESCRIBED, "quick-1", Journal(tmp_path)
+    own.effort, own.before = "quick", SimpleNamespace(carried={})
+    testbed = SimpleNamespace(hosts=[], congestion_control="cubic", warm_memory=lambda size: None)
+    campaign, beyond = campaign_of(tmp_path, runs), ["slow"]
+    assert own._calibrate(testbed, runs, campaign) == runs[1:]
+    assert list(campaign.left) == ["a"]
+    assert "drive 1 of datanode1 (slow): +9.0%" in campaign.left["a"]
+    beyond.append("fast")
+    with pytest.raises(CannotMake, match="slow"):
+        own._calibrate(testbed, runs, campaign)
+
+
+# The heaviest cell
+
+
+def test_a_heaviest_cell_that_fails_keeps_the_present_k(tmp_path, monkeypatch, capsys):
+    runs = [run(name) for name in "ab"]
+    site, campaign = Site([2.0] * 9), campaign_of(tmp_path / "quick-1", runs)
+    monkeypatch.setattr(BlockPlan, "rounds", lambda self, rows: SimpleNamespace())
+    monkeypatch.setattr(Session, "restart", lambda self, runs: site.restarted())
+    monkeypatch.setattr(session.rung, "heaviest", lambda runs: runs[0])
+
+    def fails(stack, run):
+        raise RunFailed("put 3 of 18 did not end")
+
+    monkeypatch.setattr(session, "execute", fails)
+    ladder = Ladder(
+        SimpleNamespace(on=lambda rung: SimpleNamespace(rung=rung, rungs=2), rungs=2), tmp_path, climbs=True
+    )
+    assert ladder.open
+    Session(campaign, site, runs, SimpleNamespace(), ladder)._try_heaviest()
+    assert not ladder.open and site.restarts == 1
+    kept = json.loads((tmp_path / "scale.json").read_text())
+    assert kept == {"rung": 0, "tried": [{"why": "the heaviest cell failed (put 3 of 18 did not end)"}]}
+    assert "going on with k = 100" in capsys.readouterr().err
