@@ -189,8 +189,12 @@ class Plan:
         return max(1, MACHINE // self.lanes)
 
     def threads(self, cores: int) -> int:
-        """Of Snakemake's cores, those of a block: together lanes have all, and a report waits until one is free."""
-        return max(1, cores // self.lanes)
+        """Of Snakemake's cores, those of a block: a single lane has all of them, so that no report is made beside it.
+
+        Several lanes have none: `measuring` says how many blocks there are at once, and a report, which begins beside
+        them, waits for a processor that they share (lanes.processors).
+        """
+        return cores if self.lanes == 1 else 0
 
     @property
     def has_verdicts(self) -> bool:
