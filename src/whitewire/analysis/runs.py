@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import cached_property, partial
-from typing import Any
+from functools import cached_property, partial, wraps
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -30,6 +30,22 @@ Scaling = Callable[[str, Mapping[str, Any]], Scale]
 """From an experiment and the levels of its factors to how a run of them is scaled."""
 
 
+Found = TypeVar("Found")
+
+
+def once(method: Callable[..., Found]) -> Callable[..., Found]:
+    """A method of Runs that answers the same question once: estimates, claims, readings and looks ask alike."""
+
+    @wraps(method)
+    def answered(self: Runs, *asked: object) -> Found:
+        key = method.__name__, repr(asked)
+        if key not in self.answers:
+            self.answers[key] = method(self, *asked)
+        return self.answers[key]
+
+    return answered
+
+
 class Runs:
     """The table tidy/runs.csv, indexed by cell.
 
@@ -46,6 +62,8 @@ class Runs:
                  scaling: Scaling | None = None,
                  looks: Sequence[int] = ()) -> None:  # fmt: skip
         self.looks = tuple(looks)
+        self.answers: dict[tuple[str, str], Any] = {}
+        """By method and what it was asked; see once()."""
         self._again = partial(type(self), paper=paper, seed=seed, k=k, unavailable=unavailable, fabrics=fabrics,
                               floors=floors, scaling=scaling, looks=looks)  # fmt: skip
         self.floors = net.FloorErrors(floors, seed)
@@ -119,9 +137,12 @@ class Runs:
         number = pd.to_numeric(good["replicate"]).groupby([good[key] for key in keys]).rank()
         late = good[number > n]
         gone = set(zip(*(late[key] for key in (*keys, "replicate")), strict=True))
+        if not gone:
+            return self
         kept = [each not in gone for each in zip(*(self.table[key] for key in (*keys, "replicate")), strict=True)]
         return self._again(self._measured[kept])
 
+    @once
     def as_measured(self, experiment: str, levels: Mapping[str, Any], metric: str) -> np.ndarray:
         """Values of a cell's valid runs as they were measured, not at full scale."""
         rows = self.groups.get((experiment, metric))
@@ -129,11 +150,13 @@ class Runs:
             return np.array([])
         return pd.to_numeric(rows.loc[rows["valid"] & at(rows, levels), "value"]).to_numpy(dtype=float)
 
+    @once
     def n_valid(self, experiment: str, levels: Mapping[str, Any]) -> int:
         """Valid runs of a cell, whatever they tell."""
         rows = self.table[self.table["valid"] & (self.table["experiment"] == experiment)]
         return int(rows.loc[at(rows, levels), "run_id"].nunique()) if len(rows) else 0
 
+    @once
     def n_invalid(self, experiment: str, levels: Mapping[str, Any]) -> int:
         """Attempts in a cell that do not count, whether they left values or failed."""
         if self.invalid.empty:
@@ -153,6 +176,7 @@ class Runs:
         """A p-value that holds for all looks together; the same where there is but one."""
         return None if p is None else sequential.overall(p, self.looks)
 
+    @once
     def scatter(self, experiment: str, levels: Mapping[str, Any], metric: str, of: str = "log") -> tuple[float, float]:
         """Standard deviation of one run of a cell, and its degrees of freedom: statistics.moderated over all cells.
 
@@ -268,6 +292,7 @@ class Runs:
             told.append(what)
         return told
 
+    @once
     def sample(self, experiment: str, levels: Mapping[str, Any], metric: str) -> Sample:
         """All runs of a cell; levels left out match every level."""
         name = cell_name(experiment, levels)
@@ -303,6 +328,7 @@ class Runs:
         seconds, share = self._net_and_share(experiment, levels, metric)
         return net.draw(replace(cell, net=seconds, share=share, weights=weights), self.floors, fewest, settled)
 
+    @once
     def floor_weights(self, experiment: str, levels: Mapping[str, Any], metric: str) -> dict[tuple[str, str], float]:
         """Shares of a cell's runs by the block and name of their floor; empty for what rests on no known floor."""
         rows = self.groups.get((experiment, metric))
@@ -359,9 +385,9 @@ def _scaling(paper: Paper, effort: str, testbed: Mapping[str, Any], name: str, l
     return scale_of(paper, name, effort, levels, testbed)
 
 
-def at(rows: pd.DataFrame, levels: Mapping[str, Any]) -> pd.Series:
+def at(rows: pd.DataFrame, levels: Mapping[str, Any]) -> np.ndarray:
     """Which rows are of a cell; levels left out match every level."""
-    found = pd.Series(True, index=rows.index)
+    found = np.ones(len(rows), dtype=bool)
     for factor, level in levels.items():
-        found &= rows[factor] == text(level)
+        found &= rows[factor].to_numpy() == text(level)
     return found

@@ -19,6 +19,7 @@ from typing import Any, TypedDict
 from whitewire import __version__
 from whitewire.paths import HOME
 from whitewire.testbed.base import Host, Testbed
+from whitewire.testbed.each import on_each
 
 SYSCTLS = (
     "net/ipv4/tcp_congestion_control", "net/ipv4/tcp_rmem", "net/ipv4/tcp_wmem", "net/ipv4/tcp_no_metrics_save",
@@ -39,8 +40,9 @@ class Commit(TypedDict):
     software: str
 
 
+@cache
 def said(*argv: str) -> str:
-    """First line that a command prints, or why it doesn't."""
+    """First line that a command prints, or why it doesn't. Asked once, as software() is."""
     try:
         done = subprocess.run(argv, capture_output=True, text=True, timeout=20)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -177,10 +179,6 @@ def _lines(path: str) -> list[str]:
 
 def capture(testbed: Testbed, hadoop: str) -> dict[str, Any]:
     """All of it, with the release of Hadoop, each host's TCP settings and one link's shaping as they are set."""
-    hosts = {
-        host.name: {name.rsplit("/", 1)[1]: _value(host, name) for name in SYSCTLS if "ipv4" in name}
-        for host in testbed.hosts
-    }
     return {
         "whitewire": {"version": __version__, **commit()},
         "software": software(),
@@ -197,12 +195,16 @@ def capture(testbed: Testbed, hadoop: str) -> dict[str, Any]:
             "python": platform.python_version(),
         },
         "hosts": [{"name": h.name, "role": h.role, "address": h.address} for h in testbed.hosts],
-        "tcp": hosts,
+        "tcp": dict(zip([host.name for host in testbed.hosts], on_each(testbed.hosts, _tcp), strict=True)),
         "link": testbed.by_role("client")[0].run(["tc", "-d", "qdisc", "show", "dev", "eth0"]).stdout.decode(),
         "offloads": testbed.by_role("client")[0].run(["ethtool", "-k", "eth0"]).stdout.decode(),
         "machines": testbed.describe(),
     }  # fmt: skip
 
 
-def _value(host: Host, name: str) -> str:
-    return host.run(["cat", f"/proc/sys/{name}"]).stdout.decode().strip()
+def _tcp(host: Host) -> dict[str, str]:
+    """A host's TCP settings by name; empty where it has none of that name."""
+    names = [name for name in SYSCTLS if "ipv4" in name]
+    each = 'for file; do cat "$file" || echo; done'
+    lines = host.run(["sh", "-c", each, "sh", *(f"/proc/sys/{name}" for name in names)]).stdout.decode().split("\n")
+    return {name.rsplit("/", 1)[1]: line.strip() for name, line in zip(names, lines, strict=False)}

@@ -18,6 +18,7 @@ from whitewire.measure.client import Client, viewed
 from whitewire.measure.run import Run
 from whitewire.records import evidence
 from whitewire.records.run import Evidence, FilesSeen, RunRecord
+from whitewire.tools import namenode
 from whitewire.tools.erasure_coding import Policy
 from whitewire.workloads.base import OUTPUT
 from whitewire.workloads.bench import Files
@@ -136,7 +137,7 @@ def settled(stack: Stack, path: str) -> str:
     A file is complete as soon as one replica of each block, or the data of each block group, is reported.
     """
     deadline = time.monotonic() + SETTLE_S
-    while "Under replicated" in (text := stack.hdfs.blocks(path)) and time.monotonic() < deadline:
+    while namenode.lacks_replicas(text := stack.hdfs.blocks(path)) and time.monotonic() < deadline:
         time.sleep(0.05)
     return text
 

@@ -97,25 +97,25 @@ def allocate(uses: np.ndarray, capacity: np.ndarray, active: np.ndarray) -> np.n
     flat = (uses + offset).reshape(systems * flows, hops)
     left = capacity.reshape(-1).astype(float).copy()
     rates = np.zeros(systems * flows)
-    open_ = active.reshape(-1).copy()
+    open_ = np.flatnonzero(active)
     size = systems * resources
-    while open_.any():
-        mine = flat[open_]
-        count = np.bincount(mine.reshape(-1), minlength=size)
+    mine = flat[open_].T.copy()  # a row a hop: short rows are slow to reduce
+    count = np.bincount(mine.reshape(-1), minlength=size)
+    while len(open_):
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(count > 0, np.maximum(left, 0) / count, np.inf)
         seen = share[mine]
-        least = seen.min(axis=1)
+        least = seen.min(axis=0)
         # A resource is a bottleneck when no flow on it has a smaller share elsewhere: its flows are settled.
-        bound = seen <= least[:, None] * (1 + 1e-12)
-        agree = np.bincount(mine.reshape(-1), weights=bound.reshape(-1), minlength=size)
-        tight = (agree >= count) & (count > 0)
-        settled = tight[mine].any(axis=1)
-        index = np.flatnonzero(open_)[settled]
+        tight = count > 0
+        tight[mine[seen > least * (1 + 1e-12)]] = False
+        settled = tight[mine].any(axis=0)
+        index = open_[settled]
         rates[index] = least[settled]
-        taken = np.repeat(rates[index], hops)
-        left -= np.bincount(flat[index].reshape(-1), weights=taken, minlength=size)
-        open_[index] = False
+        taken = flat[index].reshape(-1)
+        left -= np.bincount(taken, weights=np.repeat(rates[index], hops), minlength=size)
+        count -= np.bincount(taken, minlength=size)
+        open_, mine = open_[~settled], mine[:, ~settled]
     return rates.reshape(systems, flows)
 
 
@@ -136,8 +136,8 @@ def simulate(cells: Sequence[Cell], draws: int, seed: int) -> list[Prediction]:
     state = _State(runs, flows, rng)
     time, moved = np.zeros(number), np.zeros(number)
     ends = np.zeros((number, flows))
-    trace: list[list[tuple[float, float]]] = [[(0.0, 0.0)] for _ in runs]
     alive = np.arange(number)
+    trace = [(alive, time.copy(), moved.copy())]
     while len(alive):
         rates = state.rates(alive)
         active = state.active[alive]
@@ -149,12 +149,10 @@ def simulate(cells: Sequence[Cell], draws: int, seed: int) -> list[Prediction]:
         state.left[alive] -= progress
         state.fill_caches(alive, step)
         moved[alive] += progress.sum(axis=1)
-        for run in alive:
-            trace[run].append((time[run], moved[run]))
-        done_run, done_flow = np.nonzero(active & (remaining <= step[:, None] * (1 + 1e-9)))
-        for position, flow in zip(done_run, done_flow, strict=True):
-            run = alive[position]
-            if not state.next_block(int(run), int(flow)):
+        trace.append((alive, time[alive], moved[alive]))
+        position, done = np.nonzero(active & (remaining <= step[:, None] * (1 + 1e-9)))
+        for run, flow in zip(alive[position].tolist(), done.tolist(), strict=True):
+            if not state.next_block(run, flow):
                 ends[run, flow] = time[run]
         alive = alive[state.active[alive].any(axis=1)]
     return _collect(cells, draws, runs, time, ends, trace)
@@ -182,27 +180,27 @@ class _State:
         hops = 1 + 2 * self.replicas - 1 + self.replicas * (2 if self.remember else 1)
         self.uses = np.full((number, flows, hops), self.nothing)
         self.left = np.zeros((number, flows))
-        self.unwritten = np.zeros((number, flows))
+        self.unwritten = [[0.0] * flows for _ in runs]
         self.active = np.zeros((number, flows), dtype=bool)
         self.cache = np.array([c.cache_bytes / 1e6 for c in runs])
         self.level = np.zeros((number, self.nodes * self.drives))
         self.full = np.repeat(self.cache[:, None] <= 0, self.nodes * self.drives, axis=1)
-        self.turn = rng.integers(0, max(self.drives, 1), size=(number, self.nodes))
+        self.turn = rng.integers(0, max(self.drives, 1), size=(number, self.nodes)).tolist()
         for run, c in enumerate(runs):
             for flow in range(c.clients * c.puts_per_client):
-                self.unwritten[run, flow] = c.file_bytes / 1e6
+                self.unwritten[run][flow] = c.file_bytes / 1e6
                 self.next_block(run, flow)
 
     def next_block(self, run: int, flow: int) -> bool:
         """Start the next block of a put; False when its file is whole."""
-        cell = self.runs[run]
-        if self.unwritten[run, flow] <= 1e-9:
+        cell, unwritten, turn = self.runs[run], self.unwritten[run], self.turn[run]
+        if unwritten[flow] <= 1e-9:
             self.active[run, flow] = False
             return False
-        size = min(cell.block_bytes / 1e6, self.unwritten[run, flow])
-        self.unwritten[run, flow] -= size
+        size = min(cell.block_bytes / 1e6, unwritten[flow])
+        unwritten[flow] -= size
         self.left[run, flow] = size
-        nodes = self.rng.choice(self.nodes, size=self.replicas, replace=False)
+        nodes = self.rng.choice(self.nodes, size=self.replicas, replace=False).tolist()
         uses = [flow // cell.puts_per_client]
         uses += [self.node_in + n for n in nodes]
         uses += [self.node_out + n for n in nodes[:-1]]
@@ -210,8 +208,8 @@ class _State:
             uses += [self.memory + n if cell.remembers else self.nothing for n in nodes]
         for n in nodes:
             if self.drives:
-                uses.append(self.drive + n * self.drives + self.turn[run, n] % self.drives)
-                self.turn[run, n] += 1
+                uses.append(self.drive + n * self.drives + turn[n] % self.drives)
+                turn[n] += 1
             else:
                 uses.append(self.nothing)
         self.uses[run, flow] = uses
@@ -342,9 +340,13 @@ def _collect(
     runs: Sequence[Cell],
     time: np.ndarray,
     ends: np.ndarray,
-    trace: list[list[tuple[float, float]]],
+    trace: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]],
 ) -> list[Prediction]:
     predictions = [Prediction() for _ in cells]
+    of, moments, moved = (np.concatenate(each) for each in zip(*trace, strict=True))
+    order = np.argsort(of, kind="stable")
+    parts = np.cumsum(np.bincount(of))[:-1]
+    traces = zip(np.split(moments[order], parts), np.split(moved[order], parts), strict=True)
     for run, cell in enumerate(runs):
         puts = cell.clients * cell.puts_per_client
         megabytes = cell.file_bytes / 1e6
@@ -352,7 +354,7 @@ def _collect(
         prediction.throughput.append(puts * megabytes / time[run])
         prediction.throughput_sum.append(float((megabytes / ends[run, :puts]).sum()))
         prediction.completion_time.append(float(time[run]))
-        at, total = np.array(trace[run]).T
+        at, total = next(traces)
         window = min(1.0, time[run])
         later = np.interp(at + window, at, total)
         prediction.throughput_peak_1s.append(float((later - total).max() / window))

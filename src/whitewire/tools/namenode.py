@@ -27,6 +27,7 @@ PLACE = r"(?:blk_-[0-9]+:)?(?:DatanodeInfoWithStorage\[)?([0-9a-fA-F.:]*[0-9a-fA
 BLOCK = re.compile(
     rf"(?P<index>[0-9]+)\. BP-\S+ len=(?P<length>[0-9]+) .*?repl=[0-9]+\s+\[(?P<places>(?:{PLACE}(?:, {PLACE})*)?)\]"
 )
+UNDER_REPLICATED = re.compile(r"Target Replicas is ([0-9]+) but found ([0-9]+) (?:live )?replica")
 END = re.compile(r"^The filesystem under path .* is \S+\s*$", re.MULTILINE)
 
 
@@ -145,6 +146,18 @@ def datanodes(fsck: str) -> int | None:
     """How many DataNodes fsck says that there are; None where it does not (a Hadoop that prints no such line)."""
     found = re.search(r"^\s*Number of data-nodes:\s*([0-9]+)\s*$", fsck, re.MULTILINE)
     return int(found[1]) if found else None
+
+
+def lacks_replicas(fsck: str) -> bool:
+    """Whether a block has fewer replicas than it asks for and there are DataNodes for.
+
+    TeraSort's _partition.lst asks for ten, which a smaller cluster never has.
+    """
+    most = datanodes(fsck)
+    return any(
+        int(found) < (int(wanted) if most is None else min(int(wanted), most))
+        for wanted, found in UNDER_REPLICATED.findall(fsck)
+    )
 
 
 def packets(jmx: str) -> int:

@@ -195,11 +195,12 @@ class Plan:
         return max(1, MACHINE // self.lanes)
 
     def threads(self, cores: int) -> int:
-        """Of Snakemake's cores, those of a block: together lanes have all, and a report waits until one is free.
+        """Of Snakemake's cores, those of a block: a single lane has all of them, so that no report is made beside it.
 
-        None where there are more lanes than cores: they run at once all the same. A job of Slurm has one at least.
+        Several lanes have none: `measuring` says how many blocks there are at once, and a report, which begins beside
+        them, waits for a processor that they share (lanes.processors). A job of Slurm has one at least.
         """
-        return max(1 if self.needs else 0, cores // self.lanes)
+        return cores if self.lanes == 1 else int(bool(self.needs))
 
     @property
     def has_verdicts(self) -> bool:

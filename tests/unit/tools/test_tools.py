@@ -232,6 +232,24 @@ def test_a_file_that_lacks_replicas_has_its_blocks():
     assert namenode.blocks(FSCK.replace("1 block(s):  OK", wanting)) == namenode.blocks(FSCK)
 
 
+SORTED = (DATA / "fsck-sorted.txt").read_text()
+"""Of TeraSort's output on five DataNodes: _partition.lst asks for ten replicas."""
+
+
+@pytest.mark.parametrize(
+    ("text", "lacks"),
+    [
+        (FSCK, False),
+        (SORTED, False),
+        (SORTED.replace("but found 5 live", "but found 4 live"), True),
+        (SORTED.replace("Target Replicas is 10 but found 5 live", "Target Replicas is 3 but found 2"), True),
+        (SORTED.replace(" Number of data-nodes:\t5\n", ""), True),  # nobody says how many there are
+    ],
+)
+def test_replicas_for_which_there_is_no_datanode_are_not_waited_for(text, lacks):
+    assert namenode.lacks_replicas(text) is lacks
+
+
 def test_an_erasure_coded_file_is_refused_with_its_policy():
     with pytest.raises(Unreadable, match="/data/client2/put1: found erasure coding with RS-3-2-1024k, expected repl"):
         namenode.blocks((CASES / "fsck-erasure-coded" / "fsck.txt").read_text())

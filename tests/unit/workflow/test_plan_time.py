@@ -42,6 +42,11 @@ def test_the_shortest_paper_is_measured_first(two):
     assert made.turn("hibench", "quick-1") == 0
 
 
+def test_reports_are_made_beside_several_lanes_and_never_beside_a_single_one(two):
+    assert planned(two, lanes=1).threads(2) == 2
+    assert planned(two, lanes=2).threads(2) == planned(two, lanes=8).threads(4) == 0
+
+
 def test_of_the_others_the_paper_with_the_most_claims_for_its_time_comes_first(two):
     """The budget may end before the last one: HiBench's ten claims take longer than Emulex's 42."""
     testbed, papers, designs = two
