@@ -12,6 +12,7 @@ import pandas as pd
 from whitewire.analysis import looks
 from whitewire.description import project
 from whitewire.description.paper import Paper
+from whitewire.design.rows import effort_of
 from whitewire.tidy import tables
 
 
@@ -23,7 +24,7 @@ def look_at(paper: Paper, testbed: Mapping[str, Any], block: Path, designed: Col
     make, by id, and why.
     """
     runs, floors = tables_of(paper, block, designed)
-    return looks.at_tables(paper, testbed, block.name.rsplit("-", 1)[0], runs, floors, unavailable, _seed())
+    return looks.at_tables(paper, testbed, effort_of(block.name), runs, floors, unavailable, _seed())
 
 
 def tables_of(paper: Paper, block: Path, designed: Collection[str] | None = None

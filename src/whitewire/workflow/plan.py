@@ -29,7 +29,7 @@ from whitewire.description.project import document_path, load_config, paper_path
 from whitewire.description.testbed import digest, fabric_names, load_testbed
 from whitewire.design import amounts, shapes, treatments
 from whitewire.design.durations import all_floors_seconds, expected_seconds
-from whitewire.design.rows import check_number, levels_of, make_design, most_hosts
+from whitewire.design.rows import check_number, effort_of, levels_of, make_design, most_hosts
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
 from whitewire.lanes import Lanes
@@ -416,7 +416,7 @@ def check_programs(paper: Paper, rows: Iterable[DesignRow], testbed: Mapping[str
     for row in rows:
         if not workloads.of(row["workload"]).of_suite:
             continue
-        name, levels, effort = row["experiment"], levels_of(paper, row), row["block"].rsplit("-", 1)[0]
+        name, levels, effort = row["experiment"], levels_of(paper, row), effort_of(row["block"])
         parameters, scale = paper.parameters(name, levels), scale_of(paper, name, effort, levels, testbed)
         scaled = scale.k != 1 or scale.data_fraction != 1
         why = _fault_of_program(parameters, scale.file_bytes if scaled else None, paper.store(name, levels), testbed)
@@ -533,7 +533,7 @@ def _lacking(results: Path, rows: Sequence[DesignRow], again: bool = False) -> l
 
 def _least(paper: Paper, rows: Sequence[DesignRow]) -> list[DesignRow]:
     """Rows that are made whatever a look says: those before the first one."""
-    looks = {block: paper.looks(block.rsplit("-", 1)[0]) for block in {row["block"] for row in rows}}
+    looks = {block: paper.looks(effort_of(block)) for block in {row["block"] for row in rows}}
     return [row for row in rows if not looks[row["block"]] or row["replicate"] <= looks[row["block"]][0]]
 
 
