@@ -119,6 +119,6 @@ def made(results: Path, groups: int = 1) -> Path:
         own = {"part": name, "units": units, "planned": units, "unit": "unit", "seconds": 1.0, "papers": papers,
                "description": started.description}  # fmt: skip
         (folder / name / records.PART).write_text(json.dumps(own))
-    started.left.clear()
-    started._finish(1.7e9, 1.0)
+    started.work.left.clear()
+    started._finish()
     return folder

@@ -359,7 +359,7 @@ def scale_rows(paper: Paper, testbed: Mapping[str, Any], folder: Path, turns: in
     """A row per cell, metric and pair of neighbouring k: what the second says over what the first says, at full scale.
 
     `folder` has a folder `rung<i>-<turn>` for each k and turn, with so many `runs` of each cell
-    (measure.trust.on_scales); `reads` reads a block. Raises Faults.
+    (measure.trust_runs.on_scales); `reads` reads a block. Raises Faults.
     """
     rungs = []
     for rung in range(paper.rungs):

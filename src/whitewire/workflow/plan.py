@@ -33,7 +33,7 @@ from whitewire.design.rows import check_number, effort_of, levels_of, make_desig
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
 from whitewire.lanes import Lanes
-from whitewire.measure import groups, survey
+from whitewire.measure import groups, survey_plan
 from whitewire.measure.floors import FLOOR_RUNS, FURTHER
 from whitewire.paths import HOME, root, settle_environment, shown
 from whitewire.records import links
@@ -263,7 +263,7 @@ class Plan:
     @property
     def survey_effort(self) -> str:
         """The effort at which links are measured: the user's, or a larger one at which they were measured before."""
-        return survey.effort_of(root() / "results" / self.testbed / links.FOLDER, self.description, self.effort)
+        return survey_plan.effort_there(root() / "results" / self.testbed / links.FOLDER, self.description, self.effort)
 
     def _claims(self) -> dict[str, float]:
         """To how many claims the runs of each waiting block lead; a paper's are of all its blocks alike."""
