@@ -23,6 +23,8 @@ from whitewire.paths import boot_id
 
 VARIABLE = "WHITEWIRE_LANES"
 """The environment variable that tells the blocks of a campaign of their lanes."""
+LANE_GIB, SPARE_GIB = 2.5, 1.0
+"""Memory of a lane's cluster with its data, and what stays for the rest."""
 PARTS = 20
 """Into so many parts each processor is divided."""
 PAUSE_S = 0.05

@@ -24,13 +24,13 @@ from whitewire.measure import links as network
 from whitewire.measure.alone import alone
 from whitewire.measure.block_plan import CLOSING_S, START_S
 from whitewire.measure.engine import TIME_UP, Work, as_json, seconds_within
-from whitewire.measure.trust_plan import Offer, offers, parts_of, planned
+from whitewire.measure.trust_plan import Offer, offers, parts_of, planned, why_absent
 from whitewire.measure.trust_runs import MAKES, Start
 from whitewire.records import checked
 from whitewire.records import trust as records
 from whitewire.records.trust import PARTS, Part, PartRecord
 
-WITHIN = "40m"
+WITHIN = "50m"
 """How long it may take unless told otherwise."""
 OVERRUN = 1.5
 """How much of what it should take a part may take at most, beside what a block keeps for its start and end."""
@@ -79,7 +79,7 @@ class Trust:
             self.work.leave_out(part, f"for want of time ({least} at least)")
         for part in wanted:
             if part not in self.offers:
-                self.work.leave_out(part, "no paper of config.yaml has what it compares")
+                self.work.leave_out(part, why_absent(part))
 
     def done(self, part: str) -> PartRecord | None:
         """The record of a part of which something was made on this description of the testbed."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 import yaml
 
-from whitewire import whole
+from whitewire import lanes, whole
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
 from whitewire.description.testbed import fabric_names
@@ -99,7 +101,44 @@ def offers(parts: Sequence[str], testbed: Mapping[str, Any], papers: Sequence[Pa
     if ladders:
         paper = min(ladders, key=lambda paper: _turn_seconds(paper, testbed))
         found["scales"] = Offer("scales", "turn", 0, _turn_seconds(paper, testbed), 1, 4, papers=(paper.id,))
+    if of_kinds := _papers_of_kinds(papers, testbed):
+        turn = sum(_lanes_seconds(paper, testbed) for paper in of_kinds)
+        found["lanes"] = Offer("lanes", "turn", 0, turn, 1, 4, papers=tuple(paper.id for paper in of_kinds))
     return [found[part] for part in parts if part in found]
+
+
+def why_absent(part: str) -> str:
+    """Why there is no offer of a part."""
+    if part == records.LANES and len(lane_counts()) < 2:
+        return f"a second lane needs {2 * lanes.LANE_GIB + lanes.SPARE_GIB:g} GiB of memory"
+    return "no paper of config.yaml has what it compares"
+
+
+def lane_counts() -> range:
+    """Numbers of lanes that are compared: 1, 2, and more where this machine has as many processors; within memory."""
+    free = psutil.virtual_memory().available / 2**30
+    memory = int((free - lanes.SPARE_GIB) / lanes.LANE_GIB)
+    return range(1, max(1, min(memory, known.MOST_LANES, max(2, len(os.sched_getaffinity(0))))) + 1)
+
+
+def _papers_of_kinds(papers: Sequence[Paper], testbed: Mapping[str, Any]) -> list[Paper]:
+    """As few papers as have all kinds of cells that any has, then the cheapest; none without memory for two lanes."""
+    if len(lane_counts()) < 2:
+        return []
+    kinds = {paper.id: {row["workload"] for row in known.of_kinds(paper, testbed, 1)} for paper in papers}
+    found, lacking = list[Paper](), set[str]().union(*kinds.values())
+    while lacking:
+        best = max(papers, key=lambda paper: (len(kinds[paper.id] & lacking), -_lanes_seconds(paper, testbed)))
+        found.append(best)
+        lacking -= kinds[best.id]
+    return found
+
+
+def _lanes_seconds(paper: Paper, testbed: Mapping[str, Any]) -> float:
+    """Seconds of a block for each number of lanes; clusters start one after the other."""
+    rows = known.of_kinds(paper, testbed, known.RUNS)
+    made = _seconds(paper, rows, testbed) + durations.all_floors_seconds(paper, rows, testbed, FLOOR_RUNS)
+    return sum(count * LARGE_S + made for count in lane_counts())
 
 
 def _round_seconds() -> float:

@@ -16,11 +16,15 @@ from whitewire.measure import trust_plan
 from whitewire.measure.block import Block
 from whitewire.measure.engine import Deadline, as_json
 from whitewire.measure.load import under
+from whitewire.measure.neighbours import neighbours
 from whitewire.measure.trust_links import LinkRounds
 from whitewire.measure.trust_plan import ratio_paper, settled
 from whitewire.progress import Pulse
 from whitewire.records import trust as records
 from whitewire.records.run import DesignRow
+
+BESIDE = ".beside"
+"""Below the part `lanes`, what the other lanes make; it is no part of the record."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,22 @@ def load(start: Start) -> int:
     return measured(block, lambda row: row["replicate"], start.units)
 
 
+def lanes(start: Start) -> int:
+    """The same cells alone and beside other lanes; each turn begins with another number of lanes."""
+    for turn in range(start.units):
+        counts = trust_plan.lane_counts()
+        for paper in start.papers:
+            rows = known.of_kinds(paper, start.config, known.RUNS)
+            for count in (*counts[turn % len(counts) :], *counts[: turn % len(counts)]):
+                folder = start.folder / paper.id / f"{count}-{turn}"
+                block = _block(start, paper, rows, folder, climbs=False)
+                lacking = any(not block.journal.has(row["run_id"]) for row in rows)
+                with neighbours(paper, start.config, count - 1 if lacking else 0, start.folder / BESIDE):
+                    if measured(block, lambda _: 1, 1) < 1:
+                        return turn
+    return start.units
+
+
 def order(start: Start) -> int:
     """Nothing to measure: the tables are made of all runs that there are."""
     return start.units
@@ -74,6 +94,7 @@ def order(start: Start) -> int:
 
 MAKES: dict[str, Callable[[Start], int]] = {
     records.LINKS: links, records.RATIO: ratio, records.SAME: same, records.SCALES: scales, records.LOAD: load,
+    records.LANES: lanes,
     records.ORDER: order,
 }  # fmt: skip
 """Each returns how many of its units are whole."""

@@ -32,7 +32,7 @@ from whitewire.design.durations import all_floors_seconds, expected_seconds
 from whitewire.design.rows import check_number, effort_of, levels_of, make_design, most_hosts
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
-from whitewire.lanes import Lanes
+from whitewire.lanes import LANE_GIB, SPARE_GIB, Lanes
 from whitewire.measure import groups, survey_plan
 from whitewire.measure.floors import FLOOR_RUNS, FURTHER
 from whitewire.paths import HOME, root, settle_environment, shown
@@ -59,8 +59,6 @@ START_UP_S = 60.0
 """Seconds that a block's start usually takes: probes, services, warm-up."""
 REPORT_S = 40.0
 """Seconds from a paper's last run to its report."""
-LANE_GIB, SPARE_GIB = 2.5, 1.0
-"""Memory of a lane's cluster with its data, and what stays for the rest."""
 MOST_LANES = 8
 """Lanes that are taken unasked: more were never tried."""
 MACHINE = 840
