@@ -73,7 +73,7 @@ testbed: ## measure links, drives and RDMA alone, and write the testbed's page
 	@$(bound) scripts/setup testbed
 	@$(bound) $(alone) snakemake testbed $(dry_run) $(ARGS)
 
-trust: setup ## measure how far the emulated testbed can be trusted, in 40 minutes, and say so on its page
+trust: setup ## measure how far the emulated testbed can be trusted, in 50 minutes, and say so on its page
 	@$(alone) true
 	@whitewire trust --dry-run
 	@$(bound) $(alone) snakemake trust $(dry_run) $(ARGS)

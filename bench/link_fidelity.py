@@ -18,7 +18,7 @@ import pandas as pd
 from whitewire import paths
 from whitewire.analysis.trust import link_errors
 from whitewire.description.testbed import load_testbed
-from whitewire.measure.trust import LinkRounds
+from whitewire.measure.trust_links import LinkRounds
 from whitewire.progress import Pulse
 from whitewire.records.trust import link_rows
 

@@ -19,7 +19,7 @@ from whitewire.analysis.trust import scale_rows
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import fabric_names, load_testbed
-from whitewire.measure.trust import on_scales
+from whitewire.measure.trust_runs import on_scales
 
 PAPERS = ("emulex-2012", "mellanox-mapr", "qubole-2015", "xyratex-lustre-2011")
 """Those whose k is a ladder."""

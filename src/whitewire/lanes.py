@@ -25,6 +25,8 @@ VARIABLE = "WHITEWIRE_LANES"
 """The environment variable that tells the blocks of a campaign of their lanes."""
 BEGUN = "begun"
 """The file of a campaign's blocks that have a lane, or had one."""
+LANE_GIB, SPARE_GIB = 2.5, 1.0
+"""Memory of a lane's cluster with its data, and what stays for the rest."""
 PARTS = 20
 """Into so many parts each processor is divided."""
 PAUSE_S = 0.05

@@ -8,8 +8,9 @@ import pytest
 
 from tests.conftest import SMALL
 from whitewire.design.drive import Drive
-from whitewire.measure import survey
-from whitewire.measure.survey import Shape, Survey
+from whitewire.measure import survey, survey_plan
+from whitewire.measure.engine import Work
+from whitewire.measure.survey_plan import Shape, Survey
 from whitewire.records import links as records
 from whitewire.records import outliers
 from whitewire.testbed import kinds
@@ -30,9 +31,9 @@ def surveyed(tmp_path, can_emulate, emulated_config):
         hosts = kinds.open_bare(config, SMALL, shape.k)
         plain = hosts.fabric
         hosts.fabric = lambda name: plain(name, slow=slow if name == "10gbe" else None)
-        plan = survey.planned("emulated", config, "quick", 60.0, shape, hosts)
+        plan = survey_plan.planned("emulated", config, "quick", 60.0, shape, hosts)
         (tmp_path / records.PLAN).write_text(json.dumps(plan))
-        Survey(hosts, config, plan, shape, tmp_path, "emulated.yaml", 60.0).make()
+        survey.make(Survey(hosts, config, plan, shape, tmp_path, "emulated.yaml", Work("links", 60.0)))
         return tmp_path
 
     return make

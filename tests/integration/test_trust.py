@@ -9,7 +9,7 @@ import pytest
 from tests.support.limits import wide
 from whitewire.analysis import trust as answers
 from whitewire.design import known
-from whitewire.measure import trust
+from whitewire.measure import trust, trust_plan
 from whitewire.records import trust as records
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -26,9 +26,9 @@ def made(can_emulate, tmp_path_factory):
         config["memory"]["storage_gib"] = 2
         own, offers = known.ratios, trust.offers
         patch.setattr(known, "ratios", lambda groups: own(groups, (2.0, 4.0), (1,)))
-        patch.setattr(trust, "LOADS", (0.0, 1.0))
-        patch.setattr(trust, "RATES", (50.0, 200.0))
-        patch.setattr(trust, "AT_ONCE", (1, 2))
+        patch.setattr(trust_plan, "LOADS", (0.0, 1.0))
+        patch.setattr(trust_plan, "RATES", (50.0, 200.0))
+        patch.setattr(trust_plan, "AT_ONCE", (1, 2))
 
         def least(*arguments):
             return [replace(each, least=size, most=size) for each in offers(*arguments)

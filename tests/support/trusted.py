@@ -25,6 +25,8 @@ from whitewire.records.run import DesignRow
 RUN = Path(__file__).parents[1] / "data" / "run"
 RATIO, SLOWED = 4.0, 0.1
 """How much faster one link is than the other; by which share a processor's load slows runs down."""
+BESIDE = 0.5
+"""Processors that a second lane takes from a run."""
 RATES, ROUNDS, REPETITIONS = (25.0, 100.0), 2, 3
 LADDER = "ladder"
 """The paper with two k."""
@@ -110,15 +112,20 @@ def made(results: Path, groups: int = 1) -> Path:
         settled = Paper(ladder.on(rung).raw, ladder.path)
         cells = known.of_smoke(settled, testbed(), known.RUNS)
         block(folder / "scales" / LADDER / f"rung{rung}-0" / known.BLOCK, settled, cells)
+    pairs = Paper(ladder.raw, ladder.path)
+    for lanes, load in ((1, 0.0), (2, BESIDE)):
+        cells = known.of_kinds(pairs, testbed(), known.RUNS)
+        busy = {row["run_id"]: load for row in cells}
+        block(folder / "lanes" / LADDER / f"{lanes}-0" / known.BLOCK, pairs, cells, busy)
     for name in ("same", "order"):
         (folder / name).mkdir()
     started = trust.Trust("emulated", testbed(), [], folder, records.PARTS, 2400.0)
     for name in records.PARTS:
         units = {"links": ROUNDS, "ratio": groups, "load": REPETITIONS}.get(name, 1)
-        papers = [LADDER] if name == "scales" else []
+        papers = [LADDER] if name in ("scales", "lanes") else []
         own = {"part": name, "units": units, "planned": units, "unit": "unit", "seconds": 1.0, "papers": papers,
                "description": started.description}  # fmt: skip
         (folder / name / records.PART).write_text(json.dumps(own))
-    started.left.clear()
-    started._finish(1.7e9, 1.0)
+    started.work.left.clear()
+    started._finish()
     return folder

@@ -59,10 +59,13 @@ test_that("tables of load, k and order tell numbers of runs and intervals", {
                      low = c(0.99, NA), high = c(1.01, NA))
   scales <- data.frame(paper = "emulex-2012", cell = "put-grid 1gbe", metric = "throughput", k = 128, k_other = 256,
                        n = 3, n_other = 3, ratio = 1.01, low = 0.98, high = 1.04, agrees = "cannot tell")
+  lanes <- data.frame(kind = c("hdfs_put", "floor"), cell = c("put-grid", "terasort"), lanes = 2, made = c(4, 3), n = 3,
+                      n_alone = 3, ratio = c(1.01, 1.17), low = c(0.99, 1.1), high = c(1.03, 1.2))
   order <- data.frame(source = c("known", "all"), n = c(100, 300), cells = c(12, 40), change = c(0.01, -0.005),
                       low = c(-0.01, -0.02), high = c(0.03, 0.01), p_value = c(0.4, 0.5))
-  with_trust(list(summary = summary, load = load, scales = scales, order = order), {
+  with_trust(list(summary = summary, load = load, scales = scales, lanes = lanes, order = order), {
     expect_match(as.character(trust_load_table()), "5 of 8", fixed = TRUE)
+    expect_match(as.character(trust_lanes_table()), "put-grid | 2 | 1.01 (0.99 to 1.03) | 3 of 4 | 3", fixed = TRUE)
     expect_match(as.character(trust_scales_table()), "256 over 128 | 1.01 (0.98 to 1.04) | 3 and 3", fixed = TRUE)
     expect_match(as.character(trust_order_table()), "1.00 % (\u22121.00 % to 3.00 %)", fixed = TRUE)
   })
@@ -75,7 +78,7 @@ test_that("where nothing was asked it says how to ask, and on a site that it is 
   })
   with_trust(list(), expect_match(trust_sentence(), "of emulated testbeds only", fixed = TRUE), kind = "ssh")
   with_trust(list(summary = summary[0, ]), {
-    for (table in list(trust_table, trust_load_table, trust_scales_table, trust_order_table)) {
+    for (table in list(trust_table, trust_load_table, trust_lanes_table, trust_scales_table, trust_order_table)) {
       expect_match(as.character(table()), "Not asked.", fixed = TRUE)
     }
     expect_no_error(ggplot_build(figure_trust_links("l")))

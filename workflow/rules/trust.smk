@@ -14,6 +14,7 @@ TRUST_TABLES = [
     "same.csv",
     "scales.csv",
     "load.csv",
+    "lanes.csv",
     "order.csv",
     "datapackage.json",
 ]

@@ -32,6 +32,7 @@ from whitewire.description.paper import Paper, cells_of, hardware_of
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.drive import Drive
 from whitewire.design.durations import model_cell
+from whitewire.design.rows import effort_of
 from whitewire.errors import Faults, UserError
 from whitewire.levels import text
 from whitewire.models import MODELS, maxmin
@@ -405,7 +406,7 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
     floors = _read(measured, {"job": str}) if measured.is_file() else None
     not_made = results / "tidy" / "left.csv"
     left = _read(not_made) if not_made.is_file() else None
-    effort = table["block"].iloc[0].rsplit("-", 1)[0] if len(table) else ""
+    effort = effort_of(table["block"].iloc[0]) if len(table) else ""
     if effort and effort not in (efforts := paper.raw.get("replicates", {})):
         expected = f"a block of an effort ({', '.join(efforts)}), such as quick-1"
         raise UserError(f"{shown(source)}: block: found {quoted(table['block'].iloc[0])}, expected {expected}; {AGAIN}")

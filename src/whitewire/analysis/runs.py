@@ -15,7 +15,7 @@ from whitewire import estimands, sequential, statistics
 from whitewire.analysis import guards, lane_effect, net
 from whitewire.description.paper import Paper, cells_of, tests_of
 from whitewire.description.testbed import is_emulated
-from whitewire.design.rows import counts, stem, stem_of
+from whitewire.design.rows import counts, effort_of, stem, stem_of
 from whitewire.design.scale import Scale, scale_of
 from whitewire.estimands.evidence import Sample
 from whitewire.levels import Cell, cell_name, text
@@ -87,7 +87,7 @@ class Runs:
         """Degrees of freedom that lanes took of the scatter of an experiment with its controls, by metric."""
         self._measured = table
         self.table = table = self._without_lanes(table.copy()) if LANE in table else table
-        self.efforts = {str(block).rsplit("-", 1)[0] for block in table["block"]} if "block" in table else set()
+        self.efforts = {effort_of(str(block)) for block in table["block"]} if "block" in table else set()
         self._scatter: dict[tuple[str, str, str], tuple[pd.DataFrame, np.ndarray, np.ndarray]] = {}
         self.groups = dict(tuple(table.groupby(["experiment", "metric"], sort=False))) if len(table) else {}
         attempts = [name for name in ("run_id", "attempt") if name in table]

@@ -12,6 +12,7 @@ import pandas as pd
 from whitewire.analysis import looks
 from whitewire.description import project
 from whitewire.description.paper import Paper
+from whitewire.design.rows import effort_of
 from whitewire.tidy import tables
 
 
@@ -28,7 +29,7 @@ def look_at(paper: Paper, testbed: Mapping[str, Any], block: Path, designed: Map
         ids.setdefault(name, set()).add(run_id)
     read = [tables.so_far(paper, block.parent / name, own, testbed) for name, own in ids.items()]
     runs, floors = as_read(paper, [row for rows, _ in read for row in rows], [row for _, rows in read for row in rows])
-    return looks.at_tables(paper, testbed, block.name.rsplit("-", 1)[0], runs, floors, unavailable, _seed())
+    return looks.at_tables(paper, testbed, effort_of(block.name), runs, floors, unavailable, _seed())
 
 
 def tables_of(paper: Paper, block: Path, designed: Collection[str] | None = None

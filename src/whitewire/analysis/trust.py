@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, product
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -43,17 +43,20 @@ from whitewire.tidy.tables import Cells, as_csv, flag, of_block, package
 AGREED, ALARMS, COVERED = 0.03, 0.05, 0.95
 """How far two k may be apart; shares of false alarms and of intervals that hold the truth that are aimed at."""
 BIAS = 0.02
-"""How far load from outside, or the place in a block, may move what counts, as a share."""
+"""How far load from outside, other lanes, or the place in a block, may move what counts, as a share."""
 METRICS = ("throughput", "completion_time_net", "write_throughput", "read_rate_while_busy")
 """What is compared between k, of those that a cell has at full scale."""
 TIMED = "completion_time"
 """What every run tells: it is set against the run's place in its block."""
 PERMUTATIONS = 4000
+FLOOR = "floor"
+"""The kind of floors in lanes.csv."""
 ALL = "all"
 """The row of all sources, or ratios, together."""
 CONTROLS = ("control", "kind", "cell", "really", "metric", "n", "n_against", "estimate", "low", "high")
 RUNS = ("run_id", "attempt", "block", "metric", "value", "valid")
 """What is read of papers' analysis/controls.csv and tidy/runs.csv."""
+Key = TypeVar("Key")
 Tables = tuple[pd.DataFrame, pd.DataFrame]
 """What tidy/runs.csv and tidy/floors.csv would say."""
 Starts = Mapping[tuple[str, int], float]
@@ -71,6 +74,7 @@ OF_TRUST: dict[str, tuple[str, ...]] = {
                  "alarm"),
     "scales.csv": ("paper", "cell", "metric", "k", "k_other", "n", "n_other", "ratio", "low", "high", "agrees"),
     "load.csv": ("load", "clients", "made", "n", "n_calm", "ratio", "low", "high"),
+    "lanes.csv": ("paper", "kind", "cell", "lanes", "made", "n", "n_alone", "ratio", "low", "high"),
     "order.csv": ("source", "n", "cells", "change", "low", "high", "p_value"),
 }  # fmt: skip
 
@@ -161,7 +165,7 @@ class Found:
         """What makes each table of those parts that were measured."""
         made = {
             records.LINKS: self.links, records.RATIO: self.ratio, records.SAME: self.same,
-            records.SCALES: self.scales, records.LOAD: self.load, records.ORDER: self.order,
+            records.SCALES: self.scales, records.LOAD: self.load, records.LANES: self.lanes, records.ORDER: self.order,
         }  # fmt: skip
         return {f"{part}.csv": make for part, make in made.items() if self._part(part)}
 
@@ -254,6 +258,16 @@ class Found:
                 f"{shown(path)}: {run_id}: found {found}, expected the runs of {known.EXPERIMENT} under load"
             )
         yield from load_rows(self._once(paper, rows, path.parent / known.BLOCK).tables[0], loads)
+
+    def lanes(self) -> Iterator[Cells]:
+        for paper, own in self._papers(records.LANES):
+            rows = known.of_kinds(paper, self.testbed, known.RUNS)
+            by_count: dict[int, list[Tables]] = {}
+            for count, turn in product(range(1, known.MOST_LANES + 1), range(own["units"])):
+                block = self.folder / records.LANES / paper.id / f"{count}-{turn}" / known.BLOCK
+                if block.is_dir():
+                    by_count.setdefault(count, []).append(self._once(paper, rows, block).tables)
+            yield from lane_rows(paper, by_count)
 
     def order(self) -> Iterator[Cells]:
         tables: dict[str, pd.DataFrame] = {}
@@ -359,7 +373,7 @@ def scale_rows(paper: Paper, testbed: Mapping[str, Any], folder: Path, turns: in
     """A row per cell, metric and pair of neighbouring k: what the second says over what the first says, at full scale.
 
     `folder` has a folder `rung<i>-<turn>` for each k and turn, with so many `runs` of each cell
-    (measure.trust.on_scales); `reads` reads a block. Raises Faults.
+    (measure.trust_runs.on_scales); `reads` reads a block. Raises Faults.
     """
     rungs = []
     for rung in range(paper.rungs):
@@ -410,26 +424,71 @@ def load_rows(table: pd.DataFrame, loads: Mapping[str, float]) -> Iterator[Cells
     good = table[(table["metric"] == known.METRIC) & (table["valid"].astype(str) == "true")]
     values = {(float(str(load)), str(clients)): own["value"].astype(float).to_numpy()
               for (load, clients), own in good.groupby(["load", "clients"])}  # fmt: skip
-    if not values:
-        return
-    freedoms = [len(each) - 1.0 for each in values.values()]
-    variances, degrees = statistics.moderated(
-        [float(np.var(np.log(each), ddof=1)) if len(each) > 1 else 0.0 for each in values.values()], freedoms
-    )
-    samples = {
-        key: Sample(each, 0, "MB/s", "", math.sqrt(variance), freedom)
-        for (key, each), variance, freedom in zip(values.items(), variances, degrees, strict=True)
-    }
+    samples = _samples(values, "MB/s")
     for (load, clients), sample in samples.items():
         calm = samples.get((0.0, clients))
         if load == 0 or calm is None:
             continue
         own = (table["load"] == load) & (table["clients"].astype(str) == clients)
-        ratio = float(np.median(sample.values) / np.median(calm.values))
-        low, high = ratio_limits(sample, calm, known.SEED, 0.95) or (math.nan, math.nan)
         yield {"load": f"{load:g}", "clients": clients, "made": len(set(table["run_id"][own])), "n": len(sample.values),
-               "n_calm": len(calm.values), "ratio": _number(ratio), "low": _number(low),
-               "high": _number(high)}  # fmt: skip
+               "n_calm": len(calm.values), **_over(sample, calm)}  # fmt: skip
+
+
+def _samples(values: Mapping[Key, np.ndarray], unit: str) -> dict[Key, Sample]:
+    """Samples whose scatter is moderated by that of all."""
+    if not values:
+        return {}
+    freedoms = [len(each) - 1.0 for each in values.values()]
+    variances, degrees = statistics.moderated(
+        [float(np.var(np.log(each), ddof=1)) if len(each) > 1 else 0.0 for each in values.values()], freedoms
+    )
+    return {
+        key: Sample(each, 0, unit, "", math.sqrt(variance), freedom)
+        for (key, each), variance, freedom in zip(values.items(), variances, degrees, strict=True)
+    }
+
+
+def _over(sample: Sample, base: Sample) -> Cells:
+    """The ratio of two medians with its interval."""
+    ratio = float(np.median(sample.values) / np.median(base.values))
+    low, high = ratio_limits(sample, base, known.SEED, 0.95) or (math.nan, math.nan)
+    return {"ratio": _number(ratio), "low": _number(low), "high": _number(high)}
+
+
+# --- lanes -------------------------------------------------------------------------------------------------
+
+
+def lane_rows(paper: Paper, tables: Mapping[int, Sequence[Tables]]) -> Iterator[Cells]:
+    """A row per cell, kind of floor and number of lanes above 1: times beside other lanes over times alone.
+
+    `tables`: by the number of lanes, those of each start of a cluster, as tidy/runs.csv and tidy/floors.csv. The
+    scatter of a cell is moderated by that of the same cell beside other numbers of lanes.
+    """
+    if not tables:
+        return
+    timed = pd.concat([_timed(paper, *each).assign(lanes=count) for count, made in tables.items() for each in made])
+    for (kind, cell), own in timed.groupby(["kind", "cell"], sort=True):
+        good = own[own["valid"] & (own["seconds"] > 0)]
+        values = {int(str(count)): of["seconds"].to_numpy() for count, of in good.groupby("lanes")}
+        samples = _samples(values, "s")
+        for count, sample in samples.items():
+            if count > 1 and 1 in samples:
+                yield {"paper": paper.id, "kind": kind, "cell": cell, "lanes": count,
+                       "made": int((own["lanes"] == count).sum()), "n": len(sample.values),
+                       "n_alone": len(samples[1].values), **_over(sample, samples[1])}  # fmt: skip
+
+
+def _timed(paper: Paper, runs: pd.DataFrame, floors: pd.DataFrame) -> pd.DataFrame:
+    """Kind, cell, seconds and validity of each attempt at a run or a floor."""
+    runs = runs[runs["metric"] == TIMED]
+    kinds = [paper.experiments[name]["workload"] for name in runs["experiment"]]
+    found = [
+        pd.DataFrame({"kind": kinds, "cell": runs["experiment"], "seconds": runs["value"], "valid": runs["valid"]}),
+        pd.DataFrame({"kind": FLOOR, "cell": floors["workload"], "seconds": floors["seconds"],
+                      "valid": floors["valid"]}),
+    ]  # fmt: skip
+    every = pd.concat(found, ignore_index=True)
+    return every.assign(seconds=pd.to_numeric(every["seconds"]), valid=every["valid"].astype(str).str.lower() == "true")
 
 
 # --- order ---------------------------------------------------------------------------------------------------
@@ -567,6 +626,12 @@ def summary(rows: Mapping[str, Sequence[Cells]], record: records.TrustRecord) ->
     loads = rows.get("load.csv", [])
     yield from _worst("load", "How much does load from outside move what counts? (the largest)", loads, "ratio",
                       sum(int(str(row["n"])) for row in loads), "runs under load", 1.0, BIAS)  # fmt: skip
+    beside = rows.get("lanes.csv", [])
+    for kind in dict.fromkeys(str(row["kind"]) for row in beside):
+        own = [row for row in beside if row["kind"] == kind]
+        asked = f"How much do other lanes change times? ({kind}; the largest)"
+        yield from _worst("lanes", asked, own, "ratio", sum(int(str(row["n"])) for row in own),
+                          "beside other lanes", 1.0, BIAS)  # fmt: skip
     order = list(rows.get("order.csv", []))
     yield from _worst("order", "How much longer does the last run of a block take than the first?", order[-1:],
                       "change", sum(int(str(row["n"])) for row in order[-1:]), "runs", 0.0, BIAS)  # fmt: skip

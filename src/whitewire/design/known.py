@@ -30,6 +30,10 @@ K = 64
 PUTS, CLIENTS = 4, (1, 2)
 """Puts of each client; numbers of clients: of one its own link sets the time, of two also DataNodes that both use."""
 EXPERIMENT, METRIC = "known", "throughput"
+KINDS = ("hdfs_put", "testdfsio", "terasort")
+"""Workloads that are made beside other lanes."""
+MOST_LANES = 4
+"""Lanes side by side at most."""
 RUNS = FEWEST_POOLED
 """Runs of each cell in a group."""
 
@@ -160,6 +164,27 @@ def of_smoke(paper: Paper, testbed: Mapping[str, Any], runs: int) -> list[Design
         if (row["experiment"], canonical(levels_of(paper, row))) in cells and row["replicate"] <= runs
     ]  # fmt: skip
     return in_order(rows)
+
+
+def of_kinds(paper: Paper, testbed: Mapping[str, Any], runs: int) -> list[DesignRow]:
+    """So many runs of one cell of each of KINDS that smoke effort has: the one on the fastest links, with most clients,
+    which wants most of the processors. None where a paper has no such cell."""
+    cells: dict[str, dict[str, list[DesignRow]]] = {}
+    for row in of_smoke(paper, testbed, RUNS):
+        if row["workload"] in KINDS:
+            cell = canonical([row["experiment"], levels_of(paper, row)])
+            cells.setdefault(row["workload"], {}).setdefault(cell, []).append(row)
+
+    def wants(rows: Sequence[DesignRow]) -> tuple[float, float]:
+        levels = levels_of(paper, rows[0])
+        fabric = testbed["fabrics"][paper.parameters(rows[0]["experiment"], levels)["fabric"]]
+        return fabric["rate_mbit_per_s"], levels.get("clients", 1)
+
+    chosen = [max(of.values(), key=wants) for of in cells.values()]
+    return in_order([
+        {**(row := rows[number % len(rows)]), "run_id": f"{row['run_id']}-{number + 1}", "replicate": number + 1}
+        for number in range(runs) for rows in chosen
+    ])  # fmt: skip
 
 
 def all_rows(paper: Paper, testbed: Mapping[str, Any]) -> list[DesignRow]:

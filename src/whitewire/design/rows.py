@@ -50,6 +50,11 @@ def blocks(paper: Paper, effort: str) -> list[str]:
     return [f"{effort}-{n}" for n in range(1, paper.raw["blocks"][effort] + 1)]
 
 
+def effort_of(block: str) -> str:
+    """The effort of a block, by its name."""
+    return block.rsplit("-", 1)[0]
+
+
 def claimed_cells(paper: Paper) -> set[tuple[str, str]]:
     """(experiment, cell as JSON) of every cell that a claim's test or reading names."""
     return {

@@ -20,7 +20,7 @@ from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, without_servers
 from whitewire.description.testbed import fabric_names, load_testbed
-from whitewire.design.rows import read_csv
+from whitewire.design.rows import effort_of, read_csv
 from whitewire.design.scale import of_another_k
 from whitewire.errors import CannotMake, Faults, UserError
 from whitewire.install.doctor import preflight
@@ -93,7 +93,7 @@ class Block:
         climbs: bool = True, others: Sequence[DesignRow] = (),
     ) -> None:  # fmt: skip
         self.config, self.name, self.rows, self.source = testbed, name, rows, source
-        self.effort = name.rsplit("-", 1)[0]
+        self.effort = effort_of(name)
         smoke, here = self.effort == "smoke", testbed["kind"] == "emulated"
         self.ladder = Ladder(paper, folder.parent, climbs and here and not smoke)
         self.before = before or Before()

@@ -3,6 +3,7 @@
     links/round-*.json     rows of every test of links in a round
     ratio/, same/, load/   a block each of runs whose right answer is known, as raw/ of a paper; same/ one a paper
     scales/<paper>/        a block for each k and turn
+    lanes/<paper>/         a block for each number of lanes and turn
     <part>/part.json       written first of a part, with no unit made, and last, with what was made
     trust.json             written last, with manifest.json: which parts are there
 
@@ -24,10 +25,10 @@ from whitewire.records.schema import Broken
 FOLDER, TABLES = "trust", "tables"
 """Of a testbed's results, and below that."""
 RECORD, PART, LOADS, KNOWN = "trust.json", "part.json", "loads.json", "known.yaml"
-Part = Literal["links", "ratio", "same", "scales", "load", "order"]
+Part = Literal["links", "ratio", "same", "scales", "load", "lanes", "order"]
 PARTS: tuple[Part, ...] = get_args(Part)
 """In the order of measuring; `order` measures nothing: it reads the runs of all others, and of papers."""
-LINKS, RATIO, SAME, SCALES, LOAD, ORDER = PARTS
+LINKS, RATIO, SAME, SCALES, LOAD, LANES, ORDER = PARTS
 ROUNDS, BLOCK = "round-*.json", "block.json"
 Meter = Literal["iperf3", "counters"]
 IPERF3, COUNTERS = get_args(Meter)
@@ -179,7 +180,7 @@ def kept_files(folder: Path, parts: Iterable[str]) -> list[Path]:
 
 def blocks(folder: Path, parts: Iterable[str]) -> list[Path]:
     """Folders of finished blocks of parts."""
-    below: dict[str, str] = {RATIO: "*", LOAD: "*", SAME: "*/*", SCALES: "*/*/*"}
+    below: dict[str, str] = {RATIO: "*", LOAD: "*", SAME: "*/*", SCALES: "*/*/*", LANES: "*/*/*"}
     return sorted(
         path.parent for name in parts if name in below for path in (folder / name).glob(f"{below[name]}/{BLOCK}")
     )

@@ -20,6 +20,7 @@ import pandas as pd
 from whitewire import __version__
 from whitewire.budget import NONE
 from whitewire.description.reading import load_yaml
+from whitewire.design.rows import effort_of
 from whitewire.errors import UserError
 from whitewire.install.needs import DISK_GIB
 from whitewire.paths import HOME, shown
@@ -246,7 +247,7 @@ def _checkout(measured_by: Sequence[str], is_reference: bool) -> Checkout:
 def _of_paper(results: Path, paper: str, loaded: sides.Results, blocks: Sequence[BlockRecord]) -> OfPaper:
     own = results / paper
     design = loaded.design
-    efforts = sorted({str(block).rsplit("-", 1)[0] for block in design["block"]}) if len(design) else []
+    efforts = sorted({effort_of(str(block)) for block in design["block"]}) if len(design) else []
     return {
         "paper": paper, "title": _title(parcel.configuration_of(results) / "papers" / f"{paper}.yaml"),
         "effort": sides.listed(efforts), "designed": len(design), "counted": _counted(own),

@@ -27,7 +27,7 @@ from whitewire.description.checks import load_paper
 from whitewire.description.files import schema as schema_of
 from whitewire.description.reading import load_yaml
 from whitewire.description.testbed import digest, fabric_names, read_testbed
-from whitewire.design.rows import make_design, read_csv, rows_of
+from whitewire.design.rows import effort_of, make_design, read_csv, rows_of
 from whitewire.errors import Faults, UserError
 from whitewire.paths import shown
 from whitewire.records import checked, links, manifest, schema, trust
@@ -113,7 +113,7 @@ def of(results: Path, papers: Sequence[str]) -> dict[str, bytes]:
         files, records = _of_paper(results / paper)
         made |= {f"{paper}/{name}": content for name, content in files.items()}
         by += records
-        effort = records[0]["block"].rsplit("-", 1)[0] if records else ""
+        effort = effort_of(records[0]["block"]) if records else ""
         told[paper] = {"effort": effort, "runs": _valid_runs(files[f"tidy/{RUNS}"], results / paper / "tidy")}
     record: Told = {
         "format": FORMAT, "whitewire": __version__, "testbed": results.name,

@@ -18,6 +18,7 @@ import pandas as pd
 
 from whitewire import paths
 from whitewire.analysis.claims import INCONCLUSIVE, NOT_TESTABLE
+from whitewire.design.rows import effort_of
 from whitewire.errors import Faults, UserError
 from whitewire.levels import text
 from whitewire.records import checked, manifest, schema
@@ -248,7 +249,7 @@ def _designs(a: Results, b: Results, names: tuple[str, str]) -> Iterable[str]:
     if empty:
         yield f"no design in {' and '.join(empty)}, so efforts and cells cannot be compared"
         return
-    efforts = [listed(sorted({str(block).rsplit("-", 1)[0] for block in p.design["block"]})) for p in (a, b)]
+    efforts = [listed(sorted({effort_of(str(block)) for block in p.design["block"]})) for p in (a, b)]
     if efforts[0] != efforts[1]:
         yield f"the effort is {_in_each(efforts, names)}: runs differ in number, and may in bytes"
     runs = [Counter(_cells(paper.design)) for paper in (a, b)]

@@ -16,7 +16,7 @@ from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
 from whitewire.description.testbed import fabric_names, load_testbed
-from whitewire.design.rows import levels_of, read_csv
+from whitewire.design.rows import effort_of, levels_of, read_csv
 from whitewire.design.scale import of_another_k, scale_of
 from whitewire.errors import OF_VALUES, Faults, UserError
 from whitewire.paths import shown
@@ -530,7 +530,7 @@ def _scale(paper: Paper, testbed: str, description: Mapping[str, Any], rows: Seq
     for row in rows:
         if "control" in paper.experiments[row["experiment"]]:
             continue  # its origin's
-        effort = row["block"].rsplit("-", 1)[0]
+        effort = effort_of(row["block"])
         levels = levels_of(paper, row)
         scale = scale_of(paper, row["experiment"], effort, levels, description)
         found = (row["experiment"], scale.k, scale.data_fraction)

@@ -29,11 +29,11 @@ from whitewire.description.project import document_path, load_config, paper_path
 from whitewire.description.testbed import check_lanes_hold, digest, fabric_names, lane_count, load_testbed
 from whitewire.design import amounts, shapes, treatments
 from whitewire.design.durations import all_floors_seconds, expected_seconds
-from whitewire.design.rows import check_number, levels_of, make_design, most_hosts
+from whitewire.design.rows import check_number, effort_of, levels_of, make_design, most_hosts
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
-from whitewire.lanes import Lanes
-from whitewire.measure import groups, rung, survey
+from whitewire.lanes import LANE_GIB, SPARE_GIB, Lanes
+from whitewire.measure import groups, rung, survey_plan
 from whitewire.measure.block_plan import BlockPlan
 from whitewire.measure.floors import FLOOR_RUNS, FURTHER
 from whitewire.paths import HOME, root, settle_environment, shown
@@ -60,8 +60,6 @@ START_UP_S = 60.0
 """Seconds that a block's start usually takes: probes, services, warm-up."""
 REPORT_S = 40.0
 """Seconds from a paper's last run to its report."""
-LANE_GIB, SPARE_GIB = 2.5, 1.0
-"""Memory of a lane's cluster with its data, and what stays for the rest."""
 MOST_LANES = 8
 """Lanes that are taken unasked: more were never tried."""
 MACHINE = 840
@@ -273,7 +271,7 @@ class Plan:
     @property
     def survey_effort(self) -> str:
         """The effort at which links are measured: the user's, or a larger one at which they were measured before."""
-        return survey.effort_of(root() / "results" / self.testbed / links.FOLDER, self.description, self.effort)
+        return survey_plan.effort_there(root() / "results" / self.testbed / links.FOLDER, self.description, self.effort)
 
     def _claims(self) -> dict[str, float]:
         """To how many claims the runs of each waiting block lead; a paper's are of all its blocks alike."""
@@ -355,7 +353,7 @@ def _lanes(asked: int | str, testbed: Mapping[str, Any], busy: Callable[[], floa
 def _busy(described: Mapping[str, Paper], designs: Mapping[str, Sequence[DesignRow]], testbed: Mapping[str, Any]
           ) -> float:  # fmt: skip
     """Processors that runs keep busy on average over their time, by the model of their work; 0 without runs."""
-    runs = [BlockPlan(described[name], testbed, row["block"].rsplit("-", 1)[0]).run(row)
+    runs = [BlockPlan(described[name], testbed, effort_of(row["block"])).run(row)
             for name, rows in designs.items() for row in rows]  # fmt: skip
     seconds = sum(run.expected_seconds for run in runs)
     return sum(rung.load(run) * run.expected_seconds for run in runs) / seconds if seconds else 0.0
@@ -440,7 +438,7 @@ def check_programs(paper: Paper, rows: Iterable[DesignRow], testbed: Mapping[str
     for row in rows:
         if not workloads.of(row["workload"]).of_suite:
             continue
-        name, levels, effort = row["experiment"], levels_of(paper, row), row["block"].rsplit("-", 1)[0]
+        name, levels, effort = row["experiment"], levels_of(paper, row), effort_of(row["block"])
         parameters, scale = paper.parameters(name, levels), scale_of(paper, name, effort, levels, testbed)
         scaled = scale.k != 1 or scale.data_fraction != 1
         why = _fault_of_program(parameters, scale.file_bytes if scaled else None, paper.store(name, levels), testbed)
@@ -559,7 +557,7 @@ def _lacking(results: Path, rows: Sequence[DesignRow], again: bool = False) -> l
 
 def _least(paper: Paper, rows: Sequence[DesignRow]) -> list[DesignRow]:
     """Rows that are made whatever a look says: those before the first one."""
-    looks = {block: paper.looks(block.rsplit("-", 1)[0]) for block in {row["block"] for row in rows}}
+    looks = {block: paper.looks(effort_of(block)) for block in {row["block"] for row in rows}}
     return [row for row in rows if not looks[row["block"]] or row["replicate"] <= looks[row["block"]][0]]
 
 

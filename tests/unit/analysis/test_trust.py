@@ -292,3 +292,36 @@ def test_between_two_k_only_what_has_a_value_at_full_scale_is_compared(tmp_path)
     rows = list(trust.scale_rows(qubole, TESTBED, tmp_path, 1, reads=reads))
     assert {row["metric"] for row in rows} == {"completion_time_net", "write_throughput"}
     assert all(float(row["ratio"]) == pytest.approx(1, abs=0.05) for row in rows)
+
+
+def beside(count, slower, floors_slower, n=12, seed=0):
+    """Tables of a start of a cluster with so many lanes, whose runs and floors take so many times as long."""
+    rng = np.random.default_rng(100 * count + seed)
+    runs = pd.DataFrame({
+        "experiment": ["testdfsio-curve", "terasort-curve"] * n, "metric": trust.TIMED, "valid": "true",
+        "value": slower * np.exp(rng.normal(0, 0.004, 2 * n)),
+    })  # fmt: skip
+    runs = pd.concat([runs, runs.assign(metric="other"), runs.head(2).assign(valid="false", value=99.0)])
+    times = floors_slower * np.exp(rng.normal(0, 0.004, n))
+    return runs, pd.DataFrame({"workload": "terasort", "seconds": times, "valid": "true"})
+
+
+@pytest.mark.parametrize(("slower", "floors_slower", "said"), [
+    (1.004, 1.17, {"testdfsio": trust.MET, "terasort": trust.MET, "floor": trust.NOT_MET}),
+    (1.05, 1.0, {"testdfsio": trust.NOT_MET, "terasort": trust.NOT_MET, "floor": trust.MET}),
+])  # fmt: skip
+def test_times_beside_other_lanes_are_set_against_those_alone_by_kind(slower, floors_slower, said):
+    mellanox = load_paper(paper_path("mellanox-mapr"), TESTBED["fabrics"])
+    made = {1: [beside(1, 1, 1, seed=seed) for seed in (1, 2)], 2: [beside(2, slower, floors_slower)]}
+    rows = list(trust.lane_rows(mellanox, made))
+    assert {(row["kind"], row["lanes"], row["n"], row["n_alone"]) for row in rows} == {
+        (kind, 2, 12, 24) for kind in said
+    }
+    assert {row["kind"]: row["made"] for row in rows} == {"testdfsio": 13, "terasort": 13, "floor": 12}
+    answers = trust.summary({"lanes.csv": rows}, {"bound": 0.01})
+    assert {row["asked"].split("(")[1].split(";")[0]: row["outcome"] for row in answers} == said
+
+
+def test_without_runs_alone_nothing_is_told_of_lanes():
+    mellanox = load_paper(paper_path("mellanox-mapr"), TESTBED["fabrics"])
+    assert list(trust.lane_rows(mellanox, {2: [beside(2, 1, 1)]})) == list(trust.lane_rows(mellanox, {})) == []

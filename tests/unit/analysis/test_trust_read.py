@@ -1,6 +1,7 @@
 """What `trust` measured is read as papers' blocks are: damaged, missing or copied it is told, and no table changes."""
 
 import json
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -73,6 +74,9 @@ def test_a_whole_record_has_the_right_answers(whole):
     (load,) = of("load").to_dict("records")
     assert load["ratio"] == pytest.approx(1 - trusted.SLOWED, abs=0.01)
     assert (load["made"], load["n"], load["n_calm"]) == (trusted.REPETITIONS,) * 3
+    (lanes,) = of("lanes").to_dict("records")
+    assert lanes["ratio"] == pytest.approx(1 / (1 - trusted.SLOWED * trusted.BESIDE), abs=0.01)
+    assert (lanes["kind"], lanes["lanes"], lanes["n"], lanes["n_alone"]) == ("hdfs_put", 2, known.RUNS, known.RUNS)
     assert of("links")["error"].tolist() == pytest.approx([-0.005] * 2 * len(trusted.RATES))
     assert of("scales")["ratio"].tolist() == pytest.approx([1.0, 1.0], abs=0.01)
     assert of("same")["alarm"].tolist() == [False, False]
@@ -82,7 +86,8 @@ def test_a_whole_record_has_the_right_answers(whole):
 
 FILES = ("trust.json", "manifest.json", "links/part.json", "links/round-01.json", "ratio/part.json", "ratio/known.yaml",
          "ratio/quick-1/block.json", "ratio/quick-1/manifest.json", "load/loads.json", "load/known.yaml",
-         "scales/ladder/rung0-0/quick-1/block.json", "order/part.json")  # fmt: skip
+         "scales/ladder/rung0-0/quick-1/block.json", "lanes/ladder/2-0/quick-1/block.json",
+         "order/part.json")  # fmt: skip
 OF_A_RUN = ("run.json", "samples.csv", "manifest.json")
 
 
@@ -109,7 +114,7 @@ def test_no_file_may_be_missing(results, name):
 
 
 @pytest.mark.parametrize("name", ["links", "ratio", "ratio/quick-1", "ratio/quick-1/runs", "load", "scales",
-                                  "scales/ladder/rung1-0", "same", "order"])  # fmt: skip
+                                  "scales/ladder/rung1-0", "lanes/ladder/1-0", "same", "order"])  # fmt: skip
 def test_a_part_whose_raw_results_are_gone_leaves_the_tables_as_they_were(results, name):
     shutil.rmtree(results / records.FOLDER / name)
     assert any(f"trust/{name}" in line and "found no such" in line for line in told(results))
@@ -194,8 +199,11 @@ def test_blocks_of_another_description_of_their_paper_are_told_with_what_to_do(r
     path.write_text(path.read_text().replace("replication: 2", "replication: 1"))
     monkeypatch.setattr(trusted, "described", lambda _: path)
     lines = told(results)
-    assert all("scales/ladder/rung" in line and "expected the same runs; remove " in line for line in lines)
-    assert all(line.endswith("scales and trust.json, and `make trust` measures what is missing") for line in lines)
+    said = (
+        r"trust/(scales|lanes)/ladder/.* expected the same runs; remove .*/\1 and trust.json, and `make trust` measures"
+    )
+    assert {match[1] for line in lines if (match := re.search(said, line))} == {"scales", "lanes"}
+    assert all(re.search(said, line) for line in lines)
 
 
 def test_only_whole_groups_are_judged_where_time_ended_before(tmp_path):
@@ -298,7 +306,8 @@ def test_check_has_a_row_for_the_record_and_for_each_block(results, capsys):
     assert ["trust", "record", "sound", "0"] in rows
     assert ["trust", "ratio/quick-1", "sound", "12", "0", "0", "0", "0"] in rows
     assert [row[1] for row in rows if row[0] == "trust"] == [
-        "record", "load/quick-1", "ratio/quick-1", "scales/ladder/rung0-0/quick-1", "scales/ladder/rung1-0/quick-1",
+        "record", "lanes/ladder/1-0/quick-1", "lanes/ladder/2-0/quick-1", "load/quick-1", "ratio/quick-1",
+        "scales/ladder/rung0-0/quick-1", "scales/ladder/rung1-0/quick-1",
     ]  # fmt: skip
 
 

@@ -83,3 +83,18 @@ def test_every_run_is_made_once_at_each_load_and_each_load_is_first_in_its_turn(
     replicates = sorted({row["replicate"] for row in made})
     firsts = [load_of[next(row["run_id"] for row in made if row["replicate"] == each)] for each in replicates]
     assert len(set(firsts)) == min(len(loads), len(replicates))
+
+
+@pytest.mark.parametrize(("name", "cells"), [
+    ("emulex-2012", {("hdfs_put", "10gbe", 3)}),
+    ("mellanox-mapr", {("testdfsio", "40gbe", None), ("terasort", "40gbe", None)}),
+    ("xyratex-lustre-2011", {("testdfsio", "32g-qdr", None)}),
+])  # fmt: skip
+def test_of_each_kind_the_cell_is_made_that_wants_most_of_the_processors(name, cells):
+    loaded = load_paper(project.paper_path(name), TESTBED["fabrics"])
+    rows = known.of_kinds(loaded, TESTBED, 7)
+    levels = [levels_of(loaded, row) for row in rows]
+    found = Counter((row["workload"], of["fabric"], of.get("clients")) for row, of in zip(rows, levels, strict=True))
+    assert found == dict.fromkeys(cells, 7)
+    assert len({row["run_id"] for row in rows}) == len(rows)
+    assert [row["order"] for row in rows] == list(range(1, len(rows) + 1))

@@ -19,8 +19,9 @@ from whitewire.description.project import paper_path
 from whitewire.description.testbed import load_testbed
 from whitewire.design.drive import Drive
 from whitewire.errors import Faults, UserError
-from whitewire.measure import drives, survey
-from whitewire.measure.survey import Shape, Survey
+from whitewire.measure import drives, survey, survey_pairs, survey_plan
+from whitewire.measure.engine import Work
+from whitewire.measure.survey_plan import Shape, Survey
 from whitewire.records import links as records
 from whitewire.records import manifest, outliers
 from whitewire.records.checked import RDMA_ALL
@@ -114,7 +115,7 @@ SHAPE = Shape("", {}, 1, ("1gbe", "10gbe"))
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch):
     """Nothing waits, and the machine is not asked whether it can."""
-    monkeypatch.setattr(survey.time, "sleep", lambda _: None)
+    monkeypatch.setattr(survey_pairs.time, "sleep", lambda _: None)
     monkeypatch.setattr(survey, "preflight", lambda *_, **__: None)
     monkeypatch.setattr(tidy, "load_testbed", lambda _: CONFIG)
     monkeypatch.setattr(tidy.project, "papers", lambda: ["mellanox-mapr"])
@@ -122,9 +123,9 @@ def at_once(monkeypatch):
 
 def made(folder, hosts, seconds=240.0):
     folder.mkdir(exist_ok=True)
-    plan = survey.planned("lab", CONFIG, "quick", seconds, SHAPE, hosts)
+    plan = survey_plan.planned("lab", CONFIG, "quick", seconds, SHAPE, hosts)
     (folder / records.PLAN).write_text(json.dumps(plan))
-    Survey(hosts, CONFIG, plan, SHAPE, folder, "lab.yaml", seconds).make()
+    survey.make(Survey(hosts, CONFIG, plan, SHAPE, folder, "lab.yaml", Work("links", seconds)))
 
 
 def rows_of(folder, name):
@@ -172,13 +173,13 @@ def test_tables_have_the_hosts_and_what_their_links_are(tmp_path):
 
 def test_no_host_is_in_two_tests_at_one_time_and_pairs_apart_are_at_once(tmp_path):
     hosts = Replayed(count=7)
-    plan = survey.planned("lab", CONFIG, "quick", 240.0, SHAPE, hosts)
+    plan = survey_plan.planned("lab", CONFIG, "quick", 240.0, SHAPE, hosts)
     assert {each["at_once"] for each in plan["fabrics"]} == {3}
     slowed = {**CONFIG, "scale": 20}
-    at_once = {each["at_once"] for each in survey.planned("lab", slowed, "quick", 240.0, SHAPE, hosts)["fabrics"]}
+    at_once = {each["at_once"] for each in survey_plan.planned("lab", slowed, "quick", 240.0, SHAPE, hosts)["fabrics"]}
     assert at_once <= {1, 2, 3}
-    assert survey.at_once_here(700.0, 30) == 1
-    assert survey.at_once_here(1.0, 2) == 1
+    assert survey_plan.at_once_here(700.0, 30) == 1
+    assert survey_plan.at_once_here(1.0, 2) == 1
 
 
 def test_a_slow_host_is_named_asked_for_less_and_measured_again_alone(tmp_path):
@@ -201,7 +202,7 @@ def test_a_host_that_nobody_reaches_costs_few_tests_and_the_others_are_measured(
     hosts = Replayed(shares=lambda *pair: None if "datanode3" in pair else 1.0)
     made(folder, hosts)
     refused = [asked for asked in hosts.asked if "datanode3" in asked and "--parallel" in asked]
-    assert len(refused) == survey.TRIES * survey.LOST
+    assert len(refused) == survey_pairs.TRIES * survey_pairs.LOST
     (host,) = [each for each in outliers.of_folder(folder) if not each.part_of and each.fabric == "1gbe"]
     assert (host.kind, host.subject) == ("host", "datanode3")
     reached = [row for row in records.pair_rows(folder) if row["metric"] == "goodput" and not row["why"]]
@@ -233,8 +234,8 @@ def test_an_interrupted_survey_goes_on_where_it_was(tmp_path):
 
 def test_time_that_is_up_leaves_the_rest_out_and_says_so(tmp_path, monkeypatch):
     folder = tmp_path / "links"
-    clock = iter(range(0, 10**6, 15))
-    monkeypatch.setattr(survey.time, "monotonic", lambda: float(next(clock)))
+    clock = iter(range(0, 10**6, 10))
+    monkeypatch.setattr(survey_pairs.time, "monotonic", lambda: float(next(clock)))
     made(folder, Replayed(), seconds=200.0)
     left = records.read(folder)["left_out"]
     assert any(why.endswith("the time was up") for why in left)
@@ -270,7 +271,7 @@ def test_nothing_is_made_twice_unless_the_testbeds_file_changed_or_more_is_asked
         survey.survey("lab", tmp_path, "quick", within="30s")
         assert hosts[-1].entered == 1
     with pytest.raises(UserError, match='--within: found "soon", expected a time'):
-        survey._seconds("soon", "quick", False)
+        survey.seconds_of("soon", "quick", False)
 
 
 def test_a_damaged_record_is_not_read(tmp_path):
@@ -295,19 +296,19 @@ def test_the_largest_cluster_of_the_papers_gives_hosts_and_k(monkeypatch):
     monkeypatch.undo()
     testbed = load_testbed("emulated")
     papers = [load_paper(paper_path(name), testbed["fabrics"]) for name in ("mellanox-mapr", "emulex-2012")]
-    shape = survey.shape_of(papers, testbed, "quick")
+    shape = survey_plan.shape_of(papers, testbed, "quick")
     assert (shape.paper, sum(shape.roles.values())) == ("emulex-2012", 15)
     assert shape.k == papers[1].raw["scale"]["k"]
     assert {"10gbe", "40gbe"} <= set(shape.fabrics)
-    assert survey.shape_of(papers, testbed, "quick", "mellanox-mapr").paper == "mellanox-mapr"
+    assert survey_plan.shape_of(papers, testbed, "quick", "mellanox-mapr").paper == "mellanox-mapr"
     with pytest.raises(UserError, match="found no paper that runs anything"):
-        survey.shape_of([], testbed, "quick")
+        survey_plan.shape_of([], testbed, "quick")
 
 
 def test_fabrics_that_would_measure_the_processors_are_left_out_with_the_reason():
     testbed = load_testbed("emulated")
     shape = Shape("x", {}, 100, ("10gbe", "400gbe", "10gbe-2racks-4to1"), Drive.none())
-    wanted, left = survey._wanted(testbed, shape, apart=False, hosts=15, emulated=True)
+    wanted, left = survey_plan._wanted(testbed, shape, apart=False, hosts=15, emulated=True)
     assert [each.name for each in wanted] == ["10gbe"]
     assert left[0].startswith("400gbe: a link has 4000 Mbit/s here, and above 1200")
     assert left[1].startswith("10gbe-2racks-4to1: its racks are probed before each block")
@@ -333,7 +334,7 @@ def interrupted(tmp_path_factory):
     """What a survey of two hosts leaves that was killed before its last file; its hosts have drives and RDMA."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(survey, "preflight", lambda *_, **__: None)
-        patch.setattr(survey.time, "sleep", lambda _: None)
+        patch.setattr(survey_pairs.time, "sleep", lambda _: None)
         folder = tmp_path_factory.mktemp("survey") / "links"
         made(folder, Replayed(count=2, shares=lambda source, _: 0.5 if source == "namenode" else 1.0))
     (folder / "drives").mkdir()

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from whitewire import cli
 from whitewire.design import known
 from whitewire.errors import UserError
-from whitewire.measure import trust
-from whitewire.measure.trust import Offer, planned, steady_rate
+from whitewire.measure import trust, trust_links, trust_plan, trust_runs
+from whitewire.measure.trust_links import steady_rate
+from whitewire.measure.trust_plan import Offer, planned
 from whitewire.progress import Pulse
 from whitewire.records import manifest
 from whitewire.records import trust as records
@@ -78,7 +79,7 @@ def test_counters_tell_payload_whether_packets_are_cut_before_the_wire_or_after(
         readings.append({n: Counted(0, 0, told[n] + sent[n] * (HEADERS + ETHERNET), sent[n]) for n in sent})
     hosts = [SimpleNamespace(name="a"), SimpleNamespace(name="b")]
     clock = iter(range(len(readings)))
-    counted = trust.Counters(SimpleNamespace(hosts=hosts, ports=lambda: readings.pop(0)), lambda: next(clock))
+    counted = trust_links.Counters(SimpleNamespace(hosts=hosts, ports=lambda: readings.pop(0)), lambda: next(clock))
     while readings:
         counted.take()
     assert counted.payload["a"][-1] == pytest.approx(payload, rel=0.002)
@@ -89,7 +90,7 @@ def test_counters_tell_payload_whether_packets_are_cut_before_the_wire_or_after(
     ("", records.PARTS), ("order, links", ("links", "order")), ("ratio", ("ratio",)),
 ])  # fmt: skip
 def test_parts_come_in_the_order_of_measuring(text, parts):
-    assert trust.parts_of(text) == parts
+    assert trust_plan.parts_of(text) == parts
 
 
 def run(capsys, *argv):
@@ -98,11 +99,11 @@ def run(capsys, *argv):
 
 
 def test_a_dry_run_says_how_long_each_part_takes_and_leaves_nothing(capsys, tmp_path):
-    status, said = run(capsys, "--dry-run", "--results", str(tmp_path / "none"), "--within", "40m")
+    status, said = run(capsys, "--dry-run", "--results", str(tmp_path / "none"), "--within", "50m")
     assert status == 0 and not (tmp_path / "none").exists()
     for part in records.PARTS:
         assert any(line.startswith(f"trust: {part}: ") and "about" in line for line in said)
-    assert said[-1].startswith("trust: all of it: about ") and said[-1].endswith("at most 40 min")
+    assert said[-1].startswith("trust: all of it: about ") and said[-1].endswith("at most 50 min")
 
 
 def test_what_time_is_too_short_for_is_said_with_what_it_needs(capsys, tmp_path):
@@ -111,7 +112,7 @@ def test_what_time_is_too_short_for_is_said_with_what_it_needs(capsys, tmp_path)
 
 
 @pytest.mark.parametrize(("argv", "said"), [
-    (["--parts", "lnks"], '--parts: found "lnks", expected some of links, ratio, same, scales, load, order; '
+    (["--parts", "lnks"], '--parts: found "lnks", expected some of links, ratio, same, scales, load, lanes, order; '
                           'did you mean "links"?'),
     (["--within", "soon"], '--within: found "soon", expected a time such as 30m or 1h30m, or none'),
 ])  # fmt: skip
@@ -142,16 +143,16 @@ def started(monkeypatch, tmp_path):
         one = trust.Trust("emulated", config, [], tmp_path / "trust", wanted, seconds)
         for part in records.PARTS:
 
-            def own(folder, units, left, part=part):
+            def own(start, part=part):
                 kept = {"links": ("round-01.json", [ROUND]), "load": (records.LOADS, {})}
                 for name, content in [kept[part]] if part in kept else []:
-                    (folder / name).write_text(json.dumps(content))
+                    (start.folder / name).write_text(json.dumps(content))
                 if part == failing:
                     raise UserError("a link is beyond its bound")
-                made.append((part, units))
-                return max(0, units - short)
+                made.append((part, start.units))
+                return max(0, start.units - short)
 
-            monkeypatch.setattr(one, f"_{part}", own)
+            monkeypatch.setitem(trust.MAKES, part, own)
         return one
 
     return SimpleNamespace(make=make, made=made, folder=tmp_path / "trust", config=config)
@@ -165,7 +166,7 @@ def test_what_is_finished_is_not_made_again_and_the_record_names_all_of_it(start
     assert [each["part"] for each in record["parts"]] == ["links", "ratio", "load", "order"]
     assert record["bound"] == started.config["limits"]["link_error"]
     assert record["left_out"] == [
-        f"{part}: no paper of config.yaml has what it compares" for part in ("same", "scales")
+        f"{part}: no paper of config.yaml has what it compares" for part in ("same", "scales", "lanes")
     ]
     before = list(started.made)
     started.make().make()
@@ -252,12 +253,12 @@ def test_of_a_part_without_a_whole_unit_nothing_is_told(started):
 def test_units_are_whole_up_to_the_first_run_that_was_left_out(left, units):
     rows = [{"run_id": f"r{number}", "replicate": number} for number in range(1, 4 * known.RUNS + 1)]
     block = SimpleNamespace(measure=lambda: None, rows=rows, left=dict.fromkeys(left, "the budget ended"))
-    assert trust._measured(block, trust._group, 4) == units
+    assert trust_runs.measured(block, trust_runs.group, 4) == units
 
 
 def test_a_round_that_is_damaged_is_measured_again_and_said(tmp_path, capsys):
-    rounds = trust.LinkRounds({}, tmp_path, (25.0,), (1,), Pulse("trust"))
+    rounds = trust_links.LinkRounds({}, tmp_path, (25.0,), (1,), Pulse("trust"))
     (tmp_path / "round-01.json").write_text(json.dumps([ROUND]))
     (tmp_path / "round-02.json").write_text(json.dumps([ROUND])[:40])
-    assert [rounds._sound(number) for number in (1, 2, 3)] == [True, False, False]
+    assert [rounds._unit(number).is_made(rounds.progress.say) for number in (1, 2, 3)] == [True, False, False]
     assert "round-02.json: line 1: it ends" in capsys.readouterr().err

@@ -85,6 +85,8 @@ def answers() -> dict[str, list[dict[str, object]]]:
         "scales": [{"paper": "p", "cell": text("cell"), "metric": text("metric"), "k": 1, "k_other": 2, "n": 3,
                     "n_other": 3, "ratio": 1.0, **ends, "agrees": text("agrees")}],
         "load": [{"load": 1, "clients": 1, "made": 3, "n": 3, "n_calm": 3, "ratio": 1.0, **ends}],
+        "lanes": [{"paper": "p", "kind": "floor", "cell": text("lane"), "lanes": 2, "made": 3, "n": 3, "n_alone": 3,
+                   "ratio": 1.0, **ends}],
         "order": [{"source": text("source"), "n": 3, "cells": 1, "change": 0.01, **ends, "p_value": 0.5}],
     }  # fmt: skip
 
@@ -93,7 +95,8 @@ SHOWN = {
     "role", "target", "processor", "processors", "memory", "kernel", "clock", "depth", "streams", "interface",
     "mtu", "queue", "offloads", "driver", "version", "firmware", "kind", "subject", "unit", "cause", "part", "said",
     "reason", "paper", "fit", "because", "operation", "mode", "rate", "folder", "modes", "problem", "without",
-    "shape", "effort", "asks", "asked", "of", "goal", "outcome", "again", "cell", "metric", "agrees", "source", "left",
+    "shape", "effort", "asks", "asked", "of", "goal", "outcome", "again", "cell", "lane", "metric", "agrees", "source",
+    "left",
 }  # fmt: skip
 AS_CODE = {"paper", "folder", "shape", "asks", "again", "metric"}
 """Which have neither backticks nor bars there."""

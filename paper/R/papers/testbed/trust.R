@@ -6,11 +6,12 @@ trust_columns <- list(
   coverage = c("expected", "n", "covered", "share", "low", "high", "error"),
   scales = c("paper", "cell", "metric", "k", "k_other", "n", "n_other", "ratio", "low", "high", "agrees"),
   load = c("load", "clients", "made", "n", "n_calm", "ratio", "low", "high"),
+  lanes = c("kind", "cell", "lanes", "made", "n", "n_alone", "ratio", "low", "high"),
   order = c("source", "n", "cells", "change", "low", "high", "p_value")
 )
 
 trust_numbers <- c("n", "value", "low", "high", "rate", "pairs", "error", "covered", "share", "n_other", "ratio", "k",
-                   "k_other", "load", "clients", "made", "n_calm", "cells", "change", "p_value")
+                   "k_other", "load", "clients", "made", "n_calm", "lanes", "n_alone", "cells", "change", "p_value")
 
 trust_folder <- function() file.path(results_dir(), "trust")
 
@@ -38,9 +39,9 @@ trust_sentence <- function() {
                  "carry."))
   }
   if (!has_trust()) {
-    return(paste("It was not asked yet, or not to the end. `make trust` measures it in 40 minutes at most: links",
+    return(paste("It was not asked yet, or not to the end. `make trust` measures it in 50 minutes at most: links",
                  "against what is set, runs on links of known ratio, one link under two names, one k against another,",
-                 "load from outside and the order of runs."))
+                 "load from outside, other lanes and the order of runs."))
   }
   outcomes <- read_trust("summary")$outcome
   counted <- function(word) sum(outcomes == word, na.rm = TRUE)
@@ -81,6 +82,19 @@ trust_load_table <- function() {
     Ratio = with_interval(found$ratio, found$low, found$high, 4),
     `Runs that count` = sprintf("%s of %s", trimmed(found$n), trimmed(found$made)),
     `Without load` = trimmed(found$n_calm), check.names = FALSE
+  ))
+}
+
+trust_lanes_table <- function() {
+  found <- read_trust("lanes")
+  if (nrow(found) == 0) {
+    return(not_asked())
+  }
+  md_table(data.frame(
+    Kind = code(found$kind), Cell = safe(found$cell), Lanes = trimmed(found$lanes),
+    Ratio = with_interval(found$ratio, found$low, found$high, 4),
+    `Attempts that count` = sprintf("%s of %s", trimmed(found$n), trimmed(found$made)),
+    Alone = trimmed(found$n_alone), check.names = FALSE
   ))
 }
 

@@ -1,0 +1,166 @@
+"""The campaign engine: what blocks of papers, `links` and `trust` have in common while they measure.
+
+A campaign is a plan of units of work: a run, a test of some pairs of hosts, a round, a part. A unit whose result is
+there and sound is not made again, and none begins after the deadline: it is left out, with the reason. The record is
+written last, with the manifest of all that belongs to it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from whitewire import budget, paths, whole
+from whitewire.errors import UserError
+from whitewire.progress import Pulse
+from whitewire.records import manifest
+from whitewire.records.schema import Broken
+
+TIME_UP = "the time was up"
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """The moment of the monotonic clock after which no unit begins."""
+
+    ends: float = math.inf
+
+    @classmethod
+    def after(cls, seconds: float) -> Deadline:
+        """So many seconds from now."""
+        return cls(time.monotonic() + seconds)
+
+    def left(self) -> float:
+        """Seconds until then."""
+        return max(0.0, self.ends - time.monotonic())
+
+    def within(self, seconds: float) -> Deadline:
+        """An earlier one: at most so many seconds from now."""
+        return Deadline(min(self.ends, time.monotonic() + seconds))
+
+
+class Left(NamedTuple):
+    """What is left out: of which subject, why, and how much of it (empty: all)."""
+
+    subject: str
+    why: str
+    amount: str = ""
+
+    def __str__(self) -> str:
+        return ": ".join(part for part in (self.subject, self.amount, self.why) if part)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A piece of work that is whole or not made.
+
+    `make` returns its record, which is written to `path` where it has one; `read` reads that file, and raises Broken
+    where it is damaged; `size`: how much it is of what is counted.
+    """
+
+    make: Callable[[], Any]
+    path: Path | None = None
+    read: Callable[[Path], object] | None = None
+    size: int = 1
+
+    def is_made(self, say: Callable[[str], None]) -> bool:
+        """Whether its result is there and sound."""
+        if self.path is None or not self.path.exists():
+            return False
+        try:
+            return self.read is None or bool(self.read(self.path))
+        except Broken as broken:
+            say(f"{paths.shown(self.path)}: {broken}: measured again")
+            return False
+
+
+def make(units: Sequence[Unit], deadline: Deadline) -> Sequence[Unit]:
+    """Make units in turn; returns those for which the time was up."""
+    for place, unit in enumerate(units):
+        if deadline.left() <= 0:
+            return units[place:]
+        made = unit.make()
+        if unit.path is not None:
+            unit.path.parent.mkdir(parents=True, exist_ok=True)
+            whole.write(unit.path, as_json(made))
+    return ()
+
+
+class Attempts:
+    """Attempts in a row without a result, by what was tried, and the bound on them."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self._failed = most, Counter[str]()
+
+    def failed(self, *names: str) -> None:
+        self._failed.update(names)
+
+    def succeeded(self, *names: str) -> None:
+        for name in names:
+            self._failed[name] = 0
+
+    def exhausted(self, name: str) -> bool:
+        """Whether nothing more is to be tried of it."""
+        return self._failed[name] >= self.most
+
+
+class Work:
+    """One start of a campaign: its deadline, progress, what it leaves out, and the seconds that it spends by phase."""
+
+    def __init__(self, name: str, seconds: float) -> None:
+        self.progress, self.seconds, self.deadline = Pulse(name), seconds, Deadline.after(seconds)
+        self.begun, self._start = time.time(), time.monotonic()
+        self.left: list[Left] = []
+        self.spent: defaultdict[str, float] = defaultdict(float)
+
+    @property
+    def took(self) -> float:
+        """Seconds until now."""
+        return time.monotonic() - self._start
+
+    def leave_out(self, subject: str, why: str, amount: str = "") -> None:
+        if (left := Left(subject, why, amount)) not in self.left:
+            self.left.append(left)
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Count the seconds that a phase takes."""
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self.spent[name] += time.monotonic() - began
+
+
+def seconds_within(within: str) -> float:
+    """Seconds of the option `--within`. Raises UserError."""
+    try:
+        return budget.seconds_of(within)
+    except ValueError as error:
+        raise UserError(f'--within: found "{within}", expected {error}') from None
+
+
+def as_json(record: Any) -> str:
+    return json.dumps(record, indent=1, default=str) + "\n"
+
+
+def open_record(folder: Path, name: str) -> None:
+    """Remove the record and its manifest: until both are written again it is not finished."""
+    for each in (name, manifest.NAME):
+        (folder / each).unlink(missing_ok=True)
+
+
+def close_record(folder: Path, name: str, record: Any, files: Iterable[Path]) -> None:
+    """Write the record of a finished campaign, and the manifest of these files and it."""
+    content = as_json(record).encode()
+    listed = manifest.of_folder(folder, files)
+    listed["files"][name] = manifest.entry(content)
+    whole.write(folder / manifest.NAME, as_json(listed))
+    whole.write(folder / name, content)

@@ -1,0 +1,89 @@
+"""Other lanes beside a block: processes that make the same cells on clusters of their own until the block is made."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from whitewire import lanes, whole
+from whitewire.description.paper import Paper
+from whitewire.design import known
+from whitewire.errors import UserError
+from whitewire.lanes import Lanes
+from whitewire.measure.block import Block
+from whitewire.paths import KILLED_WITH_THIS, shown
+
+RUNS = 1000
+"""Runs of each cell in another lane: more than the block can last."""
+START_S, PAUSE_S = 300.0, 0.5
+"""Seconds within which another lane has made its first attempt; between two looks whether it has."""
+TASK = "task.json"
+STATEMENT = "from whitewire.measure.neighbours import measure; measure()"
+
+
+@contextmanager
+def neighbours(paper: Paper, testbed: Mapping[str, Any], count: int, folder: Path) -> Iterator[None]:
+    """So many other lanes, which measure while the `with` block runs; what they make in `folder` is removed then.
+
+    Raises UserError where one does not begin.
+    """
+    if not count:
+        yield
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    task = {"raw": paper.raw, "path": str(paper.path), "testbed": testbed}
+    before = os.environ.get(lanes.VARIABLE)
+    with ExitStack() as ended:
+        ended.callback(shutil.rmtree, folder, ignore_errors=True)
+        ended.callback(_restore, before)
+        os.environ[lanes.VARIABLE] = Lanes.of(count + 1, folder / "locks").text()
+        started = [_started({**task, "folder": str(folder / str(number))}, ended) for number in range(1, count + 1)]
+        _wait_until_measuring(started, folder)
+        yield
+
+
+def _restore(value: str | None) -> None:
+    os.environ.pop(lanes.VARIABLE, None)
+    if value is not None:
+        os.environ[lanes.VARIABLE] = value
+
+
+def _started(task: Mapping[str, Any], ended: ExitStack) -> subprocess.Popen[bytes]:
+    folder = Path(task["folder"])
+    folder.mkdir(parents=True)
+    whole.write(folder / TASK, json.dumps(task))
+    log = ended.enter_context((folder / "log").open("w"))
+    argv = [*KILLED_WITH_THIS, sys.executable, "-c", STATEMENT, str(folder / TASK)]
+    process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    ended.callback(process.wait)
+    ended.callback(process.kill)
+    return process
+
+
+def _wait_until_measuring(started: Sequence[subprocess.Popen[bytes]], folder: Path) -> None:
+    """Wait until each lane has made an attempt at a run."""
+    until = time.monotonic() + START_S
+    for number, process in enumerate(started, start=1):
+        block = folder / str(number) / known.BLOCK
+        while not any(block.glob("*/*/run.json")):
+            if process.poll() is not None or time.monotonic() > until:
+                said = (folder / str(number) / "log").read_text().strip().splitlines()[-1:]
+                raise UserError(f"another lane began no run: {'; '.join(said) or shown(block)}")
+            time.sleep(PAUSE_S)
+
+
+def measure() -> None:
+    """What the process of another lane does: runs of the paper on the testbed of its task."""
+    task = json.loads(Path(sys.argv[1]).read_text())
+    paper, folder = Paper(task["raw"], Path(task["path"])), Path(task["folder"]) / known.BLOCK
+    folder.mkdir()
+    rows = known.of_kinds(paper, task["testbed"], RUNS)
+    Block(paper, task["testbed"], known.BLOCK, rows, folder, climbs=False).measure()

@@ -1,0 +1,51 @@
+"""The drives of a testbed, in the stage `links`: a site's by fio, an emulated testbed's by their models."""
+
+from __future__ import annotations
+
+from whitewire import budget, whole
+from whitewire.errors import UserError
+from whitewire.measure import drives as storage
+from whitewire.measure import links
+from whitewire.measure.engine import as_json
+from whitewire.measure.survey_plan import DRIVES_SHARE, MODELS_S, Survey, drive_turns
+from whitewire.records import links as records
+from whitewire.testbed.emulated import software
+
+
+def measure(survey: Survey) -> None:
+    """Drives and mounts of all DataNodes."""
+    if survey.testbed.emulated:
+        _models(survey)
+        return
+    path = survey.folder / records.DRIVES
+    turns = drive_turns(survey.config, survey.testbed)
+    if path.exists() or not turns:
+        return
+    chosen = storage.effort_for(DRIVES_SHARE * survey.work.seconds, turns)
+    takes = turns * storage.curve_seconds(storage.EFFORTS[chosen])
+    survey.work.progress.say(f"drives: about {budget.words(takes)}")
+    targets = storage.places_of(survey.testbed.by_role("datanode"), survey.config, survey.source)
+    storage.measure(targets, chosen, path.parent, at_once=survey.at_once)
+
+
+def _models(survey: Survey) -> None:
+    work, paper = survey.work, survey.shape.paper
+    path, nodes = survey.folder / records.MODELS, len(survey.testbed.by_role("datanode"))
+    if not survey.shape.drive.limits:
+        work.leave_out("drives", f"{paper} models none, and memory is no drive")
+        return
+    if nodes > links.DRIVE_NODES:
+        work.leave_out(f"drives of {nodes - links.DRIVE_NODES} of {nodes} workers", "all have the same model")
+    if path.exists():
+        return
+    if not software.libraries():
+        work.leave_out("drives", "their model is not compiled; make setup")
+        return
+    work.progress.say(f"drives as {paper} models them: about {budget.words(MODELS_S)}")
+    bound = survey.plan["limits"]["drive_error"]
+    try:
+        rows = links.probe_drives(survey.testbed, survey.shape.drive, bound, path.parent, stop=False)
+    except UserError as fault:
+        work.leave_out("drives", str(fault))
+        return
+    whole.write(path, as_json(rows))

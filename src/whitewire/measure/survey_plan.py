@@ -1,0 +1,221 @@
+"""The plan of the stage `links`: which fabrics, pairs and drives are measured, what of an earlier plan holds."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast, get_args
+
+from whitewire.description import project
+from whitewire.description.checks import load_paper
+from whitewire.description.paper import Paper, cells_of, hardware_of, without_servers
+from whitewire.description.testbed import digest, fabric_names, is_emulated
+from whitewire.design.drive import Drive
+from whitewire.design.scale import scale_of
+from whitewire.errors import UserError
+from whitewire.measure import drives as storage
+from whitewire.measure import links, schedule
+from whitewire.measure.engine import Work
+from whitewire.measure.schedule import Planned, Wanted
+from whitewire.records import links as records
+from whitewire.records import schema
+from whitewire.records.links import Effort, FabricPlan, Limits, Plan
+from whitewire.records.schema import Broken
+from whitewire.testbed.base import Testbed
+from whitewire.testbed.emulated import segment, software
+
+EFFORTS: tuple[Effort, ...] = get_args(Effort)
+BUDGET_S = {"smoke": 40.0, "quick": 240.0, "full": 280.0}
+BUDGET_HERE_S = {"smoke": 30.0, "quick": 60.0, "full": 280.0}
+"""Seconds that a survey takes at most, its end aside: of a site, and of hosts on this machine, which are all alike, so
+that the first report of a paper need not wait for every pair of them."""
+OPEN_S, OPEN_HERE_S = 10.0, 4.0
+"""Seconds until hosts are up and have told what they are."""
+KEPT_BACK = 0.1
+"""Of the time, what is kept for pairs that are to be measured again by themselves."""
+DRIVES_SHARE = 0.35
+"""Of the time, what a site's drives may take."""
+MODELS_S = 8.0
+"""Seconds that modelled drives take."""
+OVERHEAD_S, OVERHEAD_OF_SITES_S = 0.15, 0.9
+"""Seconds beside a test itself: to start its client, connect and report."""
+PAIRS_PER_PROCESSOR = 2
+"""Pairs that may be measured at one time where hosts share this machine's processors, for each of these; what they
+carry together stays below what a single link may have (links.MOST_RATE)."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Hosts and k of an emulated testbed, the fabrics that papers name (the most named first), a model of drives."""
+
+    paper: str
+    roles: Mapping[str, int]
+    k: float
+    fabrics: tuple[str, ...]
+    drive: Drive = field(default_factory=Drive.none)
+
+
+def shape_of(papers: Sequence[Paper], testbed: Mapping[str, Any], effort: str, asked: str = "") -> Shape:
+    """The largest cluster that the papers ask for at an effort (or the paper `asked`), the first of those as large."""
+    named: Counter[str] = Counter()
+    best: tuple[int, Shape] = (0, Shape("", {}, 1, ()))
+    for paper in papers:
+        fabrics: dict[str, None] = {}
+        for name, experiment in paper.experiments.items():
+            if "control" in experiment or effort not in experiment.get("efforts", EFFORTS):
+                continue
+            for levels in cells_of(experiment):
+                if fabric := paper.parameters(name, levels).get("fabric"):
+                    fabrics[fabric] = None
+                roles = without_servers(paper.roles(name, levels))
+                if sum(roles.values()) > best[0] and asked in ("", paper.id):
+                    k = scale_of(paper, name, effort, levels, testbed).k
+                    hardware = hardware_of(experiment, levels)
+                    drive = Drive.scaled(hardware, k, software.DRIVE_LIBRARY) if hardware else Drive.none()
+                    best = sum(roles.values()), Shape(paper.id, roles, k, (), drive)
+        named.update(fabrics.keys())
+    if not best[0]:
+        raise UserError("links: found no paper that runs anything at this effort, expected one whose hosts to take")
+    shape, most = best[1], [name for name, _ in named.most_common()]
+    return Shape(shape.paper, shape.roles, shape.k, tuple(most), shape.drive)
+
+
+def shape_here(config: Mapping[str, Any], effort: str, paper: str) -> Shape:
+    """What an emulated testbed has for the papers of config.yaml, or for one of them."""
+    if config["kind"] != "emulated":
+        return Shape("", {}, config.get("scale", 1), tuple(config["fabrics"]))
+    names = [paper] if paper else project.load_config()["papers"]
+    papers = [load_paper(project.paper_path(name), fabric_names(config)) for name in names]
+    return shape_of(papers, config, effort, paper)
+
+
+def planned(name: str, config: Mapping[str, Any], effort: str, seconds: float, shape: Shape, testbed: Testbed) -> Plan:
+    """What is measured of a testbed in so many seconds, and what is left out."""
+    apart, count = not is_emulated(config), len(testbed.hosts)
+    overhead, opening = (OVERHEAD_S, OPEN_HERE_S) if testbed.emulated else (OVERHEAD_OF_SITES_S, OPEN_S)
+    wanted, left = _wanted(config, shape, apart, count, testbed.emulated)
+    for_drives = _drive_seconds(config, shape, testbed, seconds)
+    rest = max(0.0, min(seconds, 1e6) * (1 - KEPT_BACK) - opening - for_drives)
+    probes = config["probes"]
+    longest = probes["seconds"] if effort != "smoke" else min(probes["seconds"], 1.0)
+    streams = probes["streams"] if effort != "smoke" else probes["streams"][:1]
+    plans, more = schedule.plan(wanted, count, streams, rest, overhead, longest)
+    takes = opening + for_drives + sum(each.cost(count, overhead) for each in plans)
+    roles = dict(Counter(host.role for host in testbed.hosts))
+    return {
+        "testbed": name,
+        "kind": config["kind"],
+        "emulated": is_emulated(config),
+        "description": digest(config),
+        "effort": cast("Effort", effort),
+        "shape": shape.paper,
+        "k": shape.k,
+        "roles": roles,
+        "fabrics": [_fabric_plan(config, each, shape.k) for each in plans],
+        "left_out": [*left, *more],
+        "limits": cast("Limits", {key: config["limits"][key] for key in Limits.__annotations__}),
+        "expected_seconds": round(takes, 1),
+    }
+
+
+def _fabric_plan(config: Mapping[str, Any], each: Planned, k: float) -> FabricPlan:
+    described = config["fabrics"][each.name]
+    full = float(described["rate_mbit_per_s"])
+    return {
+        "name": each.name, "rate": full / k, "full_scale_rate": full, "shared": bool(described.get("shared")),
+        "depth": each.depth, "at_once": each.at_once, "seconds": each.seconds, "streams": list(each.streams),
+    }  # fmt: skip
+
+
+def _wanted(config: Mapping[str, Any], shape: Shape, apart: bool, hosts: int, emulated: bool
+            ) -> tuple[list[Wanted], list[str]]:  # fmt: skip
+    """Fabrics to measure, and those that are not, with the reason."""
+    found, left = [], []
+    for name in shape.fabrics:
+        described = config["fabrics"][name]
+        rate = described["rate_mbit_per_s"] / shape.k
+        if emulated and rate > links.MOST_RATE:
+            left.append(f"{name}: a link has {rate:.0f} Mbit/s here, and above {links.MOST_RATE:.0f} this machine's "
+                        "processors would be measured")  # fmt: skip
+        elif emulated and described.get("shared") and (why := segment.available()):
+            left.append(f"{name}: {why}")
+        elif emulated and described.get("racks"):
+            left.append(f"{name}: its racks are probed before each block of runs on it")
+        else:
+            shared = bool(described.get("shared"))
+            at_once = 1 if shared else hosts // 2 if apart else at_once_here(rate, hosts)
+            floor = links.LEAST_BYTES * 8 / (rate * 1e6)
+            found.append(Wanted(name, max(1, at_once), floor, "ring" if shared else "all"))
+    others = [name for name in config["fabrics"] if name not in shape.fabrics]
+    if others:
+        left.append(f"{', '.join(others)}: no paper of config.yaml names them")
+    return found, left
+
+
+def at_once_here(rate: float, hosts: int) -> int:
+    """Pairs at one time where all hosts share this machine: so many that its processors limit none of them."""
+    return max(1, min(hosts // 2, PAIRS_PER_PROCESSOR * (os.cpu_count() or 1), int(links.MOST_RATE // rate)))
+
+
+def _drive_seconds(config: Mapping[str, Any], shape: Shape, testbed: Testbed, seconds: float) -> float:
+    """What drives take."""
+    if testbed.emulated:
+        return MODELS_S if shape.drive.limits else 0.0
+    turns = drive_turns(config, testbed)
+    chosen = storage.effort_for(DRIVES_SHARE * seconds, turns)
+    return turns * storage.curve_seconds(storage.EFFORTS[chosen])
+
+
+def drive_turns(config: Mapping[str, Any], testbed: Testbed) -> int:
+    """How many drives and mounts are measured one after another."""
+    hosts = len(testbed.by_role("datanode"))
+    own = len(config["data"]) + len(config.get("devices", []))
+    return own * (hosts if is_emulated(config) else min(hosts, 1)) + hosts * ("mount" in config)
+
+
+def kept_plan(folder: Path, plan: Plan, exactly: bool) -> Plan | None:
+    """The plan that an earlier survey had, where what it made serves this one too.
+
+    It does with the same hosts, the same description and no less effort, and `exactly` with the same fabrics and times.
+    """
+    try:
+        old: Plan = schema.load(folder / records.PLAN, Plan)
+    except Broken:
+        return None
+    same = all(old.get(key) == plan[key] for key in ("testbed", "kind", "description", "shape", "k", "roles", "limits"))
+    if not same or old["effort"] not in EFFORTS[EFFORTS.index(plan["effort"]) :]:
+        return None
+    return None if exactly and old["fabrics"] != plan["fabrics"] else old
+
+
+def effort_there(folder: Path, description: str, asked: str) -> str:
+    """The effort asked for, or that of a survey of the same description which is there already, if that is larger."""
+    try:
+        old: Plan = schema.load(folder / records.PLAN, Plan)
+    except Broken:
+        return asked
+    if old["description"] != description or old["effort"] not in EFFORTS:
+        return asked
+    return max(old["effort"], asked, key=EFFORTS.index)
+
+
+@dataclass(frozen=True)
+class Survey:
+    """One survey: its hosts, its plan, the folder of its record, and how far it is; `source` is what messages call the
+    testbed's description."""
+
+    testbed: Testbed
+    config: Mapping[str, Any]
+    plan: Plan
+    shape: Shape
+    folder: Path
+    source: str
+    work: Work
+
+    @property
+    def at_once(self) -> int:
+        """How many hosts may be busy at one time: all, where they are machines of their own."""
+        return 1 if is_emulated(self.config) else len(self.testbed.hosts)

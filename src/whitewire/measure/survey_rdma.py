@@ -1,0 +1,78 @@
+"""The RDMA ports of a testbed, in the stage `links`: curves of one pair, bandwidth and latency of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+from whitewire.measure import engine, rdma, schedule
+from whitewire.measure.engine import TIME_UP, Unit
+from whitewire.measure.schedule import Pair
+from whitewire.measure.survey_plan import Survey
+from whitewire.records import links as records
+from whitewire.testbed.base import Host
+from whitewire.testbed.each import on_each
+from whitewire.tools import perftest
+
+SIZES = perftest.SIZES[::2]
+SHORT = (("ib_write_bw", 2**20), ("ib_write_lat", 4))
+"""Message sizes of the first pair's curves; tests and sizes of the others."""
+
+
+def measure(survey: Survey) -> None:
+    """RDMA ports on every fabric."""
+    path = survey.folder / records.RDMA_TABLE
+    if path.exists():
+        return
+    if survey.testbed.emulated:
+        rows = [rdma.row(why="emulated links have no RDMA ports")]
+    else:
+        rows = [row for of in survey.plan["fabrics"] for row in _on_a_fabric(survey, of["name"], path.parent)]
+    rdma.write(path.parent, rows)
+    if why := rdma.unavailable(rows):
+        survey.work.progress.say(f"RDMA: {why}")
+
+
+def _on_a_fabric(survey: Survey, fabric: str, folder: Path) -> list[dict]:
+    """The first pair's curves, and of each other pair of neighbours its bandwidth and latency."""
+    hosts, work = survey.testbed.hosts, survey.work
+    survey.testbed.fabric(fabric)
+    ports = on_each(hosts, _port, len(hosts))
+    with_port = [host for host, why in zip(hosts, ports, strict=True) if not why]
+    rows = [rdma.row(fabric=fabric, source=host.name, why=why)
+            for host, why in zip(hosts, ports, strict=True) if why]  # fmt: skip
+    if len(with_port) < 2:
+        return rows or [rdma.row(fabric=fabric, why="no pair of hosts to measure")]
+    work.progress.say(f"RDMA on {fabric}: {len(with_port)} hosts have a port")
+
+    def short(pairs: Sequence[Pair]) -> None:
+        if pairs:
+            with ThreadPoolExecutor(len(pairs)) as pool:
+                made = pool.map(lambda pair: _short(with_port, pair, fabric, folder), pairs)
+                rows.extend(row for each in made for row in each)
+
+    (first, *beside), *turns = schedule.turns(
+        schedule.ring(len(with_port)), max(1, min(survey.at_once, len(with_port)) // 2)
+    )
+    rows += rdma.between(with_port[first[0]], with_port[first[1]], fabric, folder, perftest.TESTS, SIZES)
+    short(beside)
+    if late := engine.make([Unit(partial(short, pairs), size=len(pairs)) for pairs in turns], work.deadline):
+        work.leave_out(f"RDMA on {fabric}", TIME_UP, f"{sum(unit.size for unit in late)} pairs")
+    return rows
+
+
+def _short(hosts: Sequence[Host], pair: Pair, fabric: str, folder: Path) -> list[dict]:
+    one, other = (hosts[number] for number in pair)
+    found = (rdma.between(one, other, fabric, folder, [test], [size]) for test, size in SHORT)
+    return [row for rows in found for row in rows]
+
+
+def _port(host: Host) -> str:
+    """Why a host has no RDMA port on the fabric in use; empty: it has one."""
+    try:
+        rdma.find(host)
+    except rdma.NoRdma as why:
+        return str(why)
+    return ""

@@ -1,0 +1,137 @@
+"""The part `links` of the stage `trust`: what links of many rates carry, by iperf3 and by the switch's counters."""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from subprocess import TimeoutExpired
+from typing import Any
+
+import numpy as np
+
+from whitewire.install.doctor import preflight
+from whitewire.measure import engine, links
+from whitewire.measure.engine import Deadline, Unit
+from whitewire.measure.trust_plan import TEST_S
+from whitewire.progress import Pulse
+from whitewire.records import trust as records
+from whitewire.records.samples import ETHERNET, HEADERS
+from whitewire.records.trust import COUNTERS, IPERF3, LinkRow
+from whitewire.testbed.base import FRAME_SHARE, CommandFailed, Fabric, Host, ProcessDied
+from whitewire.testbed.emulated import software
+from whitewire.testbed.emulated.sandbox import EmulatedTestbed
+from whitewire.testbed.samples import Repeated
+from whitewire.tools import Unreadable
+
+GLANCE_S, STEADY = 0.02, (0.2, 0.8)
+"""Between looks at counters; of a test's bytes, those between which its rate is taken: not its start or end."""
+FAILURES = (CommandFailed, ProcessDied, Unreadable, OSError, TimeoutExpired)
+
+
+def steady_rate(times: Sequence[float], total: Sequence[float], within: tuple[float, float] = STEADY) -> float:
+    """Mbit/s of what was counted (bytes, at moments in seconds) between two shares of all of it; NaN of nothing."""
+    when, seen = np.asarray(times, dtype=float), np.asarray(total, dtype=float) - total[0]
+    if len(when) < 3 or seen[-1] <= 0:
+        return math.nan
+    # Of moments at which the same was counted only the last: between them nothing came.
+    keep = np.append(np.diff(seen) > 0, True)
+    first, last = (float(np.interp(share * seen[-1], seen[keep], when[keep])) for share in within)
+    return (within[1] - within[0]) * float(seen[-1]) * 8e-6 / (last - first) if last > first else math.nan
+
+
+class Counters(Repeated):
+    """Counts, while its `with` block runs, the TCP payload that each host's switch port hands to it.
+
+    What a port counts of a packet are its bytes with headers, and a packet that is cut only on the wire has those of
+    one: payload is bytes less so many headers as there are packets, whatever their size.
+    """
+
+    period = GLANCE_S
+
+    def __init__(self, testbed: EmulatedTestbed, clock: Callable[[], float] = time.monotonic) -> None:
+        self.testbed, self.clock = testbed, clock
+        self.times: list[float] = []
+        self.payload: dict[str, list[float]] = {host.name: [] for host in testbed.hosts}
+
+    def take(self) -> None:
+        self.times.append(self.clock())
+        for name, of in self.testbed.ports().items():
+            self.payload[name].append(of.sent - of.packets_sent * (HEADERS + ETHERNET))
+
+    def rate(self, host: str) -> float:
+        """Mbit/s of payload that reached a host, but for the beginning and the end."""
+        return steady_rate(self.times, self.payload[host])
+
+
+def link_test(testbed: EmulatedTestbed, fabric: Fabric, pairs: Sequence[tuple[Host, Host]], number: int, folder: Path
+              ) -> list[LinkRow]:  # fmt: skip
+    """Each first host of a pair sends to the second, all at once: what iperf3 says, and what the ports count."""
+    size = int(links.probe_bytes(fabric.rate, TEST_S))
+
+    def one(pair: tuple[Host, Host]) -> LinkRow:
+        client, server = pair
+        base: LinkRow = {"rate": fabric.rate, "pairs": len(pairs), "number": number, "meter": IPERF3,
+                         "source": client.name, "destination": server.name, "goodput": None, "expected": None,
+                         "why": ""}  # fmt: skip
+        try:
+            sent = links.send(testbed, client, server, fabric, 1, size, folder / f"{client.name}.json")
+        except FAILURES as fault:
+            return {**base, "why": " ".join(str(fault).split())[:300]}
+        return {**base, "goodput": sent.result.goodput, "expected": sent.expected}
+
+    with Counters(testbed) as counted, ThreadPoolExecutor(len(pairs)) as pool:
+        rows = list(pool.map(one, pairs))
+    for row in list(rows):
+        rate = counted.rate(row["destination"])
+        why = row["why"] or ("" if math.isfinite(rate) else "nothing was counted")
+        # Once the burst is over with which a link begins, it carries its rate.
+        rows.append({**row, "meter": COUNTERS, "goodput": None if why else rate, "expected": fabric.rate * FRAME_SHARE,
+                     "why": why})  # fmt: skip
+    return rows
+
+
+@dataclass(frozen=True)
+class LinkRounds:
+    """Tests of all `rates` with all numbers of `pairs`, in another order in each round, a file a round in `folder`."""
+
+    config: Mapping[str, Any]
+    folder: Path
+    rates: Sequence[float]
+    pairs: Sequence[int]
+    progress: Pulse
+    deadline: Deadline = field(default_factory=Deadline)
+
+    def make(self, rounds: int) -> int:
+        """Make those that are missing or damaged while there is time; returns how many there are."""
+        lacking = [number for number in range(1, rounds + 1) if not self._unit(number).is_made(self.progress.say)]
+        if not lacking:
+            return rounds
+        config = {**self.config, "fabrics": {f"{rate:g}": {"rate_mbit_per_s": rate} for rate in self.rates}}
+        roles = {"server": max(self.pairs), "client": max(self.pairs)}
+        raw = self.folder / "verbatim"
+        raw.mkdir(parents=True, exist_ok=True)
+        with self.progress.going():
+            preflight(self.config, bare=True)
+            with EmulatedTestbed(config, roles, 1, software.libraries()) as testbed:
+                with links.servers(testbed.by_role("server"), raw):
+                    units = [self._unit(number, partial(self._round, testbed, number, rounds)) for number in lacking]
+                    return rounds - len(engine.make(units, self.deadline))
+
+    def _unit(self, number: int, make: Callable[[], object] = list) -> Unit:
+        return Unit(make, self.folder / f"round-{number:02}.json", records.round_rows)
+
+    def _round(self, testbed: EmulatedTestbed, number: int, rounds: int) -> list[LinkRow]:
+        self.progress.say(f"links: round {number} of {rounds}")
+        rng, rows = random.Random(number), list[LinkRow]()
+        pairs = list(zip(testbed.by_role("client"), testbed.by_role("server"), strict=True))
+        for rate in rng.sample(list(self.rates), len(self.rates)):
+            fabric = testbed.fabric(f"{rate:g}")
+            for count in rng.sample(list(self.pairs), len(self.pairs)):
+                rows += link_test(testbed, fabric, pairs[:count], number, self.folder / "verbatim")
+        return rows

@@ -1,0 +1,187 @@
+"""The plan of the stage `trust`: which parts are measured in the time there is, and how much of each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import yaml
+
+from whitewire import lanes, whole
+from whitewire.description.checks import load_paper
+from whitewire.description.paper import Paper
+from whitewire.description.testbed import fabric_names
+from whitewire.design import durations, known
+from whitewire.design.rows import make_design
+from whitewire.errors import UserError
+from whitewire.measure.floors import FLOOR_RUNS
+from whitewire.records import trust as records
+from whitewire.records.run import DesignRow
+from whitewire.records.trust import PARTS
+from whitewire.text import suggestion
+
+RATES = (25.0, 50.0, 100.0, 250.0, 500.0, 1000.0, 2000.0)
+"""Mbit/s of links."""
+AT_ONCE = (1, 3, 7)
+"""Pairs of hosts that send at one time; the last is all of them."""
+TEST_S, BESIDE_S, CHANGE_S = 1.0, 0.45, 0.4
+"""Seconds of a test of a link, beside it, and until all links have another rate."""
+LOADS = (0.0, 0.5, 1.0, 2.0)
+"""Processors that other programs use."""
+BARE_S, SMALL_S, LARGE_S = 6.0, 45.0, 70.0
+"""Seconds until hosts alone, a small cluster and a paper's are up, probed and warm, and for their end."""
+CALM_S = 0.4
+"""Seconds for which it is looked, before a run, whether others leave the processors to it."""
+READING_S = 10.0
+"""Seconds for what measures nothing."""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What a part can make: whole units of `each` seconds after `opening` seconds, from `least` to `most` of them.
+
+    Of time that is over it gets as much as its `weight` says beside the others'.
+    """
+
+    part: str
+    unit: str
+    opening: float
+    each: float
+    least: int
+    most: int
+    weight: float = 1.0
+    papers: tuple[str, ...] = ()
+
+    def seconds(self, units: int) -> float:
+        """What so many units take."""
+        return self.opening + units * self.each
+
+
+def planned(offers: Sequence[Offer], seconds: float) -> tuple[dict[str, int], list[str]]:
+    """Units of each part that together take no more than `seconds`, and the parts for whose least no time is left.
+
+    In the order of the offers each gets its least; what is left then goes, unit by unit, to the part that has had the
+    least for its weight.
+    """
+    units: dict[str, int] = {}
+    left, out = seconds, []
+    for offer in offers:
+        if (needs := offer.seconds(offer.least)) <= left:
+            units[offer.part], left = offer.least, left - needs
+        else:
+            out.append(offer.part)
+    while True:
+        open_ = [o for o in offers if o.part in units and units[o.part] < o.most and o.each <= left]
+        if not open_:
+            return units, out
+        offer = min(open_, key=lambda o: o.each * units[o.part] / o.weight)
+        units[offer.part], left = units[offer.part] + 1, left - offer.each
+
+
+def offers(parts: Sequence[str], testbed: Mapping[str, Any], papers: Sequence[Paper]) -> list[Offer]:
+    """What the parts can make; `papers` are those of config.yaml. A part for which none of them fits is absent."""
+    one = ratio_paper(1, testbed)
+    group = _seconds(one, make_design(one, testbed, known.EFFORT, known.SEED), testbed)
+    repetition = len(LOADS) * _seconds(one, known.of_fastest(one, testbed, 1), testbed)
+    found = {
+        "links": Offer("links", "round", BARE_S, _round_seconds(), 6, 8),
+        "ratio": Offer("ratio", "group", SMALL_S, group, 1, 20, weight=4, papers=(one.id,)),
+        "load": Offer("load", "repetition", SMALL_S, repetition, 3, 8, papers=(one.id,)),
+        "order": Offer("order", "pass", 0, READING_S, 1, 1),
+    }  # fmt: skip
+    compared = [(paper, made) for paper in papers if (made := known.same(paper, 1)).controls]
+    if compared:
+        paper, made = min(compared, key=lambda each: _group_seconds(each[1], testbed) / len(each[1].controls))
+        found["same"] = Offer("same", "group", LARGE_S, _group_seconds(made, testbed), 1, 6, papers=(paper.id,))
+    ladders = [paper for paper in papers if paper.rungs > 1]
+    if ladders:
+        paper = min(ladders, key=lambda paper: _turn_seconds(paper, testbed))
+        found["scales"] = Offer("scales", "turn", 0, _turn_seconds(paper, testbed), 1, 4, papers=(paper.id,))
+    if of_kinds := _papers_of_kinds(papers, testbed):
+        turn = sum(_lanes_seconds(paper, testbed) for paper in of_kinds)
+        found["lanes"] = Offer("lanes", "turn", 0, turn, 1, 4, papers=tuple(paper.id for paper in of_kinds))
+    return [found[part] for part in parts if part in found]
+
+
+def why_absent(part: str) -> str:
+    """Why there is no offer of a part."""
+    if part == records.LANES and len(lane_counts()) < 2:
+        return f"a second lane needs {2 * lanes.LANE_GIB + lanes.SPARE_GIB:g} GiB of memory"
+    return "no paper of config.yaml has what it compares"
+
+
+def lane_counts() -> range:
+    """Numbers of lanes that are compared: 1, 2, and more where this machine has as many processors; within memory."""
+    free = psutil.virtual_memory().available / 2**30
+    memory = int((free - lanes.SPARE_GIB) / lanes.LANE_GIB)
+    return range(1, max(1, min(memory, known.MOST_LANES, max(2, len(os.sched_getaffinity(0))))) + 1)
+
+
+def _papers_of_kinds(papers: Sequence[Paper], testbed: Mapping[str, Any]) -> list[Paper]:
+    """As few papers as have all kinds of cells that any has, then the cheapest; none without memory for two lanes."""
+    if len(lane_counts()) < 2:
+        return []
+    kinds = {paper.id: {row["workload"] for row in known.of_kinds(paper, testbed, 1)} for paper in papers}
+    found, lacking = list[Paper](), set[str]().union(*kinds.values())
+    while lacking:
+        best = max(papers, key=lambda paper: (len(kinds[paper.id] & lacking), -_lanes_seconds(paper, testbed)))
+        found.append(best)
+        lacking -= kinds[best.id]
+    return found
+
+
+def _lanes_seconds(paper: Paper, testbed: Mapping[str, Any]) -> float:
+    """Seconds of a block for each number of lanes; clusters start one after the other."""
+    rows = known.of_kinds(paper, testbed, known.RUNS)
+    made = _seconds(paper, rows, testbed) + durations.all_floors_seconds(paper, rows, testbed, FLOOR_RUNS)
+    return sum(count * LARGE_S + made for count in lane_counts())
+
+
+def _round_seconds() -> float:
+    return len(RATES) * (CHANGE_S + len(AT_ONCE) * (TEST_S + BESIDE_S))
+
+
+def _seconds(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any]) -> float:
+    return sum(durations.expected_seconds(paper, row, testbed) + CALM_S for row in rows)
+
+
+def _group_seconds(paper: Paper, testbed: Mapping[str, Any]) -> float:
+    return _seconds(paper, known.of_controls(paper, testbed), testbed)
+
+
+def _turn_seconds(paper: Paper, testbed: Mapping[str, Any]) -> float:
+    found = 0.0
+    for own in (settled(paper, rung) for rung in range(paper.rungs)):
+        rows = known.of_smoke(own, testbed, known.RUNS)
+        found += LARGE_S + _seconds(own, rows, testbed)
+        found += durations.all_floors_seconds(own, rows, testbed, FLOOR_RUNS)
+    return found
+
+
+def parts_of(text: str) -> tuple[str, ...]:
+    """Parts by their names between commas, all if there are none, in the order of measuring. Raises UserError."""
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in PARTS:
+            raise UserError(f'--parts: found "{name}", expected some of {", ".join(PARTS)}{suggestion(name, PARTS)}')
+    return tuple(part for part in PARTS if part in names) if names else PARTS
+
+
+def ratio_paper(groups: int, testbed: Mapping[str, Any], folder: Path | None = None) -> Paper:
+    """The paper of known ratios with so many groups; its YAML is kept in `folder`, and checked as any paper's is."""
+    raw = known.ratios(groups)
+    if folder is None:
+        return Paper(raw, Path(f"{raw['id']}.yaml"))
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / records.KNOWN
+    whole.write(path, yaml.safe_dump(raw, sort_keys=False))
+    return load_paper(path, fabric_names(testbed))
+
+
+def settled(paper: Paper, rung: int) -> Paper:
+    """A paper with the k of one rung, and no others."""
+    return Paper(paper.on(rung).raw, paper.path)

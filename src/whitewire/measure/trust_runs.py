@@ -1,0 +1,145 @@
+"""The parts of the stage `trust`, each by how it is measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from whitewire import whole
+from whitewire.budget import Allowance
+from whitewire.description.paper import Paper
+from whitewire.design import known
+from whitewire.measure import trust_plan
+from whitewire.measure.block import Block
+from whitewire.measure.engine import Deadline, as_json
+from whitewire.measure.load import under
+from whitewire.measure.neighbours import neighbours
+from whitewire.measure.trust_links import LinkRounds
+from whitewire.measure.trust_plan import ratio_paper, settled
+from whitewire.progress import Pulse
+from whitewire.records import trust as records
+from whitewire.records.run import DesignRow
+
+BESIDE = ".beside"
+"""Below the part `lanes`, what the other lanes make; it is no part of the record."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """One start of a part: whole units to make in its folder, and the papers whose cells they are."""
+
+    config: Mapping[str, Any]
+    folder: Path
+    units: int
+    papers: Sequence[Paper]
+    deadline: Deadline
+    progress: Pulse
+
+
+def links(start: Start) -> int:
+    rates, pairs = trust_plan.RATES, trust_plan.AT_ONCE
+    return LinkRounds(start.config, start.folder, rates, pairs, start.progress, start.deadline).make(start.units)
+
+
+def ratio(start: Start) -> int:
+    paper = ratio_paper(start.units, start.config, start.folder)
+    return measured(_block(start, paper, known.all_rows(paper, start.config), start.folder), group, start.units)
+
+
+def same(start: Start) -> int:
+    made = []
+    for paper in start.papers:
+        own = known.same(paper, start.units)
+        block = _block(start, own, known.of_controls(own, start.config), start.folder / paper.id)
+        made.append(measured(block, group, start.units))
+    return min(made)
+
+
+def scales(start: Start) -> int:
+    return min(on_scales(paper, start.config, known.RUNS, start.units, start.folder / paper.id, start.deadline)
+               for paper in start.papers)  # fmt: skip
+
+
+def load(start: Start) -> int:
+    paper = ratio_paper(math.ceil(start.units / known.RUNS), start.config, start.folder)
+    rows, loads = known.loaded(known.of_fastest(paper, start.config, start.units), trust_plan.LOADS)
+    whole.write(start.folder / records.LOADS, as_json(loads))
+    block = _block(start, paper, rows, start.folder, around=under(loads), attempts=1, climbs=False)
+    return measured(block, lambda row: row["replicate"], start.units)
+
+
+def lanes(start: Start) -> int:
+    """The same cells alone and beside other lanes; each turn begins with another number of lanes."""
+    for turn in range(start.units):
+        counts = trust_plan.lane_counts()
+        for paper in start.papers:
+            rows = known.of_kinds(paper, start.config, known.RUNS)
+            for count in (*counts[turn % len(counts) :], *counts[: turn % len(counts)]):
+                folder = start.folder / paper.id / f"{count}-{turn}"
+                block = _block(start, paper, rows, folder, climbs=False)
+                lacking = any(not block.journal.has(row["run_id"]) for row in rows)
+                with neighbours(paper, start.config, count - 1 if lacking else 0, start.folder / BESIDE):
+                    if measured(block, lambda _: 1, 1) < 1:
+                        return turn
+    return start.units
+
+
+def order(start: Start) -> int:
+    """Nothing to measure: the tables are made of all runs that there are."""
+    return start.units
+
+
+MAKES: dict[str, Callable[[Start], int]] = {
+    records.LINKS: links, records.RATIO: ratio, records.SAME: same, records.SCALES: scales, records.LOAD: load,
+    records.LANES: lanes,
+    records.ORDER: order,
+}  # fmt: skip
+"""Each returns how many of its units are whole."""
+
+
+def _block(start: Start, paper: Paper, rows: Sequence[DesignRow], folder: Path, **other: Any) -> Block:
+    return block_of(paper, start.config, rows, folder, start.deadline, **other)
+
+
+def block_of(paper: Paper, testbed: Mapping[str, Any], rows: Sequence[DesignRow], folder: Path, deadline: Deadline,
+             **other: Any) -> Block:  # fmt: skip
+    """A block of these rows below a folder, which begins no run after the deadline."""
+    made = folder / known.BLOCK
+    made.mkdir(parents=True, exist_ok=True)
+    allowance = Allowance(deadline.left, deadline.left)
+    return Block(paper, testbed, known.BLOCK, rows, made, allowance=allowance, **other)
+
+
+def on_scales(paper: Paper, testbed: Mapping[str, Any], runs: int, turns: int, folder: Path,
+              deadline: Deadline | None = None) -> int:  # fmt: skip
+    """The cells of smoke effort, so many runs each, on every k of a paper's ladder in turn; `turns` times.
+
+    In turn, so that what drifts does not line up with k; each is a start of the cluster of its own, and what is
+    finished is not made again. Returns how many turns are whole.
+    """
+    for turn in range(turns):
+        for rung in range(paper.rungs):
+            own = settled(paper, rung)
+            rows = known.of_smoke(own, testbed, runs)
+            block = block_of(own, testbed, rows, folder / f"rung{rung}-{turn}", deadline or Deadline())
+            if measured(block, lambda _: 1, 1) < 1:
+                return turn
+    return turns
+
+
+def measured(block: Block, unit_of: Callable[[DesignRow], int], units: int) -> int:
+    """Make what a block lacks; returns how many of its units are whole, from the first on.
+
+    `unit_of`: the number of a row's unit, from 1. One is not whole where a run of it was left out: for want of time, or
+    because other programs used the processors.
+    """
+    block.measure()
+    return min((unit_of(row) - 1 for row in block.rows if row["run_id"] in block.left), default=units)
+
+
+def group(row: DesignRow) -> int:
+    """The number of a run's group."""
+    return (row["replicate"] - 1) // known.RUNS + 1

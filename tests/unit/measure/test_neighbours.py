@@ -1,0 +1,52 @@
+"""Other lanes beside a block are processes that measure while it does and are gone with their files afterwards."""
+
+import json
+import os
+from pathlib import Path
+
+import psutil
+import pytest
+
+from whitewire import lanes
+from whitewire.description.checks import load_paper
+from whitewire.description.project import paper_path
+from whitewire.description.testbed import load_testbed
+from whitewire.errors import UserError
+from whitewire.measure import neighbours
+
+TESTBED = load_testbed("emulated")
+PAPER = load_paper(paper_path("emulex-2012"), TESTBED["fabrics"])
+MEASURING = """
+import json, os, pathlib, sys, time
+task = json.loads(pathlib.Path(sys.argv[1]).read_text())
+run = pathlib.Path(task["folder"], "quick-1", "runs", "a")
+run.mkdir(parents=True)
+(run / "run.json").write_text(json.dumps([os.getpid(), task["raw"]["id"], os.environ["WHITEWIRE_LANES"]]))
+time.sleep(600)
+"""
+
+
+def test_others_measure_while_the_block_does_and_leave_nothing(monkeypatch, tmp_path):
+    monkeypatch.setattr(neighbours, "STATEMENT", MEASURING)
+    monkeypatch.delenv(lanes.VARIABLE, raising=False)
+    folder = tmp_path / "beside"
+    with neighbours.neighbours(PAPER, TESTBED, 2, folder):
+        told = [json.loads(path.read_text()) for path in folder.glob("*/quick-1/runs/a/run.json")]
+        assert [name for _, name, _ in told] == [PAPER.id] * 2
+        assert lanes.count() == json.loads(told[0][2])["count"] == 3
+        processes = [psutil.Process(pid) for pid, *_ in told]
+    assert not any(process.is_running() for process in processes)
+    assert not folder.exists() and lanes.VARIABLE not in os.environ
+
+
+def test_one_that_ends_before_it_measures_is_told_with_what_it_said(monkeypatch, tmp_path):
+    monkeypatch.setattr(neighbours, "STATEMENT", "raise SystemExit('whitewire: error: no memory')")
+    with pytest.raises(UserError, match="another lane began no run: whitewire: error: no memory"):
+        with neighbours.neighbours(PAPER, TESTBED, 1, tmp_path / "beside"):
+            pass
+    assert not (tmp_path / "beside").exists()
+
+
+def test_alone_nothing_is_started(tmp_path):
+    with neighbours.neighbours(PAPER, TESTBED, 0, Path(tmp_path / "beside")):
+        assert not (tmp_path / "beside").exists() and lanes.count() == 1
