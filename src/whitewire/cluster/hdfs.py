@@ -138,29 +138,26 @@ class Hdfs(HdfsClients):
 
     # -- life ---------------------------------------------------------------------------------------------
 
-    def begin(self) -> None:
-        """Write the configuration of all services and start the NameNode."""
-        self.begun = time.monotonic()
-        self.policies.clear()
-        write_configuration(self.testbed, self.installation.configuration, self.values)
-        self._start_namenode()
-
     def start(self) -> None:
-        """Bring everything else up and wait until every DataNode has registered and every client is ready.
+        """Bring everything up and wait until every DataNode has registered and every client is ready.
 
         Raises ProcessDied with the end of the log of the daemon that died, TimeoutError likewise.
         """
+        begin = time.monotonic()
+        self.policies.clear()
+        write_configuration(self.testbed, self.installation.configuration, self.values)
         datanodes = self.testbed.by_role("datanode")
+        self._start_namenode()
         on_each(datanodes, self._empty_drives, at_once=4)
         # A DataNode that meets a NameNode which listens but hasn't started asks again after five seconds only.
         self.daemons[self.namenode_host.name].wait_ready("NameNode RPC up at")
         on_each(datanodes, self._start_datanode, self._at_once())
         self.wait_registered(len(datanodes))
-        self.hdfs_seconds = time.monotonic() - self.begun
+        self.hdfs_seconds = time.monotonic() - begin
         self._start_clients()
         for client in self.clients:
             client.wait_ready()
-        self.start_seconds = time.monotonic() - self.begun
+        self.start_seconds = time.monotonic() - begin
 
     def _at_once(self) -> int:
         """How many DataNodes start at the same time; the next one starts when one of them has registered.

@@ -13,12 +13,9 @@ class Service(ABC):
 
     start_seconds = 0.0
 
-    def begin(self) -> None:  # noqa: B027 - most services wait for those before them
-        """Start what needs no other service, so that it comes up beside those that start before. Raises as start()."""
-
     @abstractmethod
     def start(self) -> None:
-        """Bring everything else up and wait until it can be used. Raises ProcessDied, TimeoutError or UserError."""
+        """Bring everything up and wait until it can be used. Raises ProcessDied, TimeoutError or UserError."""
 
     def settle(self) -> None:  # noqa: B027 - most services leave nothing
         """Wait for what start() left to come up beside other work, if anything. Raises as start()."""
@@ -46,7 +43,6 @@ class Service(ABC):
 
     def __enter__(self) -> Self:
         try:
-            self.begin()
             self.start()
         except BaseException:
             self.stop()

@@ -77,12 +77,9 @@ class Stack:
         return self.mounted.first_failure if isinstance(self.mounted, CephFs) else ""
 
     def start(self) -> None:
-        """Begin all services, then start one after the other; the first that fails ends it (ProcessDied, TimeoutError,
-        UserError)."""
+        """Start one service after the other; the first that fails ends it (ProcessDied, TimeoutError, UserError)."""
         self.made.clear()
         self.set_on_drives, self.at_work, self.epoch = (self.hdfs.drive, False, 1.0, 0), None, 0
-        for service in self._services:
-            service.begin()
         for service in self._services:
             service.start()
 

@@ -174,12 +174,8 @@ class Yarn(Service):
 
     # -- life ---------------------------------------------------------------------------------------------
 
-    def begin(self) -> None:
-        """Start the ResourceManager, which comes up beside HDFS: NodeManagers would have to wait for it."""
-        self._daemon(self.master, RESOURCE_MANAGER, "resourcemanager", 192, {})
-
     def start(self) -> None:
-        """Start everything else and wait until each NodeManager has registered; `start_seconds` are what that took.
+        """Start everything and wait until each NodeManager has registered; `start_seconds` are what that took.
 
         The history server comes up beside the warm-up; settle() waits for it.
         Raises ProcessDied with the end of the log of the daemon that died, TimeoutError likewise.
@@ -190,6 +186,7 @@ class Yarn(Service):
             self.testbed.share(f"{self.installation.configuration}/{name}", content)
         if self.reuses_jvms:
             container_jvms.install(self.testbed, self.containers_home, f"{self.java_home}/bin/java")
+        self._daemon(self.master, RESOURCE_MANAGER, "resourcemanager", 192, {})
         on_each(self.workers, self._start_worker, at_once=4)
         self.wait_for(self.daemons["resourcemanager"], REGISTERED, len(self.workers))
         self.start_seconds = time.monotonic() - begin

@@ -57,7 +57,6 @@ def prepare() -> None:
         listing = replace(bare, class_lists=True)
         with hdfs.Hdfs(testbed, listing, values, drive, logs) as cluster:
             jobs = yarn.Yarn(testbed, listing, cluster, drive, logs)
-            jobs.begin()
             jobs.start()
             _exercise(cluster.clients[0])
             _exercise_jobs(cluster.clients[0], jobs)
