@@ -69,8 +69,8 @@ class Toys:
 
     def session(self, ids, happens):
         rounds = Rounds(self.rows, self.looks)
-        plan = SimpleNamespace(paper="p", config={}, rounds=lambda _: rounds)
-        campaign = Campaign(plan, [{"run_id": each} for each in self.rows], self.journal,
+        plan = SimpleNamespace(paper="p", config={}, rounds=lambda *_: rounds)
+        campaign = Campaign(plan, [{"run_id": each, "block": "quick-1"} for each in self.rows], self.journal,
                             Progress("quick-1", [RUN_S] * len(ids)), attempts=3, look=self.look)  # fmt: skip
         return Toy(campaign, [SimpleNamespace(row={"run_id": each}, expected_seconds=RUN_S) for each in ids], happens)
 

@@ -26,7 +26,7 @@ def test_slurm_has_a_job_for_each_lane_that_a_site_may_have():
 
 @pytest.mark.parametrize(
     "cores, lanes, needs, threads",
-    [(8, 1, {}, 8), (8, 3, {}, 2), (2, 4, {}, 0), (1, 4, {("paper", "quick-1"): (4, 60)}, 1)],
+    [(8, 1, {}, 8), (8, 3, {}, 0), (2, 4, {}, 0), (1, 4, {("paper", "quick-1"): (4, 60)}, 1)],
 )
 def test_more_lanes_than_cores_are_measured_at_once(cores, lanes, needs, threads):
     assert Plan([], "site", "quick", 1, {}, lanes=lanes, needs=needs).threads(cores) == threads
