@@ -17,7 +17,7 @@ from tests.support.limits import wide
 from tests.support.site import SCALE, open_ssh_site
 from whitewire.paths import HOME
 
-DATANODES, RUNS = 2, 6
+DATANODES, RUNS = 2, 4
 ROLES = {"namenode": 2, "datanode": 2 * DATANODES, "client": 2}
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow]
