@@ -105,9 +105,9 @@ def _kill(chance: random.Random, number: int, testbeds: Sequence[str], lanes: in
     if paper == JOBS:
         victims = ("resourcemanager", "nodemanager")
     else:  # each in turn, so that none is missing by chance
-        own: tuple[str, ...] = ("init", "client") if testbed == "emulated" else ("connection",)
-        own += ("lane",) if lanes > 1 and testbed == "emulated" else ()
-        victims = ("make", "snakemake", "measure", "datanode", "namenode", *own)
+        own = ("init", "client") if testbed == "emulated" else ("connection",)
+        lane = ("lane",) if lanes > 1 and testbed == "emulated" else ()
+        victims = ("make", "snakemake", "measure", "datanode", "namenode", *own, *lane)
     victim = victims[number % len(victims)]
     signals = SIGNALS if victim in ("make", "snakemake", "measure") else SIGNALS[:2]
     # The kernel lets nothing else than SIGKILL reach the first process of a namespace.
