@@ -1,6 +1,7 @@
 """Does anything that befalls a measurement leave something behind, lose a finished run, or count where it hit?
 
     .venv/bin/python bench/chaos.py [--minutes 60] [--seed 1] [--kinds kill,disk] [--times 30] [--testbeds emulated]
+        [--lanes 2]
 
 Measures a small paper in a copy of the committed tree, again and again: `make papers` up to the verdicts, at smoke
 effort, on emulated hosts and on hosts reached by ssh. In mid-run something happens to it (tests/support/chaos.py has
@@ -223,6 +224,7 @@ def _arguments() -> argparse.Namespace:
     given.add_argument("--kinds", default=",".join(chaos.KINDS))
     given.add_argument("--times", type=int, help=f"kills; by default as many as there is time for, at most {KILLS}")
     given.add_argument("--testbeds", default=",".join(chaos.TESTBEDS))
+    given.add_argument("--lanes", type=int, default=1, help="in so many lanes blocks are measured, and any may be hit")
     given.add_argument("--only", default="", help="victims, by commas; all if empty")
     given.add_argument("--folder", type=Path, help="where the copy and the logs are kept")
     found = given.parse_args()
@@ -260,7 +262,7 @@ def main() -> int:
         folder = folder.resolve()
         tree = folder / "tree"
         folder.mkdir(parents=True, exist_ok=True)
-        doing.prepare(tree)
+        doing.prepare(tree, given.lanes)
         cannot = _cannot(given)
         testbeds = [name for name in given.testbeds if name not in cannot]
         site = None
@@ -268,14 +270,14 @@ def main() -> int:
             shutil.rmtree(folder / "site", ignore_errors=True)
             (folder / "site").mkdir()
             site = stack.enter_context(open_ssh_site(emulated, doing.ROLES, doing.K, folder / "site"))
-        project = Project(folder, tree, site)
+        project = Project(folder, tree, site, given.lanes)
         for testbed in testbeds:
             project.describe(testbed, emulated)
         some = given.only.split(",") if given.only else None
         kills = KILLS if given.times is None else given.times
         chains = [
             [one for one in chain if some is None or one.victim in some]
-            for chain in chaos.plan(given.seed, given.kinds, kills, given.testbeds)
+            for chain in chaos.plan(given.seed, given.kinds, kills, given.testbeds, given.lanes)
         ]
         planned = [one for chain in chains for one in chain]
         possible = [[one for one in chain if not {one.kind, one.testbed} & {*cannot}] for chain in chains]

@@ -1,19 +1,20 @@
 """What do lanes change? The same cells measured alone, and in 2, 3, … lanes side by side.
 
-    .venv/bin/python bench/lanes.py PAPER [--lanes 1 2] [--minutes 6] [--folder results/lanes] [--show]
+    .venv/bin/python bench/lanes.py PAPER … [--lanes 1,2,3,4] [--minutes 4] [--processors 1,2] [--model 16]
+        [--folder results/lanes] [--show]
 
-Each number of lanes has so many minutes: every lane measures the paper's smoke cells at quick effort's bytes, round by
-round, on a cluster of its own, and holds the processors that it needs. Prints valid runs per minute, what was not valid
-and why, what the time was spent on, and of each cell and kind of floor the ratio of its seconds to those of one lane
-(geometric means, 95 % interval by Welch). It wants the machine for itself; `taskset --cpu-list 0` gives it one
-processor.
+Each number of lanes has so many minutes on each number of processors (taskset): every lane measures the paper's smoke
+cells at quick effort's bytes, round by round, on a cluster of its own, and holds the processors that it needs. Prints
+valid runs per minute, what was not valid and why, what the time was spent on, and of each cell, and of each kind of
+cell, the ratio of its median seconds to those of the first number of lanes (95 % interval by bootstrap; of a kind over
+all its cells, each over its own median). `--model` prints what the model of the runs' work says of a machine with so
+many processors: how many lanes it carries, and runs per minute. It wants the machine for itself.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 import subprocess
 import sys
@@ -23,16 +24,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from scipy import stats
 
-from whitewire import lanes
+from whitewire import lanes, statistics
 from whitewire.budget import Allowance
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design import known
 from whitewire.lanes import Lanes
+from whitewire.measure import rung
 from whitewire.measure.block import Block
+from whitewire.measure.block_plan import BlockPlan
 from whitewire.paths import KILLED_WITH_THIS
 from whitewire.records.journal import read_floors, read_runs
 from whitewire.text import canonical
@@ -96,14 +98,26 @@ def invalid(folder: Path) -> Counter[str]:
     return Counter(record["why_invalid"].split(":")[0] for record in runs if not record["valid"])
 
 
+def kind_of(cell: str) -> str:
+    """The kind of a cell: its workload, or that it is a floor."""
+    return "floor" if cell.startswith("floor of ") else cell.partition(" ")[0]
+
+
 def ratio(values: Sequence[float], alone: Sequence[float]) -> str:
-    """Ratio of geometric means with its interval, as text."""
-    a, b = np.log(values), np.log(alone)
-    told = f"{math.exp(a.mean() - b.mean()):.3f}"
-    if min(len(a), len(b)) > 1:
-        interval = stats.ttest_ind(a, b, equal_var=False).confidence_interval(0.95)
-        told += f" ({math.exp(interval.low):.3f} to {math.exp(interval.high):.3f})"
-    return f"{told}, {len(a)} and {len(b)}"
+    """Ratio of medians with its interval, as text."""
+    told = f"{np.median(values) / np.median(alone):.3f}"
+    if interval := statistics.ratio_interval(values, alone, 1):
+        told += f" ({interval[0]:.3f} to {interval[1]:.3f})"
+    return f"{told}, {len(values)} and {len(alone)}"
+
+
+def by_kind(found: Mapping[str, Sequence[float]], alone: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:
+    """Seconds over the median of their cell in `alone`, of all cells of a kind."""
+    kinds: dict[str, list[float]] = defaultdict(list)
+    for cell, values in found.items():
+        if cell in alone:
+            kinds[kind_of(cell)] += [value / np.median(alone[cell]) for value in values]
+    return kinds
 
 
 def show(folder: Path, counts: Sequence[int]) -> None:
@@ -121,29 +135,58 @@ def show(folder: Path, counts: Sequence[int]) -> None:
         why = ", ".join(f"{number} {what}" for what, number in invalid(own).items()) or "none"
         print(f"| {count} | {runs} | {runs / minutes:.2f} | {why} | {told} |")
     first, *others = counts
-    print(f"\n| cell | {' | '.join(f'{count} lanes over {first}, runs' for count in others)} |")
-    print("|" + "---|" * (1 + len(others)))
-    for cell, alone in by_count[first].items():
-        ratios = [ratio(values, alone) if (values := by_count[count].get(cell)) else "" for count in others]
-        print(f"| {cell} | {' | '.join(ratios)} |")
+    alone = by_count[first]
+    tables = {"cell": by_count, "kind of cell": {count: by_kind(found, alone) for count, found in by_count.items()}}
+    for what, table in tables.items():
+        print(f"\n| {what} | {' | '.join(f'{count} lanes over {first}, runs' for count in others)} |")
+        print("|" + "---|" * (1 + len(others)))
+        for name, base in table[first].items():
+            ratios = [ratio(values, base) if (values := table[count].get(name)) else "" for count in others]
+            print(f"| {name} | {' | '.join(ratios)} |")
+
+
+def model(paper: str, processors: int) -> str:
+    """Lanes that so many processors carry, and runs per minute of all of them, by the model of the runs' work."""
+    testbed = load_testbed("emulated")
+    loaded = load_paper(project.paper_path(paper), fabric_names(testbed))
+    plan = BlockPlan(loaded, testbed, known.EFFORT)
+    runs = [plan.run(row) for row in known.of_smoke(loaded, testbed, 1)]
+    seconds = sum(run.expected_seconds for run in runs)
+    busy = sum(rung.load(run) * run.expected_seconds for run in runs) / seconds
+    carried = lanes.carried(processors, busy, processors)
+    return (f"{paper}, {processors} processors: runs keep {busy:.2f} busy, {carried} lanes, "
+            f"{60 * carried * len(runs) / seconds:.1f} runs per minute")  # fmt: skip
+
+
+def numbers(text: str) -> list[int]:
+    """1,2,3 as numbers."""
+    return [int(each) for each in text.split(",")]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("paper")
-    parser.add_argument("--lanes", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("papers", nargs="+")
+    parser.add_argument("--lanes", type=numbers, default=[1, 2])
     parser.add_argument("--minutes", type=float, default=6.0)
+    parser.add_argument("--processors", type=numbers, default=[len(os.sched_getaffinity(0))])
+    parser.add_argument("--model", type=int, default=16)
     parser.add_argument("--folder", type=Path, default=Path("results/lanes"))
     parser.add_argument("--lane", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--show", action="store_true", help="measure nothing")
     args = parser.parse_args()
     if args.lane:
-        measure(args.paper, args.lane, 60 * args.minutes)
+        measure(args.papers[0], args.lane, 60 * args.minutes)
         return
-    folder = args.folder / args.paper
-    for count in [] if args.show else args.lanes:
-        side_by_side(args.paper, count, 60 * args.minutes, folder / str(count))
-    show(folder, args.lanes)
+    every = sorted(os.sched_getaffinity(0))
+    for paper in args.papers:
+        for processors in args.processors:
+            os.sched_setaffinity(0, every[:processors])  # what is started has it too, as by taskset
+            folder = args.folder / paper / f"{processors}-processors"
+            for count in [] if args.show else args.lanes:
+                side_by_side(paper, count, 60 * args.minutes, folder / str(count))
+            print(f"\n{paper} on {processors} processors")
+            show(folder, args.lanes)
+        print(f"\nmodel: {model(paper, args.model)}")
 
 
 if __name__ == "__main__":

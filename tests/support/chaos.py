@@ -93,7 +93,7 @@ def _others(testbed: str) -> list[tuple[str, str, str]]:
     ]
 
 
-def _kill(chance: random.Random, number: int, testbeds: Sequence[str]) -> tuple[str, str, str, str]:
+def _kill(chance: random.Random, number: int, testbeds: Sequence[str], lanes: int) -> tuple[str, str, str, str]:
     """(victim, signal, testbed, paper) of one kill."""
     where = chance.random()
     if "ssh" in testbeds and (where < OF_SSH or "emulated" not in testbeds):
@@ -106,7 +106,8 @@ def _kill(chance: random.Random, number: int, testbeds: Sequence[str]) -> tuple[
         victims = ("resourcemanager", "nodemanager")
     else:  # each in turn, so that none is missing by chance
         own = ("init", "client") if testbed == "emulated" else ("connection",)
-        victims = ("make", "snakemake", "measure", "datanode", "namenode", *own)
+        lane = ("lane",) if lanes > 1 and testbed == "emulated" else ()
+        victims = ("make", "snakemake", "measure", "datanode", "namenode", *own, *lane)
     victim = victims[number % len(victims)]
     signals = SIGNALS if victim in ("make", "snakemake", "measure") else SIGNALS[:2]
     # The kernel lets nothing else than SIGKILL reach the first process of a namespace.
@@ -121,8 +122,12 @@ def moment(chance: random.Random, kind: str) -> Moment:
     return Moment(chance.randint(1, 2), round(chance.uniform(0.6, 2.4), 3))
 
 
-def plan(seed: int, kinds: Iterable[str], kills: int, testbeds: Sequence[str]) -> list[list[Injection]]:
-    """What is done in which order: lists of faults that hit the same block one after the other."""
+def plan(seed: int, kinds: Iterable[str], kills: int, testbeds: Sequence[str], lanes: int = 1
+         ) -> list[list[Injection]]:  # fmt: skip
+    """What is done in which order: lists of faults that hit the same block one after the other.
+
+    With several `lanes` the process of a further one is a victim too.
+    """
     chance, wanted = random.Random(seed), set(kinds)
     found = [
         [Injection(kind, victim, how, testbed, PUTS, moment(chance, kind))]
@@ -135,7 +140,7 @@ def plan(seed: int, kinds: Iterable[str], kills: int, testbeds: Sequence[str]) -
         return found
     by_block: dict[tuple[str, str], list[Injection]] = {}
     for number in range(kills):
-        victim, how, testbed, paper = _kill(chance, number, testbeds)
+        victim, how, testbed, paper = _kill(chance, number, testbeds, lanes)
         kill = Injection("kill", victim, how, testbed, paper, moment(chance, "kill"))
         by_block.setdefault((testbed, paper), []).append(kill)
     chains = [kills[at : at + CHAIN] for kills in by_block.values() for at in range(0, len(kills), CHAIN)]
@@ -154,6 +159,8 @@ class Fault:
     begin: float
     end: float
     within: bool
+    lane: int = 0
+    """The lane that it hit; 0: any."""
 
 
 @dataclass(frozen=True)
@@ -167,6 +174,7 @@ class Kept:
     whole: bool
     gap: float = 0.0
     """Longest time between two samples, in seconds."""
+    lane: int = 1
 
 
 def hit(fault: Fault, runs: Iterable[Kept]) -> list[str]:
@@ -176,6 +184,8 @@ def hit(fault: Fault, runs: Iterable[Kept]) -> list[str]:
 
 def _hit(fault: Fault, run: Kept) -> bool:
     kind = fault.injection.kind
+    if fault.lane not in (0, run.lane):
+        return False
     if kind in ("disk", "readonly"):
         return fault.begin < run.written < fault.end
     first, last = run.start, run.end

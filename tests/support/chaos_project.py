@@ -7,6 +7,7 @@ import csv
 import itertools
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -50,10 +51,13 @@ REPLICATION = 2
 DAEMONS = {"namenode": NAMENODE, "datanode": DATANODE, "client": "whitewire.Resident",
            "resourcemanager": RESOURCE_MANAGER, "nodemanager": NODE_MANAGER}  # fmt: skip
 BLOCK, CLAIM = "smoke-1", "N-C01"
-LONG_RUN = re.compile(rf"^{BLOCK}: run \d+ of \d+: .*fabric=1gbe")
-ANY_RUN, NO_RUN = re.compile(rf"^{BLOCK}: run \d+ of"), re.compile(rf"^{BLOCK}: (starting HDFS again|finished)")
+NAMED = rf"^(?:\S+ )?{BLOCK}(?:, lane \d+)?"
+"""How a line of progress begins: with several lanes it names the paper, and the lane of rounds that are spread."""
+LONG_RUN = re.compile(rf"{NAMED}: run \d+ of \d+: .*fabric=1gbe")
+ANY_RUN, NO_RUN = re.compile(rf"{NAMED}: run \d+ of"), re.compile(rf"{NAMED}: (starting HDFS again|finished)")
 LEAVES_S, ENDS_S = 15.0, 60.0
 """Seconds within which nothing is left, and within which a killed start ends."""
+ROUNDS_OF_A_LANE = 12
 STARTS = 3
 """Starts within which a block has to be finished."""
 LONGEST_S = 420.0
@@ -84,10 +88,17 @@ class TooLate(Exception):
     """The block was finished before the fault's moment came."""
 
 
-def papers() -> dict[str, dict[str, Any]]:
-    """The papers that are measured, by id: six runs of puts with a claim, and two jobs."""
+def papers(lanes: int = 1) -> dict[str, dict[str, Any]]:
+    """The papers that are measured, by id: six runs of puts with a claim, and two jobs.
+
+    For several lanes there are so many runs of puts that further lanes are worth their start.
+    """
+    runs = 3 if lanes == 1 else ROUNDS_OF_A_LANE * lanes
     puts = template_paper(K, {"smoke": 1, "quick": 1, "full": 1})
-    puts |= {"id": PUTS, "replicates": {effort: {"claimed": 3, "other": 3} for effort in ("smoke", "quick", "full")}}
+    puts |= {
+        "id": PUTS,
+        "replicates": {effort: {"claimed": runs, "other": runs} for effort in ("smoke", "quick", "full")},
+    }
     puts["controls"] = []
     # Far from what two links of which one is ten times as fast come to, so that the verdict is no matter of chance.
     puts["claims"][0]["test"] |= {"expected": 2, "relation": "above"}
@@ -107,9 +118,9 @@ def papers() -> dict[str, dict[str, Any]]:
     return {PUTS: puts, JOBS: jobs}
 
 
-def describe_papers(tree: Path) -> None:
+def describe_papers(tree: Path, lanes: int = 1) -> None:
     """Write the papers and their documents: no document is rendered, but each is checked against its paper."""
-    for name, paper in papers().items():
+    for name, paper in papers(lanes).items():
         (tree / "config" / "papers" / f"{name}.yaml").write_text(yaml.safe_dump(paper))
         document = re.sub(r"`r inverse_sentence[^`]*`", "", (HOME / "docs" / "template" / "paper.qmd").read_text())
         if name == JOBS:
@@ -117,7 +128,7 @@ def describe_papers(tree: Path) -> None:
         (tree / "paper" / f"{name}.qmd").write_text(document)
 
 
-def prepare(tree: Path) -> None:
+def prepare(tree: Path, lanes: int = 1) -> None:
     """The committed tree, set up with what this one has downloaded: set-up is not under test here."""
     if not tree.exists():
         subprocess.run(["git", "clone", "-q", str(HOME), str(tree)], check=True)
@@ -125,8 +136,36 @@ def prepare(tree: Path) -> None:
         shutil.copytree(HOME / ".cache", tree / ".cache", symlinks=True, ignore=ignored)
     subprocess.run(["git", "fetch", "-q", str(HOME), "HEAD"], cwd=tree, check=True)
     subprocess.run(["git", "reset", "-q", "--hard", "FETCH_HEAD"], cwd=tree, check=True)
-    describe_papers(tree)
+    describe_papers(tree, lanes)
     subprocess.run(["make", "setup"], cwd=tree, check=True, env=os.environ | {"EFFORT": "smoke"})
+
+
+def measures(argv: list[str]) -> bool:
+    """Whether it is the command of a process that measures."""
+    return "measure" in argv and "--block" in argv and "setpriv" not in argv[:1]
+
+
+def _below_one(process: psutil.Process) -> bool:
+    """Whether the process was started by one that measures."""
+    with contextlib.suppress(psutil.Error):
+        return any(measures(parent.cmdline()) for parent in process.parents()[:1])
+    return False
+
+
+def lane_of(process: psutil.Process) -> int:
+    """The lane of a process or of the nearest one above it that has one, by the lock it holds; 0: none is known."""
+    with contextlib.suppress(OSError, psutil.Error):
+        for each in (process, *process.parents()):
+            for link in Path(f"/proc/{each.pid}/fd").iterdir():
+                if os.readlink(link).endswith("/lanes.lock"):
+                    locks = Path(f"/proc/{each.pid}/fdinfo/{link.name}").read_text()
+                    if found := re.search(r"^lock:.* (\d+) \1$", locks, re.MULTILINE):
+                        return int(found[1])
+    return 0
+
+
+def _any(processes: Sequence[psutil.Process]) -> psutil.Process | None:
+    return random.choice(processes) if processes else None
 
 
 class Start:
@@ -174,18 +213,31 @@ class Start:
 
     def find(self, test: Callable[[list[str]], bool]) -> psutil.Process | None:
         """The first process below make whose command line is as tested."""
+        return next(iter(self.find_all(test)), None)
+
+    def find_all(self, test: Callable[[list[str]], bool]) -> list[psutil.Process]:
+        found = []
         for process in self.below():
             with contextlib.suppress(psutil.Error):
                 if test(process.cmdline()):
-                    return process
-        return None
+                    found.append(process)
+        return found
+
+    def measures(self) -> list[psutil.Process]:
+        """The process of the block, and those of its further lanes."""
+        return sorted(self.find_all(measures), key=lambda process: process.pid)
 
     def measure(self) -> psutil.Process | None:
-        return self.find(lambda argv: "measure" in argv and "--block" in argv)
+        return next((process for process in self.measures() if not _below_one(process)), None)
+
+    def lane(self) -> psutil.Process | None:
+        """The process of a further lane that has begun."""
+        return _any([process for process in self.measures() if _below_one(process) and lane_of(process) > 1])
 
     def init(self) -> psutil.Process | None:
-        """The first process of the sandbox."""
-        unshare = self.find(lambda argv: argv[:1] == ["unshare"] and "--kill-child" in argv)
+        """The first process of the sandbox of a lane."""
+        found = self.find_all(lambda argv: argv[:1] == ["unshare"] and "--kill-child" in argv)
+        unshare = _any(found)
         return next(iter(unshare.children()), None) if unshare else None
 
     def end(self) -> None:
@@ -201,8 +253,8 @@ class Start:
 class Project:
     """The copy of the repository; `site` is where hosts are reached by ssh."""
 
-    def __init__(self, folder: Path, tree: Path, site: SshSite | None) -> None:
-        self.folder, self.tree, self.site = folder, tree, site
+    def __init__(self, folder: Path, tree: Path, site: SshSite | None, lanes: int = 1) -> None:
+        self.folder, self.tree, self.site, self.lanes = folder, tree, site, lanes
         self.step = folder / "clock"
         self.patched = tree / ".cache" / "patched"  # a PYTHONPATH from elsewhere is left out
         self.patched.mkdir(parents=True, exist_ok=True)
@@ -227,7 +279,7 @@ class Project:
 
     def environment(self, testbed: str, paper: str, clock: bool = False) -> dict[str, str]:
         own = {"PAPERS": paper, "EFFORT": "smoke", "TESTBED": f"chaos-{testbed}", "TMPDIR": str(self.folder / "tmp"),
-               TRACEBACK: "1"}  # fmt: skip
+               TRACEBACK: "1", "LANES": str(self.lanes)}  # fmt: skip
         found = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "MAKEFLAGS")} | own
         return found | ({"PYTHONPATH": str(self.patched)} if clock else {})
 
@@ -276,7 +328,8 @@ class Project:
             written = path.stat().st_mtime
             times = read_samples(path.with_name("samples.csv").read_text()).time
             gap = max((later - earlier for earlier, later in itertools.pairwise(times)), default=0.0)
-            found.append(Kept(record["run_id"], record["start"], record["end"], written, there, gap))
+            lane = record.get("lane", 1)
+            found.append(Kept(record["run_id"], record["start"], record["end"], written, there, gap, lane))
         return found
 
     def block(self, testbed: str, paper: str) -> Block:
@@ -333,15 +386,16 @@ class Project:
 
 
 def java(victim: str) -> Callable[[], psutil.Process | None]:
-    """Finds the first JVM of a kind."""
+    """Finds a JVM of a kind, in any lane."""
 
     def find() -> psutil.Process | None:
+        found = []
         for process in ours.processes():
             with contextlib.suppress(psutil.Error):
                 argv = process.cmdline()
                 if argv and argv[0].endswith("java") and DAEMONS[victim] in argv:
-                    return process
-        return None
+                    found.append(process)
+        return _any(found)
 
     return find
 
@@ -405,7 +459,8 @@ def _victim(start: Start, name: str) -> psutil.Process:
         def find():
             return start.find(lambda argv: any(part.endswith("/snakemake") for part in argv[:4]))
     else:
-        find = {"measure": start.measure, "init": start.init, "connection": connection}.get(name) or java(name)
+        own = {"measure": start.measure, "init": start.init, "lane": start.lane, "connection": connection}
+        find = own.get(name) or java(name)
     return start.until(find)
 
 
@@ -414,6 +469,7 @@ def _kill(project: Project, start: Start, injection: Injection) -> Iterator[Faul
     number = signal.Signals[injection.how]
     victim = _victim(start, injection.victim)
     judged = start.measure() if injection.ends_the_measurement else victim
+    lane = 0 if injection.ends_the_measurement else lane_of(victim)
     begin, within = time.time(), start.in_a_run()
     with contextlib.suppress(psutil.NoSuchProcess, ProcessLookupError):
         # make and Snakemake alone take SIGINT as a wish to end after the job under way; a terminal sends it to all.
@@ -421,7 +477,7 @@ def _kill(project: Project, start: Start, injection: Injection) -> Iterator[Faul
             os.killpg(os.getpgid(victim.pid), number)
         else:
             victim.send_signal(number)
-    yield Fault(injection, begin, gone(judged) if judged else begin, within)
+    yield Fault(injection, begin, gone(judged) if judged else begin, within, lane)
 
 
 @contextlib.contextmanager

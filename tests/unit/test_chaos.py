@@ -6,14 +6,17 @@ import dataclasses
 import os
 import runpy
 import shutil
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.support import chaos, chaos_project, ours
 from tests.support.chaos import ENDS, JOBS, KINDS, PUTS, TESTBEDS, Block, Fault, Injection, Kept, Moment, Row
+from whitewire import lanes
 from whitewire.workflow import documents
 from whitewire.workflow.plan import Plan
 
@@ -199,7 +202,7 @@ def suite(tmp_path, monkeypatch):
         return bench["main"]()
 
     (tmp_path / "tree" / "config" / "testbeds").mkdir(parents=True)
-    monkeypatch.setattr(bench["doing"], "prepare", lambda tree: None)
+    monkeypatch.setattr(bench["doing"], "prepare", lambda tree, lanes: None)
     monkeypatch.setattr(bench["ours"], "alone", lambda: None)
     monkeypatch.setitem(space, "installed", lambda name: False)
     monkeypatch.setattr("signal.signal", lambda *given: None)
@@ -242,3 +245,30 @@ def test_what_is_measured_can_be_planned(paper, tmp_path, monkeypatch):
     plan = Plan.load()
     assert len(plan.designs[paper]) == {PUTS: 6, JOBS: 2}[paper]
     documents.check([(plan.described[paper], tmp_path / "paper" / f"{paper}.qmd")])
+
+
+def test_with_lanes_the_process_of_a_further_one_is_hit_too_and_only_runs_of_its_lane():
+    def victims(lanes):
+        return {one.victim for chain in chaos.plan(1, ["kill"], 100, ["emulated"], lanes) for one in chain}
+
+    assert victims(2) - victims(1) == {"lane"}
+    kill = chaos.Injection("kill", "datanode", "SIGKILL", "emulated", chaos.PUTS, chaos.Moment(1, 1.0))
+    runs = [chaos.Kept(f"in-{lane}", 10.0, 20.0, 20.0, True, lane=lane) for lane in (1, 2)]
+    assert chaos.hit(chaos.Fault(kill, 15.0, 15.0, True, lane=2), runs) == ["in-2"]
+    assert chaos.hit(chaos.Fault(kill, 15.0, 15.0, True), runs) == ["in-1", "in-2"]
+
+
+def test_the_lane_of_a_process_is_the_one_it_holds(tmp_path, monkeypatch):
+    monkeypatch.setenv(lanes.VARIABLE, lanes.Lanes.of(3, tmp_path).text())
+    mine = psutil.Process()
+    assert chaos_project.lane_of(mine) == 0
+    with lanes.lane("a"), lanes.lane("b"), lanes.lane("c"):
+        pass
+    with lanes.lane("a"):
+        assert chaos_project.lane_of(mine) == 1
+        child = subprocess.Popen(["sleep", "9"])
+        try:
+            assert chaos_project.lane_of(psutil.Process(child.pid)) == 1
+        finally:
+            child.kill()
+            child.wait()

@@ -138,3 +138,37 @@ def test_lanes_whose_hosts_are_their_own_wait_for_nobody(tmp_path, monkeypatch, 
         assert (first, second) == (1, 2)
     with lanes.after_others(tmp_path / "k"), lanes.after_others(tmp_path / "k"):
         pass
+
+
+def test_a_block_that_has_begun_gets_further_lanes_when_all_others_have_begun(tmp_path, monkeypatch):
+    told = Lanes.of(2, tmp_path, ["a/1", "b/1"], most=3)
+    monkeypatch.setenv(lanes.VARIABLE, told.text())
+    assert lanes.most() == 3
+    with lanes.lane("a/1") as first:
+        assert lanes.free() == 0
+        with lanes.further_lane() as none:
+            assert (first, none) == (1, 0)
+        with lanes.lane("b/1") as second:
+            assert lanes.free() == 1
+            with lanes.further_lane() as third, lanes.further_lane() as fourth:
+                assert (second, third, fourth) == (2, 3, 0)
+        assert lanes.free() == 2
+    assert Lanes.of(2, tmp_path, ["a/1"]).most == 0
+    with lanes.further_lane() as none:
+        assert none == 0, "another campaign has begun no block yet"
+
+
+@pytest.mark.parametrize(
+    ("processors", "busy", "memory", "carried"),
+    [(2, 0.6, 8, 2), (2, 1.4, 8, 1), (16, 0.6, 30, 21), (16, 0.6, 4, 4), (2, 4.0, 8, 1), (2, 0.0, 8, 2)],
+)
+def test_so_many_lanes_are_carried_by_processors_and_memory(processors, busy, memory, carried):
+    assert lanes.carried(processors, busy, memory) == carried
+
+
+ROOM = [(0.5, 1, False), (0.6, 1, True), (0.4, 2, True), (0.2, 2, False)]
+
+
+@pytest.mark.parametrize(("idle", "working", "room"), ROOM)
+def test_another_lane_has_room_where_the_processors_are_idle_enough(idle, working, room):
+    assert lanes.room(idle, working) is room

@@ -60,8 +60,8 @@ lanes_sentence <- function(paper = paper_id()) {
   if (nrow(table) == 0) return("")
   widest <- table[which.max(table$high - table$low), ]
   sprintf(paste0(
-    " Runs were made side by side in up to %s lanes, each whole round of them in one. Values are without what lanes add ",
-    "to them; at most, lanes differ by %s (%s to %s), which is the %s of %s."
+    " Runs were made side by side in up to %s lanes, each whole round of them in one. Values are without what lanes ",
+    "add to them; at most, lanes differ by %s (%s to %s), which is the %s of %s."
   ), max(table$lanes), signed_percent(100 * widest$difference, 1), signed_percent(100 * widest$low, 1),
   signed_percent(100 * widest$high, 1), gsub("_", " ", widest$metric), widest$experiment)
 }

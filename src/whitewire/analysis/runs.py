@@ -84,7 +84,7 @@ class Runs:
         units = table["full_scale_unit"].where(full.notna(), table["unit"])
         table["best_unit"] = units.fillna("").astype(str)
         self.lost: dict[tuple[str, str], int] = {}
-        """Degrees of freedom that lanes took of the scatter of an experiment with its controls, by metric."""
+        """Degrees of freedom that lanes take of the scatter of an experiment and its controls, by name and metric."""
         self._measured = table
         self.table = table = self._without_lanes(table.copy()) if LANE in table else table
         self.efforts = {effort_of(str(block)) for block in table["block"]} if "block" in table else set()
@@ -100,7 +100,7 @@ class Runs:
         table[columns] = table[columns].apply(pd.to_numeric, errors="coerce").astype(float)
         for (experiment, metric), rows in self._in_lanes(table):
             found = lane_effect.effect(rows["best"], rows["cell"], rows["block"], rows[LANE])
-            self.lost[experiment, metric] = found.lost
+            self.lost |= {(name, metric): found.lost for name in self.paper.family(experiment)}
             table.loc[rows.index, columns] = table.loc[rows.index, columns].mul(np.exp(-found.shift), axis=0)
         return table
 
@@ -185,7 +185,7 @@ class Runs:
         """
         key = (experiment, metric, of)
         if key not in self._scatter:
-            lost = self.lost.get((self.paper.origin(experiment), metric), 0)
+            lost = self.lost.get((experiment, metric), 0)
             self._scatter[key] = self._scatter_of(self._family(experiment, metric), of, lost)
         cells, variances, freedoms = self._scatter[key]
         own = (cells["experiment"] == experiment) & at(cells, levels) if len(cells) else pd.Series(dtype=bool)
