@@ -81,6 +81,7 @@ def lanes(start: Start) -> int:
                 folder = start.folder / paper.id / f"{count}-{turn}"
                 block = _block(start, paper, rows, folder, climbs=False)
                 lacking = any(not block.journal.has(row["run_id"]) for row in rows)
+                start.progress.say(f"lanes: {paper.id} in {count} lane{'s' if count > 1 else ''}")
                 with neighbours(paper, start.config, count - 1 if lacking else 0, start.folder / BESIDE):
                     if measured(block, lambda _: 1, 1) < 1:
                         return turn
@@ -94,8 +95,7 @@ def order(start: Start) -> int:
 
 MAKES: dict[str, Callable[[Start], int]] = {
     records.LINKS: links, records.RATIO: ratio, records.SAME: same, records.SCALES: scales, records.LOAD: load,
-    records.LANES: lanes,
-    records.ORDER: order,
+    records.LANES: lanes, records.ORDER: order,
 }  # fmt: skip
 """Each returns how many of its units are whole."""
 

