@@ -42,7 +42,7 @@ def test_numbers_that_are_taken_are_numbers_to_pandas(fraction, rung):
         return
     assert rows == [dict(zip(columns, ["e", "emulated", "30", fraction, rung], strict=True))]
     read = pd.read_csv(io.BytesIO(content))
-    assert int(read["rung"].iloc[0]) == int(float(rung))
+    assert float(read["rung"].iloc[0]) == float(rung)
     number = float(pd.to_numeric(read["data_fraction"]).iloc[0])
     assert number == pytest.approx(float(fraction)) or (math.isnan(number) and math.isnan(float(fraction)))
 
