@@ -24,7 +24,7 @@ from whitewire.measure.spread import Report
 from whitewire.measure.turns import Outcome
 from whitewire.measure.weights import Weights
 from whitewire.progress import Progress
-from whitewire.records.journal import FAILED, Journal, valid_floors
+from whitewire.records.journal import FAILED, Journal, kind_of, valid_floors
 from whitewire.records.run import DesignRow, RunRecord
 
 Around = Callable[[Callable[[], Outcome], Stack, str], Outcome]
@@ -195,7 +195,7 @@ class Campaign:
 
     def not_made(self) -> str:
         """How many runs were not made, by reason, in words."""
-        reasons: Mapping[str, int] = Counter(why.split(" after ")[0] for why in self.left.values())
+        reasons: Mapping[str, int] = Counter(map(kind_of, self.left.values()))
         told = [f"{count} runs not made: {why}" for why, count in reasons.items()]
         told += [f"{len(self.given_up)} runs given up"] if self.given_up else []
         return "".join(f"; {each}" for each in told)

@@ -129,7 +129,7 @@ class Session:
             campaign.timed.append((seconds, run.expected_seconds))
         campaign.progress.done(outcome.why)
         if not outcome.spoiled:
-            campaign.shortage.note(run_id, outcome.why)
+            campaign.shortage.note(run_id, outcome.short)
         if turns.ended(run, outcome):
             campaign.progress.again(run.expected_seconds)
         if turns.waiting:
@@ -144,20 +144,22 @@ class Session:
         """One attempt, which is kept."""
         campaign, run_id = self.campaign, run.row["run_id"]
         failed = disturbed = full = False
+        short = ""
         attempt = campaign.journal.attempt(run_id)
         of: RunRecord = {"floor": self.floors.floors.name(floor_key(run)) if campaign.plan.floored(run) else ""}
         try:
             result = execute(self.stack, run)
             record, files = result.record | of, result.files
             values = workloads.metrics(record, files)
-            why = "; ".join(workloads.faults(record, values, campaign.plan.config["limits"]))
+            faults = workloads.faults(record, values, campaign.plan.config["limits"])
+            why, short = "; ".join(faults), next((each for each in faults if each.startswith(SHORT_OF_PROCESSORS)), "")
             others = values.get("cpu_outside", (0.0, ""))[0] > processors.OTHERS_CORES or run.cpu == "report"
             # Beside other lanes it may be these: it has all processors at its next attempt.
             beside = lanes.shared() is not None and campaign.weights.of(run) < ALL
-            disturbed = SHORT_OF_PROCESSORS in why and (others or beside)
-            self.team.attempted(SHORT_OF_PROCESSORS in why and beside)
+            disturbed = bool(short) and (others or beside)
+            self.team.attempted(bool(short) and beside)
             if used := workloads.processors_used(record, files):
-                campaign.weights.used(run, used, SHORT_OF_PROCESSORS in why)
+                campaign.weights.used(run, used, bool(short))
         except FAILURES as failure:
             why, failed, full = cause(failure, self.stack), True, no_disk(failure)
             record, files = _record_of_failed(run), last_words(self.stack)
@@ -165,7 +167,7 @@ class Session:
         self._keep(run_id, record, files)
         if full:
             raise UserError(f"{run_id}: {why}")
-        return Outcome(why, failed, disturbed)
+        return Outcome(why, failed, disturbed, short)
 
     def _keep(self, run_id: str, record: RunRecord, files: Mapping[str, str]) -> None:
         journal = self.campaign.journal

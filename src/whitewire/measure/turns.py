@@ -23,11 +23,12 @@ left for the next start."""
 @dataclass(frozen=True)
 class Outcome:
     """How an attempt ended: why it does not count (empty: it does); whether it failed, rather than ran badly; whether
-    other programs spoiled it."""
+    other programs spoiled it; in which way it lacked processors (empty: it did not)."""
 
     why: str = ""
     failed: bool = False
     spoiled: bool = False
+    short: str = ""
 
 
 class Turns:

@@ -17,14 +17,19 @@ KEPT = ("runs", "invalid", "floors")
 
 
 BUDGET, OTHERS, DECIDED = "the budget ended", "other programs used the processors", "decided"
-"""Why a run was not made, or how that begins; see `left`."""
 FAILED = "its cluster failed"
-"""How the reason begins why a run was not made whose cluster did not start, or had a link or drive beyond its bound."""
+"""Kinds of reasons why a run was not made (`left`), and how they begin. FAILED: its cluster did not start, or had a
+link or drive beyond its bound."""
+
+
+def kind_of(why: str) -> str:
+    """The kind of a reason why a run was not made; the reason itself where it is of none."""
+    return next((kind for kind in (BUDGET, OTHERS, DECIDED, FAILED) if why.startswith(kind)), why)
 
 
 def made_later(why: str) -> bool:
     """Whether another start makes a run that was left out for this reason."""
-    return why in (BUDGET, OTHERS) or why.startswith(FAILED)
+    return kind_of(why) in (BUDGET, OTHERS, FAILED)
 
 
 class BlockRecord(TypedDict):

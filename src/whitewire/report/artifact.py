@@ -25,7 +25,7 @@ from whitewire.errors import UserError
 from whitewire.install.needs import DISK_GIB
 from whitewire.paths import HOME, shown
 from whitewire.records.checked import block_record
-from whitewire.records.journal import BUDGET, BlockRecord
+from whitewire.records.journal import BUDGET, BlockRecord, kind_of
 from whitewire.report import agreement, commits, parcel, reference, sides
 from whitewire.tidy import form
 
@@ -227,7 +227,7 @@ def budget(blocks: Sequence[BlockRecord]) -> Budget:
     had = any(record.get("budget_seconds") is not None for record in blocks)
     most = max(own, default=None) if had else None
     spent = most or sum(record["seconds"] for record in blocks)
-    left = Counter(why for record in blocks for why in record.get("left", {}).values())
+    left = Counter(kind_of(why) for record in blocks for why in record.get("left", {}).values())
     return {"had": had, "seconds": most, "asked": f"{max(1, math.ceil(spent / 60))}m" if had else NONE,
             "ended_before": left[BUDGET]}  # fmt: skip
 

@@ -12,7 +12,7 @@ from whitewire.design.rows import read_csv
 from whitewire.errors import UserError
 from whitewire.paths import root, shown
 from whitewire.records.checked import block_record
-from whitewire.records.journal import BUDGET, FAILED, OTHERS
+from whitewire.records.journal import BUDGET, FAILED, OTHERS, kind_of
 from whitewire.report import sides
 
 MEASURED = ("emulated", "measured")
@@ -60,9 +60,7 @@ def _of_paper(results: Path, paper: str, effort: str, short: Counter[str], unfin
         unfinished.append(paper)
         return f"{made} runs; no verdicts yet"
     records = filter(None, map(block_record, blocks))
-    left = Counter(why for record in records for why in record.get("left", {}).values())
-    short.update({why: count for why, count in left.items() if why in (BUDGET, OTHERS)})
-    short.update({FAILED: sum(count for why, count in left.items() if why.startswith(FAILED))})
+    short.update(kind_of(why) for record in records for why in record.get("left", {}).values())
     try:
         table = sides.read_table(verdicts, ("route", "verdict"))
     except UserError as error:

@@ -6,7 +6,6 @@ from whitewire.measure.shortage import LAST, LEAST_RUNS, TOO_MANY, Shortage
 
 BUSY = "processors idle only 3% in one second, floor 35%; 7.0% of all packets dropped in queues, bound 5.0%"
 JOB = "processors short in 90% of the time beyond the floor, bound 50%"
-OTHER = "client links carried +12.0% against the 3.0 MB written there"
 
 
 def after(whys, runs=LAST):
@@ -28,10 +27,6 @@ def test_nearly_all_of_the_last_attempts_were_short(why):
 def test_a_block_that_has_only_begun_goes_on():
     assert after([BUSY] * (TOO_MANY - 1)) == ""
     assert after([BUSY] * TOO_MANY).startswith(f"{TOO_MANY} of the last {TOO_MANY} attempts")
-
-
-def test_other_reasons_do_not_count():
-    assert after([OTHER] * LAST) == ""
 
 
 def test_a_few_runs_that_the_machine_cannot_make_keep_no_others_back():
