@@ -54,16 +54,16 @@ controls_sentence <- function(paper = paper_id(), link = FALSE) {
   paste0(counts[["held"]], " of ", count_of(nrow(table), "control"), " held", link, failed, open, ".")
 }
 
-# By how much the lanes of this paper's blocks differ, of the metric whose interval is the widest; empty with one lane.
+# By how much the lanes of this paper's blocks differ, of the metric in which they differ most; empty with one lane.
 lanes_sentence <- function(paper = paper_id()) {
   table <- read_lanes(paper)
   if (nrow(table) == 0) return("")
-  widest <- table[which.max(table$high - table$low), ]
+  most <- table[which.max(abs(table$difference)), ]
   sprintf(paste0(
     " Runs were made side by side in up to %s lanes, each whole round of them in one. Values are without what lanes ",
     "add to them; at most, lanes differ by %s (%s to %s), which is the %s of %s."
-  ), max(table$lanes), signed_percent(100 * widest$difference, 1), signed_percent(100 * widest$low, 1),
-  signed_percent(100 * widest$high, 1), gsub("_", " ", widest$metric), widest$experiment)
+  ), max(table$lanes), signed_percent(100 * most$difference, 1), signed_percent(100 * most$low, 1),
+  signed_percent(100 * most$high, 1), gsub("_", " ", most$metric), most$experiment)
 }
 
 each_id <- function(text) strsplit(ifelse(is.na(text), "", trimws(as.character(text))), "[ ,;]+")

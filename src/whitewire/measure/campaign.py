@@ -8,7 +8,6 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from whitewire import lanes
 from whitewire.budget import Allowance
@@ -17,6 +16,7 @@ from whitewire.errors import UserError, of_system
 from whitewire.measure import environment
 from whitewire.measure.block_plan import BlockPlan, Known
 from whitewire.measure.calm import Calm
+from whitewire.measure.paper_runs import PaperRuns
 from whitewire.measure.rounds import Look
 from whitewire.measure.run import Run
 from whitewire.measure.shortage import Shortage
@@ -69,51 +69,12 @@ class Campaign:
 
     def __post_init__(self) -> None:
         self.calm = Calm(self.progress.say)
+        self.paper_runs = PaperRuns(self.plan, self.journal.folder, self.rows, self.others)
 
     @property
     def designed(self) -> set[str]:
         """Ids of the block's runs by its design."""
         return {row["run_id"] for row in self.rows}
-
-    def seen_by_a_look(self, runs: int) -> dict[str, str]:
-        """Run id → block of the runs of the design that a look sees.
-
-        Where the paper has several blocks, those up to so many `runs` of each cell.
-        """
-        own = {row["run_id"]: row["block"] for row in self.rows}
-        if not self.others:
-            return own
-        numbers = {
-            run_id: number for rows in self._by_block.values() for run_id, number in self.plan.rounds(rows).of.items()
-        }
-        return {row["run_id"]: row["block"] for row in (*self.rows, *self.others) if numbers[row["run_id"]] <= runs}
-
-    @property
-    def _by_block(self) -> dict[str, list[DesignRow]]:
-        """All rows of the paper, by their block and in the order of running."""
-        found: dict[str, list[DesignRow]] = defaultdict(list)
-        for row in sorted([*self.rows, *self.others], key=lambda row: row["order"]):
-            found[row["block"]].append(row)
-        return found
-
-    def others_made(self, runs: int) -> bool:
-        """Whether the paper's other blocks have made their part of so many runs of each cell.
-
-        A block has when it is finished, when those runs are there, or when a later one has been tried.
-        """
-        return all(
-            self._made(self.journal.folder.parent / name, self.plan.rounds(rows).of, runs)
-            for name, rows in self._by_block.items() if name != self.journal.folder.name
-        )  # fmt: skip
-
-    @staticmethod
-    def _made(folder: Path, numbers: Mapping[str, int], runs: int) -> bool:
-        if (folder / "block.json").is_file():
-            return True
-        kept = {path.parent.name for path in folder.glob("runs/*/run.json")}
-        tried = kept | {path.parent.name.rpartition(".")[0] for path in folder.glob("invalid/*/run.json")}
-        early = {run_id for run_id, number in numbers.items() if number <= runs}
-        return early <= kept or any(numbers.get(run_id, 0) > runs for run_id in tried)
 
     @property
     def pace(self) -> float | None:

@@ -51,7 +51,7 @@ class Session:
         """The runs in turn. Once a run of the block counted, of this or another cluster, others do not disturb all."""
         campaign = self.campaign
         give_up_at = math.inf if campaign.spent.get("runs") else campaign.give_up_at
-        rounds = campaign.plan.rounds(campaign.rows, campaign.others_made)
+        rounds = campaign.plan.rounds(campaign.rows, campaign.paper_runs.others_made)
         if not campaign.look:
             rounds.ahead = []
         return Turns(self.runs, rounds, campaign.attempts, campaign.until - CLOSING_S, unless=give_up_at,
@@ -199,7 +199,7 @@ class Session:
         """What the claims are worth by so many runs of each cell."""
         campaign, plan = self.campaign, self.campaign.plan
         assert campaign.look is not None, "it is looked only where there is something to look with"
-        designed = campaign.seen_by_a_look(count)
+        designed = campaign.paper_runs.seen(count)
         with campaign.holding(1.0), campaign.spending("looks"):
             return campaign.look(plan.paper, plan.config, campaign.journal.folder, designed, campaign.unavailable)
 

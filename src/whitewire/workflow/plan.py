@@ -526,10 +526,13 @@ def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:
     times = [_here(plan, name, rows, testbed, (low, high)) for name, rows in left.items()]
     within = budget.seconds_of(plan.budget)
     shortest, least = min(low for low, _ in times), _side_by_side([low for low, _ in times], plan.lanes)
-    ends = (min(within, _side_by_side(each, plan.lanes)) for each in zip(*times, strict=True))
+    shorter, longer = (_side_by_side(each, plan.lanes) for each in zip(*times, strict=True))
+    # Lanes that no other block needs make rounds of the same one.
+    count = max(plan.lanes, plan.in_all[0])
+    ends = (min(within, each) for each in (shorter * plan.lanes / count, longer))
     took = " to ".join(dict.fromkeys(map(budget.words, ends)))
     runs = sum(map(len, left.values()))
-    side_by_side = f"{plan.lanes} lane{'s' if plan.lanes > 1 else ''}"
+    side_by_side = f"{count} lane{'s' if count > 1 else ''}"
     told = f"at most {runs} runs to make: about {took} of measuring on {side_by_side} ({source})"
     limit = f", which ends after {plan.budget} (BUDGET)" if math.isfinite(within) else ""
     if within < least:

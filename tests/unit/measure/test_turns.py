@@ -297,7 +297,7 @@ def of_two_blocks(tmp_path, looks=(1, 2, 3)):
         made = Campaign(
             SimpleNamespace(rounds=rounds), own, Journal(tmp_path / name), Progress(name, []), 3, others=others
         )
-        found.append((rounds(own, made.others_made), made))
+        found.append((rounds(own, made.paper_runs.others_made), made))
     return found
 
 
@@ -311,8 +311,8 @@ def test_blocks_of_a_paper_look_at_the_same_runs(tmp_path):
     assert [first.of[f"quick-1.{order}"] for order in (0, 1, 2, 4)] == [1, 1, 3, 5]
     assert [second.of[f"quick-2.{order}"] for order in (0, 1, 2, 4)] == [2, 2, 4, 6]
     seen = {"quick-1.0", "quick-1.1", "quick-2.0", "quick-2.1"}
-    assert one.seen_by_a_look(2) == two.seen_by_a_look(2) == {run_id: run_id[:7] for run_id in seen}
-    assert {*one.seen_by_a_look(1)} == {"quick-1.0", "quick-1.1"}
+    assert one.paper_runs.seen(2) == two.paper_runs.seen(2) == {run_id: run_id[:7] for run_id in seen}
+    assert {*one.paper_runs.seen(1)} == {"quick-1.0", "quick-1.1"}
 
 
 def test_a_look_waits_for_runs_of_the_other_block_and_not_for_its_end(tmp_path):

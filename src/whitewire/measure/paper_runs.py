@@ -1,0 +1,60 @@
+"""The runs of a paper at an effort, in one or several blocks, as interim analyses see them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from whitewire.measure.block_plan import BlockPlan
+from whitewire.records.run import DesignRow
+
+
+@dataclass(frozen=True)
+class PaperRuns:
+    """Rows of one block (whose results are in `folder`), and of the paper's `others`, which are measured elsewhere."""
+
+    plan: BlockPlan
+    folder: Path
+    rows: Sequence[DesignRow]
+    others: Sequence[DesignRow] = ()
+
+    def seen(self, runs: int) -> dict[str, str]:
+        """Run id → block of the runs of the design that a look sees.
+
+        Where the paper has several blocks, those up to so many `runs` of each cell.
+        """
+        own = {row["run_id"]: row["block"] for row in self.rows}
+        if not self.others:
+            return own
+        numbers = {
+            run_id: number for rows in self._by_block().values() for run_id, number in self.plan.rounds(rows).of.items()
+        }
+        return {row["run_id"]: row["block"] for row in (*self.rows, *self.others) if numbers[row["run_id"]] <= runs}
+
+    def others_made(self, runs: int) -> bool:
+        """Whether the paper's other blocks have made their part of so many runs of each cell.
+
+        A block has when it is finished, when those runs are there, or when a later one has been tried.
+        """
+        return all(
+            _made(self.folder.parent / name, self.plan.rounds(rows).of, runs)
+            for name, rows in self._by_block().items() if name != self.folder.name
+        )  # fmt: skip
+
+    def _by_block(self) -> dict[str, list[DesignRow]]:
+        """All rows of the paper, by their block and in the order of running."""
+        found: dict[str, list[DesignRow]] = defaultdict(list)
+        for row in sorted([*self.rows, *self.others], key=lambda row: row["order"]):
+            found[row["block"]].append(row)
+        return found
+
+
+def _made(folder: Path, numbers: Mapping[str, int], runs: int) -> bool:
+    if (folder / "block.json").is_file():
+        return True
+    kept = {path.parent.name for path in folder.glob("runs/*/run.json")}
+    tried = kept | {path.parent.name.rpartition(".")[0] for path in folder.glob("invalid/*/run.json")}
+    early = {run_id for run_id, number in numbers.items() if number <= runs}
+    return early <= kept or any(numbers.get(run_id, 0) > runs for run_id in tried)
