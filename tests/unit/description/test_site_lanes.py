@@ -143,5 +143,5 @@ def test_a_slurm_site_has_a_number_of_lanes(tmp_path):
 @pytest.mark.parametrize("kind", ["ssh", "slurm"])
 def test_a_site_has_as_many_lanes_as_its_description_says_and_blocks_wait(kind):
     testbed = {"kind": kind, "lanes": 3}
-    assert [_lanes("auto", testbed, blocks) for blocks in (0, 2, 9)] == [1, 2, 3]
-    assert _lanes(4, {"kind": kind}, 9) == 1
+    assert _lanes("auto", testbed, lambda: 0.5) == (3, 3)
+    assert _lanes(4, {"kind": kind}, lambda: 0.5) == (1, 1)

@@ -106,7 +106,7 @@ def two_clusters(tmp_path, monkeypatch):
     campaign = campaign_of(tmp_path / "quick-1", [each for own in runs.values() for each in own])
 
     def measure(*made, error=CannotMake):
-        def on_one_cluster(self, campaign, key, runs, number):
+        def on_one_cluster(self, campaign, key, runs, number, *_):
             if key not in made:
                 raise error("the services do not start: no answer from datanode3; logs: logs")
             for each in runs:
@@ -115,7 +115,11 @@ def two_clusters(tmp_path, monkeypatch):
 
         monkeypatch.setattr(Block, "_on_one_cluster", on_one_cluster)
         own = object.__new__(Block)
-        own.journal, own.config = campaign.journal, DESCRIBED
+        own.journal, own.config, own.ladder = (
+            campaign.journal,
+            DESCRIBED,
+            SimpleNamespace(paper=SimpleNamespace(rung=0)),
+        )
         own._make(campaign, runs)
         return campaign
 
@@ -165,7 +169,7 @@ def test_a_drive_beyond_its_bound_costs_only_the_runs_at_its_scale(tmp_path, mon
 def test_a_heaviest_cell_that_fails_keeps_the_present_k(tmp_path, monkeypatch, capsys):
     runs = [run(name) for name in "ab"]
     site, campaign = Site([2.0] * 9), campaign_of(tmp_path / "quick-1", runs)
-    monkeypatch.setattr(BlockPlan, "rounds", lambda self, rows: SimpleNamespace())
+    monkeypatch.setattr(BlockPlan, "rounds", lambda self, *_: SimpleNamespace())
     monkeypatch.setattr(Session, "restart", lambda self, runs: site.restarted())
     monkeypatch.setattr(session.rung, "heaviest", lambda runs: runs[0])
 
