@@ -3,6 +3,7 @@
 import json
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -13,6 +14,7 @@ from whitewire.description.project import paper_path
 from whitewire.description.testbed import load_testbed
 from whitewire.errors import UserError
 from whitewire.measure import neighbours
+from whitewire.measure.spread import Claims, Lead, Report, Task
 
 TESTBED = load_testbed("emulated")
 PAPER = load_paper(paper_path("emulex-2012"), TESTBED["fabrics"])
@@ -37,6 +39,20 @@ def test_others_measure_while_the_block_does_and_leave_nothing(monkeypatch, tmp_
         processes = [psutil.Process(pid) for pid, *_ in told]
     assert not any(process.is_running() for process in processes)
     assert not folder.exists() and lanes.VARIABLE not in os.environ
+
+
+def test_another_lane_does_not_grow_into_the_one_of_the_measured_block(monkeypatch, tmp_path):
+    monkeypatch.setattr(neighbours, "STATEMENT", MEASURING)
+    waiting = [SimpleNamespace(row={"run_id": str(number)}, expected_seconds=60.0) for number in range(20)]
+    turns = SimpleNamespace(waiting=waiting, rounds=SimpleNamespace(of={str(n): n for n in range(20)}, ahead=[]))
+    told = []
+    worker = SimpleNamespace(busy=False, report=Report(), tell=told.append)
+    with neighbours.neighbours(PAPER, TESTBED, 1, tmp_path / "beside"), lanes.lane("emulex-2012/quick-1") as its:
+        claims = Claims(tmp_path / ".rounds", 0)
+        with Lead(claims, [worker], Task(0, "shared", (), {}, 0), lambda _: False, print, 0.0) as lead:
+            assert lead.takes(0) and lead.grow(turns, 1.0) == 0 and not told
+        with lanes.lane("emulex-2012/quick-1") as measured:
+            assert (its, measured) == (1, 2)
 
 
 def test_one_that_ends_before_it_measures_is_told_with_what_it_said(monkeypatch, tmp_path):
