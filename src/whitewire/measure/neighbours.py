@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -40,15 +41,17 @@ def neighbours(paper: Paper, testbed: Mapping[str, Any], count: int, folder: Pat
     if not count:
         yield
         return
-    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    # What a killed one had begun may write for a moment more: the next ones have another folder.
+    own = Path(tempfile.mkdtemp(dir=folder))
     task = {"raw": paper.raw, "path": str(paper.path), "testbed": testbed}
     before = os.environ.get(lanes.VARIABLE)
     with ExitStack() as ended:
         ended.callback(shutil.rmtree, folder, ignore_errors=True)
         ended.callback(_restore, before)
-        os.environ[lanes.VARIABLE] = Lanes.of(count + 1, folder / "locks", [NEVER_BEGUN]).text()
-        started = [_started({**task, "folder": str(folder / str(number))}, ended) for number in range(1, count + 1)]
-        _wait_until_measuring(started, folder)
+        os.environ[lanes.VARIABLE] = Lanes.of(count + 1, own / "locks", [NEVER_BEGUN]).text()
+        started = [_started({**task, "folder": str(own / str(number))}, ended) for number in range(1, count + 1)]
+        _wait_until_measuring(started, own)
         yield
 
 

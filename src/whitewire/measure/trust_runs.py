@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,6 +74,7 @@ def load(start: Start) -> int:
 
 def lanes(start: Start) -> int:
     """The same cells alone and beside other lanes; each turn begins with another number of lanes."""
+    shutil.rmtree(start.folder / BESIDE, ignore_errors=True)
     for turn in range(start.units):
         counts = trust_plan.lane_counts()
         for paper in start.papers:

@@ -33,7 +33,7 @@ def test_others_measure_while_the_block_does_and_leave_nothing(monkeypatch, tmp_
     monkeypatch.delenv(lanes.VARIABLE, raising=False)
     folder = tmp_path / "beside"
     with neighbours.neighbours(PAPER, TESTBED, 2, folder):
-        told = [json.loads(path.read_text()) for path in folder.glob("*/quick-1/runs/a/run.json")]
+        told = [json.loads(path.read_text()) for path in folder.glob("*/*/quick-1/runs/a/run.json")]
         assert [name for _, name, _ in told] == [PAPER.id] * 2
         assert lanes.count() == json.loads(told[0][2])["count"] == 3
         processes = [psutil.Process(pid) for pid, *_ in told]
@@ -61,6 +61,14 @@ def test_one_that_ends_before_it_measures_is_told_with_what_it_said(monkeypatch,
         with neighbours.neighbours(PAPER, TESTBED, 1, tmp_path / "beside"):
             pass
     assert not (tmp_path / "beside").exists()
+
+
+def test_what_a_killed_one_still_writes_is_not_in_the_way_of_the_next(monkeypatch, tmp_path):
+    monkeypatch.setattr(neighbours, "STATEMENT", MEASURING)
+    monkeypatch.setattr(neighbours, "shutil", SimpleNamespace(rmtree=lambda *_, **__: None))
+    for _ in range(2):
+        with neighbours.neighbours(PAPER, TESTBED, 1, tmp_path / "beside"):
+            pass
 
 
 def test_alone_nothing_is_started(tmp_path):
