@@ -32,11 +32,15 @@ TASK = "task.json"
 STATEMENT = "from whitewire.measure.neighbours import measure; measure()"
 
 
+class Ended(UserError):
+    """Another lane ended while the block was measured: the block was not beside it all the time."""
+
+
 @contextmanager
 def neighbours(paper: Paper, testbed: Mapping[str, Any], count: int, folder: Path) -> Iterator[None]:
     """So many other lanes, which measure while the `with` block runs; what they make in `folder` is removed then.
 
-    Raises UserError where one does not begin.
+    Raises UserError where one does not begin, Ended where one ends before the `with` block does.
     """
     if not count:
         yield
@@ -53,6 +57,10 @@ def neighbours(paper: Paper, testbed: Mapping[str, Any], count: int, folder: Pat
         started = [_started({**task, "folder": str(own / str(number))}, ended) for number in range(1, count + 1)]
         _wait_until_measuring(started, own)
         yield
+        for number, process in enumerate(started, start=1):
+            if process.poll() is not None:
+                said = _said(own / str(number)) or "it said nothing"
+                raise Ended(f"another lane ended while the block was measured: {said}")
 
 
 def _restore(value: str | None) -> None:
@@ -80,9 +88,13 @@ def _wait_until_measuring(started: Sequence[subprocess.Popen[bytes]], folder: Pa
         block = folder / str(number) / known.BLOCK
         while not any(block.glob("*/*/run.json")):
             if process.poll() is not None or time.monotonic() > until:
-                said = (folder / str(number) / "log").read_text().strip().splitlines()[-1:]
-                raise UserError(f"another lane began no run: {'; '.join(said) or shown(block)}")
+                raise UserError(f"another lane began no run: {_said(folder / str(number)) or shown(block)}")
             time.sleep(PAUSE_S)
+
+
+def _said(folder: Path) -> str:
+    """The last line that a lane printed."""
+    return "".join((folder / "log").read_text().strip().splitlines()[-1:])
 
 
 def measure() -> None:

@@ -17,7 +17,7 @@ from whitewire.measure import trust_plan
 from whitewire.measure.block import Block
 from whitewire.measure.engine import Deadline, as_json
 from whitewire.measure.load import under
-from whitewire.measure.neighbours import neighbours
+from whitewire.measure.neighbours import Ended, neighbours
 from whitewire.measure.trust_links import LinkRounds
 from whitewire.measure.trust_plan import ratio_paper, settled
 from whitewire.progress import Pulse
@@ -78,16 +78,29 @@ def lanes(start: Start) -> int:
     for turn in range(start.units):
         counts = trust_plan.lane_counts()
         for paper in start.papers:
-            rows = known.of_kinds(paper, start.config, known.RUNS)
             for count in (*counts[turn % len(counts) :], *counts[: turn % len(counts)]):
-                folder = start.folder / paper.id / f"{count}-{turn}"
-                block = _block(start, paper, rows, folder, climbs=False)
-                lacking = any(not block.journal.has(row["run_id"]) for row in rows)
-                start.progress.say(f"lanes: {paper.id} in {count} lane{'s' if count > 1 else ''}")
-                with neighbours(paper, start.config, count - 1 if lacking else 0, start.folder / BESIDE):
-                    if measured(block, lambda _: 1, 1) < 1:
-                        return turn
+                if not _made_beside(start, paper, count, start.folder / paper.id / f"{count}-{turn}"):
+                    return turn
     return start.units
+
+
+def _made_beside(start: Start, paper: Paper, count: int, folder: Path) -> bool:
+    """Make what a block with so many lanes in all lacks; whether it is whole.
+
+    Where another lane ended meanwhile, no run of the block stays: nothing tells which were beside it.
+    """
+    rows = known.of_kinds(paper, start.config, known.RUNS)
+    block = _block(start, paper, rows, folder, climbs=False)
+    lacking = any(not block.journal.has(row["run_id"]) for row in rows)
+    if lacking and not start.deadline.left():
+        return False
+    start.progress.say(f"lanes: {paper.id} in {count} lane{'s' if count > 1 else ''}")
+    try:
+        with neighbours(paper, start.config, count - 1 if lacking else 0, start.folder / BESIDE):
+            return measured(block, lambda _: 1, 1) == 1
+    except Ended:
+        shutil.rmtree(folder)
+        raise
 
 
 def order(start: Start) -> int:

@@ -63,6 +63,15 @@ def test_one_that_ends_before_it_measures_is_told_with_what_it_said(monkeypatch,
     assert not (tmp_path / "beside").exists()
 
 
+def test_one_that_ends_while_the_block_is_measured_is_told(monkeypatch, tmp_path):
+    dying = MEASURING.replace("time.sleep(600)", "raise SystemExit('whitewire: error: no memory')")
+    monkeypatch.setattr(neighbours, "STATEMENT", dying)
+    monkeypatch.setattr(neighbours, "_wait_until_measuring", lambda started, _: [each.wait() for each in started])
+    with pytest.raises(neighbours.Ended, match="ended while the block was measured: whitewire: error: no memory"):
+        with neighbours.neighbours(PAPER, TESTBED, 1, tmp_path / "beside"):
+            pass
+
+
 def test_what_a_killed_one_still_writes_is_not_in_the_way_of_the_next(monkeypatch, tmp_path):
     monkeypatch.setattr(neighbours, "STATEMENT", MEASURING)
     monkeypatch.setattr(neighbours, "shutil", SimpleNamespace(rmtree=lambda *_, **__: None))

@@ -3,6 +3,7 @@
 import copy
 import json
 import math
+from contextlib import contextmanager
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,6 +15,8 @@ from whitewire import cli
 from whitewire.design import known
 from whitewire.errors import UserError
 from whitewire.measure import trust, trust_links, trust_plan, trust_runs
+from whitewire.measure.engine import Deadline
+from whitewire.measure.neighbours import Ended
 from whitewire.measure.trust_links import steady_rate
 from whitewire.measure.trust_plan import Offer, planned
 from whitewire.progress import Pulse
@@ -262,3 +265,58 @@ def test_a_round_that_is_damaged_is_measured_again_and_said(tmp_path, capsys):
     (tmp_path / "round-02.json").write_text(json.dumps([ROUND])[:40])
     assert [rounds._unit(number).is_made(rounds.progress.say) for number in (1, 2, 3)] == [True, False, False]
     assert "round-02.json: line 1: it ends" in capsys.readouterr().err
+
+
+# --- lanes -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def beside(monkeypatch, tmp_path):
+    """A start of the part `lanes` whose blocks write down in how many lanes they were made, in place of measuring."""
+    made, whole = [], set()
+
+    @contextmanager
+    def neighbours(paper, config, count, folder):
+        made.append(count + 1)
+        assert not folder.exists()
+        yield
+        if count in ending:
+            raise Ended("another lane ended while the block was measured: no memory")
+
+    def block(start, paper, rows, folder, **_):
+        (folder / known.BLOCK).mkdir(parents=True, exist_ok=True)
+        return SimpleNamespace(journal=SimpleNamespace(has=lambda _: folder.name in whole), folder=folder)
+
+    ending = set()
+    monkeypatch.setattr(trust_runs, "neighbours", neighbours)
+    monkeypatch.setattr(trust_runs, "_block", block)
+    monkeypatch.setattr(trust_runs, "measured", lambda block, *_: whole.add(block.folder.name) or 1)
+    monkeypatch.setattr(trust_runs.known, "of_kinds", lambda *_: [{"run_id": "a"}])
+    monkeypatch.setattr(trust_plan, "lane_counts", lambda: range(1, 3))
+
+    def start(units=1, **other):
+        paper = SimpleNamespace(id="ladder")
+        return trust_runs.Start(**{
+            "config": {}, "folder": tmp_path, "units": units, "papers": [paper], "deadline": Deadline(),
+            "progress": Pulse("trust"), **other,
+        })  # fmt: skip
+
+    return SimpleNamespace(start=start, made=made, whole=whole, ending=ending, folder=tmp_path)
+
+
+def test_no_lane_begins_after_the_deadline_and_what_is_made_needs_none(beside):
+    assert trust_runs.lanes(beside.start(deadline=Deadline.after(0))) == 0 and not beside.made
+    beside.whole |= {"1-0", "2-0"}
+    assert trust_runs.lanes(beside.start(deadline=Deadline.after(0))) == 1
+
+
+def test_of_a_block_beside_which_a_lane_ended_nothing_stays(beside):
+    beside.ending.add(1)
+    with pytest.raises(UserError, match="another lane ended"):
+        trust_runs.lanes(beside.start())
+    assert not (beside.folder / "ladder" / "2-0").exists()
+
+
+def test_what_other_lanes_of_an_earlier_start_left_is_removed(beside):
+    (beside.folder / trust_runs.BESIDE / "1").mkdir(parents=True)
+    assert trust_runs.lanes(beside.start()) == 1 and sorted(beside.made) == [1, 2]
