@@ -7,13 +7,14 @@ start goes on. Its records: records/trust.py; its tables: analysis/trust.py.
 from __future__ import annotations
 
 import math
+import os
 import shutil
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from whitewire import budget, paths, whole
+from whitewire import budget, lanes, paths, whole
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
@@ -43,6 +44,7 @@ def trust(testbed: str, results: Path, parts: str = "", within: str = "", dry_ru
     only what would be measured. Returns whether there is a record now. Raises UserError on other testbeds, and at the
     end where a part could not be finished.
     """
+    os.environ.pop(lanes.VARIABLE, None)  # what is compared is alone, but for the lanes that it asks for
     wanted, config = parts_of(parts), load_testbed(testbed)
     if config["kind"] != "emulated":
         raise UserError(

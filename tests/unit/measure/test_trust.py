@@ -3,6 +3,7 @@
 import copy
 import json
 import math
+import os
 from contextlib import contextmanager
 from types import SimpleNamespace
 
@@ -11,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whitewire import cli
+from whitewire import cli, lanes
 from whitewire.design import known
 from whitewire.errors import UserError
+from whitewire.lanes import Lanes
 from whitewire.measure import trust, trust_links, trust_plan, trust_runs
 from whitewire.measure.engine import Deadline
 from whitewire.measure.neighbours import Ended
@@ -107,6 +109,12 @@ def test_a_dry_run_says_how_long_each_part_takes_and_leaves_nothing(capsys, tmp_
     for part in records.PARTS:
         assert any(line.startswith(f"trust: {part}: ") and "about" in line for line in said)
     assert said[-1].startswith("trust: all of it: about ") and said[-1].endswith("at most 50 min")
+
+
+def test_lanes_of_a_campaign_around_it_are_not_those_of_its_parts(monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv(lanes.VARIABLE, Lanes.of(2, tmp_path / "locks").text())
+    assert run(capsys, "--dry-run", "--results", str(tmp_path), "--parts", "order")[0] == 0
+    assert lanes.count() == 1 and lanes.VARIABLE not in os.environ
 
 
 def test_what_time_is_too_short_for_is_said_with_what_it_needs(capsys, tmp_path):
