@@ -28,6 +28,8 @@ RECORD, PART, LOADS, KNOWN = "trust.json", "part.json", "loads.json", "known.yam
 Part = Literal["links", "ratio", "same", "scales", "load", "lanes", "order"]
 PARTS: tuple[Part, ...] = get_args(Part)
 """In the order of measuring; `order` measures nothing: it reads the runs of all others, and of papers."""
+WITHIN = "50m"
+"""How long measuring may take unless told otherwise."""
 LINKS, RATIO, SAME, SCALES, LOAD, LANES, ORDER = PARTS
 ROUNDS, BLOCK = "round-*.json", "block.json"
 Meter = Literal["iperf3", "counters"]

@@ -132,6 +132,13 @@ def test_a_wrong_option_is_one_line(capsys, tmp_path, argv, said):
     assert (status, lines) == (2, [f"whitewire: error: {said}"])
 
 
+def test_help_names_all_parts_and_the_time_that_it_takes_by_default(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["trust", "--help"])
+    said = "".join(capsys.readouterr().out.split())
+    assert ",".join(records.PARTS) in said and f"(default:{records.WITHIN})" in said
+
+
 def test_on_a_site_it_says_in_one_line_where_it_works(monkeypatch, tmp_path):
     monkeypatch.setattr(trust, "load_testbed", lambda name: {"kind": "ssh"})
     monkeypatch.setattr(trust.project, "testbed_path", lambda name: tmp_path / f"{name}.yaml")
