@@ -322,6 +322,24 @@ def test_times_beside_other_lanes_are_set_against_those_alone_by_kind(slower, fl
     assert {row["asked"].split("(")[1].split(";")[0]: row["outcome"] for row in answers} == said
 
 
+def ratios(*told):
+    """Rows of lanes.csv of one kind: (ratio, low, high), empty where nothing is known."""
+    return [dict(zip(("ratio", "low", "high"), map(str, each), strict=True)) | {"kind": "floor", "n": 3}
+            for each in told]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rows", "said", "value"), [
+    (ratios((1.001, 0.99, 1.01), (0.9995, 0.985, 1.015)), trust.MET, "0.001"),
+    (ratios((1.001, 0.99, 1.01), (0.9995, 0.97, 1.03)), trust.OPEN, "-0.0005"),
+    (ratios((1.5, 0.5, 2.5), (1.05, 1.03, 1.07)), trust.NOT_MET, "0.05"),
+    (ratios((1.001, 0.99, 1.01), (1.002, "", "")), trust.OPEN, "0.002"),
+    (ratios((1.001, 0.99, 1.01), ("", "", "")), trust.OPEN, ""),
+])  # fmt: skip
+def test_lanes_change_nothing_only_where_every_interval_says_so(rows, said, value):
+    (row,) = trust.summary({"lanes.csv": rows}, {"bound": 0.01})
+    assert (row["outcome"], row["value"], row["n"]) == (said, value, 6)
+
+
 def test_without_runs_alone_nothing_is_told_of_lanes():
     mellanox = load_paper(paper_path("mellanox-mapr"), TESTBED["fabrics"])
     assert list(trust.lane_rows(mellanox, {2: [beside(2, 1, 1)]})) == list(trust.lane_rows(mellanox, {})) == []
