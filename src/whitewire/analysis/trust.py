@@ -19,6 +19,7 @@ from scipy import stats
 
 from whitewire import statistics, whole
 from whitewire.analysis import controls, judging
+from whitewire.analysis.net import flags
 from whitewire.analysis.runs import Runs, on_testbed, status_on
 from whitewire.analysis.so_far import as_read
 from whitewire.description import project
@@ -487,16 +488,20 @@ def lane_rows(paper: Paper, tables: Mapping[int, Sequence[Tables]]) -> Iterator[
 
 
 def _timed(paper: Paper, runs: pd.DataFrame, floors: pd.DataFrame) -> pd.DataFrame:
-    """Kind, cell, seconds and validity of each attempt at a run or a floor."""
-    runs = runs[runs["metric"] == TIMED]
-    kinds = [paper.experiments[name]["workload"] for name in runs["experiment"]]
-    found = [
-        pd.DataFrame({"kind": kinds, "cell": runs["experiment"], "seconds": runs["value"], "valid": runs["valid"]}),
-        pd.DataFrame({"kind": FLOOR, "cell": floors["workload"], "seconds": floors["seconds"],
-                      "valid": floors["valid"]}),
-    ]  # fmt: skip
-    every = pd.concat(found, ignore_index=True)
-    return every.assign(seconds=pd.to_numeric(every["seconds"]), valid=every["valid"].astype(str).str.lower() == "true")
+    """Kind, cell, seconds and validity of each attempt at a run or a floor; seconds are NaN where it failed outright.
+
+    A floor of several jobs is one attempt that takes as long as all of them (as in net.FloorErrors).
+    """
+    runs = runs.assign(seconds=pd.to_numeric(runs["value"].where(runs["metric"] == TIMED)))
+    of_runs = runs.groupby(["experiment", "run_id", "attempt"])[["seconds", "valid"]].first().reset_index()
+    floors = floors.assign(seconds=pd.to_numeric(floors["seconds"]))
+    jobs = floors.groupby(["floor", "number", "attempt"])
+    of_floors = jobs[["valid"]].first().assign(seconds=jobs["seconds"].sum(min_count=1)).reset_index()
+    kinds = [paper.experiments[name]["workload"] for name in of_runs["experiment"]]
+    every = pd.concat([
+        of_runs.assign(kind=kinds, cell=of_runs["experiment"]), of_floors.assign(kind=FLOOR, cell=of_floors["floor"]),
+    ], ignore_index=True)[["kind", "cell", "seconds", "valid"]]  # fmt: skip
+    return every.assign(valid=flags(every["valid"]))
 
 
 # --- order ---------------------------------------------------------------------------------------------------

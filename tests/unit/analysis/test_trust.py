@@ -294,16 +294,43 @@ def test_between_two_k_only_what_has_a_value_at_full_scale_is_compared(tmp_path)
     assert all(float(row["ratio"]) == pytest.approx(1, abs=0.05) for row in rows)
 
 
+WRITES_AND_READS = "testdfsio hdfs 5 4 1 k=1000 | client=1 datanode=5 namenode=1 | drives=2 slots=1 | a42872"
+SORTS = "terasort hdfs 4 4 1 k=20 | client=1 datanode=2 namenode=1 | drives=1 slots=2 | a42872"
+
+
+def floor_jobs(*rows):
+    """tidy/floors.csv of rows (floor, number, attempt, job, seconds, valid)."""
+    columns = ["floor", "number", "attempt", "job", "seconds", "valid"]
+    return pd.DataFrame(rows, columns=columns).assign(block=known.BLOCK)
+
+
 def beside(count, slower, floors_slower, n=12, seed=0):
     """Tables of a start of a cluster with so many lanes, whose runs and floors take so many times as long."""
     rng = np.random.default_rng(100 * count + seed)
     runs = pd.DataFrame({
-        "experiment": ["testdfsio-curve", "terasort-curve"] * n, "metric": trust.TIMED, "valid": "true",
-        "value": slower * np.exp(rng.normal(0, 0.004, 2 * n)),
+        "experiment": ["testdfsio-curve", "terasort-curve"] * n, "metric": trust.TIMED, "valid": "true", "attempt": 1,
+        "value": slower * np.exp(rng.normal(0, 0.004, 2 * n)), "run_id": [f"{number}" for number in range(2 * n)],
     })  # fmt: skip
-    runs = pd.concat([runs, runs.assign(metric="other"), runs.head(2).assign(valid="false", value=99.0)])
+    spoiled = runs.head(2).assign(valid="false", value=99.0, attempt=2)
+    runs = pd.concat([runs, runs.assign(metric="other"), spoiled])
     times = floors_slower * np.exp(rng.normal(0, 0.004, n))
-    return runs, pd.DataFrame({"workload": "terasort", "seconds": times, "valid": "true"})
+    return runs, floor_jobs(*((SORTS, number, 1, "terasort", each, "true") for number, each in enumerate(times)))
+
+
+def test_a_floor_of_two_jobs_is_one_and_an_attempt_that_failed_outright_is_one_too():
+    mellanox = load_paper(paper_path("mellanox-mapr"), TESTBED["fabrics"])
+    runs, _ = beside(1, 1, 1, n=1)
+    failed = pd.DataFrame([{"experiment": "terasort-curve", "run_id": "1", "attempt": 3, "metric": None, "value": None,
+                            "valid": "false"}])  # fmt: skip
+    floors = floor_jobs(
+        (WRITES_AND_READS, 1, 1, "write", 2.556, "true"), (WRITES_AND_READS, 1, 1, "read", 2.02, "true"),
+        (WRITES_AND_READS, 2, 2, None, None, "false"), (SORTS, 3, 1, "terasort", 4.1, "true"),
+    )  # fmt: skip
+    found = trust._timed(mellanox, pd.concat([runs, failed]), floors).set_index("cell")
+    assert found.loc[WRITES_AND_READS, "seconds"].tolist() == pytest.approx([4.576, math.nan], nan_ok=True)
+    assert found.loc[SORTS, ["kind", "seconds", "valid"]].tolist() == [trust.FLOOR, 4.1, True]
+    assert found.loc["terasort-curve", "valid"].tolist() == [True, False, False]
+    assert found["kind"].value_counts().to_dict() == {trust.FLOOR: 3, "terasort": 3, "testdfsio": 2}
 
 
 @pytest.mark.parametrize(("slower", "floors_slower", "said"), [
