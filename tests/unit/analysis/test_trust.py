@@ -333,20 +333,55 @@ def test_a_floor_of_two_jobs_is_one_and_an_attempt_that_failed_outright_is_one_t
     assert found["kind"].value_counts().to_dict() == {trust.FLOOR: 3, "terasort": 3, "testdfsio": 2}
 
 
+def in_turns(slower, floors_slower, turns=4, between=0.002):
+    """Turns of one lane and two, whose clusters differ by so much from start to start."""
+    rng = np.random.default_rng(4)
+    return [
+        {count: beside(count, *np.array(of) * math.exp(rng.normal(0, between)), seed=turn)
+         for count, of in ((1, (1, 1)), (2, (slower, floors_slower)))}
+        for turn in range(turns)
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(("slower", "floors_slower", "said"), [
     (1.004, 1.17, {"testdfsio": trust.MET, "terasort": trust.MET, "floor": trust.NOT_MET}),
     (1.05, 1.0, {"testdfsio": trust.NOT_MET, "terasort": trust.NOT_MET, "floor": trust.MET}),
 ])  # fmt: skip
 def test_times_beside_other_lanes_are_set_against_those_alone_by_kind(slower, floors_slower, said):
     mellanox = load_paper(paper_path("mellanox-mapr"), TESTBED["fabrics"])
-    made = {1: [beside(1, 1, 1, seed=seed) for seed in (1, 2)], 2: [beside(2, slower, floors_slower)]}
-    rows = list(trust.lane_rows(mellanox, made))
-    assert {(row["kind"], row["lanes"], row["n"], row["n_alone"]) for row in rows} == {
-        (kind, 2, 12, 24) for kind in said
+    rows = list(trust.lane_rows(mellanox, in_turns(slower, floors_slower)))
+    assert {(row["kind"], row["lanes"], row["turns"], row["n"], row["n_alone"]) for row in rows} == {
+        (kind, 2, 4, 48, 48) for kind in said
     }
-    assert {row["kind"]: row["made"] for row in rows} == {"testdfsio": 13, "terasort": 13, "floor": 12}
+    assert {row["kind"]: row["made"] for row in rows} == {"testdfsio": 52, "terasort": 52, "floor": 48}
     answers = trust.summary({"lanes.csv": rows}, {"bound": 0.01})
     assert {row["asked"].split("(")[1].split(";")[0]: row["outcome"] for row in answers} == said
+
+
+def test_clusters_that_differ_from_start_to_start_are_no_effect_of_lanes():
+    """The runs of a start agree far better than starts do: by them alone every start would tell an effect."""
+    mellanox = load_paper(paper_path("mellanox-mapr"), TESTBED["fabrics"])
+    for row in trust.lane_rows(mellanox, in_turns(1, 1, between=0.1)):
+        assert float(row["low"]) < 1 < float(row["high"])
+
+
+def test_one_turn_tells_no_interval_and_nothing_is_met_by_it():
+    mellanox = load_paper(paper_path("mellanox-mapr"), TESTBED["fabrics"])
+    rows = list(trust.lane_rows(mellanox, in_turns(1, 1.5, turns=1)))
+    assert {(row["turns"], row["low"], row["high"]) for row in rows} == {(1, "", "")}
+    assert {row["outcome"] for row in trust.summary({"lanes.csv": rows}, {"bound": 0.01})} == {trust.OPEN}
+
+
+def test_where_no_run_beside_other_lanes_counts_it_is_open():
+    mellanox = load_paper(paper_path("mellanox-mapr"), TESTBED["fabrics"])
+    turns = in_turns(1, 1, turns=2)
+    for turn in turns:
+        turn[2] = turn[2][0], turn[2][1].assign(valid="false")
+    rows = list(trust.lane_rows(mellanox, turns))
+    (floor,) = [row for row in rows if row["kind"] == trust.FLOOR]
+    assert (floor["turns"], floor["made"], floor["n"]) == (0, 24, 0)
+    answers = {row["asked"].split("(")[1]: row for row in trust.summary({"lanes.csv": rows}, {"bound": 0.01})}
+    assert [row["outcome"] for asked, row in answers.items() if asked.startswith(trust.FLOOR)] == [trust.OPEN]
 
 
 def ratios(*told):
@@ -369,4 +404,4 @@ def test_lanes_change_nothing_only_where_every_interval_says_so(rows, said, valu
 
 def test_without_runs_alone_nothing_is_told_of_lanes():
     mellanox = load_paper(paper_path("mellanox-mapr"), TESTBED["fabrics"])
-    assert list(trust.lane_rows(mellanox, {2: [beside(2, 1, 1)]})) == list(trust.lane_rows(mellanox, {})) == []
+    assert list(trust.lane_rows(mellanox, [{2: beside(2, 1, 1)}])) == list(trust.lane_rows(mellanox, [])) == []
