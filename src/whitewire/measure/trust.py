@@ -132,7 +132,7 @@ class Trust:
         folder, had = self._begun(record), deadline.left()
         self.work.progress.say(f"{part}: about {budget.words(takes)}")
         papers = [paper for paper in self.papers if paper.id in offer.papers]
-        made = MAKES[part](Start(self.config, folder, units, papers, deadline, self.work.progress))
+        made = MAKES[part](Start(self.config, folder, units, papers, deadline, self.work.progress, offer.lanes))
         if not made:
             raise UserError(_too_short(offer, had))
         if made < units:

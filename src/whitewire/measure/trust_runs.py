@@ -38,6 +38,8 @@ class Start:
     papers: Sequence[Paper]
     deadline: Deadline
     progress: Pulse
+    lanes: Sequence[int] = ()
+    """Numbers of lanes that one lane is compared with."""
 
 
 def links(start: Start) -> int:
@@ -73,12 +75,11 @@ def load(start: Start) -> int:
 
 
 def lanes(start: Start) -> int:
-    """The same cells alone and beside other lanes; each turn begins with another number of lanes."""
+    """The same cells alone and beside other lanes, in turn."""
     shutil.rmtree(start.folder / BESIDE, ignore_errors=True)
     for turn in range(start.units):
-        counts = trust_plan.lane_counts()
         for paper in start.papers:
-            for count in (*counts[turn % len(counts) :], *counts[: turn % len(counts)]):
+            for count in trust_plan.of_turn(start.lanes, turn):
                 if not _made_beside(start, paper, count, start.folder / paper.id / f"{count}-{turn}"):
                     return turn
     return start.units

@@ -17,7 +17,7 @@ from whitewire.design import known
 from whitewire.errors import UserError
 from whitewire.lanes import Lanes
 from whitewire.measure import trust, trust_links, trust_plan, trust_runs
-from whitewire.measure.engine import Deadline
+from whitewire.measure.engine import Deadline, seconds_within
 from whitewire.measure.neighbours import Ended
 from whitewire.measure.trust_links import steady_rate
 from whitewire.measure.trust_plan import Offer, planned
@@ -307,16 +307,41 @@ def beside(monkeypatch, tmp_path):
     monkeypatch.setattr(trust_runs, "_block", block)
     monkeypatch.setattr(trust_runs, "measured", lambda block, *_: whole.add(block.folder.name) or 1)
     monkeypatch.setattr(trust_runs.known, "of_kinds", lambda *_: [{"run_id": "a"}])
-    monkeypatch.setattr(trust_plan, "lane_counts", lambda: range(1, 3))
+    monkeypatch.setattr(trust_plan, "lane_numbers", lambda: (2, 3, 4))
 
     def start(units=1, **other):
         paper = SimpleNamespace(id="ladder")
         return trust_runs.Start(**{
             "config": {}, "folder": tmp_path, "units": units, "papers": [paper], "deadline": Deadline(),
-            "progress": Pulse("trust"), **other,
+            "progress": Pulse("trust"), "lanes": (2,), **other,
         })  # fmt: skip
 
     return SimpleNamespace(start=start, made=made, whole=whole, ending=ending, folder=tmp_path)
+
+
+@pytest.mark.parametrize("numbers", [(2,), (2, 3, 4)])
+def test_the_least_of_lanes_fits_into_the_default_time_however_many_processors_there_are(monkeypatch, numbers):
+    monkeypatch.setattr(trust_plan, "lane_numbers", lambda: numbers)
+    config = trust.load_testbed("emulated")
+    papers = [trust.load_paper(trust.project.paper_path(name), config["fabrics"])
+              for name in trust.project.load_config()["papers"]]  # fmt: skip
+    units, out = planned(trust_plan.offers(records.PARTS, config, papers), seconds_within(records.WITHIN))
+    assert units["lanes"] >= 1 and out == []
+
+
+def test_each_number_of_lanes_has_its_turns_before_the_next_and_as_often_begins_as_one_lane_does():
+    turns = [trust_plan.of_turn((2, 3, 4), turn) for turn in range(12)]
+    assert [max(turn) for turn in turns] == [2] * 4 + [3] * 4 + [4] * 4
+    assert [sum(turn[0] == 1 for turn in turns[at : at + 4]) for at in (0, 4, 8)] == [2, 2, 2]
+    assert len({turn[0] == 1 for turn in turns[::2]}) == 2  # which begins is random
+
+
+def test_lanes_are_made_turn_by_turn(beside):
+    assert trust_runs.lanes(beside.start(units=5, lanes=(2, 3))) == 5
+    assert [sorted(beside.made[at : at + 2]) for at in range(0, 10, 2)] == [[1, 2]] * 4 + [[1, 3]]
+    assert {path.name for path in (beside.folder / "ladder").iterdir()} == {
+        "1-0", "2-0", "1-1", "2-1", "1-2", "2-2", "1-3", "2-3", "1-4", "3-4",
+    }  # fmt: skip
 
 
 def test_no_lane_begins_after_the_deadline_and_what_is_made_needs_none(beside):
