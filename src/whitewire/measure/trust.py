@@ -129,16 +129,24 @@ class Trust:
             "part": cast("Part", part), "units": 0, "planned": units, "unit": offer.unit, "seconds": round(takes, 1),
             "papers": list(offer.papers), "description": self.description, "begun": round(time.time(), 3),
         }  # fmt: skip
+        if numbers := self._lanes(part):
+            record["lanes"] = numbers
         folder, had = self._begun(record), deadline.left()
         self.work.progress.say(f"{part}: about {budget.words(takes)}")
         papers = [paper for paper in self.papers if paper.id in offer.papers]
-        made = MAKES[part](Start(self.config, folder, units, papers, deadline, self.work.progress, offer.lanes))
+        made = MAKES[part](Start(self.config, folder, units, papers, deadline, self.work.progress, numbers))
         if not made:
             raise UserError(_too_short(offer, had))
         if made < units:
             self.work.leave_out(part, TIME_UP, f"{units - made} of {units} {offer.unit}s")
         record |= {"units": made, "took": round(time.monotonic() - began, 1)}
         whole.write(folder / records.PART, as_json(record))
+
+    def _lanes(self, part: str) -> list[int]:
+        """Numbers of lanes that one is compared with: those of the part's first start on this description."""
+        found = records.part(self.folder, part)
+        kept = found.get("lanes") if found and found["description"] == self.description else None
+        return kept or list(self.offers[part].lanes)
 
     def _check_finished(self) -> None:
         """Faults where what was made before is not as it was written. From here on the record is none."""

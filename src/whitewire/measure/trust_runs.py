@@ -13,6 +13,7 @@ from whitewire import whole
 from whitewire.budget import Allowance
 from whitewire.description.paper import Paper
 from whitewire.design import known
+from whitewire.errors import UserError
 from whitewire.measure import trust_plan
 from whitewire.measure.block import Block
 from whitewire.measure.engine import Deadline, as_json
@@ -20,6 +21,7 @@ from whitewire.measure.load import under
 from whitewire.measure.neighbours import Ended, neighbours
 from whitewire.measure.trust_links import LinkRounds
 from whitewire.measure.trust_plan import ratio_paper, settled
+from whitewire.paths import shown
 from whitewire.progress import Pulse
 from whitewire.records import trust as records
 from whitewire.records.run import DesignRow
@@ -95,6 +97,10 @@ def _made_beside(start: Start, paper: Paper, count: int, folder: Path) -> bool:
     lacking = any(not block.journal.has(row["run_id"]) for row in rows)
     if lacking and not start.deadline.left():
         return False
+    if lacking and count > (most := max(trust_plan.lane_numbers(), default=1)):
+        found = f"found memory and processors for {most} lane{'s' if most > 1 else ''}"
+        raise UserError(f"{found}, expected for {count} as when it began; end other programs, or remove "
+                        f"{shown(start.folder)}")  # fmt: skip
     start.progress.say(f"lanes: {paper.id} in {count} lane{'s' if count > 1 else ''}")
     try:
         with neighbours(paper, start.config, count - 1 if lacking else 0, start.folder / BESIDE):

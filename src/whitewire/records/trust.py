@@ -58,7 +58,7 @@ class PartRecord(TypedDict):
     """part.json: whole `units` that were made, of which `unit` says what they are; of none the part is not finished.
 
     `planned`: units of which its blocks have the rows; `seconds` that they should take; `papers`: whose cells they are;
-    `description`: digest of the testbed's file.
+    `description`: digest of the testbed's file; `lanes`: numbers of lanes that one lane is compared with.
     """
 
     part: Part
@@ -69,6 +69,7 @@ class PartRecord(TypedDict):
     seconds: float
     papers: list[str]
     description: str
+    lanes: NotRequired[list[int]]
     took: NotRequired[float]
     begun: NotRequired[float]
 

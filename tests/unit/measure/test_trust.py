@@ -344,6 +344,31 @@ def test_lanes_are_made_turn_by_turn(beside):
     }  # fmt: skip
 
 
+def test_fewer_lanes_than_planned_are_no_turn(beside, monkeypatch):
+    monkeypatch.setattr(trust_plan, "lane_numbers", tuple)
+    with pytest.raises(UserError, match="found memory and processors for 1 lane, expected for 2 as when it began; end"):
+        trust_runs.lanes(beside.start())
+    beside.whole |= {"1-0", "2-0"}
+    assert trust_runs.lanes(beside.start()) == 1
+
+
+def test_numbers_of_lanes_are_those_of_the_first_start(started, monkeypatch):
+    told = []
+
+    def start(numbers, short):
+        one = started.make(wanted=("lanes",))
+        one.offers["lanes"] = Offer("lanes", "turn", 0, 10, 1, 4, lanes=numbers)
+        one.units = {"lanes": 4}
+        monkeypatch.setitem(trust.MAKES, "lanes", lambda start: told.append([*start.lanes]) or start.units - short)
+        one.make()
+        return records.part(started.folder, "lanes")["lanes"]
+
+    assert start((2, 3), 2) == start((2,), 0) == [2, 3]
+    started.config["limits"]["link_error"] = 0.5
+    assert start((2,), 0) == [2]
+    assert told == [[2, 3], [2, 3], [2]]
+
+
 def test_no_lane_begins_after_the_deadline_and_what_is_made_needs_none(beside):
     assert trust_runs.lanes(beside.start(deadline=Deadline.after(0))) == 0 and not beside.made
     beside.whole |= {"1-0", "2-0"}
