@@ -394,7 +394,7 @@ docs/use/keys.md has every key of the answers.
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    from whitewire.records.trust import PARTS, WITHIN
+    from whitewire.records.parts import PARTS, WITHIN
 
     top = argparse.ArgumentParser(prog="whitewire", description="Re-measure papers and judge their claims.")
     top.add_argument("--version", action="version", version=f"whitewire {__version__}")

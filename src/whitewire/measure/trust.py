@@ -29,7 +29,8 @@ from whitewire.measure.trust_plan import Offer, offers, parts_of, planned, why_a
 from whitewire.measure.trust_runs import MAKES, Start
 from whitewire.records import checked
 from whitewire.records import trust as records
-from whitewire.records.trust import PARTS, WITHIN, Part, PartRecord
+from whitewire.records.parts import PARTS, WITHIN, Part
+from whitewire.records.trust import PartRecord
 
 OVERRUN = 1.5
 """How much of what it should take a part may take at most, beside what a block keeps for its start and end."""

@@ -21,8 +21,8 @@ from whitewire.design.rows import make_design
 from whitewire.errors import UserError
 from whitewire.measure.floors import FLOOR_RUNS
 from whitewire.records import trust as records
+from whitewire.records.parts import PARTS
 from whitewire.records.run import DesignRow
-from whitewire.records.trust import PARTS
 from whitewire.text import suggestion
 
 RATES = (25.0, 50.0, 100.0, 250.0, 500.0, 1000.0, 2000.0)

@@ -20,16 +20,12 @@ from whitewire import whole
 from whitewire.errors import Faults, UserError
 from whitewire.paths import shown
 from whitewire.records import manifest, schema
+from whitewire.records.parts import PARTS, Part
 from whitewire.records.schema import Broken
 
 FOLDER, TABLES = "trust", "tables"
 """Of a testbed's results, and below that."""
 RECORD, PART, LOADS, KNOWN = "trust.json", "part.json", "loads.json", "known.yaml"
-Part = Literal["links", "ratio", "same", "scales", "load", "lanes", "order"]
-PARTS: tuple[Part, ...] = get_args(Part)
-"""In the order of measuring; `order` measures nothing: it reads the runs of all others, and of papers."""
-WITHIN = "50m"
-"""How long measuring may take unless told otherwise."""
 LINKS, RATIO, SAME, SCALES, LOAD, LANES, ORDER = PARTS
 ROUNDS, BLOCK = "round-*.json", "block.json"
 Meter = Literal["iperf3", "counters"]

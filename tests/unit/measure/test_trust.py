@@ -24,6 +24,7 @@ from whitewire.measure.trust_plan import Offer, planned
 from whitewire.progress import Pulse
 from whitewire.records import manifest
 from whitewire.records import trust as records
+from whitewire.records.parts import WITHIN
 from whitewire.records.samples import ETHERNET, HEADERS
 from whitewire.tools.link import Counted
 
@@ -136,7 +137,7 @@ def test_help_names_all_parts_and_the_time_that_it_takes_by_default(capsys):
     with pytest.raises(SystemExit):
         cli.main(["trust", "--help"])
     said = "".join(capsys.readouterr().out.split())
-    assert ",".join(records.PARTS) in said and f"(default:{records.WITHIN})" in said
+    assert ",".join(records.PARTS) in said and f"(default:{WITHIN})" in said
 
 
 def test_on_a_site_it_says_in_one_line_where_it_works(monkeypatch, tmp_path):
@@ -325,7 +326,7 @@ def test_the_least_of_lanes_fits_into_the_default_time_however_many_processors_t
     config = trust.load_testbed("emulated")
     papers = [trust.load_paper(trust.project.paper_path(name), config["fabrics"])
               for name in trust.project.load_config()["papers"]]  # fmt: skip
-    units, out = planned(trust_plan.offers(records.PARTS, config, papers), seconds_within(records.WITHIN))
+    units, out = planned(trust_plan.offers(records.PARTS, config, papers), seconds_within(WITHIN))
     assert units["lanes"] >= 1 and out == []
 
 
