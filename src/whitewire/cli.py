@@ -394,6 +394,8 @@ docs/use/keys.md has every key of the answers.
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
+    from whitewire.records.parts import PARTS, WITHIN
+
     top = argparse.ArgumentParser(prog="whitewire", description="Re-measure papers and judge their claims.")
     top.add_argument("--version", action="version", version=f"whitewire {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -420,8 +422,8 @@ def parser() -> argparse.ArgumentParser:
     sub = command(trust)
     sub.add_argument("--testbed", help="default: that of config.yaml; an emulated one")
     sub.add_argument("--results", type=Path, help="the testbed's folder (default: results/<testbed>)")
-    sub.add_argument("--parts", default="", metavar="NAMES", help="links,ratio,same,scales,load,order (default: all)")
-    sub.add_argument("--within", default="", metavar="TIME", help="how long it may take: 20m (default: 40m)")
+    sub.add_argument("--parts", default="", metavar="NAMES", help=f"{','.join(PARTS)} (default: all)")
+    sub.add_argument("--within", default="", metavar="TIME", help=f"how long it may take: 20m (default: {WITHIN})")
     sub.add_argument("--dry-run", action="store_true", help="say what would be measured, and how long it takes")
     command(trust_tables, "--results")
     command(design, "--paper", "--testbed", "--effort", "--output")

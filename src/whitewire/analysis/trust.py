@@ -19,6 +19,7 @@ from scipy import stats
 
 from whitewire import statistics, whole
 from whitewire.analysis import controls, judging
+from whitewire.analysis.net import flags
 from whitewire.analysis.runs import Runs, on_testbed, status_on
 from whitewire.analysis.so_far import as_read
 from whitewire.description import project
@@ -74,7 +75,7 @@ OF_TRUST: dict[str, tuple[str, ...]] = {
                  "alarm"),
     "scales.csv": ("paper", "cell", "metric", "k", "k_other", "n", "n_other", "ratio", "low", "high", "agrees"),
     "load.csv": ("load", "clients", "made", "n", "n_calm", "ratio", "low", "high"),
-    "lanes.csv": ("paper", "kind", "cell", "lanes", "made", "n", "n_alone", "ratio", "low", "high"),
+    "lanes.csv": ("paper", "kind", "cell", "lanes", "turns", "made", "n", "n_alone", "ratio", "low", "high"),
     "order.csv": ("source", "n", "cells", "change", "low", "high", "p_value"),
 }  # fmt: skip
 
@@ -85,6 +86,14 @@ def outcome(value: float, low: float, high: float, goal: tuple[float, float]) ->
     if not math.isfinite(value):
         return OPEN
     if least <= value <= most:
+        return MET
+    return NOT_MET if high < least or low > most else OPEN
+
+
+def outcome_of_interval(low: float, high: float, goal: tuple[float, float]) -> str:
+    """Whether a goal is met: all of the interval lies in it. Not met: no part of it does. Else, and of none, open."""
+    least, most = goal
+    if least <= low <= high <= most:
         return MET
     return NOT_MET if high < least or low > most else OPEN
 
@@ -262,12 +271,12 @@ class Found:
     def lanes(self) -> Iterator[Cells]:
         for paper, own in self._papers(records.LANES):
             rows = known.of_kinds(paper, self.testbed, known.RUNS)
-            by_count: dict[int, list[Tables]] = {}
+            turns: list[dict[int, Tables]] = [{} for _ in range(own["units"])]
             for count, turn in product(range(1, known.MOST_LANES + 1), range(own["units"])):
                 block = self.folder / records.LANES / paper.id / f"{count}-{turn}" / known.BLOCK
                 if block.is_dir():
-                    by_count.setdefault(count, []).append(self._once(paper, rows, block).tables)
-            yield from lane_rows(paper, by_count)
+                    turns[turn][count] = self._once(paper, rows, block).tables
+            yield from lane_rows(paper, turns)
 
     def order(self) -> Iterator[Cells]:
         tables: dict[str, pd.DataFrame] = {}
@@ -458,37 +467,54 @@ def _over(sample: Sample, base: Sample) -> Cells:
 # --- lanes -------------------------------------------------------------------------------------------------
 
 
-def lane_rows(paper: Paper, tables: Mapping[int, Sequence[Tables]]) -> Iterator[Cells]:
+def lane_rows(paper: Paper, turns: Sequence[Mapping[int, Tables]]) -> Iterator[Cells]:
     """A row per cell, kind of floor and number of lanes above 1: times beside other lanes over times alone.
 
-    `tables`: by the number of lanes, those of each start of a cluster, as tidy/runs.csv and tidy/floors.csv. The
-    scatter of a cell is moderated by that of the same cell beside other numbers of lanes.
+    `turns`: of each turn the tables by the number of lanes, as tidy/runs.csv and tidy/floors.csv. Clusters differ from
+    start to start, so that a turn tells one ratio, however many runs it has; the interval is Student's over turns.
     """
-    if not tables:
+    pairs = [
+        _timed(paper, *made[count]).assign(turn=turn, compared=max(counts), lanes=count)
+        for turn, made in enumerate(turns) for counts in ((1, other) for other in made if other > 1 and 1 in made)
+        for count in counts
+    ]  # fmt: skip
+    if not pairs:
         return
-    timed = pd.concat([_timed(paper, *each).assign(lanes=count) for count, made in tables.items() for each in made])
-    for (kind, cell), own in timed.groupby(["kind", "cell"], sort=True):
+    for (kind, cell, compared), own in pd.concat(pairs).groupby(["kind", "cell", "compared"], sort=True):
         good = own[own["valid"] & (own["seconds"] > 0)]
-        values = {int(str(count)): of["seconds"].to_numpy() for count, of in good.groupby("lanes")}
-        samples = _samples(values, "s")
-        for count, sample in samples.items():
-            if count > 1 and 1 in samples:
-                yield {"paper": paper.id, "kind": kind, "cell": cell, "lanes": count,
-                       "made": int((own["lanes"] == count).sum()), "n": len(sample.values),
-                       "n_alone": len(samples[1].values), **_over(sample, samples[1])}  # fmt: skip
+        medians = good.groupby(["turn", "lanes"])["seconds"].median().unstack().reindex(columns=[1, compared])
+        logs = np.log((medians[compared] / medians[1]).dropna().to_numpy())
+        yield {"paper": paper.id, "kind": kind, "cell": cell, "lanes": compared, "turns": len(logs),
+               "made": int((own["lanes"] == compared).sum()), "n": int((good["lanes"] == compared).sum()),
+               "n_alone": int((good["lanes"] == 1).sum()), **_over_turns(logs)}  # fmt: skip
+
+
+def _over_turns(logs: np.ndarray) -> Cells:
+    """The mean of logarithms of ratios as a ratio, with Student's interval; of one there is none."""
+    if not len(logs):
+        return {}
+    mean, half = float(np.mean(logs)), math.nan
+    if len(logs) > 1:
+        half = float(stats.t.ppf(0.975, len(logs) - 1) * np.std(logs, ddof=1)) / math.sqrt(len(logs))
+    ratio, low, high = (_number(math.exp(each)) for each in (mean, mean - half, mean + half))
+    return {"ratio": ratio, "low": low, "high": high}
 
 
 def _timed(paper: Paper, runs: pd.DataFrame, floors: pd.DataFrame) -> pd.DataFrame:
-    """Kind, cell, seconds and validity of each attempt at a run or a floor."""
-    runs = runs[runs["metric"] == TIMED]
-    kinds = [paper.experiments[name]["workload"] for name in runs["experiment"]]
-    found = [
-        pd.DataFrame({"kind": kinds, "cell": runs["experiment"], "seconds": runs["value"], "valid": runs["valid"]}),
-        pd.DataFrame({"kind": FLOOR, "cell": floors["workload"], "seconds": floors["seconds"],
-                      "valid": floors["valid"]}),
-    ]  # fmt: skip
-    every = pd.concat(found, ignore_index=True)
-    return every.assign(seconds=pd.to_numeric(every["seconds"]), valid=every["valid"].astype(str).str.lower() == "true")
+    """Kind, cell, seconds and validity of each attempt at a run or a floor; seconds are NaN where it failed outright.
+
+    A floor of several jobs is one attempt that takes as long as all of them (as in net.FloorErrors).
+    """
+    runs = runs.assign(seconds=pd.to_numeric(runs["value"].where(runs["metric"] == TIMED)))
+    of_runs = runs.groupby(["experiment", "run_id", "attempt"])[["seconds", "valid"]].first().reset_index()
+    floors = floors.assign(seconds=pd.to_numeric(floors["seconds"]))
+    jobs = floors.groupby(["floor", "number", "attempt"])
+    of_floors = jobs[["valid"]].first().assign(seconds=jobs["seconds"].sum(min_count=1)).reset_index()
+    kinds = [paper.experiments[name]["workload"] for name in of_runs["experiment"]]
+    every = pd.concat([
+        of_runs.assign(kind=kinds, cell=of_runs["experiment"]), of_floors.assign(kind=FLOOR, cell=of_floors["floor"]),
+    ], ignore_index=True)[["kind", "cell", "seconds", "valid"]]  # fmt: skip
+    return every.assign(valid=flags(every["valid"]))
 
 
 # --- order ---------------------------------------------------------------------------------------------------
@@ -629,9 +655,7 @@ def summary(rows: Mapping[str, Sequence[Cells]], record: records.TrustRecord) ->
     beside = rows.get("lanes.csv", [])
     for kind in dict.fromkeys(str(row["kind"]) for row in beside):
         own = [row for row in beside if row["kind"] == kind]
-        asked = f"How much do other lanes change times? ({kind}; the largest)"
-        yield from _worst("lanes", asked, own, "ratio", sum(int(str(row["n"])) for row in own),
-                          "beside other lanes", 1.0, BIAS)  # fmt: skip
+        yield _beside(f"How much do other lanes change times? ({kind}; the largest)", own)
     order = list(rows.get("order.csv", []))
     yield from _worst("order", "How much longer does the last run of a block take than the first?", order[-1:],
                       "change", sum(int(str(row["n"])) for row in order[-1:]), "runs", 0.0, BIAS)  # fmt: skip
@@ -664,6 +688,19 @@ def _worst(part: str, asked: str, rows: Sequence[Cells], column: str, n: int, of
         return
     value, low, high = max(known_, key=lambda each: abs(each[0]))
     yield _answer(part, asked, n, of, (value, low, high), f"within {bound:.1%}", (-bound, bound))
+
+
+def _beside(asked: str, rows: Sequence[Cells]) -> Cells:
+    """The row of lanes.csv that says most against the goal: it is met where every row's interval lies in it, and not
+    met where one lies beside it."""
+    goal = (-BIAS, BIAS)
+    numbers = [[float(str(row.get(name) or "nan")) - 1 for name in ("ratio", "low", "high")] for row in rows]
+    found = [(outcome_of_interval(low, high, goal), value, low, high) for value, low, high in numbers]
+    order = (MET, OPEN, NOT_MET)
+    said, value, low, high = max(found, key=lambda each: (order.index(each[0]), np.nan_to_num(abs(each[1]))))
+    n = sum(int(str(row["n"])) for row in rows)
+    row = _answer("lanes", asked, n, "beside other lanes", (value, low, high), f"all within {BIAS:.1%}", goal)
+    return {**row, "outcome": said}
 
 
 def _answer(part: str, asked: str, n: int, of: str, told: tuple[float, float, float], words: str,

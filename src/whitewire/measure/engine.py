@@ -148,7 +148,7 @@ def seconds_within(within: str) -> float:
 
 
 def as_json(record: Any) -> str:
-    return json.dumps(record, indent=1, default=str) + "\n"
+    return json.dumps(record, indent=1) + "\n"
 
 
 def open_record(folder: Path, name: str) -> None:

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -25,29 +26,41 @@ RUNS = 1000
 """Runs of each cell in another lane: more than the block can last."""
 START_S, PAUSE_S = 300.0, 0.5
 """Seconds within which another lane has made its first attempt; between two looks whether it has."""
+NEVER_BEGUN = "never begun"
+"""What keeps lanes from growing into the measured block's: they leave a free lane to a block that has not begun."""
 TASK = "task.json"
 STATEMENT = "from whitewire.measure.neighbours import measure; measure()"
+
+
+class Ended(UserError):
+    """Another lane ended while the block was measured: the block was not beside it all the time."""
 
 
 @contextmanager
 def neighbours(paper: Paper, testbed: Mapping[str, Any], count: int, folder: Path) -> Iterator[None]:
     """So many other lanes, which measure while the `with` block runs; what they make in `folder` is removed then.
 
-    Raises UserError where one does not begin.
+    Raises UserError where one does not begin, Ended where one ends before the `with` block does.
     """
     if not count:
         yield
         return
-    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    # What a killed one had begun may write for a moment more: the next ones have another folder.
+    own = Path(tempfile.mkdtemp(dir=folder))
     task = {"raw": paper.raw, "path": str(paper.path), "testbed": testbed}
     before = os.environ.get(lanes.VARIABLE)
     with ExitStack() as ended:
         ended.callback(shutil.rmtree, folder, ignore_errors=True)
         ended.callback(_restore, before)
-        os.environ[lanes.VARIABLE] = Lanes.of(count + 1, folder / "locks").text()
-        started = [_started({**task, "folder": str(folder / str(number))}, ended) for number in range(1, count + 1)]
-        _wait_until_measuring(started, folder)
+        os.environ[lanes.VARIABLE] = Lanes.of(count + 1, own / "locks", [NEVER_BEGUN]).text()
+        started = [_started({**task, "folder": str(own / str(number))}, ended) for number in range(1, count + 1)]
+        _wait_until_measuring(started, own)
         yield
+        for number, process in enumerate(started, start=1):
+            if process.poll() is not None:
+                said = _said(own / str(number)) or "it said nothing"
+                raise Ended(f"another lane ended while the block was measured: {said}")
 
 
 def _restore(value: str | None) -> None:
@@ -75,9 +88,13 @@ def _wait_until_measuring(started: Sequence[subprocess.Popen[bytes]], folder: Pa
         block = folder / str(number) / known.BLOCK
         while not any(block.glob("*/*/run.json")):
             if process.poll() is not None or time.monotonic() > until:
-                said = (folder / str(number) / "log").read_text().strip().splitlines()[-1:]
-                raise UserError(f"another lane began no run: {'; '.join(said) or shown(block)}")
+                raise UserError(f"another lane began no run: {_said(folder / str(number)) or shown(block)}")
             time.sleep(PAUSE_S)
+
+
+def _said(folder: Path) -> str:
+    """The last line that a lane printed."""
+    return "".join((folder / "log").read_text().strip().splitlines()[-1:])
 
 
 def measure() -> None:

@@ -6,6 +6,7 @@ made again only when the testbed's description has changed. Its records: records
 
 from __future__ import annotations
 
+import json
 import math
 import shutil
 from collections.abc import Mapping
@@ -152,7 +153,8 @@ def _record_hosts(survey: Survey) -> None:
         "clocks": {name: round(ahead, 6) for name, ahead in testbed.clocks().items()},
         "links": seen,
     }
-    whole.write(path, as_json(record))
+    # Facts are kept as the testbed gives them, whatever their type.
+    whole.write(path, json.dumps(record, indent=1, default=str) + "\n")
 
 
 def _driver(facts: Mapping[str, Any], fabric: str) -> dict[str, str]:

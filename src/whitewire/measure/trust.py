@@ -7,13 +7,14 @@ start goes on. Its records: records/trust.py; its tables: analysis/trust.py.
 from __future__ import annotations
 
 import math
+import os
 import shutil
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from whitewire import budget, paths, whole
+from whitewire import budget, lanes, paths, whole
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
@@ -28,10 +29,9 @@ from whitewire.measure.trust_plan import Offer, offers, parts_of, planned, why_a
 from whitewire.measure.trust_runs import MAKES, Start
 from whitewire.records import checked
 from whitewire.records import trust as records
-from whitewire.records.trust import PARTS, Part, PartRecord
+from whitewire.records.parts import PARTS, WITHIN, Part
+from whitewire.records.trust import PartRecord
 
-WITHIN = "50m"
-"""How long it may take unless told otherwise."""
 OVERRUN = 1.5
 """How much of what it should take a part may take at most, beside what a block keeps for its start and end."""
 
@@ -43,6 +43,7 @@ def trust(testbed: str, results: Path, parts: str = "", within: str = "", dry_ru
     only what would be measured. Returns whether there is a record now. Raises UserError on other testbeds, and at the
     end where a part could not be finished.
     """
+    os.environ.pop(lanes.VARIABLE, None)  # what is compared is alone, but for the lanes that it asks for
     wanted, config = parts_of(parts), load_testbed(testbed)
     if config["kind"] != "emulated":
         raise UserError(
@@ -129,16 +130,24 @@ class Trust:
             "part": cast("Part", part), "units": 0, "planned": units, "unit": offer.unit, "seconds": round(takes, 1),
             "papers": list(offer.papers), "description": self.description, "begun": round(time.time(), 3),
         }  # fmt: skip
+        if numbers := self._lanes(part):
+            record["lanes"] = numbers
         folder, had = self._begun(record), deadline.left()
         self.work.progress.say(f"{part}: about {budget.words(takes)}")
         papers = [paper for paper in self.papers if paper.id in offer.papers]
-        made = MAKES[part](Start(self.config, folder, units, papers, deadline, self.work.progress))
+        made = MAKES[part](Start(self.config, folder, units, papers, deadline, self.work.progress, numbers))
         if not made:
             raise UserError(_too_short(offer, had))
         if made < units:
             self.work.leave_out(part, TIME_UP, f"{units - made} of {units} {offer.unit}s")
         record |= {"units": made, "took": round(time.monotonic() - began, 1)}
         whole.write(folder / records.PART, as_json(record))
+
+    def _lanes(self, part: str) -> list[int]:
+        """Numbers of lanes that one is compared with: those of the part's first start on this description."""
+        found = records.part(self.folder, part)
+        kept = found.get("lanes") if found and found["description"] == self.description else None
+        return kept or list(self.offers[part].lanes)
 
     def _check_finished(self) -> None:
         """Faults where what was made before is not as it was written. From here on the record is none."""

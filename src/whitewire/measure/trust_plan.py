@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +21,8 @@ from whitewire.design.rows import make_design
 from whitewire.errors import UserError
 from whitewire.measure.floors import FLOOR_RUNS
 from whitewire.records import trust as records
+from whitewire.records.parts import PARTS
 from whitewire.records.run import DesignRow
-from whitewire.records.trust import PARTS
 from whitewire.text import suggestion
 
 RATES = (25.0, 50.0, 100.0, 250.0, 500.0, 1000.0, 2000.0)
@@ -36,6 +37,8 @@ BARE_S, SMALL_S, LARGE_S = 6.0, 45.0, 70.0
 """Seconds until hosts alone, a small cluster and a paper's are up, probed and warm, and for their end."""
 CALM_S = 0.4
 """Seconds for which it is looked, before a run, whether others leave the processors to it."""
+LANE_TURNS = 4
+"""Turns of each number of lanes at most."""
 READING_S = 10.0
 """Seconds for what measures nothing."""
 
@@ -55,6 +58,8 @@ class Offer:
     most: int
     weight: float = 1.0
     papers: tuple[str, ...] = ()
+    lanes: tuple[int, ...] = ()
+    """Numbers of lanes that one lane is compared with."""
 
     def seconds(self, units: int) -> float:
         """What so many units take."""
@@ -101,44 +106,56 @@ def offers(parts: Sequence[str], testbed: Mapping[str, Any], papers: Sequence[Pa
     if ladders:
         paper = min(ladders, key=lambda paper: _turn_seconds(paper, testbed))
         found["scales"] = Offer("scales", "turn", 0, _turn_seconds(paper, testbed), 1, 4, papers=(paper.id,))
-    if of_kinds := _papers_of_kinds(papers, testbed):
-        turn = sum(_lanes_seconds(paper, testbed) for paper in of_kinds)
-        found["lanes"] = Offer("lanes", "turn", 0, turn, 1, 4, papers=tuple(paper.id for paper in of_kinds))
+    if (numbers := lane_numbers()) and (of_kinds := _papers_of_kinds(papers, testbed)):
+        turn = sum(_lanes_seconds(paper, testbed, max(numbers)) for paper in of_kinds)
+        found["lanes"] = Offer("lanes", "turn", 0, turn, 1, LANE_TURNS * len(numbers),
+                               papers=tuple(paper.id for paper in of_kinds), lanes=numbers)  # fmt: skip
     return [found[part] for part in parts if part in found]
 
 
 def why_absent(part: str) -> str:
     """Why there is no offer of a part."""
-    if part == records.LANES and len(lane_counts()) < 2:
+    if part == records.LANES and not lane_numbers():
         return f"a second lane needs {2 * lanes.LANE_GIB + lanes.SPARE_GIB:g} GiB of memory"
     return "no paper of config.yaml has what it compares"
 
 
-def lane_counts() -> range:
-    """Numbers of lanes that are compared: 1, 2, and more where this machine has as many processors; within memory."""
+def lane_numbers() -> tuple[int, ...]:
+    """Numbers of lanes that one lane is compared with: 2, and more where this machine has as many processors; within
+    memory."""
     free = psutil.virtual_memory().available / 2**30
     memory = int((free - lanes.SPARE_GIB) / lanes.LANE_GIB)
-    return range(1, max(1, min(memory, known.MOST_LANES, max(2, len(os.sched_getaffinity(0))))) + 1)
+    return tuple(range(2, min(memory, known.MOST_LANES, max(2, len(os.sched_getaffinity(0)))) + 1))
+
+
+def of_turn(numbers: Sequence[int], turn: int) -> Sequence[int]:
+    """Numbers of lanes of a turn's two blocks, in the order of measuring: 1 and another.
+
+    Each of `numbers` has LANE_TURNS turns before the next one has any, so that what there is time for has an interval;
+    then the first has more. Of two turns one begins with one lane and the next with the other number; which does is
+    random.
+    """
+    place, own = divmod(turn, LANE_TURNS)
+    order = random.Random(turn // 2).sample([1, numbers[place % len(numbers)]], 2)
+    return order if own % 2 else order[::-1]
 
 
 def _papers_of_kinds(papers: Sequence[Paper], testbed: Mapping[str, Any]) -> list[Paper]:
-    """As few papers as have all kinds of cells that any has, then the cheapest; none without memory for two lanes."""
-    if len(lane_counts()) < 2:
-        return []
+    """As few papers as have all kinds of cells that any has, then the cheapest."""
     kinds = {paper.id: {row["workload"] for row in known.of_kinds(paper, testbed, 1)} for paper in papers}
     found, lacking = list[Paper](), set[str]().union(*kinds.values())
     while lacking:
-        best = max(papers, key=lambda paper: (len(kinds[paper.id] & lacking), -_lanes_seconds(paper, testbed)))
+        best = max(papers, key=lambda paper: (len(kinds[paper.id] & lacking), -_lanes_seconds(paper, testbed, 2)))
         found.append(best)
         lacking -= kinds[best.id]
     return found
 
 
-def _lanes_seconds(paper: Paper, testbed: Mapping[str, Any]) -> float:
-    """Seconds of a block for each number of lanes; clusters start one after the other."""
+def _lanes_seconds(paper: Paper, testbed: Mapping[str, Any], number: int) -> float:
+    """Seconds of a block in one lane and one beside others, so many in all; clusters start one after the other."""
     rows = known.of_kinds(paper, testbed, known.RUNS)
     made = _seconds(paper, rows, testbed) + durations.all_floors_seconds(paper, rows, testbed, FLOOR_RUNS)
-    return sum(count * LARGE_S + made for count in lane_counts())
+    return (1 + number) * LARGE_S + 2 * made
 
 
 def _round_seconds() -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,13 +13,15 @@ from whitewire import whole
 from whitewire.budget import Allowance
 from whitewire.description.paper import Paper
 from whitewire.design import known
+from whitewire.errors import UserError
 from whitewire.measure import trust_plan
 from whitewire.measure.block import Block
 from whitewire.measure.engine import Deadline, as_json
 from whitewire.measure.load import under
-from whitewire.measure.neighbours import neighbours
+from whitewire.measure.neighbours import Ended, neighbours
 from whitewire.measure.trust_links import LinkRounds
 from whitewire.measure.trust_plan import ratio_paper, settled
+from whitewire.paths import shown
 from whitewire.progress import Pulse
 from whitewire.records import trust as records
 from whitewire.records.run import DesignRow
@@ -37,6 +40,8 @@ class Start:
     papers: Sequence[Paper]
     deadline: Deadline
     progress: Pulse
+    lanes: Sequence[int] = ()
+    """Numbers of lanes that one lane is compared with."""
 
 
 def links(start: Start) -> int:
@@ -72,20 +77,37 @@ def load(start: Start) -> int:
 
 
 def lanes(start: Start) -> int:
-    """The same cells alone and beside other lanes; each turn begins with another number of lanes."""
+    """The same cells alone and beside other lanes, in turn."""
+    shutil.rmtree(start.folder / BESIDE, ignore_errors=True)
     for turn in range(start.units):
-        counts = trust_plan.lane_counts()
         for paper in start.papers:
-            rows = known.of_kinds(paper, start.config, known.RUNS)
-            for count in (*counts[turn % len(counts) :], *counts[: turn % len(counts)]):
-                folder = start.folder / paper.id / f"{count}-{turn}"
-                block = _block(start, paper, rows, folder, climbs=False)
-                lacking = any(not block.journal.has(row["run_id"]) for row in rows)
-                start.progress.say(f"lanes: {paper.id} in {count} lane{'s' if count > 1 else ''}")
-                with neighbours(paper, start.config, count - 1 if lacking else 0, start.folder / BESIDE):
-                    if measured(block, lambda _: 1, 1) < 1:
-                        return turn
+            for count in trust_plan.of_turn(start.lanes, turn):
+                if not _made_beside(start, paper, count, start.folder / paper.id / f"{count}-{turn}"):
+                    return turn
     return start.units
+
+
+def _made_beside(start: Start, paper: Paper, count: int, folder: Path) -> bool:
+    """Make what a block with so many lanes in all lacks; whether it is whole.
+
+    Where another lane ended meanwhile, no run of the block stays: nothing tells which were beside it.
+    """
+    rows = known.of_kinds(paper, start.config, known.RUNS)
+    block = _block(start, paper, rows, folder, climbs=False)
+    lacking = any(not block.journal.has(row["run_id"]) for row in rows)
+    if lacking and not start.deadline.left():
+        return False
+    if lacking and count > (most := max(trust_plan.lane_numbers(), default=1)):
+        found = f"found memory and processors for {most} lane{'s' if most > 1 else ''}"
+        raise UserError(f"{found}, expected for {count} as when it began; end other programs, or remove "
+                        f"{shown(start.folder)}")  # fmt: skip
+    start.progress.say(f"lanes: {paper.id} in {count} lane{'s' if count > 1 else ''}")
+    try:
+        with neighbours(paper, start.config, count - 1 if lacking else 0, start.folder / BESIDE):
+            return measured(block, lambda _: 1, 1) == 1
+    except Ended:
+        shutil.rmtree(folder)
+        raise
 
 
 def order(start: Start) -> int:

@@ -20,14 +20,12 @@ from whitewire import whole
 from whitewire.errors import Faults, UserError
 from whitewire.paths import shown
 from whitewire.records import manifest, schema
+from whitewire.records.parts import PARTS, Part
 from whitewire.records.schema import Broken
 
 FOLDER, TABLES = "trust", "tables"
 """Of a testbed's results, and below that."""
 RECORD, PART, LOADS, KNOWN = "trust.json", "part.json", "loads.json", "known.yaml"
-Part = Literal["links", "ratio", "same", "scales", "load", "lanes", "order"]
-PARTS: tuple[Part, ...] = get_args(Part)
-"""In the order of measuring; `order` measures nothing: it reads the runs of all others, and of papers."""
 LINKS, RATIO, SAME, SCALES, LOAD, LANES, ORDER = PARTS
 ROUNDS, BLOCK = "round-*.json", "block.json"
 Meter = Literal["iperf3", "counters"]
@@ -56,7 +54,7 @@ class PartRecord(TypedDict):
     """part.json: whole `units` that were made, of which `unit` says what they are; of none the part is not finished.
 
     `planned`: units of which its blocks have the rows; `seconds` that they should take; `papers`: whose cells they are;
-    `description`: digest of the testbed's file.
+    `description`: digest of the testbed's file; `lanes`: numbers of lanes that one lane is compared with.
     """
 
     part: Part
@@ -67,6 +65,7 @@ class PartRecord(TypedDict):
     seconds: float
     papers: list[str]
     description: str
+    lanes: NotRequired[list[int]]
     took: NotRequired[float]
     begun: NotRequired[float]
 

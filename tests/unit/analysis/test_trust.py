@@ -294,16 +294,53 @@ def test_between_two_k_only_what_has_a_value_at_full_scale_is_compared(tmp_path)
     assert all(float(row["ratio"]) == pytest.approx(1, abs=0.05) for row in rows)
 
 
+WRITES_AND_READS = "testdfsio hdfs 5 4 1 k=1000 | client=1 datanode=5 namenode=1 | drives=2 slots=1 | a42872"
+SORTS = "terasort hdfs 4 4 1 k=20 | client=1 datanode=2 namenode=1 | drives=1 slots=2 | a42872"
+
+
+def floor_jobs(*rows):
+    """tidy/floors.csv of rows (floor, number, attempt, job, seconds, valid)."""
+    columns = ["floor", "number", "attempt", "job", "seconds", "valid"]
+    return pd.DataFrame(rows, columns=columns).assign(block=known.BLOCK)
+
+
 def beside(count, slower, floors_slower, n=12, seed=0):
     """Tables of a start of a cluster with so many lanes, whose runs and floors take so many times as long."""
     rng = np.random.default_rng(100 * count + seed)
     runs = pd.DataFrame({
-        "experiment": ["testdfsio-curve", "terasort-curve"] * n, "metric": trust.TIMED, "valid": "true",
-        "value": slower * np.exp(rng.normal(0, 0.004, 2 * n)),
+        "experiment": ["testdfsio-curve", "terasort-curve"] * n, "metric": trust.TIMED, "valid": "true", "attempt": 1,
+        "value": slower * np.exp(rng.normal(0, 0.004, 2 * n)), "run_id": [f"{number}" for number in range(2 * n)],
     })  # fmt: skip
-    runs = pd.concat([runs, runs.assign(metric="other"), runs.head(2).assign(valid="false", value=99.0)])
+    spoiled = runs.head(2).assign(valid="false", value=99.0, attempt=2)
+    runs = pd.concat([runs, runs.assign(metric="other"), spoiled])
     times = floors_slower * np.exp(rng.normal(0, 0.004, n))
-    return runs, pd.DataFrame({"workload": "terasort", "seconds": times, "valid": "true"})
+    return runs, floor_jobs(*((SORTS, number, 1, "terasort", each, "true") for number, each in enumerate(times)))
+
+
+def test_a_floor_of_two_jobs_is_one_and_an_attempt_that_failed_outright_is_one_too():
+    mellanox = load_paper(paper_path("mellanox-mapr"), TESTBED["fabrics"])
+    runs, _ = beside(1, 1, 1, n=1)
+    failed = pd.DataFrame([{"experiment": "terasort-curve", "run_id": "1", "attempt": 3, "metric": None, "value": None,
+                            "valid": "false"}])  # fmt: skip
+    floors = floor_jobs(
+        (WRITES_AND_READS, 1, 1, "write", 2.556, "true"), (WRITES_AND_READS, 1, 1, "read", 2.02, "true"),
+        (WRITES_AND_READS, 2, 2, None, None, "false"), (SORTS, 3, 1, "terasort", 4.1, "true"),
+    )  # fmt: skip
+    found = trust._timed(mellanox, pd.concat([runs, failed]), floors).set_index("cell")
+    assert found.loc[WRITES_AND_READS, "seconds"].tolist() == pytest.approx([4.576, math.nan], nan_ok=True)
+    assert found.loc[SORTS, ["kind", "seconds", "valid"]].tolist() == [trust.FLOOR, 4.1, True]
+    assert found.loc["terasort-curve", "valid"].tolist() == [True, False, False]
+    assert found["kind"].value_counts().to_dict() == {trust.FLOOR: 3, "terasort": 3, "testdfsio": 2}
+
+
+def in_turns(slower, floors_slower, turns=4, between=0.002):
+    """Turns of one lane and two, whose clusters differ by so much from start to start."""
+    rng = np.random.default_rng(4)
+    return [
+        {count: beside(count, *np.array(of) * math.exp(rng.normal(0, between)), seed=turn)
+         for count, of in ((1, (1, 1)), (2, (slower, floors_slower)))}
+        for turn in range(turns)
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("slower", "floors_slower", "said"), [
@@ -312,16 +349,59 @@ def beside(count, slower, floors_slower, n=12, seed=0):
 ])  # fmt: skip
 def test_times_beside_other_lanes_are_set_against_those_alone_by_kind(slower, floors_slower, said):
     mellanox = load_paper(paper_path("mellanox-mapr"), TESTBED["fabrics"])
-    made = {1: [beside(1, 1, 1, seed=seed) for seed in (1, 2)], 2: [beside(2, slower, floors_slower)]}
-    rows = list(trust.lane_rows(mellanox, made))
-    assert {(row["kind"], row["lanes"], row["n"], row["n_alone"]) for row in rows} == {
-        (kind, 2, 12, 24) for kind in said
+    rows = list(trust.lane_rows(mellanox, in_turns(slower, floors_slower)))
+    assert {(row["kind"], row["lanes"], row["turns"], row["n"], row["n_alone"]) for row in rows} == {
+        (kind, 2, 4, 48, 48) for kind in said
     }
-    assert {row["kind"]: row["made"] for row in rows} == {"testdfsio": 13, "terasort": 13, "floor": 12}
+    assert {row["kind"]: row["made"] for row in rows} == {"testdfsio": 52, "terasort": 52, "floor": 48}
     answers = trust.summary({"lanes.csv": rows}, {"bound": 0.01})
     assert {row["asked"].split("(")[1].split(";")[0]: row["outcome"] for row in answers} == said
 
 
+def test_clusters_that_differ_from_start_to_start_are_no_effect_of_lanes():
+    """The runs of a start agree far better than starts do: by them alone every start would tell an effect."""
+    mellanox = load_paper(paper_path("mellanox-mapr"), TESTBED["fabrics"])
+    for row in trust.lane_rows(mellanox, in_turns(1, 1, between=0.1)):
+        assert float(row["low"]) < 1 < float(row["high"])
+
+
+def test_one_turn_tells_no_interval_and_nothing_is_met_by_it():
+    mellanox = load_paper(paper_path("mellanox-mapr"), TESTBED["fabrics"])
+    rows = list(trust.lane_rows(mellanox, in_turns(1, 1.5, turns=1)))
+    assert {(row["turns"], row["low"], row["high"]) for row in rows} == {(1, "", "")}
+    assert {row["outcome"] for row in trust.summary({"lanes.csv": rows}, {"bound": 0.01})} == {trust.OPEN}
+
+
+def test_where_no_run_beside_other_lanes_counts_it_is_open():
+    mellanox = load_paper(paper_path("mellanox-mapr"), TESTBED["fabrics"])
+    turns = in_turns(1, 1, turns=2)
+    for turn in turns:
+        turn[2] = turn[2][0], turn[2][1].assign(valid="false")
+    rows = list(trust.lane_rows(mellanox, turns))
+    (floor,) = [row for row in rows if row["kind"] == trust.FLOOR]
+    assert (floor["turns"], floor["made"], floor["n"]) == (0, 24, 0)
+    answers = {row["asked"].split("(")[1]: row for row in trust.summary({"lanes.csv": rows}, {"bound": 0.01})}
+    assert [row["outcome"] for asked, row in answers.items() if asked.startswith(trust.FLOOR)] == [trust.OPEN]
+
+
+def ratios(*told):
+    """Rows of lanes.csv of one kind: (ratio, low, high), empty where nothing is known."""
+    return [dict(zip(("ratio", "low", "high"), map(str, each), strict=True)) | {"kind": "floor", "n": 3}
+            for each in told]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rows", "said", "value"), [
+    (ratios((1.001, 0.99, 1.01), (0.9995, 0.985, 1.015)), trust.MET, "0.001"),
+    (ratios((1.001, 0.99, 1.01), (0.9995, 0.97, 1.03)), trust.OPEN, "-0.0005"),
+    (ratios((1.5, 0.5, 2.5), (1.05, 1.03, 1.07)), trust.NOT_MET, "0.05"),
+    (ratios((1.001, 0.99, 1.01), (1.002, "", "")), trust.OPEN, "0.002"),
+    (ratios((1.001, 0.99, 1.01), ("", "", "")), trust.OPEN, ""),
+])  # fmt: skip
+def test_lanes_change_nothing_only_where_every_interval_says_so(rows, said, value):
+    (row,) = trust.summary({"lanes.csv": rows}, {"bound": 0.01})
+    assert (row["outcome"], row["value"], row["n"]) == (said, value, 6)
+
+
 def test_without_runs_alone_nothing_is_told_of_lanes():
     mellanox = load_paper(paper_path("mellanox-mapr"), TESTBED["fabrics"])
-    assert list(trust.lane_rows(mellanox, {2: [beside(2, 1, 1)]})) == list(trust.lane_rows(mellanox, {})) == []
+    assert list(trust.lane_rows(mellanox, [{2: beside(2, 1, 1)}])) == list(trust.lane_rows(mellanox, [])) == []

@@ -3,6 +3,8 @@
 import copy
 import json
 import math
+import os
+from contextlib import contextmanager
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,15 +12,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whitewire import cli
+from whitewire import cli, lanes
 from whitewire.design import known
 from whitewire.errors import UserError
+from whitewire.lanes import Lanes
 from whitewire.measure import trust, trust_links, trust_plan, trust_runs
+from whitewire.measure.engine import Deadline, seconds_within
+from whitewire.measure.neighbours import Ended
 from whitewire.measure.trust_links import steady_rate
 from whitewire.measure.trust_plan import Offer, planned
 from whitewire.progress import Pulse
 from whitewire.records import manifest
 from whitewire.records import trust as records
+from whitewire.records.parts import WITHIN
 from whitewire.records.samples import ETHERNET, HEADERS
 from whitewire.tools.link import Counted
 
@@ -106,6 +112,12 @@ def test_a_dry_run_says_how_long_each_part_takes_and_leaves_nothing(capsys, tmp_
     assert said[-1].startswith("trust: all of it: about ") and said[-1].endswith("at most 50 min")
 
 
+def test_lanes_of_a_campaign_around_it_are_not_those_of_its_parts(monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv(lanes.VARIABLE, Lanes.of(2, tmp_path / "locks").text())
+    assert run(capsys, "--dry-run", "--results", str(tmp_path), "--parts", "order")[0] == 0
+    assert lanes.count() == 1 and lanes.VARIABLE not in os.environ
+
+
 def test_what_time_is_too_short_for_is_said_with_what_it_needs(capsys, tmp_path):
     _, said = run(capsys, "--dry-run", "--results", str(tmp_path), "--within", "2m", "--parts", "ratio,order")
     assert any("left out: ratio: for want of time (" in line and "at least" in line for line in said)
@@ -119,6 +131,13 @@ def test_what_time_is_too_short_for_is_said_with_what_it_needs(capsys, tmp_path)
 def test_a_wrong_option_is_one_line(capsys, tmp_path, argv, said):
     status, lines = run(capsys, "--results", str(tmp_path), *argv)
     assert (status, lines) == (2, [f"whitewire: error: {said}"])
+
+
+def test_help_names_all_parts_and_the_time_that_it_takes_by_default(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["trust", "--help"])
+    said = "".join(capsys.readouterr().out.split())
+    assert ",".join(records.PARTS) in said and f"(default:{WITHIN})" in said
 
 
 def test_on_a_site_it_says_in_one_line_where_it_works(monkeypatch, tmp_path):
@@ -262,3 +281,108 @@ def test_a_round_that_is_damaged_is_measured_again_and_said(tmp_path, capsys):
     (tmp_path / "round-02.json").write_text(json.dumps([ROUND])[:40])
     assert [rounds._unit(number).is_made(rounds.progress.say) for number in (1, 2, 3)] == [True, False, False]
     assert "round-02.json: line 1: it ends" in capsys.readouterr().err
+
+
+# --- lanes -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def beside(monkeypatch, tmp_path):
+    """A start of the part `lanes` whose blocks write down in how many lanes they were made, in place of measuring."""
+    made, whole = [], set()
+
+    @contextmanager
+    def neighbours(paper, config, count, folder):
+        made.append(count + 1)
+        assert not folder.exists()
+        yield
+        if count in ending:
+            raise Ended("another lane ended while the block was measured: no memory")
+
+    def block(start, paper, rows, folder, **_):
+        (folder / known.BLOCK).mkdir(parents=True, exist_ok=True)
+        return SimpleNamespace(journal=SimpleNamespace(has=lambda _: folder.name in whole), folder=folder)
+
+    ending = set()
+    monkeypatch.setattr(trust_runs, "neighbours", neighbours)
+    monkeypatch.setattr(trust_runs, "_block", block)
+    monkeypatch.setattr(trust_runs, "measured", lambda block, *_: whole.add(block.folder.name) or 1)
+    monkeypatch.setattr(trust_runs.known, "of_kinds", lambda *_: [{"run_id": "a"}])
+    monkeypatch.setattr(trust_plan, "lane_numbers", lambda: (2, 3, 4))
+
+    def start(units=1, **other):
+        paper = SimpleNamespace(id="ladder")
+        return trust_runs.Start(**{
+            "config": {}, "folder": tmp_path, "units": units, "papers": [paper], "deadline": Deadline(),
+            "progress": Pulse("trust"), "lanes": (2,), **other,
+        })  # fmt: skip
+
+    return SimpleNamespace(start=start, made=made, whole=whole, ending=ending, folder=tmp_path)
+
+
+@pytest.mark.parametrize("numbers", [(2,), (2, 3, 4)])
+def test_the_least_of_lanes_fits_into_the_default_time_however_many_processors_there_are(monkeypatch, numbers):
+    monkeypatch.setattr(trust_plan, "lane_numbers", lambda: numbers)
+    config = trust.load_testbed("emulated")
+    papers = [trust.load_paper(trust.project.paper_path(name), config["fabrics"])
+              for name in trust.project.load_config()["papers"]]  # fmt: skip
+    units, out = planned(trust_plan.offers(records.PARTS, config, papers), seconds_within(WITHIN))
+    assert units["lanes"] >= 1 and out == []
+
+
+def test_each_number_of_lanes_has_its_turns_before_the_next_and_as_often_begins_as_one_lane_does():
+    turns = [trust_plan.of_turn((2, 3, 4), turn) for turn in range(12)]
+    assert [max(turn) for turn in turns] == [2] * 4 + [3] * 4 + [4] * 4
+    assert [sum(turn[0] == 1 for turn in turns[at : at + 4]) for at in (0, 4, 8)] == [2, 2, 2]
+    assert len({turn[0] == 1 for turn in turns[::2]}) == 2  # which begins is random
+
+
+def test_lanes_are_made_turn_by_turn(beside):
+    assert trust_runs.lanes(beside.start(units=5, lanes=(2, 3))) == 5
+    assert [sorted(beside.made[at : at + 2]) for at in range(0, 10, 2)] == [[1, 2]] * 4 + [[1, 3]]
+    assert {path.name for path in (beside.folder / "ladder").iterdir()} == {
+        "1-0", "2-0", "1-1", "2-1", "1-2", "2-2", "1-3", "2-3", "1-4", "3-4",
+    }  # fmt: skip
+
+
+def test_fewer_lanes_than_planned_are_no_turn(beside, monkeypatch):
+    monkeypatch.setattr(trust_plan, "lane_numbers", tuple)
+    with pytest.raises(UserError, match="found memory and processors for 1 lane, expected for 2 as when it began; end"):
+        trust_runs.lanes(beside.start())
+    beside.whole |= {"1-0", "2-0"}
+    assert trust_runs.lanes(beside.start()) == 1
+
+
+def test_numbers_of_lanes_are_those_of_the_first_start(started, monkeypatch):
+    told = []
+
+    def start(numbers, short):
+        one = started.make(wanted=("lanes",))
+        one.offers["lanes"] = Offer("lanes", "turn", 0, 10, 1, 4, lanes=numbers)
+        one.units = {"lanes": 4}
+        monkeypatch.setitem(trust.MAKES, "lanes", lambda start: told.append([*start.lanes]) or start.units - short)
+        one.make()
+        return records.part(started.folder, "lanes")["lanes"]
+
+    assert start((2, 3), 2) == start((2,), 0) == [2, 3]
+    started.config["limits"]["link_error"] = 0.5
+    assert start((2,), 0) == [2]
+    assert told == [[2, 3], [2, 3], [2]]
+
+
+def test_no_lane_begins_after_the_deadline_and_what_is_made_needs_none(beside):
+    assert trust_runs.lanes(beside.start(deadline=Deadline.after(0))) == 0 and not beside.made
+    beside.whole |= {"1-0", "2-0"}
+    assert trust_runs.lanes(beside.start(deadline=Deadline.after(0))) == 1
+
+
+def test_of_a_block_beside_which_a_lane_ended_nothing_stays(beside):
+    beside.ending.add(1)
+    with pytest.raises(UserError, match="another lane ended"):
+        trust_runs.lanes(beside.start())
+    assert not (beside.folder / "ladder" / "2-0").exists()
+
+
+def test_what_other_lanes_of_an_earlier_start_left_is_removed(beside):
+    (beside.folder / trust_runs.BESIDE / "1").mkdir(parents=True)
+    assert trust_runs.lanes(beside.start()) == 1 and sorted(beside.made) == [1, 2]
