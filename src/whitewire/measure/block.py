@@ -195,7 +195,7 @@ class Block:
                     claims.pop().close()
 
     def _beside(self, task: Task, team: Mate) -> Report:
-        """Make rounds of a cluster's runs in a further lane."""
+        """Make rounds of a cluster's runs in a further lane. Raises UserError; its rounds are then the other lanes'."""
         with lanes.further_lane() as lane:
             if not lane:
                 return Report(ended=True)
@@ -208,10 +208,7 @@ class Block:
             campaign.unavailable |= task.unavailable
             campaign.progress.lanes = task.lanes
             with campaign.progress.going():
-                try:
-                    self._on_one_cluster(campaign, task.shared, runs, 0, team, task)
-                except CannotMake as failure:  # the first lane makes its rounds
-                    campaign.progress.say(f"this lane ends: {failure}")
+                self._on_one_cluster(campaign, task.shared, runs, 0, team, task)
             return Report(campaign.given_up, campaign.left, spent=self.spent, ended=True, crowded=team.crowded)
 
     def _campaign(self, progress: Progress, lane: int) -> Campaign:
@@ -312,9 +309,13 @@ class Block:
             if team or not self.workers:
                 return session.make(number, team)
             started = sum(campaign.spent[what] for what in ("start", "warm-up")) - spent
-            claims = Claims(self.journal.folder / ROUNDS, task.place)
-            with Lead(claims, self.workers, task, self.journal.has, campaign.progress.say, started) as lead:
-                return session.make(number, lead)
+            return self._lead(session, number, task, started)
+
+    def _lead(self, session: Session, number: int, task: Task, started: float) -> int:
+        """Make the runs of a cluster whose start took so many seconds, and have further lanes make some of them."""
+        campaign, claims = session.campaign, Claims(self.journal.folder / ROUNDS, task.place)
+        with Lead(claims, self.workers, task, self.journal.has, campaign.progress.say, started) as lead:
+            return session.make(number, lead)
 
     def _calibrate(self, testbed: Testbed, runs: Sequence[Run], campaign: Campaign) -> list[Run]:
         """Probe links and drives at every scale that the runs have; returns the runs of scales within their bounds.

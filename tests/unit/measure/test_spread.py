@@ -12,13 +12,14 @@ from types import SimpleNamespace
 import pytest
 
 from whitewire import lanes
+from whitewire.errors import CannotMake
 from whitewire.lanes import Lanes
 from whitewire.measure import spread
 from whitewire.measure.block import Block
 from whitewire.measure.campaign import Campaign
 from whitewire.measure.rounds import Rounds, cell_of
 from whitewire.measure.session import Session
-from whitewire.measure.spread import Claims, Lead, Report, Task, Worker
+from whitewire.measure.spread import Task, Worker
 from whitewire.measure.turns import Outcome
 from whitewire.progress import Progress
 from whitewire.records.journal import DECIDED, Journal
@@ -52,6 +53,10 @@ class Toy(Session):
         self.turns.ended(run, outcome)
 
 
+def out_of_time(*_):
+    raise TimeoutError("it waits for ever")
+
+
 SPOILED: set[str] = set()
 
 
@@ -60,47 +65,52 @@ def nothing(session, run):
 
 
 class Toys:
-    """A block of so many rounds of CELLS, in this process and one worker."""
+    """A block of so many rounds of CELLS, in this process and one worker; its clusters are there at once."""
+
+    _work, _beside, _lead = Block._work, Block._beside, Block._lead
 
     def __init__(self, folder, rounds, looks=(), look=None, happens=nothing, of_worker=nothing):
-        self.rows = {f"{n}{c}": CELLS[c] for n in range(rounds) for c in range(len(CELLS))}
+        self.cells = {f"{n}{c}": CELLS[c] for n in range(rounds) for c in range(len(CELLS))}
+        self.rows = [{"run_id": each, "block": "quick-1"} for each in self.cells]
         self.journal, self.looks, self.look = Journal(folder / "raw" / "quick-1"), looks, look
         self.happens, self.of_worker = happens, of_worker
+        self.name, self.ladder = "quick-1", SimpleNamespace(stay=lambda rung: None)
+        self.spent, self.pid = defaultdict(float), os.getpid()
+        self.plan = SimpleNamespace(
+            paper=SimpleNamespace(id="p"), config={}, rounds=lambda *_: Rounds(self.cells, self.looks),
+            run=lambda row: SimpleNamespace(row=row, expected_seconds=RUN_S),
+        )  # fmt: skip
 
-    def session(self, ids, happens):
-        rounds = Rounds(self.rows, self.looks)
-        plan = SimpleNamespace(paper="p", config={}, rounds=lambda *_: rounds)
-        campaign = Campaign(plan, [{"run_id": each, "block": "quick-1"} for each in self.rows], self.journal,
-                            Progress("quick-1", [RUN_S] * len(ids)), attempts=3, look=self.look)  # fmt: skip
-        return Toy(campaign, [SimpleNamespace(row={"run_id": each}, expected_seconds=RUN_S) for each in ids], happens)
+    def _campaign(self, progress, lane):
+        return Campaign(self.plan, self.rows, self.journal, progress, attempts=3, look=self.look, lane=lane,
+                        spent=self.spent)  # fmt: skip
 
-    def _beside(self, task, team):
-        with lanes.further_lane() as lane:
-            if not lane:
-                return Report(ended=True)
-            session = self.session(task.ids, self.of_worker)
-            session.turns.rounds.ahead = list(task.ahead)
-            session.make(0, team)
-            return Report(session.campaign.given_up, session.campaign.left, ended=True, crowded=team.crowded)
+    def session(self, runs=None, lane=1):
+        runs = [self.plan.run(row) for row in self.rows] if runs is None else runs
+        campaign = self._campaign(Progress("quick-1", [RUN_S] * len(runs)), lane)
+        return Toy(campaign, runs, self.happens if os.getpid() == self.pid else self.of_worker)
 
-    def measure(self):
-        """What becomes of its runs, by the process of the worker (0: none was needed)."""
-        workers = [Worker(lambda pipe: Block._work(self, pipe))]
+    def _on_one_cluster(self, campaign, shared, runs, number, team, task):
+        session = Toy(campaign, runs, self.of_worker)
+        session.turns.rounds.ahead = list(task.ahead)
+        return session.make(number, team)
+
+    def measure(self, clusters=1):
+        """What becomes of its runs, on one start of its cluster after another."""
+        self.workers = [Worker(self._work)]
         try:
             with lanes.lane("p/quick-1"):
-                session = self.session([*self.rows], self.happens)
-                task = Task(0, "shared", (), {}, 0)
-                claims = Claims(self.journal.folder / spread.FILE, 0)
-                with Lead(claims, workers, task, self.journal.has, session.campaign.progress.say, 0.0) as lead:
-                    session.make(0, lead)
+                for _ in range(clusters):
+                    session = self.session()
+                    self._lead(session, 0, Task(0, "shared", (), {}, 0), 0.0)
             return session.campaign
         finally:
-            for worker in workers:
+            for worker in self.workers:
                 worker.kill()
 
     def by_round(self):
         """Processes by the round that they made."""
-        rounds, found = Rounds(self.rows, ()).of, defaultdict(list)
+        rounds, found = Rounds(self.cells, ()).of, defaultdict(list)
         for path in self.journal.runs.glob("*/run.json"):
             record = json.loads(path.read_text())
             found[rounds[record["run_id"]]].append(record["pid"])
@@ -113,7 +123,10 @@ def of_two(tmp_path, monkeypatch):
     monkeypatch.setenv(lanes.VARIABLE, told.text())
     monkeypatch.setattr(spread, "PATIENCE_S", 0.02)
     SPOILED.clear()
-    return tmp_path
+    signal.signal(signal.SIGALRM, out_of_time)
+    signal.alarm(20)
+    yield tmp_path
+    signal.alarm(0)
 
 
 def test_rounds_are_whole_in_one_process_and_each_is_made_once(of_two):
@@ -194,6 +207,21 @@ def test_a_block_that_has_not_begun_gets_the_free_lane(of_two, monkeypatch):
     assert lanes.free() == 2
 
 
+def test_a_round_of_a_lane_that_cannot_go_on_is_made_by_the_other(of_two):
+    count = []
+
+    def fail(session, run):
+        count.append(run)
+        if len(count) > 1:
+            raise CannotMake("a drive is too slow")
+
+    block = Toys(of_two, 10, of_worker=fail)
+    assert not block.measure().left
+    rounds = block.by_round()
+    assert all(len(own) == len(CELLS) for own in rounds.values())
+    assert sum(own.count(os.getpid()) for own in rounds.values()) == 10 * len(CELLS) - 1
+
+
 def test_an_unexpected_error_in_a_worker_ends_the_block_and_says_where_it_was(of_two):
     def fail(session, run):
         raise ZeroDivisionError("of no number")
@@ -204,7 +232,7 @@ def test_an_unexpected_error_in_a_worker_ends_the_block_and_says_where_it_was(of
 
 
 def test_two_rounds_a_lane_and_more_time_than_its_start_takes_are_worth_one(of_two):
-    turns = Toys(of_two, 6).session([f"{n}{c}" for n in range(6) for c in range(3)], nothing).turns
+    turns = Toys(of_two, 6).session().turns
     whole = 18 * RUN_S
     assert spread.further(turns, 1, 1.0, whole / 4) == 2
     assert spread.further(turns, 1, 1.0, whole * 0.7) == 0
