@@ -43,7 +43,7 @@ PATIENCE_S = 1.0
 DIE_WITH_PARENT = 1
 """PR_SET_PDEATHSIG of prctl(2)."""
 NO_LOOK, OVER = "no look", "over"
-"""What a worker is told when no look comes any more, and when all runs of the cluster are made."""
+"""What a worker is told when no look comes any more, and when the cluster makes no more runs."""
 
 
 @dataclass(frozen=True)
@@ -239,9 +239,11 @@ class Lead(Beside):
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if kind:
-            for worker in self._busy:
-                self._lose(worker)
+        for worker in self._busy:  # after an error
+            self._lose(worker)
+        for worker in self.workers:
+            worker.report = Report()
+            worker.tell(OVER)
         self.claims.close()
 
     @property
@@ -335,12 +337,7 @@ class Lead(Beside):
         while busy := self._busy:
             wait([worker.pipe for worker in busy], PATIENCE_S)
             self._hear()
-        for worker in self.workers:
-            worker.tell(OVER)
-        found = [worker.report for worker in self.workers]
-        for worker in self.workers:
-            worker.report = Report()
-        return found
+        return [worker.report for worker in self.workers]
 
 
 def further(turns: Turns, working: int, pace: float, start_seconds: float) -> int:

@@ -18,6 +18,7 @@ from whitewire.measure import spread
 from whitewire.measure.block import Block
 from whitewire.measure.campaign import Campaign
 from whitewire.measure.rounds import Rounds, cell_of
+from whitewire.measure.rung import TooHeavy
 from whitewire.measure.session import Session
 from whitewire.measure.spread import Task, Worker
 from whitewire.measure.turns import Outcome
@@ -95,15 +96,19 @@ class Toys:
         session.turns.rounds.ahead = list(task.ahead)
         return session.make(number, team)
 
-    def measure(self, clusters=1):
-        """What becomes of its runs, on one start of its cluster after another."""
+    def measure(self):
+        """What becomes of its runs, at the first k that is not too heavy."""
         self.workers = [Worker(self._work)]
         try:
             with lanes.lane("p/quick-1"):
-                for _ in range(clusters):
+                while True:
                     session = self.session()
-                    self._lead(session, 0, Task(0, "shared", (), {}, 0), 0.0)
-            return session.campaign
+                    try:
+                        self._lead(session, 0, Task(0, "shared", (), {}, 0), 0.0)
+                        return session.campaign
+                    except TooHeavy:
+                        for row in filter(lambda row: self.journal.has(row["run_id"]), self.rows):
+                            self.journal.set_aside(row["run_id"], "made at another k")
         finally:
             for worker in self.workers:
                 worker.kill()
@@ -220,6 +225,21 @@ def test_a_round_of_a_lane_that_cannot_go_on_is_made_by_the_other(of_two):
     rounds = block.by_round()
     assert all(len(own) == len(CELLS) for own in rounds.values())
     assert sum(own.count(os.getpid()) for own in rounds.values()) == 10 * len(CELLS) - 1
+
+
+def test_at_another_k_every_round_is_made_again_whichever_lane_had_it(of_two):
+    heavy = []
+
+    def climb(session, run):
+        if not heavy and any(not worker.busy and worker.report.ended for worker in session.team.workers):
+            heavy.append(run)
+            raise TooHeavy("k = 8 is too small")
+
+    block = Toys(of_two, 12, happens=climb, of_worker=lambda session, run: session.team.attempted(short=True))
+    assert not block.measure().left
+    assert heavy
+    rounds = block.by_round()
+    assert {number: len(own) for number, own in rounds.items()} == dict.fromkeys(range(1, 13), len(CELLS))
 
 
 def test_an_unexpected_error_in_a_worker_ends_the_block_and_says_where_it_was(of_two):
