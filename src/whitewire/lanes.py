@@ -147,11 +147,17 @@ def room(idle: float, working: int) -> bool:
 
 
 def _expected(lanes: Lanes) -> bool:
-    """Whether a block of the campaign has not had a lane yet."""
+    """Whether a block of the campaign has not had a lane yet, other than one that follows another of its paper: it
+    waits until that one has ended.
+    """
     begun = ""
     with suppress(FileNotFoundError):
         begun = Path(lanes.folder, BEGUN).read_text(encoding="utf-8")
-    return not {*lanes.blocks} <= {*begun.splitlines()}
+    return not {*map(_paper, lanes.blocks)} <= {*map(_paper, begun.splitlines())}
+
+
+def _paper(block: str) -> str:
+    return block.partition("/")[0]
 
 
 def _first_free(lanes: Lanes, file: IO[bytes]) -> int:
