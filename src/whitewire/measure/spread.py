@@ -260,13 +260,14 @@ class Lead(Beside):
         self._hear()
         idle, working = self._idle(), 1 + len(self._busy)
         worth = further(turns, working, pace, self.start_seconds)
-        more = min(worth, self._room(idle), len(self.workers) - len(self._busy))
+        fresh = [worker for worker in self.workers if not worker.busy and not worker.report.ended]
+        more = min(worth, self._room(idle), len(fresh))
         if more < 1 or self.crowded or any(worker.report.crowded for worker in self.workers):
             return 0
         ids = [run.row["run_id"] for run in turns.waiting]
         told = replace(self.task, ids=ids, ahead=list(turns.rounds.ahead), lanes=working + more)
-        for worker in [worker for worker in self.workers if not worker.busy][:more]:
-            worker.busy, worker.report = True, Report()
+        for worker in fresh[:more]:
+            worker.busy = True
             worker.tell(told)
         self.say(f"rounds are made in {told.lanes} lanes from here on")
         return told.lanes
