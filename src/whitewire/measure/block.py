@@ -205,6 +205,7 @@ class Block:
             self.spent = defaultdict(float)
             campaign = self._campaign(Progress(f"{plan.paper.id} {self.name}, lane {lane}", [
                 run.expected_seconds for run in runs]), lane)  # fmt: skip
+            campaign.give_up_at = math.inf  # runs of the first lane counted: others do not disturb all
             campaign.unavailable |= task.unavailable
             campaign.progress.lanes = task.lanes
             with campaign.progress.going():

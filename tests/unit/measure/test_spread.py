@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import time
@@ -76,7 +77,7 @@ class Toys:
         self.journal, self.looks, self.look = Journal(folder / "raw" / "quick-1"), looks, look
         self.happens, self.of_worker = happens, of_worker
         self.name, self.ladder = "quick-1", SimpleNamespace(stay=lambda rung: None)
-        self.spent, self.pid = defaultdict(float), os.getpid()
+        self.spent, self.pid, self.give_up_at = defaultdict(float), os.getpid(), math.inf
         self.plan = SimpleNamespace(
             paper=SimpleNamespace(id="p"), config={}, rounds=lambda *_: Rounds(self.cells, self.looks),
             run=lambda row: SimpleNamespace(row=row, expected_seconds=RUN_S),
@@ -84,7 +85,7 @@ class Toys:
 
     def _campaign(self, progress, lane):
         return Campaign(self.plan, self.rows, self.journal, progress, attempts=3, look=self.look, lane=lane,
-                        spent=self.spent)  # fmt: skip
+                        give_up_at=self.give_up_at, spent=self.spent)  # fmt: skip
 
     def session(self, runs=None, lane=1):
         runs = [self.plan.run(row) for row in self.rows] if runs is None else runs
@@ -240,6 +241,22 @@ def test_at_another_k_every_round_is_made_again_whichever_lane_had_it(of_two):
     assert heavy
     rounds = block.by_round()
     assert {number: len(own) for number, own in rounds.items()} == dict.fromkeys(range(1, 13), len(CELLS))
+
+
+def test_a_lane_that_starts_late_makes_its_round_though_others_spoil_its_first_attempts(of_two):
+    block = Toys(of_two, 12)
+    block.give_up_at, block.spent["runs"] = 0.0, 1.0
+    SPOILED.update(block.cells)
+    assert not block.measure().left
+    assert {len(own) for own in block.by_round().values()} == {len(CELLS)}
+    assert len({own[0] for own in block.by_round().values()}) == 2
+
+
+def test_what_a_lane_left_stays_left_and_the_lane_does_not_come_back(of_two):
+    block = Toys(of_two, 12, of_worker=lambda session, run: session.turns.leave("too late"))
+    left = block.measure().left
+    assert list(left.values()) == ["too late"] * 2
+    assert len({block.plan.rounds().of[run_id] for run_id in left}) == 1
 
 
 def test_an_unexpected_error_in_a_worker_ends_the_block_and_says_where_it_was(of_two):
