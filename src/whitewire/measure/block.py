@@ -10,6 +10,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -210,7 +211,9 @@ class Block:
             campaign.progress.lanes = task.lanes
             with campaign.progress.going():
                 self._on_one_cluster(campaign, task.shared, runs, 0, team, task)
-            return Report(campaign.given_up, campaign.left, spent=self.spent, ended=True, crowded=team.crowded)
+            lacking = {run_id: why for run_id, why in campaign.unavailable.items() if run_id in task.ids}
+            report = team.report(plan.rounds(self.rows), campaign.given_up, lacking | campaign.left)
+            return replace(report, spent=self.spent, ended=True, crowded=team.crowded)
 
     def _campaign(self, progress: Progress, lane: int) -> Campaign:
         return Campaign(

@@ -141,7 +141,7 @@ class Campaign:
         """Take what became of runs in other lanes; what one of them did not make another one may have made."""
         for report in reports:
             self.given_up += report.given_up
-            self.left |= report.left
+            self.left = {**report.left, **self.left}
             for what, seconds in report.spent.items():
                 self.spent[what] += seconds
         gone = {*self.given_up}

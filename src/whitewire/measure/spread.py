@@ -25,7 +25,7 @@ from typing import Protocol, Self
 
 from whitewire import lanes
 from whitewire.errors import UserError
-from whitewire.measure.rounds import Saw, Seen
+from whitewire.measure.rounds import Rounds, Saw, Seen
 from whitewire.measure.run import Run
 from whitewire.measure.turns import Turns
 from whitewire.testbed.samples import processor_ticks
@@ -176,12 +176,20 @@ class Mate(Beside):
         return number in self.claims.mine or (not self.crowded and self.claims.take(number))
 
     def saw(self, turns: Turns, look: Callable[[], Seen]) -> Seen | None:
-        pending = [
-            each.row["run_id"] for each in turns.waiting if turns.rounds.of[each.row["run_id"]] in self.claims.mine
-        ]
-        self.pipe.send(Report(turns.given_up, turns.left, pending))
+        pending = [run.row["run_id"] for run in turns.waiting]
+        self.pipe.send(self.report(turns.rounds, turns.given_up, turns.left, pending))
         found = self.pipe.recv()
         return found if isinstance(found, Saw) else None
+
+    def report(self, rounds: Rounds, given_up: Sequence[str], left: Mapping[str, str],
+               pending: Sequence[str] = ()) -> Report:  # fmt: skip
+        """What became of runs of the rounds that this lane makes; of other ones it knows nothing."""
+
+        def own(run_id: str) -> bool:
+            return rounds.of[run_id] in self.claims.mine
+
+        return Report([*filter(own, given_up)], {run_id: why for run_id, why in left.items() if own(run_id)},
+                      [*filter(own, pending)])  # fmt: skip
 
 
 class Worker:

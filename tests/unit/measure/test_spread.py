@@ -21,7 +21,7 @@ from whitewire.measure.campaign import Campaign
 from whitewire.measure.rounds import Rounds, cell_of
 from whitewire.measure.rung import TooHeavy
 from whitewire.measure.session import Session
-from whitewire.measure.spread import Task, Worker
+from whitewire.measure.spread import Report, Task, Worker
 from whitewire.measure.turns import Outcome
 from whitewire.progress import Progress
 from whitewire.records.journal import DECIDED, Journal
@@ -257,6 +257,39 @@ def test_what_a_lane_left_stays_left_and_the_lane_does_not_come_back(of_two):
     left = block.measure().left
     assert list(left.values()) == ["too late"] * 2
     assert len({block.plan.rounds().of[run_id] for run_id in left}) == 1
+
+
+def test_a_lane_says_nothing_of_rounds_that_it_does_not_make(of_two):
+    """It has no time for its second round, which another lane may make, or may find not needed after a look."""
+    block, told = Toys(of_two, 12, of_worker=lambda session, run: session.turns.leave("too late")), []
+
+    def listen(session, run):
+        told.extend(run_id for worker in session.team.workers for run_id in worker.report.left)
+
+    block.happens = listen
+    block.measure()
+    assert len({*told}) == 2
+
+
+def test_what_a_lane_lacks_is_left_and_not_waited_for(of_two):
+    """Its cluster has no client that the first one's had."""
+
+    def lack(session, run):
+        lost = [each.row["run_id"] for each in session.turns.waiting if each.row["run_id"].endswith("2")]
+        session.campaign.leave_out([(lost, "no client for a cell")])
+        session.turns.waiting = [each for each in session.turns.waiting if each.row["run_id"] not in lost]
+
+    block = Toys(of_two, 10, of_worker=lack)
+    left = block.measure().left
+    assert {*left.values()} == {"no client for a cell"}
+    assert {run_id[1] for run_id in left} == {"2"}
+
+
+def test_what_the_first_lane_knows_of_a_run_is_not_replaced(of_two):
+    campaign = Toys(of_two, 1).session().campaign
+    campaign.left = {"00": DECIDED}
+    campaign.add([Report(left={"00": "too late", "01": "too late"})])
+    assert campaign.left == {"00": DECIDED, "01": "too late"}
 
 
 def test_an_unexpected_error_in_a_worker_ends_the_block_and_says_where_it_was(of_two):
