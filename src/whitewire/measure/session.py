@@ -155,7 +155,7 @@ class Session:
             why, short = "; ".join(faults), next((each for each in faults if each.startswith(SHORT_OF_PROCESSORS)), "")
             others = values.get("cpu_outside", (0.0, ""))[0] > processors.OTHERS_CORES or run.cpu == "report"
             # Beside other lanes it may be these: it has all processors at its next attempt.
-            beside = lanes.shared() is not None and campaign.weights.of(run) < ALL
+            beside = (shared := lanes.shared()) is not None and campaign.weights.of(run) < shared.processors
             disturbed = bool(short) and (others or beside)
             self.team.attempted(bool(short) and beside)
             if used := workloads.processors_used(record, files):

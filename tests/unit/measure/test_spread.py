@@ -15,7 +15,7 @@ import pytest
 from whitewire import lanes
 from whitewire.errors import CannotMake
 from whitewire.lanes import Lanes
-from whitewire.measure import spread
+from whitewire.measure import session, spread
 from whitewire.measure.block import Block
 from whitewire.measure.campaign import Campaign
 from whitewire.measure.rounds import Rounds, cell_of
@@ -25,6 +25,7 @@ from whitewire.measure.spread import Report, Task, Worker
 from whitewire.measure.turns import Outcome
 from whitewire.progress import Progress
 from whitewire.records.journal import DECIDED, Journal
+from whitewire.records.metrics import SHORT_OF_PROCESSORS
 
 CELLS = [cell_of("grid", {"fabric": fabric}) for fabric in ("1gbe", "10gbe", "5gbe")]
 RUN_S = 0.02
@@ -290,6 +291,24 @@ def test_what_the_first_lane_knows_of_a_run_is_not_replaced(of_two):
     campaign.left = {"00": DECIDED}
     campaign.add([Report(left={"00": "too late", "01": "too late"})])
     assert campaign.left == {"00": DECIDED, "01": "too late"}
+
+
+@pytest.mark.parametrize(("wanted", "spoiled"), [(0.5, True), (99.0, False), (math.inf, False)])
+def test_a_run_that_had_all_processors_was_not_beside_other_lanes(of_two, monkeypatch, wanted, spoiled):
+    made = Toys(of_two, 1).session()
+    made.campaign.plan.floored = lambda run: False
+    made.campaign.weights = SimpleNamespace(of=lambda run: wanted)
+    made.campaign.plan.config["limits"] = {}
+    run = made.runs[0]
+    run.cpu = "limit"
+    short = f"{SHORT_OF_PROCESSORS}: it woke late"
+    monkeypatch.setattr(session, "execute", lambda *_: SimpleNamespace(record={}, files={}))
+    monkeypatch.setattr(session.workloads, "metrics", lambda *_: {})
+    monkeypatch.setattr(session.workloads, "faults", lambda *_: [short])
+    monkeypatch.setattr(session.workloads, "processors_used", lambda *_: 0.0)
+    monkeypatch.setattr(session, "floor_key", lambda run: "")
+    made.floors.floors.name = lambda key: ""
+    assert Session.attempt(made, run).spoiled is spoiled
 
 
 def test_an_unexpected_error_in_a_worker_ends_the_block_and_says_where_it_was(of_two):
