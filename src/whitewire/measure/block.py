@@ -308,7 +308,7 @@ class Block:
             session = Session(campaign, stack, runs, floors, self.ladder)
             if team:
                 session.turns.rounds.ahead = list(task.ahead)
-                floors.divide(task.lanes, 0)
+                floors.divide(task.lanes, 0, leads=False)
             session.prepare()
             if team or not self.workers:
                 return session.make(number, team)

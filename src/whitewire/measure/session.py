@@ -75,11 +75,12 @@ class Session:
         """
         campaign, turns = self.campaign, self.turns
         self.team = team or self.team
-        number = self._make_runs(number)
-        if not turns.hopeless:
-            self.floors.make_due(len(self.runs))
-        while self.team.returned(turns):
+        returned = True
+        while returned:
             number = self._make_runs(number)
+            if not turns.hopeless:
+                self.floors.make_due(len(self.runs))
+            returned = self.team.returned(turns)
         campaign.given_up += turns.given_up
         campaign.left |= turns.left
         if reports := self.team.over():
@@ -101,6 +102,7 @@ class Session:
             if campaign.journal.has(run.row["run_id"]):  # made in a lane that ended within the round
                 continue
             if lanes_now := self.team.grow(turns, campaign.progress.pace):
+                self.floors.floors.pool(campaign.known_floors)
                 self.floors.floors.divide(lanes_now, self._begun)
                 campaign.progress.lanes = lanes_now
             # Those that are due at the end wait for the runs that are tried again.

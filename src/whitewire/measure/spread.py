@@ -111,7 +111,8 @@ class Team(Protocol):
         """An attempt has ended; `short`: it lacked processors beside other lanes."""
 
     def grow(self, turns: Turns, pace: float) -> int:
-        """Start further lanes where that is worth it; into how many the runs are now divided, 0: as before."""
+        """Start further lanes where that is worth it; into how many the runs are now divided, as some may have ended;
+        0: as before."""
 
     def returned(self, turns: Turns, until: float = math.inf) -> bool:
         """Wait for the rounds until this one in other lanes; whether some came back, as their process had ended."""
@@ -241,7 +242,7 @@ class Lead(Beside):
         super().__init__(claims)
         self.workers, self.task, self.made, self.say = workers, task, made, say
         self.start_seconds = start_seconds
-        self._rounds, self._ticks = 0, processor_ticks()
+        self._rounds, self._lanes, self._ticks = 0, 1, processor_ticks()
 
     def __enter__(self) -> Self:
         return self
@@ -266,6 +267,14 @@ class Lead(Beside):
             return 0
         self._rounds = len(self.claims.mine)
         self._hear()
+        more = self._start(turns, pace)
+        before, self._lanes = self._lanes, 1 + len(self._busy)
+        if more:
+            self.say(f"rounds are made in {self._lanes} lanes from here on")
+        return self._lanes if self._lanes != before else 0
+
+    def _start(self, turns: Turns, pace: float) -> int:
+        """Start further lanes, and return how many."""
         idle, working = self._idle(), 1 + len(self._busy)
         worth = further(turns, working, pace, self.start_seconds)
         fresh = [worker for worker in self.workers if not worker.busy and not worker.report.ended]
@@ -277,8 +286,7 @@ class Lead(Beside):
         for worker in fresh[:more]:
             worker.busy = True
             worker.tell(told)
-        self.say(f"rounds are made in {told.lanes} lanes from here on")
-        return told.lanes
+        return more
 
     def _idle(self) -> float:
         """The idle share of the processors since it was last asked for."""

@@ -36,7 +36,8 @@ class Toy(Session):
 
     def __init__(self, campaign, runs, happens):
         super().__init__(campaign, stack=None, runs=runs, floors=None, ladder=None)
-        nothing = SimpleNamespace(divide=lambda *_: None, pool=lambda *_: None)
+        self.divided = []
+        nothing = SimpleNamespace(divide=lambda lanes, begun: self.divided.append(lanes), pool=lambda *_: None)
         self.floors = SimpleNamespace(floors=nothing, make_due=lambda _: None, make_further=lambda: None)
         self.happens = happens
 
@@ -104,7 +105,7 @@ class Toys:
         try:
             with lanes.lane("p/quick-1"):
                 while True:
-                    session = self.session()
+                    self.made = session = self.session()
                     try:
                         self._lead(session, 0, Task(0, "shared", (), {}, 0), 0.0)
                         return session.campaign
@@ -170,6 +171,12 @@ def test_what_a_killed_process_had_begun_is_made_by_the_other(of_two, after):
     rounds = block.by_round()
     assert all(len(own) == len(CELLS) for own in rounds.values())
     assert sum(own.count(os.getpid()) for own in rounds.values()) == 10 * len(CELLS) - after
+
+
+def test_floors_are_divided_again_when_a_lane_has_ended(of_two):
+    block = Toys(of_two, 10, of_worker=lambda session, run: os.kill(os.getpid(), signal.SIGKILL))
+    block.measure()
+    assert block.made.divided == [2, 1]
 
 
 @pytest.mark.parametrize("slow", ["lead", "mate"])
