@@ -81,7 +81,8 @@ class Report:
 
 
 class Claims:
-    """The rounds of a cluster that this process makes: its own until it ends, or `close`."""
+    """The rounds of a cluster that this process makes: its own until it ends, or `close`. They count from 1; who leads
+    has number 0, which shows whether there are locks."""
 
     def __init__(self, path: Path, place: int) -> None:
         path.touch()
@@ -171,10 +172,10 @@ class Mate(Beside):
 
     def __init__(self, claims: Claims, pipe: Connection) -> None:
         super().__init__(claims)
-        self.pipe = pipe
+        self.pipe, self.locks = pipe, not claims.take(0)
 
     def takes(self, number: int) -> bool:
-        return number in self.claims.mine or (not self.crowded and self.claims.take(number))
+        return number in self.claims.mine or (self.locks and not self.crowded and self.claims.take(number))
 
     def saw(self, turns: Turns, look: Callable[[], Seen]) -> Seen | None:
         pending = [run.row["run_id"] for run in turns.waiting]
@@ -240,6 +241,7 @@ class Lead(Beside):
     def __init__(self, claims: Claims, workers: list[Worker], task: Task, made: Callable[[str], bool],
                  say: Callable[[str], None], start_seconds: float) -> None:  # fmt: skip
         super().__init__(claims)
+        claims.take(0)
         self.workers, self.task, self.made, self.say = workers, task, made, say
         self.start_seconds = start_seconds
         self._rounds, self._lanes, self._ticks = 0, 1, processor_ticks()
@@ -299,6 +301,8 @@ class Lead(Beside):
         """How many further lanes the machine has room for: as many as it was given, or one where processors idle."""
         free = lanes.free()
         used = lanes.most() - free
+        if used < 1:  # this lane's own lock is not seen: a file system without locks
+            return 0
         return min(free, max(lanes.count() - used, int(lanes.room(idle, used))))
 
     def returned(self, turns: Turns, until: float = math.inf) -> bool:

@@ -68,6 +68,10 @@ def nothing(session, run):
     """Nothing happens."""
 
 
+def die(session, run):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 class Toys:
     """A block of so many rounds of CELLS, in this process and one worker; its clusters are there at once."""
 
@@ -161,12 +165,12 @@ def test_a_run_that_is_made_again_stays_in_the_lane_of_its_round(of_two):
 def test_what_a_killed_process_had_begun_is_made_by_the_other(of_two, after):
     count = []
 
-    def die(session, run):
+    def die_later(session, run):
         count.append(run)
         if len(count) > after:
-            os.kill(os.getpid(), signal.SIGKILL)
+            die(session, run)
 
-    block = Toys(of_two, 10, of_worker=die)
+    block = Toys(of_two, 10, of_worker=die_later)
     assert not block.measure().left
     rounds = block.by_round()
     assert all(len(own) == len(CELLS) for own in rounds.values())
@@ -174,7 +178,7 @@ def test_what_a_killed_process_had_begun_is_made_by_the_other(of_two, after):
 
 
 def test_floors_are_divided_again_when_a_lane_has_ended(of_two):
-    block = Toys(of_two, 10, of_worker=lambda session, run: os.kill(os.getpid(), signal.SIGKILL))
+    block = Toys(of_two, 10, of_worker=die)
     block.measure()
     assert block.made.divided == [2, 1]
 
@@ -316,6 +320,16 @@ def test_a_run_that_had_all_processors_was_not_beside_other_lanes(of_two, monkey
     monkeypatch.setattr(session, "floor_key", lambda run: "")
     made.floors.floors.name = lambda key: ""
     assert Session.attempt(made, run).spoiled is spoiled
+
+
+@pytest.mark.parametrize("where", ["lanes.lock", spread.FILE])
+def test_on_a_file_system_without_locks_all_rounds_are_made_once_in_one_lane(of_two, monkeypatch, where):
+    locked = lanes.locked
+    monkeypatch.setattr(lanes, "locked", lambda file, place: file.name.endswith(where) or locked(file, place))
+    block = Toys(of_two, 10)
+    assert not block.measure().left
+    rounds = block.by_round()
+    assert {number: {*own} for number, own in rounds.items()} == dict.fromkeys(range(1, 11), {os.getpid()})
 
 
 def test_an_unexpected_error_in_a_worker_ends_the_block_and_says_where_it_was(of_two):
