@@ -319,7 +319,11 @@ class Block:
         """Make the runs of a cluster whose start took so many seconds, and have further lanes make some of them."""
         campaign, claims = session.campaign, Claims(self.journal.folder / ROUNDS, task.place)
         with Lead(claims, self.workers, task, self.journal.has, campaign.progress.say, started) as lead:
-            return session.make(number, lead)
+            try:
+                return session.make(number, lead)
+            except CannotMake:
+                campaign.add(lead.leave())
+                raise
 
     def _calibrate(self, testbed: Testbed, runs: Sequence[Run], campaign: Campaign) -> list[Run]:
         """Probe links and drives at every scale that the runs have; returns the runs of scales within their bounds.

@@ -76,13 +76,15 @@ class Session:
         campaign, turns = self.campaign, self.turns
         self.team = team or self.team
         returned = True
-        while returned:
-            number = self._make_runs(number)
-            if not turns.hopeless:
-                self.floors.make_due(len(self.runs))
-            returned = self.team.returned(turns)
-        campaign.given_up += turns.given_up
-        campaign.left |= turns.left
+        try:
+            while returned:
+                number = self._make_runs(number)
+                if not turns.hopeless:
+                    self.floors.make_due(len(self.runs))
+                returned = self.team.returned(turns)
+        finally:
+            campaign.given_up += turns.given_up
+            campaign.left |= turns.left
         if reports := self.team.over():
             campaign.add(reports)
             self.floors.floors.pool(campaign.known_floors)

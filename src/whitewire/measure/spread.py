@@ -28,6 +28,7 @@ from whitewire.errors import UserError
 from whitewire.measure.rounds import Rounds, Saw, Seen
 from whitewire.measure.run import Run
 from whitewire.measure.turns import Turns
+from whitewire.records.journal import BUDGET
 from whitewire.testbed.samples import processor_ticks
 
 FILE = ".rounds"
@@ -359,6 +360,17 @@ class Lead(Beside):
             wait([worker.pipe for worker in busy], PATIENCE_S)
             self._hear()
         return [worker.report for worker in self.workers]
+
+    def leave(self) -> Sequence[Report]:
+        """Make no more here, where the cluster cannot; what the other lanes report once they have made what they can.
+
+        They get no looks, so what waits for one is not out of time.
+        """
+        self.claims.close()
+        for worker in self._busy:
+            worker.tell(NO_LOOK)
+        found = self.over()
+        return [replace(each, left={run: why for run, why in each.left.items() if why != BUDGET}) for each in found]
 
 
 def further(turns: Turns, working: int, pace: float, start_seconds: float) -> int:

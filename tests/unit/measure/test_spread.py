@@ -332,6 +332,27 @@ def test_on_a_file_system_without_locks_all_rounds_are_made_once_in_one_lane(of_
     assert {number: {*own} for number, own in rounds.items()} == dict.fromkeys(range(1, 11), {os.getpid()})
 
 
+def test_what_the_first_lane_cannot_make_the_others_do(of_two):
+    failed = []
+
+    def fail(session, run):
+        if len({*block.journal.runs.glob("[!.]*")}) > 4 * len(CELLS):
+            failed.append(run.row["run_id"])
+            raise CannotMake("HDFS does not start again")
+
+    block = Toys(of_two, 20, happens=fail)
+    with pytest.raises(CannotMake):
+        block.measure()
+    campaign, of = block.made.campaign, block.plan.rounds().of
+    campaign.given_up += failed
+    campaign.fail(block.made.runs, "HDFS does not start again")
+    made = {path.name for path in block.journal.runs.glob("[!.]*")}
+    assert not {*failed} & {*campaign.left}
+    assert {*campaign.left, *failed} | made == {*block.cells}
+    assert {of[run_id] for run_id in campaign.left} <= {*range(1, 8)}
+    assert max(of[run_id] for run_id in made) == 20
+
+
 def test_an_unexpected_error_in_a_worker_ends_the_block_and_says_where_it_was(of_two):
     def fail(session, run):
         raise ZeroDivisionError("of no number")
