@@ -28,7 +28,7 @@ from whitewire.install.doctor import preflight
 from whitewire.measure import environment, groups, services
 from whitewire.measure.alone import alone
 from whitewire.measure.beyond import Before, before
-from whitewire.measure.block_plan import BlockPlan
+from whitewire.measure.block_plan import CLOSING_S, BlockPlan
 from whitewire.measure.campaign import Around, Campaign, plainly
 from whitewire.measure.probing import Probing
 from whitewire.measure.rounds import Look
@@ -206,6 +206,7 @@ class Block:
             self.spent = defaultdict(float)
             campaign = self._campaign(Progress(f"{plan.paper.id} {self.name}, lane {lane}", [
                 run.expected_seconds for run in runs]), lane)  # fmt: skip
+            campaign.until = task.until + CLOSING_S
             campaign.give_up_at = math.inf  # runs of the first lane counted: others do not disturb all
             campaign.unavailable |= task.unavailable
             campaign.progress.lanes = task.lanes

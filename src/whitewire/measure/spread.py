@@ -52,7 +52,7 @@ class Task:
     """What a worker is to do: make rounds of the runs `ids` of one cluster.
 
     `shared`: the services of that cluster; `place`: where its rounds begin in the lock file; `ahead`: the looks that
-    are still to be made; `lanes`: how many divide the floors.
+    are still to be made; `lanes`: how many divide the floors; `until`: moment after which none of its runs begins.
     """
 
     rung: int
@@ -62,6 +62,7 @@ class Task:
     place: int
     ahead: Sequence[int] = ()
     lanes: int = 2
+    until: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -285,7 +286,7 @@ class Lead(Beside):
         if more < 1 or self.crowded or any(worker.report.crowded for worker in self.workers):
             return 0
         ids = [run.row["run_id"] for run in turns.waiting]
-        told = replace(self.task, ids=ids, ahead=list(turns.rounds.ahead), lanes=working + more)
+        told = replace(self.task, ids=ids, ahead=list(turns.rounds.ahead), lanes=working + more, until=turns.until)
         for worker in fresh[:more]:
             worker.busy = True
             worker.tell(told)

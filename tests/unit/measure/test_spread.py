@@ -353,6 +353,21 @@ def test_what_the_first_lane_cannot_make_the_others_do(of_two):
     assert max(of[run_id] for run_id in made) == 20
 
 
+def test_a_lane_has_the_time_that_a_look_has_left_to_the_first_one(of_two):
+    told = of_two / "until"
+    block = Toys(of_two, 8, of_worker=lambda session, run: told.write_text(str(session.turns.until)))
+    session, until = block.session, time.monotonic() + 1000
+
+    def late(*of):
+        made = session(*of)
+        made.turns.until = until
+        return made
+
+    block.session = late
+    block.measure()
+    assert float(told.read_text()) == pytest.approx(until)
+
+
 def test_an_unexpected_error_in_a_worker_ends_the_block_and_says_where_it_was(of_two):
     def fail(session, run):
         raise ZeroDivisionError("of no number")
