@@ -69,14 +69,15 @@ class Task:
 class Report:
     """What became of a worker's runs that the journal does not have.
 
-    `pending`: those that wait for a look to be made again; `ended`: the worker makes no more; `crowded`: because the
-    lanes are too many; `fault`: the traceback of an unexpected error.
+    `pending`: those that wait for a look to be made again; `begun`: the worker has taken a round; `ended`: it makes no
+    more; `crowded`: because the lanes are too many; `fault`: the traceback of an unexpected error.
     """
 
     given_up: Sequence[str] = ()
     left: Mapping[str, str] = field(default_factory=dict)
     pending: Sequence[str] = ()
     spent: Mapping[str, float] = field(default_factory=dict)
+    begun: bool = False
     ended: bool = False
     crowded: bool = False
     fault: str = ""
@@ -174,10 +175,16 @@ class Mate(Beside):
 
     def __init__(self, claims: Claims, pipe: Connection) -> None:
         super().__init__(claims)
-        self.pipe, self.locks = pipe, not claims.take(0)
+        self.pipe, self.locks, self.begun = pipe, not claims.take(0), False
 
     def takes(self, number: int) -> bool:
-        return number in self.claims.mine or (self.locks and not self.crowded and self.claims.take(number))
+        if number in self.claims.mine:
+            return True
+        taken = self.locks and not self.crowded and self.claims.take(number)
+        if taken and not self.begun:
+            self.begun = True
+            self.pipe.send(Report(begun=True))
+        return taken
 
     def saw(self, turns: Turns, look: Callable[[], Seen]) -> Seen | None:
         pending = [run.row["run_id"] for run in turns.waiting]
@@ -193,7 +200,7 @@ class Mate(Beside):
             return rounds.of[run_id] in self.claims.mine
 
         return Report([*filter(own, given_up)], {run_id: why for run_id, why in left.items() if own(run_id)},
-                      [*filter(own, pending)])  # fmt: skip
+                      [*filter(own, pending)], begun=self.begun)  # fmt: skip
 
 
 class Worker:
@@ -357,6 +364,14 @@ class Lead(Beside):
         return seen
 
     def over(self) -> Sequence[Report]:
+        self._hear()
+        for worker in self._busy:
+            if not worker.report.begun:  # it would start its cluster for nothing
+                self._lose(worker)
+        return self._reports()
+
+    def _reports(self) -> Sequence[Report]:
+        """What the other lanes report, once all have ended."""
         while busy := self._busy:
             wait([worker.pipe for worker in busy], PATIENCE_S)
             self._hear()
@@ -370,7 +385,7 @@ class Lead(Beside):
         self.claims.close()
         for worker in self._busy:
             worker.tell(NO_LOOK)
-        found = self.over()
+        found = self._reports()
         return [replace(each, left={run: why for run, why in each.left.items() if why != BUDGET}) for each in found]
 
 

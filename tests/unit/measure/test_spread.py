@@ -81,7 +81,7 @@ class Toys:
         self.cells = {f"{n}{c}": CELLS[c] for n in range(rounds) for c in range(len(CELLS))}
         self.rows = [{"run_id": each, "block": "quick-1"} for each in self.cells]
         self.journal, self.looks, self.look = Journal(folder / "raw" / "quick-1"), looks, look
-        self.happens, self.of_worker = happens, of_worker
+        self.happens, self.of_worker, self.start_s = happens, of_worker, 0.0
         self.name, self.ladder = "quick-1", SimpleNamespace(stay=lambda rung: None)
         self.spent, self.pid, self.give_up_at = defaultdict(float), os.getpid(), math.inf
         self.plan = SimpleNamespace(
@@ -99,6 +99,7 @@ class Toys:
         return Toy(campaign, runs, self.happens if os.getpid() == self.pid else self.of_worker)
 
     def _on_one_cluster(self, campaign, shared, runs, number, team, task):
+        time.sleep(self.start_s)
         session = Toy(campaign, runs, self.of_worker)
         session.turns.rounds.ahead = list(task.ahead)
         return session.make(number, team)
@@ -366,6 +367,15 @@ def test_a_lane_has_the_time_that_a_look_has_left_to_the_first_one(of_two):
     block.session = late
     block.measure()
     assert float(told.read_text()) == pytest.approx(until)
+
+
+def test_a_lane_that_still_starts_when_all_runs_are_made_is_not_waited_for(of_two):
+    block = Toys(of_two, 4)
+    block.start_s = 15
+    begin = time.monotonic()
+    assert not block.measure().left
+    assert time.monotonic() - begin < 10
+    assert not block.workers
 
 
 def test_an_unexpected_error_in_a_worker_ends_the_block_and_says_where_it_was(of_two):
