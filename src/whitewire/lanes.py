@@ -23,8 +23,6 @@ from whitewire.paths import boot_id
 
 VARIABLE = "WHITEWIRE_LANES"
 """The environment variable that tells the blocks of a campaign of their lanes."""
-BEGUN = "begun"
-"""The file of a campaign's blocks that have a lane, or had one."""
 LANE_GIB, SPARE_GIB = 2.5, 1.0
 """Memory of a lane's cluster with its data, and what stays for the rest."""
 PARTS = 20
@@ -53,9 +51,15 @@ class Lanes:
     @classmethod
     def of(cls, count: int, folder: Path, blocks: Sequence[str] = (), most: int = 0, on_a_site: bool = False) -> Lanes:
         """Those of a campaign that this process begins."""
-        (folder / BEGUN).unlink(missing_ok=True)
         processors = 0 if on_a_site else len(os.sched_getaffinity(0))
-        return cls(count, os.getpid(), str(folder), processors, boot_id(), list(blocks), most)
+        found = cls(count, os.getpid(), str(folder), processors, boot_id(), list(blocks), most)
+        found.begun.unlink(missing_ok=True)  # of an earlier process with this number
+        return found
+
+    @property
+    def begun(self) -> Path:
+        """The file of the campaign's blocks that have a lane, or had one; a dry run beside it has its own."""
+        return Path(self.folder, f"begun-{self.process}")
 
     @property
     def numbers(self) -> range:
@@ -108,7 +112,7 @@ def lane(block: str = "") -> Iterator[int]:
     with _opened(lanes, "lanes") as file:
         while not (number := _first_free(lanes, file)):
             time.sleep(PAUSE_S)
-        with Path(lanes.folder, BEGUN).open("a", encoding="utf-8") as begun:
+        with lanes.begun.open("a", encoding="utf-8") as begun:
             begun.write(f"{block}\n")
         yield number
 
@@ -147,11 +151,17 @@ def room(idle: float, working: int) -> bool:
 
 
 def _expected(lanes: Lanes) -> bool:
-    """Whether a block of the campaign has not had a lane yet."""
+    """Whether a block of the campaign has not had a lane yet, other than one that follows another of its paper: it
+    waits until that one has ended.
+    """
     begun = ""
     with suppress(FileNotFoundError):
-        begun = Path(lanes.folder, BEGUN).read_text(encoding="utf-8")
-    return not {*lanes.blocks} <= {*begun.splitlines()}
+        begun = lanes.begun.read_text(encoding="utf-8")
+    return not {*map(_paper, lanes.blocks)} <= {*map(_paper, begun.splitlines())}
+
+
+def _paper(block: str) -> str:
+    return block.partition("/")[0]
 
 
 def _first_free(lanes: Lanes, file: IO[bytes]) -> int:

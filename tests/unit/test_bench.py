@@ -3,11 +3,14 @@
 What they measure on a cluster, tests/integration/test_bench.py looks at.
 """
 
+import runpy
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
+from whitewire import lanes
 from whitewire.paths import HOME
 
 SCRIPTS = sorted(path.name for path in (HOME / "bench").glob("*.py"))
@@ -42,3 +45,17 @@ def test_a_study_of_nothing_measures_nothing(tmp_path):
     assert done.returncode == 2
     assert "no run of no-such-experiment at full effort" in done.stderr
     assert not (tmp_path / "study").exists()
+
+
+def test_a_lane_of_the_comparison_that_ends_early_goes_to_no_other_block(tmp_path, monkeypatch):
+    started = []
+
+    def start(argv, env):
+        started.append(env[lanes.VARIABLE])
+        return SimpleNamespace(wait=lambda: 0)
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+    runpy.run_path(str(HOME / "bench" / "lanes.py"))["side_by_side"]("emulex-2012", 2, 60.0, tmp_path)
+    monkeypatch.setenv(lanes.VARIABLE, started[0])
+    with lanes.lane("emulex-2012/known"), lanes.further_lane() as further:
+        assert (lanes.most(), lanes.free(), further) == (2, 0, 0)

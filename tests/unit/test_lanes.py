@@ -158,6 +158,26 @@ def test_a_block_that_has_begun_gets_further_lanes_when_all_others_have_begun(tm
         assert none == 0, "another campaign has begun no block yet"
 
 
+def test_who_only_reads_the_plan_forgets_no_block_of_a_campaign_that_goes_on(tmp_path, monkeypatch):
+    told = Lanes.of(2, tmp_path, ["a/1"])
+    monkeypatch.setenv(lanes.VARIABLE, told.text())
+    with lanes.lane("a/1"):
+        dry_run = f"from pathlib import Path; from whitewire.lanes import Lanes; Lanes.of(2, Path({str(tmp_path)!r}))"
+        subprocess.run([sys.executable, "-c", dry_run], check=True)
+        assert lanes.free() == 1
+
+
+def test_blocks_that_wait_for_another_of_their_paper_leave_it_the_free_lanes(tmp_path, monkeypatch):
+    told = Lanes.of(2, tmp_path, ["a/full-1", "a/full-2", "a/full-3", "b/full-1"])
+    monkeypatch.setenv(lanes.VARIABLE, told.text())
+    with lanes.lane("b/full-1"):
+        assert lanes.free() == 0
+    with lanes.lane("a/full-1"):
+        assert lanes.free() == 1
+        with lanes.further_lane() as second:
+            assert second == 2
+
+
 @pytest.mark.parametrize(
     ("processors", "busy", "memory", "carried"),
     [(2, 0.6, 8, 2), (2, 1.4, 8, 1), (16, 0.6, 30, 21), (16, 0.6, 4, 4), (2, 4.0, 8, 1), (2, 0.0, 8, 2)],

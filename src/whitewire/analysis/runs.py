@@ -20,6 +20,7 @@ from whitewire.design.scale import Scale, scale_of
 from whitewire.estimands.evidence import Sample
 from whitewire.levels import Cell, cell_name, text
 from whitewire.records.jobs import NET, WHOLE
+from whitewire.records.metrics import unit_of
 
 MORE_BYTES = "more bytes a run are needed"
 LANE = "lane"
@@ -105,13 +106,18 @@ class Runs:
         return table
 
     def _in_lanes(self, table: pd.DataFrame) -> Iterator[tuple[tuple[str, str], pd.DataFrame]]:
-        """Valid runs of a table by experiment, controls among its own, and metric, where all values are above 0."""
+        """Valid runs of a table by experiment, controls among its own, and metric, where all values are above 0.
+
+        Shares and other plain numbers are left out: a factor of them means nothing, and of a share may exceed 1.
+        """
         good = table[table["valid"] & table["best"].notna()].copy()
+        if good.empty:
+            return
         good["cell"] = good[["experiment", *self.paper.factors]].astype(str).agg("\0".join, axis=1)
         good[LANE] = pd.to_numeric(good[LANE]).fillna(1)
         origin = good["experiment"].map(self.paper.origin)
         for (experiment, metric), rows in good.groupby([origin, "metric"], sort=False):
-            if rows["best"].min() > 0:
+            if unit_of(str(metric)) != "1" and rows["best"].min() > 0:
                 yield (str(experiment), str(metric)), rows
 
     def lane_differences(self) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from whitewire.install.doctor import preflight
 from whitewire.measure import environment, groups, services
 from whitewire.measure.alone import alone
 from whitewire.measure.beyond import Before, before
-from whitewire.measure.block_plan import BlockPlan
+from whitewire.measure.block_plan import CLOSING_S, BlockPlan
 from whitewire.measure.campaign import Around, Campaign, plainly
 from whitewire.measure.probing import Probing
 from whitewire.measure.rounds import Look
@@ -195,7 +196,7 @@ class Block:
                     claims.pop().close()
 
     def _beside(self, task: Task, team: Mate) -> Report:
-        """Make rounds of a cluster's runs in a further lane."""
+        """Make rounds of a cluster's runs in a further lane. Raises UserError; its rounds are then the other lanes'."""
         with lanes.further_lane() as lane:
             if not lane:
                 return Report(ended=True)
@@ -205,14 +206,15 @@ class Block:
             self.spent = defaultdict(float)
             campaign = self._campaign(Progress(f"{plan.paper.id} {self.name}, lane {lane}", [
                 run.expected_seconds for run in runs]), lane)  # fmt: skip
+            campaign.until = task.until + CLOSING_S
+            campaign.give_up_at = math.inf  # runs of the first lane counted: others do not disturb all
             campaign.unavailable |= task.unavailable
             campaign.progress.lanes = task.lanes
             with campaign.progress.going():
-                try:
-                    self._on_one_cluster(campaign, task.shared, runs, 0, team, task)
-                except CannotMake as failure:  # the first lane makes its rounds
-                    campaign.progress.say(f"this lane ends: {failure}")
-            return Report(campaign.given_up, campaign.left, spent=self.spent, ended=True, crowded=team.crowded)
+                self._on_one_cluster(campaign, task.shared, runs, 0, team, task)
+            lacking = {run_id: why for run_id, why in campaign.unavailable.items() if run_id in task.ids}
+            report = team.report(plan.rounds(self.rows), campaign.given_up, lacking | campaign.left)
+            return replace(report, spent=self.spent, ended=True, crowded=team.crowded)
 
     def _campaign(self, progress: Progress, lane: int) -> Campaign:
         return Campaign(
@@ -307,14 +309,22 @@ class Block:
             session = Session(campaign, stack, runs, floors, self.ladder)
             if team:
                 session.turns.rounds.ahead = list(task.ahead)
-                floors.divide(task.lanes, 0)
+                floors.divide(task.lanes, 0, leads=False)
             session.prepare()
             if team or not self.workers:
                 return session.make(number, team)
             started = sum(campaign.spent[what] for what in ("start", "warm-up")) - spent
-            claims = Claims(self.journal.folder / ROUNDS, task.place)
-            with Lead(claims, self.workers, task, self.journal.has, campaign.progress.say, started) as lead:
+            return self._lead(session, number, task, started)
+
+    def _lead(self, session: Session, number: int, task: Task, started: float) -> int:
+        """Make the runs of a cluster whose start took so many seconds, and have further lanes make some of them."""
+        campaign, claims = session.campaign, Claims(self.journal.folder / ROUNDS, task.place)
+        with Lead(claims, self.workers, task, self.journal.has, campaign.progress.say, started) as lead:
+            try:
                 return session.make(number, lead)
+            except CannotMake:
+                campaign.add(lead.leave())
+                raise
 
     def _calibrate(self, testbed: Testbed, runs: Sequence[Run], campaign: Campaign) -> list[Run]:
         """Probe links and drives at every scale that the runs have; returns the runs of scales within their bounds.

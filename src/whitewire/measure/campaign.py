@@ -141,7 +141,7 @@ class Campaign:
         """Take what became of runs in other lanes; what one of them did not make another one may have made."""
         for report in reports:
             self.given_up += report.given_up
-            self.left |= report.left
+            self.left = {**report.left, **self.left}
             for what, seconds in report.spent.items():
                 self.spent[what] += seconds
         gone = {*self.given_up}
@@ -149,8 +149,8 @@ class Campaign:
 
     def fail(self, runs: Iterable[Run], why: str) -> None:
         """Leave out, until another start, what is not made yet of runs whose cluster cannot make them."""
-        lost = [run_id for run in runs if not self.journal.has(run_id := run.row["run_id"])
-                and run_id not in self.left and run_id not in self.unavailable]  # fmt: skip
+        known = {*self.left, *self.given_up, *self.unavailable}
+        lost = [run_id for run in runs if not self.journal.has(run_id := run.row["run_id"]) and run_id not in known]
         self.progress.say(f"{len(lost)} runs left out: {why}")
         self.left |= dict.fromkeys(lost, f"{FAILED}: {why}")
 

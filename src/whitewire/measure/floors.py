@@ -79,14 +79,17 @@ class Floors:
         most = FLOOR_RUNS + FURTHER if self._asked[key] == FLOOR_RUNS else 0
         return max(0, most - len(self.known[key]))
 
-    def divide(self, lanes: int, begun: int) -> None:
-        """From now on, `begun` runs being made, each of so many lanes makes its part of the runs and of the floors."""
+    def divide(self, lanes: int, begun: int, leads: bool = True) -> None:
+        """From now on, `begun` runs being made, each of so many lanes makes its part of the runs and of the floors.
+
+        The lane that `leads` has all of its floors where the first interim analysis is ahead: it may be the only one.
+        """
         ends = begun + math.ceil((self._runs - begun) / lanes)
-        for key in self._due:
-            self.counts[key] = math.ceil(self._asked[key] / lanes)
-            self._due[key] = [
-                begun + place for place in positions(0, ends - begun, len(self.known[key]), self.counts[key])
-            ]
+        look = math.ceil((self._look - begun) / lanes) if leads and self._look and self._look > begun else None
+        for key, asked in self._asked.items():
+            self.counts[key] = asked if look else math.ceil(asked / lanes)
+            have = len(self.known[key])
+            self._due[key] = [begun + place for place in positions(0, ends - begun, have, self.counts[key], look)]
 
     def pool(self, known: Mapping[str, Sequence[RunRecord]]) -> None:
         """Take the floors of all lanes for those of this cluster."""

@@ -75,13 +75,16 @@ class Session:
         """
         campaign, turns = self.campaign, self.turns
         self.team = team or self.team
-        number = self._make_runs(number)
-        if not turns.hopeless:
-            self.floors.make_due(len(self.runs))
-        while self.team.returned(turns):
-            number = self._make_runs(number)
-        campaign.given_up += turns.given_up
-        campaign.left |= turns.left
+        returned = True
+        try:
+            while returned:
+                number = self._make_runs(number)
+                if not turns.hopeless:
+                    self.floors.make_due(len(self.runs))
+                returned = self.team.returned(turns)
+        finally:
+            campaign.given_up += turns.given_up
+            campaign.left |= turns.left
         if reports := self.team.over():
             campaign.add(reports)
             self.floors.floors.pool(campaign.known_floors)
@@ -101,6 +104,7 @@ class Session:
             if campaign.journal.has(run.row["run_id"]):  # made in a lane that ended within the round
                 continue
             if lanes_now := self.team.grow(turns, campaign.progress.pace):
+                self.floors.floors.pool(campaign.known_floors)
                 self.floors.floors.divide(lanes_now, self._begun)
                 campaign.progress.lanes = lanes_now
             # Those that are due at the end wait for the runs that are tried again.
@@ -155,7 +159,7 @@ class Session:
             why, short = "; ".join(faults), next((each for each in faults if each.startswith(SHORT_OF_PROCESSORS)), "")
             others = values.get("cpu_outside", (0.0, ""))[0] > processors.OTHERS_CORES or run.cpu == "report"
             # Beside other lanes it may be these: it has all processors at its next attempt.
-            beside = lanes.shared() is not None and campaign.weights.of(run) < ALL
+            beside = (shared := lanes.shared()) is not None and campaign.weights.of(run) < shared.processors
             disturbed = bool(short) and (others or beside)
             self.team.attempted(bool(short) and beside)
             if used := workloads.processors_used(record, files):

@@ -25,9 +25,10 @@ from typing import Protocol, Self
 
 from whitewire import lanes
 from whitewire.errors import UserError
-from whitewire.measure.rounds import Saw, Seen
+from whitewire.measure.rounds import Rounds, Saw, Seen
 from whitewire.measure.run import Run
 from whitewire.measure.turns import Turns
+from whitewire.records.journal import BUDGET
 from whitewire.testbed.samples import processor_ticks
 
 FILE = ".rounds"
@@ -43,7 +44,7 @@ PATIENCE_S = 1.0
 DIE_WITH_PARENT = 1
 """PR_SET_PDEATHSIG of prctl(2)."""
 NO_LOOK, OVER = "no look", "over"
-"""What a worker is told when no look comes any more, and when all runs of the cluster are made."""
+"""What a worker is told when no look comes any more, and when the cluster makes no more runs."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Task:
     """What a worker is to do: make rounds of the runs `ids` of one cluster.
 
     `shared`: the services of that cluster; `place`: where its rounds begin in the lock file; `ahead`: the looks that
-    are still to be made; `lanes`: how many divide the floors.
+    are still to be made; `lanes`: how many divide the floors; `until`: moment after which none of its runs begins.
     """
 
     rung: int
@@ -61,27 +62,30 @@ class Task:
     place: int
     ahead: Sequence[int] = ()
     lanes: int = 2
+    until: float = math.inf
 
 
 @dataclass(frozen=True)
 class Report:
     """What became of a worker's runs that the journal does not have.
 
-    `pending`: those that wait for a look to be made again; `ended`: the worker makes no more; `crowded`: because the
-    lanes are too many; `fault`: the traceback of an unexpected error.
+    `pending`: those that wait for a look to be made again; `begun`: the worker has taken a round; `ended`: it makes no
+    more; `crowded`: because the lanes are too many; `fault`: the traceback of an unexpected error.
     """
 
     given_up: Sequence[str] = ()
     left: Mapping[str, str] = field(default_factory=dict)
     pending: Sequence[str] = ()
     spent: Mapping[str, float] = field(default_factory=dict)
+    begun: bool = False
     ended: bool = False
     crowded: bool = False
     fault: str = ""
 
 
 class Claims:
-    """The rounds of a cluster that this process makes: its own until it ends, or `close`."""
+    """The rounds of a cluster that this process makes: its own until it ends, or `close`. They count from 1; who leads
+    has number 0, which shows whether there are locks."""
 
     def __init__(self, path: Path, place: int) -> None:
         path.touch()
@@ -111,7 +115,8 @@ class Team(Protocol):
         """An attempt has ended; `short`: it lacked processors beside other lanes."""
 
     def grow(self, turns: Turns, pace: float) -> int:
-        """Start further lanes where that is worth it; into how many the runs are now divided, 0: as before."""
+        """Start further lanes where that is worth it; into how many the runs are now divided, as some may have ended;
+        0: as before."""
 
     def returned(self, turns: Turns, until: float = math.inf) -> bool:
         """Wait for the rounds until this one in other lanes; whether some came back, as their process had ended."""
@@ -170,18 +175,32 @@ class Mate(Beside):
 
     def __init__(self, claims: Claims, pipe: Connection) -> None:
         super().__init__(claims)
-        self.pipe = pipe
+        self.pipe, self.locks, self.begun = pipe, not claims.take(0), False
 
     def takes(self, number: int) -> bool:
-        return number in self.claims.mine or (not self.crowded and self.claims.take(number))
+        if number in self.claims.mine:
+            return True
+        taken = self.locks and not self.crowded and self.claims.take(number)
+        if taken and not self.begun:
+            self.begun = True
+            self.pipe.send(Report(begun=True))
+        return taken
 
     def saw(self, turns: Turns, look: Callable[[], Seen]) -> Seen | None:
-        pending = [
-            each.row["run_id"] for each in turns.waiting if turns.rounds.of[each.row["run_id"]] in self.claims.mine
-        ]
-        self.pipe.send(Report(turns.given_up, turns.left, pending))
+        pending = [run.row["run_id"] for run in turns.waiting]
+        self.pipe.send(self.report(turns.rounds, turns.given_up, turns.left, pending))
         found = self.pipe.recv()
         return found if isinstance(found, Saw) else None
+
+    def report(self, rounds: Rounds, given_up: Sequence[str], left: Mapping[str, str],
+               pending: Sequence[str] = ()) -> Report:  # fmt: skip
+        """What became of runs of the rounds that this lane makes; of other ones it knows nothing."""
+
+        def own(run_id: str) -> bool:
+            return rounds.of[run_id] in self.claims.mine
+
+        return Report([*filter(own, given_up)], {run_id: why for run_id, why in left.items() if own(run_id)},
+                      [*filter(own, pending)], begun=self.begun)  # fmt: skip
 
 
 class Worker:
@@ -231,17 +250,20 @@ class Lead(Beside):
     def __init__(self, claims: Claims, workers: list[Worker], task: Task, made: Callable[[str], bool],
                  say: Callable[[str], None], start_seconds: float) -> None:  # fmt: skip
         super().__init__(claims)
+        claims.take(0)
         self.workers, self.task, self.made, self.say = workers, task, made, say
         self.start_seconds = start_seconds
-        self._rounds, self._ticks = 0, processor_ticks()
+        self._rounds, self._lanes, self._ticks = 0, 1, processor_ticks()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if kind:
-            for worker in self._busy:
-                self._lose(worker)
+        for worker in self._busy:  # after an error
+            self._lose(worker)
+        for worker in self.workers:
+            worker.report = Report()
+            worker.tell(OVER)
         self.claims.close()
 
     @property
@@ -256,18 +278,26 @@ class Lead(Beside):
             return 0
         self._rounds = len(self.claims.mine)
         self._hear()
+        more = self._start(turns, pace)
+        before, self._lanes = self._lanes, 1 + len(self._busy)
+        if more:
+            self.say(f"rounds are made in {self._lanes} lanes from here on")
+        return self._lanes if self._lanes != before else 0
+
+    def _start(self, turns: Turns, pace: float) -> int:
+        """Start further lanes, and return how many."""
         idle, working = self._idle(), 1 + len(self._busy)
         worth = further(turns, working, pace, self.start_seconds)
-        more = min(worth, self._room(idle), len(self.workers) - len(self._busy))
+        fresh = [worker for worker in self.workers if not worker.busy and not worker.report.ended]
+        more = min(worth, self._room(idle), len(fresh))
         if more < 1 or self.crowded or any(worker.report.crowded for worker in self.workers):
             return 0
         ids = [run.row["run_id"] for run in turns.waiting]
-        told = replace(self.task, ids=ids, ahead=list(turns.rounds.ahead), lanes=working + more)
-        for worker in [worker for worker in self.workers if not worker.busy][:more]:
-            worker.busy, worker.report = True, Report()
+        told = replace(self.task, ids=ids, ahead=list(turns.rounds.ahead), lanes=working + more, until=turns.until)
+        for worker in fresh[:more]:
+            worker.busy = True
             worker.tell(told)
-        self.say(f"rounds are made in {told.lanes} lanes from here on")
-        return told.lanes
+        return more
 
     def _idle(self) -> float:
         """The idle share of the processors since it was last asked for."""
@@ -280,6 +310,8 @@ class Lead(Beside):
         """How many further lanes the machine has room for: as many as it was given, or one where processors idle."""
         free = lanes.free()
         used = lanes.most() - free
+        if used < 1:  # this lane's own lock is not seen: a file system without locks
+            return 0
         return min(free, max(lanes.count() - used, int(lanes.room(idle, used))))
 
     def returned(self, turns: Turns, until: float = math.inf) -> bool:
@@ -332,15 +364,29 @@ class Lead(Beside):
         return seen
 
     def over(self) -> Sequence[Report]:
+        self._hear()
+        for worker in self._busy:
+            if not worker.report.begun:  # it would start its cluster for nothing
+                self._lose(worker)
+        return self._reports()
+
+    def _reports(self) -> Sequence[Report]:
+        """What the other lanes report, once all have ended."""
         while busy := self._busy:
             wait([worker.pipe for worker in busy], PATIENCE_S)
             self._hear()
-        for worker in self.workers:
-            worker.tell(OVER)
-        found = [worker.report for worker in self.workers]
-        for worker in self.workers:
-            worker.report = Report()
-        return found
+        return [worker.report for worker in self.workers]
+
+    def leave(self) -> Sequence[Report]:
+        """Make no more here, where the cluster cannot; what the other lanes report once they have made what they can.
+
+        They get no looks, so what waits for one is not out of time.
+        """
+        self.claims.close()
+        for worker in self._busy:
+            worker.tell(NO_LOOK)
+        found = self._reports()
+        return [replace(each, left={run: why for run, why in each.left.items() if why != BUDGET}) for each in found]
 
 
 def further(turns: Turns, working: int, pace: float, start_seconds: float) -> int:

@@ -119,3 +119,17 @@ def test_the_first_runs_of_each_cell_are_those_that_were_measured():
     again = known.first(3)
     once = Runs(known._measured[pd.to_numeric(known._measured["replicate"]) <= 3], LOADED)
     pd.testing.assert_frame_equal(again.table.reset_index(drop=True), once.table.reset_index(drop=True))
+
+
+def test_without_a_valid_run_there_is_no_effect_of_lanes():
+    known = Runs(made(0.2, 1).assign(valid="False"), LOADED)
+    assert not known.lost
+    assert not known.lane_differences()
+
+
+def test_shares_keep_their_values():
+    rows = made(0.2, 1).assign(metric="link_share", value=0.99, unit="1", full_scale_value=math.nan, full_scale_unit="")
+    rows.loc[rows[LANE] == 1, "value"] = 0.8
+    known = Runs(rows, LOADED)
+    assert sorted(known.table["best"].unique()) == [0.8, 0.99]
+    assert not known.lost

@@ -622,3 +622,32 @@ def test_kinds_on_which_no_verdict_rests_get_fewer_floors(name, judged, left):
 def test_only_kinds_that_are_judged_get_further_floors():
     made = floors.Floors({"a": 0, "b": 0}, {"a": "a", "b": "b"}, 10, {"a": floors.FLOOR_RUNS, "b": floors.UNJUDGED}, {})
     assert (made.further("a"), made.further("b")) == (floors.FLOOR_RUNS + floors.FURTHER, 0)
+
+
+def due_of(made, before):
+    return [place for place in range(before + 1) for _ in made.due(place)]
+
+
+@pytest.mark.parametrize("begun", [0, 5, 10])
+@pytest.mark.parametrize("lanes", [2, 3, 4])
+def test_the_first_of_several_lanes_has_three_floors_before_the_first_interim_analysis(lanes, begun):
+    """The other lanes may come late, or not at all."""
+    runs, look = 60, 20
+    made = floors.Floors({"a": 0}, {"a": "a"}, runs, {"a": floors.FLOOR_RUNS}, {}, look)
+    for _ in due_of(made, max(0, begun - 1)):
+        made.add("a", record(2.0))
+    made.divide(lanes, begun)
+    own_look = begun + -(-(look - begun) // lanes)
+    for _ in due_of(made, own_look - 1):
+        made.add("a", record(2.0))
+    assert len(made.known["a"]) == floors.EARLY
+    assert len(due_of(made, runs)) == floors.FLOOR_RUNS - floors.EARLY
+
+
+def test_without_a_look_ahead_and_in_further_lanes_floors_are_divided():
+    for look, leads in ((None, True), (20, False)):
+        made = floors.Floors({"a": 0}, {"a": "a"}, 60, {"a": floors.FLOOR_RUNS}, {}, look)
+        made.divide(2, 0, leads)
+        assert due_of(made, 60) == [0, 30]
+        made.divide(1, 10, leads)  # the other lane has ended
+        assert len(due_of(made, 60)) == floors.FLOOR_RUNS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import time
@@ -12,16 +13,19 @@ from types import SimpleNamespace
 import pytest
 
 from whitewire import lanes
+from whitewire.errors import CannotMake
 from whitewire.lanes import Lanes
-from whitewire.measure import spread
+from whitewire.measure import session, spread
 from whitewire.measure.block import Block
 from whitewire.measure.campaign import Campaign
 from whitewire.measure.rounds import Rounds, cell_of
+from whitewire.measure.rung import TooHeavy
 from whitewire.measure.session import Session
-from whitewire.measure.spread import Claims, Lead, Report, Task, Worker
+from whitewire.measure.spread import Report, Task, Worker
 from whitewire.measure.turns import Outcome
 from whitewire.progress import Progress
 from whitewire.records.journal import DECIDED, Journal
+from whitewire.records.metrics import SHORT_OF_PROCESSORS
 
 CELLS = [cell_of("grid", {"fabric": fabric}) for fabric in ("1gbe", "10gbe", "5gbe")]
 RUN_S = 0.02
@@ -32,7 +36,8 @@ class Toy(Session):
 
     def __init__(self, campaign, runs, happens):
         super().__init__(campaign, stack=None, runs=runs, floors=None, ladder=None)
-        nothing = SimpleNamespace(divide=lambda *_: None, pool=lambda *_: None)
+        self.divided = []
+        nothing = SimpleNamespace(divide=lambda lanes, begun: self.divided.append(lanes), pool=lambda *_: None)
         self.floors = SimpleNamespace(floors=nothing, make_due=lambda _: None, make_further=lambda: None)
         self.happens = happens
 
@@ -52,6 +57,10 @@ class Toy(Session):
         self.turns.ended(run, outcome)
 
 
+def out_of_time(*_):
+    raise TimeoutError("it waits for ever")
+
+
 SPOILED: set[str] = set()
 
 
@@ -59,48 +68,62 @@ def nothing(session, run):
     """Nothing happens."""
 
 
+def die(session, run):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 class Toys:
-    """A block of so many rounds of CELLS, in this process and one worker."""
+    """A block of so many rounds of CELLS, in this process and one worker; its clusters are there at once."""
+
+    _work, _beside, _lead = Block._work, Block._beside, Block._lead
 
     def __init__(self, folder, rounds, looks=(), look=None, happens=nothing, of_worker=nothing):
-        self.rows = {f"{n}{c}": CELLS[c] for n in range(rounds) for c in range(len(CELLS))}
+        self.cells = {f"{n}{c}": CELLS[c] for n in range(rounds) for c in range(len(CELLS))}
+        self.rows = [{"run_id": each, "block": "quick-1"} for each in self.cells]
         self.journal, self.looks, self.look = Journal(folder / "raw" / "quick-1"), looks, look
-        self.happens, self.of_worker = happens, of_worker
+        self.happens, self.of_worker, self.start_s = happens, of_worker, 0.0
+        self.name, self.ladder = "quick-1", SimpleNamespace(stay=lambda rung: None)
+        self.spent, self.pid, self.give_up_at = defaultdict(float), os.getpid(), math.inf
+        self.plan = SimpleNamespace(
+            paper=SimpleNamespace(id="p"), config={}, rounds=lambda *_: Rounds(self.cells, self.looks),
+            run=lambda row: SimpleNamespace(row=row, expected_seconds=RUN_S),
+        )  # fmt: skip
 
-    def session(self, ids, happens):
-        rounds = Rounds(self.rows, self.looks)
-        plan = SimpleNamespace(paper="p", config={}, rounds=lambda *_: rounds)
-        campaign = Campaign(plan, [{"run_id": each, "block": "quick-1"} for each in self.rows], self.journal,
-                            Progress("quick-1", [RUN_S] * len(ids)), attempts=3, look=self.look)  # fmt: skip
-        return Toy(campaign, [SimpleNamespace(row={"run_id": each}, expected_seconds=RUN_S) for each in ids], happens)
+    def _campaign(self, progress, lane):
+        return Campaign(self.plan, self.rows, self.journal, progress, attempts=3, look=self.look, lane=lane,
+                        give_up_at=self.give_up_at, spent=self.spent)  # fmt: skip
 
-    def _beside(self, task, team):
-        with lanes.further_lane() as lane:
-            if not lane:
-                return Report(ended=True)
-            session = self.session(task.ids, self.of_worker)
-            session.turns.rounds.ahead = list(task.ahead)
-            session.make(0, team)
-            return Report(session.campaign.given_up, session.campaign.left, ended=True, crowded=team.crowded)
+    def session(self, runs=None, lane=1):
+        runs = [self.plan.run(row) for row in self.rows] if runs is None else runs
+        campaign = self._campaign(Progress("quick-1", [RUN_S] * len(runs)), lane)
+        return Toy(campaign, runs, self.happens if os.getpid() == self.pid else self.of_worker)
+
+    def _on_one_cluster(self, campaign, shared, runs, number, team, task):
+        time.sleep(self.start_s)
+        session = Toy(campaign, runs, self.of_worker)
+        session.turns.rounds.ahead = list(task.ahead)
+        return session.make(number, team)
 
     def measure(self):
-        """What becomes of its runs, by the process of the worker (0: none was needed)."""
-        workers = [Worker(lambda pipe: Block._work(self, pipe))]
+        """What becomes of its runs, at the first k that is not too heavy."""
+        self.workers = [Worker(self._work)]
         try:
             with lanes.lane("p/quick-1"):
-                session = self.session([*self.rows], self.happens)
-                task = Task(0, "shared", (), {}, 0)
-                claims = Claims(self.journal.folder / spread.FILE, 0)
-                with Lead(claims, workers, task, self.journal.has, session.campaign.progress.say, 0.0) as lead:
-                    session.make(0, lead)
-            return session.campaign
+                while True:
+                    self.made = session = self.session()
+                    try:
+                        self._lead(session, 0, Task(0, "shared", (), {}, 0), 0.0)
+                        return session.campaign
+                    except TooHeavy:
+                        for row in filter(lambda row: self.journal.has(row["run_id"]), self.rows):
+                            self.journal.set_aside(row["run_id"], "made at another k")
         finally:
-            for worker in workers:
+            for worker in self.workers:
                 worker.kill()
 
     def by_round(self):
         """Processes by the round that they made."""
-        rounds, found = Rounds(self.rows, ()).of, defaultdict(list)
+        rounds, found = Rounds(self.cells, ()).of, defaultdict(list)
         for path in self.journal.runs.glob("*/run.json"):
             record = json.loads(path.read_text())
             found[rounds[record["run_id"]]].append(record["pid"])
@@ -113,7 +136,10 @@ def of_two(tmp_path, monkeypatch):
     monkeypatch.setenv(lanes.VARIABLE, told.text())
     monkeypatch.setattr(spread, "PATIENCE_S", 0.02)
     SPOILED.clear()
-    return tmp_path
+    signal.signal(signal.SIGALRM, out_of_time)
+    signal.alarm(20)
+    yield tmp_path
+    signal.alarm(0)
 
 
 def test_rounds_are_whole_in_one_process_and_each_is_made_once(of_two):
@@ -140,16 +166,22 @@ def test_a_run_that_is_made_again_stays_in_the_lane_of_its_round(of_two):
 def test_what_a_killed_process_had_begun_is_made_by_the_other(of_two, after):
     count = []
 
-    def die(session, run):
+    def die_later(session, run):
         count.append(run)
         if len(count) > after:
-            os.kill(os.getpid(), signal.SIGKILL)
+            die(session, run)
 
-    block = Toys(of_two, 10, of_worker=die)
+    block = Toys(of_two, 10, of_worker=die_later)
     assert not block.measure().left
     rounds = block.by_round()
     assert all(len(own) == len(CELLS) for own in rounds.values())
     assert sum(own.count(os.getpid()) for own in rounds.values()) == 10 * len(CELLS) - after
+
+
+def test_floors_are_divided_again_when_a_lane_has_ended(of_two):
+    block = Toys(of_two, 10, of_worker=die)
+    block.measure()
+    assert block.made.divided == [2, 1]
 
 
 @pytest.mark.parametrize("slow", ["lead", "mate"])
@@ -194,6 +226,158 @@ def test_a_block_that_has_not_begun_gets_the_free_lane(of_two, monkeypatch):
     assert lanes.free() == 2
 
 
+def test_a_round_of_a_lane_that_cannot_go_on_is_made_by_the_other(of_two):
+    count = []
+
+    def fail(session, run):
+        count.append(run)
+        if len(count) > 1:
+            raise CannotMake("a drive is too slow")
+
+    block = Toys(of_two, 10, of_worker=fail)
+    assert not block.measure().left
+    rounds = block.by_round()
+    assert all(len(own) == len(CELLS) for own in rounds.values())
+    assert sum(own.count(os.getpid()) for own in rounds.values()) == 10 * len(CELLS) - 1
+
+
+def test_at_another_k_every_round_is_made_again_whichever_lane_had_it(of_two):
+    heavy = []
+
+    def climb(session, run):
+        if not heavy and any(not worker.busy and worker.report.ended for worker in session.team.workers):
+            heavy.append(run)
+            raise TooHeavy("k = 8 is too small")
+
+    block = Toys(of_two, 12, happens=climb, of_worker=lambda session, run: session.team.attempted(short=True))
+    assert not block.measure().left
+    assert heavy
+    rounds = block.by_round()
+    assert {number: len(own) for number, own in rounds.items()} == dict.fromkeys(range(1, 13), len(CELLS))
+
+
+def test_a_lane_that_starts_late_makes_its_round_though_others_spoil_its_first_attempts(of_two):
+    block = Toys(of_two, 12)
+    block.give_up_at, block.spent["runs"] = 0.0, 1.0
+    SPOILED.update(block.cells)
+    assert not block.measure().left
+    assert {len(own) for own in block.by_round().values()} == {len(CELLS)}
+    assert len({own[0] for own in block.by_round().values()}) == 2
+
+
+def test_what_a_lane_left_stays_left_and_the_lane_does_not_come_back(of_two):
+    block = Toys(of_two, 12, of_worker=lambda session, run: session.turns.leave("too late"))
+    left = block.measure().left
+    assert list(left.values()) == ["too late"] * 2
+    assert len({block.plan.rounds().of[run_id] for run_id in left}) == 1
+
+
+def test_a_lane_says_nothing_of_rounds_that_it_does_not_make(of_two):
+    """It has no time for its second round, which another lane may make, or may find not needed after a look."""
+    block, told = Toys(of_two, 12, of_worker=lambda session, run: session.turns.leave("too late")), []
+
+    def listen(session, run):
+        told.extend(run_id for worker in session.team.workers for run_id in worker.report.left)
+
+    block.happens = listen
+    block.measure()
+    assert len({*told}) == 2
+
+
+def test_what_a_lane_lacks_is_left_and_not_waited_for(of_two):
+    """Its cluster has no client that the first one's had."""
+
+    def lack(session, run):
+        lost = [each.row["run_id"] for each in session.turns.waiting if each.row["run_id"].endswith("2")]
+        session.campaign.leave_out([(lost, "no client for a cell")])
+        session.turns.waiting = [each for each in session.turns.waiting if each.row["run_id"] not in lost]
+
+    block = Toys(of_two, 10, of_worker=lack)
+    left = block.measure().left
+    assert {*left.values()} == {"no client for a cell"}
+    assert {run_id[1] for run_id in left} == {"2"}
+
+
+def test_what_the_first_lane_knows_of_a_run_is_not_replaced(of_two):
+    campaign = Toys(of_two, 1).session().campaign
+    campaign.left = {"00": DECIDED}
+    campaign.add([Report(left={"00": "too late", "01": "too late"})])
+    assert campaign.left == {"00": DECIDED, "01": "too late"}
+
+
+@pytest.mark.parametrize(("wanted", "spoiled"), [(0.5, True), (99.0, False), (math.inf, False)])
+def test_a_run_that_had_all_processors_was_not_beside_other_lanes(of_two, monkeypatch, wanted, spoiled):
+    made = Toys(of_two, 1).session()
+    made.campaign.plan.floored = lambda run: False
+    made.campaign.weights = SimpleNamespace(of=lambda run: wanted)
+    made.campaign.plan.config["limits"] = {}
+    run = made.runs[0]
+    run.cpu = "limit"
+    short = f"{SHORT_OF_PROCESSORS}: it woke late"
+    monkeypatch.setattr(session, "execute", lambda *_: SimpleNamespace(record={}, files={}))
+    monkeypatch.setattr(session.workloads, "metrics", lambda *_: {})
+    monkeypatch.setattr(session.workloads, "faults", lambda *_: [short])
+    monkeypatch.setattr(session.workloads, "processors_used", lambda *_: 0.0)
+    monkeypatch.setattr(session, "floor_key", lambda run: "")
+    made.floors.floors.name = lambda key: ""
+    assert Session.attempt(made, run).spoiled is spoiled
+
+
+@pytest.mark.parametrize("where", ["lanes.lock", spread.FILE])
+def test_on_a_file_system_without_locks_all_rounds_are_made_once_in_one_lane(of_two, monkeypatch, where):
+    locked = lanes.locked
+    monkeypatch.setattr(lanes, "locked", lambda file, place: file.name.endswith(where) or locked(file, place))
+    block = Toys(of_two, 10)
+    assert not block.measure().left
+    rounds = block.by_round()
+    assert {number: {*own} for number, own in rounds.items()} == dict.fromkeys(range(1, 11), {os.getpid()})
+
+
+def test_what_the_first_lane_cannot_make_the_others_do(of_two):
+    failed = []
+
+    def fail(session, run):
+        if len({*block.journal.runs.glob("[!.]*")}) > 4 * len(CELLS):
+            failed.append(run.row["run_id"])
+            raise CannotMake("HDFS does not start again")
+
+    block = Toys(of_two, 20, happens=fail)
+    with pytest.raises(CannotMake):
+        block.measure()
+    campaign, of = block.made.campaign, block.plan.rounds().of
+    campaign.given_up += failed
+    campaign.fail(block.made.runs, "HDFS does not start again")
+    made = {path.name for path in block.journal.runs.glob("[!.]*")}
+    assert not {*failed} & {*campaign.left}
+    assert {*campaign.left, *failed} | made == {*block.cells}
+    assert {of[run_id] for run_id in campaign.left} <= {*range(1, 8)}
+    assert max(of[run_id] for run_id in made) == 20
+
+
+def test_a_lane_has_the_time_that_a_look_has_left_to_the_first_one(of_two):
+    told = of_two / "until"
+    block = Toys(of_two, 8, of_worker=lambda session, run: told.write_text(str(session.turns.until)))
+    session, until = block.session, time.monotonic() + 1000
+
+    def late(*of):
+        made = session(*of)
+        made.turns.until = until
+        return made
+
+    block.session = late
+    block.measure()
+    assert float(told.read_text()) == pytest.approx(until)
+
+
+def test_a_lane_that_still_starts_when_all_runs_are_made_is_not_waited_for(of_two):
+    block = Toys(of_two, 4)
+    block.start_s = 15
+    begin = time.monotonic()
+    assert not block.measure().left
+    assert time.monotonic() - begin < 10
+    assert not block.workers
+
+
 def test_an_unexpected_error_in_a_worker_ends_the_block_and_says_where_it_was(of_two):
     def fail(session, run):
         raise ZeroDivisionError("of no number")
@@ -204,7 +388,7 @@ def test_an_unexpected_error_in_a_worker_ends_the_block_and_says_where_it_was(of
 
 
 def test_two_rounds_a_lane_and_more_time_than_its_start_takes_are_worth_one(of_two):
-    turns = Toys(of_two, 6).session([f"{n}{c}" for n in range(6) for c in range(3)], nothing).turns
+    turns = Toys(of_two, 6).session().turns
     whole = 18 * RUN_S
     assert spread.further(turns, 1, 1.0, whole / 4) == 2
     assert spread.further(turns, 1, 1.0, whole * 0.7) == 0
