@@ -11,12 +11,13 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from multiprocessing.connection import Connection
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from whitewire import budget, lanes, paths
 from whitewire.budget import Allowance, Budget
+from whitewire.cluster.stack import Stack
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, without_servers
@@ -37,7 +38,7 @@ from whitewire.measure.rung import Ladder, TooHeavy
 from whitewire.measure.services import Services
 from whitewire.measure.session import Session
 from whitewire.measure.spread import FILE as ROUNDS
-from whitewire.measure.spread import MOST_ROUNDS, OVER, Claims, Lead, Mate, Report, Task, Worker
+from whitewire.measure.spread import MOST_ROUNDS, Claims, Lead, Mate, Report, Task, Worker, serve
 from whitewire.measure.weights import ALL
 from whitewire.progress import Progress
 from whitewire.records import floor
@@ -176,24 +177,12 @@ class Block:
     @contextlib.contextmanager
     def _waiting_workers(self) -> Iterator[list[Worker]]:
         """Processes that make rounds of this block in further lanes, once they are told to."""
-        workers = [Worker(self._work) for _ in range(1, lanes.most())]
+        workers = [Worker(partial(serve, self.journal.folder, self._beside)) for _ in range(1, lanes.most())]
         try:
             yield workers
         finally:
             for worker in workers:
                 worker.kill()
-
-    def _work(self, pipe: Connection) -> None:
-        """Do what the leader tells this process, until that ends. Raises UserError where it cannot."""
-        claims: list[Claims] = []
-        while True:
-            told = pipe.recv()
-            if isinstance(told, Task):
-                claims.append(Claims(self.journal.folder / ROUNDS, told.place))
-                pipe.send(self._beside(told, Mate(claims[-1], pipe)))
-            elif told == OVER:
-                while claims:
-                    claims.pop().close()
 
     def _beside(self, task: Task, team: Mate) -> Report:
         """Make rounds of a cluster's runs in a further lane. Raises UserError; its rounds are then the other lanes'."""
@@ -271,7 +260,7 @@ class Block:
         spent = sum(campaign.spent[what] for what in ("start", "warm-up"))
         known = campaign.floors_of_lane if team else campaign.known_floors
         needs = campaign.plan.seconds_until_a_run(shared, runs, known)
-        roles, place, _, slots, *racks = json.loads(shared)
+        roles, *_ = json.loads(shared)
         if self.config["kind"] != "emulated" or all(run.store["kind"] != "cephfs" for run in runs):
             roles = without_servers(roles)
         testbed = testbeds.open_testbed(self.config, roles, runs[0].scale.k, self.source, campaign.lane)
@@ -279,28 +268,17 @@ class Block:
             testbed.preflight()
         campaign.progress.cluster()
         logs = self.journal.folder / "logs" / (f"lane-{campaign.lane}" if team else "")
-        with contextlib.ExitStack() as up, contextlib.ExitStack() as starting:
+        with contextlib.ExitStack() as up:
             # What starts takes all processors that it gets, and what is probed must not lack them.
-            starting.enter_context(campaign.holding(ALL))
-            if time.monotonic() + needs > campaign.until:
-                campaign.left |= {run.row["run_id"]: BUDGET for run in runs}
+            with campaign.holding(ALL):
+                if time.monotonic() + needs > campaign.until:
+                    campaign.left |= {run.row["run_id"]: BUDGET for run in runs}
+                    return number
+                with campaign.spending("start"):
+                    up.enter_context(testbed)
+                    stack, runs = self._start(up, campaign, testbed, shared, runs, logs)
+            if stack is None:
                 return number
-            begin = time.monotonic()
-            up.enter_context(testbed)
-            if place:
-                testbed.fabric(place[0])
-            runs = self._calibrate(testbed, runs, campaign)
-            suite, lacking = services.suite(testbed, self.config, runs, logs)
-            campaign.leave_out(lacking)
-            runs = [run for run in runs if run.row["run_id"] not in campaign.unavailable]
-            if not runs:
-                return number
-            stack = Services(testbed, self.config, runs, logs, slots, *racks).stack(suite)
-            up.callback(stack.stop)
-            services.start(stack)
-            campaign.progress.say(f"ready: {services.started(stack)}; warming up")
-            campaign.spent["start"] += time.monotonic() - begin
-            starting.close()
             for (k, model), alike in groups.by_scale(runs).items():
                 stack.scale(k, model)
                 testbed.fabric(alike[0].parameters["fabric"])
@@ -316,10 +294,32 @@ class Block:
             started = sum(campaign.spent[what] for what in ("start", "warm-up")) - spent
             return self._lead(session, number, task, started)
 
+    def _start(self, up: contextlib.ExitStack, campaign: Campaign, testbed: Testbed, shared: str, runs: Sequence[Run],
+               logs: Path) -> tuple[Stack | None, Sequence[Run]]:  # fmt: skip
+        """Probe hosts that are up and start their services, which `up` stops; with the runs that they can make.
+
+        No services where they can make none.
+        """
+        _, place, _, slots, *racks = json.loads(shared)
+        if place:
+            testbed.fabric(place[0])
+        runs = self._calibrate(testbed, runs, campaign)
+        suite, lacking = services.suite(testbed, self.config, runs, logs)
+        campaign.leave_out(lacking)
+        runs = [run for run in runs if run.row["run_id"] not in campaign.unavailable]
+        if not runs:
+            return None, runs
+        stack = Services(testbed, self.config, runs, logs, slots, *racks).stack(suite)
+        up.callback(stack.stop)
+        services.start(stack)
+        campaign.progress.say(f"ready: {services.started(stack)}; warming up")
+        return stack, runs
+
     def _lead(self, session: Session, number: int, task: Task, started: float) -> int:
         """Make the runs of a cluster whose start took so many seconds, and have further lanes make some of them."""
         campaign, claims = session.campaign, Claims(self.journal.folder / ROUNDS, task.place)
-        with Lead(claims, self.workers, task, self.journal.has, campaign.progress.say, started) as lead:
+        lead = Lead(claims, self.workers, task, self.journal.has, campaign.progress.say, started)
+        with contextlib.closing(lead):
             try:
                 return session.make(number, lead)
             except CannotMake:

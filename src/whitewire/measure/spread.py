@@ -20,8 +20,7 @@ from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol
 
 from whitewire import lanes
 from whitewire.errors import UserError
@@ -226,6 +225,19 @@ class Worker:
         self.pipe.close()
 
 
+def serve(folder: Path, beside: Callable[[Task, Mate], Report], pipe: Connection) -> None:
+    """Do, in a worker, what the leader tells it of the block in this folder, until that ends. Raises UserError."""
+    claims: list[Claims] = []
+    while True:
+        told = pipe.recv()
+        if isinstance(told, Task):
+            claims.append(Claims(folder / FILE, told.place))
+            pipe.send(beside(told, Mate(claims[-1], pipe)))
+        elif told == OVER:
+            while claims:
+                claims.pop().close()
+
+
 def _begin(work: Callable[[Connection], None], pipe: Connection, parent: int) -> None:
     ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -255,10 +267,8 @@ class Lead(Beside):
         self.start_seconds = start_seconds
         self._rounds, self._lanes, self._ticks = 0, 1, processor_ticks()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def close(self) -> None:
+        """End what workers still do for this cluster; they wait for the next one."""
         for worker in self._busy:  # after an error
             self._lose(worker)
         for worker in self.workers:
@@ -289,7 +299,7 @@ class Lead(Beside):
         idle, working = self._idle(), 1 + len(self._busy)
         worth = further(turns, working, pace, self.start_seconds)
         fresh = [worker for worker in self.workers if not worker.busy and not worker.report.ended]
-        more = min(worth, self._room(idle), len(fresh))
+        more = min(worth, _room(idle), len(fresh))
         if more < 1 or self.crowded or any(worker.report.crowded for worker in self.workers):
             return 0
         ids = [run.row["run_id"] for run in turns.waiting]
@@ -304,15 +314,6 @@ class Lead(Beside):
         (total, idle), before = processor_ticks(), self._ticks
         self._ticks = total, idle
         return (idle - before[1]) / max(1, total - before[0])
-
-    @staticmethod
-    def _room(idle: float) -> int:
-        """How many further lanes the machine has room for: as many as it was given, or one where processors idle."""
-        free = lanes.free()
-        used = lanes.most() - free
-        if used < 1:  # this lane's own lock is not seen: a file system without locks
-            return 0
-        return min(free, max(lanes.count() - used, int(lanes.room(idle, used))))
 
     def returned(self, turns: Turns, until: float = math.inf) -> bool:
         if math.isinf(until):
@@ -387,6 +388,15 @@ class Lead(Beside):
             worker.tell(NO_LOOK)
         found = self._reports()
         return [replace(each, left={run: why for run, why in each.left.items() if why != BUDGET}) for each in found]
+
+
+def _room(idle: float) -> int:
+    """How many further lanes the machine has room for: as many as it was given, or one where processors idle."""
+    free = lanes.free()
+    used = lanes.most() - free
+    if used < 1:  # this lane's own lock is not seen: a file system without locks
+        return 0
+    return min(free, max(lanes.count() - used, int(lanes.room(idle, used))))
 
 
 def further(turns: Turns, working: int, pace: float, start_seconds: float) -> int:

@@ -2,6 +2,7 @@
 
 import json
 import os
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -49,7 +50,7 @@ def test_another_lane_does_not_grow_into_the_one_of_the_measured_block(monkeypat
     worker = SimpleNamespace(busy=False, report=Report(), tell=told.append)
     with neighbours.neighbours(PAPER, TESTBED, 1, tmp_path / "beside"), lanes.lane("emulex-2012/quick-1") as its:
         claims = Claims(tmp_path / ".rounds", 0)
-        with Lead(claims, [worker], Task(0, "shared", (), {}, 0), lambda _: False, print, 0.0) as lead:
+        with closing(Lead(claims, [worker], Task(0, "shared", (), {}, 0), lambda _: False, print, 0.0)) as lead:
             assert lead.takes(0) and lead.grow(turns, 1.0) == 0 and not told
         with lanes.lane("emulex-2012/quick-1") as measured:
             assert (its, measured) == (1, 2)

@@ -8,6 +8,7 @@ import os
 import signal
 import time
 from collections import defaultdict
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -75,7 +76,7 @@ def die(session, run):
 class Toys:
     """A block of so many rounds of CELLS, in this process and one worker; its clusters are there at once."""
 
-    _work, _beside, _lead = Block._work, Block._beside, Block._lead
+    _beside, _lead = Block._beside, Block._lead
 
     def __init__(self, folder, rounds, looks=(), look=None, happens=nothing, of_worker=nothing):
         self.cells = {f"{n}{c}": CELLS[c] for n in range(rounds) for c in range(len(CELLS))}
@@ -106,7 +107,7 @@ class Toys:
 
     def measure(self):
         """What becomes of its runs, at the first k that is not too heavy."""
-        self.workers = [Worker(self._work)]
+        self.workers = [Worker(partial(spread.serve, self.journal.folder, self._beside))]
         try:
             with lanes.lane("p/quick-1"):
                 while True:
