@@ -19,7 +19,7 @@ from whitewire.measure.rounds import cell_of
 from whitewire.measure.spread import Lead
 from whitewire.records.journal import Journal
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
 ROUNDS = 6
 
@@ -63,7 +63,6 @@ def test_every_round_is_made_whole_in_one_of_two_lanes(of_two):
     assert not still_alive(descendants(os.getpid()) - before)
 
 
-@pytest.mark.slow
 def test_a_look_comes_once_after_the_same_runs_of_each_cell(of_two):
     block = block_of(of_two)
     raw = json.loads(json.dumps(block.paper.raw)) | {"looks": {"quick": [3, 5, 6]}}
@@ -84,7 +83,6 @@ def test_a_look_comes_once_after_the_same_runs_of_each_cell(of_two):
     assert len(records(of_two)) == 18
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("when", ["starting", "running"])
 def test_rounds_of_a_killed_worker_are_made_by_the_others(of_two, monkeypatch, when):
     block, killed = block_of(of_two), []
@@ -112,7 +110,6 @@ def test_rounds_of_a_killed_worker_are_made_by_the_others(of_two, monkeypatch, w
     assert not list(of_two.glob("*/.part-*")) or not Journal(of_two)
 
 
-@pytest.mark.slow
 def test_killed_in_both_lanes_it_goes_on_where_it_was(of_two):
     owner = os.fork()
     if not owner:
