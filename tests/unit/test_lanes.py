@@ -122,10 +122,10 @@ def test_a_cell_that_was_short_has_all_processors_at_its_next_run_and_no_longer(
     monkeypatch.setattr(weights.rung, "load", lambda of: 0.4)
     made = weights.Weights()
     assert made.of(run) == pytest.approx(0.5)
-    made.used(run, 0.6, short=True)
+    made.note(run, 0.6, short=True)
     assert made.of(run) == weights.ALL
-    made.used(run, 0.8, short=False)
-    assert made.of(run) == pytest.approx(1.0)
+    made.note(run, 0.8, short=False)
+    assert made.of(run) == pytest.approx(0.8)
 
 
 def test_lanes_whose_hosts_are_their_own_wait_for_nobody(tmp_path, monkeypatch, hold):

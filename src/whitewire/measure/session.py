@@ -162,8 +162,8 @@ class Session:
             beside = (shared := lanes.shared()) is not None and campaign.weights.of(run) < shared.processors
             disturbed = bool(short) and (others or beside)
             self.team.attempted(bool(short) and beside)
-            if used := workloads.processors_used(record, files):
-                campaign.weights.used(run, used, bool(short))
+            if needed := workloads.processors_needed(record, files):
+                campaign.weights.note(run, needed, bool(short))
         except FAILURES as failure:
             why, failed, full = cause(failure, self.stack), True, no_disk(failure)
             record, files = _record_of_failed(run), last_words(self.stack)

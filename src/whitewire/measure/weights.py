@@ -1,4 +1,4 @@
-"""How many processors a run needs: by the model of its cell at first, then by what runs of the cell used. Pure."""
+"""How many processors a run needs: by the model of its cell at first, then by what runs of the cell needed. Pure."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ class Weights:
     """The processors that the cells of one block need."""
 
     def __init__(self) -> None:
-        self._used: dict[Cell, float] = {}
+        self._needed: dict[Cell, float] = {}
 
     def of(self, run: Run) -> float:
         """Processors that a run is to have."""
-        return SPARE * self._used.get(_cell(run), rung.load(run))
+        return self._needed.get(_cell(run), SPARE * rung.load(run))
 
-    def used(self, run: Run, processors: float, short: bool) -> None:
-        """A run used so many processors on average. One that was `short` of them is to have all next time."""
+    def note(self, run: Run, processors: float, short: bool) -> None:
+        """A run needed so many processors. One that was `short` of them is to have all next time."""
         cell = _cell(run)
-        before = self._used.get(cell, 0.0)
-        self._used[cell] = ALL if short else max(processors, before if before < ALL else 0.0)
+        before = self._needed.get(cell, 0.0)
+        self._needed[cell] = ALL if short else max(processors, before if before < ALL else 0.0)
 
 
 def _cell(run: Run) -> Cell:

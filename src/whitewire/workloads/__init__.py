@@ -82,9 +82,9 @@ def processors_of(record: RunRecord, files: Mapping[str, str]) -> Found:
     return processors.metrics(record, read_samples(files["samples.csv"]), read_waited(files["waited.csv"]))
 
 
-def processors_used(record: RunRecord, files: Mapping[str, str]) -> float:
-    """Processors that a run used on average; 0 where its hosts share no machine's."""
-    return processors.used(record, read_waited(files["waited.csv"])) if "waited.csv" in files else 0.0
+def processors_needed(record: RunRecord, files: Mapping[str, str]) -> float:
+    """Processors that a run needed; 0 where its hosts share no machine's."""
+    return processors.needed(record, read_waited(files["waited.csv"])) if "waited.csv" in files else 0.0
 
 
 def faults(record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[str]:

@@ -318,7 +318,7 @@ def test_a_run_that_had_all_processors_was_not_beside_other_lanes(of_two, monkey
     monkeypatch.setattr(session, "execute", lambda *_: SimpleNamespace(record={}, files={}))
     monkeypatch.setattr(session.workloads, "metrics", lambda *_: {})
     monkeypatch.setattr(session.workloads, "faults", lambda *_: [short])
-    monkeypatch.setattr(session.workloads, "processors_used", lambda *_: 0.0)
+    monkeypatch.setattr(session.workloads, "processors_needed", lambda *_: 0.0)
     monkeypatch.setattr(session, "floor_key", lambda run: "")
     made.floors.floors.name = lambda key: ""
     assert Session.attempt(made, run).spoiled is spoiled

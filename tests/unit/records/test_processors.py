@@ -38,6 +38,17 @@ def test_lateness_is_per_wake_waiting_per_second_that_threads_ran_and_others_are
     assert found["cpu_outside"][0] == pytest.approx(outside, abs=0.02)
 
 
+@pytest.mark.parametrize("busy, needed", [(1, 0.2), (3, 1.6), (10, 1.6)])
+def test_a_run_needs_what_it_uses_in_nine_of_ten_half_seconds(busy, needed):
+    """Of ten seconds so many have 1.6 processors busy, the others 0.2."""
+    record, _, told = series(0.0, 0.0)
+    ran = [0.0, 0.0]
+    for second in range(10):
+        ran.append(ran[-1] + (1.6 if second < busy else 0.2))
+    found = processors.needed(record, replace(told, ran=[*ran, ran[-1]]))
+    assert found == pytest.approx(needed)
+
+
 def test_a_run_in_which_nothing_ran_waited_for_nothing():
     assert processors.metrics(*series(0.0, 0.0))["cpu_waited"] == (0.0, "1")
 
