@@ -41,7 +41,7 @@ from whitewire.records.metrics import moved
 from whitewire.records.run import DesignRow
 
 PAPER, EXPERIMENTS = "mellanox-mapr", ("terasort-curve", "testdfsio-curve")
-COLUMNS = ("run_id", "kind", "load", "seconds", "used", "cpu_outside", "cpu_late", "cpu_waited", "steal", "retransmits")
+COLUMNS = ("run_id", "kind", "load", "seconds", "needed", "cpu_outside", "cpu_late", "cpu_waited", "steal", "retransmits")
 PREDICTORS = COLUMNS[5:]
 
 
@@ -74,7 +74,7 @@ class Made:
         segments = moved(record, record["links_after"], "ingress") / segment(record)
         self.rows.append({
             "run_id": run_id, "kind": run.row["workload"], "load": load, "seconds": sum(seconds_of(record).values()),
-            "used": workloads.processors_used(record, result.files), "steal": taken / ticks,
+            "needed": workloads.processors_needed(record, result.files), "steal": taken / ticks,
             "retransmits": record["tcp_retransmits"] / segments, **found,
         })  # fmt: skip
         return Outcome()
