@@ -41,8 +41,8 @@ from whitewire.records.metrics import moved
 from whitewire.records.run import DesignRow
 
 PAPER, EXPERIMENTS = "mellanox-mapr", ("terasort-curve", "testdfsio-curve")
-COLUMNS = ("run_id", "kind", "load", "seconds", "needed", "cpu_outside", "cpu_late", "cpu_waited", "steal", "retransmits")
-PREDICTORS = COLUMNS[5:]
+PREDICTORS = ("cpu_outside", "cpu_late", "cpu_waited", "steal", "retransmits")
+COLUMNS = ("run_id", "kind", "load", "seconds", "needed", *PREDICTORS)
 
 
 def steal_ticks() -> tuple[int, int]:
