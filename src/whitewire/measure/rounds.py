@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 from whitewire.description.paper import Paper
 from whitewire.text import canonical
@@ -32,20 +32,6 @@ class Seen(Protocol):
     def cells(self) -> Collection[Cell]: ...
     @property
     def near(self) -> Collection[Cell]: ...
-
-
-@dataclass(frozen=True)
-class Saw:
-    """What a look saw, as one process tells another."""
-
-    decided: Collection[str]
-    open: Collection[str]
-    cells: Collection[Cell]
-    near: Collection[Cell]
-
-    @classmethod
-    def of(cls, seen: Seen) -> Self:
-        return cls(list(seen.decided), list(seen.open), list(seen.cells), list(seen.near))
 
 
 Look = Callable[[Paper, Mapping[str, Any], Path, Mapping[str, str], Mapping[str, str]], Seen]

@@ -24,7 +24,7 @@ from typing import Protocol
 
 from whitewire import lanes
 from whitewire.errors import UserError
-from whitewire.measure.rounds import Rounds, Saw, Seen
+from whitewire.measure.rounds import Rounds, Seen
 from whitewire.measure.run import Run
 from whitewire.measure.turns import Turns
 from whitewire.records.journal import BUDGET
@@ -188,8 +188,8 @@ class Mate(Beside):
     def saw(self, turns: Turns, look: Callable[[], Seen]) -> Seen | None:
         pending = [run.row["run_id"] for run in turns.waiting]
         self.pipe.send(self.report(turns.rounds, turns.given_up, turns.left, pending))
-        found = self.pipe.recv()
-        return found if isinstance(found, Saw) else None
+        found: Seen | str = self.pipe.recv()
+        return None if isinstance(found, str) else found
 
     def report(self, rounds: Rounds, given_up: Sequence[str], left: Mapping[str, str],
                pending: Sequence[str] = ()) -> Report:  # fmt: skip
@@ -213,7 +213,7 @@ class Worker:
         theirs.close()
         self.busy, self.report = False, Report()
 
-    def tell(self, what: Task | Saw | str) -> None:
+    def tell(self, what: Task | Seen | str) -> None:
         """Tell it something; nothing where it has ended."""
         with suppress(OSError):
             self.pipe.send(what)
@@ -361,7 +361,7 @@ class Lead(Beside):
         seen = look()
         for worker in self._busy:
             worker.report = replace(worker.report, pending=())
-            worker.tell(Saw.of(seen))
+            worker.tell(seen)
         return seen
 
     def over(self) -> Sequence[Report]:
