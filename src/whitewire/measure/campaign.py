@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from whitewire import lanes
 from whitewire.budget import Allowance
 from whitewire.cluster.stack import Stack
 from whitewire.errors import UserError, of_system
-from whitewire.measure import environment
+from whitewire.measure import engine, environment
 from whitewire.measure.block_plan import BlockPlan, Known
 from whitewire.measure.calm import Calm
 from whitewire.measure.paper_runs import PaperRuns
@@ -100,14 +99,9 @@ class Campaign:
         return {name: [each for each in made if each.get("lane") == self.lane]
                 for name, made in self.known_floors.items()}  # fmt: skip
 
-    @contextlib.contextmanager
-    def spending(self, what: str) -> Iterator[None]:
+    def spending(self, what: str) -> contextlib.AbstractContextManager[None]:
         """Count the time that something takes."""
-        begin = time.monotonic()
-        try:
-            yield
-        finally:
-            self.spent[what] += time.monotonic() - begin
+        return engine.spending(self.spent, what)
 
     @contextlib.contextmanager
     def holding(self, processors: float) -> Iterator[None]:

@@ -12,7 +12,7 @@ import math
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -93,6 +93,16 @@ def make(units: Sequence[Unit], deadline: Deadline) -> Sequence[Unit]:
     return ()
 
 
+@contextmanager
+def spending(spent: defaultdict[str, float], what: str) -> Iterator[None]:
+    """Add the seconds that the `with` block takes to those of `what`."""
+    began = time.monotonic()
+    try:
+        yield
+    finally:
+        spent[what] += time.monotonic() - began
+
+
 class Attempts:
     """Attempts in a row without a result, by what was tried, and the bound on them."""
 
@@ -129,14 +139,9 @@ class Work:
         if (left := Left(subject, why, amount)) not in self.left:
             self.left.append(left)
 
-    @contextmanager
-    def phase(self, name: str) -> Iterator[None]:
+    def phase(self, name: str) -> AbstractContextManager[None]:
         """Count the seconds that a phase takes."""
-        began = time.monotonic()
-        try:
-            yield
-        finally:
-            self.spent[name] += time.monotonic() - began
+        return spending(self.spent, name)
 
 
 def seconds_within(within: str) -> float:
