@@ -24,7 +24,7 @@ from whitewire.analysis import (
     similitude,
     sweeps,
 )
-from whitewire.analysis.runs import LANE, LANES, Runs, Scaling, on_testbed, status_on
+from whitewire.analysis.runs import LANES, Runs, Scaling, on_testbed, status_on
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.claim_checks import MODELLED
@@ -42,6 +42,7 @@ from whitewire.records.journal import made_later
 from whitewire.records.metrics import unit_of
 from whitewire.text import canonical, numbers, quoted
 from whitewire.tidy import form
+from whitewire.tidy.tables import LANE
 from whitewire.units import MB_PER_GBIT, gbit_per_s
 
 AGAIN = "make it anew with `.venv/bin/whitewire tidy`"

@@ -21,10 +21,9 @@ from whitewire.estimands.evidence import Sample
 from whitewire.levels import Cell, cell_name, text
 from whitewire.records.jobs import NET, WHOLE
 from whitewire.records.metrics import unit_of
+from whitewire.tidy.tables import LANE
 
 MORE_BYTES = "more bytes a run are needed"
-LANE = "lane"
-"""Column of the table of runs that is there where runs of a block were made in several lanes."""
 LANES = ("block", "experiment", "metric", "n", "lanes", "difference", "low", "high")
 """Columns of analysis/lanes.csv, which is there where tidy/runs.csv has lanes."""
 Scaling = Callable[[str, Mapping[str, Any]], Scale]

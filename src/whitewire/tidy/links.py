@@ -18,7 +18,7 @@ from whitewire.errors import UserError
 from whitewire.records import checked, links, outliers
 from whitewire.records.links import HostsRecord, LinksRecord
 from whitewire.records.outliers import Outlier
-from whitewire.tidy.tables import OF_LINKS, Cells, as_csv, flag, package
+from whitewire.tidy.tables import LANE, OF_LINKS, Cells, as_csv, flag, package
 
 FOLDER = "tables"
 """Below results/<testbed>/links."""
@@ -60,7 +60,7 @@ def _hosts(record: HostsRecord, lanes: Mapping[str, int]) -> Iterable[Cells]:
             "host": host["name"], "role": host["role"], "target": host["target"],
             **{name: told.get(name, "") for name in ("processor", "processors", "memory_gib", "kernel", "system",
                                                      "congestion_control")},
-            "clock_ms": "" if ahead is None else f"{ahead * 1e3:.3f}", "lane": lanes.get(host["target"], ""),
+            "clock_ms": "" if ahead is None else f"{ahead * 1e3:.3f}", LANE: lanes.get(host["target"], ""),
         }  # fmt: skip
 
 

@@ -41,7 +41,7 @@ from whitewire.text import canonical
 
 RUN = ("run_id", "attempt", "block", "order", "experiment", "replicate", "made_by", "floor")
 LANE = "lane"
-"""Column of runs.csv after those of RUN, where runs of a block were made in several lanes."""
+"""Column of runs.csv after those of RUN, where runs of a block were made in several lanes; and of hosts.csv."""
 MEASURED = ("metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid", "why_invalid")
 Cells = Mapping[str, object]
 """A row of a table: column → cell; columns left out are empty."""
@@ -64,7 +64,7 @@ TABLES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 OF_LINKS: dict[str, tuple[str, ...]] = {
     "hosts.csv": ("host", "role", "target", "processor", "processors", "memory_gib", "kernel", "system", "clock_ms",
-                  "congestion_control", "lane"),
+                  "congestion_control", LANE),
     "fabrics.csv": ("fabric", "rate", "full_scale_rate", "shared", "depth", "at_once", "seconds", "streams"),
     "links.csv": ("fabric", "host", "interface", "address", "rate", "rate_in", "mtu", "queue", "offloads", "driver",
                   "version", "firmware"),
@@ -126,13 +126,12 @@ INTEGERS = {
     "beside",
     "at_once",
     "processors",
-    "lane",
 }
 BOOLEANS = {"valid", "ok", "same", "varies", "stops", "shared", "beyond", "alone"}
 DESCRIPTIONS = {
     "run_id": "the run; unique for what it measures, see docs/inside/tables.md",
     "attempt": "number of the attempt; only a run's last can be valid",
-    LANE: "the emulated cluster of its block that made the run, of those that were measured side by side",
+    LANE: "the lane that made the run, or that the host is in; empty where hosts are not divided into lanes",
     "floor": "the floor of a run's jobs: kind, store, tasks and cluster; one in its block, empty where there is none",
     "job": "one job of the run or of the floor",
     "number": "number of the floor in its block, in the order of making",
@@ -180,7 +179,6 @@ DESCRIPTIONS = {
     "rate": "Mbit/s of a link, as it is or as it is set on the testbed",
     "rate_in": "Mbit/s at which the switch sends to the host, where it is known",
     "full_scale_rate": "Mbit/s that it stands for",
-    "lane": "number of the host's lane; empty where hosts are not divided into lanes",
     "clock_ms": "by which the host's clock is ahead of the measuring machine's",
     "depth": "ring: each host with the next one; one: every pair with the first number of streams; all: with each",
     "at_once": "pairs that are measured at one time",
