@@ -88,7 +88,6 @@ class Runs:
         self._measured = table
         self.table = table = self._without_lanes(table.copy()) if LANE in table else table
         self.efforts = {effort_of(str(block)) for block in table["block"]} if "block" in table else set()
-        self._scatter: dict[tuple[str, str, str], tuple[pd.DataFrame, np.ndarray, np.ndarray]] = {}
         self.groups = dict(tuple(table.groupby(["experiment", "metric"], sort=False))) if len(table) else {}
         attempts = [name for name in ("run_id", "attempt") if name in table]
         # A run that failed has a row without a metric: it counts for every metric that it would have had.
@@ -188,11 +187,7 @@ class Runs:
         Of the values' logarithms (`log`), of the values (`best`), or of those as measured (`value`). (NaN, 0) where a
         value has no logarithm, and where no cell has three runs.
         """
-        key = (experiment, metric, of)
-        if key not in self._scatter:
-            lost = self.lost.get((experiment, metric), 0)
-            self._scatter[key] = self._scatter_of(self._family(experiment, metric), of, lost)
-        cells, variances, freedoms = self._scatter[key]
+        cells, variances, freedoms = self._scatters(experiment, metric, of)
         own = (cells["experiment"] == experiment) & at(cells, levels) if len(cells) else pd.Series(dtype=bool)
         if not own.any():
             return math.nan, 0
@@ -203,10 +198,11 @@ class Runs:
         keys = [(name, metric) for name in self.paper.family(experiment) if (name, metric) in self.groups]
         return pd.concat([self.groups[key] for key in keys]) if keys else None
 
-    def _scatter_of(self, rows: pd.DataFrame | None, of: str, lost: int
-                    ) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:  # fmt: skip
-        """(cells, moderated variances, degrees of freedom, less those `lost`); nothing where nobody can say."""
+    @once
+    def _scatters(self, experiment: str, metric: str, of: str) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+        """(cells, moderated variances, degrees of freedom without those of lanes); nothing where nobody can say."""
         nothing = pd.DataFrame(), np.array([]), np.array([])
+        rows = self._family(experiment, metric)
         if rows is None:
             return nothing
         good = rows[rows["valid"] & rows["best"].notna()]
@@ -220,7 +216,7 @@ class Runs:
         freedoms = told["count"].to_numpy(dtype=float) - 1
         if freedoms.max() < statistics.FEWEST_POOLED - 1:
             return nothing
-        left = 1 - lost / freedoms.sum()
+        left = 1 - self.lost.get((experiment, metric), 0) / freedoms.sum()
         variances, known = statistics.moderated(told["var"].fillna(0.0).to_numpy() / left, freedoms)
         return cells, variances, known * left
 
