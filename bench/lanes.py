@@ -41,8 +41,6 @@ from whitewire.text import canonical
 
 RUNS = 10
 """Runs of each cell at most."""
-NEVER = "none"
-"""A block that never begins: while one is expected, a lane that has ended goes to no other block."""
 
 
 def measure(paper: str, folder: Path, seconds: float) -> None:
@@ -60,7 +58,7 @@ def measure(paper: str, folder: Path, seconds: float) -> None:
 
 def side_by_side(paper: str, count: int, seconds: float, folder: Path) -> None:
     """So many lanes at once, each a process."""
-    told = Lanes.of(count, folder / "locks", [NEVER])
+    told = Lanes.of(count, folder / "locks", [lanes.NEVER_BEGUN])
     argv = [*KILLED_WITH_THIS, sys.executable, __file__, paper, "--minutes", str(seconds / 60)]
     environment = {**os.environ, **({lanes.VARIABLE: told.text()} if count > 1 else {})}
     started = [

@@ -25,6 +25,8 @@ VARIABLE = "WHITEWIRE_LANES"
 """The environment variable that tells the blocks of a campaign of their lanes."""
 LANE_GIB, SPARE_GIB = 2.5, 1.0
 """Memory of a lane's cluster with its data, and what stays for the rest."""
+NEVER_BEGUN = "never begun"
+"""A block that does not exist: where a campaign names it, a lane that is free goes to no other block's rounds."""
 PARTS = 20
 """Into so many parts each processor is divided."""
 PAUSE_S = 0.05
@@ -138,6 +140,13 @@ def free() -> int:
         return 0
     with _opened(lanes, "lanes") as file:
         return sum(locked(file, number) for number in lanes.numbers)
+
+
+def held_by_memory() -> int:
+    """How many lanes the memory that is free holds."""
+    import psutil  # the command line knows of lanes where no package is installed yet
+
+    return max(0, int((psutil.virtual_memory().available / 2**30 - SPARE_GIB) / LANE_GIB))
 
 
 def carried(processors: int, busy: float, memory: int) -> int:

@@ -26,8 +26,6 @@ RUNS = 1000
 """Runs of each cell in another lane: more than the block can last."""
 START_S, PAUSE_S = 300.0, 0.5
 """Seconds within which another lane has made its first attempt; between two looks whether it has."""
-NEVER_BEGUN = "never begun"
-"""What keeps lanes from growing into the measured block's: they leave a free lane to a block that has not begun."""
 TASK = "task.json"
 STATEMENT = "from whitewire.measure.neighbours import measure; measure()"
 
@@ -53,7 +51,7 @@ def neighbours(paper: Paper, testbed: Mapping[str, Any], count: int, folder: Pat
     with ExitStack() as ended:
         ended.callback(shutil.rmtree, folder, ignore_errors=True)
         ended.callback(_restore, before)
-        os.environ[lanes.VARIABLE] = Lanes.of(count + 1, own / "locks", [NEVER_BEGUN]).text()
+        os.environ[lanes.VARIABLE] = Lanes.of(count + 1, own / "locks", [lanes.NEVER_BEGUN]).text()
         started = [_started({**task, "folder": str(own / str(number))}, ended) for number in range(1, count + 1)]
         _wait_until_measuring(started, own)
         yield

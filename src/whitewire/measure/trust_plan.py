@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import psutil
 import yaml
 
 from whitewire import lanes, whole
@@ -123,9 +122,7 @@ def why_absent(part: str) -> str:
 def lane_numbers() -> tuple[int, ...]:
     """Numbers of lanes that one lane is compared with: 2, and more where this machine has as many processors; within
     memory."""
-    free = psutil.virtual_memory().available / 2**30
-    memory = int((free - lanes.SPARE_GIB) / lanes.LANE_GIB)
-    return tuple(range(2, min(memory, known.MOST_LANES, max(2, len(os.sched_getaffinity(0)))) + 1))
+    return tuple(range(2, min(lanes.held_by_memory(), known.MOST_LANES, max(2, len(os.sched_getaffinity(0)))) + 1))
 
 
 def of_turn(numbers: Sequence[int], turn: int) -> Sequence[int]:

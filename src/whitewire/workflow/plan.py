@@ -17,8 +17,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import psutil
-
 from whitewire import alone, budget, estimands, lanes, workloads
 from whitewire.analysis import sweeps
 from whitewire.budget import Budget
@@ -32,7 +30,7 @@ from whitewire.design.durations import all_floors_seconds, expected_seconds
 from whitewire.design.rows import check_number, effort_of, levels_of, make_design, most_hosts
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
-from whitewire.lanes import LANE_GIB, SPARE_GIB, Lanes
+from whitewire.lanes import Lanes
 from whitewire.measure import groups, rung, survey_plan
 from whitewire.measure.block_plan import BlockPlan
 from whitewire.measure.floors import FLOOR_RUNS, FURTHER
@@ -345,8 +343,7 @@ def _lanes(asked: int | str, testbed: Mapping[str, Any], busy: Callable[[], floa
         asked = lane_count(testbed)
     if isinstance(asked, int):
         return asked, asked
-    free = psutil.virtual_memory().available / 2**30
-    memory = max(1, min(int((free - SPARE_GIB) / LANE_GIB), MOST_LANES))
+    memory = max(1, min(lanes.held_by_memory(), MOST_LANES))
     return lanes.carried(len(os.sched_getaffinity(0)), busy(), memory), memory
 
 
