@@ -86,7 +86,7 @@ def test_a_look_comes_once_after_the_same_runs_of_each_cell(of_two):
 @pytest.mark.parametrize("when", ["starting", "running"])
 def test_rounds_of_a_killed_worker_are_made_by_the_others(of_two, monkeypatch, when):
     block, killed = block_of(of_two), []
-    grow, takes = Lead.grow, Lead.takes
+    grow = Lead.grow
 
     def then_kill(lead, *of):
         found = grow(lead, *of)
@@ -101,7 +101,6 @@ def test_rounds_of_a_killed_worker_are_made_by_the_others(of_two, monkeypatch, w
         return found
 
     monkeypatch.setattr(Lead, "grow", then_kill)
-    monkeypatch.setattr(Lead, "takes", takes)
     block.measure()
     assert killed
     done = json.loads((of_two / "block.json").read_text())

@@ -162,7 +162,7 @@ class Session:
             beside = (shared := lanes.shared()) is not None and campaign.weights.of(run) < shared.processors
             disturbed = bool(short) and (others or beside)
             self.team.attempted(bool(short) and beside)
-            if needed := workloads.processors_needed(record, files):
+            if shared and (needed := workloads.processors_needed(record, files)):
                 campaign.weights.note(run, needed, bool(short))
         except FAILURES as failure:
             why, failed, full = cause(failure, self.stack), True, no_disk(failure)

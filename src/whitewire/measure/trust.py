@@ -39,7 +39,7 @@ OVERRUN = 1.5
 def trust(testbed: str, results: Path, parts: str = "", within: str = "", dry_run: bool = False) -> bool:
     """Measure how far an emulated testbed can be trusted; the record goes to `results`/trust, trust.json last.
 
-    `parts`: some of records.trust.PARTS between commas; `within`: how long it may take, as a budget; `dry_run` says
+    `parts`: some of records.parts.PARTS between commas; `within`: how long it may take, as a budget; `dry_run` says
     only what would be measured. Returns whether there is a record now. Raises UserError on other testbeds, and at the
     end where a part could not be finished.
     """

@@ -42,11 +42,9 @@ def valid(records: Iterable[RunRecord]) -> dict[str, list[RunRecord]]:
 
 def lacking(records: Iterable[RunRecord]) -> dict[str, str]:
     """Why the last floor of each kind was not valid, of kinds that have no valid one."""
-    found: dict[str, str] = {}
     known = list(records)
-    for record in known:
-        found[record["floor"]] = record["why_invalid"]
-    return {name: why for name, why in found.items() if name not in valid(known)}
+    there = valid(known)
+    return {record["floor"]: record["why_invalid"] for record in known if record["floor"] not in there}
 
 
 def typical(records: Sequence[RunRecord]) -> dict[str, float]:
