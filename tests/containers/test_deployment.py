@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.documented import distinct
+from tests.support.repository import linked
 
 HOME = Path(__file__).resolve().parents[2]
 SNAKEMAKE = str(Path(sys.executable).parent / "snakemake")
@@ -86,10 +87,7 @@ def project(tmp_path):
     """The repository's programs with results of its own, images that are text files, and the stand-ins."""
     top = tmp_path / "white wire"
     top.mkdir()
-    for name in ("workflow", "profiles", "envs", "src", "scripts", "containers"):
-        os.symlink(HOME / name, top / name)
-    for name in ("config", "paper"):
-        shutil.copytree(HOME / name, top / name)
+    linked(top, "containers")
     log = str(tmp_path / "log")
     base = tmp_path / "conda"
     program(tmp_path / "image" / "python3", PYTHON.format(label="image", log=log))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,10 +11,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.support.answers import TEMPLATE, template_paper
+from tests.support.answers import TEMPLATE, project_of, template_paper
 from tests.support.limits import wide
 from tests.support.site import SCALE, open_ssh_site
-from whitewire.paths import HOME
 
 DATANODES, RUNS = 2, 4
 ROLES = {"namenode": 2, "datanode": 2 * DATANODES, "client": 2}
@@ -26,17 +24,11 @@ pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """The repository's programs and the template's paper in two blocks."""
-    for name in ("workflow", "profiles", "envs", "src", "scripts"):
-        os.symlink(HOME / name, tmp_path / name)
-    shutil.copytree(HOME / "config", tmp_path / "config")
-    (tmp_path / "paper").mkdir()
-    (tmp_path / "paper" / f"{TEMPLATE}.qmd").write_text("")
     paper = template_paper(SCALE, {"smoke": 2, "quick": 2, "full": 2})
     paper["experiments"][0]["roles"] = {"namenode": 1, "datanode": DATANODES, "client": 1}
     paper["replicates"]["smoke"] = {"claimed": RUNS, "other": RUNS}
     paper["blocks"]["smoke"] = 2
-    (tmp_path / "config" / "papers" / f"{TEMPLATE}.yaml").write_text(yaml.safe_dump(paper))
-    return tmp_path
+    return project_of(tmp_path, paper)
 
 
 def described(project: Path, site, bounds: dict, **more) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,7 +16,7 @@ import pytest
 import yaml
 
 from tests.contract.test_site_ssh import within
-from tests.support.answers import TEMPLATE, template_paper
+from tests.support.answers import TEMPLATE, project_of, template_paper
 from tests.support.limits import wide
 from tests.support.site import EXECUTOR, SCALE, SlurmSite, description
 from whitewire.paths import HOME
@@ -31,16 +30,10 @@ pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 def project(emulated_config) -> Iterator[Path]:
     """The repository's programs and the template's paper, in a folder that all nodes see (/tmp is each node's own)."""
     with tempfile.TemporaryDirectory(dir=HOME / ".cache") as folder:
-        top = Path(folder)
-        for name in ("workflow", "profiles", "envs", "src", "scripts"):
-            os.symlink(HOME / name, top / name)
-        shutil.copytree(HOME / "config", top / "config")
-        (top / "paper").mkdir()
-        (top / "paper" / f"{TEMPLATE}.qmd").write_text("")
         paper = template_paper(SCALE, {"smoke": 2, "quick": 2, "full": 2})
         # Enough runs to be interrupted in their midst.
         paper["replicates"]["smoke"] = {"claimed": RUNS // 2, "other": RUNS // 2}
-        (top / "config" / "papers" / f"{TEMPLATE}.yaml").write_text(yaml.safe_dump(paper))
+        top = project_of(Path(folder), paper)
         site = description(wide(emulated_config["limits"], "slurm"), "slurm", data=["/tmp/data1"])
         (top / "config" / "testbeds" / "site.yaml").write_text(yaml.safe_dump(site))
         yield top

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.support.repository import environment, repository
+from tests.support.repository import environment, linked, repository
 from whitewire.description.project import load_config
 from whitewire.tidy.tables import OF_LINKS, TABLES
 from whitewire.workflow.plan import MACHINE
@@ -24,11 +24,7 @@ SNAKEMAKE = str(Path(sys.executable).parent / "snakemake")
 def fresh(top: Path) -> Path:
     """The repository's programs with results of its own, in a path with a space."""
     top.mkdir()
-    for name in ("workflow", "profiles", "envs", "src", "scripts"):
-        os.symlink(HOME / name, top / name)
-    for name in ("config", "paper"):
-        shutil.copytree(HOME / name, top / name)
-    return top
+    return linked(top)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from tests.support.repository import linked
 from whitewire.analysis import analyse
 from whitewire.description.testbed import load_testbed
 from whitewire.design import rows
@@ -30,6 +31,15 @@ def template_paper(k: int, file_blocks: Mapping[str, int]) -> dict[str, Any]:
     for claim in paper["claims"]:
         claim.pop("inverse", None)
     return paper
+
+
+def project_of(folder: Path, paper: Mapping[str, Any]) -> Path:
+    """The repository's programs in a folder, with the template's paper and an empty document."""
+    linked(folder, copied=["config"])
+    (folder / "paper").mkdir()
+    (folder / "paper" / f"{TEMPLATE}.qmd").write_text("")
+    (folder / "config" / "papers" / f"{TEMPLATE}.yaml").write_text(yaml.safe_dump(paper))
+    return folder
 
 
 def verdicts(paper: str, testbed: str, effort: str) -> dict[str, dict[str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from whitewire.alone import INSIDE
@@ -26,6 +27,15 @@ def repository(folder: Path) -> Path:
     whitewire = programs / "whitewire"
     whitewire.write_text(f'#!/bin/sh\nPYTHONPATH="{folder}/src" exec {sys.executable} -m whitewire "$@"\n')
     whitewire.chmod(0o755)
+    return folder
+
+
+def linked(folder: Path, *more: str, copied: Sequence[str] = ("config", "paper")) -> Path:
+    """A folder with links to the repository's programs (and to `more`), and with its configuration to change."""
+    for name in ("workflow", "profiles", "envs", "src", "scripts", *more):
+        os.symlink(HOME / name, folder / name)
+    for name in copied:
+        shutil.copytree(HOME / name, folder / name)
     return folder
 
 
