@@ -388,13 +388,11 @@ def _has_full_scale(runs: Runs, experiment: str, metric: str) -> bool:
 
 def between(one: Sample, two: Sample) -> dict[str, object]:
     """The second over the first with its interval, the numbers of runs, and whether they agree within AGREED."""
-    ratio = float(np.median(two.values) / np.median(one.values))
-    counts = [len(one.values), len(two.values)]
-    interval = statistics.student_interval(ratio, counts, [one.spread, two.spread], [one.freedom, two.freedom])
-    low, high = interval or (math.nan, math.nan)
+    ratio = two.centre / one.centre
+    low, high = ratio_limits(two, one) or (math.nan, math.nan)
     apart = high < 1 - AGREED or low > 1 + AGREED
     word = AGREES if low >= 1 - AGREED and high <= 1 + AGREED else DIFFERS if apart else UNTOLD
-    return {"n": counts[0], "n_other": counts[1], "ratio": _number(ratio), "low": _number(low), "high": _number(high),
+    return {"n": len(one.values), "n_other": len(two.values), "ratio": _number(ratio), "low": _number(low), "high": _number(high),
             "agrees": word}  # fmt: skip
 
 
@@ -404,7 +402,7 @@ def between(one: Sample, two: Sample) -> dict[str, object]:
 def load_rows(table: pd.DataFrame, loads: Mapping[str, float]) -> Iterator[Cells]:
     """A row per load and number of clients: rates of runs that count over those without load; how many were made.
 
-    `table` as tidy/runs.csv; `loads`: processors by run id. The scatter of cells is moderated by that of all.
+    `table` as tidy/runs.csv; `loads`: processors by run id. Each cell scatters as its own runs do.
     """
     table = table.assign(load=[loads[run_id] for run_id in table["run_id"]])
     good = table[(table["metric"] == known.METRIC) & (table["valid"].astype(str) == "true")]
@@ -412,21 +410,17 @@ def load_rows(table: pd.DataFrame, loads: Mapping[str, float]) -> Iterator[Cells
               for (load, clients), own in good.groupby(["load", "clients"])}  # fmt: skip
     if not values:
         return
-    freedoms = [len(each) - 1.0 for each in values.values()]
-    variances, degrees = statistics.moderated(
-        [float(np.var(np.log(each), ddof=1)) if len(each) > 1 else 0.0 for each in values.values()], freedoms
-    )
     samples = {
-        key: Sample(each, 0, "MB/s", "", math.sqrt(variance), freedom)
-        for (key, each), variance, freedom in zip(values.items(), variances, degrees, strict=True)
+        key: Sample(each, 0, "MB/s", str(key), statistics.scatter(each) if len(each) > 1 else math.nan, len(each) - 1)
+        for key, each in values.items()
     }
     for (load, clients), sample in samples.items():
         calm = samples.get((0.0, clients))
         if load == 0 or calm is None:
             continue
         own = (table["load"] == load) & (table["clients"].astype(str) == clients)
-        ratio = float(np.median(sample.values) / np.median(calm.values))
-        low, high = ratio_limits(sample, calm, known.SEED, 0.95) or (math.nan, math.nan)
+        ratio = sample.centre / calm.centre
+        low, high = ratio_limits(sample, calm) or (math.nan, math.nan)
         yield {"load": f"{load:g}", "clients": clients, "made": len(set(table["run_id"][own])), "n": len(sample.values),
                "n_calm": len(calm.values), "ratio": _number(ratio), "low": _number(low),
                "high": _number(high)}  # fmt: skip

@@ -17,7 +17,7 @@ from whitewire import estimands
 from whitewire.description.paper import PLACES, Paper, against, tests_of
 from whitewire.design.rows import levels_of, make_design
 from whitewire.records.run import DesignRow
-from whitewire.statistics import FEWEST_POOLED
+from whitewire.statistics import FEWEST
 from whitewire.text import canonical
 
 EFFORT, BLOCK = "quick", "quick-1"
@@ -30,7 +30,7 @@ K = 64
 PUTS, CLIENTS = 4, (1, 2)
 """Puts of each client; numbers of clients: of one its own link sets the time, of two also DataNodes that both use."""
 EXPERIMENT, METRIC = "known", "throughput"
-RUNS = FEWEST_POOLED
+RUNS = FEWEST
 """Runs of each cell in a group."""
 
 
