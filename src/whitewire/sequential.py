@@ -1,8 +1,8 @@
 """Levels of interim analyses: a spending function (Lan & DeMets, Biometrika, 1983) that spends late.
 
-Of the level ALPHA, a share of (n / most) ** POWER is spent by the analysis after n of at most `most` runs (Kim & DeMets,
-Biometrika, 1987). Repeated confidence intervals (Jennison & Turnbull, J. R. Stat. Soc. B, 1989) at these levels hold the
-truth together in 95 % of cases. The last analysis that takes place spends what is left. Estimates after n of N runs are
+Of the level ALPHA, a share of (n / most) ** POWER is spent by the analysis after n of at most `most` runs (Kim &
+DeMets, Biometrika, 1987). Repeated confidence intervals (Jennison & Turnbull, J. R. Stat. Soc. B, 1989) at these levels
+hold the truth together in 95 % of cases. The last analysis that takes place spends what is left. Estimates after n of N runs are
 taken as normal, correlated as sums of like runs are.
 """
 
@@ -18,7 +18,6 @@ RULE = "2026-11-28"
 """Version of the statistical rule (docs/decisions/0015-the-rule.md): its date. Change it with the rule."""
 ALPHA = 0.05
 """Share of wrong verdicts that all analyses together may give of a claim."""
-CONFIDENCE = 1 - ALPHA
 POWER = 3.0
 """Exponent of the spending function; chosen by `bench/looks.py`."""
 POINTS, WEIGHTS = np.polynomial.legendre.leggauss(120)

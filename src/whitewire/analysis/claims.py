@@ -15,7 +15,7 @@ from typing import Any
 from whitewire.description.paper import Paper
 from whitewire.estimands.evidence import Evidence
 from whitewire.sequential import ALPHA
-from whitewire.statistics import FEWEST, MOST_RUNS
+from whitewire.statistics import MOST_RUNS
 from whitewire.text import numbers
 
 REPRODUCED = "reproduced"
@@ -167,7 +167,7 @@ def decide(target: Target, evidence: Evidence) -> Verdict:
     only. Arithmetic and models: consistent or inconsistent.
     """
     if evidence.estimate is None or not math.isfinite(evidence.estimate):
-        needed = {"census": 1, "runs": _until_an_interval(evidence.n)}.get(evidence.source)
+        needed = {"census": 1, "runs": _until_an_interval(evidence)}.get(evidence.source)
         reason = evidence.missing or "there is no finite estimate"
         return Verdict(INCONCLUSIVE, reason, needed if evidence.runs_help else None, evidence.runs_help)
     found = _compared(target, evidence)
@@ -192,11 +192,11 @@ def _compared(target: Target, evidence: Evidence) -> Verdict:
         if evidence.unbounded:
             reason = f"{seen} from {_runs(evidence.n)} a cell: {evidence.unbounded}"
             return Verdict(INCONCLUSIVE, reason, runs_help=evidence.runs_help)
-        if evidence.n >= FEWEST and evidence.again:
+        if evidence.n >= evidence.fewest:
             reason = f"{seen} from {_runs(evidence.n)} a cell: the interval is not finite"
             return Verdict(INCONCLUSIVE, reason, runs_help=False)
         reason = f"{seen} from {_runs(evidence.n)} a cell: too few for an interval"
-        return Verdict(INCONCLUSIVE, reason, _until_an_interval(evidence.n))
+        return Verdict(INCONCLUSIVE, reason, _until_an_interval(evidence))
     floors = ", with the scatter of floors" if evidence.floors else ""
     interval = f"{seen} ({number(evidence.low)} to {number(evidence.high)}; {_runs(evidence.n)} a cell{floors})"
     if target.holds(evidence.low, evidence.high):
@@ -222,9 +222,9 @@ def _clear(target: Target, interval: tuple[float, float] | None) -> bool:
     return interval is not None and (target.holds(*interval) or target.fails(*interval))
 
 
-def _until_an_interval(runs: int) -> int:
+def _until_an_interval(evidence: Evidence) -> int:
     """Further runs of each cell until there can be an interval."""
-    return max(1, FEWEST - runs)
+    return max(1, evidence.fewest - evidence.n)
 
 
 def _runs_needed(target: Target, evidence: Evidence) -> int | None:

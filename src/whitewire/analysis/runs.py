@@ -33,8 +33,8 @@ class Runs:
     `seed` starts resampling; `k` is the testbed's scale, `fabrics` its networks (None: every paper's). `floors` is the
     table tidy/floors.csv; without it floors count as exact. `scaling` says how a run of a cell was scaled. `looks` are
     the numbers of runs after which the claims are looked at, if more than once: every interval and p-value that a
-    verdict rests on takes its level from them, here. `ended`: neither runs nor floors are to come, so that this analysis
-    spends what is left of the level.
+    verdict rests on takes its level from them, here. `ended`: neither runs nor floors are to come, so this
+    analysis spends what is left of the level.
     """
 
     def __init__(self, table: pd.DataFrame, paper: Paper, seed: int = 1, k: float = 1.0,
@@ -107,7 +107,7 @@ class Runs:
         return found
 
     def confidence(self, n: int, ratios: int = 1) -> float:
-        """Confidence of an interval after n runs of each cell, 0.95 without interim analyses; of one of several ratios."""
+        """Confidence of an interval after n runs of each cell, or of one of several ratios; 0.95 where it is one look."""
         return 1 - sequential.nominal(sequential.ALPHA / ratios, n, self.looks, self.ended)
 
     def overall(self, p: float | None, n: int | None) -> float | None:
@@ -243,7 +243,7 @@ class Runs:
             problem = f"{sample.name} has a single floor, whose scatter is unknown"
             return replace(sample, share=share, problem=problem)
         # Errors are taken as relative to what is left; that ends where nothing may be left.
-        if propagation.interval(1.0, floors, sequential.CONFIDENCE)[1] > math.e:
+        if (propagation.interval(1.0, floors) or (0.0, math.inf))[1] > math.e:
             problem = f"with the scatter of its floors nothing may be left of the net time of {sample.name}"
             return replace(
                 sample, share=share, floors=floors, problem=f"{problem}; {self.more_bytes(experiment, levels)}"

@@ -392,8 +392,8 @@ def between(one: Sample, two: Sample) -> dict[str, object]:
     low, high = ratio_limits(two, one) or (math.nan, math.nan)
     apart = high < 1 - AGREED or low > 1 + AGREED
     word = AGREES if low >= 1 - AGREED and high <= 1 + AGREED else DIFFERS if apart else UNTOLD
-    return {"n": len(one.values), "n_other": len(two.values), "ratio": _number(ratio), "low": _number(low), "high": _number(high),
-            "agrees": word}  # fmt: skip
+    return {"n": len(one.values), "n_other": len(two.values), "ratio": _number(ratio),
+            "low": _number(low), "high": _number(high), "agrees": word}  # fmt: skip
 
 
 # --- load from outside -------------------------------------------------------------------------------------

@@ -59,7 +59,7 @@ class CurveFit(OfLevels):
         point = float(statistic(*(values[None, :] for values in arrays))[0])
         confidence = runs.confidence(min(map(len, arrays)))
         low, high = statistics.bootstrap_interval(arrays, statistic, runs.seed, confidence) or (None, None)
-        return Evidence("runs", point, low, high, unit="AIC difference")
+        return Evidence("runs", point, low, high, unit="AIC difference", fewest=statistics.MINIMUM)
 
 
 def aic_difference(x: np.ndarray, y: np.ndarray) -> np.ndarray:
