@@ -2,8 +2,8 @@
 
 Of the level ALPHA, a share of (n / most) ** POWER is spent by the analysis after n of at most `most` runs (Kim &
 DeMets, Biometrika, 1987). Repeated confidence intervals (Jennison & Turnbull, J. R. Stat. Soc. B, 1989) at these levels
-hold the truth together in 95 % of cases. The last analysis that takes place spends what is left. Estimates after n of N runs are
-taken as normal, correlated as sums of like runs are.
+hold the truth together in 95 % of cases. The last analysis that takes place spends what is left. Estimates after n of N
+runs are taken as normal, correlated as sums of like runs are.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ class Runs:
         return found
 
     def confidence(self, n: int, ratios: int = 1) -> float:
-        """Confidence of an interval after n runs of each cell, or of one of several ratios; 0.95 where it is one look."""
+        """Confidence of an interval after n runs of each cell, or of one of several ratios; 0.95 of one look."""
         return 1 - sequential.nominal(sequential.ALPHA / ratios, n, self.looks, self.ended)
 
     def overall(self, p: float | None, n: int | None) -> float | None:

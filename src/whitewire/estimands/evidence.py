@@ -17,8 +17,8 @@ class Sample:
     """Values of one metric in one cell: valid runs only, full-scale equivalent where the metric scales.
 
     `spread` is the scatter of a run relative to the centre, `freedom` its degrees of freedom. `floors` are the errors
-    of the floors' medians, relative to the net time; `share` is that of the floor in the time. `problem` says why floors
-    leave no interval.
+    of the floors' medians, relative to the net time; `share` is that of the floor in the time. `problem` says why
+    floors leave no interval.
     """
 
     values: np.ndarray
@@ -50,14 +50,14 @@ class Sample:
 class Evidence:
     """What speaks for or against a claim.
 
-    `source` is `runs` (estimate with interval), `census` (a count over all runs), `paper` (arithmetic) or
-    `model`. `n` is the number of valid runs of the cell that has fewest. `direction` is the interval that
-    tells the sign, when it is not low..high. `again` makes the interval of so many runs a cell, if those to come
-    scatter like these; it needs `fewest`. `floors` says that the interval holds the scatter of the jobs' floors. `unbounded` is why there is no
+    `source` is `runs` (estimate with interval), `census` (a count over all runs), `paper` (arithmetic) or `model`. `n`
+    is the number of valid runs of the cell that has fewest. `direction` is the interval that tells the sign, when it
+    is not low..high. `again` makes the interval of so many runs a cell, if those to come scatter like these; it needs
+    `fewest`. `floors` says that the interval holds the scatter of the jobs' floors. `unbounded` is why there is no
     interval, `note` what else a reader of the reason must know. `least` is the interval that would be left with any
-    number of runs, if more than the estimate, and `left_by` what leaves it; `floors_to_come` says that floors may still
-    narrow it. `runs_help` is false where not runs are `missing`, and where the interval is `unbounded` however many
-    there are.
+    number of runs, if more than the estimate, and `left_by` what leaves it; `floors_to_come` says that floors may
+    still narrow it. `runs_help` is false where not runs are `missing`, and where the interval is `unbounded` however
+    many there are.
     """
 
     source: str
