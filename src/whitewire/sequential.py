@@ -47,7 +47,7 @@ def overall(p: float, n: int, looks: tuple[int, ...], ended: bool = False) -> fl
         return math.log(nominal(alpha, n, looks, ended) / p)
 
     most = 1 - 1e-9
-    return optimize.brentq(beyond, p, most, rtol=1e-7) if p < most and beyond(most) > 0 else 1.0
+    return max(p, optimize.brentq(beyond, p / 2, most, rtol=1e-7)) if beyond(most) > 0 else 1.0
 
 
 @lru_cache(maxsize=4096)

@@ -171,7 +171,7 @@ def _measured(control: Mapping[str, Any], metric: str, runs: Runs, paper: Paper)
     counts = [len(runs.sample(*cell, metric).values) for cell in cells]
     where, expected = control["cell"]["where"], test["expected"]
     error = None
-    if evidence.low and evidence.high and evidence.estimate:
+    if evidence.estimate and evidence.low and evidence.high and evidence.low > 0:
         error = _error(evidence.low, evidence.high, runs, min(counts))
     return {
         "paper": paper.id,
