@@ -80,10 +80,11 @@ def share_interval(held: int, count: int, confidence: float = 0.95) -> tuple[flo
 def scatter(values: Values) -> float:
     """Standard deviation of the logarithms; over the mean, in the values' unit, where a value has no logarithm."""
     array = np.asarray(values, dtype=float)
+    if np.ptp(array) == 0:  # exactly, which logarithms are not
+        return 0.0
     if array.min() > 0:
         return float(np.std(np.log(array), ddof=1))
-    sd = float(np.std(array, ddof=1))
-    return sd / float(np.mean(array)) if sd else 0.0
+    return float(np.std(array, ddof=1) / np.mean(array))
 
 
 def median_error(n: int) -> float:

@@ -83,3 +83,4 @@ def test_the_error_of_a_median_is_that_of_simulated_ones(n):
 def test_scatter_by_hand():
     assert s.scatter([1, math.e]) == pytest.approx(math.sqrt(0.5))
     assert s.scatter([0.0, 2.0]) == pytest.approx(math.sqrt(2)) and s.scatter([0.0, 0.0]) == 0
+    assert s.scatter([0.3] * 3) == 0, "equal values have no rounding for a scatter"
