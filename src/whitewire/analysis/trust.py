@@ -227,7 +227,9 @@ class Found:
         for read in (*self._pairs(), *self._ratios()):
             for number, tables in read.studies():
                 found = controls.judge(read.paper, self._runs(read, tables))
-                yield from _same(read.paper.id, number, [each.row for each in found])
+                yield from _same(
+                    read.paper.id, number, [each.row for each in found if each.row["kind"] != controls.POOLED]
+                )
         for path in sorted(self.results.glob("*/analysis/controls.csv")):
             _raise(checked.analysis(path.parent), path, "analyse")
             table = _table(path, CONTROLS, ("n", "n_against", "estimate", "low", "high"), "analyse")

@@ -95,7 +95,7 @@ def test_verdicts_on_a_cluster_that_behaves_as_printed(judged):
     assert {claim: found[claim] for claim in expected} == expected
     assert _claim(verdicts, "E-C06")["estimate"] == pytest.approx((350 + 82 * 6) / 216, rel=0.01)
     assert _claim(verdicts, "E-C06")["n"] == 6
-    assert _claim(verdicts, "E-C06")["p_value"] == pytest.approx(2 / 924)
+    assert _claim(verdicts, "E-C06")["p_value"] < 1e-6
     assert _claim(verdicts, "E-C06")["p_holm"] >= _claim(verdicts, "E-C06")["p_value"]
 
 
@@ -291,8 +291,8 @@ def test_the_stage_writes_every_table_of_the_contract(tmp_path, complete, monkey
 def test_what_a_correction_says_precedes_the_further_readings(judged, complete, modelled):
     # A report tells a reason up to its further readings: what changed the verdict must come before them.
     tables = []
-    for seed in range(1, 6):  # which claims a correction changes is chance
-        shake = np.random.default_rng(seed).lognormal(0, 0.6, len(complete))
+    for seed in range(1, 16):  # which claims a correction changes is chance
+        shake = np.random.default_rng(seed).lognormal(0, 1.0, len(complete))
         noisy = complete.copy()
         noisy["value"] = pd.to_numeric(noisy["value"]) * shake
         noisy["full_scale_value"] = pd.to_numeric(noisy["full_scale_value"]) * shake
