@@ -71,7 +71,8 @@ def interval_of(case: Case, seed: int) -> tuple[float, float] | None:
         own = floors.errors(METRIC, float(np.median(values)), {(BLOCK, key): 1.0})
         spread = statistics.scatter(values)
         samples.append(Sample(values, 0, "s", name, spread, case.runs - 1, METRIC, own or {}))
-    return ratio_limits(*samples)
+    one, two = samples
+    return ratio_limits(one, two)
 
 
 def coverage(case: Case, simulations: int) -> tuple[float, float, int]:
@@ -89,7 +90,7 @@ def main() -> int:
     arguments.add_argument("--simulations", type=int, default=2000)
     count = arguments.parse_args().simulations
     each = itertools.product(RUNS, FLOORS, SHARES, RATIOS, (True, False), UNEQUAL)
-    cases = [Case(*most, unequal=unequal) for *most, unequal in each]
+    cases = [Case(runs, floors, share, ratio, shared, unequal=x) for runs, floors, share, ratio, shared, x in each]
     print("| runs | floors | share of the floor | ratio | floor | scatter | coverage | width | no interval |")
     print("|---|---|---|---|---|---|---|---|---|")
     with ProcessPoolExecutor(min(2, os.cpu_count() or 1)) as pool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -16,7 +17,7 @@ from whitewire.statistics import Values
 
 CLIP, QUARTER = 4.0, 1.15
 """Residuals of floors count up to so many robust standard deviations; three quarters of normal ones are within 1.15."""
-Errors = Mapping[Hashable, tuple[float, float]]
+Errors = Mapping[Any, tuple[float, float]]
 """Signed standard error of the logarithm and its degrees of freedom, by independent source."""
 
 
