@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import math
 import os
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -19,10 +18,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from whitewire import propagation, statistics
+from whitewire import statistics
 from whitewire.analysis import net
+from whitewire.estimands.cells import ratio_limits
+from whitewire.estimands.evidence import Sample
 
-RUNS, FLOORS, SHARES, RATIOS = (3, 4, 6), (4, 8), (0.3, 0.5, 0.8), (1.0, 2.0)
+RUNS, FLOORS, SHARES, RATIOS = (3, 6, 10), (4, 8), (0.3, 0.5, 0.8), (1.0, 2.0)
+UNEQUAL = (1.0, 4.0)
 RUN_SD, FLOOR_SD = 0.02, 0.05
 """Scatter of a run, as a share of the whole time of the shorter cell, and of a floor, as a share of the floor."""
 METRIC, BLOCK = "completion_time_net", "full-1"
@@ -32,7 +34,8 @@ METRIC, BLOCK = "completion_time_net", "full-1"
 class Case:
     """Runs a cell, floors a key, share of the floor in the shorter cell's time, true ratio, one floor for both cells.
 
-    `outlier` is what one in ten floors takes longer, in floors.
+    `outlier` is what one in ten floors takes longer, in floors; `unequal` is the second cell's scatter over the
+    first's.
     """
 
     runs: int
@@ -41,9 +44,10 @@ class Case:
     ratio: float
     shared: bool
     outlier: float = 0.0
+    unequal: float = 1.0
 
 
-def interval_of(case: Case, seed: int, draws: int = 2000) -> tuple[float, float] | None:
+def interval_of(case: Case, seed: int) -> tuple[float, float] | None:
     """One made-up experiment: the interval of the ratio of two net times of one second times the ratio, and one."""
     rng = np.random.Generator(np.random.PCG64([1, seed]))
     floor, sd = case.share / (1 - case.share), RUN_SD / (1 - case.share)
@@ -52,8 +56,8 @@ def interval_of(case: Case, seed: int, draws: int = 2000) -> tuple[float, float]
     for values in measured.values():
         values += floor * case.outlier * (rng.random(len(values)) < 0.1)
     nets = [
-        floor + true + sd * rng.standard_normal(case.runs) - np.median(measured[key])
-        for true, key in zip((case.ratio, 1.0, 1.0), keys, strict=True)
+        floor + true + case.unequal**number * sd * rng.standard_normal(case.runs) - np.median(measured[key])
+        for number, (true, key) in enumerate(zip((case.ratio, 1.0), keys, strict=False))
     ]
     if min(map(np.min, nets)) <= 0:
         return None
@@ -61,22 +65,14 @@ def interval_of(case: Case, seed: int, draws: int = 2000) -> tuple[float, float]
         (BLOCK, key, "terasort", "terasort", i, t, True) for key, each in measured.items() for i, t in enumerate(each)
     ]
     names = ["block", "floor", "workload", "job", "number", "seconds", "valid"]
-    errors = net.FloorErrors(pd.DataFrame(rows, columns=names), seed, draws)
-    freedoms = [case.runs - 1.0] * len(nets)
-    logs = statistics.moderated([float(np.var(np.log(each), ddof=1)) for each in nets], freedoms)
-    seconds = statistics.moderated([float(np.var(each, ddof=1)) for each in nets], freedoms)
-    drawn = []
-    for i, (name, key, values) in enumerate(zip("ab", keys, nets, strict=False)):
-        median = float(np.median(values))
-        spread, freedom = max((math.sqrt(logs[0][i]), logs[1][i]), (math.sqrt(seconds[0][i]) / median, seconds[1][i]))
-        cell = net.Cell(
-            name, METRIC, METRIC, median, case.runs, spread, freedom, median, case.share, {(BLOCK, key): 1.0}
-        )
-        drawn.append(net.draw(cell, errors))
-    if max(each.lost for each in drawn) > propagation.LOST:
-        return None
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return propagation.interval(drawn[0].values / drawn[1].values)
+    floors = net.FloorErrors(pd.DataFrame(rows, columns=names))
+    samples = []
+    for name, key, values in zip("ab", keys, nets, strict=False):
+        own = floors.errors(METRIC, float(np.median(values)), {(BLOCK, key): 1.0})
+        spread = statistics.scatter(values)
+        samples.append(Sample(values, 0, "s", name, spread, case.runs - 1, METRIC, own or {}))
+    one, two = samples
+    return ratio_limits(one, two)
 
 
 def coverage(case: Case, simulations: int) -> tuple[float, float, int]:
@@ -93,14 +89,16 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--simulations", type=int, default=2000)
     count = arguments.parse_args().simulations
-    cases = [Case(*each) for each in itertools.product(RUNS, FLOORS, SHARES, RATIOS, (True, False))]
-    print("| runs | floors | share of the floor | ratio | floor | coverage | width | no interval |")
-    print("|---|---|---|---|---|---|---|---|")
+    each = itertools.product(RUNS, FLOORS, SHARES, RATIOS, (True, False), UNEQUAL)
+    cases = [Case(runs, floors, share, ratio, shared, unequal=x) for runs, floors, share, ratio, shared, x in each]
+    print("| runs | floors | share of the floor | ratio | floor | scatter | coverage | width | no interval |")
+    print("|---|---|---|---|---|---|---|---|---|")
     with ProcessPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
         for case, found in zip(cases, pool.map(coverage, cases, [count] * len(cases)), strict=True):
             held, width, without = found
             which = "shared" if case.shared else "separate"
-            print(f"| {case.runs} | {case.floors} | {case.share:g} | {case.ratio:g} | {which} | {held:.3f} | "
+            print(f"| {case.runs} | {case.floors} | {case.share:g} | {case.ratio:g} | {which} | x{case.unequal:g} | "
+                  f"{held:.3f} | "
                   f"{width:.2f} | {without / count:.1%} |", flush=True)  # fmt: skip
     return 0
 

@@ -1,33 +1,73 @@
-"""Propagation of distributions (JCGM 101): medians and floors, each with its own error, to whatever is made of them.
+"""Errors of an estimate by their source, and the one interval that is made of them.
 
-Draws are arrays of one value a trial. A median of runs or floors is drawn as a scaled and shifted Student t.
+Estimates are products and quotients of cells, so errors are those of logarithms. A source that two cells share, such as
+a floor, enters once, with the sum of its signed parts.
 """
 
 from __future__ import annotations
 
 import math
-import zlib
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from scipy import special
 
 from whitewire.statistics import Values
 
-DRAWS = 10_000
 CLIP, QUARTER = 4.0, 1.15
 """Residuals of floors count up to so many robust standard deviations; three quarters of normal ones are within 1.15."""
-LOST = 0.025
-"""Largest share of draws without a net time above zero, for an interval of 95 %."""
+Errors = Mapping[Any, tuple[float, float]]
+"""Signed standard error of the logarithm and its degrees of freedom, by independent source."""
 
 
-def generator(seed: int, *names: object) -> np.random.Generator:
-    """Random numbers of their own for whatever has these names: the same each time that it is drawn."""
-    return np.random.Generator(np.random.PCG64([seed, zlib.crc32(repr(names).encode())]))
+def product(parts: Iterable[tuple[float, Errors]]) -> Errors:
+    """Errors of a product of cells, each to a power (1 above, -1 below)."""
+    found: dict[Hashable, tuple[float, float]] = {}
+    for power, errors in parts:
+        for source, (error, freedom) in errors.items():
+            found[source] = (found.get(source, (0.0, freedom))[0] + power * error, freedom)
+    return found
 
 
-def widths(rng: np.random.Generator, freedom: float, draws: int) -> np.ndarray:
-    """True over estimated scatter, where the estimate has so many degrees of freedom."""
-    return np.sqrt(freedom / rng.chisquare(freedom, draws))
+def half_width(variances: np.ndarray, freedoms: np.ndarray, alpha: float | np.ndarray) -> np.ndarray:
+    """Half-width of an interval at a two-sided level, from independent variances along the last axis.
+
+    Student's t with the degrees of freedom of Welch & Satterthwaite. 0 without any variance.
+    """
+    total = variances.sum(axis=-1)
+    parts = (variances**2 / freedoms).sum(axis=-1)
+    freedom = np.divide(total**2, parts, out=np.ones_like(total), where=parts > 0)
+    return special.stdtrit(freedom, 1 - np.asarray(alpha) / 2) * np.sqrt(total)
+
+
+def _arrays(errors: Errors) -> tuple[np.ndarray, np.ndarray]:
+    both = np.array(list(errors.values()), dtype=float).reshape(-1, 2)
+    return both[:, 0] ** 2, both[:, 1]
+
+
+def interval(point: float, errors: Errors, confidence: float = 0.95) -> tuple[float, float] | None:
+    """Interval of a positive estimate, or (0, 0) of 0 without error; None where it is not finite."""
+    variances, freedoms = _arrays(errors)
+    if not (point >= 0 and math.isfinite(point) and np.all(np.isfinite(variances)) and np.all(freedoms > 0)):
+        return None
+    half = float(half_width(variances, freedoms, 1 - confidence))
+    return (point * math.exp(-half), point * math.exp(half)) if half < 700 else None
+
+
+def p_value(point: float, errors: Errors, no_effect: float) -> float | None:
+    """Two-sided test of the same against `no_effect`; None without any error or interval."""
+    variances, freedoms = _arrays(errors)
+    error = math.sqrt(variances.sum())
+    if not error > 0 or not point > 0 or no_effect <= 0 or interval(point, errors) is None:
+        return None
+    freedom = variances.sum() ** 2 / np.sum(variances**2 / freedoms)
+    return float(2 * special.stdtr(freedom, -abs(math.log(point / no_effect)) / error))
+
+
+def standard_error(errors: Errors) -> float:
+    """Of the logarithm."""
+    return math.sqrt(_arrays(errors)[0].sum())
 
 
 def robust_sd(cells: Sequence[Values]) -> tuple[float, int]:
@@ -54,42 +94,3 @@ def floor_scatter(own: Values, pooled: tuple[float, int], enough: int) -> tuple[
     if freedom >= enough or not pooled[1]:
         return sd, freedom
     return max(pooled[0], sd if freedom else 0.0), pooled[1]
-
-
-def interval(draws: np.ndarray, confidence: float = 0.95) -> tuple[float, float] | None:
-    """Quantiles of the draws; None where a limit is not finite. Draws that are not numbers are few, and left out."""
-    kept = draws[~np.isnan(draws)]
-    if not len(kept):
-        return None
-    edges = ((1 - confidence) / 2, (1 + confidence) / 2)
-    low, high = (float(np.quantile(kept, q, method="inverted_cdf")) for q in edges)
-    return (low, high) if math.isfinite(low) and math.isfinite(high) else None
-
-
-def p_value(draws: np.ndarray, no_effect: float) -> float:
-    """Two-sided: twice the share of draws on the rarer side of `no_effect`."""
-    kept = draws[~np.isnan(draws)]
-    rarer = min(int(np.sum(kept <= no_effect)), int(np.sum(kept >= no_effect)))
-    return min(1.0, 2 * (rarer + 1) / (len(kept) + 1))
-
-
-def of_net(median: float, spread: float, net: float, error: np.ndarray, floor: np.ndarray,
-           kind: str) -> np.ndarray:  # fmt: skip
-    """Draws of a cell's median of a metric that rests on a net time.
-
-    `spread` is the relative scatter of one run, `error` the drawn error of the cell's median in such scatters, `net`
-    the median net time and `floor` the drawn error of its floor, both in seconds. `kind`: `time` is the net time
-    itself, `rate` goes inversely with it, of a `share` only the floor's part does. Where no net time is left, a time is
-    0, and a rate or share is infinite.
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        if kind == "share":
-            left = np.maximum(0.0, 1 - floor / net)
-            return np.maximum(0.0, median * (1 + spread * error)) / left
-        left = np.maximum(0.0, 1 + spread * error - floor / net)
-        return median * left if kind == "time" else median / left
-
-
-def lost(net: float, spread: float, error: np.ndarray, floor: np.ndarray) -> np.ndarray:
-    """Which draws leave no net time above zero."""
-    return 1 + spread * error - floor / net <= 0

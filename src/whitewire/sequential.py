@@ -1,9 +1,9 @@
-"""Levels for tests that are made more than once while runs come in: Pocock's constant boundary (Biometrika, 1977).
+"""Levels of interim analyses: a spending function (Lan & DeMets, Biometrika, 1983) that spends late.
 
-Whoever looks at 95 % intervals after 3, 4, 6, 8 and 10 runs and stops at the first that pleases is wrong in 13 % of
-cases, not in 5. Repeated confidence intervals (Jennison & Turnbull, J. R. Stat. Soc. B, 1989) are each so much wider
-that all of them hold the truth together in 95 %. Estimates after n of N runs are taken as normal, correlated as sums of
-like runs are.
+Of the level ALPHA, a share of (n / most) ** POWER is spent by the analysis after n of at most `most` runs (Kim &
+DeMets, Biometrika, 1987). Repeated confidence intervals (Jennison & Turnbull, J. R. Stat. Soc. B, 1989) at these levels
+hold the truth together in 95 % of cases. The last analysis that takes place spends what is left. Estimates after n of N
+runs are taken as normal, correlated as sums of like runs are.
 """
 
 from __future__ import annotations
@@ -12,48 +12,70 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from scipy import optimize, stats
+from scipy import optimize, special
 
+RULE = "2026-11-28"
+"""Version of the statistical rule (docs/decisions/0015-the-rule.md): its date. Change it with the rule."""
 ALPHA = 0.05
-"""Share of wrong verdicts that all looks together may give of a claim."""
-NODES = 160
-"""Points of the Gauss-Legendre rule between the boundaries: the error of a probability is below 1e-9."""
-RULE = np.polynomial.legendre.leggauss(NODES)
+"""Share of wrong verdicts that all analyses together may give of a claim."""
+POWER = 3.0
+"""Exponent of the spending function; chosen by `bench/looks.py`."""
+POINTS, WEIGHTS = np.polynomial.legendre.leggauss(80)
+FARTHEST = 40.0
+"""A boundary lies below so many standard errors."""
+
+
+def nominal(alpha: float, n: int, looks: tuple[int, ...], ended: bool = False) -> float:
+    """Two-sided level of the analysis after n runs, for which all analyses together have `alpha`.
+
+    `looks` are the planned numbers of runs, growing; with fewer than two of them it is alpha itself. `ended`: no
+    further analysis follows, so this one spends what is left.
+    """
+    if len(looks) < 2:
+        return alpha
+    before = tuple(look for look in looks[:-1] if look < n)
+    return levels(alpha, (*before, n), max(n, looks[-1]), ended)[-1]
 
 
 @lru_cache(maxsize=4096)
-def overall(p: float, looks: tuple[int, ...]) -> float:
-    """Chance that without any effect some look finds a two-sided p-value of at most `p`; p itself with one look.
-
-    `looks` are the numbers of runs at which one looks, growing. Armitage, McPherson & Rowe's recursion: the density of
-    the sum of runs within the boundaries, from look to look. SciPy's multivariate normal gives the same, but at random
-    and to no more than five digits, where small p-values need more.
-    """
+def overall(p: float, n: int, looks: tuple[int, ...], ended: bool = False) -> float:
+    """p-value over all analyses: the least `alpha` at which the analysis after n runs rejects with `p`."""
     if len(looks) < 2 or not 0 < p < 1:
         return p
-    z = float(stats.norm.isf(p / 2))
-    points, weights = RULE
-    crossed = p
-    edge = z * math.sqrt(looks[0])
-    sums = points * edge
-    density = stats.norm.pdf(sums, scale=math.sqrt(looks[0])) * weights * edge
-    for before, runs in zip(looks, looks[1:], strict=False):
-        step, bound = math.sqrt(runs - before), z * math.sqrt(runs)
-        beyond = stats.norm.sf((bound - sums) / step) + stats.norm.sf((bound + sums) / step)
-        crossed += float(beyond @ density)
-        after = points * bound
-        density = stats.norm.pdf(after[:, None] - sums[None, :], scale=step) @ density * weights * bound
-        sums = after
-    return min(1.0, crossed)
+
+    def beyond(alpha: float) -> float:
+        return math.log(nominal(alpha, n, looks, ended) / p)
+
+    most = 1 - 1e-9
+    return max(p, optimize.brentq(beyond, p / 2, most, rtol=1e-7)) if beyond(most) > 0 else 1.0
 
 
-@lru_cache(maxsize=256)
-def nominal(alpha: float, looks: tuple[int, ...]) -> float:
-    """Two-sided level of every look for which all of them together have `alpha`; alpha itself with one look."""
-    if len(looks) < 2:
-        return alpha
-    found = optimize.brentq(
-        lambda log: math.log(overall(math.exp(log), looks) / alpha),
-        math.log(alpha / len(looks)), math.log(alpha), xtol=1e-10,
-    )  # fmt: skip
-    return math.exp(found)
+@lru_cache(maxsize=4096)
+def levels(
+    alpha: float, looks: tuple[int, ...], most: int, ended: bool = False, power: float = POWER
+) -> tuple[float, ...]:
+    """Two-sided level of each of the analyses `looks`.
+
+    Armitage, McPherson & Rowe's recursion: the density of the sum of runs within the boundaries, from one analysis to
+    the next.
+    """
+    found: list[float] = []
+    sums, density, before, spent = np.zeros(1), np.ones(1), 0, 0.0
+    for n in looks:
+        due = alpha if ended and n == looks[-1] else alpha * (n / most) ** power
+        step = math.sqrt(n - before)
+
+        def lacking(z: float, n: int = n, due: float = due) -> float:
+            """Chance to cross the boundary `z` now, beyond what may be spent."""
+            bound = z * math.sqrt(n)
+            tails = special.ndtr((sums - bound) / step) + special.ndtr(-(sums + bound) / step)  # noqa: B023
+            return float(tails @ density) - (due - spent)  # noqa: B023
+
+        z = optimize.brentq(lacking, 0.0, FARTHEST, xtol=1e-10)
+        found.append(float(2 * special.ndtr(-z)))
+        bound = z * math.sqrt(n)
+        after = POINTS * bound
+        steps = (after[:, None] - sums[None, :]) / step
+        density = np.exp(-(steps**2) / 2) @ density * WEIGHTS * bound / (step * math.sqrt(2 * math.pi))
+        sums, before, spent = after, n, due
+    return tuple(found)

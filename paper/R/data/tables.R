@@ -98,6 +98,7 @@ control_columns <- c("paper", "control", "title", "kind", "metric", "cell", "rea
 
 read_controls <- function(paper = paper_id()) {
   table <- read_stage("analysis", "controls.csv", control_columns, paper)
+  table <- table[table$kind != "pooled", ]  # of no cells of its own
   for (column in c("n", "n_against", "estimate", "low", "high", "expected", "t")) {
     table[[column]] <- as_value(table[[column]])
   }

@@ -20,7 +20,6 @@ from whitewire.analysis import (
     inverse,
     judging,
     looks,
-    net,
     similitude,
     sweeps,
 )
@@ -159,18 +158,14 @@ def _with_floor(runs: Runs, row: Mapping[str, Any], median: float, exact: tuple[
     if not weights:
         return exact
     if row["metric"] == "job_floor":
-        off = net.floor_error(weights, runs.floors)
-        found = None if off is None else propagation.interval(median + off)
-        return found or (None, None)
-    drawn = runs.drawn(row["experiment"], levels, row["metric"])
-    if drawn.problem or drawn.lost > propagation.LOST:
+        known = [runs.floors.error(*key) for key in weights]
+        errors = {key: (weight * error[0] / median, error[1])
+                  for (key, weight), error in zip(weights.items(), known, strict=True) if error}  # fmt: skip
+        return (len(errors) == len(weights) and propagation.interval(median, errors)) or (None, None)
+    sample = runs.sample(row["experiment"], levels, row["metric"])
+    if sample.problem:
         return None, None
-    if not drawn.cell.median > 0:  # a share of 0 stays one, whatever the floor
-        return exact
-    found = propagation.interval(drawn.values / drawn.cell.median * median)
-    if found and drawn.mostly_floor:
-        return min(found[0], exact[0]), max(found[1], exact[1])
-    return found or (None, None)
+    return propagation.interval(median, sample.errors()) or (None, None)
 
 
 def _mean(values: np.ndarray, unit: str) -> float | None:
@@ -313,8 +308,8 @@ def _too_few(paper: Paper, experiment: str, efforts: Collection[str]) -> str:
     own = paper.experiments[experiment].get("replicates", ())
     planned = {effort: paper.replicates(experiment, effort)["claimed"] for effort in own}
     most = max((planned.get(effort, 0) for effort in efforts), default=0)
-    more = next((effort for effort, count in planned.items() if count >= statistics.FEWEST_POOLED), None)
-    if more is None or not 0 < most < statistics.FEWEST_POOLED:
+    more = next((effort for effort, count in planned.items() if count >= statistics.FEWEST), None)
+    if more is None or not 0 < most < statistics.FEWEST:
         return ""
     return f"{experiment} has no more at effort {' and '.join(sorted(efforts))}, EFFORT={more} makes {planned[more]}"
 
@@ -411,7 +406,7 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
     if effort and effort not in (efforts := paper.raw.get("replicates", {})):
         expected = f"a block of an effort ({', '.join(efforts)}), such as quick-1"
         raise UserError(f"{shown(source)}: block: found {quoted(table['block'].iloc[0])}, expected {expected}; {AGAIN}")
-    runs = on_testbed(paper, testbed, effort, table, floors, lost_runs, seed)
+    runs = on_testbed(paper, testbed, effort, table, floors, lost_runs, seed, ended=True)
     simulated = model_runs(paper, fabrics)
     short, scaled = None, pd.DataFrame(columns=similitude.COLUMNS)
     if effort:

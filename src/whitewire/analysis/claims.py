@@ -6,6 +6,7 @@ with evidence. No verdict is set anywhere else.
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ from typing import Any
 from whitewire.description.paper import Paper
 from whitewire.estimands.evidence import Evidence
 from whitewire.sequential import ALPHA
-from whitewire.statistics import FEWEST_POOLED, fewest, runs_to_decide, runs_to_narrow
+from whitewire.statistics import MOST_RUNS
 from whitewire.text import numbers
 
 REPRODUCED = "reproduced"
@@ -157,24 +158,24 @@ def kinds_said(paper: Paper) -> str:
     return f"{paper.id}: {len(paper.claims)} claim{'s' if len(paper.claims) != 1 else ''}: {', '.join(parts)}"
 
 
-def decide(target: Target, evidence: Evidence, confidence: float = 0.95) -> Verdict:
+def decide(target: Target, evidence: Evidence) -> Verdict:
     """The verdict on a target by its evidence.
 
     With runs: reproduced when the relation holds throughout the 95 % interval; when it holds nowhere in it,
     direction only if the interval lies on the claimed side of no effect, else not reproduced; inconclusive
     when the interval straddles a bound or does not exist. A claim of equivalence has no side, so it is never direction
-    only. Arithmetic and models: consistent or inconsistent. `confidence` is that of the interval, by looks.
+    only. Arithmetic and models: consistent or inconsistent.
     """
     if evidence.estimate is None or not math.isfinite(evidence.estimate):
-        needed = {"census": 1, "runs": _until_an_interval(evidence.n, confidence)}.get(evidence.source)
+        needed = {"census": 1, "runs": _until_an_interval(evidence)}.get(evidence.source)
         reason = evidence.missing or "there is no finite estimate"
         return Verdict(INCONCLUSIVE, reason, needed if evidence.runs_help else None, evidence.runs_help)
-    found = _compared(target, evidence, confidence)
+    found = _compared(target, evidence)
     said = "a claim of equivalence: " if target.kind == EQUIVALENCE else ""
     return replace(found, reason=said + found.reason)
 
 
-def _compared(target: Target, evidence: Evidence, confidence: float) -> Verdict:
+def _compared(target: Target, evidence: Evidence) -> Verdict:
     """The verdict by a finite estimate."""
     assert evidence.estimate is not None, "decide() asks before"
     number = _numbers(target, evidence)
@@ -191,14 +192,13 @@ def _compared(target: Target, evidence: Evidence, confidence: float) -> Verdict:
         if evidence.unbounded:
             reason = f"{seen} from {_runs(evidence.n)} a cell: {evidence.unbounded}"
             return Verdict(INCONCLUSIVE, reason, runs_help=evidence.runs_help)
-        if evidence.n >= fewest(confidence):
+        if evidence.n >= evidence.fewest:
             reason = f"{seen} from {_runs(evidence.n)} a cell: the interval is not finite"
             return Verdict(INCONCLUSIVE, reason, runs_help=False)
         reason = f"{seen} from {_runs(evidence.n)} a cell: too few for an interval"
-        return Verdict(INCONCLUSIVE, reason, _until_an_interval(evidence.n, confidence))
-    floors = " and that of floors" if evidence.floors else ""
-    shared = f"; {_runs(evidence.n)} a cell, scatter shared by the cells of the experiment{floors}"
-    interval = f"{seen} ({number(evidence.low)} to {number(evidence.high)}{shared if evidence.freedom else ''})"
+        return Verdict(INCONCLUSIVE, reason, _until_an_interval(evidence))
+    floors = ", with the scatter of floors" if evidence.floors else ""
+    interval = f"{seen} ({number(evidence.low)} to {number(evidence.high)}; {_runs(evidence.n)} a cell{floors})"
     if target.holds(evidence.low, evidence.high):
         return Verdict(REPRODUCED, f"{interval} lies wholly within the claim: {wanted}")
     if target.fails(evidence.low, evidence.high):
@@ -208,28 +208,50 @@ def _compared(target: Target, evidence: Evidence, confidence: float) -> Verdict:
             return Verdict(DIRECTION, f"{interval} has the claimed sign but not the claimed size: {wanted}")
         return Verdict(NOT_REPRODUCED, f"{interval} excludes the claim: {wanted}")
     too_wide = f"{interval} is too wide to say: {wanted}"
-    if evidence.least and not target.holds(*evidence.least) and not target.fails(*evidence.least):
+    if evidence.least and not _clear(target, evidence.least):
         ends = " to ".join(map(number, evidence.least))
         reason = f"{too_wide}; however many runs, {ends} would be left, {evidence.left_by}"
+        if evidence.floors_to_come:  # they may narrow it
+            return Verdict(INCONCLUSIVE, reason, MOST_RUNS)
         return Verdict(INCONCLUSIVE, reason, runs_help=False)
-    return Verdict(INCONCLUSIVE, too_wide, _runs_needed(target, evidence, confidence))
+    return Verdict(INCONCLUSIVE, too_wide, _runs_needed(target, evidence))
 
 
-def _until_an_interval(runs: int, confidence: float) -> int:
-    """Further runs of each cell until there can be an interval: from pooled scatter, else from the order of values."""
-    return max(1, (FEWEST_POOLED if runs < FEWEST_POOLED else fewest(confidence)) - runs)
+def _clear(target: Target, interval: tuple[float, float] | None) -> bool:
+    """Whether the relation holds throughout an interval, or nowhere in it."""
+    return interval is not None and (target.holds(*interval) or target.fails(*interval))
 
 
-def _runs_needed(target: Target, evidence: Evidence, confidence: float) -> int | None:
-    """Further runs of each cell until the interval clears the nearest bound."""
-    assert evidence.estimate is not None and evidence.low is not None and evidence.high is not None, "it is too wide"
-    bounds = [b for b in (target.lower, target.upper) if b is not None]
-    if evidence.least is None:
-        return runs_to_decide(evidence.samples, evidence.estimate, bounds, confidence)
-    shown = evidence.low, evidence.high
-    return runs_to_narrow(evidence.n, evidence.estimate, shown, evidence.least, bounds, evidence.floors)
+def _until_an_interval(evidence: Evidence) -> int:
+    """Further runs of each cell until there can be an interval."""
+    return max(1, evidence.fewest - evidence.n)
 
 
+def _runs_needed(target: Target, evidence: Evidence) -> int | None:
+    """Further runs of each cell until the interval clears every bound, by the interval of so many runs itself.
+
+    The first few one by one, since the level changes from analysis to analysis; then by halving, as it only narrows.
+    None where it is no interval of means, or no number of runs would.
+    """
+    again = evidence.again
+    if again is None:
+        return None
+    first = evidence.n + 1
+    for n in range(first, first + SINGLY):
+        if _clear(target, again(n)):
+            return n - evidence.n
+    if not _clear(target, again(evidence.n + MOST_RUNS)):
+        return MOST_RUNS if _between_bounds(target, evidence) else None
+    return bisect.bisect_left(range(MOST_RUNS), True, key=lambda more: _clear(target, again(evidence.n + more)))
+
+
+def _between_bounds(target: Target, evidence: Evidence) -> bool:
+    """Whether the estimate lies at no bound, so that enough runs would decide."""
+    return evidence.estimate not in (target.lower, target.upper) and evidence.estimate != 0
+
+
+SINGLY = 20
+"""Numbers of further runs that are tried one by one."""
 SIGNIFICANT = ALPHA
 
 

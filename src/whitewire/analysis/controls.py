@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import optimize, stats
 
 from whitewire import estimands, statistics
 from whitewire.analysis.claims import SIGNIFICANT
@@ -24,11 +25,14 @@ from whitewire.levels import cell_name, text
 from whitewire.text import numbers
 
 HELD, FAILED, OPEN = "held", "failed", "open"
-TELLS = 0.25
-"""Largest half-width of an interval, as a share, that could show a fault worth the name."""
+AGREES = 0.10
+"""A control held where its whole interval lies within so much of the right ratio."""
+POWER = 0.8
+"""Chance with which the smallest fault that is reported would be found."""
+AA, KNOWN, POOLED = "A/A", "known ratio", "pooled"
 COLUMNS = [
     *("paper", "control", "title", "kind", "metric", "cell", "really", "against", "n", "n_against", "estimate"),
-    *("low", "high", "expected", "t", "p_value", "p_holm", "outcome", "reason", "claims"),
+    *("low", "high", "expected", "t", "smallest_fault", "p_value", "p_holm", "outcome", "reason", "claims"),
 ]
 
 
@@ -50,21 +54,70 @@ class Control:
 
 
 def judge(paper: Paper, runs: Runs) -> list[Control]:
-    """Every control of a paper on every metric that it names.
+    """Every control of a paper on every metric that it names, and all A/A controls together.
 
-    It failed when the ratio differs from the right one by more than chance explains, after Holm's correction over the
-    paper's controls. It is open without enough runs, or where the interval is too wide to show a fault.
+    A control failed when the ratio differs from the right one by more than chance explains, after Holm's correction
+    over the paper's controls. It held when its interval lies within AGREES of the right one. Else it is open.
     """
     found = [(control, metric, _measured(control, metric, runs, paper)) for control in paper.controls
              for metric in (control["metric"], *control.get("also", ()))]  # fmt: skip
-    adjusted = statistics.holm([runs.overall(row["p_value"]) for *_, row in found])
+    alike = [row for control, metric, row in found if row["kind"] == AA and metric == control["metric"]]
+    if pooled := _pooled(paper, alike, runs):
+        found.append(({"id": POOLED}, "", pooled))
+    adjusted = statistics.holm([runs.overall(row["p_value"], min(row["n"], row["n_against"])) for *_, row in found])
     judged = []
     for (control, metric, row), p in zip(found, adjusted, strict=True):
-        covered = [c["id"] for c in paper.claims if covers(paper, control, metric, c["test"])]
+        covered = [c["id"] for c in paper.claims if _covers(paper, control, metric, c["test"])]
         outcome, reason = _outcome(row, p)
         row |= {"p_holm": p, "outcome": outcome, "reason": reason, "claims": " ".join(covered)}
         judged.append(Control(control, row))
     return judged
+
+
+def _covers(paper: Paper, control: Mapping[str, Any], metric: str, test: Mapping[str, Any]) -> bool:
+    """Whether a control, or the pooled one, says something of a test."""
+    if control["id"] != POOLED:
+        return covers(paper, control, metric, test)
+    return any("expected" not in each and covers(paper, each, each["metric"], test) for each in paper.controls)
+
+
+def _pooled(paper: Paper, rows: Sequence[Mapping[str, Any]], runs: Runs) -> dict[str, Any] | None:
+    """One test of "a name changes nothing" over a paper's A/A controls, each on its first metric.
+
+    The squares of the distances from 1, as standard normal ones, against chi-square: so a fault shows whichever way it
+    goes in each pair. None with fewer than two.
+    """
+    known = [row for row in rows if row["p_value"] and row["t"] is not None and row["smallest_fault"]]
+    if len(known) < 2:
+        return None
+    squares = [stats.norm.isf(row["p_value"] / 2) ** 2 for row in known]
+    errors = np.array([_error(row["low"], row["high"], runs, min(row["n"], row["n_against"])) for row in known])
+    weights = errors**-2
+    mean = sum(math.log(row["estimate"]) * weight for row, weight in zip(known, weights, strict=True)) / weights.sum()
+    half = statistics.normal(0.95) / math.sqrt(weights.sum())
+    n = [min(row[key] for row in known) for key in ("n", "n_against")]
+    return {
+        "paper": paper.id, "control": POOLED, "title": "A name changes nothing", "kind": POOLED, "metric": "",
+        "cell": f"{len(known)} A/A controls", "really": "", "against": "", "n": n[0], "n_against": n[1],
+        "estimate": math.exp(mean), "low": math.exp(mean - half), "high": math.exp(mean + half), "expected": 1.0,
+        "t": mean * math.sqrt(weights.sum()), "smallest_fault": _smallest(len(known), 1 / math.sqrt(weights.sum())),
+        "p_value": float(stats.chi2.sf(sum(squares), len(known))), "missing": "",
+    }  # fmt: skip
+
+
+def _smallest(ratios: int, error: float) -> float:
+    """The ratio, above 1, of a fault in all of so many ratios that their test at 5 % finds with POWER.
+
+    `error` is the standard error of their mean logarithm.
+    """
+    bound = stats.chi2.isf(SIGNIFICANT, ratios)
+    needed = optimize.brentq(lambda shift: stats.ncx2.sf(bound, ratios, shift) - POWER, 1e-3, 1e3)
+    return math.exp(min(math.sqrt(needed) * error, 700.0))
+
+
+def _error(low: float, high: float, runs: Runs, n: int) -> float:
+    """Standard error of a logarithm whose interval that is."""
+    return math.log(high / low) / (2 * float(stats.norm.isf((1 - runs.confidence(n)) / 2)))
 
 
 def table(judged: Sequence[Control]) -> pd.DataFrame:
@@ -77,7 +130,7 @@ def table(judged: Sequence[Control]) -> pd.DataFrame:
 
 def of(paper: Paper, judged: Sequence[Control], test: Mapping[str, Any]) -> list[Control]:
     """The controls that cover a test."""
-    return [control for control in judged if covers(paper, control.spec, control.row["metric"], test)]
+    return [control for control in judged if _covers(paper, control.spec, control.row["metric"], test)]
 
 
 def covers(paper: Paper, control: Mapping[str, Any], metric: str, test: Mapping[str, Any]) -> bool:
@@ -117,11 +170,14 @@ def _measured(control: Mapping[str, Any], metric: str, runs: Runs, paper: Paper)
     evidence, cells = ratio.evaluate(runs, paper), ratio.cells()
     counts = [len(runs.sample(*cell, metric).values) for cell in cells]
     where, expected = control["cell"]["where"], test["expected"]
+    error = None
+    if evidence.estimate and evidence.low and evidence.high and evidence.low > 0:
+        error = _error(evidence.low, evidence.high, runs, min(counts))
     return {
         "paper": paper.id,
         "control": control["id"],
         "title": control["title"],
-        "kind": "known ratio" if "expected" in control else "A/A",
+        "kind": KNOWN if "expected" in control else AA,
         "metric": metric,
         "cell": cell_name(control["cell"]["experiment"], where),
         "really": ", ".join(f"{factor} {level}" for factor, level in control["really"].items()),
@@ -132,19 +188,11 @@ def _measured(control: Mapping[str, Any], metric: str, runs: Runs, paper: Paper)
         "low": evidence.low,
         "high": evidence.high,
         "expected": expected,
-        "t": _distance(evidence.estimate, evidence.low, evidence.high, expected, runs.confidence()),
+        "t": None if error is None or not error else math.log(evidence.estimate / expected) / error,
+        "smallest_fault": None if error is None else _smallest(1, error),
         "p_value": _p(control, test, evidence, runs, paper),
         "missing": runs.why_missing(test) or evidence.missing,
     }
-
-
-def _distance(
-    estimate: float | None, low: float | None, high: float | None, expected: float, confidence: float
-) -> float | None:
-    """How many standard errors an estimate lies from the right value, by its interval, in logarithms."""
-    if estimate is None or low is None or high is None or not (0 < low < high and estimate > 0):
-        return None
-    return math.log(estimate / expected) / (math.log(high / low) / (2 * statistics.normal(confidence)))
 
 
 def _p(control: Mapping[str, Any], test: Mapping[str, Any], evidence: Evidence, runs: Runs, paper: Paper
@@ -169,6 +217,6 @@ def _outcome(row: dict[str, Any], p: float | None) -> tuple[str, str]:
         return OPEN, f"{seen} where {right} is right: too few runs for an interval"
     if p < SIGNIFICANT:
         return FAILED, f"{seen} where {right} is right"
-    if not row["low"] > 0 or math.log(row["high"] / row["low"]) / 2 > math.log1p(TELLS):
-        return OPEN, f"{seen} where {right} is right: the interval is too wide to show a fault"
+    if row["low"] < row["expected"] / (1 + AGREES) or row["high"] > row["expected"] * (1 + AGREES):
+        return OPEN, f"{seen} where {right} is right: the interval is too wide to exclude a fault of {AGREES:.0%}"
     return HELD, f"{seen} where {right} is right"

@@ -6,7 +6,7 @@ metric `effect` times what it is at the starting fabric?
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,6 @@ import pandas as pd
 from whitewire.analysis.runs import Runs
 from whitewire.description.paper import Paper
 from whitewire.estimands.evidence import Sample
-from whitewire.propagation import LOST
-from whitewire.statistics import median_error
 
 COLUMNS = [
     *("paper", "claim", "experiment", "metric", "from", "effect", "link_ratio", "link_ratio_low", "link_ratio_high"),
@@ -51,7 +49,7 @@ def answer(paper: Paper, runs: Runs, inverse: Mapping[str, Any], fabrics: Mappin
         "plausible_low": low, "plausible_high": high, "plausible_basis": inverse["plausible_basis"],
         "reached": False, "plausible": "cannot say", "n": 0, "left_out": "",
     }  # fmt: skip
-    samples, drawn_medians, left_out = {}, {}, []
+    samples, left_out = {}, []
     for name in paper.experiments[experiment]["factors"][factor]:
         levels = {**inverse.get("where", {}), factor: name}
         found = runs.sample(experiment, levels, metric)
@@ -61,7 +59,7 @@ def answer(paper: Paper, runs: Runs, inverse: Mapping[str, Any], fabrics: Mappin
             left_out.append(name)
         else:
             rate = fabrics[name]["rate_mbit_per_s"]
-            samples[rate], drawn_medians[rate] = found, runs.drawn(experiment, levels, metric, fewest=1)
+            samples[rate] = found
     row["left_out"] = " ".join(left_out)
     start = fabrics.get(inverse["from"], {}).get("rate_mbit_per_s")
     if start not in samples or len(samples) < 3:
@@ -69,23 +67,17 @@ def answer(paper: Paper, runs: Runs, inverse: Mapping[str, Any], fabrics: Mappin
     rates = np.array(sorted(samples), dtype=float)
     base = list(rates).index(start)
     points = [samples[rate] for rate in rates]
-    medians = np.array([np.median(point.values) for point in points])
-    ratio = needed(rates, medians, base, effect)
-    effects = medians / medians[base]
+    centres = np.array([point.centre for point in points])
+    ratio = needed(rates, centres, base, effect)
+    effects = centres / centres[base]
     row["largest_effect"] = float(effects.max() if effect >= 1 else effects.min())
     row["n"] = min(len(point.values) for point in points)
     row["reached"] = bool(np.isfinite(ratio))
     if row["reached"]:
         row["link_ratio"] = float(ratio)
-    if not min(point.freedom for point in points) > 0:
-        return row  # too few runs to say how far they scatter
-    curves = medians * _noise(points, runs.seed)
-    if any(point.cell.weights for point in drawn_medians.values()):
-        with_floors = [drawn_medians[rate] for rate in rates]
-        if any(point.problem or point.lost > LOST for point in with_floors):
-            return row  # the scatter of runs and floors leaves no net time to say more of
-        curves = np.stack([point.values[:DRAWS] for point in with_floors], axis=1)
-        curves = curves[np.isfinite(curves).all(axis=1) & (curves[:, base] > 0)]
+    if not min(point.freedom for point in points) > 0 or any(point.problem for point in points):
+        return row  # too few runs or floors to say how far they scatter
+    curves = centres * _noise(points, runs.seed)
     drawn = np.array([needed(rates, each, base, effect) for each in curves])
     inside = drawn[np.isfinite(drawn)]
     if row["reached"] and len(inside):
@@ -101,18 +93,16 @@ def answer(paper: Paper, runs: Runs, inverse: Mapping[str, Any], fabrics: Mappin
 
 
 def _noise(points: Sequence[Sample], seed: int) -> np.ndarray:
-    """What medians of so many runs are multiplied by (draws, rates): the draws of statistics.student_interval.
-
-    Normal in the logarithm, by the scatter of each, whose own uncertainty makes it Student's t.
-    """
+    """What the centres are multiplied by (draws, rates): each source of error a Student's t, the same for all rates."""
     rng = np.random.Generator(np.random.PCG64(seed))
-    errors = np.array([
-        point.spread * median_error(len(point.values))
-        for point in points
-    ])  # fmt: skip
-    freedoms = np.array([point.freedom for point in points])
-    widths = np.sqrt(freedoms / rng.chisquare(freedoms, (DRAWS, len(points))))
-    return np.exp(widths * errors * rng.standard_normal((DRAWS, len(points))))
+    found = np.zeros((DRAWS, len(points)))
+    drawn: dict[Hashable, np.ndarray] = {}
+    for column, point in enumerate(points):
+        for source, (error, freedom) in point.errors().items():
+            if source not in drawn:
+                drawn[source] = rng.standard_t(freedom, DRAWS)
+            found[:, column] += error * drawn[source]
+    return np.exp(found)
 
 
 def needed(rates: np.ndarray, values: np.ndarray, base: int, effect: float) -> float:

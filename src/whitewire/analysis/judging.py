@@ -12,6 +12,7 @@ from whitewire.analysis.runs import Runs
 from whitewire.description.paper import Paper
 from whitewire.design import cautions
 from whitewire.estimands.evidence import Evidence
+from whitewire.text import canonical
 
 
 def claims_judged(
@@ -24,24 +25,51 @@ def claims_judged(
     verdict. `runs_help` tells of an inconclusive one whether more runs may decide it, and `open` whether they may give
     any claim another verdict: they may also show the sign of an effect whose size is excluded.
     """
-    rows = []
-    for claim in paper.claims:
-        route = next((r for r in claim["routes"] if r in (status, "modelled", "arithmetic")), None)
-        row = {key: claim.get(key, "") for key in ("statement", "kind", "basis", "audit")}
-        row |= {"paper": paper.id, "claim": claim["id"], "exhibits": " ".join(claim["exhibits"])}
-        row |= {"estimand": estimands.of(claim["test"]).describe(), "control": "", "runs_help": False}
-        if route is None:
-            row |= _not_testable(claim, status)
-        elif route == "modelled" and modelled is None:
-            row |= {"route": route, "verdict": "", "reason": ""}
-        else:
-            row |= judged(paper, claim["test"], route, modelled if route == "modelled" and modelled else runs, checked)
-            if route == "emulated" and row["estimate"] is not None:
-                row["reason"] += "".join(f"; caution: {words}" for words in cautions.of_test(paper, claim["test"]))
-        rows.append(row)
-    adjusted = statistics.holm([runs.overall(row.get("p_value")) for row in rows])
-    for row, p in zip(rows, adjusted, strict=True):
-        row["p_holm"] = p
+    fresh = [_row(paper, claim, runs.interim(), status, checked, modelled) for claim in paper.claims]
+    rows = _corrected(paper, fresh)
+    if runs.ended:  # what no interim analysis decided has the last one, which spends what is left
+        fresh = [_row(paper, claim, runs, status, checked, modelled) if row["open"] else kept
+                 for claim, kept, row in zip(paper.claims, fresh, rows, strict=True)]  # fmt: skip
+        rows = _corrected(paper, fresh)
+    return rows
+
+
+def _row(paper: Paper, claim: Mapping[str, Any], runs: Runs, status: str, checked: Sequence[controls.Control],
+         modelled: Runs | None) -> dict[str, Any]:  # fmt: skip
+    """A claim's row before Holm's correction; `p_overall` holds for all analyses."""
+    route = next((r for r in claim["routes"] if r in (status, "modelled", "arithmetic")), None)
+    row = {key: claim.get(key, "") for key in ("statement", "kind", "basis", "audit")}
+    row |= {"paper": paper.id, "claim": claim["id"], "exhibits": " ".join(claim["exhibits"])}
+    row |= {"estimand": estimands.of(claim["test"]).describe(), "control": "", "runs_help": False}
+    if route is None:
+        row |= _not_testable(claim, status)
+    elif route == "modelled" and modelled is None:
+        row |= {"route": route, "verdict": "", "reason": ""}
+    else:
+        row |= judged(paper, claim["test"], route, modelled if route == "modelled" and modelled else runs, checked)
+        if route == "emulated" and row["estimate"] is not None:
+            row["reason"] += "".join(f"; caution: {words}" for words in cautions.of_test(paper, claim["test"]))
+    return row | {"p_overall": runs.overall(row.get("p_value"), row.get("n"))}
+
+
+def _corrected(paper: Paper, fresh: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The rows after Holm's correction: of claims of direction over these alone, of the signs of others over all.
+
+    Claims that judge one and the same number count once.
+    """
+    rows = [dict(row) for row in fresh]
+    tested = {
+        number: canonical([estimands.of(claim["test"]).same_as(), row["no_effect"]])
+        for number, (claim, row) in enumerate(zip(paper.claims, rows, strict=True))
+        if row["p_overall"] is not None
+    }
+    adjusted: dict[int, float | None] = {}
+    for family in (list(tested), [number for number in tested if rows[number]["asks"] == claims.SIGN]):
+        once = {tested[number]: rows[number]["p_overall"] for number in family}
+        corrected = dict(zip(once, statistics.holm(list(once.values())), strict=True))
+        adjusted |= {number: corrected[tested[number]] for number in family}
+    for number, row in enumerate(rows):
+        row["p_holm"] = p = adjusted.get(number)
         verdict, row["reason"] = claims.corrected(row["verdict"], row["reason"], row, p)
         if verdict != row["verdict"] and p is None:
             row["runs_help"] = row["low"] == row["high"]  # else there is no test that they could sharpen
@@ -57,9 +85,9 @@ def judged(
     target, evidence = claims.resolve(paper, test), estimands.of(test).evaluate(runs, paper)
     if route == "modelled" and evidence.source in ("runs", "census"):
         evidence = Evidence("model", evidence.estimate, None, None, 0, 0, evidence.unit)
-    exact = claims.decide(target, evidence, runs.confidence())
+    exact = claims.decide(target, evidence)
     evidence, said = biases.widened(paper, test, evidence) if route == "emulated" else (evidence, "")
-    verdict = claims.decide(target, evidence, runs.confidence()) if said else exact
+    verdict = claims.decide(target, evidence) if said else exact
     if verdict.verdict != exact.verdict:
         verdict = replace(verdict, runs_needed=None)  # more runs would not decide it
     if evidence.missing and (why := runs.why_missing(test)):
@@ -70,7 +98,7 @@ def judged(
     if said:
         reason += f"; {said}"
     theirs = paper.statistic_of(test.get("expected", ""))
-    if evidence.source == "runs" and theirs and not theirs.startswith(ours := test.get("statistic", "median")):
+    if evidence.source == "runs" and theirs and not theirs.startswith(ours := test.get("statistic", "geometric mean")):
         reason += f"; the paper's number is its {theirs}, ours a {ours}"
     if evidence.n_invalid:
         reason += f"; {evidence.n_invalid} invalid left out"

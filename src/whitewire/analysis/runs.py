@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -11,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from whitewire import estimands, sequential, statistics
+from whitewire import estimands, propagation, sequential, statistics
 from whitewire.analysis import guards, lane_effect, net
 from whitewire.description.paper import Paper, cells_of, tests_of
 from whitewire.description.testbed import is_emulated
@@ -52,7 +53,8 @@ class Runs:
     `seed` starts resampling; `k` is the testbed's scale, `fabrics` its networks (None: every paper's). `floors` is the
     table tidy/floors.csv; without it floors count as exact. `scaling` says how a run of a cell was scaled. `looks` are
     the numbers of runs after which the claims are looked at, if more than once: every interval and p-value that a
-    verdict rests on takes its level from them, here.
+    verdict rests on takes its level from them, here. `ended`: neither runs nor floors are to come, so this
+    analysis spends what is left of the level.
     """
 
     def __init__(self, table: pd.DataFrame, paper: Paper, seed: int = 1, k: float = 1.0,
@@ -60,13 +62,14 @@ class Runs:
                  fabrics: Collection[str] | None = None,
                  floors: pd.DataFrame | None = None,
                  scaling: Scaling | None = None,
-                 looks: Sequence[int] = ()) -> None:  # fmt: skip
-        self.looks = tuple(looks)
+                 looks: Sequence[int] = (),
+                 ended: bool = False) -> None:  # fmt: skip
+        self.looks, self.ended = tuple(looks), ended
         self.answers: dict[tuple[str, str], Any] = {}
         """By method and what it was asked; see once()."""
         self._again = partial(type(self), paper=paper, seed=seed, k=k, unavailable=unavailable, fabrics=fabrics,
                               floors=floors, scaling=scaling, looks=looks)  # fmt: skip
-        self.floors = net.FloorErrors(floors, seed)
+        self.floors = net.FloorErrors(floors)
         self.paper, self.seed, self.k = paper, seed, k
         self.unavailable = {stem_of(run_id): why for run_id, why in (unavailable or {}).items()}
         """Why this machine cannot make a cell, by how the ids of its runs begin."""
@@ -142,7 +145,7 @@ class Runs:
         late = good[number > n]
         gone = set(zip(*(late[key] for key in (*keys, "replicate")), strict=True))
         if not gone:
-            return self
+            return self.interim()
         kept = [each not in gone for each in zip(*(self.table[key] for key in (*keys, "replicate")), strict=True)]
         return self._again(self._measured[kept])
 
@@ -167,58 +170,60 @@ class Runs:
             return 0
         return int(((self.invalid["experiment"] == experiment) & at(self.invalid, levels)).sum())
 
-    @property
-    def alpha(self) -> float:
-        """Two-sided level of each look, for which all together have that of sequential.ALPHA."""
-        return sequential.nominal(sequential.ALPHA, self.looks)
+    def interim(self) -> Runs:
+        """The same runs as if more were to come."""
+        found = copy.copy(self)
+        found.ended = False
+        return found
 
-    def confidence(self, ratios: int = 1) -> float:
-        """Confidence of an interval at each look, 0.95 where there is but one; of one of so many `ratios`."""
-        return 1 - sequential.nominal(sequential.ALPHA / ratios, self.looks)
+    def confidence(self, n: int, ratios: int = 1) -> float:
+        """Confidence of an interval after n runs of each cell, or of one of several ratios; 0.95 of one look."""
+        return 1 - sequential.nominal(sequential.ALPHA / ratios, n, self.looks, self.ended)
 
-    def overall(self, p: float | None) -> float | None:
-        """A p-value that holds for all looks together; the same where there is but one."""
-        return None if p is None else sequential.overall(p, self.looks)
+    def overall(self, p: float | None, n: int | None) -> float | None:
+        """A p-value after n runs of each cell that holds for all analyses together."""
+        return p if p is None or not n else sequential.overall(p, n, self.looks, self.ended)
 
     @once
-    def scatter(self, experiment: str, levels: Mapping[str, Any], metric: str, of: str = "log") -> tuple[float, float]:
-        """Standard deviation of one run of a cell, and its degrees of freedom: statistics.moderated over all cells.
+    def scatter(self, experiment: str, levels: Mapping[str, Any], metric: str) -> tuple[float, float]:
+        """Relative scatter of one run of a cell, and its degrees of freedom: its own from three runs on.
 
-        Of the values' logarithms (`log`), of the values (`best`), or of those as measured (`value`). (NaN, 0) where a
-        value has no logarithm, and where no cell has three runs.
+        With fewer, that of all cells of the experiment that have three. (NaN, 0) where no cell has.
         """
-        cells, variances, freedoms = self._scatters(experiment, metric, of)
-        own = (cells["experiment"] == experiment) & at(cells, levels) if len(cells) else pd.Series(dtype=bool)
-        if not own.any():
-            return math.nan, 0
-        return math.sqrt(float(np.mean(variances[own]))), float(np.min(freedoms[own]))
+        rows = self.groups.get((experiment, metric))
+        own = self._values(rows[at(rows, levels)]) if rows is not None else np.array([])
+        if len(own) < statistics.FEWEST:
+            return self._pooled(experiment, metric)
+        left = self._left(experiment, metric)
+        return statistics.scatter(own) / math.sqrt(left), (len(own) - 1) * left
 
-    def _family(self, experiment: str, metric: str) -> pd.DataFrame | None:
-        """Rows of an experiment and of its controls, which are runs like its own."""
-        keys = [(name, metric) for name in self.paper.family(experiment) if (name, metric) in self.groups]
-        return pd.concat([self.groups[key] for key in keys]) if keys else None
+    @staticmethod
+    def _values(rows: pd.DataFrame) -> np.ndarray:
+        return rows.loc[rows["valid"] & rows["best"].notna(), "best"].to_numpy(dtype=float)
 
     @once
-    def _scatters(self, experiment: str, metric: str, of: str) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
-        """(cells, moderated variances, degrees of freedom without those of lanes); nothing where nobody can say."""
-        nothing = pd.DataFrame(), np.array([]), np.array([])
-        rows = self._family(experiment, metric)
-        if rows is None:
-            return nothing
-        good = rows[rows["valid"] & rows["best"].notna()]
-        values = pd.to_numeric(good["value"]) if of == "value" else good["best"]
-        if not len(good) or (of == "log" and values.min() <= 0):
-            return nothing
-        keys = ["experiment", *self.paper.factors]
-        found = (np.log(values) if of == "log" else values).groupby([good[key] for key in keys], sort=False)
-        told = found.agg(["var", "count"])
-        cells = told.index.to_frame(index=False)  # apart from what is told of them: `count` is a factor too
-        freedoms = told["count"].to_numpy(dtype=float) - 1
-        if freedoms.max() < statistics.FEWEST_POOLED - 1:
-            return nothing
-        left = 1 - self.lost.get((experiment, metric), 0) / freedoms.sum()
-        variances, known = statistics.moderated(told["var"].fillna(0.0).to_numpy() / left, freedoms)
-        return cells, variances, known * left
+    def _pooled(self, experiment: str, metric: str) -> tuple[float, float]:
+        """Relative scatter within cells of three runs or more, and its degrees of freedom."""
+        known = [values for values in self._family(experiment, metric) if len(values) >= statistics.FEWEST]
+        freedom = sum(len(values) - 1 for values in known) * self._left(experiment, metric)
+        squares = sum(statistics.scatter(values) ** 2 * (len(values) - 1) for values in known)
+        return (math.sqrt(squares / freedom), freedom) if freedom else (math.nan, 0)
+
+    @once
+    def _left(self, experiment: str, metric: str) -> float:
+        """Share of the degrees of freedom within cells that the effects of lanes leave."""
+        lost = self.lost.get((experiment, metric), 0)
+        return 1 - lost / sum(len(values) - 1 for values in self._family(experiment, metric)) if lost else 1.0
+
+    @once
+    def _family(self, experiment: str, metric: str) -> list[np.ndarray]:
+        """Values of each cell of an experiment and of its controls, which are runs like its own."""
+        keys = [(name, metric) for name in self.paper.family(experiment) if (name, metric) in self.groups]
+        if not keys:
+            return []
+        rows = pd.concat([self.groups[key] for key in keys])
+        cells = rows.groupby(["experiment", *self.paper.factors], sort=False)
+        return [values for _, own in cells if len(values := self._values(own))]
 
     def why_missing(self, test: Mapping[str, Any]) -> str:
         """Why this machine cannot make the runs of a test at all; empty when it can."""
@@ -303,31 +308,26 @@ class Runs:
         good = rows[rows["valid"] & rows["best"].notna() & at(rows, levels)]
         unit = good["best_unit"].iloc[0] if len(good) else ""
         spread, freedom = self.scatter(experiment, levels, metric)
-        if metric in NET and len(good):
-            spread, freedom = max((spread, freedom), self._scatter_of_net(experiment, NET[metric][0], levels))
-        return Sample(good["best"].to_numpy(dtype=float), invalid, unit, name, spread, freedom)
+        found = Sample(good["best"].to_numpy(dtype=float), invalid, unit, name, spread, freedom, metric)
+        return self._with_floors(found, experiment, levels, metric)
 
-    def drawn(
-        self, experiment: str, levels: Mapping[str, Any], metric: str, fewest: int = statistics.FEWEST_POOLED,
-        settled: bool = False,
-    ) -> net.Drawn:  # fmt: skip
-        """The median of a cell as a distribution, with the scatter of its floors where those are known.
-
-        `settled`: as if of ever so many runs, which leave no scatter but that of floors.
-        """
-        sample = self.sample(experiment, levels, metric)
-        base = metric if net.KINDS.get(metric) == "share" else NET.get(metric, (metric,))[0]
-        median = float(np.median(sample.values)) if len(sample.values) else math.nan
-        spread, freedom = sample.spread, sample.freedom
-        if not math.isfinite(spread) and median > 0:  # a share may be 0, which has no logarithm
-            sd, freedom = self.scatter(experiment, levels, metric, "best")
-            spread = sd / median
-        cell = net.Cell(sample.name, metric, base, median, len(sample.values), spread, freedom)
+    def _with_floors(self, sample: Sample, experiment: str, levels: Mapping[str, Any], metric: str) -> Sample:
+        """The same sample with the errors of its floors, where it rests on some."""
         weights = self.floor_weights(experiment, levels, metric)
-        if not weights:
-            return net.draw(cell, self.floors, fewest, settled)
+        if not weights or metric == "job_floor":
+            return sample
         seconds, share = self._net_and_share(experiment, levels, metric)
-        return net.draw(replace(cell, net=seconds, share=share, weights=weights), self.floors, fewest, settled)
+        floors = self.floors.errors(metric, seconds, weights)
+        if floors is None:
+            problem = f"{sample.name} has a single floor, whose scatter is unknown"
+            return replace(sample, share=share, problem=problem)
+        # Errors are taken as relative to what is left; that ends where nothing may be left.
+        if (propagation.interval(1.0, floors) or (0.0, math.inf))[1] > math.e:
+            problem = f"with the scatter of its floors nothing may be left of the net time of {sample.name}"
+            return replace(
+                sample, share=share, floors=floors, problem=f"{problem}; {self.more_bytes(experiment, levels)}"
+            )
+        return replace(sample, share=share, floors=floors)
 
     @once
     def floor_weights(self, experiment: str, levels: Mapping[str, Any], metric: str) -> dict[tuple[str, str], float]:
@@ -356,12 +356,6 @@ class Runs:
         whole = beyond + other if NET[metric] is WHOLE else other
         return beyond, 1 - beyond / whole if whole else math.nan
 
-    def _scatter_of_net(self, experiment: str, metric: str, levels: Mapping[str, Any]) -> tuple[float, float]:
-        """Scatter in seconds of a cell's times less their floors, over their median, and its degrees of freedom."""
-        seconds = self.as_measured(experiment, levels, metric)
-        sd, freedom = self.scatter(experiment, levels, metric, "value")
-        return (sd / float(np.median(seconds)), freedom) if math.isfinite(sd) else (0.0, 0)
-
 
 def status_on(testbed: Mapping[str, Any]) -> str:
     """What runs on a testbed are: `emulated` or `measured`."""
@@ -370,16 +364,17 @@ def status_on(testbed: Mapping[str, Any]) -> str:
 
 def on_testbed(
     paper: Paper, testbed: Mapping[str, Any], effort: str, table: pd.DataFrame, floors: pd.DataFrame | None = None,
-    unavailable: Mapping[str, str] | None = None, seed: int = 1,
+    unavailable: Mapping[str, str] | None = None, seed: int = 1, ended: bool = False,
 ) -> Runs:  # fmt: skip
     """The runs of a paper at an effort (empty: there are none) on a testbed, of which `testbed` is the description.
 
     `table` and `floors` have the columns of tidy/runs.csv and tidy/floors.csv, `unavailable` is reason by run.
+    `ended`: nothing more is to be measured.
     """
     k = paper.raw["scale"]["k"] if is_emulated(testbed) and paper.experiments else 1
     scaling = partial(_scaling, paper, effort, testbed) if effort else None
     fabrics = testbed["fabrics"]
-    return Runs(table, paper, seed, k, unavailable, fabrics, floors, scaling, paper.looks(effort))
+    return Runs(table, paper, seed, k, unavailable, fabrics, floors, scaling, paper.looks(effort), ended)
 
 
 def _scaling(paper: Paper, effort: str, testbed: Mapping[str, Any], name: str, levels: Mapping[str, Any]) -> Scale:

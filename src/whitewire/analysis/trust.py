@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, product
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -57,7 +57,6 @@ ALL = "all"
 CONTROLS = ("control", "kind", "cell", "really", "metric", "n", "n_against", "estimate", "low", "high")
 RUNS = ("run_id", "attempt", "block", "metric", "value", "valid")
 """What is read of papers' analysis/controls.csv and tidy/runs.csv."""
-Key = TypeVar("Key")
 Tables = tuple[pd.DataFrame, pd.DataFrame]
 """What tidy/runs.csv and tidy/floors.csv would say."""
 Starts = Mapping[tuple[str, int], float]
@@ -240,7 +239,9 @@ class Found:
         for read in (*self._pairs(), *self._ratios()):
             for number, tables in read.studies():
                 found = controls.judge(read.paper, self._runs(read, tables))
-                yield from _same(read.paper.id, number, [each.row for each in found])
+                yield from _same(
+                    read.paper.id, number, [each.row for each in found if each.row["kind"] != controls.POOLED]
+                )
         for path in sorted(self.results.glob("*/analysis/controls.csv")):
             _raise(checked.analysis(path.parent), path, "analyse")
             table = _table(path, CONTROLS, ("n", "n_against", "estimate", "low", "high"), "analyse")
@@ -411,14 +412,12 @@ def _has_full_scale(runs: Runs, experiment: str, metric: str) -> bool:
 
 def between(one: Sample, two: Sample) -> dict[str, object]:
     """The second over the first with its interval, the numbers of runs, and whether they agree within AGREED."""
-    ratio = float(np.median(two.values) / np.median(one.values))
-    counts = [len(one.values), len(two.values)]
-    interval = statistics.student_interval(ratio, counts, [one.spread, two.spread], [one.freedom, two.freedom])
-    low, high = interval or (math.nan, math.nan)
+    ratio = two.centre / one.centre
+    low, high = ratio_limits(two, one) or (math.nan, math.nan)
     apart = high < 1 - AGREED or low > 1 + AGREED
     word = AGREES if low >= 1 - AGREED and high <= 1 + AGREED else DIFFERS if apart else UNTOLD
-    return {"n": counts[0], "n_other": counts[1], "ratio": _number(ratio), "low": _number(low), "high": _number(high),
-            "agrees": word}  # fmt: skip
+    return {"n": len(one.values), "n_other": len(two.values), "ratio": _number(ratio),
+            "low": _number(low), "high": _number(high), "agrees": word}  # fmt: skip
 
 
 # --- load from outside -------------------------------------------------------------------------------------
@@ -427,41 +426,28 @@ def between(one: Sample, two: Sample) -> dict[str, object]:
 def load_rows(table: pd.DataFrame, loads: Mapping[str, float]) -> Iterator[Cells]:
     """A row per load and number of clients: rates of runs that count over those without load; how many were made.
 
-    `table` as tidy/runs.csv; `loads`: processors by run id. The scatter of cells is moderated by that of all.
+    `table` as tidy/runs.csv; `loads`: processors by run id. Each cell scatters as its own runs do.
     """
     table = table.assign(load=[loads[run_id] for run_id in table["run_id"]])
     good = table[(table["metric"] == known.METRIC) & (table["valid"].astype(str) == "true")]
     values = {(float(str(load)), str(clients)): own["value"].astype(float).to_numpy()
               for (load, clients), own in good.groupby(["load", "clients"])}  # fmt: skip
-    samples = _samples(values, "MB/s")
+    if not values:
+        return
+    samples = {
+        key: Sample(each, 0, "MB/s", str(key), statistics.scatter(each) if len(each) > 1 else math.nan, len(each) - 1)
+        for key, each in values.items()
+    }
     for (load, clients), sample in samples.items():
         calm = samples.get((0.0, clients))
         if load == 0 or calm is None:
             continue
         own = (table["load"] == load) & (table["clients"].astype(str) == clients)
+        ratio = sample.centre / calm.centre
+        low, high = ratio_limits(sample, calm) or (math.nan, math.nan)
         yield {"load": f"{load:g}", "clients": clients, "made": len(set(table["run_id"][own])), "n": len(sample.values),
-               "n_calm": len(calm.values), **_over(sample, calm)}  # fmt: skip
-
-
-def _samples(values: Mapping[Key, np.ndarray], unit: str) -> dict[Key, Sample]:
-    """Samples whose scatter is moderated by that of all."""
-    if not values:
-        return {}
-    freedoms = [len(each) - 1.0 for each in values.values()]
-    variances, degrees = statistics.moderated(
-        [float(np.var(np.log(each), ddof=1)) if len(each) > 1 else 0.0 for each in values.values()], freedoms
-    )
-    return {
-        key: Sample(each, 0, unit, "", math.sqrt(variance), freedom)
-        for (key, each), variance, freedom in zip(values.items(), variances, degrees, strict=True)
-    }
-
-
-def _over(sample: Sample, base: Sample) -> Cells:
-    """The ratio of two medians with its interval."""
-    ratio = float(np.median(sample.values) / np.median(base.values))
-    low, high = ratio_limits(sample, base, known.SEED, 0.95) or (math.nan, math.nan)
-    return {"ratio": _number(ratio), "low": _number(low), "high": _number(high)}
+               "n_calm": len(calm.values), "ratio": _number(ratio), "low": _number(low),
+               "high": _number(high)}  # fmt: skip
 
 
 # --- lanes -------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from whitewire import estimands
 from whitewire.description.paper import PLACES, Paper, against, tests_of
 from whitewire.design.rows import levels_of, make_design
 from whitewire.records.run import DesignRow
-from whitewire.statistics import FEWEST_POOLED
+from whitewire.statistics import FEWEST
 from whitewire.text import canonical
 
 EFFORT, BLOCK = "quick", "quick-1"
@@ -34,7 +34,7 @@ KINDS = ("hdfs_put", "testdfsio", "terasort")
 """Workloads that are made beside other lanes."""
 MOST_LANES = 4
 """Lanes side by side at most."""
-RUNS = FEWEST_POOLED
+RUNS = FEWEST
 """Runs of each cell in a group."""
 
 

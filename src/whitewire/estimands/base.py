@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Problem = tuple[str, Any, str, Collection[str]]
 """(key below the test's or empty, what it holds, what was expected, valid names): a fault of a paper."""
 
-METRIC = {"description": "Metric whose medians are compared.", "$ref": "#/$defs/metric"}
+METRIC = {"description": "Metric that is compared.", "$ref": "#/$defs/metric"}
 LEVEL = {"type": ["string", "number", "integer", "boolean"]}
 COMPARABLE = ("within", "above", "below", "equal")
 """Relations of a number to what is expected of it."""
@@ -165,6 +165,10 @@ class Estimand:
     def describe(self) -> str:
         """The estimand in words, for the verdict table."""
         raise NotImplementedError
+
+    def same_as(self) -> list[Any]:
+        """What two tests have alike that judge one and the same number."""
+        return [self.name, self.cells(), self.metrics(), self.test.get("statistic", "")]
 
     def untestable(self) -> str:
         """Why no testbed here can test it; empty when one can."""

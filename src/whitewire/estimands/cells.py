@@ -1,35 +1,35 @@
-"""Estimands of the medians of cells: their evidence is runs, and holds the scatter of the jobs' floors."""
+"""Estimands of the centres of cells: their evidence is runs, and holds the scatter of the jobs' floors."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from whitewire import propagation, statistics
 from whitewire.estimands.base import Estimand, Problem, list_of
 from whitewire.estimands.evidence import Evidence, Sample
+from whitewire.propagation import Errors
 from whitewire.records.jobs import NET
+from whitewire.sequential import ALPHA
 
 if TYPE_CHECKING:
-    from whitewire.analysis.net import Drawn
     from whitewire.analysis.runs import Runs
     from whitewire.description.paper import Paper
 
-Limits = tuple[float | None, float | None, float | None, tuple[float, float] | None]
-"""(low, high, p-value, interval of the direction)."""
+MOSTLY_FLOOR = 0.5
+"""Share of the floor in the time above which a verdict says it."""
 STATISTIC = {
     "statistic": {
-        "description": "What is taken of a cell's runs: the median (default), or their arithmetic mean where the "
-        "paper's number is one. Not of metrics that rest on a floor. Best and worst of n are not judged by: "
+        "description": "What is taken of a cell's runs: their geometric mean (default), or their arithmetic mean "
+        "where the paper's number is one. Not of metrics that rest on a floor. Best and worst of n are not judged by: "
         "docs/use/verdict-rules.md.",
-        "enum": ["median", "mean"],
+        "enum": ["mean"],
     }
 }
-"""The key of estimands that may take another statistic than the median."""
+"""The key of estimands that may take another statistic than the geometric mean."""
 ALSO = list_of(
     {"$ref": "#/$defs/metric"},
     "Further metrics: the same test on each is reported in analysis/readings.csv and does not judge.",
@@ -38,40 +38,66 @@ ALSO = list_of(
 )
 
 
+@dataclass(frozen=True)
+class Centre:
+    """A cell, or a product and quotient of cells, and the errors of its logarithm."""
+
+    point: float
+    errors: Errors
+
+    def interval(self, confidence: float) -> tuple[float, float] | None:
+        return propagation.interval(self.point, self.errors, confidence)
+
+    def p_value(self, no_effect: float | None) -> float | None:
+        return None if no_effect is None else propagation.p_value(self.point, self.errors, no_effect)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What an estimand says: the estimate, its interval, the interval of the direction where that is another."""
+
+    estimate: float
+    interval: tuple[float, float] | None
+    p_value: float | None
+    direction: tuple[float, float] | None = None
+
+
+Confidence = Callable[[int], float]
+"""From the number of ratios of which one is chosen to the confidence of the interval of each."""
+Centres = Sequence[Centre]
+"""One for each cell."""
+
+
 class OfCells(Estimand):
     """An estimand of one metric in some cells."""
 
-    with_floors: ClassVar[bool] = True
-    """Whether its interval holds the scatter of floors, where its metric rests on them."""
-
     @property
     def of_means(self) -> bool:
-        """Whether it takes the mean of a cell's runs in place of their median."""
+        """Whether it takes the arithmetic mean of a cell's runs in place of the geometric one."""
         return self.test.get("statistic") == "mean"
 
     def problems(self, paper: Paper, fabrics: Collection[str]) -> Iterator[Problem]:
         for metric in [*self.metrics(), *self.test.get("also", [])] if self.of_means else []:
             if metric in (*NET, "job_floor"):
-                expected = f"median for {metric}: the scatter of floors is known for medians only"
+                expected = f"no statistic for {metric}: the scatter of floors is known for geometric means only"
                 yield ".statistic", self.test["statistic"], expected, ()
 
     @property
     def no_effect(self) -> float | None:
         return self.test.get("no_effect")
 
-    @abstractmethod
-    def exact(self, samples: Sequence[Sample], runs: Runs) -> Evidence:
-        """Estimate, interval and p-value from at least one run of each cell, with floors taken for exact."""
+    def scale(self) -> float:
+        """What the product of its cells is multiplied by."""
+        return 1.0
 
-    def of_medians(self, medians: Sequence[np.ndarray], runs: Runs) -> np.ndarray:
-        """The estimand from draws of its cells' medians."""
-        raise NotImplementedError
+    def limits(self, cells: Centres, confidence: Confidence) -> Limits:
+        """Estimate, interval and p-value: by default of the product of its cells by their signs."""
+        whole = product(cells, self.signs, self.scale())
+        return Limits(whole.point, whole.interval(confidence(1)), whole.p_value(self.no_effect))
 
-    def limits(self, drawn: Sequence[Drawn], runs: Runs) -> Limits:
-        """Its interval and p-value from draws of its cells."""
-        found = self.of_medians([each.values for each in drawn], runs)
-        p = None if self.no_effect is None else propagation.p_value(found, self.no_effect)
-        return (*(propagation.interval(found, runs.confidence()) or (None, None)), p, None)
+    def rearranged(self, samples: Sequence[Sample], runs: Runs) -> float | None:
+        """p-value where the runs do not scatter at all; None where nothing tells it."""
+        return None
 
     def evaluate(self, runs: Runs, paper: Paper) -> Evidence:
         cells, metrics = self.cells(), self.metrics()
@@ -82,113 +108,78 @@ class OfCells(Estimand):
                 return Evidence("runs", n_invalid=invalid, missing=why, runs_help=False)
         if n == 0:
             return Evidence("runs", n_invalid=invalid, missing=runs.without(cells, samples)[0])
-        exact = replace(self.exact(samples, runs), n=n, n_invalid=invalid)
-        return self._with_floors(runs, exact) if self.with_floors else exact
+        found = replace(self.found(samples, runs), n=n, n_invalid=invalid, floors=any(s.floors for s in samples))
+        high = {s.name: s.share for s in samples if s.share > MOSTLY_FLOOR}
+        if high:
+            note = "the floor is " + ", ".join(f"{share:.0%} of the time in {name}" for name, share in high.items())
+            found = replace(found, note=note)
+        return replace(found, unit=found.unit or self.unit() or "1")
 
-    def _with_floors(self, runs: Runs, exact: Evidence) -> Evidence:
-        """The same evidence with the floors' scatter in its interval and p-value; `exact` takes floors for exact.
+    def found(self, samples: Sequence[Sample], runs: Runs) -> Evidence:
+        """Estimate, interval and p-value from at least one run of each cell."""
+        n = min(len(s.values) for s in samples)
 
-        Where the floor is more than half of the time in some cell, the interval is no narrower than that of `exact`.
-        """
-        cells = [(*cell, metric) for cell, metric in zip(self.cells(), self.metrics(), strict=True)]
-        if not any(runs.floor_weights(*cell) for cell in cells):
-            return exact
-        drawn = [runs.drawn(*cell) for cell in cells]
-        high = {each.cell.name: each.cell.share for each in drawn if each.mostly_floor}
-        note = "the floor is " + ", ".join(f"{share:.0%} of the time in {name}" for name, share in high.items())
-        found = replace(
-            exact, low=None, high=None, p_value=None, direction=None, floors=True, note=note if high else ""
-        )
-        if problem := next((each.problem for each in drawn if each.problem), ""):
-            few = problem.startswith("too few")
-            return replace(found, unbounded="" if few else problem, runs_help=few)
-        worst, of_worst = max(zip(drawn, self.cells(), strict=True), key=lambda each: each[0].lost)
-        if worst.lost > runs.alpha / 2:
-            lost = (
-                f"with the scatter of runs and floors {worst.lost:.0%} of the draws of {worst.cell.name} have no net "
-                "time"
-            )
-            settled = [runs.drawn(*cell, settled=True).lost for cell in cells]
-            said = f"{lost}; {runs.more_bytes(*of_worst)}"
-            return replace(found, unbounded=said, runs_help=max(settled) <= runs.alpha / 2)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            low, high_, p, direction = self.limits(drawn, runs)
-        if low is None or high_ is None:
-            return replace(found, unbounded="the interval is not finite")
-        if high and exact.low is not None and exact.high is not None:
-            low, high_ = min(low, exact.low), max(high_, exact.high)
-            known = [each for each in (p, exact.p_value) if each is not None]
-            p = max(known) if known else None
-            if direction and exact.direction:
-                direction = min(direction[0], exact.direction[0]), max(direction[1], exact.direction[1])
-        freedom = min(each.cell.freedom for each in drawn)
-        found = replace(found, low=low, high=high_, p_value=p, direction=direction, freedom=freedom)
-        return self._with_least(runs, found)
+        def at(further: int) -> Limits:
+            cells = [self._centre(sample, further) for sample in samples]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return self.limits(cells, lambda ratios: runs.confidence(n + further, ratios))
 
-    def _with_least(self, runs: Runs, found: Evidence) -> Evidence:
+        def again(runs_of_each: int) -> tuple[float, float] | None:
+            return at(runs_of_each - n).interval
+
+        now = at(0)
+        evidence = Evidence("runs", now.estimate, again=again, floors_to_come=not runs.ended)
+        if problem := next((s.problem for s in samples if s.problem), ""):
+            return replace(evidence, unbounded=problem, runs_help=not runs.ended)
+        if n < statistics.FEWEST or now.interval is None:
+            return evidence
+        p = now.p_value
+        if p is None and self.no_effect is not None:
+            p = self.rearranged(samples, runs)
+        low, high = now.interval
+        evidence = replace(evidence, low=low, high=high, p_value=p, direction=now.direction)
+        return self._with_least(evidence, samples, runs) if any(s.floors for s in samples) else evidence
+
+    def _centre(self, sample: Sample, further: int) -> Centre:
+        return Centre(float(np.mean(sample.values)) if self.of_means else sample.centre, sample.errors(further))
+
+    def _with_least(self, evidence: Evidence, samples: Sequence[Sample], runs: Runs) -> Evidence:
         """The same evidence with what the floors alone leave of its interval: more runs of a cell don't narrow that."""
-        settled = [runs.drawn(*cell, metric, settled=True)
-                   for cell, metric in zip(self.cells(), self.metrics(), strict=True)]  # fmt: skip
+        settled = [Centre(sample.centre, sample.floors) for sample in samples]
         with np.errstate(divide="ignore", invalid="ignore"):
-            low, high, *_ = self.limits(settled, runs)
-        if low is None or high is None:
-            low, high = 0.0, float("inf")
+            left = self.limits(settled, lambda ratios: 1 - ALPHA / ratios).interval
         said = dict.fromkeys(runs.more_bytes(*cell) for cell in self.cells())
-        return replace(found, least=(low, high), left_by=f"the scatter of floors; {' and '.join(said)}")
-
-    def few_runs(
-        self, point: float, samples: Sequence[Sample], unit: str, values: Sequence[np.ndarray], runs: Runs,
-        ours: Callable[[float], float | None] | None = None,
-    ) -> Evidence:  # fmt: skip
-        """Evidence from products and quotients of medians with too few runs of their own; `values` in `unit`.
-
-        `ours` tests against a value of no effect where there is no scatter for Student's t.
-        """
-        counts, spreads, freedoms = _scatter(samples)
-        found = statistics.student_interval(point, counts, spreads, freedoms, runs.confidence())
-        if found is None:
-            return Evidence("runs", point, unit=unit, samples=values)
-        p = self.student_p(point, samples)
-        if p is None and ours and self.no_effect is not None:
-            p = ours(self.no_effect)
-        return Evidence("runs", point, *found, unit=unit, p_value=p, samples=values, freedom=min(freedoms))
-
-    def student_p(self, point: float, samples: Sequence[Sample]) -> float | None:
-        """p-value of a product or quotient of medians by the shared scatter; None without a value of no effect."""
-        return None if self.no_effect is None else statistics.student_p(point, *_scatter(samples), self.no_effect)
-
-    def p(self, ours: Callable[[float], float | None], point: float, samples: Sequence[Sample], runs: Runs
-          ) -> float | None:  # fmt: skip
-        """p-value from the cells' own runs by `ours`, a test against a value of no effect; None without such a value.
-
-        Where claims are looked at more than once it is Student's, if there is one: rearranging six and six runs tells
-        no p-value below 0.002, too coarse for that and Holm's correction together.
-        """
-        if self.no_effect is None:
-            return None
-        by_scatter = self.student_p(point, samples) if len(runs.looks) > 1 else None
-        return ours(self.no_effect) if by_scatter is None else by_scatter
+        words = f"the scatter of floors; {' and '.join(said)}"
+        return replace(evidence, least=left or (0.0, float("inf")), left_by=words)
 
 
-def bootstrapped(
-    samples: Sequence[Sample], statistic: Callable[..., np.ndarray], runs: Runs
-) -> tuple[float, float | None, float | None]:
-    """Point estimate of a vectorised statistic, and its bootstrap interval where one exists."""
-    arrays = [s.values for s in samples]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        point = float(np.ravel(statistic(*(a[None, :] for a in arrays), axis=-1))[0])
-        found = statistics.bootstrap_interval(arrays, statistic, runs.seed, runs.confidence())
-    return (point, *(found or (None, None)))
+def product(cells: Centres, signs: Sequence[int], scale: float = 1.0) -> Centre:
+    """The cells multiplied (1) or divided by (-1)."""
+    point = scale * float(np.prod([np.float64(cell.point) ** sign for cell, sign in zip(cells, signs, strict=True)]))
+    pairs = zip(signs, (cell.errors for cell in cells), strict=True)
+    return Centre(point, propagation.product(pairs))
 
 
-def ratio_limits(a: Sample, b: Sample, seed: int, confidence: float) -> tuple[float, float] | None:
-    """Interval of a ratio of medians from the cells' own runs, or with few of them from a scatter that cells share."""
-    if found := statistics.ratio_interval(a.values, b.values, seed, confidence):
-        return found
-    point = float(np.median(a.values) / np.median(b.values))
-    return statistics.student_interval(point, *_scatter([a, b]), confidence)
+def ratio_limits(a: Sample, b: Sample, confidence: float = 0.95) -> tuple[float, float] | None:
+    """Interval of the ratio of two samples of runs, also of one cell; None with fewer than three runs of one."""
+    if min(len(a.values), len(b.values)) < statistics.FEWEST:
+        return None
+    apart = (replace(each, name=f"{side} {each.name}") for side, each in (("above", a), ("below", b)))
+    cells = [Centre(each.centre, each.errors()) for each in apart]
+    return product(cells, (1, -1)).interval(confidence)
 
 
-def _scatter(samples: Sequence[Sample]) -> tuple[list[int], list[float], list[float]]:
-    """Runs of each cell, their scatter, and its degrees of freedom."""
-    return [len(s.values) for s in samples], [s.spread for s in samples], [s.freedom for s in samples]
+def extreme(ratios: Sequence[Centre], pick: Callable, confidence: Confidence
+            ) -> tuple[float, tuple[float, float] | None]:  # fmt: skip
+    """The largest or smallest of several ratios, and its interval, between the extremes of the ratios' own limits.
+
+    Each limit is at the level of a claim over their number: an interval of the extreme itself would take the luck of
+    the luckiest pair for evidence.
+    """
+    point = float(pick(ratio.point for ratio in ratios))
+    found = [ratio.interval(confidence(len(ratios))) for ratio in ratios]
+    known = [each for each in found if each]
+    if len(known) < len(found):
+        return point, None
+    lows, highs = zip(*known, strict=True)
+    return point, (float(pick(lows)), float(pick(highs)))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from whitewire import statistics
 from whitewire.estimands.base import METRIC, cell_key, list_of, text_key
-from whitewire.estimands.cells import bootstrapped
 from whitewire.estimands.evidence import Evidence, Sample
 from whitewire.estimands.trend import OfLevels
 
@@ -47,16 +47,19 @@ class CurveFit(OfLevels):
             "examples": [0],
         }
     }
-    with_floors: ClassVar[bool] = False
 
-    def exact(self, samples: Sequence[Sample], runs: Runs) -> Evidence:
+    def found(self, samples: Sequence[Sample], runs: Runs) -> Evidence:
         levels = np.array(self.test["levels"], dtype=float)
-        x = np.repeat(levels, [len(s.values) for s in samples])
+        arrays = [s.values for s in samples]
+        x = np.repeat(levels, [len(values) for values in arrays])
 
         def statistic(*arrays: np.ndarray, axis: int = -1) -> np.ndarray:
             return aic_difference(x, np.concatenate(arrays, axis=axis))
 
-        return Evidence("runs", *bootstrapped(samples, statistic, runs), unit="AIC difference")
+        point = float(statistic(*(values[None, :] for values in arrays))[0])
+        confidence = runs.confidence(min(map(len, arrays)))
+        low, high = statistics.bootstrap_interval(arrays, statistic, runs.seed, confidence) or (None, None)
+        return Evidence("runs", point, low, high, unit="AIC difference", fewest=statistics.MINIMUM)
 
 
 def aic_difference(x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
+
+from whitewire.propagation import Errors
+from whitewire.statistics import FEWEST
 
 
 @dataclass(frozen=True)
 class Sample:
     """Values of one metric in one cell: valid runs only, full-scale equivalent where the metric scales.
 
-    `spread` and `freedom` are the scatter of the logarithms, moderated by that of the experiment's other cells, and its
-    degrees of freedom; of a time less its floor, at least the scatter in seconds over the cell's median, since the
-    floor's own scatter is the larger a part the less is left.
+    `spread` is the scatter of a run relative to the centre, `freedom` its degrees of freedom. `floors` are the errors
+    of the floors' medians, relative to the net time; `share` is that of the floor in the time. `problem` says why
+    floors leave no interval.
     """
 
     values: np.ndarray
@@ -23,20 +27,37 @@ class Sample:
     name: str
     spread: float = float("nan")
     freedom: float = 0
+    metric: str = ""
+    floors: Errors = field(default_factory=dict)
+    share: float = float("nan")
+    problem: str = ""
+
+    @property
+    def centre(self) -> float:
+        """Geometric mean of the runs; the arithmetic one where a value has no logarithm."""
+        if not len(self.values) or self.values.min() <= 0:
+            return float(np.mean(self.values)) if len(self.values) else math.nan
+        return float(np.exp(np.mean(np.log(self.values))))
+
+    def errors(self, further: int = 0) -> Errors:
+        """Errors of the centre by source, as they are or with so many further runs of the same scatter."""
+        n = len(self.values) + further
+        own = {("runs", self.name, self.metric): (self.spread / math.sqrt(n), self.freedom + further)}
+        return {**own, **self.floors}
 
 
 @dataclass(frozen=True)
 class Evidence:
     """What speaks for or against a claim.
 
-    `source` is `runs` (estimate with interval), `census` (a count over all runs), `paper` (arithmetic) or
-    `model`. `n` is the number of valid runs of the cell that has fewest. `direction` is the interval that
-    tells the sign, when it is not low..high. `samples` are the runs' values, to say how many more decide.
-    `freedom`, where it is not 0, is that of a scatter that cells share, from which the interval comes; `floors` says
-    that it holds the scatter of the jobs' floors, too. `unbounded` is why there is no interval, `note` what else a
-    reader of the reason must know. `least` is the interval that would be left with ever so many runs, if more than the
-    estimate, and `left_by` what leaves it; `runs_help` is false where not runs are `missing`, and where the interval is
-    `unbounded` however many there are.
+    `source` is `runs` (estimate with interval), `census` (a count over all runs), `paper` (arithmetic) or `model`. `n`
+    is the number of valid runs of the cell that has fewest. `direction` is the interval that tells the sign, when it
+    is not low..high. `again` makes the interval of so many runs a cell, if those to come scatter like these; it needs
+    `fewest`. `floors` says that the interval holds the scatter of the jobs' floors. `unbounded` is why there is no
+    interval, `note` what else a reader of the reason must know. `least` is the interval that would be left with any
+    number of runs, if more than the estimate, and `left_by` what leaves it; `floors_to_come` says that floors may
+    still narrow it. `runs_help` is false where not runs are `missing`, and where the interval is `unbounded` however
+    many there are.
     """
 
     source: str
@@ -48,12 +69,13 @@ class Evidence:
     unit: str = ""
     p_value: float | None = None
     direction: tuple[float, float] | None = None
-    samples: Sequence[Sequence[float] | np.ndarray] = field(default=())
+    again: Callable[[int], tuple[float, float] | None] | None = None
+    fewest: int = FEWEST
     missing: str = ""
-    freedom: float = 0
     floors: bool = False
     unbounded: str = ""
     note: str = ""
     least: tuple[float, float] | None = None
     left_by: str = ""
+    floors_to_come: bool = False
     runs_help: bool = True

@@ -1,22 +1,18 @@
-"""`maximum_ratio`: the largest of several ratios of medians."""
+"""`maximum_ratio`: the largest of several ratios of cells."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from whitewire import statistics
-from whitewire.estimands import extremes
 from whitewire.estimands.base import LEVEL, METRIC, cell_key, in_words, list_of, of_test
-from whitewire.estimands.cells import Limits
-from whitewire.estimands.evidence import Evidence, Sample
+from whitewire.estimands.cells import Centres, Confidence, Limits, extreme, product
+from whitewire.estimands.evidence import Sample
 from whitewire.estimands.ratio import OfPairs
 from whitewire.levels import Cell
 
 if TYPE_CHECKING:
-    from whitewire.analysis.net import Drawn
     from whitewire.analysis.runs import Runs
 
 
@@ -49,16 +45,14 @@ class MaximumRatio(OfPairs):
         pair = f"{in_words(self.test['numerator'])} / {in_words(self.test['denominator'])}"
         return f"{self.test['metric']}: largest of {pair} over {len(self.test['cells'])} cells"
 
-    def exact(self, samples: Sequence[Sample], runs: Runs) -> Evidence:
-        pairs = list(zip(samples[::2], samples[1::2], strict=True))
-        a, b = max(pairs, key=lambda pair: np.median(pair[0].values) / np.median(pair[1].values))
-        found = extremes.of_runs(pairs, max, runs)
-        p = self.p(lambda none: statistics.permutation_p(a.values, b.values, none, runs.seed), found[0], [a, b], runs)
-        p = None if p is None else min(1.0, p * len(self.test["cells"]))
-        return Evidence("runs", *found, unit="1", p_value=p, samples=[a.values, b.values])
+    def limits(self, cells: Centres, confidence: Confidence) -> Limits:
+        ratios = [product(pair, (1, -1)) for pair in zip(cells[::2], cells[1::2], strict=True)]
+        estimate, interval = extreme(ratios, max, confidence)
+        p = max(ratios, key=lambda ratio: ratio.point).p_value(self.no_effect)
+        return Limits(estimate, interval, None if p is None else min(1.0, p * len(ratios)))
 
-    def limits(self, drawn: Sequence[Drawn], runs: Runs) -> Limits:
-        pairs = list(zip(drawn[::2], drawn[1::2], strict=True))
-        ratios = [a.values / b.values for a, b in pairs]
-        best = int(np.argmax([a.cell.median / b.cell.median for a, b in pairs]))
-        return extremes.of_draws(ratios, max, ratios[best], self.no_effect, runs, times=len(ratios))
+    def rearranged(self, samples: Sequence[Sample], runs: Runs) -> float | None:
+        a, b = max(zip(samples[::2], samples[1::2], strict=True), key=lambda pair: pair[0].centre / pair[1].centre)
+        assert self.no_effect is not None, "evaluate() asks before"
+        p = statistics.permutation_p(a.values, b.values, self.no_effect, runs.seed)
+        return None if p is None else min(1.0, p * len(self.test["cells"]))

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from whitewire import statistics
 from whitewire.estimands.base import COMPARES, METRIC, cell_key, in_words, of_test
-from whitewire.estimands.cells import ALSO, STATISTIC, OfCells, bootstrapped
-from whitewire.estimands.evidence import Evidence, Sample
+from whitewire.estimands.cells import ALSO, STATISTIC, OfCells
+from whitewire.estimands.evidence import Sample
 from whitewire.levels import Cell
 from whitewire.records.metrics import unit_of
 
@@ -30,7 +28,7 @@ class OfPairs(OfCells):
 
 class Ratio(OfPairs):
     name: ClassVar[str] = "ratio"
-    meaning: ClassVar[str] = "Median (or mean) of a metric in one cell over that in another."
+    meaning: ClassVar[str] = "Geometric (or arithmetic) mean of a metric in one cell over that in another."
     keys: ClassVar[Mapping[str, Any]] = {
         "metric": METRIC,
         "numerator": cell_key("The cell above."),
@@ -56,18 +54,7 @@ class Ratio(OfPairs):
         of = "mean " if self.of_means else ""
         return f"{of}{self.test['metric']}: {' / '.join(map(in_words, self.sides()))}"
 
-    def exact(self, samples: Sequence[Sample], runs: Runs) -> Evidence:
-        ratio = statistics.ratio_of_means if self.of_means else statistics.ratio_of_medians
-        point, low, high = bootstrapped(samples, ratio, runs)
-        a, b = values = [s.values for s in samples]
-
-        def ours(none: float) -> float | None:
-            return statistics.permutation_p(a, b, none, runs.seed)
-
-        if low is None:
-            return self.few_runs(point, samples, "1", values, runs, ours)
-        p = self.p(ours, point, samples, runs)
-        return Evidence("runs", point, low, high, unit="1", p_value=p, samples=values)
-
-    def of_medians(self, medians: Sequence[np.ndarray], runs: Runs) -> np.ndarray:
-        return medians[0] / medians[1]
+    def rearranged(self, samples: Sequence[Sample], runs: Runs) -> float | None:
+        a, b = samples
+        assert self.no_effect is not None, "evaluate() asks before"
+        return statistics.permutation_p(a.values, b.values, self.no_effect, runs.seed)

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
+from whitewire import statistics
 from whitewire.estimands.base import METRIC, in_words, of_test
-from whitewire.estimands.cells import bootstrapped
-from whitewire.estimands.evidence import Evidence, Sample
+from whitewire.estimands.evidence import Sample
 from whitewire.estimands.ratio import OfPairs
 from whitewire.levels import Cell
-from whitewire.statistics import ratio_of_medians
 
 if TYPE_CHECKING:
     from whitewire.analysis.runs import Runs
@@ -37,16 +34,7 @@ class RatioOfRatios(OfPairs):
         a, b = (" / ".join(in_words(self.test[ratio][side]) for side in SIDES) for ratio in SIDES)
         return f"{self.test['metric']}: ({a}) / ({b})"
 
-    def exact(self, samples: Sequence[Sample], runs: Runs) -> Evidence:
-        def statistic(a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray, axis: int = -1) -> np.ndarray:
-            return ratio_of_medians(a, b, axis) / ratio_of_medians(c, d, axis)
-
-        point, low, high = bootstrapped(samples, statistic, runs)
-        values = [s.values for s in samples]
-        if low is None:
-            return self.few_runs(point, samples, "1", values, runs)
-        p = self.student_p(point, samples)
-        return Evidence("runs", point, low, high, unit="1", p_value=p, samples=values)
-
-    def of_medians(self, medians: Sequence[np.ndarray], runs: Runs) -> np.ndarray:
-        return medians[0] / medians[1] / (medians[2] / medians[3])
+    def rearranged(self, samples: Sequence[Sample], runs: Runs) -> float | None:
+        a, b, c, d = samples
+        assert self.no_effect is not None, "evaluate() asks before"
+        return statistics.permutation_p(a.values, b.values, self.no_effect * c.centre / d.centre, runs.seed)

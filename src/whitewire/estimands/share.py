@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
-
-import numpy as np
 
 from whitewire import quantities, statistics
 from whitewire.estimands.base import METRIC, Problem, cell_key, in_words, of_test, text_key
 from whitewire.estimands.cells import ALSO, STATISTIC, OfCells
-from whitewire.estimands.evidence import Evidence, Sample
+from whitewire.estimands.evidence import Sample
 from whitewire.levels import Cell, text
 from whitewire.records.metrics import unit_of
 from whitewire.units import MB_PER_GBIT, gbit_per_s
@@ -52,7 +49,9 @@ OVER = {
 
 class Share(OfCells):
     name: ClassVar[str] = "share"
-    meaning: ClassVar[str] = "Median (or mean) of a metric in one cell over a constant, or over the rate of links."
+    meaning: ClassVar[str] = (
+        "Geometric (or arithmetic) mean of a metric in one cell over a constant, or over the rate of links."
+    )
     keys: ClassVar[Mapping[str, Any]] = {"metric": METRIC, "cell": cell_key("The cell."), "over": OVER}
     optional: ClassVar[Mapping[str, Any]] = {"also": ALSO} | STATISTIC
     signs: ClassVar[tuple[int, ...]] = (1,)
@@ -88,24 +87,10 @@ class Share(OfCells):
         of = "mean " if self.of_means else ""
         return f"{of}{self.test['metric']}: {in_words(self.test['cell'])} / {links or text(over['constant'])}"
 
-    def exact(self, samples: Sequence[Sample], runs: Runs) -> Evidence:
+    def scale(self) -> float:
         over = self.test["over"]
-        values = self._shares(samples[0].values, runs)
-        interval = statistics.mean_interval if self.of_means else statistics.median_interval
-        low, high = interval(values, runs.confidence()) or (None, None)
-        unit = "1" if "link_of" in over else over.get("unit", "1")
-        point = float(np.mean(values) if self.of_means else np.median(values))
-        ours = partial(statistics.sign_flip_p, values)
-        if low is None:
-            return self.few_runs(point, samples, unit, [values], runs, ours)
-        p = self.p(ours, point, samples, runs)
-        return Evidence("runs", point, low, high, unit=unit, p_value=p, samples=[values])
+        return 1 / (over.get("constant", 0) or gbit_per_s(over["link_of"]) * MB_PER_GBIT * over.get("links", 1))
 
-    def of_medians(self, medians: Sequence[np.ndarray], runs: Runs) -> np.ndarray:
-        return self._shares(medians[0], runs)
-
-    def _shares(self, values: np.ndarray, runs: Runs) -> np.ndarray:
-        """Values as shares of what the test says."""
-        over = self.test["over"]
-        divisor = over.get("constant", 0) or gbit_per_s(over["link_of"]) * MB_PER_GBIT * over.get("links", 1)
-        return values / divisor
+    def rearranged(self, samples: Sequence[Sample], runs: Runs) -> float | None:
+        assert self.no_effect is not None, "evaluate() asks before"
+        return statistics.sign_flip_p(samples[0].values * self.scale(), self.no_effect)

@@ -1,21 +1,17 @@
-"""`trend`: the smallest ratio of a level's median to that of the level before it."""
+"""`trend`: the smallest ratio of a level's mean to that of the level before it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from whitewire import statistics
-from whitewire.estimands import extremes
 from whitewire.estimands.base import LEVEL, METRIC, cell_key, in_words, list_of, of_test, text_key
-from whitewire.estimands.cells import ALSO, Limits, OfCells, ratio_limits
-from whitewire.estimands.evidence import Evidence, Sample
+from whitewire.estimands.cells import ALSO, Centres, Confidence, Limits, OfCells, extreme, product
+from whitewire.estimands.evidence import Sample
 from whitewire.levels import Cell
 
 if TYPE_CHECKING:
-    from whitewire.analysis.net import Drawn
     from whitewire.analysis.runs import Runs
 
 
@@ -35,9 +31,7 @@ class OfLevels(OfCells):
 
 class Trend(OfLevels):
     name: ClassVar[str] = "trend"
-    meaning: ClassVar[str] = (
-        "The smallest ratio of a level's median to that of the level before it: does it never fall?"
-    )
+    meaning: ClassVar[str] = "The smallest ratio of a level's mean to that of the level before it: does it never fall?"
     says: ClassVar[str] = "smallest step"
     keys: ClassVar[Mapping[str, Any]] = {
         "metric": METRIC,
@@ -67,17 +61,12 @@ class Trend(OfLevels):
         },
     }
 
-    def exact(self, samples: Sequence[Sample], runs: Runs) -> Evidence:
-        first, last = samples[0], samples[-1]
-        whole = float(np.median(last.values) / np.median(first.values))
-        p = self.p(lambda none: statistics.permutation_p(last.values, first.values, none, runs.seed),
-                   whole, [last, first], runs)  # fmt: skip
-        found = extremes.of_runs(list(zip(samples[1:], samples, strict=False)), min, runs)
-        overall = ratio_limits(last, first, runs.seed, runs.confidence())
-        values = [s.values for s in samples]
-        return Evidence("runs", *found, unit="1", p_value=p, direction=overall, samples=values)
+    def limits(self, cells: Centres, confidence: Confidence) -> Limits:
+        steps = [product(pair, (1, -1)) for pair in zip(cells[1:], cells, strict=False)]
+        whole = product((cells[-1], cells[0]), (1, -1))
+        estimate, interval = extreme(steps, min, confidence)
+        return Limits(estimate, interval, whole.p_value(self.no_effect), whole.interval(confidence(1)))
 
-    def limits(self, drawn: Sequence[Drawn], runs: Runs) -> Limits:
-        values = [each.values for each in drawn]
-        steps = [after / before for after, before in zip(values[1:], values, strict=False)]
-        return extremes.of_draws(steps, min, values[-1] / values[0], self.no_effect, runs, direction=True)
+    def rearranged(self, samples: Sequence[Sample], runs: Runs) -> float | None:
+        assert self.no_effect is not None, "evaluate() asks before"
+        return statistics.permutation_p(samples[-1].values, samples[0].values, self.no_effect, runs.seed)

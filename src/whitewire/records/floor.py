@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterable, Sequence
 
 from whitewire.records.jobs import worker_wire
 from whitewire.records.run import RunRecord
-from whitewire.statistics import MEDIAN_EFFICIENCY
+from whitewire.statistics import median_error
 
 
 def name_of(key: Sequence[Hashable], cluster: str, defines: str) -> str:
@@ -58,4 +58,4 @@ def standard_error(seconds: Sequence[float]) -> float:
     """Of the median of some floors; infinite for a single one."""
     if len(seconds) < 2:
         return math.inf
-    return MEDIAN_EFFICIENCY * statistics.stdev(seconds) / math.sqrt(len(seconds))
+    return median_error(len(seconds)) * statistics.stdev(seconds)

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from tests.support.papers import TESTBED, paper, runs, same_of
-from whitewire import factors
+from whitewire import factors, statistics
 from whitewire.analysis import analyse, claims, controls, judging, looks
 from whitewire.analysis.runs import Runs
 from whitewire.description.checks import load_paper
@@ -95,7 +95,7 @@ def test_verdicts_on_a_cluster_that_behaves_as_printed(judged):
     assert {claim: found[claim] for claim in expected} == expected
     assert _claim(verdicts, "E-C06")["estimate"] == pytest.approx((350 + 82 * 6) / 216, rel=0.01)
     assert _claim(verdicts, "E-C06")["n"] == 6
-    assert _claim(verdicts, "E-C06")["p_value"] == pytest.approx(2 / 924)
+    assert _claim(verdicts, "E-C06")["p_value"] < 1e-6
     assert _claim(verdicts, "E-C06")["p_holm"] >= _claim(verdicts, "E-C06")["p_value"]
 
 
@@ -174,19 +174,18 @@ def test_invalid_runs_never_count_and_are_told(complete):
     evidence = of(test).evaluate(found, LOADED)
     assert (evidence.n, evidence.n_invalid) == (5, 1)
     assert evidence.estimate == pytest.approx(3.9, rel=0.02)
-    # With five runs the cell has no interval of its own: its scatter is moderated by that of all cells.
-    assert evidence.low < 3.9 < evidence.high and evidence.freedom == 5
+    assert evidence.low < 3.9 < evidence.high
     estimates = analyse.estimates(LOADED, found, "emulated")
     row = estimates[(estimates["n_invalid"] == 1) & (estimates["metric"] == "throughput")].iloc[0]
     assert row["n"] == 5 and row["full_scale_median"] < 1000 and np.isnan(row["low"])
 
 
-def test_three_runs_a_cell_are_judged_by_the_scatter_of_all_cells(complete, modelled):
+def test_three_runs_a_cell_are_judged_and_two_are_not(complete, modelled):
     few = complete[complete["replicate"] <= 3]
     row = _claim(analyse.verdicts(LOADED, Runs(few, LOADED), Runs(modelled, LOADED), "emulated")[0], "E-C06")
     assert row["verdict"] == claims.REPRODUCED and row["n"] == 3
     assert row["low"] < row["estimate"] < row["high"]
-    assert "3 runs a cell, scatter shared by the cells of the experiment" in row["reason"]
+    assert "3 runs a cell)" in row["reason"]
     two = complete[complete["replicate"] <= 2]
     row = _claim(analyse.verdicts(LOADED, Runs(two, LOADED), Runs(modelled, LOADED), "emulated")[0], "E-C06")
     assert row["verdict"] == claims.INCONCLUSIVE and np.isnan(row["low"])
@@ -292,8 +291,8 @@ def test_the_stage_writes_every_table_of_the_contract(tmp_path, complete, monkey
 def test_what_a_correction_says_precedes_the_further_readings(judged, complete, modelled):
     # A report tells a reason up to its further readings: what changed the verdict must come before them.
     tables = []
-    for seed in range(1, 6):  # which claims a correction changes is chance
-        shake = np.random.default_rng(seed).lognormal(0, 0.6, len(complete))
+    for seed in range(1, 16):  # which claims a correction changes is chance
+        shake = np.random.default_rng(seed).lognormal(0, 1.0, len(complete))
         noisy = complete.copy()
         noisy["value"] = pd.to_numeric(noisy["value"]) * shake
         noisy["full_scale_value"] = pd.to_numeric(noisy["full_scale_value"]) * shake
@@ -311,7 +310,8 @@ def pairs(best, count, seed=1, scatter=0.05, n=6):
     rng = np.random.default_rng(seed)
 
     def sample(centre):
-        return Sample(centre * np.exp(scatter * rng.standard_normal(n)), 0, "1", "cell")
+        values = centre * np.exp(scatter * rng.standard_normal(n))
+        return Sample(values, 0, "1", f"cell of {centre}", statistics.scatter(values), n - 1)
 
     return [sample(centre) for _ in range(count) for centre in (best, 1.0)]
 
@@ -322,11 +322,11 @@ def test_the_luckiest_of_several_pairs_is_no_evidence():
     runs_of = Runs(pd.DataFrame(columns=["experiment", "metric", "value", "full_scale_value", "full_scale_unit", "unit",
                                          "valid", "run_id"]), LOADED)  # fmt: skip
     for seed in range(40):
-        found = MaximumRatio({"cells": [{}] * 5}).exact(pairs(3.5, 5, seed), runs_of)
+        found = MaximumRatio({"cells": [{}] * 5}).found(pairs(3.5, 5, seed), runs_of)
         assert found.low <= found.estimate <= found.high
         told.append(claims.decide(target, found).verdict)
     assert told.count(claims.REPRODUCED) <= 2
-    clear = MaximumRatio({"cells": [{}] * 5}).exact(pairs(4.5, 5), runs_of)
+    clear = MaximumRatio({"cells": [{}] * 5}).found(pairs(4.5, 5), runs_of)
     assert claims.decide(target, clear).verdict == claims.REPRODUCED
 
 
@@ -357,8 +357,8 @@ class OneFactor:
 def test_what_is_left_of_a_floor_scatters_by_the_seconds_of_the_whole_time():
     found = Runs(net_times({"a": 60.0, "b": 40.0, "c": 25.0, "d": 5.0}), OneFactor())
     long, short = (found.sample("e", {"fabric": fabric}, "completion_time_net") for fabric in "ad")
-    assert short.spread > 0.06 > long.spread > 0.005  # 0.6 s is 12 % of 5 s, and 1 % of 60 s
-    assert short.freedom == 4  # three of its own, and one for what the other cells say
+    assert short.spread > 0.04 > long.spread > 0.005  # 0.6 s is 12 % of 5 s, and 1 % of 60 s
+    assert short.freedom == 3  # its own
 
 
 def test_a_run_that_failed_outright_is_counted_as_left_out():
@@ -422,13 +422,13 @@ def test_the_largest_of_several_ratios_has_an_interval_where_a_cell_has_few_runs
                                          "valid", "run_id"]), LOADED)  # fmt: skip
 
     def cell(median, n):
-        return Sample(median * np.exp(rng.normal(0, 0.02, n)), 0, "MB/s", "c", spread=0.02, freedom=20)
+        return Sample(median * np.exp(rng.normal(0, 0.02, n)), 0, "MB/s", f"c{median}", spread=0.02, freedom=20)
 
     few = [cell(4, 3), cell(1, 6), cell(7, 6), cell(1, 6)]
-    found = MaximumRatio({"cells": [{}] * 2}).exact(few, runs_of)
+    found = MaximumRatio({"cells": [{}] * 2}).found(few, runs_of)
     assert found.low < 7 < found.high
     assert found.high / found.low < 1.2
-    none = MaximumRatio({"cells": [{}] * 2}).exact([cell(4, 2), *few[1:]], runs_of)
+    none = MaximumRatio({"cells": [{}] * 2}).found([cell(4, 2), *few[1:]], runs_of)
     assert none.low is None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,8 @@ from tests.support.papers import paper
 from whitewire import statistics
 from whitewire.analysis import claims as c
 from whitewire.analysis.claims import Target, decide, resolve
-from whitewire.estimands.evidence import Evidence
+from whitewire.estimands.cells import ratio_limits
+from whitewire.estimands.evidence import Evidence, Sample
 
 WITHIN = Target("within", 3.85, 3.27, 4.43, 1)
 ABOVE = Target("above", 1.5, 1.5, None, 1)
@@ -89,18 +91,28 @@ def test_numbers_of_a_reason_have_no_exponent_and_differ_where_they_do():
 
 
 def test_inconclusive_says_how_many_runs_are_missing():
-    assert decide(WITHIN, Evidence("runs", missing="none")).runs_needed == 3  # from then on scatter may be pooled
+    assert decide(WITHIN, Evidence("runs", missing="none")).runs_needed == 3  # three runs have an interval
     assert decide(WITHIN, Evidence("runs", 3.8, n=2)).runs_needed == 1
-    assert decide(WITHIN, Evidence("runs", 3.8, n=4)).runs_needed == 2  # it was not: the order of six values tells
+    assert decide(WITHIN, Evidence("runs", 3.8, n=4, fewest=6)).runs_needed == 2
     assert decide(Target("equal", 3, 3, 3), Evidence("census", missing="none")).runs_needed == 1
-    # Looks ask for more confidence than the order of six values has.
     assert decide(WITHIN, Evidence("runs", 3.8, n=6)).runs_help is False
-    of_looks = decide(WITHIN, Evidence("runs", 3.8, n=6), 0.9829)
-    assert of_looks.runs_help and of_looks.runs_needed == 1 and "too few" in of_looks.reason
-    assert decide(WITHIN, Evidence("runs", 3.8, n=7), 0.9829).runs_help is False
-    spread = [[2.8, 3.0, 3.2, 3.4, 3.6, 3.8], [0.9, 0.95, 1, 1, 1.05, 1.1]]
-    wide = decide(WITHIN, Evidence("runs", 3.5, 3.0, 4.0, n=6, samples=spread))
-    assert wide.verdict == c.INCONCLUSIVE and 1 <= wide.runs_needed <= 1000
+
+
+def narrowing(estimate, half):
+    """The interval of n runs, as wide as one over the root of n."""
+    return lambda n: (estimate * math.exp(-half / math.sqrt(n)), estimate * math.exp(half / math.sqrt(n)))
+
+
+@pytest.mark.parametrize("half", [0.3, 0.45, 0.6, 1.2, 2.5])
+def test_the_runs_that_are_said_to_decide_do_and_fewer_do_not(half):
+    again = narrowing(3.6, half)
+    wide = Evidence("runs", 3.6, *again(6), n=6, again=again)
+    more = decide(WITHIN, wide).runs_needed
+    assert more >= 1
+    told = [decide(WITHIN, replace(wide, n=n, low=again(n)[0], high=again(n)[1])).verdict for n in (5 + more, 6 + more)]
+    assert told == [c.INCONCLUSIVE, c.REPRODUCED]
+    assert decide(WITHIN, Evidence("runs", WITHIN.lower, *narrowing(WITHIN.lower, 1)(6), n=6,
+                                   again=narrowing(WITHIN.lower, 1))).runs_needed is None  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -126,7 +138,7 @@ def test_kind_of_a_claim(target, kind):
     assert target.kind == kind
     if kind == c.EQUIVALENCE:
         assert target.sign == 0
-        assert decide(target, runs(5.0, 4.0, 6.0)).reason.startswith("a claim of equivalence: 5 (4 to 6)")
+        assert decide(target, runs(5.0, 4.0, 6.0)).reason.startswith("a claim of equivalence: 5 (4 to 6; ")
     else:
         assert "equivalence" not in decide(target, runs(5.0, 4.0, 6.0)).reason
 
@@ -152,35 +164,30 @@ def test_an_interval_that_moves_across_the_bounds_goes_through_the_verdicts_in_o
     assert seen == [out, between, inside, between, out]
 
 
-@pytest.mark.parametrize("few", [False, True])
-def test_a_difference_at_the_bound_is_rarely_called_equivalent(few):
-    """Both ways to an interval: of six runs each by bootstrap, of three by scatter that four cells share."""
+@pytest.mark.parametrize("n", [3, 6])
+def test_a_difference_at_the_bound_is_rarely_called_equivalent(n):
     rng = np.random.default_rng(3)
-    wrong, times = 0, 300 if few else 250
-    for number in range(times):
-        cells = np.exp(0.03 * rng.standard_normal((4, 3) if few else (2, 6)))
-        above, below = 0.9 * cells[0], cells[1]
-        point = float(np.median(above) / np.median(below))
-        if few:
-            variances, freedoms = statistics.moderated(np.var(np.log(cells), axis=1, ddof=1), [2] * 4)
-            found = statistics.student_interval(point, [3, 3], np.sqrt(variances[:2]), freedoms[:2])
-        else:
-            found = statistics.ratio_interval(above, below, number)
-        wrong += decide(LEVEL, runs(point, *found)).verdict == c.REPRODUCED
+    wrong, times = 0, 400
+    for _ in range(times):
+        above, below = (
+            Sample(values, 0, "s", name, statistics.scatter(values), n - 1)
+            for name, values in zip("ab", np.exp(0.03 * rng.standard_normal((2, n))) * [[0.9], [1]], strict=True)
+        )
+        wrong += decide(LEVEL, runs(above.centre / below.centre, *ratio_limits(above, below))).verdict == c.REPRODUCED
     assert wrong <= 0.05 * times
 
 
 def test_what_runs_cannot_narrow_gives_no_number_of_runs():
-    wide = runs(1.02, 0.89, 1.17, samples=[[1, 1.1, 0.9, 1, 1.1, 0.9]] * 2)
+    wide = runs(1.02, 0.89, 1.17, again=narrowing(1.02, 0.35))
     assert decide(LEVEL, wide).runs_needed > 0
     floors = replace(wide, floors=True, left_by="the scatter of floors; more bytes a run are needed")
-    helped = decide(LEVEL, replace(floors, least=(0.96, 1.08)))
-    assert helped.runs_needed > decide(LEVEL, replace(floors, least=(1.01, 1.03))).runs_needed
     hopeless = decide(LEVEL, replace(floors, least=(0.9, 1.16)))
-    assert (hopeless.verdict, hopeless.runs_needed) == (c.INCONCLUSIVE, None)
+    assert (hopeless.verdict, hopeless.runs_needed, hopeless.runs_help) == (c.INCONCLUSIVE, None, False)
     assert hopeless.reason.endswith(
         "however many runs, 0.9 to 1.16 would be left, the scatter of floors; more bytes a run are needed"
     )
+    to_come = decide(LEVEL, replace(floors, least=(0.9, 1.16), floors_to_come=True))
+    assert to_come.runs_help, "floors that are still to be made may narrow it"
     assert decide(LEVEL, Evidence("runs", missing="why", runs_help=False)).runs_needed is None
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.support.papers import TESTBED, edited, paper, runs
-from whitewire import estimands
+from whitewire import estimands, statistics
 from whitewire.analysis import analyse, claims
 from whitewire.analysis.runs import Runs
 from whitewire.description.checks import load_paper
@@ -14,7 +14,7 @@ from whitewire.design import shapes
 from whitewire.design.rows import claimed_cells, make_design
 from whitewire.errors import UserError
 from whitewire.estimands.base import COMPARES, METRIC, cell_key, in_words, of_test
-from whitewire.estimands.cells import OfCells, bootstrapped
+from whitewire.estimands.cells import OfCells
 from whitewire.estimands.evidence import Evidence
 
 SIDES = ("whole", "part")
@@ -39,15 +39,13 @@ class Difference(OfCells):
     def describe(self):
         return f"{self.test['metric']}: {' - '.join(in_words(self.test[side]) for side in SIDES)}"
 
-    def exact(self, samples, runs):
+    def found(self, samples, runs):
         def statistic(a, b, axis=-1):
             return np.median(a, axis=axis) - np.median(b, axis=axis)
 
-        found = bootstrapped(samples, statistic, runs)
-        return Evidence("runs", *found, unit=samples[0].unit, samples=[s.values for s in samples])
-
-    def of_medians(self, medians, runs):
-        return medians[0] - medians[1]
+        values = [sample.values for sample in samples]
+        interval = statistics.bootstrap_interval(values, statistic, runs.seed) or (None, None)
+        return Evidence("runs", float(statistic(*values)), *interval, unit=samples[0].unit, fewest=statistics.MINIMUM)
 
 
 def cell(fabric: str) -> dict:
