@@ -14,6 +14,8 @@ from functools import lru_cache
 import numpy as np
 from scipy import optimize, stats
 
+RULE_VERSION = "2026-11-28"
+"""Version of the rule that makes verdicts: set it anew, to the day, when intervals, tests or levels change."""
 ALPHA = 0.05
 """Share of wrong verdicts that all looks together may give of a claim."""
 NODES = 160

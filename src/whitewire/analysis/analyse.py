@@ -14,6 +14,7 @@ import pandas as pd
 
 from whitewire import factors, propagation, statistics, whole, workloads
 from whitewire.analysis import (
+    asked,
     claims,
     controls,
     guards,
@@ -66,6 +67,7 @@ VERDICT_COLUMNS = [
     "unit",
     "n",
     "decided_after",
+    "asked",
     "relation",
     "asks",
     "expected",
@@ -262,17 +264,20 @@ def verdicts(
     as_run: Runs | None = None,
     judged: Sequence[controls.Control] = (),
     left: pd.DataFrame | None = None,
+    since: Mapping[str, str] | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """(verdicts, readings): a row a claim, and a row a further reading of it.
 
     `status` is `emulated` or `measured`: which kind of testbed the runs come from. Every claim gets a row. Where a
     control in `judged` failed, what it covers is inconclusive. `left` is the table tidy/left.csv: reasons of open
-    claims say how many runs of their cells were not made, and why.
+    claims say how many runs of their cells were not made, and why. `since`: whether each claim was
+    asked before its runs.
     """
     rows, readings = judging.claims_judged(paper, runs, status, judged, modelled), []
     after = looks.decided_after(paper, runs, status, rows)
     for claim, row in zip(paper.claims, rows, strict=True):
         row["decided_after"] = after.get(claim["id"])
+        row["asked"] = (since or {}).get(claim["id"], asked.AFTER) if _by_runs(row, status) else None
         row["reason"] += "".join(f"; {words}" for words in _course(paper, claim, row, runs, left))
         own = list(_readings(paper, claim, row["route"], status, runs, modelled, as_run, judged))
         readings += own
@@ -283,6 +288,10 @@ def verdicts(
     for column in ("n", "decided_after", "runs_needed"):
         table[column] = table[column].astype("Int64")
     return table, pd.DataFrame(readings, columns=READING_COLUMNS)
+
+
+def _by_runs(row: Mapping[str, Any], status: str) -> bool:
+    return bool(row["route"] == status and row["verdict"] != claims.NOT_TESTABLE)
 
 
 def _course(paper: Paper, claim: Mapping[str, Any], row: Mapping[str, Any], runs: Runs, left: pd.DataFrame | None
@@ -403,7 +412,7 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
     lost_runs = dict(zip(lost["run_id"], lost["reason"], strict=True))
     measured = results / "tidy" / "floors.csv"
     floors = _read(measured, {"job": str}) if measured.is_file() else None
-    not_made = results / "tidy" / "left.csv"
+    not_made, ledger = results / "tidy" / "left.csv", results / "tidy" / "asked.csv"
     left = _read(not_made) if not_made.is_file() else None
     effort = table["block"].iloc[0].rsplit("-", 1)[0] if len(table) else ""
     if effort and effort not in (efforts := paper.raw.get("replicates", {})):
@@ -417,7 +426,8 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
         scaled = similitude.table(paper, testbed, effort)
     judged_controls = controls.judge(paper, runs)
     as_run = None if short is None else Runs(short, paper, seed)
-    judged, readings = verdicts(paper, runs, Runs(simulated, paper, seed), status, as_run, judged_controls, left)
+    since = asked.of_claims(paper, effort, _read(ledger) if ledger.is_file() else None)
+    judged, readings = verdicts(paper, runs, Runs(simulated, paper, seed), status, as_run, judged_controls, left, since)
     folder = results / "analysis"
     folder.mkdir(parents=True, exist_ok=True)
     tables = {

@@ -15,7 +15,7 @@ from typing import Any
 
 from whitewire import budget, lanes, paths
 from whitewire.budget import Allowance, Budget
-from whitewire.description import project
+from whitewire.description import asked, project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, without_servers
 from whitewire.description.testbed import fabric_names, load_testbed
@@ -36,10 +36,12 @@ from whitewire.measure.services import Services
 from whitewire.measure.session import Session
 from whitewire.measure.weights import ALL
 from whitewire.progress import Progress
+from whitewire.records.asked import NAME, note
 from whitewire.records.checked import block_record, read_block
 from whitewire.records.journal import BUDGET, Journal, valid_floors
 from whitewire.records.run import DesignRow
 from whitewire.records.rung import FILE
+from whitewire.sequential import RULE_VERSION
 from whitewire.testbed import kinds as testbeds
 from whitewire.testbed.base import Testbed
 
@@ -186,6 +188,7 @@ class Block:
     def _make(self, campaign: Campaign, clusters: Mapping[str, Sequence[Run]]) -> None:
         """Make runs, by the services that they share."""
         self.journal.begin()
+        self._note_what_is_asked()
         with campaign.progress.going():
             preflight(self.config)
             # Before the first cluster, so that no look at claims waits for them.
@@ -195,6 +198,11 @@ class Block:
             for key, runs in clusters.items():
                 number = self._on_one_cluster(campaign, key, runs, number)
         campaign.progress.say(f"finished{campaign.not_made()}")
+
+    def _note_what_is_asked(self) -> None:
+        """Enter what the paper's claims ask before any further run is made."""
+        digests = asked.digests(self.paper, self.effort)
+        Campaign.keep(NAME, lambda: note(self.journal.folder, time.time(), RULE_VERSION, digests))
 
     def _on_one_cluster(self, campaign: Campaign, shared: str, runs: Sequence[Run], number: int) -> int:
         """Make the runs that share one start of the cluster; `number` were begun before. Returns how many are now."""
