@@ -30,6 +30,8 @@ VERDICTS = (REPRODUCED, DIRECTION, NOT_REPRODUCED, INCONCLUSIVE, CONSISTENT, INC
 EQUIVALENCE, SIGN, SIZE = "equivalence", "direction", "size"
 """What a claim asks for: that there is no effect to speak of; that there is one, on a side; that it is so large."""
 EPSILON = 1e-9
+SMALLEST_EFFECT = 0.02
+"""Smallest effect that matters, as a share, where a claim of direction names none."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,21 @@ class Target:
     lower: float | None
     upper: float | None
     no_effect: float | None = None
+    smallest: float = 0.0
+    """Of a claim of direction: the smallest effect that matters, as a share of no effect; 0: any effect does."""
+
+    def negligible(self, low: float | None, high: float | None) -> bool:
+        """Whether low..high has no effect that matters."""
+        if not self.smallest or low is None or high is None:
+            return False
+        least, most = self.indifferent
+        return least < low and high < most
+
+    @property
+    def indifferent(self) -> tuple[float, float]:
+        """The values between which an effect does not matter."""
+        assert self.no_effect is not None, "only a claim of direction has a smallest effect"
+        return self.no_effect / (1 + self.smallest), self.no_effect * (1 + self.smallest)
 
     def holds(self, low: float, high: float) -> bool:
         """Whether the relation holds throughout low..high."""
@@ -123,10 +140,10 @@ def resolve(paper: Paper, test: Mapping[str, Any]) -> Target:
     no_effect = test.get("no_effect")
     if relation == "increasing":
         return Target(relation, expected, 1 - test.get("relative", 0.0), None, no_effect)
-    if relation == "above":
-        return Target(relation, expected, expected, None, no_effect)
-    if relation == "below":
-        return Target(relation, expected, None, expected, no_effect)
+    if relation in ("above", "below"):
+        ends = (expected, None) if relation == "above" else (None, expected)
+        smallest = test.get("smallest_effect", {}).get("value", SMALLEST_EFFECT) if expected == no_effect else 0.0
+        return Target(relation, expected, *ends, no_effect, smallest)
     if relation == "equal":
         return Target(relation, expected, expected, expected, no_effect)
     assert expected is not None, "the schema asks for it"
@@ -199,6 +216,8 @@ def _compared(target: Target, evidence: Evidence, confidence: float) -> Verdict:
     floors = " and that of floors" if evidence.floors else ""
     shared = f"; {_runs(evidence.n)} a cell, scatter shared by the cells of the experiment{floors}"
     interval = f"{seen} ({number(evidence.low)} to {number(evidence.high)}{shared if evidence.freedom else ''})"
+    if target.negligible(evidence.low, evidence.high):
+        return Verdict(NOT_REPRODUCED, f"{interval} shows no effect above {100 * target.smallest:.3g} %: {wanted}")
     if target.holds(evidence.low, evidence.high):
         return Verdict(REPRODUCED, f"{interval} lies wholly within the claim: {wanted}")
     if target.fails(evidence.low, evidence.high):
@@ -208,7 +227,7 @@ def _compared(target: Target, evidence: Evidence, confidence: float) -> Verdict:
             return Verdict(DIRECTION, f"{interval} has the claimed sign but not the claimed size: {wanted}")
         return Verdict(NOT_REPRODUCED, f"{interval} excludes the claim: {wanted}")
     too_wide = f"{interval} is too wide to say: {wanted}"
-    if evidence.least and not target.holds(*evidence.least) and not target.fails(*evidence.least):
+    if evidence.least and not any(ends(*evidence.least) for ends in (target.holds, target.fails, target.negligible)):
         ends = " to ".join(map(number, evidence.least))
         reason = f"{too_wide}; however many runs, {ends} would be left, {evidence.left_by}"
         return Verdict(INCONCLUSIVE, reason, runs_help=False)
@@ -221,13 +240,18 @@ def _until_an_interval(runs: int, confidence: float) -> int:
 
 
 def _runs_needed(target: Target, evidence: Evidence, confidence: float) -> int | None:
-    """Further runs of each cell until the interval clears the nearest bound."""
+    """Further runs of each cell until the interval clears the nearest bound, or shows that no effect matters."""
     assert evidence.estimate is not None and evidence.low is not None and evidence.high is not None, "it is too wide"
-    bounds = [b for b in (target.lower, target.upper) if b is not None]
-    if evidence.least is None:
-        return runs_to_decide(evidence.samples, evidence.estimate, bounds, confidence)
-    shown = evidence.low, evidence.high
-    return runs_to_narrow(evidence.n, evidence.estimate, shown, evidence.least, bounds, evidence.floors)
+    clear = [[b for b in (target.lower, target.upper) if b is not None]]
+    if target.negligible(evidence.estimate, evidence.estimate):
+        clear.append(list(target.indifferent))
+    shown, found = (evidence.low, evidence.high), []
+    for bounds in clear:
+        if evidence.least is None:
+            found.append(runs_to_decide(evidence.samples, evidence.estimate, bounds, confidence))
+        else:
+            found.append(runs_to_narrow(evidence.n, evidence.estimate, shown, evidence.least, bounds, evidence.floors))
+    return min((needed for needed in found if needed is not None), default=None)
 
 
 SIGNIFICANT = ALPHA

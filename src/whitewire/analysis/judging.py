@@ -57,9 +57,12 @@ def judged(
     target, evidence = claims.resolve(paper, test), estimands.of(test).evaluate(runs, paper)
     if route == "modelled" and evidence.source in ("runs", "census"):
         evidence = Evidence("model", evidence.estimate, None, None, 0, 0, evidence.unit)
+    if route == "emulated" and target.smallest:
+        target = replace(target, smallest=max(target.smallest, biases.own_error(paper, test)))
     exact = claims.decide(target, evidence, runs.confidence())
+    negligible = target.negligible(evidence.low, evidence.high)  # which allows for the emulation's own error
     evidence, said = biases.widened(paper, test, evidence) if route == "emulated" else (evidence, "")
-    verdict = claims.decide(target, evidence, runs.confidence()) if said else exact
+    verdict = claims.decide(target, evidence, runs.confidence()) if said and not negligible else exact
     if verdict.verdict != exact.verdict:
         verdict = replace(verdict, runs_needed=None)  # more runs would not decide it
     if evidence.missing and (why := runs.why_missing(test)):
