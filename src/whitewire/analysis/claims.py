@@ -141,9 +141,9 @@ def resolve(paper: Paper, test: Mapping[str, Any]) -> Target:
     if relation == "increasing":
         return Target(relation, expected, 1 - test.get("relative", 0.0), None, no_effect)
     if relation in ("above", "below"):
-        ends = (expected, None) if relation == "above" else (None, expected)
+        lower, upper = (expected, None) if relation == "above" else (None, expected)
         smallest = test.get("smallest_effect", {}).get("value", SMALLEST_EFFECT) if expected == no_effect else 0.0
-        return Target(relation, expected, *ends, no_effect, smallest)
+        return Target(relation, expected, lower, upper, no_effect, smallest)
     if relation == "equal":
         return Target(relation, expected, expected, expected, no_effect)
     assert expected is not None, "the schema asks for it"

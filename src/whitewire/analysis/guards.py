@@ -41,13 +41,13 @@ class Untold:
 
 def of(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> Untold | None:
     """The first guard that rejects a metric of a cell; None where all let it pass."""
-    for rule in (_told_by_none, _floors_beside_others, _hidden_by_floor, _one_after_another, _short_of_processors):
+    for rule in (told_by_none, _floors_beside_others, _hidden_by_floor, _one_after_another, _short_of_processors):
         if found := rule(runs, experiment, levels, metric):
             return found
     return None
 
 
-def _told_by_none(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> Untold | None:
+def told_by_none(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> Untold | None:
     """There are valid runs, but what made them does not tell the metric: only HiBench writes a report, for example."""
     if len(runs.as_measured(experiment, levels, metric)):
         return None

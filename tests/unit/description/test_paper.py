@@ -112,7 +112,7 @@ FAULTS = {
     "headline of no claim": (lambda d: d.update(headline="E-C66"), 'headline: found "E-C66"'),
     "amendment of no claim": (
         lambda d: d.update(amendments=[AMENDMENT | {"claims": ["E-C66"]}]),
-        'did you mean "E-C06"',
+        'amendments[0].claims: found "E-C66"',
     ),
     "amendment of no day": (
         lambda d: d.update(amendments=[AMENDMENT | {"date": "2026-02-30"}]),
