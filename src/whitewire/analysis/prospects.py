@@ -82,7 +82,7 @@ def outlook(paper: Paper, testbed: Mapping[str, Any], effort: str, claim: Mappin
     effort makes enough.
     """
     have, needed = row.get("n") or 0, row.get("runs_needed")
-    if needed is None or not row["runs_help"]:
+    if needed is None or not row["runs_help"] or not effort:
         return {}
     cells = _cells(paper, claim["test"])
     for each in list(paper.raw["replicates"])[list(paper.raw["replicates"]).index(effort) :]:
