@@ -52,8 +52,8 @@ reason_text <- function(table) {
                                                      " more runs of each cell would decide."))
   said <- grepl("further run|more run", table$reason)
   likely <- ifelse(is.na(table$chance), "", sprintf(", %.0f\u00a0%% likely", 100 * table$chance))
-  how <- ifelse(is.na(table$minutes), "", sprintf(" About %.0f\u00a0min to a verdict here%s: `%s`.", table$minutes, likely,
-                                                  table$command))
+  minutes <- sprintf(" About %.0f\u00a0min to a verdict here%s: `%s`.", table$minutes, likely, table$command)
+  how <- ifelse(is.na(table$minutes), "", minutes)
   audit <- ifelse(is.na(table$audit) | table$audit == "", "", paste0(" Audit: ", table$audit, "."))
   reason <- sub("[.;]?\\s*$", ".", safe(with_minus(sub("[.;]? *Further readings:.*$", "", table$reason))))
   paste0(ifelse(reason == ".", "", reason), ifelse(said, "", more), how, audit)
