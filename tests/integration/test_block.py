@@ -195,7 +195,7 @@ def test_what_no_open_claim_needs_is_not_measured_and_a_budget_ends_it(can_emula
         assert (paper, config, results, unavailable) == (block.paper, block.config, folder, {})
         assert designed == {row["run_id"]: row["block"] for row in block.rows}
         seen.append(len(records(folder)))
-        return SimpleNamespace(decided=["a"], open=["b"], cells=[one], near=[one])
+        return SimpleNamespace(decided=["a"], open=["b"], cells=[one], near=[one], place={})
 
     block.look = look
     block.measure()

@@ -15,6 +15,7 @@ TABLES = [
     "unavailable.csv",
     "left.csv",
     "marks.csv",
+    "asked.csv",
     "scale.csv",
     "datapackage.json",
 ]

@@ -18,12 +18,13 @@ verdict_columns <- c("paper", "claim", "statement", "kind", "basis", "exhibits",
                      "estimate",
                      "low", "high", "unit", "n", "relation", "asks", "expected", "expected_low", "expected_high",
                      "p_value",
-                     "p_holm", "verdict", "reason", "runs_needed", "audit", "control")
+                     "p_holm", "verdict", "reason", "runs_needed", "audit", "control", "asked",
+                     "minutes", "chance", "command")
 
 read_verdicts <- function(paper = paper_id()) {
   table <- read_stage("analysis", "verdicts.csv", verdict_columns, paper)
   for (column in c("estimate", "low", "high", "n", "expected_low", "expected_high", "p_holm",
-    "runs_needed")) {
+    "runs_needed", "minutes", "chance")) {
     table[[column]] <- as_value(table[[column]])
   }
   table

@@ -51,9 +51,12 @@ reason_text <- function(table) {
   more <- ifelse(is.na(table$runs_needed), "", paste0(" About ", trimmed(table$runs_needed),
                                                      " more runs of each cell would decide."))
   said <- grepl("further run|more run", table$reason)
+  likely <- ifelse(is.na(table$chance), "", sprintf(", %.0f\u00a0%% likely", 100 * table$chance))
+  minutes <- sprintf(" About %.0f\u00a0min to a verdict here%s: `%s`.", table$minutes, likely, table$command)
+  how <- ifelse(is.na(table$minutes), "", minutes)
   audit <- ifelse(is.na(table$audit) | table$audit == "", "", paste0(" Audit: ", table$audit, "."))
   reason <- sub("[.;]?\\s*$", ".", safe(with_minus(sub("[.;]? *Further readings:.*$", "", table$reason))))
-  paste0(ifelse(reason == ".", "", reason), ifelse(said, "", more), audit)
+  paste0(ifelse(reason == ".", "", reason), ifelse(said, "", more), how, audit)
 }
 
 route_text <- function(table) {
@@ -160,6 +163,31 @@ verdict_sentence <- function(paper = paper_id()) {
   }
   sprintf("Of the paper's %s claims: %s.", claim_count(paper),
     listed(sprintf("**%d** %s", counts, names(counts))))
+}
+
+# "Of the 58 claims that runs judge 12 were asked before their first run as they are judged now; …", of papers together.
+asked_sentence <- function(papers = paper_id()) {
+  asked <- unlist(lapply(papers, function(paper) as.character(read_verdicts(paper)$asked)))
+  asked <- asked[!is.na(asked)]
+  if (length(asked) == 0) {
+    return("")
+  }
+  before <- sum(asked == "before")
+  paste0(
+    "Of ", count_of(length(asked), "claim"), " judged by runs, ", before, if (before == 1) " was" else " were",
+    " asked before the first run exactly as judged now; the other ", length(asked) - before,
+    " changed since, or nothing shows when they were asked."
+  )
+}
+
+# What the paper's YAML says was changed when, and why.
+amendments_list <- function(paper = paper_id()) {
+  lines <- vapply(described(paper)$amendments, function(each) {
+    sprintf("- %s, %s: %s. Reason: %s.", each$date, listed(unlist(each$claims)), sub("[.]$", "", safe(each$what)),
+            sub("[.]$", "", safe(each$why)))
+  }, character(1))
+  if (length(lines) == 0) lines <- "No claim of this paper was changed after it was first written."
+  knitr::asis_output(paste0("\n", paste(lines, collapse = "\n"), "\n"))
 }
 
 # The findings that say most: firm verdicts, those furthest from the paper's number first; last those of which no

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,14 @@ import pandas as pd
 
 from whitewire import factors, propagation, statistics, whole, workloads
 from whitewire.analysis import (
+    asked,
     claims,
     controls,
     guards,
     inverse,
     judging,
     looks,
+    prospects,
     similitude,
     sweeps,
 )
@@ -67,6 +70,7 @@ VERDICT_COLUMNS = [
     "unit",
     "n",
     "decided_after",
+    "asked",
     "relation",
     "asks",
     "expected",
@@ -77,6 +81,9 @@ VERDICT_COLUMNS = [
     "verdict",
     "reason",
     "runs_needed",
+    "minutes",
+    "chance",
+    "command",
     "audit",
     "control",
 ]
@@ -259,17 +266,23 @@ def verdicts(
     as_run: Runs | None = None,
     judged: Sequence[controls.Control] = (),
     left: pd.DataFrame | None = None,
+    since: Mapping[str, str] | None = None,
+    outlook: Callable[[Mapping[str, Any], Mapping[str, Any]], Mapping[str, Any]] | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """(verdicts, readings): a row a claim, and a row a further reading of it.
 
     `status` is `emulated` or `measured`: which kind of testbed the runs come from. Every claim gets a row. Where a
     control in `judged` failed, what it covers is inconclusive. `left` is the table tidy/left.csv: reasons of open
-    claims say how many runs of their cells were not made, and why.
+    claims say how many runs of their cells were not made, and why. `since`: whether each claim was
+    asked before its runs; `outlook`: what an open claim (its row) would take.
     """
     rows, readings = judging.claims_judged(paper, runs, status, judged, modelled), []
     after = looks.decided_after(paper, runs, status, rows)
     for claim, row in zip(paper.claims, rows, strict=True):
         row["decided_after"] = after.get(claim["id"])
+        row["asked"] = (since or {}).get(claim["id"], asked.AFTER) if _by_runs(row, status) else None
+        if outlook and row["verdict"] == claims.INCONCLUSIVE:
+            row |= outlook(claim, row)
         row["reason"] += "".join(f"; {words}" for words in _course(paper, claim, row, runs, left))
         own = list(_readings(paper, claim, row["route"], status, runs, modelled, as_run, judged))
         readings += own
@@ -277,9 +290,13 @@ def verdicts(
         if extra:
             row["reason"] += f". Further readings: {extra}"
     table = pd.DataFrame(rows, columns=VERDICT_COLUMNS)
-    for column in ("n", "decided_after", "runs_needed"):
+    for column in ("n", "decided_after", "runs_needed", "minutes"):
         table[column] = table[column].astype("Int64")
     return table, pd.DataFrame(readings, columns=READING_COLUMNS)
+
+
+def _by_runs(row: Mapping[str, Any], status: str) -> bool:
+    return bool(row["route"] == status and row["verdict"] != claims.NOT_TESTABLE)
 
 
 def _course(paper: Paper, claim: Mapping[str, Any], row: Mapping[str, Any], runs: Runs, left: pd.DataFrame | None
@@ -400,7 +417,7 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
     lost_runs = dict(zip(lost["run_id"], lost["reason"], strict=True))
     measured = results / "tidy" / "floors.csv"
     floors = _read(measured, {"job": str}) if measured.is_file() else None
-    not_made = results / "tidy" / "left.csv"
+    not_made, ledger = results / "tidy" / "left.csv", results / "tidy" / "asked.csv"
     left = _read(not_made) if not_made.is_file() else None
     effort = effort_of(table["block"].iloc[0]) if len(table) else ""
     if effort and effort not in (efforts := paper.raw.get("replicates", {})):
@@ -414,7 +431,9 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
         scaled = similitude.table(paper, testbed, effort)
     judged_controls = controls.judge(paper, runs)
     as_run = None if short is None else Runs(short, paper, seed)
-    judged, readings = verdicts(paper, runs, Runs(simulated, paper, seed), status, as_run, judged_controls, left)
+    since = asked.of_claims(paper, effort, _read(ledger) if ledger.is_file() else None)
+    judged, readings = verdicts(paper, runs, Runs(simulated, paper, seed), status, as_run, judged_controls, left, since,
+                                partial(prospects.outlook, paper, testbed, effort))  # fmt: skip
     folder = results / "analysis"
     folder.mkdir(parents=True, exist_ok=True)
     tables = {

@@ -31,6 +31,12 @@ def factors(paper: Paper, test: Mapping[str, Any]) -> tuple[float, float, str]:
     return low, high, "; ".join(sources)
 
 
+def own_error(paper: Paper, test: Mapping[str, Any]) -> float:
+    """By which share what was measured may be wrong, either way."""
+    low, high, _ = factors(paper, test)
+    return max(high, 1 / low) - 1
+
+
 def widened(paper: Paper, test: Mapping[str, Any], evidence: Evidence) -> tuple[Evidence, str]:
     """The evidence with an interval that holds the emulation's own error, and the words for that; "" without any."""
     low, high, source = factors(paper, test)

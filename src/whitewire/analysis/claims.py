@@ -31,6 +31,8 @@ VERDICTS = (REPRODUCED, DIRECTION, NOT_REPRODUCED, INCONCLUSIVE, CONSISTENT, INC
 EQUIVALENCE, SIGN, SIZE = "equivalence", "direction", "size"
 """What a claim asks for: that there is no effect to speak of; that there is one, on a side; that it is so large."""
 EPSILON = 1e-9
+SMALLEST_EFFECT = 0.02
+"""Smallest effect that matters, as a share, where a claim of direction names none."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,21 @@ class Target:
     lower: float | None
     upper: float | None
     no_effect: float | None = None
+    smallest: float = 0.0
+    """Of a claim of direction: the smallest effect that matters, as a share of no effect; 0: any effect does."""
+
+    def negligible(self, low: float | None, high: float | None) -> bool:
+        """Whether low..high has no effect that matters."""
+        if not self.smallest or low is None or high is None:
+            return False
+        least, most = self.indifferent
+        return least < low and high < most
+
+    @property
+    def indifferent(self) -> tuple[float, float]:
+        """The values between which an effect does not matter."""
+        assert self.no_effect is not None, "only a claim of direction has a smallest effect"
+        return self.no_effect / (1 + self.smallest), self.no_effect * (1 + self.smallest)
 
     def holds(self, low: float, high: float) -> bool:
         """Whether the relation holds throughout low..high."""
@@ -124,10 +141,10 @@ def resolve(paper: Paper, test: Mapping[str, Any]) -> Target:
     no_effect = test.get("no_effect")
     if relation == "increasing":
         return Target(relation, expected, 1 - test.get("relative", 0.0), None, no_effect)
-    if relation == "above":
-        return Target(relation, expected, expected, None, no_effect)
-    if relation == "below":
-        return Target(relation, expected, None, expected, no_effect)
+    if relation in ("above", "below"):
+        lower, upper = (expected, None) if relation == "above" else (None, expected)
+        smallest = test.get("smallest_effect", {}).get("value", SMALLEST_EFFECT) if expected == no_effect else 0.0
+        return Target(relation, expected, lower, upper, no_effect, smallest)
     if relation == "equal":
         return Target(relation, expected, expected, expected, no_effect)
     assert expected is not None, "the schema asks for it"
@@ -199,6 +216,8 @@ def _compared(target: Target, evidence: Evidence) -> Verdict:
         return Verdict(INCONCLUSIVE, reason, _until_an_interval(evidence))
     floors = ", with the scatter of floors" if evidence.floors else ""
     interval = f"{seen} ({number(evidence.low)} to {number(evidence.high)}; {_runs(evidence.n)} a cell{floors})"
+    if target.negligible(evidence.low, evidence.high):
+        return Verdict(NOT_REPRODUCED, f"{interval} shows no effect above {100 * target.smallest:.3g} %: {wanted}")
     if target.holds(evidence.low, evidence.high):
         return Verdict(REPRODUCED, f"{interval} lies wholly within the claim: {wanted}")
     if target.fails(evidence.low, evidence.high):
@@ -218,8 +237,8 @@ def _compared(target: Target, evidence: Evidence) -> Verdict:
 
 
 def _clear(target: Target, interval: tuple[float, float] | None) -> bool:
-    """Whether the relation holds throughout an interval, or nowhere in it."""
-    return interval is not None and (target.holds(*interval) or target.fails(*interval))
+    """Whether the relation holds throughout an interval, or nowhere in it, or no effect in it matters."""
+    return interval is not None and any(ends(*interval) for ends in (target.holds, target.fails, target.negligible))
 
 
 def _until_an_interval(evidence: Evidence) -> int:
@@ -228,7 +247,7 @@ def _until_an_interval(evidence: Evidence) -> int:
 
 
 def _runs_needed(target: Target, evidence: Evidence) -> int | None:
-    """Further runs of each cell until the interval clears every bound, by the interval of so many runs itself.
+    """Further runs of each cell until the interval of so many runs clears every bound, or shows that no effect matters.
 
     The first few one by one, since the level changes from analysis to analysis; then by halving, as it only narrows.
     None where it is no interval of means, or no number of runs would.

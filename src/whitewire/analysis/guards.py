@@ -42,7 +42,7 @@ def of(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> U
     """The first guard that rejects a metric of a cell; None where all let it pass."""
     for rule in (
         _without_floor,
-        _told_by_none,
+        told_by_none,
         _hidden_by_floor,
         _one_after_another,
         _short_of_processors,
@@ -62,7 +62,7 @@ def _without_floor(runs: Runs, experiment: str, levels: Mapping[str, Any], metri
     return None
 
 
-def _told_by_none(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> Untold | None:
+def told_by_none(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> Untold | None:
     """There are valid runs, but what made them does not tell the metric: only HiBench writes a report, for example."""
     if len(runs.as_measured(experiment, levels, metric)):
         return None

@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from whitewire import estimands, statistics
-from whitewire.analysis import biases, claims, controls
+from whitewire.analysis import biases, claims, controls, guards
 from whitewire.analysis.runs import Runs
 from whitewire.description.paper import Paper
 from whitewire.design import cautions
 from whitewire.estimands.evidence import Evidence
+from whitewire.records.jobs import NET
 from whitewire.text import canonical
 
 
@@ -85,12 +86,15 @@ def judged(
     target, evidence = claims.resolve(paper, test), estimands.of(test).evaluate(runs, paper)
     if route == "modelled" and evidence.source in ("runs", "census"):
         evidence = Evidence("model", evidence.estimate, None, None, 0, 0, evidence.unit)
+    if route == "emulated" and target.smallest:
+        target = replace(target, smallest=max(target.smallest, biases.own_error(paper, test)))
     exact = claims.decide(target, evidence)
+    negligible = target.negligible(evidence.low, evidence.high)  # which allows for the emulation's own error
     evidence, said = biases.widened(paper, test, evidence) if route == "emulated" else (evidence, "")
-    verdict = claims.decide(target, evidence) if said else exact
+    verdict = claims.decide(target, evidence) if said and not negligible else exact
     if verdict.verdict != exact.verdict:
         verdict = replace(verdict, runs_needed=None)  # more runs would not decide it
-    if evidence.missing and (why := runs.why_missing(test)):
+    if evidence.missing and (why := runs.why_missing(test) or _told_by_none(runs, test)):
         verdict = claims.Verdict(claims.NOT_TESTABLE, why)
     reason = verdict.reason
     if evidence.note:
@@ -130,6 +134,17 @@ def judged(
         "runs_help": verdict.runs_help and not failed,
         "control": " ".join(dict.fromkeys(control.row["control"] for control in covering)),
     }
+
+
+def _told_by_none(runs: Runs, test: Mapping[str, Any]) -> str:
+    """Why what made the runs does not tell a metric of a test: only HiBench writes a report. Empty where it does.
+
+    A net time that no run has needs startup overheads, which may still be measured.
+    """
+    estimand = estimands.of(test)
+    asked = zip(estimand.cells(), estimand.metrics(), strict=True)
+    found = (guards.told_by_none(runs, *cell, metric) for cell, metric in asked if metric not in NET)
+    return str(next(filter(None, found), ""))
 
 
 def _not_testable(claim: Mapping[str, Any], status: str) -> dict[str, Any]:

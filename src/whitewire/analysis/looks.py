@@ -6,14 +6,15 @@ no more often than one that is judged once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pandas as pd
 
 from whitewire import estimands
-from whitewire.analysis import claims, controls, judging
+from whitewire.analysis import claims, controls, judging, prospects
 from whitewire.analysis.runs import Runs, on_testbed, status_on
 from whitewire.description.paper import Paper, ratio_of
 from whitewire.levels import Cell
@@ -28,13 +29,16 @@ class Look:
     here decides, those that rest on none (of a model's there is no verdict yet: ""). `open` says of each other claim
     why. `cells` (experiment, levels as canonical JSON) are those on which an open claim rests, or an open control that
     covers it; the design says how many runs of them there may be. `near` are those of claims that so many may decide,
-    by the estimate and the scatter so far: not those that would need more (an estimate beside its bound).
+    by the estimate and the scatter so far: not those that would need more (an estimate beside its bound). `place` is
+    the turn of each of these cells, that of its first claim: the headline's is 0, then the more likely a claim is
+    decided per second the earlier.
     """
 
     decided: Mapping[str, str]
     open: Mapping[str, str]
     cells: frozenset[tuple[str, str]]
     near: frozenset[tuple[str, str]]
+    place: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
 
 def at_tables(
@@ -43,26 +47,37 @@ def at_tables(
 ) -> Look:  # fmt: skip
     """The look by tables so far, as runs.on_testbed takes them."""
     runs = on_testbed(paper, testbed, effort, table, floors, unavailable, seed)
-    return look(paper, runs, status_on(testbed))
+    return look(paper, runs, status_on(testbed), partial(prospects.seconds, paper, testbed, effort))
 
 
-def look(paper: Paper, runs: Runs, status: str) -> Look:
-    """The look at a paper by the runs so far. `status` is `emulated` or `measured`."""
+def look(paper: Paper, runs: Runs, status: str, seconds: Callable[[Sequence[Cell]], float] = len) -> Look:
+    """The look at a paper by the runs so far. `status` is `emulated` or `measured`; `seconds` are those of a run of
+    each of some cells."""
     checked = controls.judge(paper, runs)
     decided, still, needed, near = {}, {}, list[Cell](), list[Cell]()
+    most, in_turn = max(runs.looks, default=0), list[tuple[bool, float, list[Cell]]]()
     for claim, row in zip(paper.claims, judging.claims_judged(paper, runs, status, checked), strict=True):
         cells = cells_of_test(runs, claim["test"])
         if row["open"] and cells is not None:
             still[claim["id"]] = row["reason"]
+            own = list(cells)
             for control in controls.of(paper, checked, claim["test"]):
                 if control.row["outcome"] == controls.OPEN:
                     cells += cells_of_test(runs, ratio_of(control.spec)) or []
             needed += cells
-            if row["runs_needed"] is None or (row["n"] or 0) + row["runs_needed"] <= max(runs.looks, default=0):
+            if row["runs_needed"] is None or (row["n"] or 0) + row["runs_needed"] <= most:
                 near += cells
+                n = row["n"] or 0
+                chance = prospects.chance(row, most - n, runs.confidence(n), runs.confidence(most))
+                headline = claim["id"] == paper.raw.get("headline")
+                in_turn.append((not headline, -(1.0 if chance is None else chance) / seconds(own), own))
         else:
             decided[claim["id"]] = row["verdict"]
-    return Look(decided, still, _named(needed), _named(near))
+    place: dict[tuple[str, str], int] = {}
+    for number, (*_, own) in enumerate(sorted(in_turn, key=lambda each: each[:2])):
+        for cell in sorted(_named(own)):
+            place.setdefault(cell, number)
+    return Look(decided, still, _named(needed), _named(near), place)
 
 
 def _named(cells: Iterable[Cell]) -> frozenset[tuple[str, str]]:

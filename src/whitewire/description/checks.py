@@ -6,6 +6,7 @@ import itertools
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -84,14 +85,29 @@ def _cross_check(paper: Paper, fabrics: Collection[str]) -> None:
             below = f"{key}.readings[{number}]"
             _check_test(paper, f"{below}.test", reading["test"], fabrics)
             claim_checks.check_route(paper, f"{below}.route", reading["route"], reading["test"])
-    if raw.get("finding", raw["claims"][0]["id"]) not in [claim["id"] for claim in paper.claims]:
-        raise _fault(paper, "finding", raw["finding"], "the id of a claim", [claim["id"] for claim in paper.claims])
+    ids = [claim["id"] for claim in paper.claims]
+    for name in ("finding", "headline"):
+        if raw.get(name, ids[0]) not in ids:
+            raise _fault(paper, name, raw[name], "the id of a claim", ids)
+    _check_amendments(paper, ids)
     for index, entry in enumerate(paper.audit):
         _check_audit(paper, f"audit[{index}] ({entry['id']})", entry)
     for index, sweep in enumerate(raw.get("sweeps", [])):
         _check_sweep(paper, f"sweeps[{index}] ({sweep['id']})", sweep)
     for key, why in measures.problems(paper):
         raise UserError(f"{shown(paper.path)}: {key}: {why}")
+
+
+def _check_amendments(paper: Paper, claims: Collection[str]) -> None:
+    """An amendment is of a day of the calendar, and of claims that the paper has."""
+    for index, amendment in enumerate(paper.raw.get("amendments", [])):
+        try:
+            date.fromisoformat(amendment["date"])
+        except ValueError:
+            raise _fault(paper, f"amendments[{index}].date", amendment["date"], "a day of the calendar") from None
+        for claim in amendment["claims"]:
+            if claim not in claims:
+                raise _fault(paper, f"amendments[{index}].claims", claim, "the id of a claim", claims)
 
 
 def _told(part: Any, key: str = "") -> Iterator[tuple[str, str]]:

@@ -99,6 +99,10 @@ def _check_target(paper: Paper, key: str, test: Mapping[str, Any]) -> None:
     if relation in ("above", "below", "equal"):
         for name in tolerances:
             raise fault(paper, f"{key}.{name}", test[name], f"nothing beside relation {relation}: only within reads it")
+    if "smallest_effect" in test and (relation not in ("above", "below") or "no_effect" not in test
+                                      or paper.evaluate(test["expected"]) != test["no_effect"]):  # fmt: skip
+        expected = "none: only a claim of direction, above or below its own no_effect, has one"
+        raise fault(paper, f"{key}.smallest_effect", test["smallest_effect"], expected)
     if relation != "within":
         return
     if ends and test["lower"] > test["upper"]:

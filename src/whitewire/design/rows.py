@@ -1,8 +1,9 @@
 """The design: which runs, in which block and order.
 
-A block is made of rounds: in each, every cell that still has runs to make has one. Order is random inside a round, over
-all experiments and fabrics at once, so that drift of the machine does not line up with a factor. The random numbers
-come from the recorded seed alone (PCG64).
+A block is made of rounds: in each, every cell that still has runs to make has one. A round begins with the cells of the
+headline claim; cells of no claim and no control come after all rounds, and are made if time is left. Order is random
+otherwise, over all experiments and fabrics at once, so that drift of the machine does not line up with a factor. The
+random numbers come from the recorded seed alone (PCG64).
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ FABRICS = ("fabric", "load_fabric")
 MOST_RUNS = 10_000
 """Of a paper at one effort."""
 MOST_BLOCKS = 1000
+SMOKE_HEADLINE = 3
+"""Runs of each cell of the headline claim at smoke effort: as many as an interval needs, so that it gets a verdict."""
 FIRST = ("run_id", "block", "order", "experiment", "workload", "replicate")
 
 
@@ -74,6 +77,12 @@ def compared_cells(paper: Paper) -> set[tuple[str, str]]:
     }
 
 
+def headline_cells(paper: Paper) -> set[tuple[str, str]]:
+    """(experiment, cell as JSON) of every cell that the claim which answers the paper's title rests on."""
+    of = (claim["test"] for claim in paper.claims if claim["id"] == paper.raw.get("headline"))
+    return {(name, canonical(levels)) for test in of for name, levels in estimands.of(test).cells()}
+
+
 def make_design(paper: Paper, testbed: Mapping[str, Any], effort: str, seed: int) -> list[DesignRow]:
     """Rows of design.csv, block by block in the order of running.
 
@@ -90,7 +99,8 @@ def make_design(paper: Paper, testbed: Mapping[str, Any], effort: str, seed: int
     check_number(paper, [effort])
     rng = np.random.Generator(np.random.PCG64(seed))
     fabrics, names = testbed["fabrics"], blocks(paper, effort)
-    members: dict[str, list[tuple[int, dict[str, Any]]]] = {name: [] for name in names}
+    members: dict[str, list[tuple[tuple[bool, int, bool], dict[str, Any]]]] = {name: [] for name in names}
+    headline, asked = headline_cells(paper), claimed_cells(paper) | compared_cells(paper)
     spare = 0
     for experiment, levels, count in counts(paper, effort):
         if not possible(paper, experiment, levels, fabrics, testbed["kind"]):
@@ -99,11 +109,12 @@ def make_design(paper: Paper, testbed: Mapping[str, Any], effort: str, seed: int
         # The remainder goes round the blocks, so that no block gets all the odd runs.
         extra = {names[(spare + i) % len(names)] for i in range(rest)}
         spare += rest
-        replicate = 0
+        replicate, cell = 0, _named(experiment, levels)
         for name in names:
             for turn in range(each + (name in extra)):
                 replicate += 1
-                members[name].append((turn, _row(paper, experiment, effort, levels, replicate, seed, testbed)))
+                place = (cell not in asked, turn, cell not in headline)
+                members[name].append((place, _row(paper, experiment, effort, levels, replicate, seed, testbed)))
     rows = []
     for name, runs in members.items():
         shuffled = [runs[index] for index in rng.permutation(len(runs))]
@@ -131,18 +142,24 @@ def columns(paper: Paper) -> list[str]:
 
 def counts(paper: Paper, effort: str) -> Iterable[tuple[Mapping[str, Any], dict[str, Any], int]]:
     """(experiment, levels, fresh runs) of every cell that an effort knows, on whatever testbed."""
-    claimed = claimed_cells(paper) | compared_cells(paper)
+    claimed, headline = claimed_cells(paper) | compared_cells(paper), headline_cells(paper)
     for experiment in paper.experiments.values():
         if effort not in experiment.get("efforts", [effort]):
             continue
         own = paper.replicates(experiment["id"], effort)
         cells = cells_of(experiment)
         if effort == "smoke" and "smoke_cells" in experiment:
-            cells = [c for c in cells if c in experiment["smoke_cells"]]
+            cells = [c for c in cells if c in experiment["smoke_cells"] or _named(experiment, c) in headline]
         for levels in cells:
-            is_claimed = (experiment["id"], canonical(levels)) in claimed
+            is_claimed = _named(experiment, levels) in claimed
             listed = effort == "smoke" and levels in experiment.get("smoke_cells", [])
-            yield experiment, levels, own["claimed" if is_claimed or listed else "other"]
+            count = own["claimed" if is_claimed or listed else "other"]
+            least = SMOKE_HEADLINE if effort == "smoke" and _named(experiment, levels) in headline else 0
+            yield experiment, levels, max(count, least)
+
+
+def _named(experiment: Mapping[str, Any], levels: Mapping[str, Any]) -> tuple[str, str]:
+    return experiment["id"], canonical(levels)
 
 
 def possible(paper: Paper, experiment: Mapping[str, Any], levels: Mapping[str, Any], fabrics: Container[str],

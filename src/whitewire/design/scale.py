@@ -95,7 +95,7 @@ def scale_of(paper: Paper, experiment: str, effort: str, levels: Mapping[str, An
     splits, full = levels.get("splits", own.get("splits", 1)), whole / k
     share = own["bytes"][effort] / splits / parameters["block_size_bytes"] if "scale" in spec else 1 / k
     granule = _granule(spec, scale["block_granule_bytes"], share)
-    packet = int(levels.get("packet_bytes", scale.get("packet_bytes", PACKET)))
+    packet = int(levels.get("packet_bytes", {**scale, **spec}.get("packet_bytes", PACKET)))
     if "scale" in spec:
         # As given for the cell with the most blocks; others have more or fewer bytes, or larger blocks, in proportion.
         size = int(own["bytes"][effort])

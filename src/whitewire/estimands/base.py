@@ -52,7 +52,19 @@ NO_EFFECT = {
         "an effect then needs p < 0.05 after correction. Tests are of logarithms: 0 is no such value.",
         exclusiveMinimum=0,
         examples=[1],
-    )
+    ),
+    "smallest_effect": {
+        "type": "object",
+        "description": "Of a claim of direction without a size (`above` or `below` its own `no_effect`): the smallest "
+        "effect that matters. An interval that shows none so large is `not reproduced`. Without it 2 percent; the "
+        "known error of the emulation where that is larger.",
+        "additionalProperties": False,
+        "properties": {
+            "value": _number("Share of no effect: 0.05 is five percent.", exclusiveMinimum=0, examples=[0.05]),
+            "why": text_key("Why a smaller effect would not matter.", examples=["Jobs of this kind scatter by 10 %"]),
+        },
+        "required": ["value", "why"],
+    },
 }
 EXPECTED = {
     "expected": {

@@ -18,7 +18,7 @@ from typing import Any
 from whitewire import budget, lanes, paths
 from whitewire.budget import Allowance, Budget
 from whitewire.cluster.stack import Stack
-from whitewire.description import project
+from whitewire.description import asked, project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, without_servers
 from whitewire.description.testbed import fabric_names, load_testbed
@@ -42,10 +42,12 @@ from whitewire.measure.spread import MOST_ROUNDS, Claims, Lead, Mate, Report, Ta
 from whitewire.measure.weights import ALL
 from whitewire.progress import Progress
 from whitewire.records import floor
+from whitewire.records.asked import NAME, note
 from whitewire.records.checked import block_record, read_block
 from whitewire.records.journal import BUDGET, Journal, read_floors, valid_floors
 from whitewire.records.run import DesignRow
 from whitewire.records.rung import FILE
+from whitewire.sequential import RULE_VERSION
 from whitewire.testbed import kinds as testbeds
 from whitewire.testbed.base import Testbed
 
@@ -230,6 +232,7 @@ class Block:
     def _make(self, campaign: Campaign, clusters: Mapping[str, Sequence[Run]]) -> None:
         """Make runs, by the services that they share."""
         self.journal.begin()
+        self._note_what_is_asked()
         with campaign.progress.going():
             preflight(self.config)
             # Before the first cluster, so that no look at claims waits for them.
@@ -247,6 +250,11 @@ class Block:
             if failures and not any(self.journal.has(run.row["run_id"]) for run in missing):
                 raise failures[0]
         campaign.progress.say(f"finished{campaign.not_made()}")
+
+    def _note_what_is_asked(self) -> None:
+        """Enter what the paper's claims ask before any further run is made."""
+        digests = asked.digests(self.paper, self.effort)
+        Campaign.keep(NAME, lambda: note(self.journal.folder, time.time(), RULE_VERSION, digests))
 
     def _on_one_cluster(self, campaign: Campaign, shared: str, runs: Sequence[Run], number: int, team: Mate | None,
                         task: Task) -> int:  # fmt: skip

@@ -21,7 +21,8 @@ Cell = tuple[str, str]
 class Seen(Protocol):
     """What a look saw: the claims that are decided and those that are open, and the cells that these still need.
 
-    `near` are those of the cells on which a claim rests that the effort's runs may decide, as far as can be told.
+    `near` are those of the cells on which a claim rests that the effort's runs may decide, as far as can be told, and
+    `place` is the turn of each of them: that of its first claim.
     """
 
     @property
@@ -32,6 +33,8 @@ class Seen(Protocol):
     def cells(self) -> Collection[Cell]: ...
     @property
     def near(self) -> Collection[Cell]: ...
+    @property
+    def place(self) -> Mapping[Cell, int]: ...
 
 
 Look = Callable[[Paper, Mapping[str, Any], Path, Mapping[str, str], Mapping[str, str]], Seen]
@@ -93,9 +96,12 @@ class Rounds:
         needed = set(seen.cells)
         return [run_id for run_id in waiting if self.of[run_id] > after and self.rows[run_id] not in needed]
 
-    def turn(self, run_id: str, seen: Seen) -> tuple[bool, int]:
-        """What a run's turn is sorted by after a look: what hardly decides a claim comes last, and its round."""
-        return self.rows[run_id] not in seen.near, self.of[run_id]
+    def turn(self, run_id: str, seen: Seen) -> tuple[bool, bool, int, int, int]:
+        """What a run's turn is sorted by after a look: the rounds until the next look, in these the claims in turn,
+        each in whole rounds. What hardly decides a claim comes later, and cells that no open claim needs come last."""
+        cell, number = self.rows[run_id], self.of[run_id]
+        stage = sum(look < number for look in self.looks)
+        return cell not in seen.cells, cell not in seen.near, stage, seen.place.get(cell, len(seen.place)), number
 
 
 def cell_of(experiment: str, levels: Mapping[str, object]) -> Cell:

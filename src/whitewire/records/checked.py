@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NotRequired, TypedDict, cast
 
 from whitewire.paths import shown
-from whitewire.records import manifest, schema
+from whitewire.records import asked, manifest, schema
 from whitewire.records.journal import KEPT, BlockRecord, kept_files
 from whitewire.records.run import OF_A_FLOOR, OF_A_RUN, OF_ANY, OF_DONE, OF_FAILED, OF_JOBS, DesignRow, RunRecord
 from whitewire.records.samples import Torn, read_host_cpu, read_samples, read_waited
@@ -317,10 +317,11 @@ def _times(read: Any) -> list[float]:
 
 
 def _read_around(folder: Path, found: Block) -> None:
-    """Environment, probes and curves of drives and RDMA."""
+    """Environment, probes, curves of drives and RDMA, and what was asked."""
     kinds: tuple[tuple[str, Callable[[Path], object]], ...] = (
         ("environment*.json", lambda path: schema.load(path, EnvironmentRecord)), ("probes*/probes.json", probe_rows),
         ("drives*/drives.json", drive_rows), ("probes*/rdma.csv", rdma_rows),
+        (asked.NAME, lambda path: asked.read(path.parent)),
     )  # fmt: skip
     for pattern, read in kinds:
         for path in sorted(folder.glob(pattern)):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
 from whitewire import whole
-from whitewire.records import floor, manifest
+from whitewire.records import asked, floor, manifest
 from whitewire.records.run import RunRecord
 from whitewire.whole import PART
 
@@ -132,7 +132,7 @@ def kept_files(folder: Path) -> list[Path]:
 
     Of a run that was kept before there were manifests it is all files.
     """
-    patterns = ("environment*.json", "probes*/**/*", "drives*/**/*")
+    patterns = ("environment*.json", asked.NAME, "probes*/**/*", "drives*/**/*")
     found = [path for pattern in patterns for path in sorted(folder.glob(pattern))]
     for kind in KEPT:
         for each in sorted((folder / kind).glob("[!.]*")):

@@ -6,8 +6,13 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import pandas as pd
+
+from whitewire.analysis import prospects
 from whitewire.analysis.claims import INCONCLUSIVE
-from whitewire.description.project import load_config
+from whitewire.description.checks import load_paper
+from whitewire.description.project import load_config, paper_path
+from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.rows import read_csv
 from whitewire.errors import UserError
 from whitewire.paths import root, shown
@@ -17,6 +22,8 @@ from whitewire.report import sides
 
 MEASURED = ("emulated", "measured")
 """Routes that rest on runs."""
+LIKELY = 0.5
+"""Least chance of a verdict with which a claim is named."""
 STAGES = ("tidy", "analysis", "paper")
 """Rules that follow measurement, in order."""
 
@@ -42,6 +49,9 @@ def lines() -> Iterator[str]:
         yield f"{FAILED} before {short[FAILED]} runs (why: the report): BUDGET=2h make papers goes on"
     if unfinished:
         yield f"not finished: {', '.join(unfinished)}; what was measured is kept, and `make papers` goes on"
+    if config["effort"] == "smoke":
+        for paper in config["papers"]:
+            yield from _further(results, paper)
     page = results / "reports" / "index.html"
     if page.is_file():
         yield f"start page: {shown(page)}"
@@ -76,6 +86,24 @@ def _of_paper(results: Path, paper: str, effort: str, short: Counter[str], unfin
         unfinished.append(paper)
         return f"{told}; all of that is from before, for {failed.stem} did not end: see {shown(failed)}"
     return f"{told}; {shown(report)}"
+
+
+def _further(results: Path, name: str) -> Iterator[str]:
+    """Which claims the next effort is likely to decide by its first interim analysis, in how many minutes, and how."""
+    path = results / name / "analysis" / "verdicts.csv"
+    try:
+        table = sides.read_table(path, ("claim", "verdict", "chance", "command"))
+    except UserError:
+        return  # told in the paper's own line
+    still = table[(table["verdict"] == INCONCLUSIVE) & (table["command"] != "")]
+    likely = still[~(pd.to_numeric(still["chance"]) < LIKELY)]
+    if not len(likely):
+        return
+    testbed = load_testbed(results.name)
+    paper = load_paper(paper_path(name), fabric_names(testbed))
+    command = likely["command"].iloc[0]
+    minutes = prospects.minutes_to_first_look(paper, testbed, command.rpartition("=")[2])
+    yield f"about {minutes} more minutes may decide {', '.join(likely['claim'])} of {name}: {command}"
 
 
 def _made(paper: Path) -> int:

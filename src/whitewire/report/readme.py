@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from whitewire import whole
+from whitewire.analysis.asked import BEFORE
 from whitewire.analysis.claims import (
+    BY_RUNS,
     CONSISTENT,
     DIRECTION,
     INCONCLUSIVE,
@@ -41,6 +43,7 @@ NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight",
 ROW = re.compile(r"^\| `([a-z0-9-]+)` \| ([^|]*) \|(?: \d+ \|){7}$", re.MULTILINE)
 TOTAL = re.compile(r"^\| all \| \|(?: \*\*\d+\*\* \|){7}$", re.MULTILINE)
 INTRODUCTION = re.compile(r"\w+ vendor papers with \d+ claims, measured on \w+ processors \(\w+ effort, \d+ runs\)")
+ASKED = re.compile(r"\d+ of the \d+ claims that runs judge were asked before the first run")
 HEADLINE = re.compile(r"^Emulex's paper, measured on the emulated testbed:.*?(?=\n\n)", re.MULTILINE | re.DOTALL)
 SCALE = re.compile(r"divided by k = [\d.]+,")
 HERE = re.compile(r"Here it is .*", re.DOTALL)
@@ -72,6 +75,7 @@ def made(text: str, told: parcel.Told, files: Mapping[str, bytes]) -> str:
         f"on {_number(_processors(files))} processors ({' and '.join(efforts)} effort, {runs} runs)",
         text,
     )
+    text = _put(ASKED, _asked(files, papers), text)
     (claim,) = (row for row in _table(files, f"{PAPER}/analysis/verdicts.csv") if row["claim"] == CLAIM)
     (k,) = {row["k"] for row in _table(files, f"{PAPER}/tidy/scale.csv") if row["experiment"] == EXPERIMENT}
     found = HEADLINE.search(text)
@@ -80,6 +84,14 @@ def made(text: str, told: parcel.Told, files: Mapping[str, bytes]) -> str:
     headline = _put(HERE, f"Here it is {_headline(claim)}", headline)
     paragraph = textwrap.fill(headline, 120, break_long_words=False, break_on_hyphens=False)
     return _put(HEADLINE, paragraph, text)
+
+
+def _asked(files: Mapping[str, bytes], papers: Sequence[str]) -> str:
+    """How many claims were asked before their runs; tables of earlier versions do not say so of any."""
+    rows = [row for paper in papers for row in _table(files, f"{paper}/analysis/verdicts.csv")
+            if row["verdict"] in (*BY_RUNS, INCONCLUSIVE)]  # fmt: skip
+    before = sum(row.get("asked") == BEFORE for row in rows)
+    return f"{before} of the {len(rows)} claims that runs judge were asked before the first run"
 
 
 def _headline(claim: Mapping[str, str]) -> str:

@@ -30,7 +30,8 @@ NAMES = (
 )  # fmt: skip
 UNITS = ("unit", "full_scale_unit")
 LINES = ("floor", "level", "asked", "seen", "cell", "address", "interface", "driver", "version", "firmware", "target",
-         "processor", "kernel", "system", "congestion_control", "folder", "file", "hosts", "really")  # fmt: skip
+         "processor", "kernel", "system", "congestion_control", "folder", "file", "hosts", "really", "digest",
+         "asked_since", "first_run")  # fmt: skip
 """Columns of text that is not free: in any table, but for factors, whose levels are lines."""
 COUNTED = ("n", "low", "high", "estimate", "share", "ratio", "change", "p_value", "largest", "made", "n_calm",
            "n_other", "k_other", "pairs", "missing", "load", "mtu", "queue")  # fmt: skip
@@ -51,6 +52,7 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
     "unavailable.csv": ("run_id", "reason"),
     "left.csv": ("experiment", "cell", "reason"),
     "scale.csv": ("experiment", "kind", "k", "data_fraction"),
+    "asked.csv": ("block", "claim", "digest", "asked_since", "first_run"),
 }  # fmt: skip
 """Columns without which the tables that are judged and compared cannot be read; old ones may lack others."""
 FILLED: Mapping[str, tuple[str, ...]] = {
@@ -59,6 +61,7 @@ FILLED: Mapping[str, tuple[str, ...]] = {
     "unavailable.csv": ("run_id", "reason"),
     "left.csv": ("experiment", "cell", "reason"),
     "scale.csv": ("experiment", "k", "data_fraction", "rung"),
+    "asked.csv": ("block", "claim"),
 }
 """Columns of them in which every row has a value."""
 NO_NUMBER = ("", "nan", "NaN")

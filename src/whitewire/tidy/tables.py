@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from whitewire import whole, workloads
+from whitewire import estimands, whole, workloads
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
@@ -20,7 +20,7 @@ from whitewire.design.rows import effort_of, levels_of, read_csv
 from whitewire.design.scale import of_another_k, scale_of
 from whitewire.errors import OF_VALUES, Faults, UserError
 from whitewire.paths import shown
-from whitewire.records import floor, rung
+from whitewire.records import asked, floor, rung
 from whitewire.records.checked import (
     PACKAGE,
     RDMA_ALL,
@@ -60,6 +60,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "unavailable.csv": ("run_id", "reason"),
     "left.csv": ("run_id", "experiment", "cell", "reason"),
     "marks.csv": ("block", "mark"),
+    "asked.csv": ("block", "claim", "digest", "asked_since", "first_run"),
     "scale.csv": ("experiment", "testbed", "kind", "k", "data_fraction", "rung"),
 }  # fmt: skip
 OF_LINKS: dict[str, tuple[str, ...]] = {
@@ -171,6 +172,9 @@ DESCRIPTIONS = {
     "cpu_destination": "of one processor, what iperf3 used at the receiver",
     "fit": "yes, partly or no",
     "said": "the outlier in one line",
+    "digest": "of what the claim asks: test, tolerances, interim analyses and version of the rule; empty: not noted",
+    "asked_since": "when that was noted first, in UTC",
+    "first_run": "when the first of the block's valid runs that the claim needs began, in UTC",
     "mark": "what of the testbed was beyond its bound while the block was measured",
     "beside": "other pairs that were measured at the same time",
     "stops": "whether a paper that uses it is not measured without the user's word",
@@ -224,6 +228,7 @@ def tidy(paper: str, results: Path) -> None:
         "unavailable.csv": [row for block in read.values() for row in _unavailable(block.finished)],
         "left.csv": _left(loaded, read, rows),
         "marks.csv": [{"block": name, "mark": mark} for name, block in read.items() for mark in _marks(block)],
+        "asked.csv": _asked(loaded, results / "raw", read),
         "scale.csv": _scale(settled, testbed, description, rows),
     }
     # All are made before the first is written, so that what cannot be read leaves the earlier tables as they were.
@@ -495,6 +500,29 @@ def _left(paper: Paper, read: Mapping[str, Block], rows: Sequence[DesignRow]) ->
         if (why := reasons.get(row["run_id"])) and row["run_id"] not in made:
             levels = canonical(levels_of(paper, row))
             yield {"run_id": row["run_id"], "experiment": row["experiment"], "cell": levels, "reason": why}
+
+
+def _asked(paper: Paper, raw: Path, read: Mapping[str, Block]) -> Iterable[Cells]:
+    """What each claim asked, since when, and when the first of the block's valid runs of its cells began.
+
+    Of a block without asked.json a row per claim without digest.
+    """
+    for name, block in read.items():
+        begun = [(record["experiment"], record["factors"], record["start"]) for _, record in block.runs
+                 if record["valid"] and "start" in record]  # fmt: skip
+        entries = list(asked.since(asked.read(raw / name))) or [(claim["id"], "", "") for claim in paper.claims]
+        first = {claim["id"]: _first(claim["test"], begun) for claim in paper.claims}
+        for claim, digest, since in entries:
+            yield {"block": name, "claim": claim, "digest": digest, "asked_since": since,
+                   "first_run": first.get(claim, "")}  # fmt: skip
+
+
+def _first(test: Mapping[str, Any], begun: Iterable[tuple[str, Mapping[str, Any], float]]) -> str:
+    """When the first of the runs that a test needs began; empty where there is none."""
+    cells = estimands.of(test).needed()
+    starts = [start for experiment, levels, start in begun
+              if any(experiment == name and where.items() <= levels.items() for name, where in cells)]  # fmt: skip
+    return asked.moment(min(starts)) if starts else ""
 
 
 def _marks(block: Block) -> Sequence[str]:

@@ -12,13 +12,15 @@ import shlex
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from whitewire import alone, budget, estimands, lanes, workloads
-from whitewire.analysis import sweeps
+from whitewire.analysis import prospects, sweeps
 from whitewire.budget import Budget
 from whitewire.cluster.hibench import on_this_machine
 from whitewire.description.checks import load_paper
@@ -502,8 +504,23 @@ def print_plan() -> None:
         )
         for line in outlook.lines(paper, plan.designs[name], testbed):
             print(line)
+        for line in _claims_ahead(plan, name, testbed):
+            print(line)
         for line in plan.left_out[name]:
             print(f"  left out: {line}")
+
+
+def _claims_ahead(plan: Plan, name: str, testbed: Mapping[str, Any]) -> Iterator[str]:
+    """What each claim that runs have not decided would take."""
+    paper, rows = plan.described[name], plan.designs[name]
+    if not rows:
+        return
+    table = root() / "results" / plan.testbed / name / "analysis" / "verdicts.csv"
+    judged = pd.read_csv(table) if table.is_file() else None
+    looks = paper.looks(plan.effort)
+    _, slow, _ = speed.pace(root() / "results" / plan.testbed)
+    ends = _here(plan, name, rows, testbed, (slow, slow))[1] <= budget.seconds_of(plan.budget)
+    yield from prospects.lines(paper, testbed, plan.effort, judged, looks[-1] if ends else looks[0])
 
 
 MADE = "all runs are made"

@@ -8,12 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.papers import PAPER, TESTBED
-from whitewire.analysis import biases
+from tests.support.papers import PAPER, TESTBED, runs
+from whitewire.analysis import biases, judging
+from whitewire.analysis.runs import Runs
 from whitewire.description.checks import _cross_check, load_paper
 from whitewire.description.paper import Paper
 from whitewire.errors import UserError
 from whitewire.estimands.evidence import Evidence
+from whitewire.estimands.ratio import Ratio
 
 LOADED = load_paper(PAPER, TESTBED["fabrics"])
 EXPERIMENT = next(e for e in LOADED.raw["experiments"] if "fabric" in e["factors"])
@@ -89,6 +91,14 @@ def test_the_interval_and_what_is_said():
     assert said == "the interval holds the emulation's own error, 0.926 to 1 times (a study)"
     without = Evidence("runs", 1.13)
     assert biases.widened(paper(), RATIO, without) == (without, "")
+
+
+@pytest.mark.parametrize(("low", "high", "verdict"), [(0.93, 1.06, "not reproduced"), (0.9, 1.06, "inconclusive")])
+def test_no_effect_matters_that_is_no_larger_than_the_emulation_s_own_error(monkeypatch, low, high, verdict):
+    monkeypatch.setattr(Ratio, "evaluate", lambda *_: Evidence("runs", 1.0, low, high, n=6))
+    test = RATIO | {"relation": "above", "expected": 1, "no_effect": 1}
+    found = judging.judged(paper(), test, "emulated", Runs(runs(LOADED), LOADED), [])
+    assert found["verdict"] == verdict and ("no effect above 8 %" in found["reason"]) == (verdict != "inconclusive")
 
 
 @given(st.floats(0.5, 1), st.floats(1, 2), st.floats(0, 10), st.floats(0, 10))

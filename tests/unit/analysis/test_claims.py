@@ -237,3 +237,43 @@ def test_an_interval_that_is_not_finite_is_not_called_too_few_runs():
     found = decide(Target("above", 1, 1, None), Evidence("runs", 14.5, None, None, 12))
     assert (found.verdict, found.runs_needed) == (c.INCONCLUSIVE, None)
     assert "not finite" in found.reason
+
+
+SIDE = Target("above", 1, 1, None, 1, 0.02)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (0.985, 1.015, c.NOT_REPRODUCED),
+        (1.001, 1.015, c.NOT_REPRODUCED),  # an effect, but none that matters
+        (0.985, 0.999, c.NOT_REPRODUCED),
+        (1.001, 1.03, c.REPRODUCED),
+        (0.97, 1.015, c.INCONCLUSIVE),
+        (0.9, 0.97, c.NOT_REPRODUCED),
+    ],
+)
+def test_a_direction_without_a_size_has_a_smallest_effect_that_matters(low, high, verdict):
+    found = decide(SIDE, runs((low * high) ** 0.5, low, high))
+    assert found.verdict == verdict
+    assert ("shows no effect above 2 %" in found.reason) == (low > 0.98 and high < 1.02)
+    mirrored = replace(SIDE, relation="below", lower=None, upper=1)
+    assert decide(mirrored, runs((low * high) ** -0.5, 1 / high, 1 / low)).verdict == verdict
+
+
+def test_no_effect_is_shown_by_a_number_of_runs_where_no_sign_ever_is():
+    values = np.exp(np.random.default_rng(1).normal(0, 0.03, 6))
+    evidence = runs(1.0, 0.95, 1.05, samples=[values, values])
+    assert decide(replace(SIDE, smallest=0.0), evidence).runs_needed is None
+    assert 5 < decide(SIDE, evidence).runs_needed < 100
+    left = replace(evidence, least=(0.99, 1.01), left_by="floors", floors=True)
+    assert decide(SIDE, left).runs_help and not decide(replace(SIDE, smallest=0.0), left).runs_help
+
+
+def test_the_smallest_effect_is_two_percent_or_the_test_s_own():
+    test = next(claim["test"] for claim in paper().claims if claim["id"] == "E-C41")
+    assert resolve(paper(), test).smallest == 0.02
+    own = {**test, "smallest_effect": {"value": 0.05, "why": "Jobs scatter"}}
+    assert resolve(paper(), own).smallest == 0.05
+    sized = next(claim["test"] for claim in paper().claims if claim["id"] == "E-C06")
+    assert resolve(paper(), sized).smallest == 0

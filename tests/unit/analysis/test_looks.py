@@ -121,6 +121,13 @@ def test_a_claim_is_near_where_the_runs_of_the_effort_may_decide_it(complete):
     assert none.near == none.cells, "nobody can tell before there are runs"
 
 
+def test_a_claim_of_direction_ends_where_no_effect_matters(complete):
+    alike, of = complete.copy(), complete["experiment"] == "rereplicate"
+    alike.loc[of, "full_scale_value"] = np.exp(np.random.default_rng(1).normal(0, 0.002, int(of.sum())))
+    found = looks.look(LOADED, so_far(alike, 3), "emulated")
+    assert found.decided["E-C41"] == claims.NOT_REPRODUCED and not cells_of_claim("E-C41") & found.cells
+
+
 def test_decided_are_the_verdicts_of_the_analysis(complete):
     known = so_far(complete, 4)
     found = looks.look(LOADED, known, "emulated")

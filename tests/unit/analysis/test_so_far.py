@@ -21,9 +21,9 @@ def seen(monkeypatch):
     found = []
     whole = looks.look
 
-    def look(paper, of, status):
+    def look(paper, of, status, seconds):
         found.append(of)
-        return whole(paper, of, status)
+        return whole(paper, of, status, seconds)
 
     monkeypatch.setattr(looks, "look", look)
     return found

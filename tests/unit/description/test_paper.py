@@ -45,6 +45,7 @@ def _claim(data: dict, claim: str) -> dict:
     return next(c for c in data["claims"] if c["id"] == claim)
 
 
+AMENDMENT = {"date": "2026-11-28", "claims": ["E-C06"], "what": "a tolerance", "why": "a reason"}
 FAULTS = {
     "unknown key": (lambda d: _claim(d, "E-C06").update(rutes=[]), 'did you mean "routes"'),
     "unknown metric": (
@@ -108,6 +109,19 @@ FAULTS = {
     "value of no exhibit": (lambda d: d["values"][0].update(exhibit="fig55"), 'did you mean "fig5"'),
     "route that cannot be": (lambda d: _claim(d, "E-C03").update(routes=["emulated"]), "arithmetic"),
     "no tolerance": (lambda d: _claim(d, "E-C06")["test"].pop("relative"), "relative, absolute"),
+    "headline of no claim": (lambda d: d.update(headline="E-C66"), 'headline: found "E-C66"'),
+    "amendment of no claim": (
+        lambda d: d.update(amendments=[AMENDMENT | {"claims": ["E-C66"]}]),
+        'amendments[0].claims: found "E-C66"',
+    ),
+    "amendment of no day": (
+        lambda d: d.update(amendments=[AMENDMENT | {"date": "2026-02-30"}]),
+        "a day of the calendar",
+    ),
+    "smallest effect of a size": (
+        lambda d: _claim(d, "E-C06")["test"].update(smallest_effect={"value": 0.05, "why": "scatter"}),
+        "only a claim of direction",
+    ),
     "argument of no model": (
         lambda d: _claim(d, "E-C27")["test"]["arguments"].update(drive=6),
         'did you mean "drives"',

@@ -10,15 +10,25 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.support.papers import TESTBED, edited, paper
-from whitewire import workloads
+from whitewire import estimands, workloads
 from whitewire.description.checks import load_paper
 from whitewire.description.project import paper_path, papers
 from whitewire.description.testbed import load_testbed
 from whitewire.design import durations
-from whitewire.design.rows import blocks, levels_of, make_design, read_csv, write_csv
+from whitewire.design.rows import (
+    blocks,
+    claimed_cells,
+    compared_cells,
+    headline_cells,
+    levels_of,
+    make_design,
+    read_csv,
+    write_csv,
+)
 from whitewire.design.scale import Scale, scale_of
 from whitewire.errors import UserError
 from whitewire.models import maxmin
+from whitewire.text import canonical
 from whitewire.workflow import plan
 
 LOADED = paper()
@@ -79,16 +89,19 @@ def test_order_counts_from_one_in_each_block_and_fabrics_are_mixed():
 
 @given(EFFORTS, SEEDS)
 @settings(max_examples=10, deadline=None)
-def test_a_block_is_made_of_rounds(effort, seed):
+def test_a_block_is_made_of_rounds_that_begin_with_the_headline_and_what_no_claim_needs_is_last(effort, seed):
     """No cell has its next run before every cell that has as many runs has had this one."""
     rows = make_design(LOADED, TESTBED, effort, seed)
+    headline, asked = headline_cells(LOADED), claimed_cells(LOADED) | compared_cells(LOADED)
+    assert len(headline) == 2
     for name in blocks(LOADED, effort):
         seen: Counter = Counter()
-        rounds = []
+        places = []
         for row in (row for row in rows if row["block"] == name):
             seen[_cell(row)] += 1
-            rounds.append(seen[_cell(row)])
-        assert rounds == sorted(rounds)
+            cell = row["experiment"], canonical(levels_of(LOADED, row))
+            places.append((cell not in asked, seen[_cell(row)], cell not in headline))
+        assert places == sorted(places)
 
 
 def test_claimed_cells_have_enough_runs_for_an_interval():
@@ -106,8 +119,21 @@ def test_claimed_cells_have_enough_runs_for_an_interval():
 def test_smoke_runs_the_listed_cells_only():
     rows = make_design(LOADED, TESTBED, "smoke", 1)
     listed = LOADED.experiments["put-grid"]["smoke_cells"]
-    assert len(rows) == len(listed)
-    assert {r["experiment"] for r in rows} == {"put-grid"}
+    total = Counter((r["fabric"], r["clients"], r["puts_per_client"]) for r in rows)
+    assert {r["experiment"] for r in rows} == {"put-grid"} and len(total) == len(listed)
+    assert {cell: n for cell, n in total.items() if n > 1} == {("1gbe", 3, 6): 3, ("10gbe", 3, 6): 3}
+
+
+@pytest.mark.parametrize("name", papers())
+def test_the_headline_of_a_paper_is_a_claim_of_runs_and_gets_an_interval_at_smoke_effort(name):
+    emulated = load_testbed("emulated")
+    loaded = load_paper(paper_path(name), emulated["fabrics"])
+    (claim,) = (claim for claim in loaded.claims if claim["id"] == loaded.raw["headline"])
+    assert "emulated" in claim["routes"]
+    made = Counter(
+        (r["experiment"], canonical(levels_of(loaded, r))) for r in make_design(loaded, emulated, "smoke", 1)
+    )
+    assert all(made[cell] == 3 for cell in headline_cells(loaded))
 
 
 def test_scale_is_whole_blocks_of_whole_sectors():
@@ -368,3 +394,13 @@ def test_a_plan_takes_no_longer_because_memory_is_small(monkeypatch, tmp_path):
     usual = taken(2**34)
     assert usual > 500
     assert all(taken(2**34 // part) < 2 * usual for part in (3, 10, 100, 10_000))
+
+
+def test_an_effort_makes_the_cells_of_a_claim_often_enough_for_an_interval_or_not_all_of_them():
+    emulated = load_testbed("emulated")
+    loaded = load_paper(paper_path("xyratex-lustre-2011"), emulated["fabrics"])
+    rows = make_design(loaded, emulated, "quick", 1)
+    made = Counter((row["experiment"], canonical(levels_of(loaded, row))) for row in rows)
+    for claim in loaded.claims:
+        cells = [made[name, canonical(levels)] for name, levels in estimands.of(claim["test"]).cells()]
+        assert not cells or min(cells) >= 3 or 0 in cells, claim["id"]

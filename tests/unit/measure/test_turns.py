@@ -31,6 +31,11 @@ def made(cells, looks=(), attempts=3, until=1e9, seconds=1.0):
     return turns, time
 
 
+def saw(decided, still, cells, near):
+    """What a look saw, of claims without a turn."""
+    return SimpleNamespace(decided=decided, open=still, cells=cells, near=near, place={})
+
+
 VALID = Outcome()
 
 
@@ -121,7 +126,7 @@ def test_looks_are_due_before_the_round_after_them_and_only_once():
 def test_what_no_open_claim_needs_is_left_out():
     turns, _ = made([A, B, A, B, A, B], looks=[1, 2, 3])
     made_so_far = [turns.next(), turns.next()]
-    assert turns.drop(SimpleNamespace(decided={"c1"}, open={"c2"}, cells={B}, near={B}), turns.waiting[0]) == 2
+    assert turns.drop(saw({"c1"}, {"c2"}, {B}, {B}), turns.waiting[0]) == 2
     assert turns.left == dict.fromkeys(["2", "4"], "decided after 1 runs of each cell")
     assert [run.row["run_id"] for run in turns.waiting] == ["3", "5"]
     assert len(made_so_far) == 2
@@ -136,7 +141,7 @@ def test_a_spoiled_run_of_a_cell_that_no_claim_needs_is_still_made_after_a_look(
     assert [run.row["run_id"] for run in turns.waiting] == ["0", "3"]
     turns.put_back(last := turns.waiting.pop())
     assert turns.rounds.due("3")
-    assert turns.drop(SimpleNamespace(decided={"c1"}, open=(), cells=(), near=()), last) == 1
+    assert turns.drop(saw({"c1"}, (), (), ()), last) == 1
     assert turns.left == {"3": "decided after 2 runs of each cell"}
     assert all_of(turns, SPOILED)[-1] == "0" and turns.left["0"] == OTHERS, "or it is left to the next start"
 
@@ -144,9 +149,9 @@ def test_a_spoiled_run_of_a_cell_that_no_claim_needs_is_still_made_after_a_look(
 def test_what_hardly_decides_a_claim_comes_last_and_each_round_stays_in_its_order():
     turns, _ = made([A, B, A, B, A, B], looks=[1, 2, 3])
     turns.next(), turns.next()
-    assert turns.drop(SimpleNamespace(decided=(), open={"c1", "c2"}, cells={A, B}, near={B}), turns.waiting[0]) == 0
+    assert turns.drop(saw((), {"c1", "c2"}, {A, B}, {B}), turns.waiting[0]) == 0
     assert [run.row["run_id"] for run in turns.waiting] == ["3", "5", "2", "4"]
-    turns.drop(SimpleNamespace(decided=(), open={"c1", "c2"}, cells={A, B}, near={A, B}), turns.waiting[0])
+    turns.drop(saw((), {"c1", "c2"}, {A, B}, {A, B}), turns.waiting[0])
     assert [run.row["run_id"] for run in turns.waiting] == ["3", "2", "5", "4"], "a claim may come near again"
 
 
@@ -197,7 +202,7 @@ def test_a_look_takes_time_from_its_own_cluster_only(tmp_path):
 
     def look(*of):
         looked.append(of)
-        return SimpleNamespace(decided=["C1"], open=["C2"], cells={B}, near={B})
+        return saw(["C1"], ["C2"], {B}, {B})
 
     rows = dict(zip("0123", (A, B, A, B), strict=True))
     runs = [SimpleNamespace(row={"run_id": run_id}, expected_seconds=1.0) for run_id in rows]
@@ -226,13 +231,13 @@ def test_a_look_takes_time_from_its_own_cluster_only(tmp_path):
     assert not one.turns.rounds.due("3")
 
 
-PAPER = SimpleNamespace(id="b", rung=0, rungs=1)
+PAPER = SimpleNamespace(id="b", rung=0, rungs=1, claims=[])
 
 
 def test_what_the_machine_cannot_make_is_known_before_the_first_cluster(monkeypatch, tmp_path):
     """So no look of an earlier cluster waits for it."""
-    block = Block(PAPER, {"kind": "ssh", "fabrics": {"1gbe": {}}, "limits": {"attempts": 3}},
-                  "quick-1", [], tmp_path / "raw" / "quick-1")  # fmt: skip
+    site = {"kind": "ssh", "fabrics": {"1gbe": {}}, "limits": {"attempts": 3}}
+    block = Block(PAPER, site, "quick-1", [], tmp_path / "raw" / "quick-1")
     made, known = campaign(tmp_path, {"hdfs": A, "ceph": B}), []
 
     def run(run_id, kind):
@@ -338,3 +343,13 @@ def test_a_look_does_not_wait_for_runs_that_the_other_block_lacks(tmp_path, how)
     else:
         keep(two, 2, valid=False)
     assert first.before("quick-1.2") == 2
+
+
+def test_after_a_look_claims_come_in_turn_in_whole_rounds_and_what_none_needs_is_last():
+    C, D = cell_of("grid", {"fabric": "20gbe"}), cell_of("grid", {"fabric": "40gbe"})
+    rounds = Rounds({f"{name}{n}": cell for n in range(1, 5) for name, cell in zip("abcd", (A, B, C, D), strict=True)},
+                    looks=(1, 3, 4))  # fmt: skip
+    seen = SimpleNamespace(cells={A, B, C}, near={A, B}, place={B: 0, A: 1})
+    waiting = [f"{name}{n}" for n in range(2, 5) for name in "abcd"]
+    found = sorted(waiting, key=lambda run_id: rounds.turn(run_id, seen))
+    assert found == ["b2", "b3", "a2", "a3", "b4", "a4", "c2", "c3", "c4", "d2", "d3", "d4"]

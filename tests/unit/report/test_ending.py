@@ -109,3 +109,16 @@ def test_verdicts_that_cannot_be_read_keep_no_other_paper_back(results, content,
         "b: 3 runs; 1 of 1 claims that runs judge are decided; results/emulated/reports/b.html",
         "not finished: a; what was measured is kept, and `make papers` goes on",
     ]
+
+
+def test_a_smoke_run_says_what_the_next_effort_may_decide(monkeypatch, results):
+    monkeypatch.setattr(ending, "load_config", lambda: {"papers": ["emulex-2012"], "testbed": "emulated",
+                                                        "effort": "smoke", "budget": "30m"})  # fmt: skip
+    (results / "emulex-2012" / "analysis").mkdir(parents=True)
+    command = "make papers PAPERS=emulex-2012 EFFORT=quick"
+    rows = [f"E-C08,inconclusive,0.9,{command}", f"E-C15,inconclusive,,{command}", f"E-C24,inconclusive,0.1,{command}",
+            "E-C06,reproduced,,", "E-C12,inconclusive,,"]  # fmt: skip
+    table = "\n".join(["claim,verdict,chance,command", *rows, ""])
+    (results / "emulex-2012" / "analysis" / "verdicts.csv").write_text(table)
+    (line,) = [line for line in ending.lines() if " more minutes may decide " in line]
+    assert line.endswith(f" may decide E-C08, E-C15 of emulex-2012: {command}") and int(line.split()[1]) > 5

@@ -76,7 +76,7 @@ def test_a_start_says_how_long_it_takes_and_when_it_ends(two):
     testbed, *_ = two
     said = plan.outlook_of(planned(two, budget="5m"), testbed)
     assert said.startswith(
-        "at most 325 runs to make: about 5 min of measuring on 1 lane (by the model alone, ±40%), which ends"
+        "at most 355 runs to make: about 5 min of measuring on 1 lane (by the model alone, ±40%), which ends"
     )
     short = r", which ends after 5m \(BUDGET\), before the (?:\d+ h )?\d+ min that first looks at all claims take: "
     assert re.search(short + "the last papers may have none; first report after about ", said)

@@ -1,0 +1,27 @@
+"""Whether a claim was asked before the runs that its verdict rests on were made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from whitewire.description import asked
+from whitewire.description.paper import Paper
+
+BEFORE, AFTER = "before", "after"
+"""Asked as it is now before the first run; changed since, or nobody noted what was asked."""
+
+
+def of_claims(paper: Paper, effort: str, table: pd.DataFrame | None) -> Mapping[str, str]:
+    """BEFORE or AFTER by claim; `table` is tidy/asked.csv, None where there is none."""
+    now = asked.digests(paper, effort) if effort else {}
+    found = dict.fromkeys((claim["id"] for claim in paper.claims), AFTER)
+    if table is None:
+        return found
+    for claim, rows in table.groupby("claim"):
+        same = rows[rows["digest"] == now.get(str(claim))]
+        earlier = same[same["first_run"].isna() | (same["asked_since"] <= same["first_run"])]
+        if set(rows["block"]) == set(earlier["block"]):
+            found[str(claim)] = BEFORE
+    return found

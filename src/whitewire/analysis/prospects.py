@@ -1,0 +1,155 @@
+"""What an open claim would take: minutes to a verdict on this testbed, the chance of one, the command. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+import pandas as pd
+from scipy import stats
+
+from whitewire import estimands, statistics, workloads
+from whitewire.analysis import claims
+from whitewire.analysis.runs import status_on
+from whitewire.description.paper import Paper
+from whitewire.design import durations
+from whitewire.design.rows import claimed_cells, compared_cells, levels_of, make_design
+from whitewire.levels import Cell
+from whitewire.records.run import DesignRow
+from whitewire.text import canonical
+
+START_S = 90.0
+"""Seconds until a cluster makes its first run."""
+FLOORS = 4
+"""Startup overheads that are measured per kind of job."""
+JOBS, OTHERS = 0.10, 0.03
+"""Usual scatter of runs, of logarithms: of jobs, and of runs without jobs."""
+
+
+def seconds(paper: Paper, testbed: Mapping[str, Any], effort: str, cells: Sequence[Cell]) -> float:
+    """Seconds of one run of each of some cells, as the design expects them."""
+    return sum(durations.expected_seconds(paper, row, testbed) for row in _rows(paper, effort, cells))
+
+
+def chance(row: Mapping[str, Any], more: int, now: float = 0.95, then: float = 0.95) -> float | None:
+    """Chance that an open claim is decided by so many more runs of each cell, by its interval so far.
+
+    `row` is its line of verdicts.csv; `now` and `then` are the confidence of its interval and of that after those runs.
+    None where it has no interval, or nothing to compare it with.
+    """
+    bounds = [row[end] for end in ("expected_low", "expected_high") if _positive(row[end])]
+    if more <= 0 or not bounds or not all(_positive(row[name]) for name in ("estimate", "low", "high")):
+        return None if more > 0 else 0.0
+    half = math.log(row["high"] / row["low"]) / 2
+    left = row["n"] / (row["n"] + more)
+    error = half / statistics.normal(now)
+    half = error * math.sqrt(left) * statistics.normal(then)
+    return _clear(math.log(row["estimate"]), error * math.sqrt(1 - left), half, bounds)
+
+
+def chance_if_right(paper: Paper, test: Mapping[str, Any], runs: int) -> float | None:
+    """Chance that so many runs of each cell decide a claim, if the paper's number is right and runs scatter as usual.
+
+    None where that does not tell: no ratio of cells, or no range around the paper's number.
+    """
+    estimand, target = estimands.of(test), claims.resolve(paper, test)
+    bounds = [bound for bound in (target.lower, target.upper) if bound is not None and bound > 0]
+    if target.relation != "within" or not estimand.signs or runs < statistics.FEWEST or not bounds:
+        return None
+    assert target.expected is not None, "a range has a middle"
+    cells = [workloads.of(paper.experiments[name]["workload"]).on_yarn for name, _ in estimand.cells()]
+    spread = math.sqrt(sum((JOBS if on_yarn else OTHERS) ** 2 / runs for on_yarn in cells))
+    half = float(stats.t.isf(0.025, len(cells) * (runs - 1))) * spread
+    return _clear(math.log(target.expected), spread, half, bounds)
+
+
+def _clear(mean: float, spread: float, half: float, bounds: Sequence[float]) -> float:
+    """Chance that a normal estimate lies at least `half` from each bound, all in logarithms."""
+    within: list[tuple[float, float]] = []
+    for bound in sorted(map(math.log, bounds)):
+        low = max(bound - half, within[-1][1] if within else -math.inf)
+        within.append((low, bound + half))
+    if not spread:
+        return float(not any(low < mean < high for low, high in within))
+    return 1 - sum(float(stats.norm.cdf((high - mean) / spread) - stats.norm.cdf((low - mean) / spread))
+                   for low, high in within)  # fmt: skip
+
+
+def outlook(paper: Paper, testbed: Mapping[str, Any], effort: str, claim: Mapping[str, Any], row: Mapping[str, Any]
+            ) -> dict[str, Any]:  # fmt: skip
+    """Columns `minutes`, `chance` and `command` of an open claim in verdicts.csv.
+
+    Runs go on at this effort where its most runs may decide; a larger effort makes all of them anew. Nothing where no
+    effort makes enough.
+    """
+    have, needed = row.get("n") or 0, row.get("runs_needed")
+    if needed is None or not row["runs_help"] or not effort:
+        return {}
+    cells = _cells(paper, claim["test"])
+    for each in list(paper.raw["replicates"])[list(paper.raw["replicates"]).index(effort) :]:
+        most = max(paper.looks(each))
+        if have + needed > most:
+            continue
+        rows = list(_rows(paper, each, cells))
+        anew = each != effort
+        floors = FLOORS * sum(durations.floor_seconds(r) for r in rows if workloads.of(r["workload"]).has_floor)
+        spent = START_S + (have * anew + needed) * seconds(paper, testbed, each, cells) + (floors if anew else 0)
+        found = chance(row, most - have)
+        return {"minutes": max(1, round(spent / 60)), "chance": None if found is None else round(found, 2),
+                "command": f"make papers PAPERS={paper.id} EFFORT={each}"}  # fmt: skip
+    return {}
+
+
+def minutes_to_first_look(paper: Paper, testbed: Mapping[str, Any], effort: str) -> int:
+    """Minutes until the first interim analysis of all claims at an effort."""
+    first = paper.looks(effort)[0]
+    cells = claimed_cells(paper) | compared_cells(paper)
+    rows = [row for row in make_design(paper, testbed, effort, 1) if row["replicate"] <= first]
+    rows = [row for row in rows if (row["experiment"], canonical(levels_of(paper, row))) in cells]
+    took = sum(durations.expected_seconds(paper, row, testbed) for row in rows)
+    return round((START_S + took + durations.all_floors_seconds(paper, rows, testbed, FLOORS)) / 60)
+
+
+def lines(paper: Paper, testbed: Mapping[str, Any], effort: str, judged: pd.DataFrame | None, runs: int
+          ) -> Iterator[str]:  # fmt: skip
+    """A line per claim that runs can judge and have not: minutes to a verdict, and the chance of one.
+
+    `judged` is verdicts.csv, where the paper is measured; `runs`: how many of each cell the budget has time for.
+    """
+    known = {} if judged is None else {row["claim"]: row for row in judged.to_dict("records")}
+    for claim in paper.claims:
+        if status_on(testbed) not in claim["routes"] or not (cells := _cells(paper, claim["test"])):
+            continue
+        row = known.get(claim["id"])
+        if row is not None and row["verdict"] != claims.INCONCLUSIVE:
+            continue
+        if row is not None and _positive(row.get("minutes")):
+            said = _likely(row["chance"])
+            yield f"  {claim['id']}: about {row['minutes']:.0f} min to a verdict{said}: {row['command']}"
+        elif row is None:
+            took = START_S + statistics.FEWEST * seconds(paper, testbed, effort, cells)
+            found = chance_if_right(paper, claim["test"], runs)
+            said = "" if found is None else f"{_likely(found)} within the budget if the paper is right"
+            yield f"  {claim['id']}: about {max(1, round(took / 60))} min to a first interval{said}"
+
+
+def _likely(chance: float | None) -> str:
+    return "" if chance is None or math.isnan(chance) else f", {min(99, round(100 * chance))} % likely"
+
+
+def _cells(paper: Paper, test: Mapping[str, Any]) -> list[Cell]:
+    """The cells of a test, each once and with a level of every factor."""
+    cells = {canonical(cell): cell for cell in estimands.of(test).cells()}
+    return list(cells.values())
+
+
+def _rows(paper: Paper, effort: str, cells: Sequence[Cell]) -> Iterator[DesignRow]:
+    """A row of the design per cell, so far as durations read it."""
+    for name, levels in {canonical(cell): cell for cell in cells}.values():
+        row = {"experiment": name, "workload": paper.experiments[name]["workload"], "block": f"{effort}-1", **levels}
+        yield cast("DesignRow", row)
+
+
+def _positive(value: Any) -> bool:
+    return value is not None and not pd.isna(value) and math.isfinite(value) and value > 0

@@ -1,0 +1,45 @@
+"""What a claim asks, as a digest: another tolerance, another interim analysis or another rule makes it another one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from whitewire import estimands
+from whitewire.description.paper import Paper
+from whitewire.sequential import RULE_VERSION
+from whitewire.text import canonical
+
+WORDS = ("also", "why")
+"""Keys of a test, and of its smallest effect, on which no verdict rests."""
+
+
+def digests(paper: Paper, effort: str) -> dict[str, str]:
+    """Twelve hexadecimal digits per claim: of its test with the values it names, of the emulation's known errors in its
+    cells, of the effort's interim analyses and of the rule's version."""
+    return {claim["id"]: _digest(paper, claim, effort) for claim in paper.claims}
+
+
+def _digest(paper: Paper, claim: Mapping[str, Any], effort: str) -> str:
+    test = _without_words(claim["test"])
+    if "expected" in test:
+        test |= {"expected": paper.evaluate(test["expected"])}
+    cells = estimands.of(claim["test"]).cells()
+    biases = [
+        (bias["cell"], bias["metrics"], bias["lower"], bias["upper"])
+        for bias in (paper.ladder or paper.raw).get("biases", [])
+        if (bias["cell"]["experiment"], bias["cell"]["where"]) in cells
+    ]
+    asked = {
+        "test": test,
+        "routes": claim["routes"],
+        "biases": biases,
+        "looks": paper.looks(effort),
+        "rule": RULE_VERSION,
+    }
+    return hashlib.sha256(canonical({**asked, "rule": RULE_VERSION}).encode()).hexdigest()[:12]
+
+
+def _without_words(part: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: _without_words(v) if isinstance(v, dict) else v for k, v in part.items() if k not in WORDS}

@@ -1,0 +1,63 @@
+"""asked.json: what a block's runs were made to answer, and since when.
+
+An entry per start that asked something new: the moment, and a digest per claim of what it asks.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypedDict
+
+from whitewire import whole
+from whitewire.records import schema
+
+NAME = "asked.json"
+
+
+class Asked(TypedDict):
+    """An entry of asked.json."""
+
+    at: str
+    rule: str
+    claims: dict[str, str]
+    """Digest by claim."""
+
+
+class Ledger(TypedDict):
+    """asked.json."""
+
+    asked: list[Asked]
+
+
+def moment(seconds: float) -> str:
+    """A moment of the system clock in UTC; later ones sort after earlier ones."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+
+
+def read(block: Path) -> Sequence[Asked]:
+    """Entries of a block's folder, the oldest first; none of old results. Raises schema.Broken."""
+    path = block / NAME
+    found: Ledger = schema.load(path, Ledger) if path.exists() else {"asked": []}
+    return found["asked"]
+
+
+def note(block: Path, now: float, rule: str, digests: Mapping[str, str]) -> None:
+    """Enter what is asked now, unless the last entry asks the same. Raises schema.Broken, OSError."""
+    entries = list(read(block))
+    if entries and (entries[-1]["rule"], entries[-1]["claims"]) == (rule, dict(digests)):
+        return
+    entries.append({"at": moment(now), "rule": rule, "claims": dict(digests)})
+    whole.write(block / NAME, json.dumps({"asked": entries}, indent=1) + "\n")
+
+
+def since(entries: Sequence[Asked]) -> Iterator[tuple[str, str, str]]:
+    """(claim, digest, moment since which it is asked) of every question that a claim ever was."""
+    seen = set()
+    for entry in entries:
+        for claim, digest in entry["claims"].items():
+            if (claim, digest) not in seen:
+                seen.add((claim, digest))
+                yield claim, digest, entry["at"]

@@ -1,0 +1,61 @@
+"""What an open claim would take: minutes, chance and command."""
+
+import pandas as pd
+import pytest
+
+from tests.support.papers import TESTBED, paper
+from whitewire.analysis import prospects
+
+LOADED = paper()
+CLAIM = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
+OPEN = {"claim": "E-C06", "verdict": "inconclusive", "n": 3, "runs_needed": 2, "runs_help": True, "estimate": 4.0,
+        "low": 3.4, "high": 4.7, "expected_low": 3.27, "expected_high": 4.43}  # fmt: skip
+
+
+def test_the_chance_grows_with_runs_and_is_small_beside_a_bound():
+    few, many = (prospects.chance(OPEN, more) for more in (1, 20))
+    assert 0 < few < many < 1
+    beside = prospects.chance(OPEN | {"estimate": 4.43}, 3)
+    assert beside < prospects.chance(OPEN, 3)
+    assert prospects.chance(OPEN, 0) == 0
+    assert prospects.chance(OPEN | {"low": None, "high": None}, 3) is None
+
+
+@pytest.mark.parametrize(
+    ("effort", "have", "needed", "command"),
+    [
+        ("quick", 3, 2, "make papers PAPERS=emulex-2012 EFFORT=quick"),  # the budget ended
+        ("smoke", 3, 2, "make papers PAPERS=emulex-2012 EFFORT=quick"),
+        ("quick", 10, 5, None),  # no effort makes as many
+    ],
+)
+def test_a_command_makes_the_runs_that_are_needed(effort, have, needed, command):
+    found = prospects.outlook(LOADED, TESTBED, effort, CLAIM, OPEN | {"n": have, "runs_needed": needed})
+    assert found.get("command") == command
+
+
+def test_a_larger_effort_makes_all_runs_anew():
+    on, anew = (prospects.outlook(LOADED, TESTBED, effort, CLAIM, OPEN | {"runs_needed": 6})["minutes"]
+                for effort in ("quick", "smoke"))  # fmt: skip
+    assert anew > on > 0
+    assert prospects.outlook(LOADED, TESTBED, "quick", CLAIM, OPEN | {"runs_help": False}) == {}
+
+
+def test_the_chance_before_any_run_is_that_of_usual_scatter():
+    test = CLAIM["test"]
+    assert prospects.chance_if_right(LOADED, test, 10) > 0.99
+    narrow = {**test, "relative": 0.02}
+    assert prospects.chance_if_right(LOADED, narrow, 3) < 0.05
+    direction = next(claim["test"] for claim in LOADED.claims if claim["id"] == "E-C41")
+    assert prospects.chance_if_right(LOADED, direction, 10) is None
+
+
+def test_a_plan_names_every_claim_that_is_not_decided():
+    before = list(prospects.lines(LOADED, TESTBED, "quick", None, 10))
+    assert any(line.startswith("  E-C06: about") and "% likely within the budget" in line for line in before)
+    judged = pd.DataFrame([OPEN | {"minutes": 4, "chance": 0.7, "command": "make papers"}])
+    assert "  E-C06: about 4 min to a verdict, 70 % likely: make papers" in list(
+        prospects.lines(LOADED, TESTBED, "quick", judged, 10)
+    )
+    judged["verdict"] = "reproduced"
+    assert not any("E-C06" in line for line in prospects.lines(LOADED, TESTBED, "quick", judged, 10))

@@ -1,0 +1,82 @@
+"""The ledger of what was asked: a claim that is changed after its first run counts as asked after it."""
+
+import json
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from tests.support.papers import paper
+from whitewire.analysis.asked import AFTER, BEFORE, of_claims
+from whitewire.description import asked as claims_asked
+from whitewire.records import asked
+from whitewire.records.checked import Block
+from whitewire.sequential import RULE_VERSION
+from whitewire.tidy import tables
+
+LOADED = paper()
+CLAIM = "E-C06"
+TEST = next(claim["test"] for claim in LOADED.claims if claim["id"] == CLAIM)
+NOTED, FIRST_RUN = 1_000_000.0, 1_000_100.0
+
+
+def with_test(**changes):
+    claims = [c | {"test": c["test"] | changes} if c["id"] == CLAIM else c for c in LOADED.claims]
+    return replace(LOADED, raw={**LOADED.raw, "claims": claims})
+
+
+def verdict_of(tmp_path, now=LOADED, block="quick-1"):
+    """What the analysis says of the claim, from a block with one run of its numerator."""
+    run = {"experiment": "put-grid", "factors": TEST["numerator"]["where"], "valid": True, "start": FIRST_RUN}
+    rows = list(tables._asked(now, tmp_path, {block: Block(runs=[(tmp_path, run)])}))
+    table = pd.DataFrame(rows, columns=tables.TABLES["asked.csv"]).replace("", None)
+    return of_claims(now, "quick", table)
+
+
+def noted(tmp_path, of, at=NOTED, block="quick-1"):
+    (tmp_path / block).mkdir(exist_ok=True)
+    asked.note(tmp_path / block, at, RULE_VERSION, claims_asked.digests(of, "quick"))
+
+
+def test_a_claim_that_stays_as_it_was_is_asked_before(tmp_path):
+    noted(tmp_path, LOADED)
+    assert verdict_of(tmp_path)[CLAIM] == BEFORE
+
+
+@pytest.mark.parametrize("change", [{"relative": 0.3}, {"expected": 4}, {"no_effect": 1.1}])
+def test_a_tolerance_changed_after_the_first_run_is_seen(tmp_path, change):
+    noted(tmp_path, LOADED)
+    changed = with_test(**change)
+    assert verdict_of(tmp_path, changed)[CLAIM] == AFTER
+    noted(tmp_path, changed, at=FIRST_RUN + 100)  # a further start
+    found = verdict_of(tmp_path, changed)
+    assert found[CLAIM] == AFTER and found["E-C08"] == BEFORE
+    assert verdict_of(tmp_path)[CLAIM] == BEFORE, "taken back"
+
+
+def test_words_change_nothing_and_values_do():
+    digest = claims_asked.digests(LOADED, "quick")[CLAIM]
+    assert claims_asked.digests(with_test(also=["link_share"]), "quick")[CLAIM] == digest
+    values = [v | {"value": v["value"] * 2} for v in LOADED.raw["values"]]
+    assert claims_asked.digests(replace(LOADED, raw={**LOADED.raw, "values": values}), "quick")[CLAIM] != digest
+    looked = replace(LOADED, raw={**LOADED.raw, "looks": {"quick": [3, 10]}})
+    assert claims_asked.digests(looked, "quick")[CLAIM] != digest
+
+
+def test_another_rule_asks_anew(monkeypatch):
+    digest = claims_asked.digests(LOADED, "quick")[CLAIM]
+    monkeypatch.setattr(claims_asked, "RULE_VERSION", "2027-01-01")
+    assert claims_asked.digests(LOADED, "quick")[CLAIM] != digest
+
+
+def test_results_without_a_ledger_are_asked_after(tmp_path):
+    (tmp_path / "quick-1").mkdir()
+    assert set(verdict_of(tmp_path).values()) == {AFTER}
+    assert set(of_claims(LOADED, "quick", None).values()) == {AFTER}
+
+
+def test_the_same_question_is_noted_once(tmp_path):
+    noted(tmp_path, LOADED)
+    noted(tmp_path, LOADED, at=NOTED + 5)
+    (entry,) = json.loads((tmp_path / "quick-1" / asked.NAME).read_text())["asked"]
+    assert entry["at"] == "1970-01-12T13:46:40.000+00:00" and entry["rule"] == RULE_VERSION
