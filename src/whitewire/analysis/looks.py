@@ -67,8 +67,7 @@ def look(paper: Paper, runs: Runs, status: str, seconds: Callable[[Sequence[Cell
             needed += cells
             if row["runs_needed"] is None or (row["n"] or 0) + row["runs_needed"] <= most:
                 near += cells
-                n = row["n"] or 0
-                chance = prospects.chance(row, most - n, runs.confidence(n), runs.confidence(most))
+                chance = prospects.chance(row, most - (row["n"] or 0), runs.confidence)
                 headline = claim["id"] == paper.raw.get("headline")
                 in_turn.append((not headline, -(1.0 if chance is None else chance) / seconds(own), own))
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import pandas as pd
@@ -32,19 +32,19 @@ def seconds(paper: Paper, testbed: Mapping[str, Any], effort: str, cells: Sequen
     return sum(durations.expected_seconds(paper, row, testbed) for row in _rows(paper, effort, cells))
 
 
-def chance(row: Mapping[str, Any], more: int, now: float = 0.95, then: float = 0.95) -> float | None:
+def chance(row: Mapping[str, Any], more: int, confidence: Callable[[int], float] = lambda n: 0.95) -> float | None:
     """Chance that an open claim is decided by so many more runs of each cell, by its interval so far.
 
-    `row` is its line of verdicts.csv; `now` and `then` are the confidence of its interval and of that after those runs.
-    None where it has no interval, or nothing to compare it with.
+    `row` is its line of verdicts.csv; `confidence` is that of an interval from so many runs of each cell. None where it
+    has no interval, or nothing to compare it with.
     """
     bounds = [row[end] for end in ("expected_low", "expected_high") if _positive(row[end])]
     if more <= 0 or not bounds or not all(_positive(row[name]) for name in ("estimate", "low", "high")):
         return None if more > 0 else 0.0
     half = math.log(row["high"] / row["low"]) / 2
     left = row["n"] / (row["n"] + more)
-    error = half / statistics.normal(now)
-    half = error * math.sqrt(left) * statistics.normal(then)
+    error = half / statistics.normal(confidence(row["n"]))
+    half = error * math.sqrt(left) * statistics.normal(confidence(row["n"] + more))
     return _clear(math.log(row["estimate"]), error * math.sqrt(1 - left), half, bounds)
 
 

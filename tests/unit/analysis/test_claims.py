@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from tests.support.papers import paper
 from whitewire import statistics
@@ -262,8 +263,11 @@ def test_a_direction_without_a_size_has_a_smallest_effect_that_matters(low, high
 
 
 def test_no_effect_is_shown_by_a_number_of_runs_where_no_sign_ever_is():
-    values = np.exp(np.random.default_rng(1).normal(0, 0.03, 6))
-    evidence = runs(1.0, 0.95, 1.05, samples=[values, values])
+    def of(n):
+        half = stats.t.isf(0.025, 2 * (n - 1)) * 0.03 * math.sqrt(2 / n)
+        return math.exp(-half), math.exp(half)
+
+    evidence = runs(1.0, 0.95, 1.05, again=of)
     assert decide(replace(SIDE, smallest=0.0), evidence).runs_needed is None
     assert 5 < decide(SIDE, evidence).runs_needed < 100
     left = replace(evidence, least=(0.99, 1.01), left_by="floors", floors=True)

@@ -184,6 +184,8 @@ def test_a_control_that_failed_on_another_metric_leaves_a_verdict_that_its_own_h
     table = runs_of(paper, cells | {("E-K01", "10gbe", 3, 6): 100}).table
     late = (table["experiment"] == "E-K01") & (table["metric"] == "completion_time")
     table.loc[late, ["value", "full_scale_value"]] *= 2
+    rates = table[(table["experiment"] == "put-grid") & (table["metric"] == "throughput")]
+    table = pd.concat([table, rates.assign(metric="throughput_sum")])
     runs = Runs(table, paper)
     judged = controls.judge(paper, runs)
     assert [control.row["outcome"] for control in judged] == ["held", "failed"]

@@ -115,11 +115,9 @@ def two_clusters(tmp_path, monkeypatch):
 
         monkeypatch.setattr(Block, "_on_one_cluster", on_one_cluster)
         own = object.__new__(Block)
-        own.journal, own.config, own.ladder = (
-            campaign.journal,
-            DESCRIBED,
-            SimpleNamespace(paper=SimpleNamespace(rung=0)),
-        )
+        paper = SimpleNamespace(rung=0, claims=[])
+        own.journal, own.config, own.effort = campaign.journal, DESCRIBED, "quick"
+        own.ladder = SimpleNamespace(paper=paper)
         own._make(campaign, runs)
         return campaign
 

@@ -191,7 +191,7 @@ def test_a_look_is_made_once_when_all_runs_until_then_are_made(of_two, slow):
 
     def look(*_):
         seen.append(len(list(block.journal.runs.glob("[!.]*"))))
-        return SimpleNamespace(decided=["a"], open=["b"], cells=CELLS[:1], near=CELLS[:1])
+        return SimpleNamespace(decided=["a"], open=["b"], cells=CELLS[:1], near=CELLS[:1], place={})
 
     def wait(session, run):
         time.sleep(3 * RUN_S)
