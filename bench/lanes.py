@@ -6,9 +6,10 @@
 Each number of lanes has so many minutes on each number of processors (taskset): every lane measures the paper's smoke
 cells at quick effort's bytes, round by round, on a cluster of its own, and holds the processors that it needs. Prints
 valid runs per minute, what was not valid and why, what the time was spent on, and of each cell, and of each kind of
-cell, the ratio of its median seconds to those of the first number of lanes (95 % interval by bootstrap; of a kind over
-all its cells, each over its own median). `--model` prints what the model of the runs' work says of a machine with so
-many processors: how many lanes it carries, and runs per minute. It wants the machine for itself.
+cell, the ratio of its mean seconds to those of the first number of lanes (geometric, with the 95 % interval of a
+claim's ratio; of a kind over all its cells, each over its own median). `--model` prints what the model of the runs'
+work says of a machine with so many processors: how many lanes it carries, and runs per minute. It wants the machine for
+itself.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design import known
+from whitewire.estimands.cells import ratio_limits
+from whitewire.estimands.evidence import Sample
 from whitewire.lanes import Lanes
 from whitewire.measure import rung
 from whitewire.measure.block import Block
@@ -104,9 +107,12 @@ def kind_of(cell: str) -> str:
 
 
 def ratio(values: Sequence[float], alone: Sequence[float]) -> str:
-    """Ratio of medians with its interval, as text."""
-    told = f"{np.median(values) / np.median(alone):.3f}"
-    if interval := statistics.ratio_interval(values, alone, 1):
+    """Ratio of geometric means with its interval, as text."""
+    above, below = (
+        Sample(np.array(each), 0, "s", "", statistics.scatter(each), len(each) - 1) for each in (values, alone)
+    )
+    told = f"{above.centre / below.centre:.3f}"
+    if interval := ratio_limits(above, below):
         told += f" ({interval[0]:.3f} to {interval[1]:.3f})"
     return f"{told}, {len(values)} and {len(alone)}"
 

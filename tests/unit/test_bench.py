@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from bench import looks
 from whitewire import lanes
 from whitewire.paths import HOME
 
@@ -35,9 +36,11 @@ def test_coverage_needs_no_cluster():
 
 
 def test_looks_need_no_cluster():
-    done = _run("bench/looks.py", "--quick")
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert done.stdout.count("\n| ") == 49
+    """Four ways to end for each setting; a level or a variant that is lost fails here."""
+    for options, lines in (((), 4 * len(looks.SETTINGS)), (("--variants",), len(list(looks.variants())))):
+        done = _run("bench/looks.py", "--designs", "4", *options)
+        assert done.returncode == 0, done.stderr[-2000:]
+        assert done.stdout.count("\n| ") == lines
 
 
 def test_a_study_of_nothing_measures_nothing(tmp_path):

@@ -1,4 +1,4 @@
-"""The table of runs, as what estimands ask of it: samples of cells, their scatter, their draws."""
+"""The table of runs, as what estimands ask of it: samples of cells, their scatter, their errors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ Found = TypeVar("Found")
 
 
 def once(method: Callable[..., Found]) -> Callable[..., Found]:
-    """A method of Runs that answers the same question once: estimates, claims, readings and looks ask alike."""
+    """A method of Runs that answers the same question once: estimates, claims, readings and looks ask alike.
+
+    Its answer must not depend on whether the runs have ended: interim() shares the answers.
+    """
 
     @wraps(method)
     def answered(self: Runs, *asked: object) -> Found:

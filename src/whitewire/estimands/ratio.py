@@ -1,4 +1,4 @@
-"""`ratio`: the median of a metric in one cell over its median in another."""
+"""`ratio`: the mean of a metric in one cell over its mean in another."""
 
 from __future__ import annotations
 

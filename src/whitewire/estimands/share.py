@@ -1,4 +1,4 @@
-"""`share`: the median of a metric in a cell over a constant or the rate of links."""
+"""`share`: the mean of a metric in a cell over a constant or the rate of links."""
 
 from __future__ import annotations
 

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.papers import paper, runs
-from whitewire import statistics
 from whitewire.analysis import lane_effect
 from whitewire.analysis.runs import LANE, Runs
+from whitewire.estimands.cells import ratio_limits
 
 LOADED = paper()
 CELLS = [{"fabric": fabric, "clients": 1, "puts_per_client": 1} for fabric in ("1gbe", "10gbe")]
@@ -96,9 +96,7 @@ def test_intervals_of_ratios_cover_whatever_lanes_add(effect):
         known = Runs(made(math.log1p(effect), seed), LOADED)
         a, b = (known.sample("put-grid", cell, METRIC) for cell in CELLS)
         assert len(a.values) >= 3
-        ratio = float(np.median(a.values) / np.median(b.values))
-        low, high = statistics.student_interval(ratio, [len(a.values), len(b.values)], [a.spread, b.spread],
-                                                [a.freedom, b.freedom])  # fmt: skip
+        low, high = ratio_limits(a, b)
         held += low <= 1 <= high
         narrow.append(high / low)
     assert held / times >= 0.9
