@@ -291,9 +291,12 @@ def test_the_stage_writes_every_table_of_the_contract(tmp_path, complete, monkey
 def test_what_a_correction_says_precedes_the_further_readings(judged, complete, modelled):
     # A report tells a reason up to its further readings: what changed the verdict must come before them.
     tables = []
-    for seed in range(1, 16):  # which claims a correction changes is chance
-        shake = np.random.default_rng(seed).lognormal(0, 1.0, len(complete))
+    for seed in range(1, 5):  # which claims a correction changes is chance
         noisy = complete.copy()
+        # Half again as fast, of claims of four times: the size is excluded, and the sign may be chance.
+        shake = np.random.default_rng(seed).lognormal(0, 0.3, len(complete)) / np.where(
+            noisy["fabric"] == "10gbe", 2.6, 1
+        )
         noisy["value"] = pd.to_numeric(noisy["value"]) * shake
         noisy["full_scale_value"] = pd.to_numeric(noisy["full_scale_value"]) * shake
         tables.append(analyse.verdicts(LOADED, Runs(noisy, LOADED), Runs(modelled, LOADED), "emulated")[0])
