@@ -172,7 +172,8 @@ def _with_floor(runs: Runs, row: Mapping[str, Any], median: float, exact: tuple[
     sample = runs.sample(row["experiment"], levels, row["metric"])
     if sample.problem:
         return None, None
-    return propagation.interval(median, sample.errors()) or (None, None)
+    own = sample.spread * statistics.median_error(len(sample.values))  # of the median, not of the mean of logarithms
+    return propagation.interval(median, {"runs": (own, sample.freedom), **sample.floors}) or (None, None)
 
 
 def _mean(values: np.ndarray, unit: str) -> float | None:

@@ -43,8 +43,9 @@ FABRICS = ("fabric", "load_fabric")
 MOST_RUNS = 10_000
 """Of a paper at one effort."""
 MOST_BLOCKS = 1000
-SMOKE_HEADLINE = 3
-"""Runs of each cell of the headline claim at smoke effort: as many as an interval needs, so that it gets a verdict."""
+SMOKE_JOBS, SMOKE_OTHERS = 3, 6
+"""Runs of each cell of the headline claim at smoke effort: of jobs as many as an interval needs, of shorter runs as many
+as decide a claim of four times."""
 FIRST = ("run_id", "block", "order", "experiment", "workload", "replicate")
 
 
@@ -154,7 +155,8 @@ def counts(paper: Paper, effort: str) -> Iterable[tuple[Mapping[str, Any], dict[
             is_claimed = _named(experiment, levels) in claimed
             listed = effort == "smoke" and levels in experiment.get("smoke_cells", [])
             count = own["claimed" if is_claimed or listed else "other"]
-            least = SMOKE_HEADLINE if effort == "smoke" and _named(experiment, levels) in headline else 0
+            first = effort == "smoke" and _named(experiment, levels) in headline
+            least = (SMOKE_JOBS if workloads.of(experiment["workload"]).on_yarn else SMOKE_OTHERS) if first else 0
             yield experiment, levels, max(count, least)
 
 

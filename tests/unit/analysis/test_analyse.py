@@ -157,9 +157,9 @@ def test_smoke_decides_the_headline_and_shows_estimates_of_others(modelled):
     smoke = Runs(runs(LOADED, "smoke"), LOADED)
     table, _ = analyse.verdicts(LOADED, smoke, Runs(modelled, LOADED), "emulated")
     headline, other = _claim(table, LOADED.raw["headline"]), _claim(table, "E-C42")
-    assert (headline["verdict"], headline["n"]) == (claims.REPRODUCED, 3)
+    assert (headline["verdict"], headline["n"]) == (claims.REPRODUCED, 6)
     assert headline["estimate"] == pytest.approx(3.9, rel=0.02)
-    assert table[table["n"] == 1]["verdict"].eq(claims.INCONCLUSIVE).all() and other["n"] == 3
+    assert table[table["n"] == 1]["verdict"].eq(claims.INCONCLUSIVE).all() and other["n"] == 6
 
 
 def test_invalid_runs_never_count_and_are_told(complete):
