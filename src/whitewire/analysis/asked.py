@@ -20,8 +20,10 @@ def of_claims(paper: Paper, effort: str, table: pd.DataFrame | None) -> Mapping[
     if table is None:
         return found
     for claim, rows in table.groupby("claim"):
-        same = rows[rows["digest"] == now.get(str(claim))]
-        earlier = same[same["first_run"].isna() | (same["asked_since"] <= same["first_run"])]
-        if set(rows["block"]) == set(earlier["block"]):
+        # Of blocks without a run of the claim what is asked last; where there are others these don't count.
+        begun = rows[rows["first_run"].notna()] if rows["first_run"].notna().any() else rows
+        asked_then = begun[begun["first_run"].isna() | (begun["asked_since"] <= begun["first_run"])]
+        last = asked_then.groupby("block")["digest"].last()
+        if set(last.index) == set(begun["block"]) and (last == now.get(str(claim))).all():
             found[str(claim)] = BEFORE
     return found

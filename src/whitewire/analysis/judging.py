@@ -130,6 +130,8 @@ def judged(
         "p_value": None if target.kind == claims.EQUIVALENCE else evidence.p_value,
         "verdict": decided,
         "reason": reason,
+        "again": evidence.again,
+        "error": evidence.error,
         "runs_needed": None if failed else verdict.runs_needed,
         "runs_help": verdict.runs_help and not failed,
         "control": " ".join(dict.fromkeys(control.row["control"] for control in covering)),

@@ -62,12 +62,13 @@ def look(paper: Paper, runs: Runs, status: str, seconds: Callable[[Sequence[Cell
             still[claim["id"]] = row["reason"]
             own = list(cells)
             for control in controls.of(paper, checked, claim["test"]):
-                if control.row["outcome"] == controls.OPEN:
+                # The pooled one has no cells but those of the A/A controls, which are in the list themselves.
+                if control.row["outcome"] == controls.OPEN and control.row["kind"] != controls.POOLED:
                     cells += cells_of_test(runs, ratio_of(control.spec)) or []
             needed += cells
             if row["runs_needed"] is None or (row["n"] or 0) + row["runs_needed"] <= most:
                 near += cells
-                chance = prospects.chance(row, most - (row["n"] or 0), runs.confidence)
+                chance = prospects.chance(row, most)
                 headline = claim["id"] == paper.raw.get("headline")
                 in_turn.append((not headline, -(1.0 if chance is None else chance) / seconds(own), own))
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import pandas as pd
@@ -23,6 +23,8 @@ START_S = 90.0
 """Seconds until a cluster makes its first run."""
 FLOORS = 4
 """Startup overheads that are measured per kind of job."""
+BUDGET = "2h"
+"""What a command names where an earlier budget has ended."""
 JOBS, OTHERS = 0.10, 0.03
 """Usual scatter of runs, of logarithms: of jobs, and of runs without jobs."""
 
@@ -32,20 +34,23 @@ def seconds(paper: Paper, testbed: Mapping[str, Any], effort: str, cells: Sequen
     return sum(durations.expected_seconds(paper, row, testbed) for row in _rows(paper, effort, cells))
 
 
-def chance(row: Mapping[str, Any], more: int, confidence: Callable[[int], float] = lambda n: 0.95) -> float | None:
-    """Chance that an open claim is decided by so many more runs of each cell, by its interval so far.
+def chance(row: Mapping[str, Any], runs: int, anew: bool = False) -> float | None:
+    """Chance that an open claim is decided when each cell has so many runs, by its estimate and scatter so far.
 
-    `row` is its line of verdicts.csv; `confidence` is that of an interval from so many runs of each cell. None where it
-    has no interval, or nothing to compare it with.
+    `row` is judging's, with the `error` of the estimate's logarithm and the interval `again` of so many runs; `anew`:
+    all of the runs are made again. None where there is no such interval, or nothing to compare it with.
     """
     bounds = [row[end] for end in ("expected_low", "expected_high") if _positive(row[end])]
-    if more <= 0 or not bounds or not all(_positive(row[name]) for name in ("estimate", "low", "high")):
-        return None if more > 0 else 0.0
-    half = math.log(row["high"] / row["low"]) / 2
-    left = row["n"] / (row["n"] + more)
-    error = half / statistics.normal(confidence(row["n"]))
-    half = error * math.sqrt(left) * statistics.normal(confidence(row["n"] + more))
-    return _clear(math.log(row["estimate"]), error * math.sqrt(1 - left), half, bounds)
+    if not (bounds and _positive(row["estimate"]) and _positive(row.get("error")) and row.get("again")):
+        return None
+    if runs <= row["n"] and not anew:
+        return 0.0
+    low, high = row["again"](runs) or (0.0, math.inf)
+    if not (_positive(low) and math.isfinite(high)):
+        return None
+    kept = row["n"] / runs
+    spread = row["error"] * math.sqrt(1 + kept if anew else 1 - kept)
+    return _clear(math.log(row["estimate"]), spread, math.log(high / low) / 2, bounds)
 
 
 def chance_if_right(paper: Paper, test: Mapping[str, Any], runs: int) -> float | None:
@@ -80,25 +85,33 @@ def outlook(paper: Paper, testbed: Mapping[str, Any], effort: str, claim: Mappin
             ) -> dict[str, Any]:  # fmt: skip
     """Columns `minutes`, `chance` and `command` of an open claim in verdicts.csv.
 
-    Runs go on at this effort where its most runs may decide; a larger effort makes all of them anew. Nothing where no
-    effort makes enough.
+    `minutes` are those of the further runs that decide if they scatter like these; `chance` is that all runs which the
+    effort has decide. Runs go on at this effort where its most runs may decide; a larger effort makes all of them anew.
+    Nothing where no effort makes enough, and for claims on no particular cells.
     """
     have, needed = row.get("n") or 0, row.get("runs_needed")
-    if needed is None or not row["runs_help"] or not effort:
-        return {}
     cells = _cells(paper, claim["test"])
+    if needed is None or not row["runs_help"] or not effort or not cells:
+        return {}
     for each in list(paper.raw["replicates"])[list(paper.raw["replicates"]).index(effort) :]:
-        most = max(paper.looks(each))
+        most = min(_most(paper, name, each) for name, _ in cells)
         if have + needed > most:
             continue
         rows = list(_rows(paper, each, cells))
         anew = each != effort
-        floors = FLOORS * sum(durations.floor_seconds(r) for r in rows if workloads.of(r["workload"]).has_floor)
-        spent = START_S + (have * anew + needed) * seconds(paper, testbed, each, cells) + (floors if anew else 0)
-        found = chance(row, most - have)
+        floors = durations.all_floors_seconds(paper, rows, testbed, FLOORS) if anew else 0.0
+        spent = START_S + (have * anew + needed) * seconds(paper, testbed, each, cells) + floors
+        found = chance(row, most, anew)
+        budget = "" if anew else f"BUDGET={BUDGET} "  # the one before has ended, and makes nothing more
         return {"minutes": max(1, round(spent / 60)), "chance": None if found is None else round(found, 2),
-                "command": f"make papers PAPERS={paper.id} EFFORT={each}"}  # fmt: skip
+                "command": f"{budget}make papers PAPERS={paper.id} EFFORT={each}"}  # fmt: skip
     return {}
+
+
+def _most(paper: Paper, experiment: str, effort: str) -> int:
+    """How many runs an effort makes at most of a claimed cell."""
+    made = paper.experiments[experiment].get("efforts", (effort,))
+    return int(paper.replicates(experiment, effort)["claimed"]) if effort in made else 0
 
 
 def minutes_to_first_look(paper: Paper, testbed: Mapping[str, Any], effort: str) -> int:

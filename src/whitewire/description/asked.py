@@ -11,13 +11,13 @@ from whitewire.description.paper import Paper
 from whitewire.sequential import RULE_VERSION
 from whitewire.text import canonical
 
-WORDS = ("also", "why")
-"""Keys of a test, and of its smallest effect, on which no verdict rests."""
+WORDS = ("also", "why", "title")
+"""Keys of a test, of its smallest effect and of a control on which no verdict rests."""
 
 
 def digests(paper: Paper, effort: str) -> dict[str, str]:
     """Twelve hexadecimal digits per claim: of its test with the values it names, of the emulation's known errors in its
-    cells, of the effort's interim analyses and of the rule's version."""
+    cells, of the paper's controls, of the effort's interim analyses and of the rule's version."""
     return {claim["id"]: _digest(paper, claim, effort) for claim in paper.claims}
 
 
@@ -35,10 +35,11 @@ def _digest(paper: Paper, claim: Mapping[str, Any], effort: str) -> str:
         "test": test,
         "routes": claim["routes"],
         "biases": biases,
+        "controls": [_without_words(control) | {"also": control.get("also", [])} for control in paper.controls],
         "looks": paper.looks(effort),
         "rule": RULE_VERSION,
     }
-    return hashlib.sha256(canonical({**asked, "rule": RULE_VERSION}).encode()).hexdigest()[:12]
+    return hashlib.sha256(canonical(asked).encode()).hexdigest()[:12]
 
 
 def _without_words(part: Mapping[str, Any]) -> dict[str, Any]:

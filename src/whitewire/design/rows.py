@@ -44,8 +44,8 @@ MOST_RUNS = 10_000
 """Of a paper at one effort."""
 MOST_BLOCKS = 1000
 SMOKE_JOBS, SMOKE_OTHERS = 3, 6
-"""Runs of each cell of the headline claim at smoke effort: of jobs as many as an interval needs, of shorter runs as many
-as decide a claim of four times."""
+"""Runs of each cell of the headline claim at smoke effort: of jobs as many as an interval needs, of runs without jobs
+as many as decide a claim of a factor of four."""
 FIRST = ("run_id", "block", "order", "experiment", "workload", "replicate")
 
 
@@ -84,6 +84,16 @@ def headline_cells(paper: Paper) -> set[tuple[str, str]]:
     return {(name, canonical(levels)) for test in of for name, levels in estimands.of(test).cells()}
 
 
+def served_cells(paper: Paper) -> set[tuple[str, str]]:
+    """(experiment, cell as JSON) of every cell on which a claim, a control or an inverse question rests by name."""
+    found = claimed_cells(paper) | compared_cells(paper)
+    for asked in (claim["inverse"] for claim in paper.claims if "inverse" in claim):
+        name, where = asked["experiment"], asked.get("where", {})
+        curve = (levels for levels in cells_of(paper.experiments[name]) if where.items() <= levels.items())
+        found |= {(name, canonical(levels)) for levels in curve}
+    return found
+
+
 def make_design(paper: Paper, testbed: Mapping[str, Any], effort: str, seed: int) -> list[DesignRow]:
     """Rows of design.csv, block by block in the order of running.
 
@@ -101,7 +111,7 @@ def make_design(paper: Paper, testbed: Mapping[str, Any], effort: str, seed: int
     rng = np.random.Generator(np.random.PCG64(seed))
     fabrics, names = testbed["fabrics"], blocks(paper, effort)
     members: dict[str, list[tuple[tuple[bool, int, bool], dict[str, Any]]]] = {name: [] for name in names}
-    headline, asked = headline_cells(paper), claimed_cells(paper) | compared_cells(paper)
+    headline, served = headline_cells(paper), served_cells(paper)
     spare = 0
     for experiment, levels, count in counts(paper, effort):
         if not possible(paper, experiment, levels, fabrics, testbed["kind"]):
@@ -114,7 +124,7 @@ def make_design(paper: Paper, testbed: Mapping[str, Any], effort: str, seed: int
         for name in names:
             for turn in range(each + (name in extra)):
                 replicate += 1
-                place = (cell not in asked, turn, cell not in headline)
+                place = (cell not in served, turn, cell not in headline)
                 members[name].append((place, _row(paper, experiment, effort, levels, replicate, seed, testbed)))
     rows = []
     for name, runs in members.items():

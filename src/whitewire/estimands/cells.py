@@ -54,12 +54,14 @@ class Centre:
 
 @dataclass(frozen=True)
 class Limits:
-    """What an estimand says: the estimate, its interval, the interval of the direction where that is another."""
+    """What an estimand says: the estimate, its interval, the interval of the direction where that is another, the
+    standard error of the estimate's logarithm where it has one."""
 
     estimate: float
     interval: tuple[float, float] | None
     p_value: float | None
     direction: tuple[float, float] | None = None
+    error: float | None = None
 
 
 Confidence = Callable[[int], float]
@@ -93,7 +95,8 @@ class OfCells(Estimand):
     def limits(self, cells: Centres, confidence: Confidence) -> Limits:
         """Estimate, interval and p-value: by default of the product of its cells by their signs."""
         whole = product(cells, self.signs, self.scale())
-        return Limits(whole.point, whole.interval(confidence(1)), whole.p_value(self.no_effect))
+        error = propagation.standard_error(whole.errors)
+        return Limits(whole.point, whole.interval(confidence(1)), whole.p_value(self.no_effect), error=error)
 
     def rearranged(self, samples: Sequence[Sample], runs: Runs) -> float | None:
         """p-value where the runs do not scatter at all; None where nothing tells it."""
@@ -128,7 +131,7 @@ class OfCells(Estimand):
             return at(runs_of_each - n).interval
 
         now = at(0)
-        evidence = Evidence("runs", now.estimate, again=again, floors_to_come=not runs.ended)
+        evidence = Evidence("runs", now.estimate, again=again, error=now.error, floors_to_come=not runs.ended)
         if problem := next((s.problem for s in samples if s.problem), ""):
             return replace(evidence, unbounded=problem, runs_help=not runs.ended)
         if n < statistics.FEWEST or now.interval is None:

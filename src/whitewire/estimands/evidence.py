@@ -51,13 +51,13 @@ class Evidence:
     """What speaks for or against a claim.
 
     `source` is `runs` (estimate with interval), `census` (a count over all runs), `paper` (arithmetic) or `model`. `n`
-    is the number of valid runs of the cell that has fewest. `direction` is the interval that tells the sign, when it
-    is not low..high. `again` makes the interval of so many runs a cell, if those to come scatter like these; it needs
-    `fewest`. `floors` says that the interval holds the scatter of the jobs' floors. `unbounded` is why there is no
-    interval, `note` what else a reader of the reason must know. `least` is the interval that would be left with any
-    number of runs, if more than the estimate, and `left_by` what leaves it; `floors_to_come` says that floors may
-    still narrow it. `runs_help` is false where not runs are `missing`, and where the interval is `unbounded` however
-    many there are.
+    is the number of valid runs of the cell that has fewest. `direction` is the interval that tells the sign, when it is
+    not low..high. `again` makes the interval of so many runs a cell, if those to come scatter like these; it needs
+    `fewest`. `error` is the standard error of the estimate's logarithm. `floors` says that the interval holds the
+    scatter of the jobs' floors. `unbounded` is why there is no interval, `note` what else a reader of the reason must
+    know. `least` is the interval that would be left with any number of runs, if more than the estimate, and `left_by`
+    what leaves it; `floors_to_come` says that floors may still narrow it. `runs_help` is false where not runs are
+    `missing`, and where the interval is `unbounded` however many there are.
     """
 
     source: str
@@ -70,6 +70,7 @@ class Evidence:
     p_value: float | None = None
     direction: tuple[float, float] | None = None
     again: Callable[[int], tuple[float, float] | None] | None = None
+    error: float | None = None
     fewest: int = FEWEST
     missing: str = ""
     floors: bool = False

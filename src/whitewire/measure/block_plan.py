@@ -102,8 +102,8 @@ class BlockPlan:
     def _first_look(self, runs: Sequence[Run]) -> int | None:
         """Which of the runs of a cluster is the first after the first interim analysis; None if there is none ahead."""
         looks = self.paper.looks(self.effort)
-        early = sum(1 for run in runs if run.row["replicate"] <= looks[0]) if len(looks) > 1 else 0
-        return early if 0 < early < len(runs) else None
+        later = (place for place, run in enumerate(runs) if len(looks) > 1 and run.row["replicate"] > looks[0])
+        return next(later, 0) or None
 
     @cached_property
     def _net_experiments(self) -> set[str]:

@@ -77,10 +77,7 @@ class Rounds:
         return bool(self.ahead) and self.of[run_id] > self.ahead[0] and self.made(self.ahead[0])
 
     def before(self, run_id: str) -> int:
-        """How many runs of each cell a look before a run is at: those of all rounds before it, where the block is the
-        paper's only one; else the largest number of a look that all blocks have made."""
-        if self.blocks == 1:
-            return self.of[run_id] - 1
+        """How many runs of each cell a look before a run is at: the largest number that all blocks have made."""
         return max((look for look in self.looks if look < self.of[run_id] and self.made(look)), default=0)
 
     def looked(self, run_id: str) -> None:
@@ -96,12 +93,15 @@ class Rounds:
         needed = set(seen.cells)
         return [run_id for run_id in waiting if self.of[run_id] > after and self.rows[run_id] not in needed]
 
-    def turn(self, run_id: str, seen: Seen) -> tuple[bool, bool, int, int, int]:
-        """What a run's turn is sorted by after a look: the rounds until the next look, in these the claims in turn,
-        each in whole rounds. What hardly decides a claim comes later, and cells that no open claim needs come last."""
+    def turn(self, run_id: str, seen: Seen, after: int, by_round: bool) -> tuple[bool, bool, int, int, int]:
+        """What a run's turn is sorted by after the look at `after` runs: the rounds until the next look, in these the
+        claims in turn, each in whole rounds; `by_round`: the rounds in turn, in each the claims, for lanes take rounds.
+        What hardly decides a claim comes later, and cells that no open claim needs come last."""
         cell, number = self.rows[run_id], self.of[run_id]
-        stage = sum(look < number for look in self.looks)
-        return cell not in seen.cells, cell not in seen.near, stage, seen.place.get(cell, len(seen.place)), number
+        stage = sum(look < max(number, after + 1) for look in self.looks)
+        place = seen.place.get(cell, len(seen.place))
+        own = (number, place) if by_round else (place, number)
+        return cell not in seen.cells, cell not in seen.near, stage, *own
 
 
 def cell_of(experiment: str, levels: Mapping[str, object]) -> Cell:

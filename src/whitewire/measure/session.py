@@ -55,7 +55,7 @@ class Session:
         if not campaign.look:
             rounds.ahead = []
         return Turns(self.runs, rounds, campaign.attempts, campaign.until - CLOSING_S, unless=give_up_at,
-                     takes=lambda number: self.team.takes(number))  # fmt: skip
+                     takes=lambda number: self.team.takes(number), by_round=lanes.most() > 1)  # fmt: skip
 
     def prepare(self) -> None:
         """Warm up, take the floors that are there, and try whether this machine can hold k. Raises TooHeavy."""

@@ -34,14 +34,14 @@ class Outcome:
 class Turns:
     """The runs of a cluster in turn. `until` is the moment (of `clock`) after which none begins; after `unless` none
     does if others have spoiled every attempt, since the next start may find the machine calm. `takes`: whether a round
-    is made here rather than in another lane."""
+    is made here rather than in another lane; `by_round`: there may be such lanes."""
 
     def __init__(self, runs: Sequence[Run], rounds: Rounds, attempts: int, until: float,
                  clock: Callable[[], float] = time.monotonic, unless: float = math.inf,
-                 takes: Callable[[int], bool] = lambda number: True) -> None:  # fmt: skip
+                 takes: Callable[[int], bool] = lambda number: True, by_round: bool = False) -> None:  # fmt: skip
         self.waiting, self.rounds, self.attempts = list(runs), rounds, attempts
         self.until, self.unless, self.clock = until, unless, clock
-        self.takes = takes
+        self.takes, self.by_round = takes, by_round
         self.elsewhere: list[Run] = []
         """Runs of rounds that other lanes make."""
         self.tried: Counter[str] = Counter()
@@ -97,7 +97,7 @@ class Turns:
         ids = self.rounds.dropped(seen, [each.row["run_id"] for each in self.waiting], after)
         self.left |= dict.fromkeys(ids, f"{DECIDED} after {after} runs of each cell")
         still = [each for each in self.waiting if each.row["run_id"] not in self.left]
-        self.waiting = sorted(still, key=lambda each: self.rounds.turn(each.row["run_id"], seen))
+        self.waiting = sorted(still, key=lambda each: self.rounds.turn(each.row["run_id"], seen, after, self.by_round))
         return len(ids)
 
     def ended(self, run: Run, outcome: Outcome) -> bool:
@@ -118,7 +118,7 @@ class Turns:
         return True
 
     def _place(self, run: Run) -> int:
-        """At the end of its round; of a later one if others spoiled it, who may be calm by then."""
+        """Before the next run of a later round; of one later still if others spoiled it, who may be calm by then."""
         run_id = run.row["run_id"]
         last = self.rounds.of[run_id] + self.spoiled[run_id]
         found = (place for place, each in enumerate(self.waiting) if self.rounds.of[each.row["run_id"]] > last)

@@ -54,10 +54,10 @@ def note(block: Path, now: float, rule: str, digests: Mapping[str, str]) -> None
 
 
 def since(entries: Sequence[Asked]) -> Iterator[tuple[str, str, str]]:
-    """(claim, digest, moment since which it is asked) of every question that a claim ever was."""
-    seen = set()
+    """(claim, digest, moment since which it is asked) of every question that a claim was in turn."""
+    last: dict[str, str] = {}
     for entry in entries:
         for claim, digest in entry["claims"].items():
-            if (claim, digest) not in seen:
-                seen.add((claim, digest))
+            if last.get(claim) != digest:
+                last[claim] = digest
                 yield claim, digest, entry["at"]

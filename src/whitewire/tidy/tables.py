@@ -503,13 +503,14 @@ def _left(paper: Paper, read: Mapping[str, Block], rows: Sequence[DesignRow]) ->
 
 
 def _asked(paper: Paper, raw: Path, read: Mapping[str, Block]) -> Iterable[Cells]:
-    """What each claim asked, since when, and when the first of the block's valid runs of its cells began.
+    """What each claim asked, since when, and when the first attempt at the block's runs of its cells began.
 
     Of a block without asked.json a row per claim without digest.
     """
     for name, block in read.items():
-        begun = [(record["experiment"], record["factors"], record["start"]) for _, record in block.runs
-                 if record["valid"] and "start" in record]  # fmt: skip
+        begun = [
+            (record["experiment"], record["factors"], record["start"]) for _, record in block.runs if "start" in record
+        ]
         entries = list(asked.since(asked.read(raw / name))) or [(claim["id"], "", "") for claim in paper.claims]
         first = {claim["id"]: _first(claim["test"], begun) for claim in paper.claims}
         for claim, digest, since in entries:

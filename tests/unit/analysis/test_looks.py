@@ -63,6 +63,15 @@ def test_nothing_is_decided_before_there_are_runs(complete):
     assert found.cells <= known
 
 
+def test_controls_that_scatter_keep_their_own_cells_and_none_of_all_controls_together(complete):
+    wide = complete.copy()
+    wide["full_scale_value"] *= np.random.default_rng(2).lognormal(0, 0.15, len(wide))
+    found = so_far(wide, 3)
+    pooled = next(each for each in controls.judge(LOADED, found) if each.row["kind"] == controls.POOLED)
+    assert pooled.row["outcome"] == controls.OPEN
+    assert looks.look(LOADED, found, "emulated").cells >= cells_of_claim("E-C06")
+
+
 def test_calm_runs_decide_at_the_first_look_and_a_wide_claim_stays_open(complete):
     found = looks.look(LOADED, so_far(complete, 3), "emulated")
     assert found.decided["E-C06"] == claims.REPRODUCED

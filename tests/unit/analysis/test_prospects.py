@@ -1,5 +1,7 @@
 """What an open claim would take: minutes, chance and command."""
 
+import math
+
 import pandas as pd
 import pytest
 
@@ -9,22 +11,27 @@ from whitewire.analysis import prospects
 LOADED = paper()
 CLAIM = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
 OPEN = {"claim": "E-C06", "verdict": "inconclusive", "n": 3, "runs_needed": 2, "runs_help": True, "estimate": 4.0,
-        "low": 3.4, "high": 4.7, "expected_low": 3.27, "expected_high": 4.43}  # fmt: skip
+        "low": 3.4, "high": 4.7, "expected_low": 3.27, "expected_high": 4.43, "error": 0.05,
+        "again": lambda n: (4 * math.exp(-0.2 / n**0.5), 4 * math.exp(0.2 / n**0.5))}  # fmt: skip
 
 
 def test_the_chance_grows_with_runs_and_is_small_beside_a_bound():
-    few, many = (prospects.chance(OPEN, more) for more in (1, 20))
+    few, many = (prospects.chance(OPEN, runs) for runs in (4, 23))
     assert 0 < few < many < 1
-    beside = prospects.chance(OPEN | {"estimate": 4.43}, 3)
-    assert beside < prospects.chance(OPEN, 3)
-    assert prospects.chance(OPEN, 0) == 0
-    assert prospects.chance(OPEN | {"low": None, "high": None}, 3) is None
+    beside = prospects.chance(OPEN | {"estimate": 4.43}, 6)
+    assert beside < prospects.chance(OPEN, 6)
+    assert prospects.chance(OPEN, 3) == 0
+    assert prospects.chance(OPEN | {"again": None}, 6) is None
+
+
+def test_runs_that_are_all_made_anew_may_come_out_otherwise():
+    assert prospects.chance(OPEN, 10, anew=True) < prospects.chance(OPEN, 10)
 
 
 @pytest.mark.parametrize(
     ("effort", "have", "needed", "command"),
     [
-        ("quick", 3, 2, "make papers PAPERS=emulex-2012 EFFORT=quick"),  # the budget ended
+        ("quick", 3, 2, "BUDGET=2h make papers PAPERS=emulex-2012 EFFORT=quick"),  # another budget has ended
         ("smoke", 3, 2, "make papers PAPERS=emulex-2012 EFFORT=quick"),
         ("quick", 10, 5, None),  # no effort makes as many
     ],
@@ -59,3 +66,10 @@ def test_a_plan_names_every_claim_that_is_not_decided():
     )
     judged["verdict"] = "reproduced"
     assert not any("E-C06" in line for line in prospects.lines(LOADED, TESTBED, "quick", judged, 10))
+
+
+def test_no_effort_is_named_that_makes_no_such_runs():
+    test = CLAIM["test"] | {"numerator": {"experiment": "put-small-packets", "where": {"fabric": "1gbe", "clients": 1,
+                            "puts_per_client": 8}}}  # fmt: skip
+    found = prospects.outlook(LOADED, TESTBED, "smoke", CLAIM | {"test": test}, OPEN | {"n": 0, "runs_needed": 3})
+    assert found["command"].endswith("EFFORT=quick")

@@ -351,5 +351,10 @@ def test_after_a_look_claims_come_in_turn_in_whole_rounds_and_what_none_needs_is
                     looks=(1, 3, 4))  # fmt: skip
     seen = SimpleNamespace(cells={A, B, C}, near={A, B}, place={B: 0, A: 1})
     waiting = [f"{name}{n}" for n in range(2, 5) for name in "abcd"]
-    found = sorted(waiting, key=lambda run_id: rounds.turn(run_id, seen))
+    found = sorted(waiting, key=lambda run_id: rounds.turn(run_id, seen, 1, by_round=False))
     assert found == ["b2", "b3", "a2", "a3", "b4", "a4", "c2", "c3", "c4", "d2", "d3", "d4"]
+    # A claim that needs a run of an earlier round still waits for those in front of it.
+    late = sorted(["a1", "b4", "b2"], key=lambda run_id: rounds.turn(run_id, seen, 1, by_round=False))
+    assert late == ["b2", "a1", "b4"]
+    lanes = sorted(waiting, key=lambda run_id: rounds.turn(run_id, seen, 1, by_round=True))
+    assert lanes[:6] == ["b2", "a2", "b3", "a3", "b4", "a4"], "lanes take rounds"

@@ -80,3 +80,24 @@ def test_the_same_question_is_noted_once(tmp_path):
     noted(tmp_path, LOADED, at=NOTED + 5)
     (entry,) = json.loads((tmp_path / "quick-1" / asked.NAME).read_text())["asked"]
     assert entry["at"] == "1970-01-12T13:46:40.000+00:00" and entry["rule"] == RULE_VERSION
+
+
+def test_what_counts_is_the_question_that_stood_when_the_first_run_began(tmp_path):
+    wider = with_test(relative=0.3)
+    for at, of in enumerate((LOADED, wider)):
+        noted(tmp_path, of, at=NOTED + at)
+    assert (verdict_of(tmp_path)[CLAIM], verdict_of(tmp_path, wider)[CLAIM]) == (AFTER, BEFORE)
+    noted(tmp_path, LOADED, at=NOTED + 2)
+    assert verdict_of(tmp_path)[CLAIM] == BEFORE
+
+
+def test_a_control_that_is_taken_away_is_another_question():
+    fewer = replace(LOADED, raw={**LOADED.raw, "controls": LOADED.raw["controls"][1:]})
+    assert claims_asked.digests(fewer, "quick")[CLAIM] != claims_asked.digests(LOADED, "quick")[CLAIM]
+
+
+def test_a_block_without_a_run_of_the_claim_does_not_count_beside_one_with(tmp_path):
+    noted(tmp_path, LOADED)
+    rows = [("quick-1", CLAIM, claims_asked.digests(LOADED, "quick")[CLAIM], "2026-01-01", "2026-01-02"),
+            ("quick-2", CLAIM, "", "", None)]  # fmt: skip
+    assert of_claims(LOADED, "quick", pd.DataFrame(rows, columns=tables.TABLES["asked.csv"]))[CLAIM] == BEFORE
