@@ -1,4 +1,7 @@
-"""Intervals and tests, as Hoefler & Belli (SC'15) ask for: medians, order statistics, resampling.
+"""Intervals of medians, the bootstrap, permutation tests, Holm's correction, as Hoefler & Belli (SC'15) ask for.
+
+Intervals of medians are for tables, the bootstrap for curve fits, permutation tests for where nothing scatters.
+Intervals of verdicts are in propagation.py.
 
 SciPy has Wilcoxon's test, the bootstrap and distributions. What else it has is our own where it is not the same:
 `quantile_test` takes twenty times as long for the same interval, `permutation_test` draws other arrangements and tells
@@ -17,7 +20,7 @@ from scipy import stats
 MINIMUM = 6
 """Fewest values for which a 95 % order-statistic interval of the median exists (2 x 0.5^6 < 0.05)."""
 FEWEST = 3
-"""Fewest runs of a cell for the interval of a verdict."""
+"""Fewest runs of a cell for the interval of a verdict, but of a curve fit, which needs MINIMUM."""
 RESAMPLES = 2000
 MOST_RUNS = 1000
 """A report names no more further runs than that."""

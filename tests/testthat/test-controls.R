@@ -72,6 +72,25 @@ test_that("the table has a row for each control, whatever its outcome", {
                fixed = TRUE)
 })
 
+test_that("all A/A controls together are a row of the table, but no control that is counted", {
+  pooled <- transform(seen[2, ], control = "pooled", title = "A name changes nothing", kind = "pooled", metric = NA,
+                      cell = "2 A/A controls", really = NA, against = NA, estimate = 0.95, low = 0.93, high = 0.97,
+                      reason = "0.95 where 1 is right", claims = "X-C1")
+  several <- cbind(rbind(seen, pooled), smallest_fault = c(1.052, NA, NA, 1.12))
+  with_table(several, {
+    rows <- strsplit(as.character(controls_table("x")), "\n")[[1]]
+    expect_match(grep("pooled", rows, value = TRUE), paste(
+      "**pooled** all A/A controls of the paper together | 2 A/A controls | 0.95 (0.93 to 0.97)",
+      "(n\u00a0\u2265\u00a06\u00a0+\u00a06) | 1 | [failed]{.badge .failed} | 0.95 where 1 is right.",
+      "Smallest fault found in 80\u00a0%: \u00d71.12. | [X-C1]{.nobreak}"
+    ), fixed = TRUE)
+    expect_match(grep("X-K1", rows, value = TRUE), "| Smallest fault found in 80\u00a0%: \u00d71.05. |", fixed = TRUE)
+    expect_match(controls_sentence("x"), "^1 of 3 controls held; one failed")
+    expect_equal(controls_line("x"), "Controls: 1 of 3 held, [1 failed]{.badge .failed}, 1 open")
+    expect_false(unproved(data.frame(control = "X-K3 pooled"), "x"))
+  })
+})
+
 test_that("the figure can be drawn of any mixture of outcomes", {
   for (rows in list(1:3, 1, 3, c(3, 3))) {
     with_table(seen[rows, ], {

@@ -18,15 +18,21 @@ with_verdicts <- function(table, code) {
 
 test_that("an open claim says the minutes, the chance and the command", {
   text <- reason_text(row())
-  expect_match(text, "About 4\u00a0min to a verdict here, 70\u00a0% likely: `make papers PAPERS=emulex-2012 EFFORT=quick`.",
-               fixed = TRUE)
-  expect_no_match(reason_text(row(minutes = NA, command = NA)), "to a verdict here")
+  expect_match(text, paste(
+    "These runs take about 4\u00a0min here; all runs of that effort decide the claim with a chance of 70\u00a0%:",
+    "`make papers PAPERS=emulex-2012 EFFORT=quick`."
+  ), fixed = TRUE)
+  expect_no_match(reason_text(row(minutes = NA, command = NA)), "These runs take")
 })
 
 test_that("claims that were asked before their runs are counted, and those without runs are not", {
   table <- rbind(row(), row(asked = "after"), row(asked = "after"), row(asked = NA))
   with_verdicts(table, {
-    expect_match(asked_sentence("p"), "Of 3 claims judged by runs, 1 was asked before the first run")
+    expect_identical(asked_sentence("p"), paste(
+      "Of 3 claims judged by runs, 1 was asked before the first run exactly as judged now; of the other 2 the question",
+      "changed since, or no record shows when it was asked."
+    ))
   })
+  with_verdicts(row(), expect_match(asked_sentence("p"), "exactly as judged now[.]$"))
   with_verdicts(row(asked = NA), expect_identical(asked_sentence("p"), ""))
 })

@@ -95,12 +95,13 @@ read_environments <- function(paper = paper_id()) {
 }
 
 control_columns <- c("paper", "control", "title", "kind", "metric", "cell", "really", "against", "n", "n_against",
-                     "estimate", "low", "high", "expected", "t", "outcome", "reason", "claims")
+                     "estimate", "low", "high", "expected", "t", "smallest_fault", "outcome", "reason", "claims")
 
-read_controls <- function(paper = paper_id()) {
+# `pooled`: with the row of all A/A controls together, which has no cells of its own.
+read_controls <- function(paper = paper_id(), pooled = FALSE) {
   table <- read_stage("analysis", "controls.csv", control_columns, paper)
-  table <- table[table$kind != "pooled", ]  # of no cells of its own
-  for (column in c("n", "n_against", "estimate", "low", "high", "expected", "t")) {
+  if (!pooled) table <- table[table$kind != "pooled", ]
+  for (column in c("n", "n_against", "estimate", "low", "high", "expected", "t", "smallest_fault")) {
     table[[column]] <- as_value(table[[column]])
   }
   table

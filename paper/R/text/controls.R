@@ -80,7 +80,7 @@ held_text <- function(verdicts, paper = paper_id()) {
 
 # Which verdicts have controls of which none can tell yet: nothing shows what such runs say where nothing differs.
 unproved <- function(verdicts, paper = paper_id()) {
-  table <- by_control(read_controls(paper))
+  table <- by_control(read_controls(paper, pooled = TRUE))
   told <- table$control[table$outcome %in% c("held", "failed")]
   vapply(each_id(verdicts$control), function(ids) any(nzchar(ids)) && !any(ids %in% told), logical(1))
 }
@@ -90,19 +90,28 @@ control_metric <- function(table) gsub("_", " ", safe(table$metric))
 # Ids that no line ends within.
 unbroken <- function(ids) paste(sprintf("[%s]{.nobreak}", ids), collapse = ", ")
 
+# Of all A/A controls together, *n* is the fewest runs of one.
 controls_table <- function(paper = paper_id()) {
-  table <- read_controls(paper)
+  table <- read_controls(paper, pooled = TRUE)
+  pooled <- table$kind %in% "pooled"
+  number <- ifelse(pooled, " (n\u00a0\u2265\u00a0", " (n\u00a0=\u00a0")
   runs <- ifelse(is.na(table$estimate) | is.na(table$n) | is.na(table$n_against), "",
-                 paste0(" (n\u00a0=\u00a0", table$n, "\u00a0+\u00a0", table$n_against, ")"))
+                 paste0(number, table$n, "\u00a0+\u00a0", table$n_against, ")"))
   claims <- vapply(each_id(table$claims), function(ids) if (length(ids) == 0) "\u2013" else unbroken(ids), character(1))
+  fault <- ifelse(is.na(table$smallest_fault), "",
+                  paste0(" Smallest fault found in 80\u00a0%: \u00d7", trimmed(table$smallest_fault), "."))
   md_table(data.frame(
-    Control = paste0("**", table$control, "** ", safe(table$title), " (", safe(table$kind), ")"),
-    Runs = paste0(control_metric(table), " of ", code(table$cell), ", really ", code(table$really), ", against ",
-                  code(table$against)),
+    Control = paste0("**", table$control, "** ", ifelse(pooled, "all A/A controls of the paper together", paste0(
+      safe(table$title), " (", safe(table$kind), ")"
+    ))),
+    Runs = ifelse(pooled, safe(table$cell), paste0(
+      control_metric(table), " of ", code(table$cell), ", really ", code(table$really), ", against ",
+      code(table$against)
+    )),
     Ratio = paste0(with_interval(table$estimate, table$low, table$high), runs),
     Expected = trimmed(table$expected),
     Outcome = badge(table$outcome),
-    Reason = sub("([^.])$", "\\1.", safe(with_minus(table$reason))),
+    Reason = trimws(paste0(sub("([^.])$", "\\1.", safe(with_minus(table$reason))), fault)),
     Claims = claims
   ), widths = c(18, 20, 14, 9, 10, 25, 12), align = rep("l", 7))
 }

@@ -51,8 +51,10 @@ reason_text <- function(table) {
   more <- ifelse(is.na(table$runs_needed), "", paste0(" About ", trimmed(table$runs_needed),
                                                      " more runs of each cell would decide."))
   said <- grepl("further run|more run", table$reason)
-  likely <- ifelse(is.na(table$chance), "", sprintf(", %.0f\u00a0%% likely", 100 * table$chance))
-  minutes <- sprintf(" About %.0f\u00a0min to a verdict here%s: `%s`.", table$minutes, likely, table$command)
+  likely <- ifelse(is.na(table$chance), "", sprintf(
+    "; all runs of that effort decide the claim with a chance of %.0f\u00a0%%", 100 * table$chance
+  ))
+  minutes <- sprintf(" These runs take about %.0f\u00a0min here%s: `%s`.", table$minutes, likely, table$command)
   how <- ifelse(is.na(table$minutes), "", minutes)
   audit <- ifelse(is.na(table$audit) | table$audit == "", "", paste0(" Audit: ", table$audit, "."))
   reason <- sub("[.;]?\\s*$", ".", safe(with_minus(sub("[.;]? *Further readings:.*$", "", table$reason))))
@@ -173,10 +175,13 @@ asked_sentence <- function(papers = paper_id()) {
     return("")
   }
   before <- sum(asked == "before")
+  others <- if (before < length(asked)) {
+    paste0("; of the other ", length(asked) - before,
+           " the question changed since, or no record shows when it was asked")
+  }
   paste0(
     "Of ", count_of(length(asked), "claim"), " judged by runs, ", before, if (before == 1) " was" else " were",
-    " asked before the first run exactly as judged now; the other ", length(asked) - before,
-    " changed since, or nothing shows when they were asked."
+    " asked before the first run exactly as judged now", others, "."
   )
 }
 

@@ -179,9 +179,10 @@ def decide(target: Target, evidence: Evidence) -> Verdict:
     """The verdict on a target by its evidence.
 
     With runs: reproduced when the relation holds throughout the 95 % interval; when it holds nowhere in it,
-    direction only if the interval lies on the claimed side of no effect, else not reproduced; inconclusive
-    when the interval straddles a bound or does not exist. A claim of equivalence has no side, so it is never direction
-    only. Arithmetic and models: consistent or inconsistent.
+    direction only if the interval lies on the claimed side of no effect, else not reproduced; a claim of direction is
+    not reproduced too where the interval shows no effect that matters; inconclusive when the interval straddles a bound
+    or does not exist. A claim of equivalence has no side, so it is never direction only. Arithmetic and models:
+    consistent or inconsistent.
     """
     if evidence.estimate is None or not math.isfinite(evidence.estimate):
         needed = {"census": 1, "runs": _until_an_interval(evidence)}.get(evidence.source)

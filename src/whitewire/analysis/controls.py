@@ -50,7 +50,9 @@ class Control:
     @property
     def said(self) -> str:
         """A failure in words, for a verdict."""
-        return f"the control {self.row['control']} failed: {self.row['reason']}"
+        name = self.row["control"]
+        what = "all A/A controls of the paper together" if name == POOLED else f"the control {name}"
+        return f"{what} failed: {self.row['reason']}"
 
 
 def judge(paper: Paper, runs: Runs) -> list[Control]:

@@ -112,7 +112,7 @@ def judged(
     decided, reason = claims.controlled(verdict.verdict, reason, failed)
     if decided in claims.BY_RUNS and covering and all(control.row["outcome"] == controls.OPEN for control in covering):
         names = ", ".join(dict.fromkeys(str(control.row["control"]) for control in covering))
-        reason += f"; caution: no control of it ({names}) has runs enough yet to show a fault"
+        reason += f"; caution: no control of it ({names}) has an interval within 10 % of the right ratio yet"
     return {
         "route": route,
         "estimate": evidence.estimate,

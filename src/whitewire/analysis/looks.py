@@ -1,4 +1,4 @@
-"""A look at the claims while runs come in: what is decided, and which cells still need runs. Pure.
+"""A look is an interim analysis: which claims the runs so far decide, and which cells still need runs. Pure.
 
 Intervals and p-values are those of `Runs`, which knows how often one looks: so a claim that is decided early is wrong
 no more often than one that is judged once.

@@ -1,4 +1,4 @@
-"""Net times and what is made of them, with the scatter of the floors taken off (docs/use/verdict-rules.md)."""
+"""Errors that floors bring into net times and what is made of them (docs/use/verdict-rules.md)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KINDS = {"throughput_net": "rate", "compute_share": "share", "shuffle_share": "s
 JOBS = {"write_time_net": "write", "read_time_net": "read"}
 """The one job whose floor a metric is less of; of others it is all jobs of the run."""
 OWN_FREEDOM = 5
-"""Degrees of freedom from which on floors scatter as they themselves say: as many as six floors have."""
+"""Degrees of freedom from which on a kind's own floors tell its scatter: as many as six floors have."""
 
 
 def flags(column: Iterable[Any]) -> list[bool]:

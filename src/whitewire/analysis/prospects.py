@@ -27,6 +27,8 @@ BUDGET = "2h"
 """What a command names where an earlier budget has ended."""
 JOBS, OTHERS = 0.10, 0.03
 """Usual scatter of runs, of logarithms: of jobs, and of runs without jobs."""
+USUAL = "if the paper's number is right and runs scatter as usual"
+"""What a chance before any run assumes."""
 
 
 def seconds(paper: Paper, testbed: Mapping[str, Any], effort: str, cells: Sequence[Cell]) -> float:
@@ -143,7 +145,7 @@ def lines(paper: Paper, testbed: Mapping[str, Any], effort: str, judged: pd.Data
         elif row is None:
             took = START_S + statistics.FEWEST * seconds(paper, testbed, effort, cells)
             found = chance_if_right(paper, claim["test"], runs)
-            said = "" if found is None else f"{_likely(found)} within the budget if the paper is right"
+            said = "" if found is None else f"{_likely(found)} to be decided within the budget, {USUAL}"
             yield f"  {claim['id']}: about {max(1, round(took / 60))} min to a first interval{said}"
 
 

@@ -73,7 +73,8 @@ class Paper:
         return found if isinstance(found, Mapping) else {"claimed": found, "other": found}
 
     def looks(self, effort: str) -> tuple[int, ...]:
-        """After how many runs of each claimed cell the claims are looked at, at an effort; once if none are named."""
+        """After how many runs of each claimed cell the claims are analysed, at an effort; once, after all, if none are
+        named."""
         replicates = self.raw.get("replicates", {}).get(effort)
         last = (replicates["claimed"],) if replicates else ()
         return tuple(self.raw.get("looks", {}).get(effort, last))

@@ -3,7 +3,8 @@
 A block is made of rounds: in each, every cell that still has runs to make has one. A round begins with the cells of the
 headline claim; cells of no claim and no control come after all rounds, and are made if time is left. Order is random
 otherwise, over all experiments and fabrics at once, so that drift of the machine does not line up with a factor. The
-random numbers come from the recorded seed alone (PCG64).
+random numbers come from the recorded seed alone (PCG64). This is the order until the first interim analysis; after it
+see measure/rounds.py.
 """
 
 from __future__ import annotations

@@ -55,9 +55,9 @@ NO_EFFECT = {
     ),
     "smallest_effect": {
         "type": "object",
-        "description": "Of a claim of direction without a size (`above` or `below` its own `no_effect`): the smallest "
-        "effect that matters. An interval that shows none so large is `not reproduced`. Without it 2 percent; the "
-        "known error of the emulation where that is larger.",
+        "description": "Of a claim of direction without a size (`above` or `below` its own `no_effect`): effects "
+        "smaller than this do not matter. An interval that reaches it on neither side is `not reproduced`. "
+        "2 percent where it is not given; the known error of the emulation where that is larger.",
         "additionalProperties": False,
         "properties": {
             "value": _number("Share of no effect: 0.05 is five percent.", exclusiveMinimum=0, examples=[0.05]),

@@ -1,5 +1,7 @@
 """The rounds of a block: which run is of which, when the claims are looked at, and which runs are then needed no more.
 
+A look is an interim analysis: the claims are judged by the runs so far, and those that are decided need no more.
+
 Pure, but for the look itself, which reads what was kept so far and is given to the block: stages meet in files.
 """
 

@@ -172,7 +172,8 @@ DESCRIPTIONS = {
     "cpu_destination": "of one processor, what iperf3 used at the receiver",
     "fit": "yes, partly or no",
     "said": "the outlier in one line",
-    "digest": "of what the claim asks: test, tolerances, interim analyses and version of the rule; empty: not noted",
+    "digest": "of what the claim asks: test with tolerances, routes, the emulation's known errors, interim analyses "
+    "and version of the rule; empty: not noted",
     "asked_since": "when that was noted first, in UTC",
     "first_run": "when the first of the block's valid runs that the claim needs began, in UTC",
     "mark": "what of the testbed was beyond its bound while the block was measured",

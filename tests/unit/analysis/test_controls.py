@@ -132,6 +132,8 @@ def test_one_factor_too_many_is_caught_where_equal_cells_are_not():
     assert failed.row["t"] < -4
     assert failed.said.startswith("the control E-K01 failed: 0.9")
     assert failed.said.endswith("where 1 is right")
+    together = controls.Control({"id": controls.POOLED}, {"control": controls.POOLED, "reason": "0.9 where 1 is right"})
+    assert together.said == "all A/A controls of the paper together failed: 0.9 where 1 is right"
 
 
 def test_a_known_ratio_is_compared_with_the_cell_whose_name_it_bears():

@@ -59,7 +59,8 @@ def test_the_chance_before_any_run_is_that_of_usual_scatter():
 
 def test_a_plan_names_every_claim_that_is_not_decided():
     before = list(prospects.lines(LOADED, TESTBED, "quick", None, 10))
-    assert any(line.startswith("  E-C06: about") and "% likely within the budget" in line for line in before)
+    said = "% likely to be decided within the budget, if the paper's number is right"
+    assert any(line.startswith("  E-C06: about") and said in line for line in before)
     judged = pd.DataFrame([OPEN | {"minutes": 4, "chance": 0.7, "command": "make papers"}])
     assert "  E-C06: about 4 min to a verdict, 70 % likely: make papers" in list(
         prospects.lines(LOADED, TESTBED, "quick", judged, 10)

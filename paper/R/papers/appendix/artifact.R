@@ -271,7 +271,7 @@ run_steps <- function() {
   papers <- paste(each_paper("paper"), collapse = " ")
   code_block(
     paste0("make papers EFFORT=smoke PAPERS=", each_paper("paper")[[1]], testbed_argument(),
-           "    # shows that everything works"),
+           "    # shows that everything works, and a first estimate of the headline"),
     paste0("make papers EFFORT=", efforts()[[1]], " BUDGET=", artifact()$budget$asked, " PAPERS=\"", papers, "\"",
            testbed_argument(), "    # ", duration(measured_seconds()), " of measuring")
   )

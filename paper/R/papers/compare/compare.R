@@ -139,7 +139,7 @@ figure_ratios <- function(title) {
     scale_shape_manual(NULL, values = c("agree" = 16, "differ" = 17, "too few runs to tell" = 1)) +
     scale_x_log10("estimate of B \u00f7 estimate of A", labels = function(x) trimmed(x),
                   expand = expansion(0.08)) +
-    labs(title = title, y = NULL, subtitle = "bars: 95 % intervals; no bar: fewer than six runs in one of them") +
+    labs(title = title, y = NULL, subtitle = "bars: 95 % intervals; no bar: no interval in one of them") +
     theme(strip.text.y = element_text(angle = 0))
 }
 
