@@ -372,7 +372,8 @@ def test_a_paper_without_experiments_needs_neither_replicates_nor_scale(tmp_path
     def without(data: dict) -> None:
         for key in ("experiments", "controls", "replicates", "scale", "blocks"):
             data.pop(key)
-        data["claims"], data["finding"] = data["claims"][1:3], "N-C02"
+        data["claims"] = data["claims"][1:3]
+        data["finding"] = data["headline"] = "N-C02"
 
     assert said(tmp_path, without) == ""
 
@@ -381,7 +382,8 @@ def test_without_replicates_there_are_no_looks(tmp_path):
     def without(data: dict) -> None:
         for key in ("experiments", "controls", "replicates", "scale", "blocks"):
             data.pop(key)
-        data["claims"], data["finding"] = data["claims"][1:3], "N-C02"
+        data["claims"] = data["claims"][1:3]
+        data["finding"] = data["headline"] = "N-C02"
         data["looks"] = {"quick": [3, 6]}
 
     assert said(tmp_path, without) == 'looks: found {"quick": [3, 6]}, expected none, since there are no replicates'
