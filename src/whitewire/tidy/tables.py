@@ -172,10 +172,10 @@ DESCRIPTIONS = {
     "cpu_destination": "of one processor, what iperf3 used at the receiver",
     "fit": "yes, partly or no",
     "said": "the outlier in one line",
-    "digest": "of what the claim asks: test with tolerances, routes, the emulation's known errors, interim analyses "
-    "and version of the rule; empty: not noted",
-    "asked_since": "when that was noted first, in UTC",
-    "first_run": "when the first of the block's valid runs that the claim needs began, in UTC",
+    "digest": "of what the claim asks: test with tolerances, routes, the emulation's known errors, controls, "
+    "interim analyses and version of the rule; empty: not noted",
+    "asked_since": "when that was noted, in UTC",
+    "first_run": "when the first attempt at one of the block's runs that the claim needs began, in UTC",
     "mark": "what of the testbed was beyond its bound while the block was measured",
     "beside": "other pairs that were measured at the same time",
     "stops": "whether a paper that uses it is not measured without the user's word",
