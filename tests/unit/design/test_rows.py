@@ -134,7 +134,7 @@ def test_the_headline_of_a_paper_is_a_claim_of_runs_and_gets_an_interval_at_smok
         (r["experiment"], canonical(levels_of(loaded, r))) for r in make_design(loaded, emulated, "smoke", 1)
     )
     on_yarn = {name for name, one in loaded.experiments.items() if workloads.of(one["workload"]).on_yarn}
-    assert all(made[cell] == (3 if cell[0] in on_yarn else 6) for cell in headline_cells(loaded))
+    assert all(made[cell] == (1 if cell[0] in on_yarn else 6) for cell in headline_cells(loaded))
 
 
 def test_scale_is_whole_blocks_of_whole_sectors():
