@@ -45,8 +45,8 @@ MOST_RUNS = 10_000
 """Of a paper at one effort."""
 MOST_BLOCKS = 1000
 SMOKE_RUNS = 6
-"""Runs of each cell of the headline claim at smoke effort where they have no jobs: as many as decide a claim of a factor
-of four. Jobs take too long for that."""
+"""Runs of each cell of the headline claim at smoke effort where they have no jobs: as many as decide a claim of a
+factor of four. Jobs take too long for that."""
 FIRST = ("run_id", "block", "order", "experiment", "workload", "replicate")
 
 
