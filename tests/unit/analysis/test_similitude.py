@@ -165,6 +165,7 @@ def test_at_k_1_everything_is_alike_but_what_a_run_sets_on_purpose(name, blocks,
         experiment["factors"] |= {"splits": [blocks]} if "splits" in experiment["factors"] else {}
         experiment.pop("only", None)
         experiment.pop("packet_bytes", None)
+        experiment.pop("file_blocks", None)
         # Of a drive without a cache the model holds a packet.
         if drive := experiment.get("hardware", {}).get("drive"):
             drive["cache_bytes"] = max(65536, drive["cache_bytes"])

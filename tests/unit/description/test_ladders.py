@@ -17,6 +17,7 @@ def with_ladder(tmp_path, k, own=None):
     def change(data):
         data["scale"]["k"], data["biases"] = k, []  # which are told for each k
         if own is not None:
+            data["experiments"][0].pop("file_blocks")
             data["experiments"][0]["scale"] = {
                 "k": own,
                 "bytes": {"smoke": 4e6, "quick": 4e6, "full": 4e6},

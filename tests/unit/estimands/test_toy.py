@@ -62,6 +62,7 @@ def asking(**changes):
     def change(data):
         claim = next(c for c in data["claims"] if c["id"] == "E-C06")
         data["finding"] = claim["id"]
+        data.pop("amendments")  # of claims that are not there then
         data["claims"] = [claim | {"test": TEST | changes, "routes": ["emulated"], "readings": []}]
 
     return change
