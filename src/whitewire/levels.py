@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
+
+from whitewire.text import canonical
 
 SIZES = {"TB": 1e12, "GB": 1e9, "MB": 1e6, "kB": 1e3, "TiB": 2**40, "GiB": 2**30, "MiB": 2**20, "KiB": 2**10}
 """Units that sizes are told in."""
 
 Cell = tuple[str, Mapping[str, Any]]
 """(experiment, its levels by factor)."""
+CellId = tuple[str, str]
+"""The same for sets and tables: the levels are canonical JSON."""
+
+
+def cell_id(experiment: str, levels: Mapping[str, Any]) -> CellId:
+    """A cell as one element of a set."""
+    return experiment, canonical(levels)
+
+
+def cell_ids(cells: Iterable[Cell]) -> set[CellId]:
+    """Cells as a set."""
+    return {cell_id(*cell) for cell in cells}
 
 
 def text(level: Any) -> str:

@@ -19,9 +19,9 @@ from whitewire import workloads
 from whitewire.budget import Allowance
 from whitewire.description.paper import Paper
 from whitewire.design.rows import levels_of
+from whitewire.levels import cell_id
 from whitewire.measure import session
 from whitewire.measure.block_plan import CLOSING_S, START_S
-from whitewire.measure.rounds import cell_of
 from whitewire.measure.rung import Ladder
 from whitewire.records.journal import Journal
 from whitewire.workloads.hdfs_put import HdfsPut
@@ -188,7 +188,7 @@ def test_a_machine_that_is_too_slow_takes_the_next_k_and_then_goes_on(can_emulat
 def test_what_no_open_claim_needs_is_not_measured_and_a_budget_ends_it(can_emulate, tmp_path):
     folder = tmp_path / "quick-1"
     block = described(small_block(folder, "quick", 3), looks={"quick": [1, 2, 3]})
-    one = cell_of(block.rows[0]["experiment"], levels_of(block.paper, block.rows[0]))
+    one = cell_id(block.rows[0]["experiment"], levels_of(block.paper, block.rows[0]))
     seen = []
 
     def look(paper, config, results, designed, unavailable):

@@ -14,8 +14,8 @@ from tests.conftest import descendants, still_alive
 from tests.support.small import small_block
 from whitewire import lanes
 from whitewire.lanes import Lanes
+from whitewire.levels import cell_id
 from whitewire.measure import spread
-from whitewire.measure.rounds import cell_of
 from whitewire.measure.spread import Lead
 from whitewire.records.journal import Journal
 
@@ -67,7 +67,7 @@ def test_a_look_comes_once_after_the_same_runs_of_each_cell(of_two):
     block = block_of(of_two)
     raw = json.loads(json.dumps(block.paper.raw)) | {"looks": {"quick": [3, 5, 6]}}
     block.ladder.paper = type(block.paper).of(raw, block.paper.path)
-    one = cell_of("put-grid", {"fabric": "1gbe", "clients": 1, "puts_per_client": 2})
+    one = cell_id("put-grid", {"fabric": "1gbe", "clients": 1, "puts_per_client": 2})
     seen = []
 
     def look(*_):

@@ -36,13 +36,13 @@ from whitewire.design.drive import Drive
 from whitewire.design.durations import model_cell
 from whitewire.design.rows import effort_of
 from whitewire.errors import Faults, UserError
-from whitewire.levels import text
+from whitewire.levels import cell_ids, text
 from whitewire.models import MODELS, maxmin
 from whitewire.paths import shown
 from whitewire.records import checked, manifest, rung
 from whitewire.records.journal import made_later
 from whitewire.records.metrics import unit_of
-from whitewire.text import canonical, numbers, quoted
+from whitewire.text import numbers, quoted
 from whitewire.tidy import form
 from whitewire.tidy.tables import LANE
 from whitewire.units import MB_PER_GBIT, gbit_per_s
@@ -314,7 +314,7 @@ def _course(paper: Paper, claim: Mapping[str, Any], row: Mapping[str, Any], runs
         return
     if not row["runs_help"]:
         return
-    own = {(name, canonical(levels)) for name, levels in cells}
+    own = cell_ids(cells)
     rows = zip(left["experiment"], left["cell"], left["reason"], strict=True)
     lacking = Counter(why for name, cell, why in rows if (name, cell) in own and made_later(why))
     yield from (f"{why} before {count} more runs of its cells" for why, count in lacking.items())
@@ -432,7 +432,7 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
         scaled = similitude.table(paper, testbed, effort)
     judged_controls = controls.judge(paper, runs)
     as_run = None if short is None else Runs(short, paper, seed)
-    since = asked.of_claims(paper, effort, _read(ledger) if ledger.is_file() else None)
+    since = asked.of_claims(paper, _read(ledger) if ledger.is_file() else None)
     judged, readings = verdicts(paper, runs, Runs(simulated, paper, seed), status, as_run, judged_controls, left, since,
                                 partial(prospects.outlook, paper, testbed, effort))  # fmt: skip
     folder = results / "analysis"

@@ -8,17 +8,18 @@ import pandas as pd
 
 from whitewire.description import asked
 from whitewire.description.paper import Paper
+from whitewire.design.rows import effort_of
 
 BEFORE, AFTER = "before", "after"
 """Asked as it is now before the first run; changed since, or nobody noted what was asked."""
 
 
-def of_claims(paper: Paper, effort: str, table: pd.DataFrame | None) -> Mapping[str, str]:
+def of_claims(paper: Paper, table: pd.DataFrame | None) -> Mapping[str, str]:
     """BEFORE or AFTER by claim; `table` is tidy/asked.csv, None where there is none."""
-    now = asked.digests(paper, effort) if effort else {}
     found = dict.fromkeys((claim["id"] for claim in paper.claims), AFTER)
-    if table is None:
+    if table is None or table.empty:
         return found
+    now = asked.digests(paper, effort_of(table["block"].iloc[0]))  # blocks are there though they may have no run
     for claim, rows in table.groupby("claim"):
         # Of blocks without a run of the claim what is asked last; where there are others these don't count.
         begun = rows[rows["first_run"].notna()] if rows["first_run"].notna().any() else rows

@@ -79,10 +79,9 @@ def _corrected(paper: Paper, fresh: Sequence[Mapping[str, Any]]) -> list[dict[st
     return rows
 
 
-def judged(
-    paper: Paper, test: Mapping[str, Any], route: str, runs: Runs, checked: Sequence[controls.Control]
-) -> dict[str, Any]:
-    """What a row of analysis/verdicts.csv or readings.csv says of one test, and whether more runs may say more."""
+def _decided(paper: Paper, test: Mapping[str, Any], route: str, runs: Runs
+             ) -> tuple[claims.Target, Evidence, claims.Verdict, str]:  # fmt: skip
+    """What a test asks, the evidence, the verdict by it, and words for the emulation's own error where it counts."""
     target, evidence = claims.resolve(paper, test), estimands.of(test).evaluate(runs, paper)
     if route == "modelled" and evidence.source in ("runs", "census"):
         evidence = Evidence("model", evidence.estimate, None, None, 0, 0, evidence.unit)
@@ -96,6 +95,14 @@ def judged(
         verdict = replace(verdict, runs_needed=None)  # more runs would not decide it
     if evidence.missing and (why := runs.why_missing(test) or _told_by_none(runs, test)):
         verdict = claims.Verdict(claims.NOT_TESTABLE, why)
+    return target, evidence, verdict, said
+
+
+def judged(
+    paper: Paper, test: Mapping[str, Any], route: str, runs: Runs, checked: Sequence[controls.Control]
+) -> dict[str, Any]:
+    """What a row of analysis/verdicts.csv or readings.csv says of one test, and whether more runs may say more."""
+    target, evidence, verdict, said = _decided(paper, test, route, runs)
     reason = verdict.reason
     if evidence.note:
         reason += f"; {evidence.note}"

@@ -6,7 +6,7 @@ no more often than one that is judged once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -17,8 +17,7 @@ from whitewire import estimands
 from whitewire.analysis import claims, controls, judging, prospects
 from whitewire.analysis.runs import Runs, on_testbed, status_on
 from whitewire.description.paper import Paper, ratio_of
-from whitewire.levels import Cell
-from whitewire.text import canonical
+from whitewire.levels import Cell, CellId, cell_ids
 
 
 @dataclass(frozen=True)
@@ -36,9 +35,9 @@ class Look:
 
     decided: Mapping[str, str]
     open: Mapping[str, str]
-    cells: frozenset[tuple[str, str]]
-    near: frozenset[tuple[str, str]]
-    place: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    cells: frozenset[CellId]
+    near: frozenset[CellId]
+    place: Mapping[CellId, int] = field(default_factory=dict)
 
 
 def at_tables(
@@ -73,15 +72,11 @@ def look(paper: Paper, runs: Runs, status: str, seconds: Callable[[Sequence[Cell
                 in_turn.append((not headline, -(1.0 if chance is None else chance) / seconds(own), own))
         else:
             decided[claim["id"]] = row["verdict"]
-    place: dict[tuple[str, str], int] = {}
+    place: dict[CellId, int] = {}
     for number, (*_, own) in enumerate(sorted(in_turn, key=lambda each: each[:2])):
-        for cell in sorted(_named(own)):
+        for cell in sorted(cell_ids(own)):
             place.setdefault(cell, number)
-    return Look(decided, still, _named(needed), _named(near), place)
-
-
-def _named(cells: Iterable[Cell]) -> frozenset[tuple[str, str]]:
-    return frozenset((name, canonical(levels)) for name, levels in cells)
+    return Look(decided, still, frozenset(cell_ids(needed)), frozenset(cell_ids(near)), place)
 
 
 def decided_after(paper: Paper, runs: Runs, status: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:

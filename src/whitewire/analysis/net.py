@@ -12,8 +12,8 @@ import pandas as pd
 from whitewire import propagation, statistics
 from whitewire.propagation import Errors
 
-KINDS = {"throughput_net": "rate", "compute_share": "share", "shuffle_share": "share"}
-"""How a metric goes with its net time, where it is not that time itself: inversely, of a share its divisor."""
+INVERSE = ("throughput_net", "compute_share", "shuffle_share")
+"""Metrics that fall as the net time grows: rates, and shares of which it is the divisor."""
 JOBS = {"write_time_net": "write", "read_time_net": "read"}
 """The one job whose floor a metric is less of; of others it is all jobs of the run."""
 OWN_FREEDOM = 5
@@ -78,7 +78,7 @@ class FloorErrors:
         `net` is the cell's net time in seconds, `weights` the shares of its runs by (block, floor). A longer floor
         makes a net time shorter, and a rate or share of it larger.
         """
-        job, sign = JOBS.get(metric, ""), 1 if metric in KINDS else -1
+        job, sign = JOBS.get(metric, ""), 1 if metric in INVERSE else -1
         found: dict[tuple[str, ...], tuple[float, float]] = {}
         for key, weight in weights.items():
             error = self.error(*key, job)

@@ -92,7 +92,7 @@ def outlook(paper: Paper, testbed: Mapping[str, Any], effort: str, claim: Mappin
     Nothing where no effort makes enough, and for claims on no particular cells.
     """
     have, needed = row.get("n") or 0, row.get("runs_needed")
-    cells = _cells(paper, claim["test"])
+    cells = estimands.of(claim["test"]).cells()
     if needed is None or not row["runs_help"] or not effort or not cells:
         return {}
     for each in list(paper.raw["replicates"])[list(paper.raw["replicates"]).index(effort) :]:
@@ -134,7 +134,7 @@ def lines(paper: Paper, testbed: Mapping[str, Any], effort: str, judged: pd.Data
     """
     known = {} if judged is None else {row["claim"]: row for row in judged.to_dict("records")}
     for claim in paper.claims:
-        if status_on(testbed) not in claim["routes"] or not (cells := _cells(paper, claim["test"])):
+        if status_on(testbed) not in claim["routes"] or not (cells := estimands.of(claim["test"]).cells()):
             continue
         row = known.get(claim["id"])
         if row is not None and row["verdict"] != claims.INCONCLUSIVE:
@@ -151,12 +151,6 @@ def lines(paper: Paper, testbed: Mapping[str, Any], effort: str, judged: pd.Data
 
 def _likely(chance: float | None) -> str:
     return "" if chance is None or math.isnan(chance) else f", {min(99, round(100 * chance))} % likely"
-
-
-def _cells(paper: Paper, test: Mapping[str, Any]) -> list[Cell]:
-    """The cells of a test, each once and with a level of every factor."""
-    cells = {canonical(cell): cell for cell in estimands.of(test).cells()}
-    return list(cells.values())
 
 
 def _rows(paper: Paper, effort: str, cells: Sequence[Cell]) -> Iterator[DesignRow]:

@@ -29,6 +29,7 @@ from whitewire.description.paper import Paper, cells_of, hardware_of, ratio_of, 
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
+from whitewire.levels import CellId, cell_id, cell_ids
 from whitewire.levels import text as levels_text
 from whitewire.paths import shown
 from whitewire.records import checked, manifest, schema
@@ -60,38 +61,30 @@ def effort_of(block: str) -> str:
     return block.rsplit("-", 1)[0]
 
 
-def claimed_cells(paper: Paper) -> set[tuple[str, str]]:
-    """(experiment, cell as JSON) of every cell that a claim's test or reading names."""
-    return {
-        (name, canonical(levels))
-        for claim in paper.claims
-        for test in tests_of(claim)
-        for name, levels in estimands.of(test).cells()
-    }
+def claimed_cells(paper: Paper) -> set[CellId]:
+    """Every cell that a claim's test or reading names."""
+    tests = (test for claim in paper.claims for test in tests_of(claim))
+    return cell_ids(cell for test in tests for cell in estimands.of(test).cells())
 
 
-def compared_cells(paper: Paper) -> set[tuple[str, str]]:
-    """(experiment, cell as JSON) of every control, and of every cell that one is compared with."""
-    return {
-        (name, canonical(levels))
-        for control in paper.controls
-        for name, levels in estimands.of(ratio_of(control)).cells()
-    }
+def compared_cells(paper: Paper) -> set[CellId]:
+    """Every control, and every cell that one is compared with."""
+    return cell_ids(cell for control in paper.controls for cell in estimands.of(ratio_of(control)).cells())
 
 
-def headline_cells(paper: Paper) -> set[tuple[str, str]]:
-    """(experiment, cell as JSON) of every cell that the claim which answers the paper's title rests on."""
-    of = (claim["test"] for claim in paper.claims if claim["id"] == paper.raw.get("headline"))
-    return {(name, canonical(levels)) for test in of for name, levels in estimands.of(test).cells()}
+def headline_cells(paper: Paper) -> set[CellId]:
+    """Every cell on which the claim that answers the paper's title rests."""
+    tests = (claim["test"] for claim in paper.claims if claim["id"] == paper.raw.get("headline"))
+    return cell_ids(cell for test in tests for cell in estimands.of(test).cells())
 
 
-def served_cells(paper: Paper) -> set[tuple[str, str]]:
-    """(experiment, cell as JSON) of every cell on which a claim, a control or an inverse question rests by name."""
+def served_cells(paper: Paper) -> set[CellId]:
+    """Every cell on which a claim, a control or an inverse question rests by name."""
     found = claimed_cells(paper) | compared_cells(paper)
     for asked in (claim["inverse"] for claim in paper.claims if "inverse" in claim):
         name, where = asked["experiment"], asked.get("where", {})
         curve = (levels for levels in cells_of(paper.experiments[name]) if where.items() <= levels.items())
-        found |= {(name, canonical(levels)) for levels in curve}
+        found |= cell_ids((name, levels) for levels in curve)
     return found
 
 
@@ -121,7 +114,7 @@ def make_design(paper: Paper, testbed: Mapping[str, Any], effort: str, seed: int
         # The remainder goes round the blocks, so that no block gets all the odd runs.
         extra = {names[(spare + i) % len(names)] for i in range(rest)}
         spare += rest
-        replicate, cell = 0, _named(experiment, levels)
+        replicate, cell = 0, cell_id(experiment["id"], levels)
         for name in names:
             for turn in range(each + (name in extra)):
                 replicate += 1
@@ -160,19 +153,15 @@ def counts(paper: Paper, effort: str) -> Iterable[tuple[Mapping[str, Any], dict[
             continue
         own = paper.replicates(experiment["id"], effort)
         cells = cells_of(experiment)
-        if effort == "smoke" and "smoke_cells" in experiment:
-            cells = [c for c in cells if c in experiment["smoke_cells"] or _named(experiment, c) in headline]
+        smoke = effort == "smoke"
         for levels in cells:
-            is_claimed = _named(experiment, levels) in claimed
-            listed = effort == "smoke" and levels in experiment.get("smoke_cells", [])
-            count = own["claimed" if is_claimed or listed else "other"]
-            first = effort == "smoke" and _named(experiment, levels) in headline
+            cell, listed = cell_id(experiment["id"], levels), smoke and levels in experiment.get("smoke_cells", [])
+            first = smoke and cell in headline
+            if smoke and "smoke_cells" in experiment and not (listed or first):
+                continue
+            count = own["claimed" if cell in claimed or listed else "other"]
             least = SMOKE_RUNS if first and not workloads.of(experiment["workload"]).on_yarn else 0
             yield experiment, levels, max(count, least)
-
-
-def _named(experiment: Mapping[str, Any], levels: Mapping[str, Any]) -> tuple[str, str]:
-    return experiment["id"], canonical(levels)
 
 
 def possible(paper: Paper, experiment: Mapping[str, Any], levels: Mapping[str, Any], fabrics: Container[str],

@@ -232,7 +232,8 @@ class Block:
     def _make(self, campaign: Campaign, clusters: Mapping[str, Sequence[Run]]) -> None:
         """Make runs, by the services that they share."""
         self.journal.begin()
-        self._note_what_is_asked()
+        digests = asked.digests(self.paper, self.effort)
+        campaign.keep(NAME, lambda: note(self.journal.folder, time.time(), RULE_VERSION, digests))
         with campaign.progress.going():
             preflight(self.config)
             # Before the first cluster, so that no look at claims waits for them.
@@ -250,11 +251,6 @@ class Block:
             if failures and not any(self.journal.has(run.row["run_id"]) for run in missing):
                 raise failures[0]
         campaign.progress.say(f"finished{campaign.not_made()}")
-
-    def _note_what_is_asked(self) -> None:
-        """Enter what the paper's claims ask before any further run is made."""
-        digests = asked.digests(self.paper, self.effort)
-        Campaign.keep(NAME, lambda: note(self.journal.folder, time.time(), RULE_VERSION, digests))
 
     def _on_one_cluster(self, campaign: Campaign, shared: str, runs: Sequence[Run], number: int, team: Mate | None,
                         task: Task) -> int:  # fmt: skip

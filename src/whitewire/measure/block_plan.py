@@ -14,8 +14,9 @@ from whitewire.design import durations
 from whitewire.design.drive import Drive
 from whitewire.design.rows import blocks, defining_floor, levels_of
 from whitewire.design.scale import Scale, scale_of
+from whitewire.levels import cell_id
 from whitewire.measure.floors import FLOOR_RUNS, UNJUDGED, Floors
-from whitewire.measure.rounds import Rounds, cell_of
+from whitewire.measure.rounds import Rounds
 from whitewire.measure.run import FloorKey, Run, floor_key
 from whitewire.records.floor import name_of
 from whitewire.records.jobs import NET
@@ -79,7 +80,7 @@ class BlockPlan:
 
     def rounds(self, rows: Sequence[DesignRow], made: Callable[[int], bool] = lambda runs: True) -> Rounds:
         """The rounds of a block's rows, with the looks that the paper has at this effort; `made`: see Rounds."""
-        cells = {row["run_id"]: cell_of(row["experiment"], levels_of(self.paper, row)) for row in rows}
+        cells = {row["run_id"]: cell_id(row["experiment"], levels_of(self.paper, row)) for row in rows}
         looks, names = self.paper.looks(self.effort), blocks(self.paper, self.effort)
         first = 1 + names.index(rows[0]["block"]) if rows and rows[0]["block"] in names else 1
         return Rounds(cells, looks if len(looks) > 1 else (), first, len(names), made)

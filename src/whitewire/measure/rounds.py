@@ -14,10 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from whitewire.description.paper import Paper
-from whitewire.text import canonical
-
-Cell = tuple[str, str]
-"""An experiment and the levels of a cell, as JSON."""
+from whitewire.levels import CellId
 
 
 class Seen(Protocol):
@@ -32,11 +29,11 @@ class Seen(Protocol):
     @property
     def open(self) -> Collection[str]: ...
     @property
-    def cells(self) -> Collection[Cell]: ...
+    def cells(self) -> Collection[CellId]: ...
     @property
-    def near(self) -> Collection[Cell]: ...
+    def near(self) -> Collection[CellId]: ...
     @property
-    def place(self) -> Mapping[Cell, int]: ...
+    def place(self) -> Mapping[CellId, int]: ...
 
 
 Look = Callable[[Paper, Mapping[str, Any], Path, Mapping[str, str], Mapping[str, str]], Seen]
@@ -56,7 +53,7 @@ class Rounds:
     runs whichever block makes it, and there are no more looks than those that the levels of intervals allow for.
     """
 
-    rows: Mapping[str, Cell]
+    rows: Mapping[str, CellId]
     looks: Sequence[int]
     first: int = 1
     blocks: int = 1
@@ -67,7 +64,7 @@ class Rounds:
     """The looks that are still to be made."""
 
     def __post_init__(self) -> None:
-        seen: Counter[Cell] = Counter()
+        seen: Counter[CellId] = Counter()
         self.of = {}
         for run_id, cell in self.rows.items():
             seen[cell] += 1
@@ -104,8 +101,3 @@ class Rounds:
         place = seen.place.get(cell, len(seen.place))
         own = (number, place) if by_round else (place, number)
         return cell not in seen.cells, cell not in seen.near, stage, *own
-
-
-def cell_of(experiment: str, levels: Mapping[str, object]) -> Cell:
-    """A cell as looks name it."""
-    return experiment, canonical(levels)

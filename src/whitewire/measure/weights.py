@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from whitewire.lanes import SPARE
+from whitewire.levels import CellId, cell_id
 from whitewire.measure import rung
-from whitewire.measure.rounds import Cell, cell_of
 from whitewire.measure.run import Run
 
 ALL = math.inf
@@ -17,7 +17,7 @@ class Weights:
     """The processors that the cells of one block need."""
 
     def __init__(self) -> None:
-        self._needed: dict[Cell, float] = {}
+        self._needed: dict[CellId, float] = {}
 
     def of(self, run: Run) -> float:
         """Processors that a run is to have."""
@@ -30,5 +30,5 @@ class Weights:
         self._needed[cell] = ALL if short else max(processors, before if before < ALL else 0.0)
 
 
-def _cell(run: Run) -> Cell:
-    return cell_of(run.row["experiment"], run.levels)
+def _cell(run: Run) -> CellId:
+    return cell_id(run.row["experiment"], run.levels)

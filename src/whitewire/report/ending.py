@@ -41,12 +41,13 @@ def lines() -> Iterator[str]:
     unfinished: list[str] = []
     for paper in config["papers"]:
         yield f"{paper}: {_of_paper(results, paper, config['effort'], short, unfinished)}"
+    more = f"BUDGET={prospects.BUDGET} make papers goes on"
     if short[BUDGET]:
-        yield f"the budget of {config['budget']} ended before {short[BUDGET]} runs: BUDGET=2h make papers goes on"
+        yield f"the budget of {config['budget']} ended before {short[BUDGET]} runs: {more}"
     if short[OTHERS]:
-        yield f"{OTHERS} in {short[OTHERS]} runs: stop them, and BUDGET=2h make papers goes on"
+        yield f"{OTHERS} in {short[OTHERS]} runs: stop them, and {more}"
     if short[FAILED]:
-        yield f"{FAILED} before {short[FAILED]} runs (why: the report): BUDGET=2h make papers goes on"
+        yield f"{FAILED} before {short[FAILED]} runs (why: the report): {more}"
     if unfinished:
         yield f"not finished: {', '.join(unfinished)}; what was measured is kept, and `make papers` goes on"
     if config["effort"] == "smoke":

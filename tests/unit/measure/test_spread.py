@@ -16,10 +16,11 @@ import pytest
 from whitewire import lanes
 from whitewire.errors import CannotMake
 from whitewire.lanes import Lanes
+from whitewire.levels import cell_id
 from whitewire.measure import session, spread
 from whitewire.measure.block import Block
 from whitewire.measure.campaign import Campaign
-from whitewire.measure.rounds import Rounds, cell_of
+from whitewire.measure.rounds import Rounds
 from whitewire.measure.rung import TooHeavy
 from whitewire.measure.session import Session
 from whitewire.measure.spread import Report, Task, Worker
@@ -28,7 +29,7 @@ from whitewire.progress import Progress
 from whitewire.records.journal import DECIDED, Journal
 from whitewire.records.metrics import SHORT_OF_PROCESSORS
 
-CELLS = [cell_of("grid", {"fabric": fabric}) for fabric in ("1gbe", "10gbe", "5gbe")]
+CELLS = [cell_id("grid", {"fabric": fabric}) for fabric in ("1gbe", "10gbe", "5gbe")]
 RUN_S = 0.02
 
 

@@ -9,16 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whitewire.budget import Allowance, Budget
+from whitewire.levels import cell_id
 from whitewire.measure.block import Block
 from whitewire.measure.block_plan import CLOSING_S
 from whitewire.measure.campaign import Campaign
-from whitewire.measure.rounds import Rounds, cell_of
+from whitewire.measure.rounds import Rounds
 from whitewire.measure.session import Session
 from whitewire.measure.turns import MORE_FOR_OTHERS, Outcome, Turns
 from whitewire.progress import Progress
 from whitewire.records.journal import BUDGET, OTHERS, Journal
 
-A, B = cell_of("grid", {"fabric": "1gbe"}), cell_of("grid", {"fabric": "10gbe"})
+A, B = cell_id("grid", {"fabric": "1gbe"}), cell_id("grid", {"fabric": "10gbe"})
 SHORT, SPOILED = Outcome("processors: too few"), Outcome("processors: too few", spoiled=True)
 
 
@@ -346,7 +347,7 @@ def test_a_look_does_not_wait_for_runs_that_the_other_block_lacks(tmp_path, how)
 
 
 def test_after_a_look_claims_come_in_turn_in_whole_rounds_and_what_none_needs_is_last():
-    C, D = cell_of("grid", {"fabric": "20gbe"}), cell_of("grid", {"fabric": "40gbe"})
+    C, D = cell_id("grid", {"fabric": "20gbe"}), cell_id("grid", {"fabric": "40gbe"})
     rounds = Rounds({f"{name}{n}": cell for n in range(1, 5) for name, cell in zip("abcd", (A, B, C, D), strict=True)},
                     looks=(1, 3, 4))  # fmt: skip
     seen = SimpleNamespace(cells={A, B, C}, near={A, B}, place={B: 0, A: 1})

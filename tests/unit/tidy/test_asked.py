@@ -30,7 +30,7 @@ def verdict_of(tmp_path, now=LOADED, block="quick-1"):
     run = {"experiment": "put-grid", "factors": TEST["numerator"]["where"], "valid": True, "start": FIRST_RUN}
     rows = list(tables._asked(now, tmp_path, {block: Block(runs=[(tmp_path, run)])}))
     table = pd.DataFrame(rows, columns=tables.TABLES["asked.csv"]).replace("", None)
-    return of_claims(now, "quick", table)
+    return of_claims(now, table)
 
 
 def noted(tmp_path, of, at=NOTED, block="quick-1"):
@@ -72,7 +72,7 @@ def test_another_rule_asks_anew(monkeypatch):
 def test_results_without_a_ledger_are_asked_after(tmp_path):
     (tmp_path / "quick-1").mkdir()
     assert set(verdict_of(tmp_path).values()) == {AFTER}
-    assert set(of_claims(LOADED, "quick", None).values()) == {AFTER}
+    assert set(of_claims(LOADED, None).values()) == {AFTER}
 
 
 def test_the_same_question_is_noted_once(tmp_path):
@@ -100,4 +100,11 @@ def test_a_block_without_a_run_of_the_claim_does_not_count_beside_one_with(tmp_p
     noted(tmp_path, LOADED)
     rows = [("quick-1", CLAIM, claims_asked.digests(LOADED, "quick")[CLAIM], "2026-01-01", "2026-01-02"),
             ("quick-2", CLAIM, "", "", None)]  # fmt: skip
-    assert of_claims(LOADED, "quick", pd.DataFrame(rows, columns=tables.TABLES["asked.csv"]))[CLAIM] == BEFORE
+    assert of_claims(LOADED, pd.DataFrame(rows, columns=tables.TABLES["asked.csv"]))[CLAIM] == BEFORE
+
+
+def test_a_claim_is_asked_before_where_its_block_ended_without_a_run(tmp_path):
+    noted(tmp_path, LOADED)
+    rows = list(tables._asked(LOADED, tmp_path, {"quick-1": Block(runs=[])}))
+    table = pd.DataFrame(rows, columns=tables.TABLES["asked.csv"]).replace("", None)
+    assert of_claims(LOADED, table)[CLAIM] == BEFORE
