@@ -89,11 +89,11 @@ def _pooled(paper: Paper, rows: Sequence[Mapping[str, Any]], runs: Runs) -> dict
     The squares of the distances from 1, as standard normal ones, against chi-square: so a fault shows whichever way it
     goes in each pair. None with fewer than two.
     """
-    known = [row for row in rows if row["p_value"] and row["t"] is not None and row["smallest_fault"]]
+    known = [row for row in rows if row["p_value"] and row["t"] is not None]
     if len(known) < 2:
         return None
     squares = [stats.norm.isf(row["p_value"] / 2) ** 2 for row in known]
-    errors = np.array([_error(row["low"], row["high"], runs, min(row["n"], row["n_against"])) for row in known])
+    errors = np.array([row["error"] for row in known])
     weights = errors**-2
     mean = sum(math.log(row["estimate"]) * weight for row, weight in zip(known, weights, strict=True)) / weights.sum()
     half = statistics.normal(0.95) / math.sqrt(weights.sum())
@@ -103,7 +103,7 @@ def _pooled(paper: Paper, rows: Sequence[Mapping[str, Any]], runs: Runs) -> dict
         "cell": f"{len(known)} A/A controls", "really": "", "against": "", "n": n[0], "n_against": n[1],
         "estimate": math.exp(mean), "low": math.exp(mean - half), "high": math.exp(mean + half), "expected": 1.0,
         "t": mean * math.sqrt(weights.sum()), "smallest_fault": _smallest(len(known), 1 / math.sqrt(weights.sum())),
-        "p_value": float(stats.chi2.sf(sum(squares), len(known))), "missing": "",
+        "p_value": float(stats.chi2.sf(sum(squares), len(known))), "error": None, "missing": "",
     }  # fmt: skip
 
 
@@ -115,11 +115,6 @@ def _smallest(ratios: int, error: float) -> float:
     bound = stats.chi2.isf(SIGNIFICANT, ratios)
     needed = optimize.brentq(lambda shift: stats.ncx2.sf(bound, ratios, shift) - POWER, 1e-3, 1e3)
     return math.exp(min(math.sqrt(needed) * error, 700.0))
-
-
-def _error(low: float, high: float, runs: Runs, n: int) -> float:
-    """Standard error of a logarithm whose interval that is."""
-    return math.log(high / low) / (2 * float(stats.norm.isf((1 - runs.confidence(n)) / 2)))
 
 
 def table(judged: Sequence[Control]) -> pd.DataFrame:
@@ -172,9 +167,7 @@ def _measured(control: Mapping[str, Any], metric: str, runs: Runs, paper: Paper)
     evidence, cells = ratio.evaluate(runs, paper), ratio.cells()
     counts = [len(runs.sample(*cell, metric).values) for cell in cells]
     where, expected = control["cell"]["where"], test["expected"]
-    error = None
-    if evidence.estimate and evidence.low and evidence.high and evidence.low > 0:
-        error = _error(evidence.low, evidence.high, runs, min(counts))
+    error = evidence.error if evidence.estimate and evidence.low is not None else None
     return {
         "paper": paper.id,
         "control": control["id"],
@@ -193,6 +186,7 @@ def _measured(control: Mapping[str, Any], metric: str, runs: Runs, paper: Paper)
         "t": None if error is None or not error else math.log(evidence.estimate / expected) / error,
         "smallest_fault": None if error is None else _smallest(1, error),
         "p_value": _p(control, test, evidence, runs, paper),
+        "error": error,
         "missing": runs.why_missing(test) or evidence.missing,
     }
 
@@ -211,7 +205,7 @@ def _p(control: Mapping[str, Any], test: Mapping[str, Any], evidence: Evidence, 
 
 
 def _outcome(row: dict[str, Any], p: float | None) -> tuple[str, str]:
-    missing = row.pop("missing")
+    missing, _ = row.pop("missing"), row.pop("error")
     if row["estimate"] is None or not np.isfinite(row["estimate"]):
         return OPEN, f"no control possible: {missing}" if missing else "no control possible: it has no runs"
     seen, right = numbers([row["estimate"], row["expected"]], 3)
