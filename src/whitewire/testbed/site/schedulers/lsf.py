@@ -16,7 +16,7 @@ from whitewire.testbed.site.schedulers.scheduler import ByCommand, answer, first
 from whitewire.testbed.site.ssh import for_any_login_shell
 
 VARIABLE = "LSB_DJOB_HOSTFILE"
-LEFT = re.compile(r"(\d+:\d\d) [XLE]\s*$", re.ASCII)
+LEFT = re.compile(r"(\d+:\d\d) [XLE]\s*$", re.ASCII | re.MULTILINE)
 
 
 class Lsf(ByCommand):

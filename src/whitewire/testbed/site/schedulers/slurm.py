@@ -37,7 +37,7 @@ class Slurm(ByCommand):
     def command_line(self, node: str, rank: int, command: str, environ: Mapping[str, str]) -> list[str]:
         """A step on one node of the job, beside other steps, with all of its share."""
         return [
-            "srun", f"--jobid={job_id(environ)}", "--overlap", "--nodes=1", "--ntasks=1", f"--nodelist={node}",
+            "srun", f"--jobid={environ['SLURM_JOB_ID']}", "--overlap", "--nodes=1", "--ntasks=1", f"--nodelist={node}",
             "--mem=0", "--cpu-bind=none", "--mpi=none", "--unbuffered", "--job-name=whitewire", "sh", "-c", command,
         ]  # fmt: skip
 
