@@ -28,6 +28,7 @@ from whitewire.records import outliers
 from whitewire.records.links import HostFacts, HostLink, Machine
 from whitewire.testbed import kinds as testbeds
 from whitewire.testbed.base import Testbed
+from whitewire.testbed.site.job import within_its_job
 from whitewire.tools import Unreadable, link
 
 
@@ -43,7 +44,7 @@ def survey(testbed: str, results: Path, effort: str = "quick", within: str = "",
     hosts = testbeds.open_bare(config, shape.roles, shape.k, source)
     plan = planned(testbed, config, effort, seconds, shape, hosts)
     folder = results / records.FOLDER
-    with alone(folder, "these links"):
+    with alone(folder, "these links"), within_its_job(config):
         why = dict(records.damaged(folder)).get(folder / records.PLAN)
         kept = None if why else kept_plan(folder, plan, exactly=bool(within))
         if kept is None:

@@ -31,13 +31,13 @@ from whitewire.testbed.site import (
     preflight,
     remote_samples,
     shell,
-    slurm,
     ssh,
 )
 from whitewire.testbed.site.opening import await_ready, offset_of
 from whitewire.testbed.site.remote import link_of, reading
 from whitewire.testbed.site.remote_host import Layout
 from whitewire.testbed.site.remote_samples import Row
+from whitewire.testbed.site.schedulers import slurm
 
 ROLES = {"namenode": 1, "datanode": 2, "client": 1}
 TEXT = st.text(st.characters(blacklist_characters="\0", blacklist_categories=["Cs"]), max_size=40)
@@ -81,8 +81,10 @@ def test_shipped_examples_are_valid(kind):
         (lambda d: d["hosts"][0].update(fabric={}), 'hosts[0].fabric: found an unknown key, expected one of fabrics'),
         (lambda d: d.update(switch={}), "switch: found an unknown key, expected one of "),
         (lambda d: d.update(kind="slurm"), "found an unknown key, expected one of "),
-        (lambda d: d.update(kind="shh"), 'kind: found "shh", expected one of emulated, ssh, slurm; did you mean "ssh"'),
-        (lambda d: d.pop("kind"), "kind: found nothing, expected one of emulated, ssh, slurm"),
+        (lambda d: d.update(kind="shh"), 'hostfile; did you mean "ssh"'),
+        (lambda d: d.update(kind="grid-engine"), 'kind: found "grid-engine", expected one of emulated, ssh, slurm, '),
+        (lambda d: d.update(kind="grid-engine"), 'did you mean "gridengine"'),
+        (lambda d: d.pop("kind"), "kind: found nothing, expected one of emulated, ssh, slurm, pbs, gridengine, lsf, "),
     ],
 )  # fmt: skip
 def test_faults_of_a_description(described, change, said):
@@ -128,9 +130,10 @@ def test_a_host_that_is_on_no_fabric_and_hosts_that_are_the_same(described):
         inventory.of_inventory(described, ROLES, "x.yaml")
     described["fabrics"]["10gbe"]["interface"] = "eth1"
     second = [number for number, host in enumerate(described["hosts"]) if host["role"] == "datanode"][1]
-    described["hosts"][second]["ssh"] = described["hosts"][0]["ssh"]
-    with pytest.raises(UserError, match=rf"x.yaml: hosts\[{second}\].ssh: found \S+ of hosts\[0\] again"):
-        inventory.of_inventory(described, ROLES, "x.yaml")
+    for name in ("{}", "{}.example.org", "me@{}"):
+        described["hosts"][second]["ssh"] = name.format(described["hosts"][0]["ssh"])
+        with pytest.raises(UserError, match=rf"x.yaml: hosts\[{second}\].ssh: found \S+ of hosts\[0\] again"):
+            inventory.of_inventory(described, ROLES, "x.yaml")
 
 
 def test_one_address_twice(described):
@@ -141,11 +144,11 @@ def test_one_address_twice(described):
 
 
 def test_nodes_of_an_allocation_are_dealt_out_in_order():
-    found = inventory.of_nodes(example("slurm"), ROLES, ["n1", "n2", "n3", "n4", "n5"], "x.yaml")
+    found = inventory.of_nodes(example("slurm"), ROLES, ["n1", "n2", "n3", "n4", "n5"], "x.yaml", "Slurm")
     assert [(place.name, place.target) for place in found] == [
         ("namenode", "n1"), ("datanode1", "n2"), ("datanode2", "n3"), ("client", "n4")]  # fmt: skip
-    with pytest.raises(UserError, match=r"found 3 nodes, expected 4 \(1 namenode, 2 datanode, 1 client\)"):
-        inventory.of_nodes(example("slurm"), ROLES, ["n1", "n2", "n3"], "x.yaml")
+    with pytest.raises(UserError, match=r"^PBS: found 3 nodes, expected 4 \(1 namenode, 2 datanode, 1 client\)"):
+        inventory.of_nodes(example("slurm"), ROLES, ["n1", "n2", "n3"], "x.yaml", "PBS")
 
 
 @given(st.dictionaries(st.sampled_from(["namenode", "datanode", "client", "mds"]), st.integers(1, 30), min_size=1))
@@ -851,7 +854,7 @@ def test_a_jobs_name_and_comment_are_not_its_state_and_nodes():
 
 
 def test_steps_run_on_one_node_beside_others_with_all_that_the_job_has_there():
-    argv = slurm.command_line("17", "node02", "echo $$")
+    argv = slurm.Slurm().command_line("node02", 1, "echo $$", {"SLURM_JOB_ID": "17"})
     assert argv[0] == "srun"
     assert {"--jobid=17", "--nodelist=node02", "--overlap", "--nodes=1", "--ntasks=1", "--mem=0"} <= set(argv)
     assert not [word for word in argv if word.startswith(("--exact", "--cpus-per-task"))]
@@ -860,7 +863,7 @@ def test_steps_run_on_one_node_beside_others_with_all_that_the_job_has_there():
 
 def test_wishes_of_the_job_are_none_of_its_steps():
     environ = {"SLURM_JOB_ID": "17", "SLURM_MEM_PER_CPU": "100", "SLURM_CONF": "/c", "SRUN_DEBUG": "3", "HOME": "/h"}
-    assert slurm.carrier_environment(environ) == {"SLURM_CONF": "/c", "HOME": "/h"}
+    assert slurm.Slurm().environment(environ) == {"SLURM_CONF": "/c", "HOME": "/h"}
 
 
 def test_outside_of_a_job_what_to_do_is_said(monkeypatch, tmp_path):

@@ -1,4 +1,4 @@
-"""Why a connection or a step failed, from all that ssh or srun said. Pure.
+"""Why a connection or a step failed, from all that ssh or a scheduler's command said. Pure.
 
 The line that says why is rarely the last one: ssh goes on about the connection that closed, srun about the step that
 it ends; banners, warnings and what start files print come before.
@@ -42,6 +42,10 @@ CAUSES = {
     # Slurm
     r"unrecognized option '--overlap'": "Slurm 20.11 or newer is needed",
     r"^(srun|slurmstepd\S*): (error|fatal): ": "",
+    # other schedulers
+    r"^error: executing task of job \d+ failed: .* didn't accept task$": "no slot of the job is free there",
+    r"^error: executing task of job \d+ failed: ": "",
+    r"^(oarsh|blaunch|flux-exec): ": "",
 }
 """Patterns of lines that say why, with what to add to them; none matches the prose of a banner."""
 

@@ -1,4 +1,4 @@
-"""A testbed whose hosts are other machines: what ssh and Slurm have in common.
+"""A testbed whose hosts are other machines: what ssh and schedulers have in common.
 
 Each host has a watcher (shell.WATCH), a small shell loop that hears from this process every few seconds. When this
 process ends, however it ends, or the connection breaks, the watcher ends every process of the run on its host and

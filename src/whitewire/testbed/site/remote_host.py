@@ -1,4 +1,4 @@
-"""A host that is another machine: what ssh and Slurm have in common. How a command gets there, their modules say."""
+"""A host that is another machine: what ssh and schedulers share. How a command gets there, their modules say."""
 
 from __future__ import annotations
 

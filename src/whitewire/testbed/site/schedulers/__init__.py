@@ -1,0 +1,22 @@
+"""The schedulers by the kind of testbed that names them."""
+
+from __future__ import annotations
+
+from whitewire.testbed.site.schedulers.flux import Flux
+from whitewire.testbed.site.schedulers.gridengine import GridEngine
+from whitewire.testbed.site.schedulers.hostfile import Hostfile
+from whitewire.testbed.site.schedulers.lsf import Lsf
+from whitewire.testbed.site.schedulers.oar import Oar
+from whitewire.testbed.site.schedulers.pbs import Pbs
+from whitewire.testbed.site.schedulers.scheduler import Scheduler
+from whitewire.testbed.site.schedulers.slurm import Slurm
+
+TABLE: dict[str, Scheduler] = {
+    "slurm": Slurm(),
+    "pbs": Pbs(),
+    "gridengine": GridEngine(),
+    "lsf": Lsf(),
+    "flux": Flux(),
+    "oar": Oar(),
+    "hostfile": Hostfile(),
+}
