@@ -42,6 +42,9 @@ CAUSES = {
     # Slurm
     r"unrecognized option '--overlap'": "Slurm 20.11 or newer is needed",
     r"^(srun|slurmstepd\S*): (error|fatal): ": "",
+    # Apptainer
+    r"^ERROR  : .*(create user namespace|info to setgroups)": "no user namespaces for users: docs/sites/containers.md",
+    r"^(FATAL|ERROR): {3}|^ERROR  : ": "",
 }
 """Patterns of lines that say why, with what to add to them; none matches the prose of a banner."""
 
@@ -60,6 +63,7 @@ NOISE = re.compile(
     r"|: terminating, \d+ bad configuration options|^stdio forwarding failed"
     r"|Inappropriate ioctl for device|^tput: |: warning: setlocale: "  # start files without a terminal
     r"|^Try .* for more information"
+    r"|^ERROR  : Error while waiting event for user namespace mappings"
     r"|^srun: error: (Timed out waiting for job step|Application launch |\S+: tasks? [\d,-]+: )"
 )
 """Lines that say nothing about an end."""
