@@ -25,9 +25,10 @@ from whitewire.testbed.base import last_line
 from whitewire.testbed.site import shell
 from whitewire.testbed.site.reason import reason
 
-FLAGS = ("--contain", "--no-home", "--bind", "/dev")
-"""Of the machine a command sees /proc, /sys, /etc/hosts and what is bound. `--bind /dev` replaces the few devices of
---contain: the fabric's devices and /dev/shm are there (apptainer.org/docs/user/latest/bind_paths_and_mounts.html)."""
+FLAGS = ("--contain", "--no-home", "--bind", "/dev,/tmp,/var/tmp")
+"""Of the machine a command sees /proc, /sys, /etc/hosts and what is bound. These replace the few devices and the empty
+folders of --contain: the fabric's devices and /dev/shm are there, and what is in /tmp of `work` and `data` has a place
+(apptainer.org/docs/user/latest/bind_paths_and_mounts.html)."""
 
 LOOK_S = 120.0
 """Longest time to read an image's file for its digest, from a server that all hosts ask at once, and to start it."""
@@ -49,16 +50,16 @@ class Image:
     local: Path | None = None
     digest: str = ""
 
-    def around(self, text: str, path: str, mark: str = "", scratch: str = "") -> str:
+    def around(self, text: str, path: str, mark: str = "") -> str:
         """The sh text that runs a sh text in the image. `path`: where the host has Apptainer.
 
-        `mark` is the marker's value in the environment of what runs inside; /tmp there is below `scratch`
-        (--workdir), else in memory.
+        `mark` is the marker's value in the environment of what runs inside; without one Apptainer says all it has to.
         """
         bind = f'for each in {shlex.join(self.folders)}; do [ -e "$each" ] && set -- "$@" --bind "$each"; done'
-        flags = [*FLAGS, *(["--workdir", scratch] if scratch else [])]
-        flags += ["--env", f"{shell.MARKER}={mark}"] if mark else []
-        begin = shell.environment(["apptainer", "exec", *flags], {}, path)
+        words = ["exec", *FLAGS]
+        if mark:  # warnings and errors only: where the connection is lost, a word would end it before it unmounts
+            words = ["--quiet", *words, "--env", f"{shell.MARKER}={mark}"]
+        begin = shell.environment(["apptainer", *words], {}, path)
         return f'set --; {bind}; exec {begin} "$@" {shlex.join([self.file, "/bin/sh", "-c", text])}'
 
     def questions(self, path: str, java: str) -> str:

@@ -268,7 +268,7 @@ class RemoteHost(Host):
         return Completed(tuple(map(str, argv)), status, shell.output(out), err)
 
     def _around(self, text: str, mark: str, image: Image | None) -> str:
-        return image.around(text, self.layout.path, mark, self.scratch) if image else text
+        return image.around(text, self.layout.path, mark) if image else text
 
     def run_again(self, argv: Argv, stdin: bytes | None = None, timeout: float | None = None,
                   inside: bool = False) -> Completed:  # fmt: skip
