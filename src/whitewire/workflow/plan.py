@@ -112,6 +112,8 @@ class Plan:
     designs: Mapping[str, Sequence[DesignRow]] = field(repr=False)
     deployment: frozenset[str] = frozenset()
     hibench: bool = False
+    site: bool = False
+    """Whether hosts are a site's: then measurements need the ssh or srun of this machine, which no image has."""
     needs: Mapping[tuple[str, str], tuple[int, int]] = field(default_factory=dict, repr=False)
     """Of each paper's block with a scheduler: nodes and minutes of its job."""
     described: Mapping[str, Paper] = field(default_factory=dict, repr=False)
@@ -176,7 +178,7 @@ class Plan:
         in_all = _lanes(config["lanes"], testbed, lambda: _busy(described, designs, testbed))
         return cls(
             config["papers"], config["testbed"], config["effort"], config["seed"], designs, deployment,
-            hibench="hibench" in testbed and _of_suite(designs),
+            hibench="hibench" in testbed and _of_suite(designs), site=testbed["kind"] != "emulated",
             needs=needs, described=described, left_out=left_out, tether=held, begins=begins,
             budget=config["budget"], lanes=max(1, min(in_all[0], len(waiting))), in_all=in_all, waiting=waiting,
         )  # fmt: skip
@@ -233,13 +235,16 @@ class Plan:
         rows = [row for row in self.designs.get(paper, ()) if block in (None, row["block"])]
         return hashlib.sha256(json.dumps(rows, default=str).encode()).hexdigest()[:16]
 
-    def container(self, image: str) -> Callable[[Any], str]:
+    def container(self, image: str) -> Callable[[Any], str | None]:
         """What a rule's `container:` takes: gives the image's file, or ends with one line where it was not made.
 
-        In place of `hadoop` it is the image with HiBench where the testbed has that and a paper asks for it.
+        In place of `hadoop` it is the image with HiBench where the testbed has that and a paper asks for it, and none
+        for a site.
         """
 
-        def path(wildcards: Any) -> str:
+        def path(wildcards: Any) -> str | None:
+            if image == "hadoop" and self.site:
+                return None
             name = "hibench" if image == "hadoop" and self.hibench else image
             file = f"{recipes.IMAGES}/{name}.sif"
             if "apptainer" in self.deployment and not Path(file).is_file():

@@ -42,6 +42,7 @@ from whitewire.testbed.site.schedulers import slurm
 ROLES = {"namenode": 1, "datanode": 2, "client": 1}
 TEXT = st.text(st.characters(blacklist_characters="\0", blacklist_categories=["Cs"]), max_size=40)
 SHELLS = [name for name in ("sh", "bash", "zsh", "ksh", "tcsh", "fish", "busybox") if shutil.which(name)]
+SCRIPTS = ("WATCH", "END", "SAMPLE", "READINGS", "JARS", "UNPACK", "RECEIVE", "BEST_SHELL")
 
 
 @pytest.fixture
@@ -248,7 +249,7 @@ def test_words_reach_a_command_whole_through_any_login_shell(name, word, value):
 
 @pytest.mark.parametrize("login", ["sh", "bash"])
 def test_every_script_reaches_sh_as_it_is(login):
-    for name in ("WATCH", "END", "SAMPLE", "READINGS", "JARS", "UNPACK", "BEST_SHELL"):
+    for name in SCRIPTS:
         text = getattr(shell, name)
         done = sh([login, "-c", ssh.for_any_login_shell(f"printf %s {shlex.quote(text)}")])
         assert done.stdout.decode() == text
@@ -256,9 +257,10 @@ def test_every_script_reaches_sh_as_it_is(login):
 
 def test_scripts_are_sh():
     """No shell accepts them only because it is bash: dash, where sh is dash, reads them without running anything."""
-    scripts = [getattr(shell, name) for name in ("WATCH", "END", "SAMPLE", "READINGS", "JARS", "UNPACK", "BEST_SHELL")]
+    scripts = [getattr(shell, name) for name in SCRIPTS]
     scripts += [shell.STAT, shell.PUT, preflight.LINGER]
     scripts += [shell.asking(parts) for parts in (shell.ABOUT, shell.ABOUT_INTERFACE, shell.HOST, shell.LINK)]
+    scripts += [shell.asking(parts) for parts in (shell.VERSIONS, shell.IMAGE, shell.MACHINE, shell.SOFTWARE)]
     for text in scripts:
         assert sh(["sh", "-n", "-c", text]).stderr == b""
     if shutil.which("shellcheck"):
@@ -637,7 +639,7 @@ def said(**changes):
         "memory": "MemTotal:       65536000 kB",
         "processors": "16", "governors": "     16 performance", "addresses": json.dumps(ADDRESSES[:2]),
         "speeds": "eno1 10000\nlo -1", "shapers": "eno1 qdisc mq 0: root", "iperf3": "iperf 3.16 (cJSON 1.7.15)",
-        "offloads": "eno1 tso gso gro\nlo", "missing": "",
+        "offloads": "eno1 tso gso gro\nlo", "missing": "", "programs": "",
         "listening": "0100007F:2328\n00000000:0016\n00000000000000000000000001000000:1F90",
         "site": "", "folders": "99999999 yes no /work\n99999999 yes yes /data1",
     } | changes  # fmt: skip

@@ -57,14 +57,13 @@ for data; do
 done
 printf '\\n@@ready\\n'
 while [ -n "$(timeout -s KILL "$patience" head -c 1)" ]; do :; done 2>/dev/null
-sweep "$marker"
-rm -rf -- "$folder" "$@"
+for _ in 1 2; do sweep "$marker"; rm -rf -- "$folder" "$@"; done
 """
 )
 """The watcher of a host: makes its folders, says so, and waits. As long as the measuring machine lives it sends a byte
 every few seconds. When none comes for some seconds, or the connection ends, the watcher ends every process of the run
-and removes its folders. Arguments: those seconds, the marker's text, the run folder, its folder of drives, then one
-data folder per drive.
+and removes its folders; then once more, for what was starting: every command begins in a folder of the run. Arguments:
+those seconds, the marker's text, the run folder, its folder of drives, then one data folder per drive.
 
 `mkdir` without -p: a folder that is there already belongs to another host, so the path is not local to each."""
 
@@ -141,12 +140,18 @@ ABOUT = {
         case $disk in */loop*|*/ram*|*/zram*) continue ;; esac
         echo "$(basename $disk) $(cat $disk/size) $(cat $disk/queue/rotational) $(cat $disk/queue/scheduler)"
     done""",
+}
+"""What a machine is; recorded with every block. A disk: name, sectors of 512 bytes, whether it rotates, schedulers."""
+
+VERSIONS = {
     "java": '"$1" -XX:-UsePerfData -version 2>&1',
     "iperf3": "iperf3 --version",
     "fio": "fio --version",
 }
-"""What a host is; recorded with every block. $1: the java command. A disk: name, sectors of 512 bytes, whether it
-rotates, schedulers."""
+"""What a host's commands are; recorded likewise. $1: the java command."""
+
+IMAGE = {"apptainer": "apptainer --version", "image": 'sha256sum "$1"'}
+"""What runs a host's image, and the digest of its file $1; recorded likewise."""
 
 ABOUT_INTERFACE = {
     "driver": 'ethtool -i "$1"',
@@ -159,10 +164,8 @@ ABOUT_INTERFACE = {
 
 JAVA_HOME = 'java=$(command -v "$1") && java=$(readlink -f "$java") && echo "${java%/bin/java}"'
 
-PREFLIGHT = {
+MACHINE = {
     "user": "id -un",
-    "java": '"$1" -XX:-UsePerfData -version 2>&1 | head -n 2',
-    "java_home": JAVA_HOME,
     "memory": "grep -E '^(MemTotal|MemAvailable)' /proc/meminfo",
     "processors": "getconf _NPROCESSORS_ONLN",
     "governors": "cat /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor | sort | uniq -c",
@@ -173,7 +176,6 @@ PREFLIGHT = {
     "shapers": """for path in /sys/class/net/*; do
         { tc qdisc show dev "${path##*/}"; tc class show dev "${path##*/}"; } | sed "s|^|${path##*/} |"
     done""",
-    "iperf3": "iperf3 --version",
     "offloads": """for path in /sys/class/net/*; do
         on=$(ethtool -k "${path##*/}" | sed -n 's/^tcp-segmentation-offload: on.*/tso/p;
             s/^generic-segmentation-offload: on.*/gso/p; s/^generic-receive-offload: on.*/gro/p;
@@ -182,7 +184,7 @@ PREFLIGHT = {
     done""",
     "listening": """awk '$4 == "0A" { print $2 }' /proc/net/tcp /proc/net/tcp6""",
     "missing": """for tool in env timeout head grep kill mkdir rm mv ln find cat tar date readlink awk sed df \\
-        ip iperf3 curl fio fincore; do
+        ip fincore; do
         command -v $tool > /dev/null || echo $tool
     done""",
     "site": '[ -z "$SITE" ] || cat "$SITE/mapred-site.xml" || echo "<configuration/>"',
@@ -195,19 +197,29 @@ PREFLIGHT = {
         echo "$(df -Pk "$there" | awk 'NR == 2 { print $4 }') $writable $present $folder"
     done""",
 }
-"""What is looked at before anything is started. $1: the java command; then the folder `work` and the data folders. Of a
-folder: free KiB on its file system, whether it may be written (or its nearest parent), whether it is there, its path.
-`site`: what configures jobs on a cluster of the site's, whose configuration is in the folder $SITE.
+"""What is looked at of a machine before anything is started. Arguments: $1, then the folder `work` and the data
+folders. Of a folder: free KiB on its file system, whether it may be written (or its nearest parent), whether it is
+there, its path. `site`: what configures jobs on a cluster of the site's, whose configuration is in the folder $SITE.
 `listening` are addresses and ports in hexadecimal as the kernel shows them (proc_net_tcp(5))."""
+
+PROGRAMS = ("iperf3", "curl", "fio")
+SOFTWARE = {
+    "java": '"$1" -XX:-UsePerfData -version 2>&1 | head -n 2',
+    "java_home": JAVA_HOME,
+    "iperf3": "iperf3 --version",
+    "programs": f"for tool in {' '.join(PROGRAMS)}; do command -v $tool > /dev/null || echo $tool; done",
+}
+"""Likewise of what commands find: in the image, where a host has one. $1: the java command."""
+PREFLIGHT = SOFTWARE | MACHINE
+"""Both; `folders` is the last, since it shifts the arguments."""
 
 HOST = {
     "boot_id": "cat /proc/sys/kernel/random/boot_id",
     "addresses": "ip -json address show",
     "processors": "getconf _NPROCESSORS_ONLN",
     "congestion_control": "cat /proc/sys/net/ipv4/tcp_congestion_control",
-    "java_home": JAVA_HOME,
 }
-"""What has to be known of every host before it can be used. $1: the java command."""
+"""What has to be known of every host before it can be used."""
 
 LINK = {
     "addresses": "ip -json address show",
@@ -245,6 +257,17 @@ mv -T -- "$part" "$1" 2>/dev/null || rm -rf -- "$part"
 """
 """Unpack a tar archive of $2 files from standard input to the folder $1: whole or not at all, even when two do it at
 once. They are counted because an archive that is cut between two files looks whole to tar."""
+
+RECEIVE = """
+printf '\\n@@ready\\n'
+if [ -f "$1" ]; then echo there; exit; fi
+mkdir -p "${1%/*}" && echo send || exit 1
+part=$1.part.$$
+cat > "$part" && [ "$(wc -c < "$part")" -eq "$2" ] && mv -- "$part" "$1" && exit
+rm -f -- "$part"
+exit 1
+"""
+"""Write $2 bytes from standard input to the file $1, whole or not at all, unless it is there already."""
 
 SECTION = "@@whitewire "
 
