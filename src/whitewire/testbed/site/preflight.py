@@ -9,10 +9,10 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from whitewire.errors import UserError
 from whitewire.testbed.base import piped
@@ -38,6 +38,7 @@ WORK_GIB = 0.5
 BARE_GIB = 1.0
 """Free space for fio's file, where links and drives are measured alone."""
 GIB = 2**30
+Found = TypeVar("Found")
 
 PORTS = {
     "namenode": (9000, 9870, 8030, 8031, 8032, 8033, 8088, 10020, 10033, 19888),
@@ -49,9 +50,6 @@ FINCORE = "fincore"
 ONLY = {"curl": "namenode", "fio": "datanode", FINCORE: ""}
 """Programs that only hosts of one role need: to ask the history server (a site's own is asked by a client), and to
 measure drives. All need the last one where a site's file system is used, to see that memory holds none of its files."""
-
-LINGER = f"{shell.CLOCK}\n{shell.asking(shell.PREFLIGHT)}"
-"""The clock is asked over a connection that stands, so that the time to connect is no part of the answer's."""
 
 
 @dataclass(frozen=True)
@@ -143,12 +141,12 @@ def report(place: Place, skew: float, said: str) -> Report:
         user=told["user"],
         java=java_version(told["java"]),
         java_home=told["java_home"],
-        memory_gib=_memory(told["memory"]),
+        memory_gib=memory_of(told["memory"]),
         processors=int(told["processors"]) if told["processors"].isdigit() else 0,
         governors={name: int(count) for count, name in map(str.split, told["governors"].splitlines())},
         present=present,
-        speeds={name: speed for name, text in _by_interface(told["speeds"]).items() if (speed := link.speed(text))},
-        shapers=_by_interface(told["shapers"]),
+        speeds={name: speed for name, text in by_interface(told["speeds"]).items() if (speed := link.speed(text))},
+        shapers=by_interface(told["shapers"]),
         iperf3=iperf3.unfit(told["iperf3"]),
         offloads=dict((line.split(" ", 1) + [""])[:2] for line in told["offloads"].splitlines()),
         listening=listening(told["listening"].split()),
@@ -167,7 +165,7 @@ def _history(said: str) -> str:
     return history.fault_of_address(settings) if settings is not None else ""
 
 
-def _by_interface(said: str) -> dict[str, str]:
+def by_interface(said: str) -> dict[str, str]:
     """Lines that begin with an interface: what follows, by interface."""
     found: dict[str, str] = {}
     for line in said.splitlines():
@@ -193,7 +191,7 @@ def listening(sockets: Sequence[str]) -> frozenset[int]:
     )
 
 
-def _memory(said: str) -> float:
+def memory_of(said: str) -> float:
     found = re.search(r"MemTotal:\s+(\d+) kB", said)
     return int(found[1]) * 1024 / GIB if found else 0.0
 
@@ -347,26 +345,39 @@ def _shown_link(host: Report, fabric: str) -> str:
 
 
 def look(host: RemoteHost, site: str = "") -> Report:
-    """Ask one host, by a connection of its own that leaves nothing there. `site`: a cluster's configuration folder."""
+    """Ask one host whether it can be used. `site`: a cluster's configuration folder."""
     arguments = [host.layout.java, host.layout.work, *host.layout.data]
-    command = shell.environment(shell.script(LINGER, *arguments), {"SITE": site}, host.layout.path)
+    try:
+        return asked(host, shell.PREFLIGHT, arguments, {"SITE": site}, partial(report, host.place))
+    except NotReady as why:
+        return Report(host.place, silent=str(why))
+
+
+def asked(host: RemoteHost, questions: Mapping[str, str], arguments: Sequence[str], variables: Mapping[str, str],
+          read: Callable[[float, str], Found]) -> Found:  # fmt: skip
+    """What `read` makes of a host's clock (seconds ahead) and answers, by a connection of its own that leaves nothing
+    there. Raises NotReady, also where `read` raises ValueError.
+
+    The clock is asked over a connection that stands, so that the time to connect is no part of the answer's.
+    """
+    text = f"{shell.CLOCK}\n{shell.asking(questions)}"
+    command = shell.environment(shell.script(text, *arguments), variables, host.layout.path)
     with tempfile.TemporaryFile() as errors:
         try:
             popen = opened(partial(host.popen, command), errors, ANSWER_S)
-        except (NotReady, OSError) as fault:
-            return Report(host.place, silent=str(fault))
+        except OSError as fault:
+            raise NotReady(str(fault)) from None
         late = threading.Timer(ANSWER_S, end_here, [popen])
         late.start()
         begin = time.monotonic()
         try:
             skew = offset_of(popen, begin + ANSWER_S)
-            said = piped(popen.stdout).read().decode(errors="replace")
-            return report(host.place, skew, said)
+            return read(skew, piped(popen.stdout).read().decode(errors="replace"))
         except (ValueError, OSError) as error:
             errors.seek(0)
             why = f"no answer in {ANSWER_S:.0f} s" if time.monotonic() - begin >= ANSWER_S else str(error)
             told = errors.read()
-            return Report(host.place, silent=cause(told) or ": ".join(filter(None, (why, reason(told)))))
+            raise NotReady(cause(told) or ": ".join(filter(None, (why, reason(told))))) from None
         finally:
             late.cancel()
             end_here(popen)
