@@ -362,6 +362,17 @@ def new_paper(args: argparse.Namespace) -> None:
     print(f"next: {command} validate; {command} plan; make papers PAPERS={name} EFFORT=smoke")
 
 
+def site(args: argparse.Namespace) -> None:
+    """Write the file of a new testbed, from a list of hosts or this job, and from what each host says of itself."""
+    from whitewire.paths import shown
+    from whitewire.workflow import new_site
+
+    path = new_site.new_site(args.name, args.given, args.ssh_config)
+    print(*new_site.look_lines(path), sep="\n")
+    print(f"made {shown(path)}; the lines above are for you to look at")
+    print(f"next: edit it; make doctor TESTBED={args.name}; make testbed TESTBED={args.name}")
+
+
 WITHOUT_CONFIGURATION: tuple[Subcommand, ...] = (hibench, check, keys)
 """Subcommands that read none. Each other one says whose it reads where it is not the current folder's."""
 REPORTING: tuple[Subcommand, ...] = (tidy, tidy_links, analyse, render)
@@ -389,6 +400,17 @@ examples:
     - {statement: The adapter takes load off the processors, form: not_testable, missing: the adapter}
 
 docs/use/keys.md has every key of the answers.
+"""
+
+SITE = """\
+examples:
+  whitewire site mycluster --from hosts.txt        a host in each line: node01, alice@node01, 10.1.0.17
+  whitewire site mycluster --from manifest.xml     a CloudLab manifest
+  whitewire site mycluster --from machines.yaml    hosts of EnOSlib: its static provider's file, or roles with hosts
+  whitewire site mycluster --from outputs.json     tofu output -json > outputs.json
+  whitewire site mycluster                         in a job of Slurm, PBS or OAR: its nodes
+
+Each host is asked by ssh, and nothing is written there. Edit the file, then: make doctor TESTBED=mycluster
 """
 
 
@@ -471,6 +493,12 @@ def parser() -> argparse.ArgumentParser:
     sub = command(new_paper)
     sub.formatter_class, sub.epilog = argparse.RawDescriptionHelpFormatter, NEW_PAPER
     sub.add_argument("--from", dest="given", type=Path, metavar="FILE", help="answers as YAML, in place of questions")
+    sub = command(site)
+    sub.formatter_class, sub.epilog = argparse.RawDescriptionHelpFormatter, SITE
+    sub.add_argument("name", metavar="NAME", help="of the testbed: config/testbeds/NAME.yaml, which may not be there")
+    sub.add_argument("--from", dest="given", type=Path, metavar="FILE", help="a list of hosts (default: this job's)")
+    more = "a configuration of ssh in place of your own; the testbed's file names it"
+    sub.add_argument("--ssh-config", default="", metavar="FILE", help=more)
     return top
 
 

@@ -15,11 +15,13 @@ from whitewire.testbed.site import shell
 from whitewire.testbed.site.preflight import by_interface, java_version, memory_of
 from whitewire.tools import link
 
-INTERFACE = re.compile(r"[^\s/]{1,15}")
-FOLDER = re.compile(r"/[^\s:,]*")
+INTERFACE = re.compile(r"[!-.0-~]{1,15}")
+FOLDER = re.compile(r"/[^:,\x00-\x20\x7f-\U0010ffff]*")
 OF_THE_SYSTEM = re.compile(r"/|/(boot|dev|etc|home|nix|proc|root|run|snap|sys|usr|var)(/.*)?")
 """Where no drive for data is mounted; /var/tmp is there in any case."""
 SECTOR = 512
+MOST_SPEED = 10_000_000
+"""Mbit/s; what is above is no speed."""
 
 
 @dataclass(frozen=True)
@@ -87,27 +89,28 @@ def read(_skew: float, said: str) -> Facts:
 
 
 def _nics(told: dict[str, str]) -> Iterator[Nic]:
-    try:
-        listed = json.loads(told["addresses"])
-        found = [(item, _addresses(item)) for item in listed if item.get("ifname")]
-    except (ValueError, TypeError, AttributeError):
-        raise ValueError("ip -json address show: no JSON as expected; iproute2 4.14 or newer is needed") from None
-    speeds = {name: link.speed(text) for name, text in by_interface(told["speeds"]).items()}
+    speeds = {name: link.speed(text) or 0 for name, text in by_interface(told["speeds"]).items()}
     drivers = {name: _line(text) for name, text in by_interface(told["drivers"]).items()}
-    for item, addresses in found:
-        name, flags = str(item["ifname"]), item.get("flags") or []
-        if addresses and {"UP", "LOWER_UP"} <= {*flags} and "LOOPBACK" not in flags and INTERFACE.fullmatch(name):
-            yield Nic(name, addresses, int(item.get("mtu", 0)), speeds.get(name) or None, drivers.get(name, ""),
-                      item.get("link_type") == "infiniband")  # fmt: skip
+    try:
+        for item in json.loads(told["addresses"]):
+            name, flags, addresses = item.get("ifname"), {*item.get("flags", [])}, tuple(_addresses(item))
+            usable = {"UP", "LOWER_UP"} <= flags and "LOOPBACK" not in flags and INTERFACE.fullmatch(name)
+            if addresses and usable:
+                speed = speeds.get(name, 0)
+                yield Nic(
+                    name, addresses, int(item["mtu"]), speed if 0 < speed <= MOST_SPEED else None,
+                    drivers.get(name, ""), item.get("link_type") == "infiniband",
+                )  # fmt: skip
+    except (ValueError, TypeError, AttributeError, KeyError):
+        raise ValueError("ip -json address show: no JSON as expected; iproute2 4.14 or newer is needed") from None
 
 
-def _addresses(item: dict) -> tuple[tuple[str, int], ...]:
-    listed = item.get("addr_info") or []
-    return tuple(
-        (str(ipaddress.IPv4Address(each["local"])), int(each.get("prefixlen", 32)))
-        for each in listed
-        if each.get("family") == "inet" and "local" in each
-    )
+def _addresses(item: dict) -> Iterator[tuple[str, int]]:
+    """IPv4 addresses with the bits of their networks."""
+    for each in item.get("addr_info", []):
+        if each.get("family") == "inet" and "local" in each:
+            address = ipaddress.IPv4Interface((each["local"], each["prefixlen"]))
+            yield str(address.ip), address.network.prefixlen
 
 
 def _folders(said: str) -> Iterator[Folder]:

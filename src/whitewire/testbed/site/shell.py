@@ -228,8 +228,8 @@ SITE = {
 }
 """What is looked at for the file of a new testbed; nothing is written. $1: the java command.
 
-`folders`: those of local drives that may be written, or one in them that is named like the user: free KiB, device, path.
-`fallback`: free KiB of /var/tmp."""
+`folders`: of local drives, where the user may write: a mount, or the folder in it that is named like the user; free
+KiB, device, path. `fallback`: free KiB of /var/tmp."""
 
 HOST = {
     "boot_id": "cat /proc/sys/kernel/random/boot_id",

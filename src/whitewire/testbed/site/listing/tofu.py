@@ -1,7 +1,7 @@
 """Outputs of OpenTofu or Terraform: `tofu output -json`, of all outputs or of one (`tofu output -json hosts`). Pure.
 
-An output named `hosts` is taken, else the only one with addresses. It is a list or a map of addresses, or of objects with
-some of the attributes below, which providers name so.
+An output named `hosts` is taken, else the only one with addresses. It is a list or a map of addresses, or of
+objects with some of the attributes below, which providers name so.
 """
 
 from __future__ import annotations
