@@ -38,8 +38,8 @@ def test_a_request_is_no_manifest():
     with pytest.raises(UserError) as error:
         read("cloudlab-request.xml")
     assert str(error.value) == (
-        "cloudlab-request.xml: taken for a CloudLab manifest (RSpec, XML): found 2 nodes and no login, expected those of "
-        "a manifest; a request has none: save the manifest when the nodes are ready"
+        "cloudlab-request.xml: taken for a CloudLab manifest (RSpec, XML): found 2 nodes and no login, expected those "
+        "of a manifest; a request has none: save the manifest when the nodes are ready"
     )
 
 
