@@ -1,4 +1,4 @@
-"""`whitewire site` on real sshd and in a real Slurm job: the file that it writes is valid, and doctor goes on with it."""
+"""`whitewire site` over real sshd and in a real Slurm job: its file is valid, and doctor goes on with it."""
 
 import shutil
 from pathlib import Path
