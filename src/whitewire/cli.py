@@ -24,6 +24,8 @@ TRACEBACK, UNEXPECTED = "WHITEWIRE_TRACEBACK", 70
 """Variable of the environment: what nothing foresaw ends in its traceback, rather than in this status and one line."""
 NO_ENVIRONMENT = 3
 """Status of `scripts/software --folder` outside of a rule's environment and image."""
+RECORD = "record"
+"""In place of a part that `links` measures: what there is of all is put together."""
 
 
 class Subcommand(Protocol):
@@ -66,16 +68,22 @@ def design(args: argparse.Namespace) -> None:
 def links(args: argparse.Namespace) -> None:
     """Measure links, drives and RDMA ports of a testbed by themselves: needs no paper, no Java and no Hadoop."""
     from whitewire.description.project import load_config
-    from whitewire.measure.survey import survey
+    from whitewire.measure import survey
     from whitewire.paths import root
     from whitewire.records.links import FOLDER
+    from whitewire.records.parts import OF_LINKS
     from whitewire.tidy.links import tables
 
     config = load_config()
     testbed = args.testbed or config["testbed"]
     results = args.results or root() / "results" / testbed
-    survey(testbed, results, args.effort or config["effort"], args.within, args.hosts_of)
-    tables(results / FOLDER)
+    if args.part == RECORD:
+        survey.finish(results / FOLDER)
+    else:
+        effort, parts = args.effort or config["effort"], [args.part] if args.part else OF_LINKS
+        survey.survey(testbed, results, effort, args.within, args.hosts_of, parts)
+    if not args.part:
+        tables(results / FOLDER)
 
 
 def tidy_links(args: argparse.Namespace) -> None:
@@ -416,7 +424,7 @@ Each host is asked by ssh, and nothing is written there. Edit the file, then: ma
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    from whitewire.records.parts import PARTS, WITHIN
+    from whitewire.records.parts import OF_LINKS, PARTS, WITHIN
 
     top = argparse.ArgumentParser(prog="whitewire", description="Re-measure papers and judge their claims.")
     top.add_argument("--version", action="version", version=f"whitewire {__version__}")
@@ -440,6 +448,8 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--within", default="", metavar="TIME", help="how long it may take: 10m (default: by effort)")
     more = "whose hosts and k an emulated testbed has (default: the largest of config.yaml's papers)"
     sub.add_argument("--hosts-of", default="", metavar="PAPER", help=more)
+    more = f"that one alone; {RECORD}: what is measured of all, as one record (default: all, and their record)"
+    sub.add_argument("--part", choices=(*OF_LINKS, RECORD), default="", help=more)
     command(tidy_links, "--results")
     sub = command(trust)
     sub.add_argument("--testbed", help="default: that of config.yaml; an emulated one")

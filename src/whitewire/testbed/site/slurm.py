@@ -10,10 +10,11 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from whitewire import lanes
 from whitewire.errors import UserError
-from whitewire.testbed.site.inventory import WHOLE, Place, of_lane, of_nodes
+from whitewire.testbed.site.inventory import WHOLE, Place, named, of_lane, of_nodes
 from whitewire.testbed.site.remote import RemoteTestbed
 from whitewire.testbed.site.remote_host import Layout, RemoteHost
 
@@ -68,6 +69,12 @@ class SlurmTestbed(RemoteTestbed):
     def whole(cls, config: Mapping, source: str = "testbed") -> SlurmTestbed:
         """All nodes of the job, whatever their roles will be."""
         return cls(config, {"datanode": len(nodes_of(job_id(os.environ)))}, config.get("scale", 1), source, WHOLE)
+
+    def keep_names(self, known: Mapping[str, str]) -> None:
+        """Call nodes as in an earlier job (node → name), and others otherwise than any of these."""
+        names = named([host.target for host in self.hosts], known) if known else [host.name for host in self.hosts]
+        for host, name in zip(self.hosts, names, strict=True):
+            host.name, host.place = name, replace(host.place, name=name)
 
 
 def job_id(environ: Mapping[str, str]) -> str:
