@@ -114,7 +114,7 @@ def _asked(listed: Sequence[Listed], ssh_config: str, kind: str) -> Mapping[str,
 def _ask(host: RemoteHost) -> Facts | str:
     """The facts of a host, or why it tells none."""
     try:
-        return preflight.asked(host, shell.SITE, [ASKING.java], {}, facts.read)
+        return preflight.asked(host, shell.asking(shell.SITE), [ASKING.java], {}, facts.read)
     except NotReady as why:
         return str(why)
 

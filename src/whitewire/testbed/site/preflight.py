@@ -348,34 +348,34 @@ def look(host: RemoteHost, site: str = "") -> Report:
     """Ask one host whether it can be used. `site`: a cluster's configuration folder."""
     arguments = [host.layout.java, host.layout.work, *host.layout.data]
     try:
-        return asked(host, shell.PREFLIGHT, arguments, {"SITE": site}, partial(report, host.place))
+        return asked(host, shell.asking(shell.PREFLIGHT), arguments, {"SITE": site}, partial(report, host.place))
     except NotReady as why:
         return Report(host.place, silent=str(why))
 
 
-def asked(host: RemoteHost, questions: Mapping[str, str], arguments: Sequence[str], variables: Mapping[str, str],
-          read: Callable[[float, str], Found]) -> Found:  # fmt: skip
-    """What `read` makes of a host's clock (seconds ahead) and answers, by a connection of its own that leaves nothing
-    there. Raises NotReady, also where `read` raises ValueError.
+def asked(host: RemoteHost, questions: str, arguments: Sequence[str], variables: Mapping[str, str],
+          read: Callable[[float, str], Found], seconds: float = ANSWER_S) -> Found:  # fmt: skip
+    """What `read` makes of a host's clock (seconds ahead) and of its answers to questions (sh), by a connection of its
+    own that leaves nothing there. Raises NotReady, also where `read` raises ValueError.
 
     The clock is asked over a connection that stands, so that the time to connect is no part of the answer's.
     """
-    text = f"{shell.CLOCK}\n{shell.asking(questions)}"
-    command = shell.environment(shell.script(text, *arguments), variables, host.layout.path)
+    script = shell.script(f"{shell.CLOCK}\n{questions}", *arguments)
+    command = shell.environment(script, variables, host.layout.path)
     with tempfile.TemporaryFile() as errors:
         try:
             popen = opened(partial(host.popen, command), errors, ANSWER_S)
         except OSError as fault:
             raise NotReady(str(fault)) from None
-        late = threading.Timer(ANSWER_S, end_here, [popen])
+        late = threading.Timer(seconds, end_here, [popen])
         late.start()
         begin = time.monotonic()
         try:
-            skew = offset_of(popen, begin + ANSWER_S)
+            skew = offset_of(popen, begin + seconds)
             return read(skew, piped(popen.stdout).read().decode(errors="replace"))
         except (ValueError, OSError) as error:
             errors.seek(0)
-            why = f"no answer in {ANSWER_S:.0f} s" if time.monotonic() - begin >= ANSWER_S else str(error)
+            why = f"no answer in {seconds:.0f} s" if time.monotonic() - begin >= seconds else str(error)
             told = errors.read()
             raise NotReady(cause(told) or ": ".join(filter(None, (why, reason(told))))) from None
         finally:

@@ -17,7 +17,7 @@ import yaml
 from whitewire.errors import UserError
 from whitewire.testbed.site.facts import Facts, Nic
 from whitewire.testbed.site.listing.base import Listed
-from whitewire.testbed.site.preflight import FINCORE, FREE_GIB, LEAST_JAVA, ONLY
+from whitewire.testbed.site.preflight import FREE_GIB, LEAST_JAVA, ONLY
 
 LEAST_HOSTS = 3
 """A NameNode, a DataNode and a client."""
@@ -235,7 +235,7 @@ def _programs(site: Site) -> str:
     old = site.where(lambda facts: facts.java < LEAST_JAVA)
     java = f"look: none of {LEAST_JAVA} or newer on {site.words(old)}" if old else "default: java on the path"
     lines = [f"# java: /opt/jdk-17/bin/java # {_comment(java)}"]
-    needed = {name for facts in site.facts.values() for name in facts.missing if name != FINCORE}
+    needed = {name for facts in site.facts.values() for name in facts.missing}
     lacking = {name: site.words(site.where(lambda facts, name=name: name in facts.missing)) for name in sorted(needed)}
     told = "; ".join(f"{name}{_only(name)} is missing on {hosts}" for name, hosts in lacking.items())
     lines.append(f"# path: [/opt/tools/bin] # {_comment(f'look: {told}' if told else 'where else commands are')}")
