@@ -25,12 +25,12 @@ from whitewire.errors import UserError
 from whitewire.measure import drives
 from whitewire.paths import HOME
 from whitewire.testbed.site import shell
-from whitewire.testbed.site.slurm import SlurmTestbed
+from whitewire.testbed.site.job import JobTestbed
 from whitewire.testbed.site.ssh import SshTestbed
 
 pytestmark = pytest.mark.skipif(shutil.which("apptainer") is None, reason="no apptainer on the PATH")
 
-OPEN = {"ssh": SshTestbed, "slurm": SlurmTestbed}
+OPEN = {"ssh": SshTestbed, "slurm": JobTestbed}
 FEW = {"namenode": 1, "datanode": 1}
 
 

@@ -44,6 +44,12 @@ def open_bare(config: Mapping[str, Any], roles: Mapping[str, int], k: float, sou
     return SITES[config["kind"]].whole(config, source)
 
 
+def keep_names(testbed: Testbed, known: Mapping[str, str]) -> None:
+    """Names of hosts as they were before, by their targets: only another job has other nodes."""
+    if isinstance(testbed, JobTestbed):
+        testbed.keep_names(known)
+
+
 def look_at(config: Mapping[str, Any], source: str) -> int:
     """Print a table of all hosts of a site. Raises UserError, naming them, when some cannot be used."""
     if config["kind"] == "ssh":

@@ -895,3 +895,9 @@ def test_a_host_whose_clock_is_set_while_it_is_sampled_is_told(monkeypatch):
     with remote_samples.RemoteSampler(testbed) as sampler:
         assert sampler.moved == {}
     assert sampler.moved == {"namenode": 0.0, "client": -1.25}
+
+
+def test_nodes_of_another_job_keep_the_names_of_those_that_are_known():
+    assert inventory.named(["n3", "n1"], {}) == ["datanode1", "datanode2"]
+    known = {"n1": "datanode1", "n2": "datanode2"}
+    assert inventory.named(["n2", "n7", "n1", "n8"], known) == ["datanode2", "datanode3", "datanode1", "datanode4"]

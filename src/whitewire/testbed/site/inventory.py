@@ -5,6 +5,7 @@ Every fault is a UserError that names the file, the key, what was found and what
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -82,6 +83,13 @@ def of_nodes(config: Mapping, roles: Mapping[str, int], nodes: Sequence[str], so
     return [
         Place(name, role, node, node, links) for (name, role), node in zip(wanted, nodes, strict=False)
     ]  # the rest of the allocation idles
+
+
+def named(nodes: Sequence[str], known: Mapping[str, str]) -> list[str]:
+    """A name for each node of a job of DataNodes: the one that it is `known` by, else the next that is no other's."""
+    taken = {*known.values()}
+    free = (name for number in itertools.count(1) if (name := f"datanode{number}") not in taken)
+    return [known[node] if node in known else next(free) for node in nodes]
 
 
 def of_lane(nodes: Sequence[str], lane: int, lanes: int) -> Sequence[str]:

@@ -8,11 +8,12 @@ import os
 import signal
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from whitewire import lanes
 from whitewire.errors import UserError
-from whitewire.testbed.site.inventory import WHOLE, machines, of_lane, of_nodes
+from whitewire.testbed.site.inventory import WHOLE, machines, named, of_lane, of_nodes
 from whitewire.testbed.site.remote import RemoteTestbed
 from whitewire.testbed.site.remote_host import Layout
 from whitewire.testbed.site.schedulers import TABLE
@@ -32,6 +33,12 @@ class JobTestbed(RemoteTestbed):
         places = of_nodes(config, roles, nodes, source, scheduler.name)
         hosts = [scheduler.host(place, layout, config, listed) for place in places]
         super().__init__(config, hosts, layout, k, source)
+
+    def keep_names(self, known: Mapping[str, str]) -> None:
+        """Call nodes as in an earlier job (node → name), and others otherwise than any of these."""
+        names = named([host.target for host in self.hosts], known) if known else [host.name for host in self.hosts]
+        for host, name in zip(self.hosts, names, strict=True):
+            host.name, host.place = name, replace(host.place, name=name)
 
     @classmethod
     def whole(cls, config: Mapping, source: str = "testbed") -> JobTestbed:

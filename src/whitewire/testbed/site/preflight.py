@@ -9,10 +9,10 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from whitewire.errors import UserError
 from whitewire.testbed.base import piped
@@ -39,6 +39,7 @@ WORK_GIB = 0.5
 BARE_GIB = 1.0
 """Free space for fio's file, where links and drives are measured alone."""
 GIB = 2**30
+Found = TypeVar("Found")
 
 PORTS = {
     "namenode": (9000, 9870, 8030, 8031, 8032, 8033, 8088, 10020, 10033, 19888),
@@ -50,9 +51,6 @@ FINCORE = "fincore"
 ONLY = {"curl": "namenode", "fio": "datanode", FINCORE: ""}
 """Programs that only hosts of one role need: to ask the history server (a site's own is asked by a client), and to
 measure drives. All need the last one where a site's file system is used, to see that memory holds none of its files."""
-
-LINGER = f"{shell.CLOCK}\n{shell.asking(shell.PREFLIGHT)}"
-"""The clock is asked over a connection that stands, so that the time to connect is no part of the answer's."""
 
 
 @dataclass(frozen=True)
@@ -157,12 +155,12 @@ def report(place: Place, skew: float, said: str) -> Report:
         image=told.get("image", "").partition(" ")[0],
         apptainer=told.get("apptainer", ""),
         unfit=unfit,
-        memory_gib=_memory(told["memory"]),
+        memory_gib=memory_of(told["memory"]),
         processors=int(told["processors"]) if told["processors"].isdigit() else 0,
         governors={name: int(count) for count, name in map(str.split, told["governors"].splitlines())},
         present=present,
-        speeds={name: speed for name, text in _by_interface(told["speeds"]).items() if (speed := link.speed(text))},
-        shapers=_by_interface(told["shapers"]),
+        speeds={name: speed for name, text in by_interface(told["speeds"]).items() if (speed := link.speed(text))},
+        shapers=by_interface(told["shapers"]),
         iperf3=iperf3.unfit(told["iperf3"]),
         offloads=dict((line.split(" ", 1) + [""])[:2] for line in told["offloads"].splitlines()),
         listening=listening(told["listening"].split()),
@@ -181,7 +179,7 @@ def _history(said: str) -> str:
     return history.fault_of_address(settings) if settings is not None else ""
 
 
-def _by_interface(said: str) -> dict[str, str]:
+def by_interface(said: str) -> dict[str, str]:
     """Lines that begin with an interface: what follows, by interface."""
     found: dict[str, str] = {}
     for line in said.splitlines():
@@ -207,7 +205,7 @@ def listening(sockets: Sequence[str]) -> frozenset[int]:
     )
 
 
-def _memory(said: str) -> float:
+def memory_of(said: str) -> float:
     found = re.search(r"MemTotal:\s+(\d+) kB", said)
     return int(found[1]) * 1024 / GIB if found else 0.0
 
@@ -368,35 +366,48 @@ def _shown_link(host: Report, fabric: str) -> str:
 
 
 def questions(host: RemoteHost) -> tuple[str, float]:
-    """The sh text that asks a host all, and the longest time for its answers."""
+    """The sh text that asks a host all but its clock, and the longest time for its answers."""
     if host.image is None:
-        return LINGER, ANSWER_S
+        return shell.asking(shell.PREFLIGHT), ANSWER_S
     of_machine, of_image = shell.asking(shell.MACHINE), host.image.questions(host.layout.path, host.layout.java)
-    return f"{shell.CLOCK}\n{of_image}\n{of_machine}", ANSWER_S + image.LOOK_S
+    return f"{of_image}\n{of_machine}", ANSWER_S + image.LOOK_S
 
 
 def look(host: RemoteHost, site: str = "") -> Report:
-    """Ask one host, by a connection of its own that leaves nothing there. `site`: a cluster's configuration folder."""
+    """Ask one host whether it can be used. `site`: a cluster's configuration folder."""
     text, seconds = questions(host)
     arguments = [host.layout.java, host.layout.work, *host.layout.data]
-    command = shell.environment(shell.script(text, *arguments), {"SITE": site}, host.layout.path)
+    try:
+        return asked(host, text, arguments, {"SITE": site}, partial(report, host.place), seconds)
+    except NotReady as why:
+        return Report(host.place, silent=str(why))
+
+
+def asked(host: RemoteHost, text: str, arguments: Sequence[str], variables: Mapping[str, str],
+          read: Callable[[float, str], Found], seconds: float = ANSWER_S) -> Found:  # fmt: skip
+    """What `read` makes of a host's clock (seconds ahead) and of its answers to `text` (sh), by a connection of its own
+    that leaves nothing there. Raises NotReady, also where `read` raises ValueError.
+
+    The clock is asked over a connection that stands, so that the time to connect is no part of the answer's.
+    """
+    script = shell.script(f"{shell.CLOCK}\n{text}", *arguments)
+    command = shell.environment(script, variables, host.layout.path)
     with tempfile.TemporaryFile() as errors:
         try:
             popen = opened(partial(host.popen, command), errors, ANSWER_S)
-        except (NotReady, OSError) as fault:
-            return Report(host.place, silent=str(fault))
+        except OSError as fault:
+            raise NotReady(str(fault)) from None
         late = threading.Timer(seconds, end_here, [popen])
         late.start()
         begin = time.monotonic()
         try:
             skew = offset_of(popen, begin + seconds)
-            said = piped(popen.stdout).read().decode(errors="replace")
-            return report(host.place, skew, said)
+            return read(skew, piped(popen.stdout).read().decode(errors="replace"))
         except (ValueError, OSError) as error:
             errors.seek(0)
             why = f"no answer in {seconds:.0f} s" if time.monotonic() - begin >= seconds else str(error)
             told = errors.read()
-            return Report(host.place, silent=cause(told) or ": ".join(filter(None, (why, reason(told)))))
+            raise NotReady(cause(told) or ": ".join(filter(None, (why, reason(told))))) from None
         finally:
             late.cancel()
             end_here(popen)

@@ -237,6 +237,37 @@ LINK_NOW = {
 """What an interface $1 really is; a shaper says its rate where one slows the link down. Devices without hardware (veth,
 bridges, tunnels) name a speed that means nothing."""
 
+SITE = {
+    "addresses": PREFLIGHT["addresses"],
+    "speeds": PREFLIGHT["speeds"],
+    "drivers": """for path in /sys/class/net/*; do
+        driver=$(readlink "$path/device/driver") && echo "${path##*/} ${driver##*/}"
+    done""",
+    "default": "ip -4 route show default",
+    "rdma": "ls /sys/class/infiniband",
+    "memory": "grep ^MemTotal /proc/meminfo",
+    "processors": PREFLIGHT["processors"],
+    "machine": "cat /sys/class/dmi/id/sys_vendor /sys/class/dmi/id/product_name",
+    "virtual": "grep -m 1 -ow hypervisor /proc/cpuinfo",
+    "disks": ABOUT["disks"],
+    "folders": """user=$(id -un)
+    while read -r device mount kind _; do
+        case $device in /dev/*) ;; *) [ "$kind" = zfs ] || continue ;; esac
+        for folder in "$mount" "${mount%/}/$user"; do
+            [ -d "$folder" ] && [ -w "$folder" ] || continue
+            echo "$(df -Pk "$folder" | awk 'NR == 2 { print $4 }') $device $folder"
+        done
+    done < /proc/self/mounts""",
+    "fallback": "[ -w /var/tmp ] && df -Pk /var/tmp | awk 'NR == 2 { print $4 }'",
+    "java": '"$1" -XX:-UsePerfData -version 2>&1 | head -n 2',
+    "apptainer": "apptainer --version || singularity --version",
+    "missing": "for tool in iperf3 fio curl; do command -v $tool > /dev/null || echo $tool; done",
+}
+"""What is looked at for the file of a new testbed; nothing is written. $1: the java command.
+
+`folders`: of local drives, where the user may write: a mount, or the folder in it that is named like the user; free
+KiB, device, path. `fallback`: free KiB of /var/tmp."""
+
 JARS = """
 if [ -d "$1/share/hadoop" ]; then cd "$1/share/hadoop"; else cd "$1"; fi || exit 1
 pwd

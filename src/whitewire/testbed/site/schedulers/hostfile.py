@@ -10,9 +10,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from whitewire.testbed.site.schedulers.scheduler import BySsh, first_words, node_file
-
-SLOTS = re.compile(r":\d+(?=\s|$)", re.ASCII)
+from whitewire.errors import UserError
+from whitewire.testbed.site.listing import host_file
+from whitewire.testbed.site.schedulers.scheduler import BySsh, node_file
+from whitewire.tools import Unreadable
 
 
 class Hostfile(BySsh):
@@ -21,7 +22,10 @@ class Hostfile(BySsh):
 
     def nodes(self, config: Mapping[str, Any], environ: Mapping[str, str]) -> list[str]:
         path = expanded(config["host_file"], environ)
-        return first_words(SLOTS.sub("", node_file(self.name, "host_file", path)), path)
+        try:
+            return [each.ssh for each in host_file.hosts(node_file(self.name, "host_file", path))]
+        except Unreadable as error:
+            raise UserError(f"{path}: {error}") from None
 
 
 def expanded(path: str, environ: Mapping[str, str]) -> str:
