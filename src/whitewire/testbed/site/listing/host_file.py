@@ -1,7 +1,7 @@
 """Host files: a host in each line, as people write them, MPI takes them and PBS and OAR leave them. Pure.
 
-A node file ($PBS_NODEFILE, $OAR_NODEFILE) has a host once for each of its processors, perhaps with its domain on one line
-and without on another: lines that repeat a host count once.
+A node file ($PBS_NODEFILE, $OAR_NODEFILE) has a host once for each of its processors, perhaps with its domain on one
+line and without on another: lines that repeat a host count once.
 """
 
 from __future__ import annotations
