@@ -2,7 +2,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-report setup-tests hibench testbed trust papers report compare appendix crate reference \
+.PHONY: help setup setup-report setup-tests hibench testbed trust calibrate papers report compare appendix crate reference \
 	test test-two-at-once test-alone test-all chaos lint doctor lab clean
 
 # The repository's own programs come first; a conda environment made by the set-up is used where it exists. Debian's
@@ -78,6 +78,12 @@ trust: setup ## measure how far the emulated testbed can be trusted, in 50 minut
 	@whitewire trust --dry-run
 	@$(bound) $(alone) snakemake trust $(dry_run) $(ARGS)
 	@$(bound) $(alone) snakemake testbed $(dry_run) $(ARGS)
+
+calibrate: setup ## measure published ratios of real clusters in an hour, and set them beside: results/calibration
+	@$(alone) true
+	@echo 'checking the sets, the testbed and this machine'
+	@scripts/calibrate whitewire validate
+	@$(bound) $(alone) scripts/calibrate snakemake calibrate $(dry_run) $(ARGS)
 
 report: setup-report ## make all reports anew, without measuring: TESTBED=reference, or CRATE=file.zip
 	@$(bound) scripts/alone whitewire report --testbed="$$TESTBED" --crate="$$CRATE"

@@ -1,0 +1,109 @@
+# Published ratios of real clusters beside the emulated ones: the tables of `whitewire calibration`.
+
+calibration_columns <- list(
+  calibration = c("paper", "claim", "half", "kind", "statement", "published", "published_low", "published_high", "n",
+                  "estimate", "low", "high", "inside", "published_inside", "off", "miss", "verdict", "reason"),
+  summary = c("half", "by", "name", "of", "told", "inside", "share", "low", "high", "published_inside", "median_off",
+              "large", "small", "other"),
+  assumptions = c("paper", "half", "what", "why")
+)
+
+calibration_numbers <- c("published", "published_low", "published_high", "estimate", "low", "high", "off", "of", "told",
+                         "share", "median_off", "large", "small", "other")
+
+read_calibration <- function(name) {
+  columns <- calibration_columns[[name]]
+  path <- file.path(results_dir(), "calibration", "analysis", paste0(name, ".csv"))
+  table <- with_columns(read_csv_or_none(path), columns)
+  for (column in intersect(columns, calibration_numbers)) table[[column]] <- as_value(table[[column]])
+  table
+}
+
+# Ratios that runs told, and where they lie.
+told_ratios <- function() {
+  table <- read_calibration("calibration")
+  table <- table[!is.na(table$estimate), ]
+  table$where <- ifelse(as_flag(table$inside), "inside", "outside")
+  table
+}
+
+shares_of <- function(half, by, name = "") {
+  table <- read_calibration("summary")
+  table[table$half == half & table$by == by & (by == "all" | table$name == name), ]
+}
+
+# --- words ---------------------------------------------------------------------------------------------
+
+half_words <- c(score = "that score", tune = "that tune", both = "of both halves")
+
+calibration_sentence <- function(half) {
+  found <- shares_of(half, "all")
+  if (nrow(found) == 0 || found$told == 0) {
+    return(sprintf("None of the ratios %s was measured yet; `make calibrate` does it.", half_words[[half]]))
+  }
+  sprintf(paste("Of %d published ratios %s, **%s lie within their tolerance** of the emulated one (%s, 95 %% interval %s",
+                "to %s); the median distance is a factor of %s. Of the misses the effect was too large in %d, too small",
+                "in %d, and in the other direction in %d."),
+          found$told, half_words[[half]], found$inside, percent(found$share), percent(found$low), percent(found$high),
+          trimmed(found$median_off), found$large, found$small, found$other)
+}
+
+share_table <- function(by) {
+  found <- read_calibration("summary")
+  found <- found[found$by == by, ]
+  md_table(data.frame(
+    Half = safe(found$half), Name = safe(found$name), Ratios = sprintf("%s of %s", trimmed(found$told), trimmed(found$of)),
+    Inside = trimmed(found$inside), Share = share_cells(found), `Median factor` = trimmed(found$median_off),
+    `Too large` = trimmed(found$large), `Too small` = trimmed(found$small), Other = trimmed(found$other),
+    check.names = FALSE
+  ))
+}
+
+share_cells <- function(found) {
+  text <- sprintf("%s (%s to %s)", mapply(percent, found$share), mapply(percent, found$low), mapply(percent, found$high))
+  ifelse(is.na(found$share), "\u2013", text)
+}
+
+ratio_table <- function(half) {
+  found <- read_calibration("calibration")
+  found <- found[found$half == half, ]
+  md_table(data.frame(
+    Set = code(found$paper), Claim = found$claim, Ratio = safe(found$statement), Kind = found$kind,
+    Published = with_interval(found$published, found$published_low, found$published_high),
+    Emulated = with_interval(found$estimate, found$low, found$high), Miss = ifelse(is.na(found$miss), "", found$miss)
+  ), widths = c(11, 7, 30, 9, 15, 15, 13))
+}
+
+assumption_table <- function() {
+  found <- read_calibration("assumptions")
+  md_table(data.frame(Set = code(found$paper), Assumed = safe(found$what), Reason = safe(found$why)),
+           widths = c(16, 30, 54))
+}
+
+# --- figures -------------------------------------------------------------------------------------------
+
+inside_colours <- c(inside = "#00785a", outside = "#b84700")
+inside_shapes <- c(inside = 16, outside = 4)
+
+# Published against emulated on equal logarithmic axes, with the tolerance across and the interval upwards.
+figure_calibration <- function(title) {
+  table <- told_ratios()
+  if (nrow(table) == 0) {
+    return(figure_without_data())
+  }
+  drawn <- intersect(names(inside_colours), table$where)
+  ggplot(table, aes(published, estimate, colour = where, shape = where)) +
+    geom_abline(slope = 1, intercept = 0, linetype = "dashed", colour = soft) +
+    geom_linerange(aes(xmin = published_low, xmax = published_high), linewidth = 0.7, alpha = 0.5, show.legend = FALSE) +
+    geom_linerange(data = table[!is.na(table$low), ], aes(ymin = low, ymax = high), linewidth = 0.7, alpha = 0.5,
+                   show.legend = FALSE) +
+    geom_point(size = 2.6, stroke = 1.2) +
+    facet_wrap(vars(kind)) +
+    scale_colour_manual(NULL, values = inside_colours, limits = drawn) +
+    scale_shape_manual(NULL, values = inside_shapes, limits = drawn) +
+    scale_x_log10("published", breaks = ratio_breaks, labels = function(x) trimmed(x)) +
+    scale_y_log10("emulated", breaks = ratio_breaks, labels = function(x) trimmed(x)) +
+    labs(title = title, subtitle = "Bars across: the published value's tolerance. Bars upwards: 95 % interval.")
+}
+
+calibration_height <- function() 1.9 + 2.3 * ceiling(max(1, length(unique(told_ratios()$kind))) / 3)
