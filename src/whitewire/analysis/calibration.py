@@ -1,4 +1,4 @@
-"""Published ratios of real clusters against the same ratios of emulated ones: one row a claim, shares inside, assumptions.
+"""Published ratios of real clusters against the same ratios of emulated ones: a row a claim, shares, assumptions.
 
 The papers are those of config/calibration (`make calibrate`). The functions but `tables` know no files.
 """
@@ -57,7 +57,7 @@ def half_of(name: str) -> str:
 
 
 def kind_of(test: Mapping[str, Any]) -> str:
-    """What a claim's ratio is of: `network`, `copies`, `network and drives`; `absolute` where there is no second cell."""
+    """What a claim's ratio is of: `network`, `network and drives`; `absolute` where there is no second cell."""
     if "numerator" not in test:
         return ABSOLUTE
     one, other = test["numerator"]["where"], test["denominator"]["where"]
