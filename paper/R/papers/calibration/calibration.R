@@ -41,9 +41,9 @@ calibration_sentence <- function(half) {
   if (nrow(found) == 0 || found$told == 0) {
     return(sprintf("None of the ratios %s was measured yet; `make calibrate` does it.", half_words[[half]]))
   }
-  sprintf(paste("Of %d published ratios %s, **%s lie within their tolerance** of the emulated one (%s, 95 %% interval %s",
-                "to %s); the median distance is a factor of %s. Of the misses the effect was too large in %d, too small",
-                "in %d, and in the other direction in %d."),
+  sprintf(paste("Of %d published ratios %s, **%s came out within tolerance** (%s, 95 %% interval",
+                "%s to %s); the median distance is a factor of %s. Of the misses the effect was too large in %d, too",
+                "small in %d, and in the other direction in %d."),
           found$told, half_words[[half]], found$inside, percent(found$share), percent(found$low), percent(found$high),
           trimmed(found$median_off), found$large, found$small, found$other)
 }
@@ -52,7 +52,8 @@ share_table <- function(by) {
   found <- read_calibration("summary")
   found <- found[found$by == by, ]
   md_table(data.frame(
-    Half = safe(found$half), Name = safe(found$name), Ratios = sprintf("%s of %s", trimmed(found$told), trimmed(found$of)),
+    Half = safe(found$half), Name = safe(found$name),
+    Ratios = sprintf("%s of %s", trimmed(found$told), trimmed(found$of)),
     Inside = trimmed(found$inside), Share = share_cells(found), `Median factor` = trimmed(found$median_off),
     `Too large` = trimmed(found$large), `Too small` = trimmed(found$small), Other = trimmed(found$other),
     check.names = FALSE
@@ -60,7 +61,8 @@ share_table <- function(by) {
 }
 
 share_cells <- function(found) {
-  text <- sprintf("%s (%s to %s)", mapply(percent, found$share), mapply(percent, found$low), mapply(percent, found$high))
+  words <- lapply(found[c("share", "low", "high")], function(column) mapply(percent, column))
+  text <- sprintf("%s (%s to %s)", words$share, words$low, words$high)
   ifelse(is.na(found$share), "\u2013", text)
 }
 
@@ -94,7 +96,8 @@ figure_calibration <- function(title) {
   drawn <- intersect(names(inside_colours), table$where)
   ggplot(table, aes(published, estimate, colour = where, shape = where)) +
     geom_abline(slope = 1, intercept = 0, linetype = "dashed", colour = soft) +
-    geom_linerange(aes(xmin = published_low, xmax = published_high), linewidth = 0.7, alpha = 0.5, show.legend = FALSE) +
+    geom_linerange(aes(xmin = published_low, xmax = published_high), linewidth = 0.7, alpha = 0.5,
+                   show.legend = FALSE) +
     geom_linerange(data = table[!is.na(table$low), ], aes(ymin = low, ymax = high), linewidth = 0.7, alpha = 0.5,
                    show.legend = FALSE) +
     geom_point(size = 2.6, stroke = 1.2) +
