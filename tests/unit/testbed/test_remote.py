@@ -400,12 +400,16 @@ class Watched:
         self.said = self.popen.stdout.readline() and self.popen.stdout.readline()
 
     def daemon(self):
-        """A process with the marker, its child, and one of another run."""
+        """A process with the marker, its child, and one of another run that names it, as Apptainer does."""
         program = "sleep 88.8 & sleep 88.8"
         own = {"PATH": os.environ["PATH"], shell.MARKER: self.text.partition("=")[2] + "1."}
         return [
             subprocess.Popen(["sh", "-c", program], env=own, start_new_session=True),
-            subprocess.Popen(["sleep", "88.8"], env=own | {shell.MARKER: "other.host.1."}, start_new_session=True),
+            subprocess.Popen(
+                ["sleep", "88.8"],
+                env={**own, shell.MARKER: "other.host.1.", "ENGINE_CONFIG1": f'{{"env":["{self.text}1."]}}'},
+                start_new_session=True,
+            ),
         ]
 
 
