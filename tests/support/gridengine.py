@@ -140,7 +140,8 @@ class GridEngineSite(ScheduledSite):
             self.write(name, text.encode(), "644")
         for name in ("centry", "usersets"):
             self.testbed.inside(["cp", "-r", str(SHARE / "util" / "resources" / name), f"{spool}/{name}"]).check()
-        self.testbed.inside(["mkdir", "-p", f"{spool}/job_scripts", self.shared]).check()
+        self.testbed.inside(["mkdir", "-p", f"{spool}/job_scripts", self.shared, f"{self.root}/utilbin"]).check()
+        self.testbed.inside(["ln", "-s", programs, f"{self.root}/utilbin/lx-amd64"]).check()  # qrsh_starter
         self.testbed.inside(["chmod", "-R", "a+rwX", self.root, self.shared]).check()
 
     def _describe(self) -> None:
