@@ -24,6 +24,8 @@ TRACEBACK, UNEXPECTED = "WHITEWIRE_TRACEBACK", 70
 """Variable of the environment: what nothing foresaw ends in its traceback, rather than in this status and one line."""
 NO_ENVIRONMENT = 3
 """Status of `scripts/software --folder` outside of a rule's environment and image."""
+RECORD = "record"
+"""In place of a part that `links` measures: what there is of all is put together."""
 
 
 class Subcommand(Protocol):
@@ -66,16 +68,22 @@ def design(args: argparse.Namespace) -> None:
 def links(args: argparse.Namespace) -> None:
     """Measure links, drives and RDMA ports of a testbed by themselves: needs no paper, no Java and no Hadoop."""
     from whitewire.description.project import load_config
-    from whitewire.measure.survey import survey
+    from whitewire.measure import survey
     from whitewire.paths import root
     from whitewire.records.links import FOLDER
+    from whitewire.records.parts import OF_LINKS
     from whitewire.tidy.links import tables
 
     config = load_config()
     testbed = args.testbed or config["testbed"]
     results = args.results or root() / "results" / testbed
-    survey(testbed, results, args.effort or config["effort"], args.within, args.hosts_of)
-    tables(results / FOLDER)
+    if args.part == RECORD:
+        survey.finish(results / FOLDER)
+    else:
+        effort, parts = args.effort or config["effort"], [args.part] if args.part else OF_LINKS
+        survey.survey(testbed, results, effort, args.within, args.hosts_of, parts)
+    if not args.part:
+        tables(results / FOLDER)
 
 
 def tidy_links(args: argparse.Namespace) -> None:
@@ -362,6 +370,17 @@ def new_paper(args: argparse.Namespace) -> None:
     print(f"next: {command} validate; {command} plan; make papers PAPERS={name} EFFORT=smoke")
 
 
+def site(args: argparse.Namespace) -> None:
+    """Write the file of a new testbed, from a list of hosts or this job, and from what each host says of itself."""
+    from whitewire.paths import shown
+    from whitewire.workflow import new_site
+
+    path = new_site.new_site(args.name, args.given, args.ssh_config)
+    print(*new_site.look_lines(path), sep="\n")
+    print(f"made {shown(path)}; the lines above are for you to look at")
+    print(f"next: edit it; make doctor TESTBED={args.name}; make testbed TESTBED={args.name}")
+
+
 WITHOUT_CONFIGURATION: tuple[Subcommand, ...] = (hibench, check, keys)
 """Subcommands that read none. Each other one says whose it reads where it is not the current folder's."""
 REPORTING: tuple[Subcommand, ...] = (tidy, tidy_links, analyse, render)
@@ -391,10 +410,21 @@ examples:
 docs/use/keys.md has every key of the answers.
 """
 
+SITE = """\
+examples:
+  whitewire site mycluster --from hosts.txt        a host in each line: node01, alice@node01, 10.1.0.17
+  whitewire site mycluster --from manifest.xml     a CloudLab manifest
+  whitewire site mycluster --from machines.yaml    hosts of EnOSlib: its static provider's file, or roles with hosts
+  whitewire site mycluster --from outputs.json     tofu output -json > outputs.json
+  whitewire site mycluster                         in a job of Slurm or another scheduler: its nodes
+
+Each host is asked in one command, and nothing is written there. Edit the file, then: make doctor TESTBED=mycluster
+"""
+
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    from whitewire.records.parts import PARTS, WITHIN
+    from whitewire.records.parts import OF_LINKS, PARTS, WITHIN
 
     top = argparse.ArgumentParser(prog="whitewire", description="Re-measure papers and judge their claims.")
     top.add_argument("--version", action="version", version=f"whitewire {__version__}")
@@ -418,6 +448,8 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--within", default="", metavar="TIME", help="how long it may take: 10m (default: by effort)")
     more = "whose hosts and k an emulated testbed has (default: the largest of config.yaml's papers)"
     sub.add_argument("--hosts-of", default="", metavar="PAPER", help=more)
+    more = f"that one alone; {RECORD}: what is measured of all, as one record (default: all, and their record)"
+    sub.add_argument("--part", choices=(*OF_LINKS, RECORD), default="", help=more)
     command(tidy_links, "--results")
     sub = command(trust)
     sub.add_argument("--testbed", help="default: that of config.yaml; an emulated one")
@@ -471,6 +503,12 @@ def parser() -> argparse.ArgumentParser:
     sub = command(new_paper)
     sub.formatter_class, sub.epilog = argparse.RawDescriptionHelpFormatter, NEW_PAPER
     sub.add_argument("--from", dest="given", type=Path, metavar="FILE", help="answers as YAML, in place of questions")
+    sub = command(site)
+    sub.formatter_class, sub.epilog = argparse.RawDescriptionHelpFormatter, SITE
+    sub.add_argument("name", metavar="NAME", help="of the testbed: config/testbeds/NAME.yaml, which may not be there")
+    sub.add_argument("--from", dest="given", type=Path, metavar="FILE", help="a list of hosts (default: this job's)")
+    more = "a configuration of ssh in place of your own; the testbed's file names it"
+    sub.add_argument("--ssh-config", default="", metavar="FILE", help=more)
     return top
 
 

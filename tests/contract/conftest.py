@@ -17,7 +17,7 @@ from whitewire.description.files import validate
 from whitewire.testbed.base import Testbed
 from whitewire.testbed.emulated import software
 from whitewire.testbed.emulated.sandbox import EmulatedTestbed
-from whitewire.testbed.site.slurm import SlurmTestbed
+from whitewire.testbed.site.job import JobTestbed
 from whitewire.testbed.site.ssh import SshTestbed
 
 
@@ -87,7 +87,7 @@ def slurm_config(emulated_config):
 
 @pytest.fixture(scope="module")
 def slurm(slurm_site, slurm_config):
-    return remote_kind(slurm_site, slurm_config, SlurmTestbed)
+    return remote_kind(slurm_site, slurm_config, JobTestbed)
 
 
 @pytest.fixture(scope="module")

@@ -20,12 +20,12 @@ from whitewire.install import doctor
 from whitewire.paths import HOME
 from whitewire.testbed.base import CommandFailed
 from whitewire.testbed.site import shell
+from whitewire.testbed.site.job import JobTestbed, nodes_of
 from whitewire.testbed.site.remote_host import CutOff
-from whitewire.testbed.site.slurm import SlurmTestbed, nodes_of
 
 
-def test_nodes_are_dealt_out_in_the_order_of_the_roles(slurm_testbed, slurm_site):
-    nodes = nodes_of(slurm_site.job)
+def test_nodes_are_dealt_out_in_the_order_of_the_roles(slurm_testbed, slurm_site, slurm_config):
+    nodes = nodes_of(slurm_config)
     assert sorted(nodes) == sorted(host.name for host in slurm_site.testbed.hosts)
     assert [host.target for host in slurm_testbed.hosts] == nodes
     for host in slurm_testbed.hosts:
@@ -35,17 +35,17 @@ def test_nodes_are_dealt_out_in_the_order_of_the_roles(slurm_testbed, slurm_site
 
 def test_an_allocation_that_is_too_small(slurm_site, slurm_config):
     with pytest.raises(UserError, match=r"found 6 nodes, expected 15 \(1 namenode, 11 datanode, 3 client\)"):
-        SlurmTestbed(slurm_config, {"namenode": 1, "datanode": 11, "client": 3}, SCALE)
+        JobTestbed(slurm_config, {"namenode": 1, "datanode": 11, "client": 3}, SCALE)
 
 
 def test_the_look_before_names_a_sick_node(slurm_site, slurm_config, capfd):
-    SlurmTestbed.whole(slurm_config).preflight()
+    JobTestbed.whole(slurm_config).preflight()
     assert " NO " not in capfd.readouterr().err
     sick = slurm_site.testbed.host("datanode2")
     slurm_site.hide(sick, "/usr/bin/java", b"", "644")
     try:
         with pytest.raises(UserError, match=r"1 of 6 hosts cannot be used: \w+ \(datanode2\): no Java"):
-            SlurmTestbed(slurm_config, SMALL, SCALE).preflight()
+            JobTestbed(slurm_config, SMALL, SCALE).preflight()
     finally:
         slurm_site.as_root(sick, "umount", "/usr/bin/java")
 
@@ -94,7 +94,7 @@ def test_a_lost_step_cleans_its_node_and_no_other(slurm_site, slurm_config, tmp_
     """A step does not learn that its srun was killed: only that nothing comes any more."""
     monkeypatch.setattr(shell, "PATIENCE_S", 3)
     monkeypatch.setattr(shell, "BEAT_S", 0.5)
-    with SlurmTestbed(slurm_config, SMALL, SCALE) as testbed:
+    with JobTestbed(slurm_config, SMALL, SCALE) as testbed:
         lost, kept = testbed.host("datanode1"), testbed.host("datanode2")
         for host in (lost, kept):
             host.start(SLEEPER, tmp_path / host.name).wait_ready("started", timeout=10)
@@ -109,8 +109,8 @@ def test_a_lost_step_cleans_its_node_and_no_other(slurm_site, slurm_config, tmp_
 
 PROGRAM = """
 import json, os
-from whitewire.testbed.site.slurm import SlurmTestbed
-with SlurmTestbed(json.loads({config!r}), {{"namenode": 1, "datanode": 2}}, 20) as testbed:
+from whitewire.testbed.site.job import JobTestbed
+with JobTestbed(json.loads({config!r}), {{"namenode": 1, "datanode": 2}}, 20) as testbed:
     print(os.environ["SLURM_JOB_ID"], *(host.run(["hostname"]).stdout.decode().strip() for host in testbed.hosts))
 """
 SNAKEFILE = """
@@ -195,7 +195,7 @@ def test_the_doctor_says_what_the_profile_lacks(slurm_site, slurm_config):
 def test_the_end_of_the_job_ends_all_of_it(slurm_site, slurm_config, tmp_path):
     job = slurm_site.job
     try:
-        with SlurmTestbed(slurm_config, SMALL, SCALE) as testbed:
+        with JobTestbed(slurm_config, SMALL, SCALE) as testbed:
             daemons = [host.start(SLEEPER, tmp_path / host.name) for host in testbed.hosts]
             for daemon in daemons:
                 daemon.wait_ready("started", timeout=10)
@@ -207,7 +207,7 @@ def test_the_end_of_the_job_ends_all_of_it(slurm_site, slurm_config, tmp_path):
             with pytest.raises(CommandFailed):
                 testbed.hosts[0].run(["true"])
         with pytest.raises(UserError, match=f"job {job}: found state (CANCELLED|COMPLETING), expected RUNNING"):
-            SlurmTestbed(slurm_config, SMALL, SCALE)
+            JobTestbed(slurm_config, SMALL, SCALE)
     finally:
         time.sleep(0.5)
         slurm_site.rejoin()

@@ -19,6 +19,7 @@ from whitewire.workflow.plan import MACHINE
 
 HOME = Path(__file__).resolve().parents[2]
 SNAKEMAKE = str(Path(sys.executable).parent / "snakemake")
+OF_TOOLS = ("network.json", "drives.json", "rdma.json")
 
 
 def fresh(top: Path) -> Path:
@@ -95,7 +96,7 @@ def finish(project: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("x\n")
     (results / "links" / "tables").mkdir(parents=True, exist_ok=True)
-    for name in ("links.json", *(f"tables/{name}" for name in (*OF_LINKS, "datapackage.json"))):
+    for name in (*OF_TOOLS, "links.json", *(f"tables/{name}" for name in (*OF_LINKS, "datapackage.json"))):
         (results / "links" / name).write_text("x\n")
     (results / "logs").mkdir(exist_ok=True)
     for name in ("links-tables", "index", "testbed"):
@@ -112,6 +113,9 @@ def finish(project: Path) -> None:
 def test_dry_run_names_every_stage(project):
     found = jobs(snakemake(project, "--dry-run"))
     assert found == {
+        "links_network": 1,
+        "links_drives": 1,
+        "links_rdma": 1,
         "links": 1,
         "links_tables": 1,
         "testbed_page": 1,
@@ -270,7 +274,21 @@ def test_another_budget_goes_on_measuring(finished):
 
 def test_the_testbed_alone_needs_no_measurement_of_a_paper(project):
     found = jobs(snakemake(project, "testbed", "--dry-run"))
-    assert found == {"links": 1, "links_tables": 1, "testbed_page": 1, "testbed": 1}
+    rules = ("links_network", "links_drives", "links_rdma", "links", "links_tables", "testbed_page", "testbed")
+    assert found == dict.fromkeys(rules, 1)
+
+
+@pytest.mark.parametrize("part", ["network", "drives", "rdma"])
+def test_what_one_tool_measures_can_be_asked_for_by_itself(project, part):
+    assert jobs(snakemake(project, f"links_{part}", "--dry-run")) == {f"links_{part}": 1}
+
+
+@pytest.mark.parametrize("part", ["network", "drives", "rdma"])
+def test_what_one_tool_measured_is_measured_again_by_itself(finished, part):
+    (results_of(finished) / "links" / f"{part}.json").unlink()
+    found = jobs(snakemake(finished, "--dry-run"))
+    assert found[f"links_{part}"] == found["links"] == 1 and "measure" not in found
+    assert len([rule for rule in found if re.fullmatch("links_(network|drives|rdma)", rule)]) == 1
 
 
 def test_links_are_measured_again_when_the_testbeds_file_says_something_else(finished):
@@ -279,8 +297,10 @@ def test_links_are_measured_again_when_the_testbeds_file_says_something_else(fin
     path.write_text(path.read_text() + "\n# a remark\n")
     assert "links" not in jobs(snakemake(finished, "--dry-run"))
     path.write_text(path.read_text().replace("port_buffer_kib: 256", "port_buffer_kib: 128"))
-    assert jobs(snakemake(finished, "--dry-run"))["links"] == 1
-    os.utime(results / "links" / "links.json")
+    found = jobs(snakemake(finished, "--dry-run"))
+    assert [found[rule] for rule in ("links", "links_network", "links_drives", "links_rdma")] == [1, 1, 1, 1]
+    for name in (*OF_TOOLS, "links.json"):
+        os.utime(results / "links" / name)
     path.write_text(path.read_text().replace("port_buffer_kib: 128", "port_buffer_kib: 256"))
     assert "measure" not in jobs(snakemake(finished, "--dry-run"))
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
+from functools import partial
 from itertools import product
+from pathlib import Path
 
 import pytest
 
 from tests.rdma.guest import Guest, GuestHost, Unavailable, booted
-from whitewire.measure import rdma
+from whitewire.measure import rdma, survey_rdma
+from whitewire.measure.engine import Work
+from whitewire.measure.survey_plan import Shape, Survey
+from whitewire.records import links as records
 from whitewire.tools import perftest
 
 pytestmark = pytest.mark.slow
@@ -100,3 +105,28 @@ def test_a_server_that_cannot_start_is_a_reason_after_bounded_attempts(guest, tm
                         iterations=lambda test, size: COUNT)  # fmt: skip
     (row,) = rows
     assert row["attempt"] == 2 and row["value"] == "" and "ib_write_bw" in row["why"]
+
+
+class Bare:
+    """The two ends as a testbed that is up."""
+
+    emulated = False
+
+    def __init__(self, hosts: list[GuestHost]) -> None:
+        self.hosts = hosts
+
+    def fabric(self, name: str) -> None:
+        assert name == "roce"
+
+
+def test_what_the_rule_links_rdma_measures(guest, tmp_path, monkeypatch):
+    monkeypatch.setattr(survey_rdma, "SIZES", SIZES[:1])
+    monkeypatch.setattr(rdma, "between", partial(rdma.between, iterations=lambda test, size: COUNT))
+    testbed = Bare(ends(guest, "10.0.0.1", "10.0.0.2"))
+    work = Work("links", 600.0)
+    survey_rdma.measure(Survey(testbed, {"kind": "ssh"}, {"fabrics": [{"name": "roce"}]},
+                               Shape("", {}, 1, ("roce",)), tmp_path, "site.yaml", work))  # fmt: skip
+    rows = records.rdma_rows(tmp_path)
+    assert {row["test"] for row in rows} == set(perftest.TESTS) and not any(row["why"] for row in rows)
+    assert {(row["source_port"], row["destination_port"]) for row in rows} == {("rxe0/1", "rxe1/1")}
+    assert records.part_of(Path(records.RDMA_TABLE)) == "rdma"

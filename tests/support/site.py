@@ -235,29 +235,73 @@ echo "export PROLOG=seen"
 """What many sites have: a prolog whose words are in the output of each step."""
 
 
-class SlurmSite(Site):
-    """munged, slurmctld and a slurmd on every host; `job` is an allocation of all of them.
+class ScheduledSite(Site):
+    """A scheduler's servers on the hosts.
 
-    `commands` is a folder with Slurm's commands, as they are on the first host, where a job's program runs.
+    `commands` is a folder with its commands, as they are on the first host, where a job's program runs.
     """
 
-    SERVERS = ("munged", "slurmctld", "slurmd", "srun")
+    environ: dict[str, str] = {}
+    """What the scheduler's programs find in their environment."""
 
     def __init__(self, testbed: EmulatedTestbed, folder: Path) -> None:
         super().__init__(testbed)
         self.first = testbed.hosts[0]
         self.servers: list[subprocess.Popen[bytes]] = []
-        self.crashed: list[EmulatedHost] = []
         self.commands, self.logs = folder / "bin", folder
+
+    def _start(self, host: EmulatedHost, program: str, *arguments: str) -> None:
+        with (self.logs / f"{Path(program).name}.{host.name}.log").open("wb") as log:
+            self.servers.append(subprocess.Popen(
+                self.as_user(host, [*self._given(), program, *arguments]),
+                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+            ))  # fmt: skip
+
+    def _given(self) -> list[str]:
+        """What begins the command line of each of the scheduler's programs: their environment."""
+        return ["env", *(f"{name}={value}" for name, value in self.environ.items())]
+
+    def _make_commands(self, programs: Sequence[str]) -> None:
+        self.commands.mkdir()
+        for program in programs:
+            command = shlex.join(self.as_user(self.first, [*self._given(), program]))
+            path = self.commands / Path(program).name
+            path.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
+            path.chmod(0o755)
+
+    def _until(self, done, what: str, seconds: float = 30.0) -> None:
+        deadline = time.monotonic() + seconds
+        while not done():
+            if time.monotonic() > deadline:
+                logs = "\n".join(f"{log.name}: {log.read_text()[-600:]}" for log in sorted(self.logs.glob("*.log")))
+                raise TimeoutError(f"{what}: not within {seconds:.0f} s\n{logs}")
+            time.sleep(0.1)
+
+    def close(self) -> None:
+        for server in reversed(self.servers):
+            server.kill()
+            server.wait()
+        super().close()
+
+
+class SlurmSite(ScheduledSite):
+    """munged, slurmctld and a slurmd on every host; `job` is an allocation of all of them."""
+
+    SERVERS = ("munged", "slurmctld", "slurmd", "srun")
+    COMMANDS = ("srun", "scontrol", "squeue", "scancel", "salloc", "sbatch", "sinfo")
+
+    def __init__(self, testbed: EmulatedTestbed, folder: Path) -> None:
+        super().__init__(testbed, folder)
+        self.crashed: list[EmulatedHost] = []
         self._network(2, MANAGEMENT)
         self._configure()
         self._start_munge()
         for host in testbed.hosts:
             self.as_root(host, "mkdir", "-p", "/tmp/slurmd", "/tmp/slurmctld")
-        self._start(self.first, "slurmctld", "-D")
+        self._start(self.first, installed("slurmctld"), "-D")
         for host in testbed.hosts:
-            self._start(host, "slurmd", "-D")
-        self._make_commands()
+            self._start(host, installed("slurmd"), "-D")
+        self._make_commands([installed(name) for name in self.COMMANDS])
         self.job = self._allocate()
 
     def _configure(self) -> None:
@@ -278,24 +322,10 @@ class SlurmSite(Site):
         self.testbed.inside(["mkdir", "-p", "/run/munge"]).check()
         own = f"{self.folder}/munge"
         self._start(
-            self.first, "munged", "--foreground", "--force", f"--key-file={own}/key", f"--log-file={own}/log",
-            f"--pid-file={own}/pid", f"--seed-file={own}/seed", "--num-threads=2",
+            self.first, installed("munged"), "--foreground", "--force", f"--key-file={own}/key",
+            f"--log-file={own}/log", f"--pid-file={own}/pid", f"--seed-file={own}/seed", "--num-threads=2",
         )  # fmt: skip
         self._until(lambda: self.testbed.inside(["test", "-S", "/run/munge/munge.socket.2"]).status == 0, "munged")
-
-    def _start(self, host: EmulatedHost, name: str, *arguments: str) -> None:
-        with (self.logs / f"{name}.{host.name}.log").open("wb") as log:
-            self.servers.append(subprocess.Popen(
-                self.as_user(host, [installed(name), *arguments]),
-                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
-            ))  # fmt: skip
-
-    def _make_commands(self) -> None:
-        self.commands.mkdir()
-        for name in ("srun", "scontrol", "squeue", "scancel", "salloc", "sbatch", "sinfo"):
-            command = shlex.join(self.as_user(self.first, [installed(name)]))
-            (self.commands / name).write_text(f'#!/bin/sh\nexec {command} "$@"\n')
-            (self.commands / name).chmod(0o755)
 
     def crash(self, host: EmulatedHost) -> None:
         """All processes of a node end at once; its network stays."""
@@ -310,7 +340,7 @@ class SlurmSite(Site):
     def revive(self) -> None:
         """Start Slurm again on the nodes that crashed, and wait until all are idle."""
         while self.crashed:
-            self._start(self.crashed.pop(), "slurmd", "-D")
+            self._start(self.crashed.pop(), installed("slurmd"), "-D")
         nodes = len(self.testbed.hosts)
         self._until(lambda: self.slurm("sinfo", "--noheader", "--format=%D %t").stdout.split() == [str(nodes), "idle"],
                     "idle nodes", 60)  # fmt: skip
@@ -334,20 +364,6 @@ class SlurmSite(Site):
 
         self._until(granted, "salloc")
         return said.rsplit("job allocation", 1)[1].split()[0]
-
-    def _until(self, done, what: str, seconds: float = 30.0) -> None:
-        deadline = time.monotonic() + seconds
-        while not done():
-            if time.monotonic() > deadline:
-                logs = "\n".join(f"{log.name}: {log.read_text()[-600:]}" for log in sorted(self.logs.glob("*.log")))
-                raise TimeoutError(f"{what}: not within {seconds:.0f} s\n{logs}")
-            time.sleep(0.1)
-
-    def close(self) -> None:
-        for server in reversed(self.servers):
-            server.kill()
-            server.wait()
-        super().close()
 
 
 @contextlib.contextmanager

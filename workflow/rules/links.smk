@@ -1,4 +1,6 @@
-# Before any paper: what links, drives and RDMA ports of the testbed carry by themselves, and their page.
+# Before any paper: what links, drives and RDMA ports of the testbed carry by themselves, each measured by a rule of its
+# own. They need no paper, no Java and no Hadoop. They run again when the testbed's description or the effort asks for more,
+# and then make only what is missing; a changed program measures nothing.
 
 LINKS_TABLES = [
     "hosts.csv",
@@ -16,18 +18,82 @@ LINKS_TABLES = [
 ]
 
 
-rule links:
-    """From the testbed's hosts alone to raw results of every pair, drive and RDMA port.
-
-    Needs no paper, no Java and no Hadoop. Runs again when the testbed's description or the effort asks for more, and
-    then makes only what is missing; a changed program measures nothing.
-    """
+rule links_network:
+    """From the testbed's hosts alone to raw results of every pair, by iperf3."""
     output:
-        record=f"{RESULTS}/links/links.json",
+        record=f"{RESULTS}/links/network.json",
     log:
-        f"{RESULTS}/logs/links.log",
+        f"{RESULTS}/logs/links-network.log",
     benchmark:
-        f"{RESULTS}/logs/links.tsv"
+        f"{RESULTS}/logs/links-network.tsv"
+    priority: REPORTING + 2
+    conda:
+        "../../envs/measure.yaml"
+    container:
+        plan.container("hadoop")
+    threads: workflow.cores
+    resources:
+        measuring=MACHINE,
+        mpi="srun",
+        nodes=plan.most_nodes,
+        tasks=plan.most_nodes,
+        runtime=15,
+    params:
+        testbed=plan.testbed,
+        results=subpath(output.record, ancestor=2),
+        effort=plan.survey_effort,
+        description=plan.description,
+    shell:
+        "exec setpriv --pdeathsig KILL whitewire links"
+        " --part network"
+        " --testbed {params.testbed:q}"
+        " --results {params.results:q}"
+        " --effort {params.effort:q}"
+        " 2> >(tee {log:q} >&2)"
+
+
+rule links_drives:
+    """From the testbed's hosts alone to raw results of every drive and mount, by fio."""
+    output:
+        record=f"{RESULTS}/links/drives.json",
+    log:
+        f"{RESULTS}/logs/links-drives.log",
+    benchmark:
+        f"{RESULTS}/logs/links-drives.tsv"
+    priority: REPORTING + 1
+    conda:
+        "../../envs/measure.yaml"
+    container:
+        plan.container("hadoop")
+    threads: workflow.cores
+    resources:
+        measuring=MACHINE,
+        mpi="srun",
+        nodes=plan.most_nodes,
+        tasks=plan.most_nodes,
+        runtime=10,
+    params:
+        testbed=plan.testbed,
+        results=subpath(output.record, ancestor=2),
+        effort=plan.survey_effort,
+        description=plan.description,
+    shell:
+        "exec setpriv --pdeathsig KILL whitewire links"
+        " --part drives"
+        " --testbed {params.testbed:q}"
+        " --results {params.results:q}"
+        " --effort {params.effort:q}"
+        " 2> >(tee {log:q} >&2)"
+
+
+rule links_rdma:
+    """From the testbed's hosts alone to raw results of every RDMA port, by perftest."""
+    output:
+        record=f"{RESULTS}/links/rdma.json",
+    log:
+        f"{RESULTS}/logs/links-rdma.log",
+    benchmark:
+        f"{RESULTS}/logs/links-rdma.tsv"
     priority: REPORTING
     conda:
         "../../envs/measure.yaml"
@@ -47,9 +113,36 @@ rule links:
         description=plan.description,
     shell:
         "exec setpriv --pdeathsig KILL whitewire links"
+        " --part rdma"
         " --testbed {params.testbed:q}"
         " --results {params.results:q}"
         " --effort {params.effort:q}"
+        " 2> >(tee {log:q} >&2)"
+
+
+rule links:
+    """From what iperf3, fio and perftest found to the record of the testbed's links, which all that follows reads."""
+    input:
+        expand(f"{RESULTS}/links/{{part}}.json", part=["network", "drives", "rdma"]),
+    output:
+        record=f"{RESULTS}/links/links.json",
+    log:
+        f"{RESULTS}/logs/links.log",
+    benchmark:
+        f"{RESULTS}/logs/links.tsv"
+    priority: REPORTING
+    conda:
+        "../../envs/measure.yaml"
+    container:
+        plan.container("hadoop")
+    params:
+        testbed=plan.testbed,
+        results=subpath(output.record, ancestor=2),
+    shell:
+        "exec setpriv --pdeathsig KILL whitewire links"
+        " --part record"
+        " --testbed {params.testbed:q}"
+        " --results {params.results:q}"
         " 2> >(tee {log:q} >&2)"
 
 

@@ -59,13 +59,13 @@ class Posix(Service):
     def start(self) -> None:
         """Make the folder and see that all hosts share it. Raises UserError, naming the host, when they don't."""
         begin, first = time.monotonic(), self.hosts[0]
-        made = first.run(["mkdir", self.mount])
+        made = first.run_outside(["mkdir", self.mount])
         if made.status != 0:
             raise UserError(f"posix: {first.name} cannot make a folder in {self.base}: {last_line(made.stderr)}")
         self.started = True
         try:
             self._see_each_other()
-            self.kind = first.run(["stat", "-f", "-c", "%T", self.mount]).check().stdout.decode().strip()
+            self.kind = first.run_outside(["stat", "-f", "-c", "%T", self.mount]).check().stdout.decode().strip()
         except BaseException:
             self.stop()
             raise
@@ -75,21 +75,21 @@ class Posix(Service):
         """Each host writes a file that every other one reads."""
         for writer in self.hosts:
             name, content = f"{self.mount}/.seen-by-{writer.name}", uuid.uuid4().hex.encode()
-            done = writer.run(["dd", f"of={name}", "status=none", "conv=fsync"], stdin=content)
+            done = writer.run_outside(["dd", f"of={name}", "status=none", "conv=fsync"], stdin=content)
             if done.status != 0:
                 raise UserError(f"posix: {writer.name} cannot write to {self.mount}: {last_line(done.stderr)}")
             for reader in self.hosts:
-                if reader.run(["cat", name]).stdout != content:
+                if reader.run_outside(["cat", name]).stdout != content:
                     raise UserError(
                         f"posix: {reader.name} does not see what {writer.name} wrote to {self.base}; "
                         "mount one shared file system there on all hosts"
                     )
-            writer.run(["rm", name]).check()
+            writer.run_outside(["rm", name]).check()
 
     def stop(self) -> None:
         """Remove the folder and all that is in it."""
         if self.started:
-            self.hosts[0].run(["rm", "-rf", "--one-file-system", self.mount]).check()
+            self.hosts[0].run_outside(["rm", "-rf", "--one-file-system", self.mount]).check()
             self.started = False
 
     def check(self) -> None:
@@ -100,7 +100,7 @@ class Posix(Service):
         if time.monotonic() - self.looked < LOOK_S:
             return
         for host in self.hosts:
-            if host.run(["test", "-d", self.mount]).status != 0:
+            if host.run_outside(["test", "-d", self.mount]).status != 0:
                 raise UserError(f"posix: {self.mount} is gone from {host.name}")
         self.looked = time.monotonic()
 
@@ -119,11 +119,11 @@ class Posix(Service):
     def layout(self, path: str, stripe_count: int, stripe_size: int) -> str:
         """Make a folder and, on Lustre, set the stripes of files that will be made in it; what was set, in words."""
         full, first = self.path(path), self.hosts[0]
-        first.run(["mkdir", "-p", full]).check()
+        first.run_outside(["mkdir", "-p", full]).check()
         words = ""
-        if self.kind == "lustre" and first.run(["lfs", "--version"]).status == 0:
+        if self.kind == "lustre" and first.run_outside(["lfs", "--version"]).status == 0:
             argv = ["lfs", "setstripe", "--stripe-count", str(stripe_count), "--stripe-size", str(stripe_size), full]
-            first.run(argv).check()
+            first.run_outside(argv).check()
             words = " ".join(argv[1:-1])
         self.layouts[full] = words
         return words
@@ -135,11 +135,11 @@ class Posix(Service):
     def told(self, path: str) -> dict[str, object]:
         """The file system's type as the first host sees it now and, on Lustre, the folder's stripes."""
         full, first = self.path(path), self.hosts[0]
-        kind = first.run(["stat", "-f", "-c", "%T", full]).check().stdout.decode().strip()
+        kind = first.run_outside(["stat", "-f", "-c", "%T", full]).check().stdout.decode().strip()
         words = ""
         if self.layouts[full]:
             count, size = (
-                first.run(["lfs", "getstripe", "--directory", which, full]).check().stdout.decode().strip()
+                first.run_outside(["lfs", "getstripe", "--directory", which, full]).check().stdout.decode().strip()
                 for which in ("--stripe-count", "--stripe-size")
             )
             words = f"setstripe --stripe-count {count} --stripe-size {size}"
@@ -151,7 +151,7 @@ class Posix(Service):
         What a client may hold is the site's own setting: `max_dirty` and `readahead` (bytes) change nothing here.
         """
         argv = ["sh", "-c", EMPTY, "whitewire", self.mount, DROP_CACHES]
-        done = on_each(self.hosts, lambda host: host.run(argv))
+        done = on_each(self.hosts, lambda host: host.run_outside(argv))
         self.warm = [why for host, each in zip(self.hosts, done, strict=True) if (why := self._warm(host, each))]
 
     def _warm(self, host: Host, emptied: Completed) -> str:
@@ -167,4 +167,4 @@ class Posix(Service):
         full = self.path(path)
         if full == self.mount:
             raise UserError("posix: the folder itself is removed by stop()")
-        self.hosts[0].run(["rm", "-rf", "--one-file-system", full]).check()
+        self.hosts[0].run_outside(["rm", "-rf", "--one-file-system", full]).check()

@@ -107,7 +107,11 @@ def load_yaml(path: Path | str) -> dict[str, Any]:
     UserError with one line for a file that cannot be read, is no such YAML or is beyond the bounds above.
     """
     path = Path(path)
-    text = _text(path)
+    return parse_yaml(_text(path), shown(path))
+
+
+def parse_yaml(text: str, source: str) -> dict[str, Any]:
+    """The same of a text; `source` is where it comes from, for messages."""
     try:
         _bounded(yaml.parse(text, Loader=_Loader))
         data = yaml.load(text, Loader=_Loader)
@@ -115,12 +119,12 @@ def load_yaml(path: Path | str) -> dict[str, Any]:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         problem = getattr(error, "problem", None) or str(error)
-        raise UserError(f"{shown(path)}: {where}not valid YAML: {problem}") from None
+        raise UserError(f"{source}: {where}not valid YAML: {problem}") from None
     if not isinstance(data, dict):
         found = "an empty file" if data is None else f"{kind_of(data)} ({quoted(data)})"
-        raise UserError(f"{shown(path)}: found {found}, expected YAML with keys")
+        raise UserError(f"{source}: found {found}, expected YAML with keys")
     for key, value, expected in _unusable(data, ""):
-        raise UserError(f"{shown(path)}: {key}: found {value}, expected {expected}")
+        raise UserError(f"{source}: {key}: found {value}, expected {expected}")
     return data
 
 

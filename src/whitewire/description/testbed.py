@@ -16,6 +16,11 @@ from whitewire.errors import UserError
 from whitewire.paths import HIBENCH, shown
 from whitewire.text import canonical, quoted, suggestion
 
+JOBS = ("slurm", "pbs", "gridengine", "lsf", "flux", "oar")
+"""Kinds of testbed whose hosts are the nodes of a scheduler's job."""
+NODES = (*JOBS, "hostfile")
+"""Kinds of testbed whose hosts are listed without roles."""
+
 
 def is_emulated(testbed: Mapping) -> bool:
     """Whether rates on a testbed stand for larger ones: hosts of one machine, or a site whose links are slowed down."""
@@ -90,6 +95,7 @@ def read_testbed(path: Path) -> dict[str, Any]:
     validate(testbed, "testbed", path)
     _check_limits(testbed, path)
     _check_lanes(testbed, path)
+    _check_node_file(testbed, path)
     if testbed["kind"] == "emulated":
         testbed["fabrics"] = Fabrics(testbed["fabrics"])
     return testbed
@@ -120,6 +126,15 @@ def _check_limits(testbed: Mapping[str, Any], path: Path) -> None:
                 f"{shown(path)}: limits.{name}: found {testbed['limits'][name]}, expected none: it counts on {kind} "
                 f"only; here it is {' and '.join(needed)}"
             )
+
+
+def _check_node_file(testbed: Mapping[str, Any], path: Path) -> None:
+    """UserError where the file of a list of hosts is missing, or where hosts come from elsewhere."""
+    kind, file = testbed["kind"], testbed.get("host_file")
+    if kind == "hostfile" and file is None:
+        raise UserError(f"{shown(path)}: host_file: found nothing, expected the path of a file of hosts")
+    if kind != "hostfile" and file is not None:
+        raise UserError(f"{shown(path)}: host_file: found {quoted(file)}, expected none: {kind} lists the hosts itself")
 
 
 def lane_count(testbed: Mapping[str, Any]) -> int:

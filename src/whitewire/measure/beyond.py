@@ -4,7 +4,6 @@ beyond its bound, and what each pair carried then.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,14 +11,14 @@ from typing import Any
 
 from whitewire import lanes
 from whitewire.description.paper import Paper
-from whitewire.description.testbed import digest, lane_hosts
+from whitewire.description.testbed import NODES, digest, lane_hosts
 from whitewire.design.rows import levels_of, most_hosts
 from whitewire.errors import Faults, UserError
 from whitewire.paths import shown
 from whitewire.records import links, outliers
 from whitewire.records.links import HostPlace
 from whitewire.records.run import DesignRow
-from whitewire.testbed.site import slurm
+from whitewire.testbed.site import job
 from whitewire.testbed.site.inventory import of_lane
 
 STOP, MARK = "stop", "mark"
@@ -28,7 +27,7 @@ figures says so."""
 GO_ON = "put it right and remove {folder}, or go on and mark every figure with ARGS='--config outliers=mark'"
 
 Carried = Mapping[tuple[str, str, str], float]
-"""Mbit/s by fabric and what ssh or Slurm calls the sender and the receiver."""
+"""Mbit/s by fabric and what ssh or the scheduler calls the sender and the receiver."""
 
 
 @dataclass(frozen=True)
@@ -72,15 +71,15 @@ def before(results: Path, config: Mapping[str, Any], paper: Paper, rows: Sequenc
 def _used_by_lane(hosts: Sequence[HostPlace], config: Mapping[str, Any], paper: Paper, rows: Sequence[DesignRow]
                   ) -> list[set[str]]:  # fmt: skip
     """Names of the hosts that a block uses in each lane that it may come to have."""
-    if config["kind"] == "slurm":
-        nodes, count = slurm.nodes_of(slurm.job_id(os.environ)), lanes.count()
+    if config["kind"] in NODES:
+        nodes, count = job.nodes_of(config), lanes.count()
         return [hosts_used(hosts, of_lane(nodes, lane + 1, count), paper, rows) for lane in range(count)]
     targets = [{config["hosts"][number]["ssh"] for number in lane} for lane in lane_hosts(config)]
     return [hosts_used([host for host in hosts if host["target"] in lane], [], paper, rows) for lane in targets]
 
 
 def hosts_used(hosts: Sequence[HostPlace], nodes: Sequence[str], paper: Paper, rows: Sequence[DesignRow]) -> set[str]:
-    """Names of the hosts that a block uses: of each role the first ones, and of a Slurm job its first `nodes`.
+    """Names of the hosts that a block uses: of each role the first ones, and of a job its first `nodes`.
 
     Each block may be a job of its own, on other nodes than links were measured on: those that were not have no name.
     """

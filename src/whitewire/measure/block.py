@@ -51,6 +51,7 @@ from whitewire.records.rung import FILE
 from whitewire.sequential import RULE_VERSION
 from whitewire.testbed import kinds as testbeds
 from whitewire.testbed.base import Testbed
+from whitewire.testbed.site.job import within_its_job
 
 SMOKE_ATTEMPTS = 2
 """Attempts at a run or a floor at smoke effort."""
@@ -72,7 +73,7 @@ def measure(paper: str, testbed: str, design_path: Path, block: str, output: Pat
     if not rows:
         raise UserError(f"{design_path}: block: found no run of {block!r}, expected at least one")
     folder = Path(output).parent
-    with alone(folder, "this block"), lanes.after_others(folder.parent / ".lane"):
+    with alone(folder, "this block"), lanes.after_others(folder.parent / ".lane"), within_its_job(settings):
         Block(
             loaded, settings, block, rows, folder,
             source=paths.shown(project.testbed_path(testbed)),

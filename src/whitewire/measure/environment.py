@@ -196,8 +196,8 @@ def capture(testbed: Testbed, hadoop: str) -> dict[str, Any]:
         },
         "hosts": [{"name": h.name, "role": h.role, "address": h.address} for h in testbed.hosts],
         "tcp": dict(zip([host.name for host in testbed.hosts], on_each(testbed.hosts, _tcp), strict=True)),
-        "link": testbed.by_role("client")[0].run(["tc", "-d", "qdisc", "show", "dev", "eth0"]).stdout.decode(),
-        "offloads": testbed.by_role("client")[0].run(["ethtool", "-k", "eth0"]).stdout.decode(),
+        "link": testbed.by_role("client")[0].run_outside(["tc", "-d", "qdisc", "show", "dev", "eth0"]).stdout.decode(),
+        "offloads": testbed.by_role("client")[0].run_outside(["ethtool", "-k", "eth0"]).stdout.decode(),
         "machines": testbed.describe(),
     }  # fmt: skip
 

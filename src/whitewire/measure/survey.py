@@ -9,30 +9,36 @@ from __future__ import annotations
 import json
 import math
 import shutil
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
 
 from whitewire import budget, paths, whole
 from whitewire.description import project
 from whitewire.description.testbed import load_testbed
+from whitewire.errors import Faults, UserError
 from whitewire.install.doctor import preflight
 from whitewire.measure import engine, environment, survey_drives, survey_rdma
 from whitewire.measure.alone import alone
 from whitewire.measure.engine import Work, as_json
 from whitewire.measure.survey_pairs import Pairs
 from whitewire.measure.survey_plan import BUDGET_HERE_S, BUDGET_S, Survey, kept_plan, planned, shape_here
+from whitewire.progress import Pulse
 from whitewire.records import links as records
 from whitewire.records import outliers
 from whitewire.records.links import HostFacts, HostLink, Machine
+from whitewire.records.parts import OF_LINKS, OfLinks
+from whitewire.records.schema import Broken
 from whitewire.testbed import kinds as testbeds
 from whitewire.testbed.base import Testbed
+from whitewire.testbed.site.job import within_its_job
 from whitewire.tools import Unreadable, link
 
 
-def survey(testbed: str, results: Path, effort: str = "quick", within: str = "", paper: str = "") -> None:
-    """Measure links, drives and RDMA ports of a testbed; the record goes to `results`/links, links.json last.
+def survey(testbed: str, results: Path, effort: str = "quick", within: str = "", paper: str = "",
+           parts: Sequence[OfLinks] = OF_LINKS) -> None:  # fmt: skip
+    """Measure links, drives and RDMA ports of a testbed, or some of these parts; the record goes to `results`/links.
 
     `within`: how long it may take, as a budget; `paper`: whose hosts and k an emulated testbed has (default: the
     largest that config.yaml's papers ask for). Raises UserError when hosts cannot be used.
@@ -40,27 +46,37 @@ def survey(testbed: str, results: Path, effort: str = "quick", within: str = "",
     config, source = load_testbed(testbed), paths.shown(project.testbed_path(testbed))
     seconds = seconds_of(within, effort, config["kind"] == "emulated")
     shape = shape_here(config, effort, paper)
+    folder = results / records.FOLDER
     hosts = testbeds.open_bare(config, shape.roles, shape.k, source)
     plan = planned(testbed, config, effort, seconds, shape, hosts)
-    folder = results / records.FOLDER
-    with alone(folder, "these links"):
+    with alone(folder, "these links"), within_its_job(config):
         why = dict(records.damaged(folder)).get(folder / records.PLAN)
         kept = None if why else kept_plan(folder, plan, exactly=bool(within))
         if kept is None:
             _clear(folder)
             whole.write(folder / records.PLAN, as_json(plan))
+        testbeds.keep_names(hosts, _known(folder))
         made = Survey(hosts, config, kept or plan, shape, folder, source, Work("links", seconds))
         if why:
             made.work.progress.say(f"{paths.shown(folder / records.PLAN)}: {why}: all is measured anew")
         if (folder / records.RECORD).exists() and not records.faults(folder):
             made.work.progress.say("all measured before, and the testbed's file is as it was")
+            _note_parts(folder, parts)
             return
-        make(made)
+        make(made, parts)
 
 
 def seconds_of(within: str, effort: str, emulated: bool) -> float:
     """How long a survey may take. Raises UserError."""
     return engine.seconds_within(within) if within else (BUDGET_HERE_S if emulated else BUDGET_S)[effort]
+
+
+def _known(folder: Path) -> dict[str, str]:
+    """Names by what ssh or the scheduler calls the hosts of measured parts: another job may have other nodes."""
+    try:
+        return {host["target"]: host["name"] for host in records.hosts(folder)["hosts"]}
+    except Broken:
+        return {}
 
 
 def _clear(folder: Path) -> None:
@@ -72,11 +88,25 @@ def _clear(folder: Path) -> None:
             path.unlink()
 
 
-def make(survey: Survey) -> None:
-    """All that is missing. Raises UserError when hosts cannot be used."""
-    work, testbed, plan = survey.work, survey.testbed, survey.plan
+def make(survey: Survey, parts: Sequence[OfLinks] = OF_LINKS) -> None:
+    """What is missing of some parts; all of them make the record whole. Raises UserError when hosts cannot be used."""
     _remove_damaged(survey)
-    count = len(testbed.hosts)
+    lacking = [part for part in parts if not records.is_made(survey.folder, part)]
+    if lacking:
+        if "network" in lacking:
+            _announce(survey)
+        with survey.work.progress.going(), _hosts_for(survey, lacking):
+            since = 0.0
+            for part in lacking:
+                with _recorded(survey, part, since):
+                    MEASURES[part](survey)
+                since = survey.work.took
+    if set(parts) == set(OF_LINKS):
+        finish(survey.folder)
+
+
+def _announce(survey: Survey) -> None:
+    work, plan, count = survey.work, survey.plan, len(survey.testbed.hosts)
     work.progress.say(
         f"{count} hosts, {count * (count - 1) // 2} pairs, {len(plan['fabrics'])} fabrics: about "
         f"{budget.words(plan['expected_seconds'])}"
@@ -84,49 +114,113 @@ def make(survey: Survey) -> None:
     )
     for why in plan["left_out"]:
         work.progress.say(f"left out: {why}")
-    with work.progress.going():
-        preflight(survey.config, bare=True)
-        testbed.preflight(bare=True)
-        with testbed:
-            work.progress.say("hosts are up")
-            pairs = Pairs(survey)
-            for phase, measure in (
-                ("hosts", lambda: _record_hosts(survey)), ("drives", lambda: survey_drives.measure(survey)),
-                ("links", pairs.measure), ("rdma", lambda: survey_rdma.measure(survey)), ("again", pairs.again),
-            ):  # fmt: skip
-                with work.phase(phase):
-                    measure()
-    _finish(survey)
+
+
+@contextmanager
+def _hosts_for(survey: Survey, parts: Sequence[OfLinks]) -> Iterator[None]:
+    """The hosts, up and recorded; those of an emulated testbed have no RDMA ports, so none is needed for that."""
+    if survey.testbed.emulated and set(parts) == {"rdma"}:
+        yield
+        return
+    preflight(survey.config, bare=True)
+    survey.testbed.preflight(bare=True)
+    with survey.testbed:
+        survey.work.progress.say("hosts are up")
+        _record_hosts(survey)
+        yield
+
+
+@contextmanager
+def _recorded(survey: Survey, part: OfLinks, since: float) -> Iterator[None]:
+    """Write the record of a part that the `with` block measures; its time begins so many seconds after the start's."""
+    work, before, left = survey.work, dict(survey.work.spent), len(survey.work.left)
+    yield
+    spent = {phase: round(seconds, 1) for phase, seconds in work.spent.items() if phase not in before}
+    record: records.PartRecord = {
+        "left_out": [str(each) for each in work.left[left:]], "begun": round(work.begun + since, 3),
+        "seconds": round(work.took - since, 1), "spent": spent,
+    }  # fmt: skip
+    whole.write(survey.folder / records.part_file(part), as_json(record))
+
+
+def _network(survey: Survey) -> None:
+    pairs = Pairs(survey)
+    with survey.work.phase("links"):
+        pairs.measure()
+    with survey.work.phase("again"):
+        pairs.again()
+
+
+def _drives(survey: Survey) -> None:
+    with survey.work.phase("drives"):
+        survey_drives.measure(survey)
+
+
+def _rdma(survey: Survey) -> None:
+    with survey.work.phase("rdma"):
+        survey_rdma.measure(survey)
+
+
+MEASURES: dict[OfLinks, Callable[[Survey], None]] = {"drives": _drives, "network": _network, "rdma": _rdma}
 
 
 def _remove_damaged(survey: Survey) -> None:
     """What is not as it was written is measured again."""
     for path, why in records.damaged(survey.folder):
+        part = survey.folder / records.part_file(records.part_of(path.relative_to(survey.folder)))
         if path.is_file():
             survey.work.progress.say(f"{paths.shown(path)}: {why}: removed, and what is missing is measured again")
             path.unlink()
+        part.unlink(missing_ok=True)
     engine.open_record(survey.folder, records.RECORD)
 
 
-def _finish(survey: Survey) -> None:
-    work, left = survey.work, [str(each) for each in survey.work.left]
+def _note_parts(folder: Path, parts: Sequence[OfLinks]) -> None:
+    """In a record from before there were parts, say of these that they are measured."""
+    record = records.record(folder)
+    lacking = [part for part in parts if not (folder / records.part_file(part)).exists()]
+    for part in lacking:
+        left = [why for why in record["left_out"] if why not in record["plan"]["left_out"]]
+        own: records.PartRecord = {
+            "left_out": left if part == "network" else [], "begun": record["begun"],
+            "seconds": record["seconds"] if part == "network" else 0.0,
+            "spent": record["spent"] if part == "network" else {},
+        }  # fmt: skip
+        whole.write(folder / records.part_file(part), as_json(own))
+    if lacking:
+        engine.close_record(folder, records.RECORD, record, records.kept_files(folder))
+
+
+def finish(folder: Path) -> None:
+    """Put the parts together to the record. Raises UserError where one is not measured, or not as it was written."""
+    if lacking := [part for part in OF_LINKS if not records.is_made(folder, part)]:
+        command = f".venv/bin/whitewire links --part {lacking[0]}"
+        raise UserError(
+            f"{paths.shown(folder)}: found no {', '.join(lacking)}, expected what iperf3, fio and perftest measured; "
+            f"next: `{command}`"
+        )
+    if wrong := records.faults(folder):
+        raise Faults([*wrong, f"remove {paths.shown(folder)}, and links are measured again"])
+    plan, parts, say = records.plan(folder), records.parts(folder), Pulse("links").say
+    of = [parts[part] for part in OF_LINKS]
+    left = [why for part in of for why in part["left_out"]]
     record: records.LinksRecord = {
-        "plan": survey.plan,
-        "hosts": _places(survey.testbed),
-        "left_out": [*survey.plan["left_out"], *left],
-        "begun": round(work.begun, 3),
-        "seconds": round(work.took, 1),
-        "spent": {phase: round(seconds, 1) for phase, seconds in work.spent.items()},
+        "plan": plan,
+        "hosts": records.hosts(folder)["hosts"],
+        "left_out": [*plan["left_out"], *left],
+        "begun": min(part["begun"] for part in of),
+        "seconds": round(sum(part["seconds"] for part in of), 1),
+        "spent": {phase: seconds for part in of for phase, seconds in part["spent"].items()},
         **environment.commit(),
     }
-    engine.close_record(survey.folder, records.RECORD, record, records.kept_files(survey.folder))
+    engine.close_record(folder, records.RECORD, record, records.kept_files(folder))
     for why in left:
-        work.progress.say(f"left out: {why}")
-    found = outliers.of_folder(survey.folder)
+        say(f"left out: {why}")
+    found = outliers.of_folder(folder)
     for each in found:
         if not each.part_of:
-            work.progress.say(f"beyond its bound: {each.said}")
-    work.progress.say(f"finished in {budget.words(record['seconds'])}, {len(found) or 'nothing'} beyond its bound")
+            say(f"beyond its bound: {each.said}")
+    say(f"finished in {budget.words(record['seconds'])}, {len(found) or 'nothing'} beyond its bound")
 
 
 def _places(testbed: Testbed) -> list[records.HostPlace]:
@@ -134,23 +228,28 @@ def _places(testbed: Testbed) -> list[records.HostPlace]:
 
 
 def _record_hosts(survey: Survey) -> None:
-    """The hosts, and what their links really are on each fabric."""
+    """The hosts, and what their links really are on each fabric; beside those of an earlier part."""
     path, testbed = survey.folder / records.HOSTS, survey.testbed
-    if path.exists():
+    before = records.hosts(survey.folder) if path.exists() else None
+    known = {host["name"] for host in before["hosts"]} if before else set()
+    places = [place for place in _places(testbed) if place["name"] not in known]
+    if before and not places:
         return
     facts = testbed.describe()
     seen: dict[str, dict[str, HostLink]] = {}
     for fabric in survey.plan["fabrics"]:
         testbed.fabric(fabric["name"])
-        seen[fabric["name"]] = {
+        own = before["links"].get(fabric["name"], {}) if before else {}
+        seen[fabric["name"]] = own | {
             name: cast("HostLink", {**now, **_driver(facts.get(name, {}), fabric["name"])})
             for name, now in testbed.links().items()
         }
+    clocks = {name: round(ahead, 6) for name, ahead in testbed.clocks().items()}
     record: records.HostsRecord = {
-        "hosts": _places(testbed),
+        "hosts": [*(before["hosts"] if before else []), *places],
         "machine": cast("Machine", environment.machine()),
-        "facts": cast("dict[str, HostFacts]", facts),
-        "clocks": {name: round(ahead, 6) for name, ahead in testbed.clocks().items()},
+        "facts": {**(before["facts"] if before else {}), **cast("dict[str, HostFacts]", facts)},
+        "clocks": {**(before["clocks"] if before else {}), **clocks},
         "links": seen,
     }
     # Facts are kept as the testbed gives them, whatever their type.

@@ -2,10 +2,12 @@
 
     plan.json              what is to be measured; written first, an interrupted stage goes on by it
     hosts.json             the hosts, and what their links really are on each fabric
+    network.json, drives.json, rdma.json
+                           written when a part is measured: seconds, and what was left out of it
     pairs/<fabric>/*.json  rows of the pairs that were measured at one time; verbatim/ has what iperf3 printed
     drives/, rdma/         what fio and perftest found
     again/*.json           rows of pairs that were beyond their bound and were measured again, by themselves
-    links.json             written last, with manifest.json: all of it is there
+    links.json             written last, with manifest.json: all parts are there
 
 Tables are made of it below tables/ (tidy/links.py), which is no part of the record.
 """
@@ -21,6 +23,7 @@ from whitewire.errors import Faults, UserError
 from whitewire.paths import shown
 from whitewire.records import checked, manifest, schema
 from whitewire.records.checked import RDMA, DriveRow
+from whitewire.records.parts import OF_LINKS, OfLinks
 from whitewire.records.samples import Torn
 from whitewire.records.schema import Broken
 from whitewire.text import quoted
@@ -30,8 +33,8 @@ from whitewire.whole import PART
 FOLDER = "links"
 """Of a testbed's results."""
 RECORD, PLAN, HOSTS = "links.json", "plan.json", "hosts.json"
-PARTS = ("pairs", "again", "drives", "rdma")
-"""Folders of it."""
+FOLDERS: dict[OfLinks, tuple[str, ...]] = {"drives": ("drives",), "network": ("pairs", "again"), "rdma": ("rdma",)}
+"""Of each part that is measured by itself."""
 PAIRS = ("pairs/*/*.json", "again/*.json")
 DRIVES, MODELS, RDMA_TABLE = "drives/drives.json", "drives/models.json", "rdma/rdma.csv"
 """Curves of real drives, fio on modelled ones, perftest's table."""
@@ -44,7 +47,7 @@ streams, and the others on the ring; every pair with every number of streams."""
 
 
 class HostPlace(TypedDict):
-    """A host: its name, its role, and what ssh or Slurm calls it (empty: it is of this machine)."""
+    """A host: its name, its role, and what ssh or the scheduler calls it (empty: it is of this machine)."""
 
     name: str
     role: str
@@ -176,6 +179,16 @@ class ModelRow(TypedDict):
     attempt: int
 
 
+@schema.closed
+class PartRecord(TypedDict):
+    """<part>.json: when the part was begun, seconds that it took in all and by phase, and what was left out of it."""
+
+    left_out: list[str]
+    begun: float
+    seconds: float
+    spent: dict[str, float]
+
+
 class LinksRecord(TypedDict):
     """links.json."""
 
@@ -190,9 +203,26 @@ class LinksRecord(TypedDict):
     software: str
 
 
+def part_file(part: OfLinks) -> str:
+    """The file that says that a part is measured."""
+    return f"{part}.json"
+
+
+def part_of(path: Path) -> OfLinks:
+    """The part that makes a file, by its path in the record; what every part needs, `network` makes."""
+    return next((part for part, folders in FOLDERS.items() if path.parts[0] in (part_file(part), *folders)), "network")
+
+
+def is_made(folder: Path, part: OfLinks) -> bool:
+    """Whether a part is measured, and what it must have left is there."""
+    needed = {"network": HOSTS, "rdma": RDMA_TABLE}
+    return all((folder / name).is_file() for name in (PLAN, part_file(part), needed.get(part, part_file(part))))
+
+
 def kept_files(folder: Path) -> list[Path]:
     """What the manifest lists but for links.json."""
-    return _whole_files(folder, (PLAN, HOSTS, *(f"{part}/**/*" for part in PARTS)))
+    parts = [f"{of}/**/*" for folders in FOLDERS.values() for of in folders]
+    return _whole_files(folder, (PLAN, HOSTS, *map(part_file, OF_LINKS), *parts))
 
 
 def _whole_files(folder: Path, patterns: Iterable[str]) -> list[Path]:
@@ -252,6 +282,17 @@ def read(folder: Path) -> LinksRecord:
     if wrong := faults(folder):
         raise Faults([*wrong, f"remove {shown(folder)}, and links are measured again"])
     return record(folder)
+
+
+def plan(folder: Path) -> Plan:
+    """plan.json. Raises Broken."""
+    return _plan(folder / PLAN)
+
+
+def parts(folder: Path) -> dict[OfLinks, PartRecord]:
+    """What there is of each part that is measured. Raises Broken."""
+    there = {part: folder / part_file(part) for part in OF_LINKS}
+    return {part: schema.load(path, PartRecord) for part, path in there.items() if path.is_file()}
 
 
 def hosts(folder: Path) -> HostsRecord:
@@ -340,6 +381,7 @@ FORMS: dict[str, Callable[[Path], object]] = {
     RECORD: lambda path: schema.load(path, LinksRecord),
     PLAN: _plan,
     HOSTS: _hosts,
+    **{part_file(part): lambda path: schema.load(path, PartRecord) for part in OF_LINKS},
     **dict.fromkeys(PAIRS, _pair_rows),
     DRIVES: _drive_rows,
     MODELS: lambda path: schema.load(path, list[ModelRow]),

@@ -60,7 +60,8 @@ class Rule:
 def rules_of(home: Path, document: str) -> list[Rule]:
     """The rule that makes a document, then those that make what it reads; none where only a command makes it."""
     chains = {
-        "index": ("index", "analysis"), "testbed": ("testbed_page", "links_tables", "links"),
+        "index": ("index", "analysis"),
+        "testbed": ("testbed_page", "links_tables", "links", "links_network", "links_drives", "links_rdma"),
         "compare": (), "appendix": (),
     }  # fmt: skip
     names = chains.get(document, ("paper", "analysis", "tidy", "measure", "design"))

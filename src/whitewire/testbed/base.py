@@ -241,6 +241,15 @@ class Host(ABC):
               stdin: int = subprocess.DEVNULL) -> Process:  # fmt: skip
         """Start a daemon whose output goes to the file `log`; `stdin` as for subprocess.Popen."""
 
+    def run_outside(self, argv: Argv, env: Mapping[str, str] | None = None, stdin: bytes | None = None,
+                    timeout: float | None = None) -> Completed:  # fmt: skip
+        """As run(), on the machine itself where commands run in a container image."""
+        return self.run(argv, env, stdin, timeout)
+
+    def start_outside(self, argv: Argv, log: Path, name: str = "") -> Process:
+        """As start(), on the machine itself where commands run in a container image."""
+        return self.start(argv, log, name=name)
+
     @abstractmethod
     def put(self, content: bytes, path: str) -> None:
         """Write a file on the host."""

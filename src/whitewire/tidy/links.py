@@ -13,7 +13,7 @@ from whitewire import whole
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, cells_of, without_servers
-from whitewire.description.testbed import fabric_names, is_emulated, lane_of, lane_roles, load_testbed
+from whitewire.description.testbed import NODES, fabric_names, is_emulated, lane_of, lane_roles, load_testbed
 from whitewire.errors import UserError
 from whitewire.records import checked, links, outliers
 from whitewire.records.links import HostsRecord, LinksRecord
@@ -164,7 +164,7 @@ def _missing(paper: Paper, name: str, levels: Mapping[str, Any], config: Mapping
     if config["kind"] == "emulated":
         return missing  # as many hosts as are asked for, and CephFS where this machine can
     needs = without_servers(paper.roles(name, levels))
-    if config["kind"] == "slurm":
+    if config["kind"] in NODES:
         have, need = sum(roles.values()), sum(needs.values())
         short = {"hosts": (have, need)} if have < need else {}
     else:

@@ -131,7 +131,7 @@ def readings(answers: Answers) -> list[str]:
 
 def paper_text(answers: Answers) -> str:
     """The YAML: the template's sections, those that tell of its invented paper replaced."""
-    template = _sections((TEMPLATE / "paper.yaml").read_text(encoding="utf-8"))
+    template = sections((TEMPLATE / "paper.yaml").read_text(encoding="utf-8"))
     measured = [claim for claim in answers["claims"] if claim["form"] != "not_testable"]
     letter = _letter(answers)
     own = {
@@ -156,7 +156,7 @@ def paper_text(answers: Answers) -> str:
     return "".join(parts).rstrip() + "\n"
 
 
-def _sections(text: str) -> list[tuple[str, str, str]]:
+def sections(text: str) -> list[tuple[str, str, str]]:
     """(key, comment above it, its text) of each top-level key."""
     found = re.findall(r"((?:^#.*\n)*)^(\w+):(.*\n(?:^(?:[ \-].*)?\n)*)", text, re.MULTILINE)
     return [(key, comment, f"{key}:{body}") for comment, key, body in found]

@@ -26,7 +26,7 @@ from whitewire.cluster.hibench import on_this_machine
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import without_servers
 from whitewire.description.project import document_path, load_config, paper_path, testbed_path
-from whitewire.description.testbed import check_lanes_hold, digest, fabric_names, lane_count, load_testbed
+from whitewire.description.testbed import JOBS, check_lanes_hold, digest, fabric_names, lane_count, load_testbed
 from whitewire.design import amounts, shapes, treatments
 from whitewire.design.durations import all_floors_seconds, expected_seconds
 from whitewire.design.rows import check_number, effort_of, levels_of, make_design, most_hosts
@@ -65,7 +65,7 @@ MOST_LANES = 8
 MACHINE = 840
 """A measurement's share of the machine (resource `measuring`) where it has all of it: divisible by 1 to 8."""
 NO_NEEDS = (1, 60)
-"""Nodes and minutes of a block that isn't a job on Slurm; nobody reads them."""
+"""Nodes and minutes of a block that isn't a scheduler's job; nobody reads them."""
 
 
 def job_needs(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
@@ -112,8 +112,10 @@ class Plan:
     designs: Mapping[str, Sequence[DesignRow]] = field(repr=False)
     deployment: frozenset[str] = frozenset()
     hibench: bool = False
+    site: bool = False
+    """Whether hosts are a site's: then measurements need the ssh or srun of this machine, which no image has."""
     needs: Mapping[tuple[str, str], tuple[int, int]] = field(default_factory=dict, repr=False)
-    """Of each paper's block on Slurm: nodes and minutes of its job."""
+    """Of each paper's block with a scheduler: nodes and minutes of its job."""
     described: Mapping[str, Paper] = field(default_factory=dict, repr=False)
     """The papers by name, as they were read and checked."""
     left_out: Mapping[str, Sequence[str]] = field(default_factory=dict, repr=False)
@@ -166,7 +168,7 @@ class Plan:
             needed = most_hosts(paper, designs[name], servers=False)
             check_lanes_hold(testbed, needed, shown(testbed_path(config["testbed"])), name)
             left_out[name] = check_programs(paper, designs[name], testbed)
-            if testbed["kind"] == "slurm":
+            if testbed["kind"] in JOBS:
                 needs |= {(name, block): need for block, need in job_needs(paper, designs[name], testbed).items()}
         held = None
         if "apptainer" in deployment:
@@ -176,7 +178,7 @@ class Plan:
         in_all = _lanes(config["lanes"], testbed, lambda: _busy(described, designs, testbed))
         return cls(
             config["papers"], config["testbed"], config["effort"], config["seed"], designs, deployment,
-            hibench="hibench" in testbed and _of_suite(designs),
+            hibench="hibench" in testbed and _of_suite(designs), site=testbed["kind"] != "emulated",
             needs=needs, described=described, left_out=left_out, tether=held, begins=begins,
             budget=config["budget"], lanes=max(1, min(in_all[0], len(waiting))), in_all=in_all, waiting=waiting,
         )  # fmt: skip
@@ -201,7 +203,7 @@ class Plan:
         """Of Snakemake's cores, those of a block: a single lane has all of them, so that no report is made beside it.
 
         Several lanes have none: `measuring` says how many blocks there are at once, and a report, which begins beside
-        them, waits for a processor that they share (lanes.processors). A job of Slurm has one at least.
+        them, waits for a processor that they share (lanes.processors). A scheduler's job has one at least.
         """
         return cores if self.lanes == 1 else int(bool(self.needs))
 
@@ -226,11 +228,11 @@ class Plan:
         return ["logs/links-tables", "logs/index", "logs/testbed", *stages]
 
     def nodes(self, paper: str, block: str) -> int:
-        """Nodes of a block's Slurm job."""
+        """Nodes of a block's job."""
         return self.needs.get((paper, block), NO_NEEDS)[0]
 
     def minutes(self, paper: str, block: str) -> int:
-        """Minutes of a block's Slurm job."""
+        """Minutes of a block's job."""
         return self.needs.get((paper, block), NO_NEEDS)[1]
 
     def digest(self, paper: str, block: str | None = None) -> str:
@@ -238,13 +240,16 @@ class Plan:
         rows = [row for row in self.designs.get(paper, ()) if block in (None, row["block"])]
         return hashlib.sha256(json.dumps(rows, default=str).encode()).hexdigest()[:16]
 
-    def container(self, image: str) -> Callable[[Any], str]:
+    def container(self, image: str) -> Callable[[Any], str | None]:
         """What a rule's `container:` takes: gives the image's file, or ends with one line where it was not made.
 
-        In place of `hadoop` it is the image with HiBench where the testbed has that and a paper asks for it.
+        In place of `hadoop` it is the image with HiBench where the testbed has that and a paper asks for it, and none
+        for a site.
         """
 
-        def path(wildcards: Any) -> str:
+        def path(wildcards: Any) -> str | None:
+            if image == "hadoop" and self.site:
+                return None
             name = "hibench" if image == "hadoop" and self.hibench else image
             file = f"{recipes.IMAGES}/{name}.sif"
             if "apptainer" in self.deployment and not Path(file).is_file():
@@ -257,7 +262,7 @@ class Plan:
 
     @property
     def most_nodes(self) -> int:
-        """Nodes of the Slurm job that measures links: as many as any paper's job has."""
+        """Nodes of the job that measures links: as many as any paper's job has."""
         return max((nodes for nodes, _ in self.needs.values()), default=NO_NEEDS[0])
 
     @property

@@ -144,7 +144,12 @@ def test_missing_key(testbed):
         (["limits", "attempts"], True, "limits.attempts: found true (true or false), expected a whole number"),
         (["probes", "streams"], 4, "probes.streams: found 4 (a whole number), expected a list"),
         (["probes", "streams"], [1, 1], "probes.streams: found [1, 1], expected every item only once"),
-        (["kind"], "emulate", 'kind: found "emulate", expected one of emulated, ssh, slurm; did you mean "emulated"?'),
+        (
+            ["kind"],
+            "emulate",
+            'kind: found "emulate", expected one of emulated, ssh, slurm, pbs, '
+            'gridengine, lsf, flux, oar, hostfile; did you mean "emulated"?',
+        ),
         (["fabrics"], {}, "fabrics: found {}, expected at least 1 keys"),
     ],
 )

@@ -479,6 +479,12 @@ def test_a_testbed_with_hibench_gets_its_image():
         assert made.container("publish")(SimpleNamespace()) == ".cache/containers/publish.sif"
 
 
+def test_measurements_of_a_site_run_outside_of_images():
+    """They need this machine's ssh or srun; hosts have an image of their own (`image` of the testbed)."""
+    made = Plan(["a"], "lab", "smoke", 1, {}, frozenset(["apptainer"]), site=True)
+    assert made.container("hadoop")(SimpleNamespace()) is None
+
+
 def test_containers_see_the_repository_and_with_both_deployments_conda(monkeypatch):
     monkeypatch.setenv("APPTAINER_BIND", "/scratch")
     for name in ("APPTAINERENV_PREPEND_PATH", "SINGULARITY_BIND", "SINGULARITYENV_PREPEND_PATH"):

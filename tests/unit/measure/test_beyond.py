@@ -9,7 +9,7 @@ from whitewire.description.testbed import digest
 from whitewire.errors import Faults, UserError
 from whitewire.measure import beyond
 from whitewire.measure.beyond import MARK, STOP, before, hosts_used
-from whitewire.testbed.site import slurm
+from whitewire.testbed.site import job
 
 
 def paper(datanodes, fabric="10gbe"):
@@ -86,8 +86,7 @@ def test_of_a_slurm_job_the_first_nodes_are_used_whatever_they_were_called_when_
                                           (["datanode1", "datanode2", "namenode", "datanode4"], False)])  # fmt: skip
 def test_a_slow_node_stops_the_slurm_jobs_that_it_is_in(slow, monkeypatch, nodes, stops):
     """Links were measured on all five; the block's job has some of them, in an order of its own."""
-    monkeypatch.setattr(slurm, "job_id", lambda environ: "7")
-    monkeypatch.setattr(slurm, "nodes_of", lambda job: [f"{node}.lab" for node in nodes])
+    monkeypatch.setattr(job, "nodes_of", lambda config: [f"{node}.lab" for node in nodes])
     monkeypatch.setattr(beyond, "digest", lambda config: digest(CONFIG))  # as if links had been measured by Slurm
     found = before(slow, {**CONFIG, "kind": "slurm"}, paper(2), ROWS, MARK)
     assert bool(found.marks) == stops

@@ -121,11 +121,11 @@ def at_once(monkeypatch):
     monkeypatch.setattr(tidy.project, "papers", lambda: ["mellanox-mapr"])
 
 
-def made(folder, hosts, seconds=240.0):
+def made(folder, hosts, seconds=240.0, parts=records.OF_LINKS):
     folder.mkdir(exist_ok=True)
     plan = survey_plan.planned("lab", CONFIG, "quick", seconds, SHAPE, hosts)
     (folder / records.PLAN).write_text(json.dumps(plan))
-    survey.make(Survey(hosts, CONFIG, plan, SHAPE, folder, "lab.yaml", Work("links", seconds)))
+    survey.make(Survey(hosts, CONFIG, plan, SHAPE, folder, "lab.yaml", Work("links", seconds)), parts)
 
 
 def rows_of(folder, name):
@@ -287,6 +287,90 @@ def test_a_damaged_record_is_not_read(tmp_path):
     (folder / records.RECORD).unlink()
     with pytest.raises(UserError, match="links.json: found no such file, expected the testbed's links; make testbed"):
         tidy.tables(folder)
+
+
+# -- parts by themselves
+
+
+def without_times(folder):
+    """links.json but for what differs between any two surveys."""
+    record = json.loads((folder / records.RECORD).read_text())
+    return {name: value for name, value in record.items() if name not in ("begun", "seconds", "spent")}
+
+
+def test_parts_one_by_one_make_the_same_record(tmp_path, monkeypatch):
+    with configured(monkeypatch, tmp_path, CONFIG) as hosts:
+        survey.survey("lab", tmp_path / "whole", "quick")
+        for part in ("rdma", "network", "drives"):
+            with pytest.raises(
+                UserError, match=f"found no .*{part}.*, expected what iperf3, fio and perftest measured"
+            ):
+                survey.finish(tmp_path / "apart" / "links")
+            survey.survey("lab", tmp_path / "apart", "quick", parts=[part])
+            assert not (tmp_path / "apart" / "links" / records.RECORD).exists()
+        assert [each.entered for each in hosts] == [1, 1, 1, 1]
+        survey.finish(tmp_path / "apart" / "links")
+    whole, apart = tmp_path / "whole" / "links", tmp_path / "apart" / "links"
+    assert without_times(whole) == without_times(apart) and not records.faults(apart)
+    assert list(records.pair_rows(whole)) == list(records.pair_rows(apart))
+    assert records.rdma_rows(whole) == records.rdma_rows(apart)
+    assert set(records.record(apart)["spent"]) == {"drives", "links", "again", "rdma"}
+
+
+def test_a_part_asks_only_its_own_tool(tmp_path, monkeypatch):
+    with configured(monkeypatch, tmp_path, CONFIG) as hosts:
+        survey.survey("lab", tmp_path, "quick", parts=["rdma"])
+        assert hosts[-1].asked == []
+        survey.survey("lab", tmp_path, "quick", parts=["network"])
+        assert hosts[-1].asked and {asked[1] for asked in hosts[-1].asked} == {"iperf3"}
+
+
+def test_a_part_that_is_removed_is_measured_again_alone(tmp_path, monkeypatch):
+    with configured(monkeypatch, tmp_path, CONFIG) as hosts:
+        survey.survey("lab", tmp_path, "quick")
+        folder = tmp_path / "links"
+        before = (folder / "network.json").read_text()
+        shutil.rmtree(folder / "rdma")
+        (folder / "rdma.json").unlink()
+        survey.survey("lab", tmp_path, "quick", parts=["rdma"])
+        assert hosts[-1].asked == [] and (folder / "network.json").read_text() == before
+        survey.finish(folder)
+        assert not records.faults(folder)
+
+
+def test_a_record_from_before_there_were_parts_stays_and_nothing_is_measured_again(tmp_path, monkeypatch):
+    with configured(monkeypatch, tmp_path, CONFIG) as hosts:
+        survey.survey("lab", tmp_path, "quick")
+        folder = tmp_path / "links"
+        old = json.loads((folder / records.RECORD).read_text()) | {"left_out": ["10gbe, 4 streams: the time was up"]}
+        for part in records.OF_LINKS:
+            (folder / records.part_file(part)).unlink()
+        survey.engine.close_record(folder, records.RECORD, old, records.kept_files(folder))
+        assert records.read(folder) == old
+        for part in records.OF_LINKS:
+            survey.survey("lab", tmp_path, "quick", parts=[part])
+            assert records.read(folder) == old
+        (folder / records.RECORD).unlink()
+        survey.finish(folder)
+        assert [each.entered for each in hosts] == [1, 0, 0, 0]
+    assert records.read(folder)["left_out"] == old["left_out"]
+    assert records.read(folder)["seconds"] == old["seconds"]
+
+
+def test_a_part_on_other_hosts_is_not_taken_for_one_on_the_same(tmp_path):
+    """As in two jobs of Slurm: their nodes are called by different names (inventory.named)."""
+    folder = tmp_path / "links"
+    made(folder, Replayed(count=3), parts=["network"])
+    others = Replayed(count=3)
+    others.hosts[2].name, others.hosts[2].target = "datanode9", "node9.lab"
+    made(folder, others, parts=["drives", "rdma"])
+    survey.finish(folder)
+    hosts = {host["name"]: host["target"] for host in records.read(folder)["hosts"]}
+    assert hosts == {"namenode": "namenode.lab", "datanode1": "datanode1.lab", "datanode2": "datanode2.lab",
+                     "datanode9": "node9.lab"}  # fmt: skip
+    assert {"datanode2", "datanode9"} <= set(records.hosts(folder)["links"]["10gbe"])
+    assert {row["source"] for row in records.rdma_rows(folder)} == {"namenode", "datanode1", "datanode9"}
+    assert len(rows_of(folder, "hosts.csv")) == 4
 
 
 # -- hosts of an emulated testbed without a paper

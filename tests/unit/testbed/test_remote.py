@@ -31,17 +31,18 @@ from whitewire.testbed.site import (
     preflight,
     remote_samples,
     shell,
-    slurm,
     ssh,
 )
 from whitewire.testbed.site.opening import await_ready, offset_of
 from whitewire.testbed.site.remote import link_of, reading
 from whitewire.testbed.site.remote_host import Layout
 from whitewire.testbed.site.remote_samples import Row
+from whitewire.testbed.site.schedulers import slurm
 
 ROLES = {"namenode": 1, "datanode": 2, "client": 1}
 TEXT = st.text(st.characters(blacklist_characters="\0", blacklist_categories=["Cs"]), max_size=40)
 SHELLS = [name for name in ("sh", "bash", "zsh", "ksh", "tcsh", "fish", "busybox") if shutil.which(name)]
+SCRIPTS = ("WATCH", "END", "SAMPLE", "READINGS", "JARS", "UNPACK", "RECEIVE", "BEST_SHELL")
 
 
 @pytest.fixture
@@ -81,8 +82,10 @@ def test_shipped_examples_are_valid(kind):
         (lambda d: d["hosts"][0].update(fabric={}), 'hosts[0].fabric: found an unknown key, expected one of fabrics'),
         (lambda d: d.update(switch={}), "switch: found an unknown key, expected one of "),
         (lambda d: d.update(kind="slurm"), "found an unknown key, expected one of "),
-        (lambda d: d.update(kind="shh"), 'kind: found "shh", expected one of emulated, ssh, slurm; did you mean "ssh"'),
-        (lambda d: d.pop("kind"), "kind: found nothing, expected one of emulated, ssh, slurm"),
+        (lambda d: d.update(kind="shh"), 'hostfile; did you mean "ssh"'),
+        (lambda d: d.update(kind="grid-engine"), 'kind: found "grid-engine", expected one of emulated, ssh, slurm, '),
+        (lambda d: d.update(kind="grid-engine"), 'did you mean "gridengine"'),
+        (lambda d: d.pop("kind"), "kind: found nothing, expected one of emulated, ssh, slurm, pbs, gridengine, lsf, "),
     ],
 )  # fmt: skip
 def test_faults_of_a_description(described, change, said):
@@ -128,9 +131,10 @@ def test_a_host_that_is_on_no_fabric_and_hosts_that_are_the_same(described):
         inventory.of_inventory(described, ROLES, "x.yaml")
     described["fabrics"]["10gbe"]["interface"] = "eth1"
     second = [number for number, host in enumerate(described["hosts"]) if host["role"] == "datanode"][1]
-    described["hosts"][second]["ssh"] = described["hosts"][0]["ssh"]
-    with pytest.raises(UserError, match=rf"x.yaml: hosts\[{second}\].ssh: found \S+ of hosts\[0\] again"):
-        inventory.of_inventory(described, ROLES, "x.yaml")
+    for name in ("{}", "{}.example.org", "me@{}"):
+        described["hosts"][second]["ssh"] = name.format(described["hosts"][0]["ssh"])
+        with pytest.raises(UserError, match=rf"x.yaml: hosts\[{second}\].ssh: found \S+ of hosts\[0\] again"):
+            inventory.of_inventory(described, ROLES, "x.yaml")
 
 
 def test_one_address_twice(described):
@@ -141,11 +145,11 @@ def test_one_address_twice(described):
 
 
 def test_nodes_of_an_allocation_are_dealt_out_in_order():
-    found = inventory.of_nodes(example("slurm"), ROLES, ["n1", "n2", "n3", "n4", "n5"], "x.yaml")
+    found = inventory.of_nodes(example("slurm"), ROLES, ["n1", "n2", "n3", "n4", "n5"], "x.yaml", "Slurm")
     assert [(place.name, place.target) for place in found] == [
         ("namenode", "n1"), ("datanode1", "n2"), ("datanode2", "n3"), ("client", "n4")]  # fmt: skip
-    with pytest.raises(UserError, match=r"found 3 nodes, expected 4 \(1 namenode, 2 datanode, 1 client\)"):
-        inventory.of_nodes(example("slurm"), ROLES, ["n1", "n2", "n3"], "x.yaml")
+    with pytest.raises(UserError, match=r"^PBS: found 3 nodes, expected 4 \(1 namenode, 2 datanode, 1 client\)"):
+        inventory.of_nodes(example("slurm"), ROLES, ["n1", "n2", "n3"], "x.yaml", "PBS")
 
 
 @given(st.dictionaries(st.sampled_from(["namenode", "datanode", "client", "mds"]), st.integers(1, 30), min_size=1))
@@ -245,7 +249,7 @@ def test_words_reach_a_command_whole_through_any_login_shell(name, word, value):
 
 @pytest.mark.parametrize("login", ["sh", "bash"])
 def test_every_script_reaches_sh_as_it_is(login):
-    for name in ("WATCH", "END", "SAMPLE", "READINGS", "JARS", "UNPACK", "BEST_SHELL"):
+    for name in SCRIPTS:
         text = getattr(shell, name)
         done = sh([login, "-c", ssh.for_any_login_shell(f"printf %s {shlex.quote(text)}")])
         assert done.stdout.decode() == text
@@ -253,9 +257,10 @@ def test_every_script_reaches_sh_as_it_is(login):
 
 def test_scripts_are_sh():
     """No shell accepts them only because it is bash: dash, where sh is dash, reads them without running anything."""
-    scripts = [getattr(shell, name) for name in ("WATCH", "END", "SAMPLE", "READINGS", "JARS", "UNPACK", "BEST_SHELL")]
-    scripts += [shell.STAT, shell.PUT, preflight.LINGER]
+    scripts = [getattr(shell, name) for name in SCRIPTS]
+    scripts += [shell.STAT, shell.PUT, shell.CLOCK]
     scripts += [shell.asking(parts) for parts in (shell.ABOUT, shell.ABOUT_INTERFACE, shell.HOST, shell.LINK)]
+    scripts += [shell.asking(parts) for parts in (shell.VERSIONS, shell.IMAGE, shell.PREFLIGHT, shell.SITE)]
     for text in scripts:
         assert sh(["sh", "-n", "-c", text]).stderr == b""
     if shutil.which("shellcheck"):
@@ -395,12 +400,16 @@ class Watched:
         self.said = self.popen.stdout.readline() and self.popen.stdout.readline()
 
     def daemon(self):
-        """A process with the marker, its child, and one of another run."""
+        """A process with the marker, its child, and one of another run that names it, as Apptainer does."""
         program = "sleep 88.8 & sleep 88.8"
         own = {"PATH": os.environ["PATH"], shell.MARKER: self.text.partition("=")[2] + "1."}
         return [
             subprocess.Popen(["sh", "-c", program], env=own, start_new_session=True),
-            subprocess.Popen(["sleep", "88.8"], env=own | {shell.MARKER: "other.host.1."}, start_new_session=True),
+            subprocess.Popen(
+                ["sleep", "88.8"],
+                env={**own, shell.MARKER: "other.host.1.", "ENGINE_CONFIG1": f'{{"env":["{self.text}1."]}}'},
+                start_new_session=True,
+            ),
         ]
 
 
@@ -634,7 +643,7 @@ def said(**changes):
         "memory": "MemTotal:       65536000 kB",
         "processors": "16", "governors": "     16 performance", "addresses": json.dumps(ADDRESSES[:2]),
         "speeds": "eno1 10000\nlo -1", "shapers": "eno1 qdisc mq 0: root", "iperf3": "iperf 3.16 (cJSON 1.7.15)",
-        "offloads": "eno1 tso gso gro\nlo", "missing": "",
+        "offloads": "eno1 tso gso gro\nlo", "missing": "", "programs": "",
         "listening": "0100007F:2328\n00000000:0016\n00000000000000000000000001000000:1F90",
         "site": "", "folders": "99999999 yes no /work\n99999999 yes yes /data1",
     } | changes  # fmt: skip
@@ -851,7 +860,7 @@ def test_a_jobs_name_and_comment_are_not_its_state_and_nodes():
 
 
 def test_steps_run_on_one_node_beside_others_with_all_that_the_job_has_there():
-    argv = slurm.command_line("17", "node02", "echo $$")
+    argv = slurm.Slurm().command_line("node02", 1, "echo $$", {"SLURM_JOB_ID": "17"})
     assert argv[0] == "srun"
     assert {"--jobid=17", "--nodelist=node02", "--overlap", "--nodes=1", "--ntasks=1", "--mem=0"} <= set(argv)
     assert not [word for word in argv if word.startswith(("--exact", "--cpus-per-task"))]
@@ -860,7 +869,7 @@ def test_steps_run_on_one_node_beside_others_with_all_that_the_job_has_there():
 
 def test_wishes_of_the_job_are_none_of_its_steps():
     environ = {"SLURM_JOB_ID": "17", "SLURM_MEM_PER_CPU": "100", "SLURM_CONF": "/c", "SRUN_DEBUG": "3", "HOME": "/h"}
-    assert slurm.carrier_environment(environ) == {"SLURM_CONF": "/c", "HOME": "/h"}
+    assert slurm.Slurm().environment(environ) == {"SLURM_CONF": "/c", "HOME": "/h"}
 
 
 def test_outside_of_a_job_what_to_do_is_said(monkeypatch, tmp_path):
@@ -890,3 +899,9 @@ def test_a_host_whose_clock_is_set_while_it_is_sampled_is_told(monkeypatch):
     with remote_samples.RemoteSampler(testbed) as sampler:
         assert sampler.moved == {}
     assert sampler.moved == {"namenode": 0.0, "client": -1.25}
+
+
+def test_nodes_of_another_job_keep_the_names_of_those_that_are_known():
+    assert inventory.named(["n3", "n1"], {}) == ["datanode1", "datanode2"]
+    known = {"n1": "datanode1", "n2": "datanode2"}
+    assert inventory.named(["n2", "n7", "n1", "n8"], known) == ["datanode2", "datanode3", "datanode1", "datanode4"]

@@ -14,7 +14,7 @@ import pytest
 from tests.unit.measure.test_jobs import ANSWERS, LOGGED, RESULT, SAID
 from tests.unit.testbed.test_remote import JOB
 from whitewire.errors import UserError
-from whitewire.testbed.site import slurm
+from whitewire.testbed.site.schedulers import slurm
 from whitewire.tools import (
     Unreadable,
     codecs,

@@ -1,7 +1,7 @@
-"""Java and Hadoop on remote hosts: those of the site where its description names them, else ours, copied there once.
+"""Java, Hadoop and the image on remote hosts: those that the description names there, else copies, made once.
 
-What is copied stays: `<work>/software-<digest>` holds one version of the jars and serves every later run. It may be
-removed by hand whenever no run is going on.
+What is copied stays and serves every later run: `<work>/software-<digest>` with one version of the jars, and
+`<work>/image-<digest>.sif`. Both may be removed by hand whenever no run is going on.
 """
 
 from __future__ import annotations
@@ -9,24 +9,35 @@ from __future__ import annotations
 import hashlib
 import io
 import re
+import shutil
 import tarfile
+import tempfile
+import threading
+import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from whitewire.errors import UserError
 from whitewire.progress import Progress
+from whitewire.testbed.base import piped, read_line
+from whitewire.testbed.each import on_each
 from whitewire.testbed.emulated import software
 from whitewire.testbed.installation import JVM_FLAGS, Installation
 from whitewire.testbed.site import shell
+from whitewire.testbed.site.opening import NotReady, end_here, opened
 
 if TYPE_CHECKING:
+    from whitewire.testbed.site.image import Image
     from whitewire.testbed.site.remote import RemoteTestbed
     from whitewire.testbed.site.remote_host import RemoteHost
 
 COPY_S = 600.0
-"""Longest time to copy the software to a host."""
+"""Longest time to copy the software, or the image, to a host."""
+ANSWER_S = 10.0
+"""Longest time for a host to say whether it has the image."""
 AT_ONCE = 4
 """Hosts that are copied to at the same time: all of it comes from this machine."""
 SERVER_FLAGS = ("-XX:-UsePerfData", "-Duser.timezone=UTC")
@@ -109,10 +120,12 @@ def installation(testbed: RemoteTestbed) -> Installation:
 
 def _java_home(testbed: RemoteTestbed) -> str:
     """Where all hosts have Java; the same folder, since configuration files name it."""
-    homes = {host.name: host.java_home for host in testbed.hosts}
-    without = [str(host) for host in testbed.hosts if not host.java_home]
+    java = testbed.layout.java
+    told = testbed.on_all(lambda host: host.ask({"java_home": shell.JAVA_HOME}, java, inside=True)["java_home"])
+    homes = dict(zip([host.name for host in testbed.hosts], told, strict=True))
+    without = [str(host) for host in testbed.hosts if not homes[host.name]]
     if without:
-        raise UserError(f"{testbed.source}: java: found no {testbed.layout.java} on {', '.join(without)}")
+        raise UserError(f"{testbed.source}: java: found no {java} on {', '.join(without)}")
     if len(set(homes.values())) > 1:
         raise UserError(f"{testbed.source}: java: found {_by_value(homes)}, expected the same folder on all hosts")
     return next(iter(homes.values()))
@@ -122,7 +135,7 @@ def _site_jars(testbed: RemoteTestbed, folder: str) -> list[str]:
     """Hadoop's jars that all hosts have at the same place."""
 
     def listed(host: RemoteHost) -> str:
-        done = host.run_again(shell.script(shell.JARS, folder))
+        done = host.run_again(shell.script(shell.JARS, folder), inside=True)
         return "\n".join(class_path(done.stdout.decode())) if done.status == 0 else ""
 
     found = dict(zip([str(host) for host in testbed.hosts], testbed.on_all(listed), strict=True))
@@ -147,7 +160,7 @@ def _copy(testbed: RemoteTestbed, files: Mapping[str, Path], folder: str) -> Non
     content = archive(files)
 
     def one(host: RemoteHost) -> str:
-        done = host.run(shell.script(shell.UNPACK, folder, str(len(files))), stdin=content, timeout=COPY_S)
+        done = host.run_outside(shell.script(shell.UNPACK, folder, str(len(files))), stdin=content, timeout=COPY_S)
         return "" if done.status == 0 else f"{host}: {done.stderr.decode(errors='replace').strip()[-200:]}"
 
     progress, faults = Progress("software", []), []
@@ -158,6 +171,42 @@ def _copy(testbed: RemoteTestbed, files: Mapping[str, Path], folder: str) -> Non
             progress.say(f"copied to {number - len(faults)} of {len(hosts)}")
     if faults:
         raise UserError(f"{testbed.source}: work: software cannot be copied to {folder}: {'; '.join(faults)}")
+
+
+def send_image(testbed: RemoteTestbed) -> None:
+    """Copy the image to the hosts that lack it, before they are open.
+
+    One that cannot be reached or written to says why when it is looked at.
+    """
+    image = testbed.image
+    if image is not None and image.local is not None:
+        on_each(testbed.hosts, partial(_send, image, image.local), AT_ONCE)
+
+
+def _send(image: Image, local: Path, host: RemoteHost) -> None:
+    size = local.stat().st_size
+    command = shell.environment(shell.script(shell.RECEIVE, image.file, str(size)), {}, host.layout.path)
+    with tempfile.TemporaryFile() as errors:
+        try:
+            popen = opened(partial(host.popen, command), errors, ANSWER_S)
+        except (NotReady, OSError):
+            return
+        late = threading.Timer(COPY_S, end_here, [popen])
+        late.start()
+        try:
+            if read_line(piped(popen.stdout), time.monotonic() + ANSWER_S) == b"send\n":
+                Progress("image", []).say(f"{size / 1e6:.0f} MB to {host}")
+                with local.open("rb") as content:
+                    shutil.copyfileobj(content, piped(popen.stdin), 1 << 20)
+                piped(popen.stdin).close()
+                popen.wait()
+        except OSError:  # it takes no more
+            return
+        finally:
+            late.cancel()
+            end_here(popen)
+            for stream in (popen.stdin, popen.stdout):
+                piped(stream).close()
 
 
 def _by_value(values: Mapping[str, str]) -> str:

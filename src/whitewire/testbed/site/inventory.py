@@ -5,6 +5,8 @@ Every fault is a UserError that names the file, the key, what was found and what
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +17,7 @@ from whitewire.errors import UserError
 
 @dataclass(frozen=True)
 class Place:
-    """A machine and its role: `target` is what ssh or Slurm calls it, `key` where the description names it.
+    """A machine and its role: `target` is what ssh or the scheduler calls it, `key` where the description names it.
 
     `links` says for each fabric how the machine is on it: by an `address` or by an `interface`.
     """
@@ -67,22 +69,58 @@ def of_inventory(config: Mapping, roles: Mapping[str, int], source: str, lane: i
     return places
 
 
-def of_nodes(config: Mapping, roles: Mapping[str, int], nodes: Sequence[str], source: str) -> list[Place]:
-    """The nodes of an allocation, dealt out in order: the first role gets the first ones."""
+def of_nodes(config: Mapping, roles: Mapping[str, int], nodes: Sequence[str], source: str, scheduler: str
+             ) -> list[Place]:  # fmt: skip
+    """The nodes of an allocation, dealt out in order: the first role gets the first ones.
+
+    `scheduler` is who gave them, for messages.
+    """
     wanted = host_names(roles)
     if len(nodes) < len(wanted):
         asked = ", ".join(f"{count} {role}" for role, count in roles.items())
-        raise UserError(f"Slurm allocation: found {len(nodes)} nodes, expected {len(wanted)} ({asked})")
+        raise UserError(f"{scheduler}: found {len(nodes)} nodes, expected {len(wanted)} ({asked})")
     links = {fabric: _link(config, fabric, {}, "", source) for fabric in config["fabrics"]}
     return [
         Place(name, role, node, node, links) for (name, role), node in zip(wanted, nodes, strict=False)
     ]  # the rest of the allocation idles
 
 
+def named(nodes: Sequence[str], known: Mapping[str, str]) -> list[str]:
+    """A name for each node of a job of DataNodes: the one that it is `known` by, else the next that is no other's."""
+    taken = {*known.values()}
+    free = (name for number in itertools.count(1) if (name := f"datanode{number}") not in taken)
+    return [known[node] if node in known else next(free) for node in nodes]
+
+
 def of_lane(nodes: Sequence[str], lane: int, lanes: int) -> Sequence[str]:
-    """The nodes of an allocation that a lane has: the same number for each, in Slurm's order."""
+    """The nodes of an allocation that a lane has: the same number for each, in their order."""
     each = len(nodes) // lanes
     return nodes if lane == WHOLE else nodes[(lane - 1) * each : lane * each]
+
+
+ADDRESS = re.compile(r"[\d.]+", re.ASCII)
+
+
+def same_machine(one: str, other: str) -> bool:
+    """Whether two names mean one machine: they are equal, or one is the other with its domain. Case does not count."""
+    short, long = sorted((one.lower(), other.lower()), key=len)
+    return short == long or (not ADDRESS.fullmatch(long) and long.startswith(f"{short}."))
+
+
+def machines(names: Sequence[str], scheduler: str) -> list[str]:
+    """Each machine of a list once, by its first name there, in order.
+
+    Raises UserError where a short name may be that of several machines.
+    """
+    distinct, found = list(dict.fromkeys(names)), []
+    for name in distinct:
+        alike = [other for other in distinct if same_machine(name, other)]
+        if not all(same_machine(one, other) for one in alike for other in alike):
+            beside = " and ".join(other for other in alike if other != name)
+            raise UserError(f"{scheduler}: found {name} beside {beside}, expected names that tell hosts apart")
+        if alike[0] == name:
+            found.append(name)
+    return found
 
 
 def in_words(config: Mapping) -> list[str]:
@@ -111,17 +149,24 @@ def _link(config: Mapping, fabric: str, host: Mapping, key: str, source: str) ->
 def _distinct(places: Sequence[Place], source: str) -> None:
     """No machine and no address twice: folders and ports belong to one host."""
     seen: dict[tuple[str, str], Place] = {}
-    for place in places:
-        marks = [("ssh", place.target)]
-        marks += [
-            (f"fabrics.{name}.address", link["address"]) for name, link in place.links.items() if "address" in link
-        ]
-        for mark in marks:
-            other = seen.setdefault(mark, place)
-            if other is not place:
-                raise UserError(
-                    f"{source}: {place.key}.{mark[0]}: found {mark[1]} of {other.key} again, expected another machine"
-                )
+    for number, place in enumerate(places):
+        for other in places[:number]:
+            if same_machine(_host_in(place.target), _host_in(other.target)):
+                raise _again(source, place, "ssh", place.target, other)
+        for name, link in place.links.items():
+            if "address" in link:
+                mark = (f"fabrics.{name}.address", link["address"])
+                if (other := seen.setdefault(mark, place)) is not place:
+                    raise _again(source, place, *mark, other)
+
+
+def _host_in(target: str) -> str:
+    """The host in what ssh takes: `user@host`, `host`."""
+    return target.rpartition("@")[2]
+
+
+def _again(source: str, place: Place, key: str, found: str, other: Place) -> UserError:
+    return UserError(f"{source}: {place.key}.{key}: found {found} of {other.key} again, expected another machine")
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,16 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from whitewire.errors import UserError
 from whitewire.testbed.base import piped
 from whitewire.testbed.each import on_each
-from whitewire.testbed.site import shell
+from whitewire.testbed.site import image, shell
+from whitewire.testbed.site.deployment import send_image
 from whitewire.testbed.site.inventory import Interface, Place, interfaces, resolve
 from whitewire.testbed.site.opening import NotReady, end_here, offset_of, opened
 from whitewire.testbed.site.reason import cause, reason
@@ -38,6 +39,7 @@ WORK_GIB = 0.5
 BARE_GIB = 1.0
 """Free space for fio's file, where links and drives are measured alone."""
 GIB = 2**30
+Found = TypeVar("Found")
 
 PORTS = {
     "namenode": (9000, 9870, 8030, 8031, 8032, 8033, 8088, 10020, 10033, 19888),
@@ -49,9 +51,6 @@ FINCORE = "fincore"
 ONLY = {"curl": "namenode", "fio": "datanode", FINCORE: ""}
 """Programs that only hosts of one role need: to ask the history server (a site's own is asked by a client), and to
 measure drives. All need the last one where a site's file system is used, to see that memory holds none of its files."""
-
-LINGER = f"{shell.CLOCK}\n{shell.asking(shell.PREFLIGHT)}"
-"""The clock is asked over a connection that stands, so that the time to connect is no part of the answer's."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +73,11 @@ class Report:
     user: str = ""
     java: int = 0
     java_home: str = ""
+    image: str = ""
+    """SHA-256 of the image's file; empty where commands run in none."""
+    apptainer: str = ""
+    unfit: str = ""
+    """Why its image cannot be used; then nothing is known of what is in it."""
     memory_gib: float = 0.0
     processors: int = 0
     governors: Mapping[str, int] = field(default_factory=dict)
@@ -103,6 +107,8 @@ class Needs:
     java_home: str = ""
     """Java's folder, the same on all hosts since configuration files name it; empty: any."""
     java: bool = True
+    image: str = ""
+    """SHA-256 of the image, the same on all hosts; empty: none."""
 
     @classmethod
     def of(cls, config: Mapping, k: float, bare: bool = False) -> Needs:
@@ -130,6 +136,9 @@ class Needs:
 def report(place: Place, skew: float, said: str) -> Report:
     """From the answers to shell.PREFLIGHT. Raises ValueError when one cannot be read."""
     told = shell.answers(said)
+    unfit = image.fault(told) if "apptainer" in told else ""
+    if unfit:
+        told = dict.fromkeys(shell.SOFTWARE, "") | told
     lacking = [name for name in shell.PREFLIGHT if name not in told]
     if lacking:
         raise ValueError(f"no answer about {', '.join(lacking)}")
@@ -143,16 +152,19 @@ def report(place: Place, skew: float, said: str) -> Report:
         user=told["user"],
         java=java_version(told["java"]),
         java_home=told["java_home"],
-        memory_gib=_memory(told["memory"]),
+        image=told.get("image", "").partition(" ")[0],
+        apptainer=told.get("apptainer", ""),
+        unfit=unfit,
+        memory_gib=memory_of(told["memory"]),
         processors=int(told["processors"]) if told["processors"].isdigit() else 0,
         governors={name: int(count) for count, name in map(str.split, told["governors"].splitlines())},
         present=present,
-        speeds={name: speed for name, text in _by_interface(told["speeds"]).items() if (speed := link.speed(text))},
-        shapers=_by_interface(told["shapers"]),
+        speeds={name: speed for name, text in by_interface(told["speeds"]).items() if (speed := link.speed(text))},
+        shapers=by_interface(told["shapers"]),
         iperf3=iperf3.unfit(told["iperf3"]),
         offloads=dict((line.split(" ", 1) + [""])[:2] for line in told["offloads"].splitlines()),
         listening=listening(told["listening"].split()),
-        missing=told["missing"].split(),
+        missing=[*told["missing"].split(), *told["programs"].split()],
         folders=[_folder(line) for line in told["folders"].splitlines()],
         history=_history(told["site"]),
     )
@@ -167,7 +179,7 @@ def _history(said: str) -> str:
     return history.fault_of_address(settings) if settings is not None else ""
 
 
-def _by_interface(said: str) -> dict[str, str]:
+def by_interface(said: str) -> dict[str, str]:
     """Lines that begin with an interface: what follows, by interface."""
     found: dict[str, str] = {}
     for line in said.splitlines():
@@ -193,7 +205,7 @@ def listening(sockets: Sequence[str]) -> frozenset[int]:
     )
 
 
-def _memory(said: str) -> float:
+def memory_of(said: str) -> float:
     found = re.search(r"MemTotal:\s+(\d+) kB", said)
     return int(found[1]) * 1024 / GIB if found else 0.0
 
@@ -213,16 +225,21 @@ def problems(host: Report, needs: Needs) -> list[str]:
     found = []
     if abs(host.skew) > MOST_SKEW_S:
         found.append(f"clock {host.skew:+.1f} s off this machine's (at most {MOST_SKEW_S} s)")
-    if not needs.java:
+    inside = " in the image" if host.image else ""
+    if host.unfit:
+        found.append(host.unfit)
+    elif host.image != needs.image:
+        found.append(f"image {host.image[:12]}, on other hosts {needs.image[:12]}")
+    elif not needs.java:
         pass
     elif host.java < LEAST_JAVA:
-        found.append(f"Java {host.java}, {LEAST_JAVA} is needed" if host.java else "no Java")
+        found.append(f"Java {host.java}{inside}, {LEAST_JAVA} is needed" if host.java else f"no Java{inside}")
     elif needs.java_home and host.java_home != needs.java_home:
         found.append(f"Java in {host.java_home or 'no folder'}, on other hosts in {needs.java_home}")
     if host.memory_gib < 0.92 * needs.memory_gib:  # firmware and kernel keep some of what was bought
         found.append(f"{host.memory_gib:.1f} GiB of memory, {needs.memory_gib:g} needed")
-    missing = [name for name in host.missing if needs.only.get(name, host.place.role) == host.place.role]
-    if missing:
+    needed = [name for name in host.missing if needs.only.get(name, host.place.role) == host.place.role]
+    if missing := [f"{name}{inside}" if name in shell.PROGRAMS else name for name in needed]:
         found.append(f"no {', '.join(missing)}")
     found += filter(None, [host.iperf3])
     for number, folder in enumerate(host.folders):
@@ -265,6 +282,8 @@ def notes(hosts: Sequence[Report]) -> list[str]:
     unknown = {host.place.name: host.history for host in talking if host.history and host.place.role == "client"}
     if unknown:
         found.append(f"cluster.configuration: jobs need the history server: {_grouped(unknown)}")
+    if images := {host.place.name: f"{host.image[:12]} in {host.apptainer}" for host in talking if host.image}:
+        found.append(f"image: {_grouped(images)}")
     saving = {host.place.name: ", ".join(host.governors) for host in talking if set(host.governors) - {"performance"}}
     if saving:
         found.append(f"CPU governor other than performance: {_grouped(saving)}")
@@ -346,27 +365,49 @@ def _shown_link(host: Report, fabric: str) -> str:
 # --- asking ---------------------------------------------------------------------------------------------
 
 
+def questions(host: RemoteHost) -> tuple[str, float]:
+    """The sh text that asks a host all but its clock, and the longest time for its answers."""
+    if host.image is None:
+        return shell.asking(shell.PREFLIGHT), ANSWER_S
+    of_machine, of_image = shell.asking(shell.MACHINE), host.image.questions(host.layout.path, host.layout.java)
+    return f"{of_image}\n{of_machine}", ANSWER_S + image.LOOK_S
+
+
 def look(host: RemoteHost, site: str = "") -> Report:
-    """Ask one host, by a connection of its own that leaves nothing there. `site`: a cluster's configuration folder."""
+    """Ask one host whether it can be used. `site`: a cluster's configuration folder."""
+    text, seconds = questions(host)
     arguments = [host.layout.java, host.layout.work, *host.layout.data]
-    command = shell.environment(shell.script(LINGER, *arguments), {"SITE": site}, host.layout.path)
+    try:
+        return asked(host, text, arguments, {"SITE": site}, partial(report, host.place), seconds)
+    except NotReady as why:
+        return Report(host.place, silent=str(why))
+
+
+def asked(host: RemoteHost, text: str, arguments: Sequence[str], variables: Mapping[str, str],
+          read: Callable[[float, str], Found], seconds: float = ANSWER_S) -> Found:  # fmt: skip
+    """What `read` makes of a host's clock (seconds ahead) and of its answers to `text` (sh), by a connection of its own
+    that leaves nothing there. Raises NotReady, also where `read` raises ValueError.
+
+    The clock is asked over a connection that stands, so that the time to connect is no part of the answer's.
+    """
+    script = shell.script(f"{shell.CLOCK}\n{text}", *arguments)
+    command = shell.environment(script, variables, host.layout.path)
     with tempfile.TemporaryFile() as errors:
         try:
             popen = opened(partial(host.popen, command), errors, ANSWER_S)
-        except (NotReady, OSError) as fault:
-            return Report(host.place, silent=str(fault))
-        late = threading.Timer(ANSWER_S, end_here, [popen])
+        except OSError as fault:
+            raise NotReady(str(fault)) from None
+        late = threading.Timer(seconds, end_here, [popen])
         late.start()
         begin = time.monotonic()
         try:
-            skew = offset_of(popen, begin + ANSWER_S)
-            said = piped(popen.stdout).read().decode(errors="replace")
-            return report(host.place, skew, said)
+            skew = offset_of(popen, begin + seconds)
+            return read(skew, piped(popen.stdout).read().decode(errors="replace"))
         except (ValueError, OSError) as error:
             errors.seek(0)
-            why = f"no answer in {ANSWER_S:.0f} s" if time.monotonic() - begin >= ANSWER_S else str(error)
+            why = f"no answer in {seconds:.0f} s" if time.monotonic() - begin >= seconds else str(error)
             told = errors.read()
-            return Report(host.place, silent=cause(told) or ": ".join(filter(None, (why, reason(told)))))
+            raise NotReady(cause(told) or ": ".join(filter(None, (why, reason(told))))) from None
         finally:
             late.cancel()
             end_here(popen)
@@ -374,17 +415,23 @@ def look(host: RemoteHost, site: str = "") -> Report:
             piped(popen.stdout).close()
 
 
-def most_common(folders: Iterable[str]) -> str:
-    """The folder that most hosts name, the first of those as common; empty when none names one."""
-    return next((folder for folder, _ in Counter(filter(None, folders)).most_common(1)), "")
+def most_common(values: Iterable[str]) -> str:
+    """What most hosts say, the first of those as common; empty when none says a word."""
+    return next((value for value, _ in Counter(filter(None, values)).most_common(1)), "")
 
 
 def preflight(testbed: RemoteTestbed, output: TextIO, bare: bool = False) -> list[Report]:
     """Print the table; UserError, naming the hosts, when one cannot be used. `bare`: for links and drives alone."""
     needs = Needs.of(testbed.config, testbed.k, bare)
     site = testbed.config.get("cluster", {}).get("configuration", "")
+    send_image(testbed)
     reports = on_each(testbed.hosts, partial(look, site=site), len(testbed.hosts))
-    needs = replace(needs, java_home=most_common(report.java_home for report in reports))
+    digest = testbed.image.digest if testbed.image else ""
+    needs = replace(
+        needs,
+        java_home=most_common(report.java_home for report in reports),
+        image=digest or most_common(report.image for report in reports),
+    )
     print(table(reports, needs), end="", file=output)
     wrong = {f"{r.place.name} ({r.place.target})": found for r in reports if (found := problems(r, needs))}
     if wrong:

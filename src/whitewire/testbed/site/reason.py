@@ -1,4 +1,4 @@
-"""Why a connection or a step failed, from all that ssh or srun said. Pure.
+"""Why a connection or a step failed, from all that ssh or a scheduler's command said. Pure.
 
 The line that says why is rarely the last one: ssh goes on about the connection that closed, srun about the step that
 it ends; banners, warnings and what start files print come before.
@@ -42,6 +42,13 @@ CAUSES = {
     # Slurm
     r"unrecognized option '--overlap'": "Slurm 20.11 or newer is needed",
     r"^(srun|slurmstepd\S*): (error|fatal): ": "",
+    # other schedulers
+    r"^error: executing task of job \d+ failed: .* didn't accept task$": "no slot of the job is free there",
+    r"^error: executing task of job \d+ failed: ": "",
+    r"^(oarsh|blaunch|flux-exec): ": "",
+    # Apptainer
+    r"^ERROR  : .*(create user namespace|info to setgroups)": "no user namespaces for users: docs/sites/containers.md",
+    r"^(FATAL|ERROR): {3}|^ERROR  : ": "",
 }
 """Patterns of lines that say why, with what to add to them; none matches the prose of a banner."""
 
@@ -60,6 +67,7 @@ NOISE = re.compile(
     r"|: terminating, \d+ bad configuration options|^stdio forwarding failed"
     r"|Inappropriate ioctl for device|^tput: |: warning: setlocale: "  # start files without a terminal
     r"|^Try .* for more information"
+    r"|^ERROR  : Error while waiting event for user namespace mappings"
     r"|^srun: error: (Timed out waiting for job step|Application launch |\S+: tasks? [\d,-]+: )"
 )
 """Lines that say nothing about an end."""

@@ -1,4 +1,4 @@
-"""A testbed whose hosts are other machines: what ssh and Slurm have in common.
+"""A testbed whose hosts are other machines: what ssh and schedulers have in common.
 
 Each host has a watcher (shell.WATCH), a small shell loop that hears from this process every few seconds. When this
 process ends, however it ends, or the connection breaks, the watcher ends every process of the run on its host and
@@ -27,7 +27,7 @@ from whitewire.errors import UserError
 from whitewire.records.samples import TICKS
 from whitewire.testbed.base import CommandFailed, Fabric, Testbed, piped
 from whitewire.testbed.each import on_each
-from whitewire.testbed.site import shell
+from whitewire.testbed.site import image, shell
 from whitewire.testbed.site.deployment import installation
 from whitewire.testbed.site.inventory import Interface, interfaces, resolve
 from whitewire.testbed.site.preflight import preflight
@@ -56,7 +56,10 @@ class RemoteTestbed(Testbed):
     def __init__(self, config: Mapping[str, Any], hosts: Sequence[RemoteHost], layout: Layout, k: float,
                  source: str) -> None:  # fmt: skip
         self.config, self.k, self.source, self.layout = config, k, source, layout
+        self.image = image.of(config, source)
         self.hosts: list[RemoteHost] = list(hosts)
+        for host in self.hosts:
+            host.image = self.image
         self.congestion_control = ""
         self.current = ""
         self._janitor: subprocess.Popen[bytes] | None = None
@@ -126,8 +129,8 @@ class RemoteTestbed(Testbed):
 
     def _learn(self) -> None:
         """Ask every host what has to be known of it."""
-        for host, told in zip(self.hosts, self.on_all(lambda h: h.ask(shell.HOST, h.layout.java)), strict=True):
-            host.boot_id, host.java_home = told["boot_id"], told["java_home"]
+        for host, told in zip(self.hosts, self.on_all(lambda h: h.ask(shell.HOST)), strict=True):
+            host.boot_id = told["boot_id"]
             host.processors = int(told["processors"] or 0)
             host.present = _interfaces(host, told["addresses"])
             host.congestion_control = told["congestion_control"]
@@ -244,12 +247,19 @@ class RemoteTestbed(Testbed):
             self._installation = installation(self)
         return self._installation
 
+    def _about(self, host: RemoteHost) -> dict[str, str]:
+        """What a host says of its machine, of its commands and, where they run in one, of the image."""
+        if host.image is None:
+            return host.ask(shell.ABOUT | shell.VERSIONS, self.layout.java)
+        told = host.ask(shell.ABOUT) | host.ask(shell.VERSIONS, self.layout.java, inside=True)
+        return told | host.ask(shell.IMAGE, host.image.file, timeout=image.LOOK_S)
+
     def describe(self) -> dict[str, dict[str, Any]]:
-        """For each host name, what it is: processor, memory, kernel, interfaces, disks, Java, as tools say it."""
+        """For each host name, what it is: processor, memory, kernel, disks, interfaces, Java, image, as tools say."""
 
         def one(host: RemoteHost) -> dict[str, Any]:
             found: dict[str, Any] = {"target": host.target, "role": host.role}
-            found |= {name: text for name, text in host.ask(shell.ABOUT, self.layout.java).items() if name}
+            found |= {name: text for name, text in self._about(host).items() if name}
             found["fabrics"] = {}
             for name in self.config["fabrics"]:
                 interface, address = self._link(host, name)

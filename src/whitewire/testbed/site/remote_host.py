@@ -1,4 +1,4 @@
-"""A host that is another machine: what ssh and Slurm have in common. How a command gets there, their modules say."""
+"""A host that is another machine: what ssh and schedulers share. How a command gets there, their modules say."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from whitewire.paths import SYSTEM_PATH
 from whitewire.records.samples import TICKS
 from whitewire.testbed.base import Argv, CommandFailed, Completed, Host, Process, last_line, piped
 from whitewire.testbed.site import shell
+from whitewire.testbed.site.image import Image
 from whitewire.testbed.site.inventory import Interface, Place
 from whitewire.testbed.site.opening import NotReady, await_ready, end_here, offset_of, opened
 from whitewire.testbed.site.reason import reason
@@ -130,7 +131,9 @@ class RemoteHost(Host):
         self.folder, self.scratch = layout.folder, f"{layout.folder}/tmp"
         self.watcher: subprocess.Popen[bytes] | None = None
         self.errors: IO[bytes] | None = None
-        self.boot_id, self.java_home, self.processors = "", "", 0
+        self.boot_id, self.processors = "", 0
+        self.image: Image | None = None
+        """What its commands run in; None: the machine itself."""
         self.present: list[Interface] = []
         self.started: list[subprocess.Popen[bytes]] = []
         self.stopped: set[str] = set()
@@ -217,8 +220,8 @@ class RemoteHost(Host):
     # -- commands -----------------------------------------------------------------------------------------
 
     def marker(self, mark: str) -> str:
-        """The text in a process's environment: of one command, or (empty `mark`) the beginning of all on this host."""
-        return f"{shell.MARKER}={mark or f'{self.layout.run}.{self.name}.'}"
+        """The marker, for shell.SWEEP, of one command, or (empty `mark`) of all on this host."""
+        return shell.marked(mark or f"{self.layout.run}.{self.name}.")
 
     @property
     def pids(self) -> str:
@@ -235,11 +238,19 @@ class RemoteHost(Host):
         stdin: bytes | None = None,
         timeout: float | None = None,
     ) -> Completed:
+        return self._run(argv, self.image, env, stdin, timeout)
+
+    def run_outside(self, argv: Argv, env: Mapping[str, str] | None = None, stdin: bytes | None = None,
+                    timeout: float | None = None) -> Completed:  # fmt: skip
+        return self._run(argv, None, env, stdin, timeout)
+
+    def _run(self, argv: Argv, image: Image | None, env: Mapping[str, str] | None = None, stdin: bytes | None = None,
+             timeout: float | None = None) -> Completed:  # fmt: skip
         self._require()
         mark = self._mark()
         command = shell.environment(argv, env or {}, self.layout.path, mark)
         popen = self.popen(
-            shell.to_its_end(command, self.scratch),
+            self._around(shell.to_its_end(command, self.scratch), mark, image),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
         try:
@@ -256,17 +267,24 @@ class RemoteHost(Host):
             raise CutOff(f"{self}: {argv[0]}: {why} (connection: exit status {popen.returncode})")
         return Completed(tuple(map(str, argv)), status, shell.output(out), err)
 
-    def run_again(self, argv: Argv, stdin: bytes | None = None, timeout: float | None = None) -> Completed:
-        """As run(), for what may run twice and is the same: again where the command was cut off."""
-        return _carried(lambda: self.run(argv, stdin=stdin, timeout=timeout), CutOff)
+    def _around(self, text: str, mark: str, image: Image | None) -> str:
+        return image.around(text, self.layout.path, mark) if image else text
+
+    def run_again(self, argv: Argv, stdin: bytes | None = None, timeout: float | None = None,
+                  inside: bool = False) -> Completed:  # fmt: skip
+        """As run_outside(), or `inside` as run(), for what may run twice and is the same: again where it is cut off."""
+        image = self.image if inside else None
+        return _carried(lambda: self._run(argv, image, stdin=stdin, timeout=timeout), CutOff)
 
     def _abandon(self, popen: subprocess.Popen[bytes], mark: str) -> None:
-        """End a command that takes too long, here and there."""
+        """End a command that takes too long, there and then here: it may still have to unmount an image."""
+        with contextlib.suppress(CommandFailed, subprocess.TimeoutExpired):
+            self.end(mark)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            popen.wait(timeout=2)
         end_here(popen)
         for stream in (popen.stdin, popen.stdout, popen.stderr):
             piped(stream).close()
-        with contextlib.suppress(CommandFailed, subprocess.TimeoutExpired):
-            self.end(mark)
 
     def end(self, mark: str, pid_file: str = "", grace: float = 0.0) -> None:
         """End a command and what it started; `grace` are seconds between SIGTERM and SIGKILL."""
@@ -275,6 +293,13 @@ class RemoteHost(Host):
 
     def start(self, argv: Argv, log: Path, env: Mapping[str, str] | None = None, name: str = "",
               stdin: int = subprocess.DEVNULL) -> RemoteProcess:  # fmt: skip
+        return self._start(argv, self.image, log, env, name, stdin)
+
+    def start_outside(self, argv: Argv, log: Path, name: str = "") -> RemoteProcess:
+        return self._start(argv, None, log, name=name)
+
+    def _start(self, argv: Argv, image: Image | None, log: Path, env: Mapping[str, str] | None = None, name: str = "",
+               stdin: int = subprocess.DEVNULL) -> RemoteProcess:  # fmt: skip
         self._require()
         mark = self._mark()
         pid_file = f"{self.pids}/{mark}"
@@ -283,16 +308,17 @@ class RemoteHost(Host):
         with log.open("ab") as output:
             position = output.tell()
             popen = self.popen(
-                shell.as_daemon(command, self.scratch, pid_file),
+                self._around(shell.as_daemon(command, self.scratch, pid_file), mark, image),
                 stdin=stdin, stdout=output, stderr=subprocess.STDOUT,
             )  # fmt: skip
         self.started = [one for one in self.started if one.poll() is None] + [popen]
         name = name or f"{argv[0]} on {self.name}"
         return RemoteProcess(name, popen, log, position, host=self, mark=mark, pid_file=pid_file)
 
-    def ask(self, parts: Mapping[str, str], *arguments: str) -> dict[str, str]:
-        """Answers to several questions (name → sh) in one command."""
-        done = self.run_again(shell.script(shell.asking(parts), *arguments), timeout=ASK_S)
+    def ask(self, parts: Mapping[str, str], *arguments: str, inside: bool = False,
+            timeout: float = ASK_S) -> dict[str, str]:  # fmt: skip
+        """Answers to several questions (name → sh) in one command; `inside` the image, where there is one."""
+        done = self.run_again(shell.script(shell.asking(parts), *arguments), timeout=timeout, inside=inside)
         return shell.answers(done.stdout.decode(errors="replace"))
 
     def put(self, content: bytes, path: str) -> None:

@@ -143,7 +143,7 @@ class RemoteSampler:
     def _start(self, host: RemoteHost) -> None:
         argv = ["sh", "-c", shell.BEST_SHELL, "whitewire", shell.SAMPLE, "samples", host.interface, host.pids]
         log = self.testbed.private / f"{host.name}.samples.{self._number}"
-        self._loops[host.name] = host.start(argv, log, name=f"sampling of {host.name}")
+        self._loops[host.name] = host.start_outside(argv, log, name=f"sampling of {host.name}")
 
     def _wait_for_first(self) -> None:
         deadline = time.monotonic() + START_S

@@ -23,7 +23,7 @@ SWEEP = """
 sweep() {
     none=0
     for round in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-        found=$(grep -lsF -- "$1" /proc/[0-9]*/environ)
+        found=$(grep -lsz -- "^$1" /proc/[0-9]*/environ)
         if [ -z "$found" ]; then
             none=$((none + 1))
             if [ $none = 2 ]; then return 0; fi
@@ -35,8 +35,9 @@ sweep() {
     done
 }
 """
-"""sweep TEXT: end every process whose first environment holds TEXT, and what they start meanwhile: until two looks in
-a row find none. A process that ignores SIGKILL (waiting for a device) is given up after some two seconds."""
+"""sweep MARKER: end every process with a variable of its first environment that begins so, and what they start
+meanwhile: until two looks in a row find none. A process that ignores SIGKILL (waiting for a device) is given up after
+some two seconds. Apptainer's own processes hold the marker within another variable: they have to stay to unmount."""
 
 WATCH = (
     SWEEP
@@ -57,14 +58,13 @@ for data; do
 done
 printf '\\n@@ready\\n'
 while [ -n "$(timeout -s KILL "$patience" head -c 1)" ]; do :; done 2>/dev/null
-sweep "$marker"
-rm -rf -- "$folder" "$@"
+for _ in 1 2; do sweep "$marker"; rm -rf -- "$folder" "$@"; done
 """
 )
 """The watcher of a host: makes its folders, says so, and waits. As long as the measuring machine lives it sends a byte
 every few seconds. When none comes for some seconds, or the connection ends, the watcher ends every process of the run
-and removes its folders. Arguments: those seconds, the marker's text, the run folder, its folder of drives, then one
-data folder per drive.
+and removes its folders; then once more, for what was starting: every command begins in a folder of the run. Arguments:
+those seconds, the marker, the run folder, its folder of drives, then one data folder per drive.
 
 `mkdir` without -p: a folder that is there already belongs to another host, so the path is not local to each."""
 
@@ -73,18 +73,18 @@ END = (
     + """
 round=0
 while [ -n "$2" ] && [ ! -s "$2" ] && [ $round -lt 20 ]; do sleep 0.1; round=$((round + 1)); done
-if [ "$3" -gt 0 ] && read -r pid < "$2" && grep -qsF -- "$1" "/proc/$pid/environ"; then
+if [ "$3" -gt 0 ] && read -r pid < "$2" && grep -qsz -- "^$1" "/proc/$pid/environ"; then
     kill -TERM "$pid"
     round=0
-    while [ $round -lt "$3" ] && grep -qsF -- "$1" "/proc/$pid/environ"; do sleep 0.05; round=$((round + 1)); done
+    while [ $round -lt "$3" ] && grep -qsz -- "^$1" "/proc/$pid/environ"; do sleep 0.05; round=$((round + 1)); done
 fi
 sweep "$1"
 """
 )
-"""End a process and whatever it started. Arguments: the marker's text; the file that the process writes its number to
+"""End a process and whatever it started. Arguments: the marker; the file that the process writes its number to
 when it starts (or nothing); how many times 0.05 s it may take to end by itself after SIGTERM (0: SIGKILL at once)."""
 
-STAT = 'read -r pid < "$1" && grep -qsF -- "$2" "/proc/$pid/environ" && cat "/proc/$pid/stat"'
+STAT = 'read -r pid < "$1" && grep -qsz -- "^$2" "/proc/$pid/environ" && cat "/proc/$pid/stat"'
 """What the kernel counts for the process whose number is in file $1, if it is still the one with marker $2."""
 
 PUT = 'mkdir -p "${1%/*}" && cat > "$1"'
@@ -141,12 +141,18 @@ ABOUT = {
         case $disk in */loop*|*/ram*|*/zram*) continue ;; esac
         echo "$(basename $disk) $(cat $disk/size) $(cat $disk/queue/rotational) $(cat $disk/queue/scheduler)"
     done""",
+}
+"""What a machine is; recorded with every block. A disk: name, sectors of 512 bytes, whether it rotates, schedulers."""
+
+VERSIONS = {
     "java": '"$1" -XX:-UsePerfData -version 2>&1',
     "iperf3": "iperf3 --version",
     "fio": "fio --version",
 }
-"""What a host is; recorded with every block. $1: the java command. A disk: name, sectors of 512 bytes, whether it
-rotates, schedulers."""
+"""What a host's commands are; recorded likewise. $1: the java command."""
+
+IMAGE = {"apptainer": "apptainer --version", "image": 'sha256sum "$1"'}
+"""What runs a host's image, and the digest of its file $1; recorded likewise."""
 
 ABOUT_INTERFACE = {
     "driver": 'ethtool -i "$1"',
@@ -159,10 +165,8 @@ ABOUT_INTERFACE = {
 
 JAVA_HOME = 'java=$(command -v "$1") && java=$(readlink -f "$java") && echo "${java%/bin/java}"'
 
-PREFLIGHT = {
+MACHINE = {
     "user": "id -un",
-    "java": '"$1" -XX:-UsePerfData -version 2>&1 | head -n 2',
-    "java_home": JAVA_HOME,
     "memory": "grep -E '^(MemTotal|MemAvailable)' /proc/meminfo",
     "processors": "getconf _NPROCESSORS_ONLN",
     "governors": "cat /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor | sort | uniq -c",
@@ -173,7 +177,6 @@ PREFLIGHT = {
     "shapers": """for path in /sys/class/net/*; do
         { tc qdisc show dev "${path##*/}"; tc class show dev "${path##*/}"; } | sed "s|^|${path##*/} |"
     done""",
-    "iperf3": "iperf3 --version",
     "offloads": """for path in /sys/class/net/*; do
         on=$(ethtool -k "${path##*/}" | sed -n 's/^tcp-segmentation-offload: on.*/tso/p;
             s/^generic-segmentation-offload: on.*/gso/p; s/^generic-receive-offload: on.*/gro/p;
@@ -182,7 +185,7 @@ PREFLIGHT = {
     done""",
     "listening": """awk '$4 == "0A" { print $2 }' /proc/net/tcp /proc/net/tcp6""",
     "missing": """for tool in env timeout head grep kill mkdir rm mv ln find cat tar date readlink awk sed df \\
-        ip iperf3 curl fio fincore; do
+        ip fincore; do
         command -v $tool > /dev/null || echo $tool
     done""",
     "site": '[ -z "$SITE" ] || cat "$SITE/mapred-site.xml" || echo "<configuration/>"',
@@ -195,19 +198,29 @@ PREFLIGHT = {
         echo "$(df -Pk "$there" | awk 'NR == 2 { print $4 }') $writable $present $folder"
     done""",
 }
-"""What is looked at before anything is started. $1: the java command; then the folder `work` and the data folders. Of a
-folder: free KiB on its file system, whether it may be written (or its nearest parent), whether it is there, its path.
-`site`: what configures jobs on a cluster of the site's, whose configuration is in the folder $SITE.
+"""What is looked at of a machine before anything is started. Arguments: $1, then the folder `work` and the data
+folders. Of a folder: free KiB on its file system, whether it may be written (or its nearest parent), whether it is
+there, its path. `site`: what configures jobs on a cluster of the site's, whose configuration is in the folder $SITE.
 `listening` are addresses and ports in hexadecimal as the kernel shows them (proc_net_tcp(5))."""
+
+PROGRAMS = ("iperf3", "curl", "fio")
+SOFTWARE = {
+    "java": '"$1" -XX:-UsePerfData -version 2>&1 | head -n 2',
+    "java_home": JAVA_HOME,
+    "iperf3": "iperf3 --version",
+    "programs": f"for tool in {' '.join(PROGRAMS)}; do command -v $tool > /dev/null || echo $tool; done",
+}
+"""Likewise of what commands find: in the image, where a host has one. $1: the java command."""
+PREFLIGHT = SOFTWARE | MACHINE
+"""Both; `folders` is the last, since it shifts the arguments."""
 
 HOST = {
     "boot_id": "cat /proc/sys/kernel/random/boot_id",
     "addresses": "ip -json address show",
     "processors": "getconf _NPROCESSORS_ONLN",
     "congestion_control": "cat /proc/sys/net/ipv4/tcp_congestion_control",
-    "java_home": JAVA_HOME,
 }
-"""What has to be known of every host before it can be used. $1: the java command."""
+"""What has to be known of every host before it can be used."""
 
 LINK = {
     "addresses": "ip -json address show",
@@ -224,6 +237,37 @@ LINK_NOW = {
 }
 """What an interface $1 really is; a shaper says its rate where one slows the link down. Devices without hardware (veth,
 bridges, tunnels) name a speed that means nothing."""
+
+SITE = {
+    "addresses": PREFLIGHT["addresses"],
+    "speeds": PREFLIGHT["speeds"],
+    "drivers": """for path in /sys/class/net/*; do
+        driver=$(readlink "$path/device/driver") && echo "${path##*/} ${driver##*/}"
+    done""",
+    "default": "ip -4 route show default",
+    "rdma": "ls /sys/class/infiniband",
+    "memory": "grep ^MemTotal /proc/meminfo",
+    "processors": PREFLIGHT["processors"],
+    "machine": "cat /sys/class/dmi/id/sys_vendor /sys/class/dmi/id/product_name",
+    "virtual": "grep -m 1 -ow hypervisor /proc/cpuinfo",
+    "disks": ABOUT["disks"],
+    "folders": """user=$(id -un)
+    while read -r device mount kind _; do
+        case $device in /dev/*) ;; *) [ "$kind" = zfs ] || continue ;; esac
+        for folder in "$mount" "${mount%/}/$user"; do
+            [ -d "$folder" ] && [ -w "$folder" ] || continue
+            echo "$(df -Pk "$folder" | awk 'NR == 2 { print $4 }') $device $folder"
+        done
+    done < /proc/self/mounts""",
+    "fallback": "[ -w /var/tmp ] && df -Pk /var/tmp | awk 'NR == 2 { print $4 }'",
+    "java": '"$1" -XX:-UsePerfData -version 2>&1 | head -n 2',
+    "apptainer": IMAGE["apptainer"],
+    "missing": "for tool in iperf3 fio curl; do command -v $tool > /dev/null || echo $tool; done",
+}
+"""What is looked at for the file of a new testbed; nothing is written. $1: the java command.
+
+`folders`: of local drives, where the user may write: a mount, or the folder in it that is named like the user; free
+KiB, device, path. `fallback`: free KiB of /var/tmp."""
 
 JARS = """
 if [ -d "$1/share/hadoop" ]; then cd "$1/share/hadoop"; else cd "$1"; fi || exit 1
@@ -246,9 +290,25 @@ mv -T -- "$part" "$1" 2>/dev/null || rm -rf -- "$part"
 """Unpack a tar archive of $2 files from standard input to the folder $1: whole or not at all, even when two do it at
 once. They are counted because an archive that is cut between two files looks whole to tar."""
 
+RECEIVE = """
+printf '\\n@@ready\\n'
+if [ -f "$1" ]; then echo there; exit; fi
+mkdir -p "${1%/*}" && echo send || exit 1
+part=$1.part.$$
+cat > "$part" && [ "$(wc -c < "$part")" -eq "$2" ] && mv -- "$part" "$1" && exit
+rm -f -- "$part"
+exit 1
+"""
+"""Write $2 bytes from standard input to the file $1, whole or not at all, unless it is there already."""
+
 SECTION = "@@whitewire "
 
 BEGIN, STATUS = b"@@begin\n", re.compile(rb"\n@@status (\d+)\n")
+
+
+def marked(mark: str) -> str:
+    """The marker of commands whose mark begins so, for SWEEP: a basic regular expression."""
+    return f"{MARKER}={mark.replace('.', '[.]')}"
 
 
 def script(text: str, *arguments: str, name: str = "whitewire") -> list[str]:

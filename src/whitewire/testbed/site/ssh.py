@@ -196,14 +196,18 @@ class SshHost(RemoteHost):
         return clean
 
 
+def configuration(config: Mapping[str, Any]) -> str | None:
+    """The configuration file of ssh that a testbed's description names in place of the user's own."""
+    file = config.get("ssh_config")
+    return os.path.expanduser(file) if file else None
+
+
 class SshTestbed(RemoteTestbed):
     """The machines of a lane of `config` (kind ssh) that `roles` asks for; see RemoteTestbed."""
 
     def __init__(self, config: Mapping, roles: Mapping[str, int], k: float, source: str = "testbed",
                  lane: int = 1) -> None:  # fmt: skip
-        layout = Layout.of(config)
-        file = config.get("ssh_config")
-        file = os.path.expanduser(file) if file else None
+        layout, file = Layout.of(config), configuration(config)
         hosts = [SshHost(place, layout, file) for place in of_inventory(config, roles, source, lane)]
         super().__init__(config, hosts, layout, k, source)
 

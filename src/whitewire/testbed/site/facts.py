@@ -1,0 +1,145 @@
+"""What a host says of itself for the file of a new testbed (shell.SITE). Pure.
+
+What cannot be a value of such a file, or would be two lines of it, is left out: hosts may say anything.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from whitewire.testbed.site import shell
+from whitewire.testbed.site.preflight import by_interface, java_version, memory_of
+from whitewire.tools import link
+
+INTERFACE = re.compile(r"[!-.0-~]{1,15}")
+FOLDER = re.compile(r"/[^:,\x00-\x20\x7f-\U0010ffff]*")
+OF_THE_SYSTEM = re.compile(r"/|/(boot|dev|etc|home|nix|proc|root|run|snap|sys|usr|var)(/.*)?")
+"""Where no drive for data is mounted; /var/tmp is there in any case."""
+SECTOR = 512
+MOST_SPEED = 10_000_000
+"""Mbit/s; what is above is no speed."""
+
+
+@dataclass(frozen=True)
+class Nic:
+    """A network interface that is up: IPv4 addresses with the bits of their networks; `speed` in Mbit/s, None: untold;
+    `driver`: empty for what is no hardware."""
+
+    name: str
+    addresses: tuple[tuple[str, int], ...]
+    mtu: int
+    speed: int | None = None
+    driver: str = ""
+    infiniband: bool = False
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder that may be written, on a local drive."""
+
+    path: str
+    free_gib: float
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A host. `default`: the interface of its default route; `fallback`: free GiB of /var/tmp; `disks` in words."""
+
+    nics: tuple[Nic, ...] = ()
+    default: str = ""
+    rdma: tuple[str, ...] = ()
+    memory_gib: float = 0.0
+    processors: int = 0
+    virtual: bool = False
+    machine: str = ""
+    disks: tuple[str, ...] = ()
+    folders: tuple[Folder, ...] = ()
+    fallback: float = 0.0
+    java: int = 0
+    apptainer: str = ""
+    missing: tuple[str, ...] = ()
+
+
+def read(_skew: float, said: str) -> Facts:
+    """From the answers to shell.SITE. Raises ValueError when one cannot be read."""
+    told = shell.answers(said)
+    lacking = [name for name in shell.SITE if name not in told]
+    if lacking:
+        raise ValueError(f"no answer about {', '.join(lacking)}")
+    default = re.search(r"\bdev (\S+)", told["default"])
+    return Facts(
+        nics=tuple(_nics(told)),
+        default=default[1] if default else "",
+        rdma=tuple(_words(told["rdma"])),
+        memory_gib=memory_of(told["memory"]),
+        processors=int(told["processors"]) if re.fullmatch("[0-9]{1,6}", told["processors"]) else 0,
+        virtual=bool(told["virtual"]),
+        machine=_line(told["machine"]),
+        disks=tuple(_disks(told["disks"])),
+        folders=tuple(_folders(told["folders"])),
+        fallback=_gib(told["fallback"]),
+        java=java_version(told["java"]),
+        apptainer=_line(told["apptainer"]),
+        missing=tuple(_words(told["missing"])),
+    )
+
+
+def _nics(told: dict[str, str]) -> Iterator[Nic]:
+    speeds = {name: link.speed(text) or 0 for name, text in by_interface(told["speeds"]).items()}
+    drivers = {name: _line(text) for name, text in by_interface(told["drivers"]).items()}
+    try:
+        for item in json.loads(told["addresses"]):
+            name, flags, addresses = item.get("ifname"), {*item.get("flags", [])}, tuple(_addresses(item))
+            usable = {"UP", "LOWER_UP"} <= flags and "LOOPBACK" not in flags and INTERFACE.fullmatch(name)
+            if addresses and usable:
+                speed = speeds.get(name, 0)
+                yield Nic(
+                    name, addresses, int(item["mtu"]), speed if 0 < speed <= MOST_SPEED else None,
+                    drivers.get(name, ""), item.get("link_type") == "infiniband",
+                )  # fmt: skip
+    except (ValueError, TypeError, AttributeError, KeyError):
+        raise ValueError("ip -json address show: no JSON as expected; iproute2 4.14 or newer is needed") from None
+
+
+def _addresses(item: dict) -> Iterator[tuple[str, int]]:
+    """IPv4 addresses with the bits of their networks."""
+    for each in item.get("addr_info", []):
+        if each.get("family") == "inet" and "local" in each:
+            address = ipaddress.IPv4Interface((each["local"], each["prefixlen"]))
+            yield str(address.ip), address.network.prefixlen
+
+
+def _folders(said: str) -> Iterator[Folder]:
+    """One of each drive: a device may be mounted more than once."""
+    seen = set()
+    for line in said.splitlines():
+        free, device, path = (line.split(" ", 2) + ["", ""])[:3]
+        if FOLDER.fullmatch(path) and not OF_THE_SYSTEM.fullmatch(path) and device not in seen and _gib(free):
+            seen.add(device)
+            yield Folder(path, _gib(free))
+
+
+def _disks(said: str) -> Iterator[str]:
+    """`nvme0n1 894 GiB flash`, from lines with name, sectors, whether it rotates, schedulers."""
+    for line in said.splitlines():
+        name, sectors, rotates, *_ = [*line.split(), "", "", ""]
+        if re.fullmatch(r"[\w.!-]{1,40}", name) and re.fullmatch("[0-9]{1,15}", sectors) and int(sectors):
+            size = int(sectors) * SECTOR / 2**30
+            yield f"{name} {size:.0f} GiB {'rotating' if rotates == '1' else 'flash'}"
+
+
+def _gib(kib: str) -> float:
+    return int(kib) / 2**20 if re.fullmatch("[0-9]{1,18}", kib) else 0.0
+
+
+def _words(said: str) -> Sequence[str]:
+    return [word for word in said.split() if re.fullmatch(r"[\w.-]{1,40}", word, re.ASCII)]
+
+
+def _line(said: str) -> str:
+    """Text of a host for a comment: printable ASCII in one line."""
+    return " ".join(re.sub(r"[^ -~]+", " ", said).split())[:80]

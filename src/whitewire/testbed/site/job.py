@@ -1,0 +1,91 @@
+"""The nodes that a scheduler or a host file lists, as a testbed; see schedulers for what differs between them."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import signal
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from whitewire import lanes
+from whitewire.errors import UserError
+from whitewire.testbed.site.inventory import WHOLE, machines, named, of_lane, of_nodes
+from whitewire.testbed.site.remote import RemoteTestbed
+from whitewire.testbed.site.remote_host import Layout
+from whitewire.testbed.site.schedulers import TABLE
+
+EARLY_S = 30.0
+"""Seconds before a job's time is up at which it ends by itself: all hosts are cleaned up by then."""
+
+
+class JobTestbed(RemoteTestbed):
+    """The nodes of a lane of the job that this process runs in, dealt out to `roles` in order; see RemoteTestbed."""
+
+    def __init__(self, config: Mapping, roles: Mapping[str, int], k: float, source: str = "testbed",
+                 lane: int = 1) -> None:  # fmt: skip
+        scheduler, layout = TABLE[config["kind"]], Layout.of(config)
+        listed = scheduler.nodes(config, os.environ)
+        nodes = of_lane(machines(listed, scheduler.name), lane, lanes.count())
+        places = of_nodes(config, roles, nodes, source, scheduler.name)
+        hosts = [scheduler.host(place, layout, config, listed) for place in places]
+        super().__init__(config, hosts, layout, k, source)
+
+    def keep_names(self, known: Mapping[str, str]) -> None:
+        """Call nodes as in an earlier job (node → name), and others otherwise than any of these."""
+        names = named([host.target for host in self.hosts], known) if known else [host.name for host in self.hosts]
+        for host, name in zip(self.hosts, names, strict=True):
+            host.name, host.place = name, replace(host.place, name=name)
+
+    @classmethod
+    def whole(cls, config: Mapping, source: str = "testbed") -> JobTestbed:
+        """All nodes, whatever their roles will be."""
+        return cls(config, {"datanode": len(nodes_of(config))}, config.get("scale", 1), source, WHOLE)
+
+
+def nodes_of(config: Mapping[str, Any]) -> list[str]:
+    """Names of the nodes of the job that we are in, each machine once. Raises UserError."""
+    scheduler = TABLE[config["kind"]]
+    return machines(scheduler.nodes(config, os.environ), scheduler.name)
+
+
+def seconds_left(config: Mapping[str, Any]) -> float:
+    """Seconds until our job's time is up; infinite where nothing says so."""
+    with contextlib.suppress(UserError, OSError):
+        return TABLE[config["kind"]].seconds_left(os.environ)
+    return math.inf
+
+
+@contextlib.contextmanager
+def within_its_job(config: Mapping[str, Any]) -> Iterator[None]:
+    """End in order when the scheduler signals the end of our job, or EARLY_S before its time is up.
+
+    Nothing more is begun, the hosts are cleaned up, and the exit status says that what is missing has to be made. On
+    testbeds that are no job's this does nothing.
+    """
+    if config["kind"] not in TABLE:
+        yield
+        return
+    signals = {*TABLE[config["kind"]].signals, signal.SIGALRM}
+
+    def end(number: int, _: object) -> None:
+        for each in signals:
+            signal.signal(each, signal.SIG_IGN)  # what follows must not keep us from cleaning up
+        why = f"the job ends ({signal.Signals(number).name})"
+        print(f"whitewire: {why}: finished runs are kept; start it again in another job", file=sys.stderr, flush=True)
+        sys.exit(128 + number)
+
+    before = {number: signal.signal(number, end) for number in signals}
+    left = seconds_left(config)
+    if math.isfinite(left):
+        signal.setitimer(signal.ITIMER_REAL, max(1.0, left - EARLY_S))
+    try:
+        yield
+    finally:
+        if math.isfinite(left):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in before.items():
+            signal.signal(number, handler)

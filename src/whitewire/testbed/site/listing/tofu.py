@@ -1,0 +1,79 @@
+"""Outputs of OpenTofu or Terraform: `tofu output -json`, of all outputs or of one (`tofu output -json hosts`). Pure.
+
+An output named `hosts` is taken, else the only one with addresses. It is a list or a map of addresses, or of
+objects with some of the attributes below, which providers name so.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from whitewire.testbed.site.listing.base import NAME, Listed, ipv4, role_of, target
+from whitewire.text import quoted
+from whitewire.tools import Unreadable
+
+OUTPUT = "hosts"
+PUBLIC = ("ssh", "public_ip", "public_ip_address", "ipv4_address", "access_ip_v4", "nat_ip", "address", "public_dns")
+PRIVATE = ("private_ip", "private_ip_address", "ipv4_address_private", "network_ip", "fixed_ip_v4")
+"""Attributes with the address for ssh, the first of them first, and on the network between the hosts."""
+USER = ("user", "ssh_user", "admin_username")
+
+
+def fits(text: str) -> bool:
+    """`[control]` is a group of an Ansible inventory, and no JSON."""
+    return re.match(r'[\ufeff\s]*(\{|\[\s*[\[{"])', text) is not None
+
+
+def hosts(text: str) -> list[Listed]:
+    try:
+        data = json.loads(text.lstrip("\ufeff"))
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(f"not valid JSON: {error}") from None
+    if not _is_outputs(data):
+        return list(_of(data, "", OUTPUT))
+    if OUTPUT in data:
+        return list(_of(data[OUTPUT]["value"], "", OUTPUT))
+    found = {name: listed for name, output in data.items() if (listed := _addresses(output["value"], name))}
+    if len(found) != 1:
+        told = ", ".join(found) or "none"
+        raise Unreadable(
+            f"outputs with addresses: found {told}, expected one, or one named {OUTPUT}; of several: "
+            "`tofu output -json NAME`"
+        )
+    return found.popitem()[1]
+
+
+def _is_outputs(data: Any) -> bool:
+    return isinstance(data, Mapping) and all(
+        isinstance(each, Mapping) and {"value", "sensitive"} <= each.keys() for each in data.values()
+    )
+
+
+def _addresses(value: Any, place: str) -> list[Listed]:
+    """The hosts of an output, none where not all of it are addresses."""
+    try:
+        found = list(_of(value, "", place))
+    except Unreadable:
+        return []
+    return found if all(ipv4([each.ssh.rpartition("@")[2]]) or each.addresses for each in found) else []
+
+
+def _of(value: Any, name: str, place: str) -> Iterator[Listed]:
+    """`name`: that of the map's entry, which may say a role."""
+    if isinstance(value, list):
+        for number, each in enumerate(value):
+            yield from _of(each, name, f"{place}[{number}]")
+    elif isinstance(value, Mapping) and not any(key in value for key in (*PUBLIC, *PRIVATE)):
+        for key, each in value.items():
+            yield from _of(each, key, f"{place}.{key}" if NAME.fullmatch(key) else f"{place}[{quoted(key)}]")
+    elif isinstance(value, Mapping):
+        own = ipv4(value.get(key) for key in PRIVATE)
+        host = next((value[key] for key in (*PUBLIC, *PRIVATE) if value.get(key)), None)
+        user = next((value[key] for key in USER if value.get(key)), None)
+        ssh = target(place, host, user, value.get("port"))
+        yield Listed(ssh, place, role_of(value.get("role"), value.get("name"), name), own)
+    else:
+        yield Listed(target(place, value), place, role_of(name))

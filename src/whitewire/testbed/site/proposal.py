@@ -1,0 +1,325 @@
+"""From hosts, and what they say of themselves, to the text of a testbed's file that its user then edits. Pure.
+
+Comments say what a value rests on; those with `look:` are where only the user knows.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from whitewire.errors import UserError
+from whitewire.testbed.site.facts import Facts, Nic
+from whitewire.testbed.site.listing.base import Listed
+from whitewire.testbed.site.preflight import FREE_GIB, LEAST_JAVA, ONLY
+
+LEAST_HOSTS = 3
+"""A NameNode, a DataNode and a client."""
+MANY, CLIENTS = 15, 3
+"""From so many hosts on, so many clients: that is what the largest paper asks for; below, one."""
+GUESS = 10_000
+"""Mbit/s of a link whose driver names no speed."""
+MOST_GIB = 100
+"""Of each data folder, that is asked to be free; less where there is less than twice as much."""
+YARN_SHARE, LEAST_YARN_MIB = 0.75, 6144
+"""Of a DataNode's memory, what YARN gets; below so much the key is left out."""
+YARN = {"am_mib": 1536, "task_mib": 2048, "heap_mib": 1536}
+NAMED = 6
+"""Hosts that a comment names at most."""
+WORK, FALLBACK = "/var/tmp/whitewire", "/var/tmp"
+
+
+@dataclass(frozen=True)
+class Site:
+    """Hosts in their order, and the facts of each by what ssh calls it."""
+
+    hosts: Sequence[Listed]
+    facts: Mapping[str, Facts]
+
+    def least(self, what: str) -> float:
+        return min(getattr(self.facts[host.ssh], what) for host in self.hosts)
+
+    def where(self, lack: Any) -> list[str]:
+        """Names of the hosts whose facts `lack` holds for."""
+        return [host.ssh for host in self.hosts if lack(self.facts[host.ssh])]
+
+    def words(self, names: Sequence[str]) -> str:
+        """`all hosts`, or their names."""
+        if len(names) == len(self.hosts):
+            return "all hosts"
+        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        return ", ".join(names[:NAMED]) + more
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network that all hosts are on: its subnet (empty: that of their default routes), and each host's interface.
+
+    `declared`: the list of hosts says that it is for experiments; `default`: default routes leave by it.
+    """
+
+    subnet: str
+    nics: Mapping[str, Nic]
+    declared: bool = False
+    default: bool = False
+
+    @property
+    def rate(self) -> int | None:
+        """Mbit/s of the slowest link; None where a driver names none."""
+        speeds = [nic.speed for nic in self.nics.values()]
+        return None if None in speeds else min(filter(None, speeds))
+
+    @property
+    def fabric(self) -> str:
+        """A name as papers have it: `10gbe`, `40g-ipoib`."""
+        kind = "g-ipoib" if any(nic.infiniband for nic in self.nics.values()) else "gbe"
+        return f"{(self.rate or GUESS) / 1000:g}{kind}"
+
+    @property
+    def interface(self) -> str:
+        """The name that most hosts have for it."""
+        return Counter(nic.name for nic in self.nics.values()).most_common(1)[0][0]
+
+
+def proposal(kind: str, site: Site, origin: str, kept: str, ssh_config: str = "") -> str:
+    """The file's text. `kept`: the keys that are no question of hosts, as the example has them. Raises UserError."""
+    _check(site)
+    fabrics, others = _fabrics(site)
+    parts = [
+        _head(kind, site, origin),
+        *([f"ssh_config: {_flow(ssh_config)}\n"] if ssh_config else []),
+        "\n" + _fabrics_text(site, fabrics, others, by_host=kind == "ssh"),
+        "\n" + _paths(site),
+        "\n" + _programs(site),
+        *(["\n" + _hosts(site, fabrics)] if kind == "ssh" else []),
+        "\n" + _room(site),
+        "\n" + kept,
+    ]
+    return "".join(parts)
+
+
+def _check(site: Site) -> None:
+    """Raise UserError for too few hosts, and for one machine under two names."""
+    if len(site.hosts) < LEAST_HOSTS:
+        raise UserError(
+            f"hosts: found {len(site.hosts)}, expected {LEAST_HOSTS} or more: a NameNode, a DataNode and a client"
+        )
+    seen: dict[frozenset[str], str] = {}
+    for host in site.hosts:
+        own = frozenset(address for nic in site.facts[host.ssh].nics for address, _ in nic.addresses)
+        other = seen.setdefault(own, host.ssh) if own else host.ssh
+        if other != host.ssh:
+            raise UserError(f"hosts: found {other} and {host.ssh} with the same addresses, expected another machine")
+
+
+# --- networks ---------------------------------------------------------------------------------------
+
+
+def networks(site: Site) -> tuple[list[Network], dict[str, list[str]]]:
+    """Networks that all hosts are on, the first ones the most likely to be meant; and of others their hosts, by subnet.
+
+    A network of a host's own (Docker's, a virtual machine's) has the same address on several hosts.
+    """
+    found: dict[str, dict[str, tuple[Nic, str]]] = {}
+    for host in site.hosts:
+        for nic in site.facts[host.ssh].nics:
+            for address, bits in nic.addresses:
+                if bits < 32:
+                    subnet = str(ipaddress.IPv4Network((address, bits), strict=False))
+                    found.setdefault(subnet, {}).setdefault(host.ssh, (nic, address))
+    shared = {subnet: of for subnet, of in found.items() if len({address for _, address in of.values()}) == len(of) > 1}
+    whole = [_network(site, subnet, of) for subnet, of in shared.items() if len(of) == len(site.hosts)]
+    if not whole and (routed := _routed(site)):  # hosts with a subnet each, as some clouds give them
+        whole = [Network("", routed, default=True)]
+    whole.sort(key=lambda each: (not each.declared, -(each.rate or 0), each.default))
+    return whole, {subnet: [*of] for subnet, of in shared.items() if len(of) < len(site.hosts)}
+
+
+def _network(site: Site, subnet: str, of: Mapping[str, tuple[Nic, str]]) -> Network:
+    nics = {ssh: nic for ssh, (nic, _) in of.items()}
+    declared = all(of[host.ssh][1] in host.addresses for host in site.hosts)
+    return Network(subnet, nics, declared, any(site.facts[ssh].default == nic.name for ssh, nic in nics.items()))
+
+
+def _routed(site: Site) -> dict[str, Nic]:
+    """Each host's interface of its default route; empty where one has none."""
+    found = {host.ssh: nic for host in site.hosts for facts in [site.facts[host.ssh]]
+             for nic in facts.nics if nic.name == facts.default}  # fmt: skip
+    return found if len(found) == len(site.hosts) else {}
+
+
+def _fabrics(site: Site) -> tuple[dict[str, Network], list[str]]:
+    """Fabrics by name, and why other networks are none. Raises UserError without any."""
+    whole, partly = networks(site)
+    fabrics: dict[str, Network] = {}
+    others = []
+    declared = any(network.declared for network in whole)
+    for network in whole:
+        if declared and not network.declared:
+            others.append(f"{network.subnet} ({network.interface}) is none of the experiment's networks")
+        elif network.fabric in fabrics:
+            others.append(f"look: {network.subnet} ({network.interface}) is as fast as {network.fabric} above")
+        else:
+            fabrics[network.fabric] = network
+    others += [f"look: {subnet} is on {site.words(names)} only" for subnet, names in partly.items()]
+    if not fabrics:
+        raise UserError("networks: found none that all hosts have an IPv4 address on, expected one")
+    return fabrics, others
+
+
+def _fabrics_text(site: Site, fabrics: Mapping[str, Network], others: Iterable[str], by_host: bool) -> str:
+    lines = [
+        "# Networks by the papers' names; a run is made on those that are here. The rate is every host's nominal one.",
+        "fabrics:",
+    ]
+    for name, network in fabrics.items():
+        value = {"rate_mbit_per_s": network.rate or GUESS, "interface": network.interface}
+        lines.append(f"  {_flow(name)}: {_flow(value)} # {_comment(_of_network(site, network, by_host))}")
+    lines += [f"  # {_comment(other)}" for other in others]
+    if with_rdma := site.where(lambda facts: facts.rdma):
+        devices = dict.fromkeys(device for facts in site.facts.values() for device in facts.rdma)
+        told = f"RDMA devices on {site.words(with_rdma)}: {', '.join(devices)}; `make testbed` measures them"
+        lines.append(f"  # {_comment(told)}")
+    return "\n".join(lines) + "\n"
+
+
+def _of_network(site: Site, network: Network, by_host: bool) -> str:
+    """What a fabric's line rests on."""
+    nics = network.nics
+    drivers = ", ".join(dict.fromkeys(nic.driver for nic in nics.values() if nic.driver))
+    told = [network.subnet or "by default routes", *([drivers] if drivers else [])]
+    mtus = sorted({nic.mtu for nic in nics.values()})
+    told.append(f"MTU {' and '.join(map(str, mtus))}{': look: they differ' if mtus[1:] else ''}")
+    if network.rate is None:
+        told.append("look: the driver names no speed, this rate is a guess")
+    elif faster := [ssh for ssh, nic in nics.items() if nic.speed != network.rate]:
+        told.append(f"look: faster on {site.words(faster)}")
+    unlike = [ssh for ssh, nic in nics.items() if nic.name != network.interface]
+    if unlike and not by_host:
+        told.append(f"look: another interface on {site.words(unlike)}, expected the same on all nodes")
+    return "; ".join(told)
+
+
+# --- paths, programs, room ----------------------------------------------------------------------------
+
+
+def data_folders(site: Site) -> list[str]:
+    """Folders on drives that all hosts have and may write, with room."""
+    paths: Counter[str] = Counter()
+    for facts in site.facts.values():
+        paths.update({folder.path for folder in facts.folders if folder.free_gib >= FREE_GIB})
+    return sorted(path for path, count in paths.items() if count == len(site.hosts))
+
+
+def _paths(site: Site) -> str:
+    found = data_folders(site)
+    disks = dict.fromkeys(disk for facts in site.facts.values() for disk in facts.disks)
+    told = "one a drive"
+    if not found:
+        told = "look: found no drive for data that is mounted alike on all hosts; this is the system's"
+    listed = f"# Drives of the hosts: {_comment(', '.join(disks))}\n" if disks else ""
+    return (
+        "# On every host, and local to each: no network file system.\n"
+        f"work: {WORK} # made where it is missing; our software stays in it\n"
+        f"data: {_flow(found or [FALLBACK])} # {told}; they have to be there\n{listed}"
+    )
+
+
+def _programs(site: Site) -> str:
+    old = site.where(lambda facts: facts.java < LEAST_JAVA)
+    java = f"look: none of {LEAST_JAVA} or newer on {site.words(old)}" if old else "default: java on the path"
+    lines = [f"# java: /opt/jdk-17/bin/java # {_comment(java)}"]
+    needed = {name for facts in site.facts.values() for name in facts.missing}
+    lacking = {name: site.words(site.where(lambda facts, name=name: name in facts.missing)) for name in sorted(needed)}
+    told = "; ".join(f"{name}{_only(name)} is missing on {hosts}" for name, hosts in lacking.items())
+    lines.append(f"# path: [/opt/tools/bin] # {_comment(f'look: {told}' if told else 'where else commands are')}")
+    if having := site.where(lambda facts: facts.apptainer):
+        versions = ", ".join(dict.fromkeys(facts.apptainer for facts in site.facts.values() if facts.apptainer))
+        told = f"{versions} on {site.words(having)}: all can run in an image; docs/sites/containers.md"
+        lines.append(f"# image: {{path: /shared/hadoop.sif}} # {_comment(told)}")
+    return "\n".join(lines) + "\n"
+
+
+def _only(name: str) -> str:
+    return f" (needed on a {ONLY[name]})" if name in ONLY else ""
+
+
+def _room(site: Site) -> str:
+    memory = int(site.least("memory_gib"))
+    found = data_folders(site)
+    free = min((folder.free_gib for facts in site.facts.values() for folder in facts.folders if folder.path in found),
+               default=site.least("fallback"))  # fmt: skip
+    disk = int(max(FREE_GIB, min(MOST_GIB, free / 2)))
+    least = f"free in each data folder; the least is {free:.0f} GiB"
+    lines = [
+        f"memory: {_flow({'minimum_gib': max(1, memory)})} # of each host",
+        f"disk: {_flow({'minimum_gib': disk})} # {least}",
+    ]
+    node = int(YARN_SHARE * memory) * 1024
+    if node >= LEAST_YARN_MIB:
+        lines += [
+            "# MiB: the most that a NodeManager offers; what an ApplicationMaster and a task ask for; a task's heap.",
+            f"yarn: {_flow({'node_mib': node, **YARN})}",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+# --- hosts --------------------------------------------------------------------------------------------
+
+
+def roles(hosts: Sequence[Listed]) -> list[str]:
+    """A role for each host: the list's, else the first is the NameNode and the last ones are clients."""
+    given = [host.role for host in hosts]
+    free = [number for number, role in enumerate(given) if not role]
+    if "namenode" not in given and free:
+        given[free.pop(0)] = "namenode"
+    if "client" not in given:
+        count = CLIENTS if len(hosts) >= MANY else 1
+        for number in free[max(1, len(free) - count) :]:
+            given[number] = "client"
+    return [role or "datanode" for role in given]
+
+
+def _hosts(site: Site, fabrics: Mapping[str, Network]) -> str:
+    lines = ["# The first hosts of a role are used first; docs/sites/ssh.md says how many a paper needs.", "hosts:"]
+    for host, role in zip(site.hosts, roles(site.hosts), strict=True):
+        entry: dict[str, Any] = {"ssh": host.ssh, "role": role}
+        own = {name: {"interface": network.nics[host.ssh].name} for name, network in fabrics.items()
+               if network.nics[host.ssh].name != network.interface}  # fmt: skip
+        if own:
+            entry["fabrics"] = own
+        facts = site.facts[host.ssh]
+        java = f"Java {facts.java}" if facts.java else "no Java"
+        told = f"{facts.processors} processors, {facts.memory_gib:.0f} GiB, {java}"
+        lines.append(f"  - {_flow(entry)} # {told}")
+    return "\n".join(lines) + "\n"
+
+
+def _head(kind: str, site: Site, origin: str) -> str:
+    lines = [
+        f"{len(site.hosts)} hosts of {origin}, as they describe themselves; made by `whitewire site`.",
+        'Read it, above all what says "look:", and edit it: docs/sites/first-day.md. Every key: docs/use/keys.md.',
+    ]
+    machines = Counter(facts.machine for facts in site.facts.values() if facts.machine)
+    if machines:
+        lines.append("Machines: " + "; ".join(f"{count} x {name}" for name, count in machines.most_common(NAMED)))
+    if virtual := site.where(lambda facts: facts.virtual):
+        lines.append(f"look: virtual machines: {site.words(virtual)}; docs/sites/first-day.md says what differs.")
+    return "".join(f"# {_comment(line)}\n" for line in lines) + f"kind: {kind}\n"
+
+
+def _comment(text: str) -> str:
+    """Text for a comment: printable ASCII in one line."""
+    return " ".join(re.sub(r"[^ -~]+", " ", text).split())
+
+
+def _flow(value: Any) -> str:
+    """A value in YAML, in one line."""
+    text = yaml.safe_dump(value, default_flow_style=True, width=10**6, sort_keys=False, allow_unicode=True)
+    return text.strip().removesuffix("...").strip()

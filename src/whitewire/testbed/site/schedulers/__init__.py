@@ -1,0 +1,29 @@
+"""The schedulers by the kind of testbed that names them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from whitewire.testbed.site.schedulers.flux import Flux
+from whitewire.testbed.site.schedulers.gridengine import GridEngine
+from whitewire.testbed.site.schedulers.hostfile import Hostfile
+from whitewire.testbed.site.schedulers.lsf import Lsf
+from whitewire.testbed.site.schedulers.oar import Oar
+from whitewire.testbed.site.schedulers.pbs import Pbs
+from whitewire.testbed.site.schedulers.scheduler import Scheduler
+from whitewire.testbed.site.schedulers.slurm import Slurm
+
+TABLE: dict[str, Scheduler] = {
+    "slurm": Slurm(),
+    "pbs": Pbs(),
+    "gridengine": GridEngine(),
+    "lsf": Lsf(),
+    "flux": Flux(),
+    "oar": Oar(),
+    "hostfile": Hostfile(),
+}
+
+
+def of_job(environ: Mapping[str, str]) -> str:
+    """The kind of testbed whose job a process with this environment is in; empty outside of any."""
+    return next((kind for kind, scheduler in TABLE.items() if environ.get(scheduler.variable)), "")

@@ -1,0 +1,56 @@
+"""Grid Engine (Son of, Univa, Altair, Open Cluster Scheduler): a line of $PE_HOSTFILE for each host and queue.
+
+The columns are host, slots, queue and processors. `qrsh -inherit` starts a task of the job on one of its hosts where
+the parallel environment has control_slaves; each task takes a slot there as long as it runs.
+Sources: sge_pe(5), qrsh(1) -inherit, qsub(1) -notify: SIGUSR2 before SIGKILL, SIGUSR1 before a suspension, by the
+queue's `notify` (60 s); queue_conf(5) s_rt: SIGUSR1.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from whitewire.errors import UserError
+from whitewire.testbed.site.schedulers.scheduler import ByCommand, name_of, node_file
+from whitewire.testbed.site.ssh import for_any_login_shell
+
+LEAST_SLOTS = 10
+"""Commands that a host may have to run at once: its watcher, up to three daemons, clients, samples, questions."""
+
+
+class GridEngine(ByCommand):
+    name = "Grid Engine"
+    variable = "PE_HOSTFILE"
+    signals = (signal.SIGUSR2, signal.SIGUSR1, signal.SIGTERM)
+
+    def nodes(self, config: Mapping[str, Any], environ: Mapping[str, str]) -> list[str]:
+        path = environ.get(self.variable, "")
+        slots = slots_of(node_file(self.name, self.variable, path), path)
+        for host, count in slots.items():
+            if count < LEAST_SLOTS:
+                raise UserError(
+                    f"{path}: {host}: found {count} slots, expected at least {LEAST_SLOTS}: each command that runs on "
+                    "a host takes one; ask for whole hosts"
+                )
+        return list(slots)
+
+    def command_line(self, node: str, rank: int, command: str, environ: Mapping[str, str]) -> list[str]:
+        """qrsh joins its words, and the user's login shell on the node reads them."""
+        return ["qrsh", "-inherit", node, for_any_login_shell(command)]
+
+
+def slots_of(text: str, source: str) -> dict[str, int]:
+    """Host → slots, in the file's order. Raises UserError that names the line."""
+    slots: Counter[str] = Counter()
+    for number, line in enumerate(text.splitlines(), start=1):
+        words = line.split()
+        if not words:
+            continue
+        if len(words) < 2 or not (words[1].isascii() and words[1].isdigit()):
+            expected = "expected a host, its slots, a queue and processors"
+            raise UserError(f"{source}: line {number}: found {line[:60]!r}, {expected}")
+        slots[name_of(words[0], f"{source}: line {number}")] += int(words[1])
+    return dict(slots)

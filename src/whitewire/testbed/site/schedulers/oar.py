@@ -1,0 +1,37 @@
+"""OAR: a line of $OAR_NODEFILE for each core; `oarsh` is ssh into the job's cpuset on a node.
+
+oarsh takes no options of ssh that say something of connections, and not the user's configuration.
+Sources: oarsh(1), oarsub(1): --checkpoint and --signal, SIGUSR2 by default, so many seconds before the walltime;
+OAR_JOB_WALLTIME_SECONDS counts from the time of the node file.
+"""
+
+from __future__ import annotations
+
+import math
+import signal
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from whitewire.testbed.site.schedulers.scheduler import ByCommand, first_words, node_file, seconds_of
+from whitewire.testbed.site.ssh import for_any_login_shell
+
+
+class Oar(ByCommand):
+    name = "OAR"
+    variable = "OAR_NODEFILE"
+    signals = (signal.SIGUSR2, signal.SIGTERM)
+
+    def nodes(self, config: Mapping[str, Any], environ: Mapping[str, str]) -> list[str]:
+        path = environ.get(self.variable, "")
+        return first_words(node_file(self.name, self.variable, path), path)
+
+    def command_line(self, node: str, rank: int, command: str, environ: Mapping[str, str]) -> list[str]:
+        return ["oarsh", "-T", node, for_any_login_shell(command)]
+
+    def seconds_left(self, environ: Mapping[str, str]) -> float:
+        walltime = seconds_of(environ.get("OAR_JOB_WALLTIME_SECONDS", ""))
+        if math.isinf(walltime) or self.variable not in environ:
+            return math.inf
+        return Path(environ[self.variable]).stat().st_mtime + walltime - time.time()

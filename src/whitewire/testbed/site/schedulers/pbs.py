@@ -1,0 +1,35 @@
+"""PBS Pro, OpenPBS and Torque: a line of $PBS_NODEFILE for each slot; hosts are reached by ssh.
+
+pbsdsh starts commands as well, but hands them no standard input, and gives their output to the job's files.
+Sources: qsub(1B), pbsdsh(1B), qstat(1B) -f, qdel(1B): SIGTERM, SIGKILL after the queue's kill_delay (10 s).
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Mapping
+from typing import Any
+
+from whitewire.testbed.site.schedulers.scheduler import BySsh, answer, first_words, node_file, seconds_of
+
+WALLTIMES = re.compile(r"^\s*(Resource_List|resources_used)\.walltime = (\d+:\d\d:\d\d)$", re.MULTILINE)
+
+
+class Pbs(BySsh):
+    name = "PBS"
+    variable = "PBS_NODEFILE"
+    signals = (signal.SIGTERM,)
+
+    def nodes(self, config: Mapping[str, Any], environ: Mapping[str, str]) -> list[str]:
+        path = environ.get(self.variable, "")
+        return first_words(node_file(self.name, self.variable, path), path)
+
+    def seconds_left(self, environ: Mapping[str, str]) -> float:
+        return left_of(answer(self.name, ["qstat", "-f", environ.get("PBS_JOBID", "")], environ))
+
+
+def left_of(said: str) -> float:
+    """Seconds that a job has left by `qstat -f`: infinite where it has no limit."""
+    times = dict(WALLTIMES.findall(said))
+    return seconds_of(times.get("Resource_List", "")) - seconds_of(times.get("resources_used", "0"))
