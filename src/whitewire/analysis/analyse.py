@@ -98,6 +98,10 @@ READING_COLUMNS = [
     "high",
     "unit",
     "n",
+    "relation",
+    "expected",
+    "expected_low",
+    "expected_high",
     "verdict",
     "reason",
 ]
