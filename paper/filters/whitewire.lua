@@ -3,10 +3,10 @@
 
 local colours = {
   ["reproduced"] = "#00785a",
-  ["consistent"] = "#00785a",
+  ["consistent"] = "#54489b",
   ["direction-only"] = "#1f78b4",
   ["not-reproduced"] = "#b84700",
-  ["inconsistent"] = "#b84700",
+  ["inconsistent"] = "#a8327e",
   ["inconclusive"] = "#8a6100",
   ["not-testable-here"] = "#5f6770",
   ["not-judged"] = "#5f6770",
@@ -48,6 +48,8 @@ function Span(span)
 end
 
 function Link(link)
+  -- As below: a cell of a table is no place that typst knows.
+  if typst and link.target:match("^#claim%-") then return pandoc.Link(link.content, "#sec-verdicts") end
   -- Which anchors a heading gets is up to whoever shows the Markdown.
   if plain and link.classes:includes("crossref") then return link.content end
   if not link.classes:includes("data-link") then return nil end

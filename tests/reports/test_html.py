@@ -119,7 +119,7 @@ def test_a_point_says_which_run_it_is(papers: list[Path], browser) -> None:
         if design.is_file():
             known = {row["run_id"] for row in csv.DictReader(design.open())}
         opened = Opened(browser, path)
-        titles = opened.page.locator("figure svg .run > title").all_text_contents()
+        titles = opened.page.locator("figure svg .run:not([data-href]) > title").all_text_contents()
         assert titles and "[[run" not in opened.page.content()
         for title in titles:
             said = r"(valid|invalid: .+?)"  # a run may be made again: its attempts are told together
@@ -130,7 +130,7 @@ def test_a_point_says_which_run_it_is(papers: list[Path], browser) -> None:
 
 def test_a_point_is_chosen_with_keys_and_by_click(papers: list[Path], browser) -> None:
     opened = Opened(browser, papers[0])
-    figure = opened.page.locator("figure:has(.run)").first
+    figure = opened.page.locator("figure:has(.run:not([data-href]))").first
     titles = figure.locator(".run > title").all_text_contents()
     figure.locator("svg").focus()
     for expected in titles[:2]:
@@ -142,6 +142,34 @@ def test_a_point_is_chosen_with_keys_and_by_click(papers: list[Path], browser) -
     assert figure.locator(".chosen-run").inner_text() == titles[-1]
     assert opened.troubles == []
     opened.page.context.close()
+
+
+def test_a_point_of_the_ruler_leads_to_its_claim(reports_dir: Path, papers: list[Path], browser) -> None:
+    for path in (papers[0], reports_dir / "index.html"):
+        opened = Opened(browser, path)
+        figure = opened.page.locator("#fig-ruler")
+        point = figure.locator(".run[data-href]").first
+        address, told = point.get_attribute("data-href"), point.locator("title").text_content()
+        assert address.partition("#")[0] in {"", *(paper.name for paper in papers)}
+        assert told.startswith(address.partition("#claim-")[2]) and "claimed " in told
+        figure.locator("svg").focus()
+        opened.page.keyboard.press("ArrowRight")
+        assert figure.locator(".chosen-run").inner_text() == told
+        opened.page.keyboard.press("Enter")
+        opened.page.wait_for_function("location.hash.startsWith('#claim-')", timeout=5000)
+        assert opened.page.locator(f"[id='{address.partition('#')[2]}']").count() == 1
+        assert opened.troubles == []
+        opened.page.context.close()
+
+
+def test_a_report_opens_with_the_answer_to_its_title(papers: list[Path], browser) -> None:
+    for path in papers:
+        opened = Opened(browser, path)
+        headline = description(path)["headline"]
+        first = opened.page.locator(".summary p").first
+        assert first.locator(f"a[href='#claim-{headline}']").count() == 1
+        assert first.locator(".badge").count() == 1
+        opened.page.context.close()
 
 
 def test_every_verdict_is_one_click_away_without_javascript(reports_dir: Path, papers, browser) -> None:

@@ -102,7 +102,7 @@ def test_the_start_page_of_another_run_says_how_it_agrees(project, gain) -> None
         assert "They do not agree : both tell of 1 claim and not the same; of 1 estimate with intervals" in text
         assert "Claims that are not alike:" in text
         row = text.partition("Intervals overlap N-C01 ")[2]
-        assert row.startswith("Ingest on 10GbE is six times as fast as on 1GbE reproduced direction only 6 ("), row
+        assert row.startswith("Ingest on 10GbE is six times as fast as on 1GbE reproduced more than claimed 6 ("), row
     assert "In detail: make compare A=reference B=again-" in text
     section = text.partition("Beside the reference")[2].partition("Every verdict")[0]
     assert not re.search(r"\bNA\b|\bNULL\b|\bNaN\b", section)

@@ -31,7 +31,7 @@ reading_told <- function(claim, reading, unit = NULL) told_estimate(reading_row(
 # The verdict on a claim as a badge with its id, for sentences.
 claim_badge <- function(claim) {
   row <- verdict_row(claim)
-  paste0(claim, " ", badge(row$verdict))
+  paste0(claim, " ", verdict_badge(row))
 }
 
 # A number that may be missing, for sentences.

@@ -98,6 +98,10 @@ READING_COLUMNS = [
     "high",
     "unit",
     "n",
+    "relation",
+    "expected",
+    "expected_low",
+    "expected_high",
     "verdict",
     "reason",
 ]
@@ -352,7 +356,7 @@ def _readings(paper: Paper, claim: Mapping[str, Any], route: str, status: str, r
         wanted.append((reading["title"], status if by_runs else reading["route"], reading["test"], source))
     for title, own_route, own_test, source in wanted:
         found = judging.judged(paper, own_test, own_route, source, judged)
-        row = {key: found[key] for key in ("estimate", "low", "high", "unit", "n", "verdict", "reason")}
+        row = {key: found[key] for key in READING_COLUMNS if key in found}
         row |= {"paper": paper.id, "claim": claim["id"], "reading": title, "route": own_route}
         yield row | {"metric": own_test.get("metric", "")}
 

@@ -105,6 +105,7 @@ def test_further_readings_stand_beside_the_verdict(judged):
     of = readings[readings["claim"] == "E-C06"].set_index("reading")
     assert set(of.index) == {"throughput_sum", analyse.MODEL, "without the DataNodes' memory in front of their drives"}
     assert of.loc["throughput_sum", "estimate"] == pytest.approx(_claim(verdicts, "E-C06")["estimate"])
+    assert of.loc["throughput_sum", "expected"] == _claim(verdicts, "E-C06")["expected"] == 3.85
     assert of.loc[analyse.MODEL, "verdict"] in (claims.CONSISTENT, claims.INCONSISTENT)
     assert "throughput_sum" in _claim(verdicts, "E-C06")["reason"]
     assert (readings["claim"] == "E-C27").sum() == 1

@@ -73,7 +73,7 @@ verdict_differences <- function() {
   }
   md_table(data.frame(
     Paper = safe(table$paper), Claim = paste0("**", safe(table$claim), "** ", safe(table$statement)),
-    A = verdict_shown(table$verdict_a), B = verdict_shown(table$verdict_b),
+    A = verdict_shown(table, "a"), B = verdict_shown(table, "b"),
     `Estimate A` = side_text(table, "a"), `Estimate B` = side_text(table, "b"), Overlap = overlap_text(table),
     check.names = FALSE
   ), widths = c(12, 29, 14, 14, 13, 13, 5))

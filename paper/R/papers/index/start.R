@@ -101,19 +101,28 @@ finding_heading <- function(paper) {
 }
 
 finding_sentence <- function(paper) {
-  lines <- finding_text(strongest_finding(paper))
+  lines <- finding_text(strongest_finding(paper), paper)
   if (length(lines) == 0) "No claim has a firm verdict at this effort." else lines[[1]]
+}
+
+# The answer to the paper's title, then its strongest finding where that is another claim.
+card_findings <- function(paper) {
+  answer <- answer_sentence(paper, paste0(paper, ".html"))
+  answered <- any(strongest_finding(paper)$claim %in% headline_row(paper)$claim)
+  paste(c(if (answer != "") answer, if (!answered) paste0(finding_heading(paper), finding_sentence(paper))),
+        collapse = "\n\n")
 }
 
 # The verdicts of one paper as a bar that also reads well on a phone.
 verdict_strip <- function(paper) {
-  counts <- vapply(verdict_levels, verdict_count, numeric(1), paper = paper)
-  counts <- counts[counts > 0]
-  pieces <- sprintf("<span style=\"flex:%d;background:%s\" title=\"%d %s\">%d</span>", counts,
-                    verdict_colours[names(counts)], counts, names(counts), counts)
-  told <- paste(counts, names(counts), collapse = ", ")
-  paste0("```{=html}\n<div class=\"strip\" role=\"img\" aria-label=\"", told, "\">", paste(pieces, collapse = ""),
-         "</div>\n```\n\n")
+  counts <- verdict_counts(paper)
+  counts <- counts[order(counts$by), ]
+  words <- as.character(counts$verdict)
+  apart <- ifelse(duplicated(counts$by) | seq_along(words) == 1, "", " class=\"next\"")
+  pieces <- sprintf("<span%s style=\"flex:%d;background:%s\" title=\"%d %s\">%d</span>", apart, counts$claims,
+                    verdict_colours[words], counts$claims, words, counts$claims)
+  paste0("```{=html}\n<div class=\"strip\" role=\"img\" aria-label=\"", counts_told(counts, "%d %s"), "\">",
+         paste(pieces, collapse = ""), "</div>\n```\n\n")
 }
 
 # Why the last run of a paper ended early, as its logs say; NULL where it did not, or where results are newer.
@@ -146,7 +155,7 @@ paper_card <- function(paper) {
   links <- sprintf("[Read the report](%s.html) \u00b7 [Its verdicts](%s.html#sec-verdicts) \u00b7 [PDF](%s.pdf)",
                    paper, paper, paper)
   if (!file.exists(paste0(paper, ".qmd"))) links <- "This paper has no report yet."
-  paste0("::: {.card}\n\n", heading, finding_heading(paper), finding_sentence(paper), "\n\n",
+  paste0("::: {.card}\n\n", heading, card_findings(paper), "\n\n",
          verdict_strip(paper), verdict_sentence(paper), "\n\n", controls_line(paper), "\n\n",
          if (!is.null(why)) paste0("Its last run stopped (", why, "). What stands here is from before.\n\n"),
          links, "\n\n:::\n")
@@ -188,7 +197,7 @@ verdict_rows <- function() {
     ),
     html_escape(table$verdict), html_escape(table$paper), html_escape(route_word(table$route)), html_escape(short),
     html_escape(table$paper), html_escape(table$claim), html_escape(table$claim), html_escape(table$statement),
-    gsub(" ", "-", html_escape(table$verdict)), html_escape(table$verdict),
+    gsub(" ", "-", html_escape(table$verdict)), html_escape(verdict_words(table)),
     html_escape(unescaped(estimate_text(table))),
     html_escape(unescaped(expected_text(table))), html_escape(route_word(table$route))
   )
@@ -211,13 +220,15 @@ raw_html <- function(...) {
 verdict_filter <- function() {
   table <- all_verdicts()
   papers <- papers_with_results()
+  verdicts <- intersect(verdict_levels, table$verdict)
+  named <- sub("^direction only$", "more or less than claimed", verdicts)
   heads <- c("Paper", "Claim", "Statement", "Verdict", "Estimate", "Expected", "Route")
   raw_html(
     "<form class=\"filters\" role=\"search\" aria-label=\"Verdicts\" aria-controls=\"verdicts\" hidden>\n",
     "<label for=\"find\" class=\"wide\">Words <input id=\"find\" type=\"search\" autocomplete=\"off\" ",
     "placeholder=\"for example TestDFSIO write\"></label>\n",
     choice("by-paper", "Paper", "every paper", papers, vapply(papers, paper_short, character(1))),
-    choice("by-verdict", "Verdict", "every verdict", intersect(verdict_levels, table$verdict)),
+    choice("by-verdict", "Verdict", "every verdict", verdicts, named),
     choice("by-route", "Route", "every route", sort(unique(route_word(table$route)))),
     "<button type=\"reset\">Show all</button>\n</form>\n",
     "<p><output id=\"shown\" for=\"find by-paper by-verdict by-route\" aria-live=\"polite\"></output></p>\n",

@@ -1,0 +1,97 @@
+# The answer to a paper's title: what its headline claim claims, what was found, and the verdict, in one sentence.
+#
+# headline_row(paper)      the verdict on the claim that the paper's YAML names as `headline`
+# answer_sentence(paper)   "Claimed 3.85 times; here 5.45 (4.88 to 6.1), emulated, n = 3: more than claimed."
+# claimed_words(row), found_words(row)   its two halves, without markup
+
+headline_row <- function(paper = paper_id()) {
+  table <- read_verdicts(paper)
+  table[table$claim %in% described(paper)$headline, ]
+}
+
+by_runs <- function(table) table$route %in% c("emulated", "measured")
+
+# Whether a claim's number is so many times another.
+is_times <- function(table) {
+  table$unit %in% c("x", "\u00d7") | (table$unit %in% c("1", "", NA) & grepl(" / ", table$estimand, fixed = TRUE))
+}
+
+claimed_words <- function(row) {
+  if (row$relation %in% "increasing") {
+    return("claimed to rise from step to step")
+  }
+  number <- as_value(row$expected)
+  if (is.na(number)) {
+    return("")
+  }
+  times <- is_times(row)
+  word <- unname(relation_words[as.character(row$relation)])
+  bounded <- !is.na(word) && word != ""
+  value <- paste0(number_told(number, claim_digits(row)), if (!times) unit_text(row$unit, number))
+  paste(c("claimed", if (bounded) c(if (times) "a ratio", word), value, if (times && !bounded) "times"), collapse = " ")
+}
+
+found_words <- function(row) {
+  if (is.na(row$estimate)) {
+    return("")
+  }
+  place <- if (by_runs(row)) "here" else if (row$route %in% "modelled") "by a model" else judged_by[[2]]
+  number <- with_interval(row$estimate, row$low, row$high, claim_digits(row))
+  runs <- if (by_runs(row)) paste0(", ", row$route, if (!is.na(row$n)) paste0(", n\u00a0=\u00a0", row$n))
+  paste0(place, " ", number, if (!is_times(row)) unit_text(row$unit, row$estimate), runs)
+}
+
+# `page`: that of the claim's row, where it is another one.
+answer_sentence <- function(paper = paper_id(), page = "") {
+  row <- headline_row(paper)
+  if (nrow(row) == 0) {
+    return("")
+  }
+  numbers <- Filter(nzchar, c(claimed_words(row), found_words(row)))
+  told <- c(if (length(numbers) > 0) paste(numbers, collapse = "; "), outcome_told(row, paper))
+  text <- sub("[.]?$", ".", paste(told, collapse = ": "))
+  caution <- if (!row$verdict %in% "inconclusive" && unproved(row, paper)) " None of its controls has runs enough yet."
+  paste0(sprintf("[**%s**](%s#claim-%s) %s. %s%s", row$claim, page, row$claim, sub("[.]$", "", safe(row$statement)),
+                 toupper(substring(text, 1, 1)), substring(text, 2)), caution)
+}
+
+# The verdict, and what a reader needs beside it.
+outcome_told <- function(row, paper = paper_id()) {
+  none <- no_effect_of(row$claim, papers_of(row, paper))
+  if (row$verdict %in% "inconclusive") {
+    return(paste0(badge(row$verdict, open_words(row)), "; ", decided_by(row)))
+  }
+  word <- verdict_badge(row, paper)
+  if (row$verdict %in% "not testable here") {
+    return(paste0(word, "; ", safe(own_reason(row))))
+  }
+  turned <- row$verdict %in% "direction only" && isTRUE(as_value(row$expected) < none)
+  paste0(word, if (turned) sprintf(" (counted from %s, no effect)", trimmed(none)))
+}
+
+# Why an open claim is open.
+open_words <- function(row) {
+  inside <- function(bound) isTRUE(row$low <= bound && bound <= row$high)
+  if (is.na(row$estimate)) {
+    "not measured yet"
+  } else if (is.na(row$low) || is.na(row$high)) {
+    "too few runs to say"
+  } else if (inside(as_value(row$expected_low)) || inside(as_value(row$expected_high))) {
+    "too wide to say"
+  } else {
+    "open"
+  }
+}
+
+# What would decide an open claim: so many runs and minutes, else what its reason says after the estimate.
+decided_by <- function(row) {
+  if (!is.na(row$runs_needed)) {
+    minutes <- if (!is.na(row$minutes)) sprintf(" (some %s\u00a0min: `%s`)", trimmed(row$minutes, 2), row$command)
+    return(paste0("about ", count_of(trimmed(row$runs_needed, 4), "more run", "more runs"),
+                  " of each cell would decide", minutes))
+  }
+  reason <- own_reason(row)
+  # A semicolon in brackets ends no clause.
+  rest <- sub("^(?:\\([^()]*\\)|[^;()])*; ", "", reason, perl = TRUE)
+  if (is.na(row$low) || rest != reason) safe(with_minus(rest)) else "no number of runs would decide"
+}
