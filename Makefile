@@ -15,6 +15,7 @@ export HOME ?= $(CURDIR)/.cache/home
 export LC_ALL := C.UTF-8
 # What a user gives is text, for make as for the shell: recipes see it in the environment only.
 export override A := $(value A)
+export override AGAIN := $(value AGAIN)
 export override B := $(value B)
 export override BUDGET := $(value BUDGET)
 export override CRATE := $(value CRATE)
@@ -71,9 +72,10 @@ papers: setup ## measure, judge and write the reports
 	@$(alone) true
 	@echo 'checking the papers, the testbed and this machine' # which takes seconds where they were not read lately
 	@whitewire validate
-	@$(bound) $(alone) snakemake $(dry_run) $(ARGS)
+	@again=$${AGAIN:+$$(whitewire again)} || exit; \
+	$(bound) $(alone) snakemake $${again:+--forcerun $$again --rerun-incomplete} $(dry_run) $(ARGS)
 
-testbed: ## measure links, drives and RDMA alone, and write the testbed's page
+testbed: asked ## measure links, drives and RDMA alone, and write the testbed's page
 	@$(bound) scripts/setup testbed
 	@$(bound) $(alone) snakemake testbed $(dry_run) $(ARGS)
 

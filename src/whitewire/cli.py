@@ -241,6 +241,13 @@ def plan(args: argparse.Namespace) -> None:
     print_plan()
 
 
+def again(args: argparse.Namespace) -> None:
+    """Print the block.json files of the blocks whose runs a busy machine spoiled: for `snakemake --forcerun`."""
+    from whitewire.workflow.plan import print_again
+
+    print_again()
+
+
 def check(args: argparse.Namespace) -> None:
     """Say what of results is sound: sizes and digests, records, names and designs, block by block."""
     from whitewire.tidy.check import check
@@ -445,6 +452,7 @@ def parser() -> argparse.ArgumentParser:
     sub = command(hibench)
     sub.add_argument("source", nargs="?", default="", help="a folder, an archive or an address")
     command(plan)
+    command(again)
     sub = command(check)
     sub.add_argument("folder", type=Path, metavar="FOLDER", help="results/<testbed>, or one paper of it")
     sub = command(compare)

@@ -158,7 +158,8 @@ def test_a_finished_block_lacks_what_the_design_has_besides_and_what_time_was_sh
 
 
 @pytest.mark.parametrize("left, said", [
-    ("the budget ended", "all runs are made, but 1 that time was short for: another BUDGET makes them"),
+    ("the budget ended", "all runs are made; time was short for 1 more: another BUDGET makes them"),
+    ("other programs used the processors", "all runs are made; a busy machine spoiled 1 more: AGAIN=busy makes them"),
     ("decided after 3 runs of each cell", "all runs are made"),
 ])  # fmt: skip
 def test_a_start_with_nothing_to_make_says_what_time_was_short_for(two, tmp_path, monkeypatch, left, said):
