@@ -33,7 +33,7 @@ docs/use/keys.md has every key. Go on by
 TO_DO = {
     "roles": "the paper's hosts", "parameters": "the paper's files, blocks and copies",
     "hardware": "the paper's drives, with a source for each number",
-    "scale": "k and bytes, as `whitewire plan` proposes them",
+    "scale": "k and bytes, where `whitewire plan` proposes others",
 }  # fmt: skip
 """Keys that are still the template's, and what belongs there."""
 OPEN = re.compile(r"\bTo do: (.*?)['\"]?$")
@@ -513,7 +513,9 @@ def _asked(one: Callable[..., str], claim: Mapping[str, Any]) -> Answers:
     metrics = list(WORKLOADS[claim["workload"]].metrics)
     while True:
         said = one("  The number as printed, with its unit (6x, 50 % faster, 118 MiB/s)")
-        likely = next((metric for metric in metrics if _has_reading({**claim, "printed": said, "metric": metric})), metrics[0])
+        likely = next(
+            (metric for metric in metrics if _has_reading({**claim, "printed": said, "metric": metric})), metrics[0]
+        )
         told = {"printed": said, "metric": one(f"  Of what: {', '.join(metrics)}", likely, among=metrics)}
         try:
             return told | _confirmed(one, {**claim, **told})

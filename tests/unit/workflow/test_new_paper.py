@@ -226,7 +226,7 @@ def test_validate_lists_what_is_still_to_be_done(project, monkeypatch, capsys):
     path = project / "config" / "papers" / "acme-2019.yaml"
     told = [what for _, what in new_paper.open_to_dos(path)]
     assert {"the paper's hosts", "the paper's files, blocks and copies"} <= set(told)
-    assert "k and bytes, as `whitewire plan` proposes them" in told
+    assert "k and bytes, where `whitewire plan` proposes others" in told
     assert [what for what in told if what.startswith("say why 10% is the tolerance")]
     capsys.readouterr()
     monkeypatch.setenv("PAPERS", "acme-2019")
