@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -54,8 +55,7 @@ def _proposal(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any
         return
     own = spec.get("scale", paper.raw["scale"])
     larger = [k for k in STEPS_OF_K if k > own["k"]][:MOST_STEPS]
-    tried = ((k, times) for times in TIMES_THE_BYTES for k in (own["k"], *larger))
-    for k, times in sorted(tried, key=lambda pair: (pair[0] / own["k"]) * pair[1]):
+    for k, times in itertools.product((own["k"], *larger), TIMES_THE_BYTES):  # the smallest k is the most like the paper
         other = _at_scale(paper, experiment, k, times)
         if all(_does(other, row, testbed, cores) for row in rows):
             size = _mb(_scaled(other, rows[0], testbed)[0].file_bytes)
