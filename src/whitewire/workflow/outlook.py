@@ -55,7 +55,7 @@ def _proposal(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any
         return
     own = spec.get("scale", paper.raw["scale"])
     larger = [k for k in STEPS_OF_K if k > own["k"]][:MOST_STEPS]
-    for k, times in itertools.product((own["k"], *larger), TIMES_THE_BYTES):  # the smallest k is the most like the paper
+    for k, times in itertools.product((own["k"], *larger), TIMES_THE_BYTES):  # a small k is most like the paper
         other = _at_scale(paper, experiment, k, times)
         if all(_does(other, row, testbed, cores) for row in rows):
             size = _mb(_scaled(other, rows[0], testbed)[0].file_bytes)
