@@ -74,24 +74,22 @@ class Begun:
     scale: str = ""
 
 
-TIME, RATE = (
-    {"completion_time": ("completion_time_net", "completion_time")},
-    {"throughput": ("throughput_net", "throughput")},
-)
+OF_TIME = {"completion_time": ("completion_time_net", "completion_time")}
+OF_JOBS = OF_TIME | {"throughput": ("throughput_net", "throughput")}
 OF_FILES = {name: (name,) for name in ("write_throughput", "read_throughput")}
 ROWS = "size_bytes: 100 GB, block_size_bytes: 128 MiB, replication: 2"
 BYTES = "{k: 100, bytes: {smoke: 12 MB, quick: 24 MB, full: 48 MB}, splits: 6}"
 WORKLOADS = {
     "hdfs_put": Begun("ingest", "Four parallel puts", {name: (name,) for name in ("throughput", "completion_time")}),
     "testdfsio": Begun(
-        "testdfsio", "TestDFSIO", OF_FILES | TIME,
+        "testdfsio", "TestDFSIO", OF_FILES | OF_TIME,
         "{size_bytes: 10 GB, block_size_bytes: 128 MiB, replication: 2, maps: 3}",
         "{k: 100, bytes: {smoke: 4 MB, quick: 8 MB, full: 16 MB}, splits: 4}",
     ),
-    "teragen": Begun("teragen", "TeraGen", TIME | RATE, f"{{{ROWS}, maps: 6}}", BYTES),
-    "terasort": Begun("terasort", "TeraSort", TIME | RATE, f"{{{ROWS}, reduces: 3}}", BYTES),
-    "sort": Begun("sort", "Sort", TIME | RATE, f"{{{ROWS}, reduces: 3}}", BYTES),
-    "wordcount": Begun("wordcount", "WordCount", TIME | RATE, f"{{{ROWS}, reduces: 1}}", BYTES),
+    "teragen": Begun("teragen", "TeraGen", OF_JOBS, f"{{{ROWS}, maps: 6}}", BYTES),
+    "terasort": Begun("terasort", "TeraSort", OF_JOBS, f"{{{ROWS}, reduces: 3}}", BYTES),
+    "sort": Begun("sort", "Sort", OF_JOBS, f"{{{ROWS}, reduces: 3}}", BYTES),
+    "wordcount": Begun("wordcount", "WordCount", OF_JOBS, f"{{{ROWS}, reduces: 1}}", BYTES),
 }  # fmt: skip
 """Workloads that a claim may begin with; others are written into the paper by hand."""
 
@@ -134,9 +132,9 @@ def _check(answers: Answers, source: str) -> None:
                     f"{source}: {place}: found {quoted(claim[key])}, expected one of {', '.join(known)}{near}"
                 )
         if claim["form"] != "not_testable":
-            known = WORKLOADS[claim["workload"]].metrics
-            if claim["metric"] not in known:
-                found = f"found {quoted(claim['metric'])}, expected {one_of(known)} of {claim['workload']}"
+            metrics = WORKLOADS[claim["workload"]].metrics
+            if claim["metric"] not in metrics:
+                found = f"found {quoted(claim['metric'])}, expected {one_of(metrics)} of {claim['workload']}"
                 raise UserError(f"{source}: claims[{index}].metric: {found}")
             try:
                 number(claim)
@@ -213,8 +211,9 @@ def reading(claim: Mapping[str, Any]) -> str:
     """What a claim's printed number was taken for: `"50 % faster" reads as 1.5 times`."""
     if claim["form"] == "ratio":
         return f"{quoted(claim['printed'])} reads as {ratio_of(claim)}"
-    value, unit = number(claim)
-    return f"{quoted(claim['printed'])} reads as {numbers([quantities.converted(value, unit)])[0]} {unit}"
+    unit = unit_of(claim.get("metric", printed.RATE))
+    value = quantities.converted(claim["printed"], unit)
+    return f"{quoted(claim['printed'])} reads as {numbers([value])[0]} {unit}"
 
 
 def readings(answers: Answers) -> list[str]:
