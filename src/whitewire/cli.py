@@ -42,7 +42,9 @@ def validate(args: argparse.Namespace) -> None:
     from whitewire.description.project import document_path
     from whitewire.description.testbed import load_testbed
     from whitewire.install.doctor import preflight
+    from whitewire.paths import shown
     from whitewire.workflow import documents
+    from whitewire.workflow.new_paper import open_to_dos
     from whitewire.workflow.plan import Plan, outlook_of
 
     plan = Plan.load()
@@ -56,6 +58,8 @@ def validate(args: argparse.Namespace) -> None:
     print(outlook_of(plan, testbed), flush=True)
     for paper in plan.described.values():
         print(kinds_said(paper))
+        for line, what in open_to_dos(paper.path):
+            print(f"{shown(paper.path)}: line {line}: to do: {what}")
 
 
 def design(args: argparse.Namespace) -> None:
@@ -249,6 +253,13 @@ def plan(args: argparse.Namespace) -> None:
     print_plan()
 
 
+def again(args: argparse.Namespace) -> None:
+    """Print the block.json files of the blocks whose runs a busy machine spoiled: for `snakemake --forcerun`."""
+    from whitewire.workflow.plan import print_again
+
+    print_again()
+
+
 def check(args: argparse.Namespace) -> None:
     """Say what of results is sound: sizes and digests, records, names and designs, block by block."""
     from whitewire.tidy.check import check
@@ -403,8 +414,10 @@ examples:
     exhibits:
     - {id: fig1, caption: Ingest by network}
     claims:
-    - {statement: Ingest is six times as fast, exhibit: fig1, form: ratio, printed: 6x, fabric: 10gbe, over: 1gbe}
-    - {statement: Ingest reaches 900 MB/s, form: value, printed: 900 MB/s, fabric: 10gbe}
+    - {statement: Ingest is six times as fast, exhibit: fig1, form: ratio, workload: hdfs_put, metric: throughput,
+       printed: 6x, fabric: 10gbe, over: 1gbe}
+    - {statement: TeraSort takes half the time, form: ratio, workload: terasort, metric: completion_time,
+       printed: 1/2 the time, fabric: 10gbe, over: 1gbe}
     - {statement: The adapter takes load off the processors, form: not_testable, missing: the adapter}
 
 docs/use/keys.md has every key of the answers.
@@ -477,6 +490,7 @@ def parser() -> argparse.ArgumentParser:
     sub = command(hibench)
     sub.add_argument("source", nargs="?", default="", help="a folder, an archive or an address")
     command(plan)
+    command(again)
     sub = command(check)
     sub.add_argument("folder", type=Path, metavar="FOLDER", help="results/<testbed>, or one paper of it")
     sub = command(compare)

@@ -158,7 +158,9 @@ def test_more_effort_measures_more_runs():
 def test_finished_workflow_does_nothing(finished):
     done = snakemake(finished, "--dry-run")
     assert jobs(done) == {}
-    assert "Nothing to be done" in done.stdout + done.stderr
+    said = done.stdout + done.stderr
+    assert "Nothing to be done" in said
+    assert "start page: results/emulated/reports/index.html" in said, "what next is said all the same"
 
 
 def contents(results):

@@ -36,11 +36,11 @@ from whitewire.design.drive import Drive
 from whitewire.design.durations import model_cell
 from whitewire.design.rows import effort_of
 from whitewire.errors import Faults, UserError
-from whitewire.levels import cell_ids, text
+from whitewire.levels import Cell, cell_ids, text
 from whitewire.models import MODELS, maxmin
 from whitewire.paths import shown
 from whitewire.records import checked, manifest, rung
-from whitewire.records.journal import made_later
+from whitewire.records.journal import OTHERS, made_later
 from whitewire.records.metrics import unit_of
 from whitewire.text import numbers, quoted
 from whitewire.tidy import form
@@ -287,7 +287,8 @@ def verdicts(
         row["decided_after"] = after.get(claim["id"])
         row["asked"] = (since or {}).get(claim["id"], asked.AFTER) if _by_runs(row, status) else None
         if outlook and row["verdict"] == claims.INCONCLUSIVE:
-            row |= outlook(claim, row)
+            busy = OTHERS in _not_made(looks.cells_of_test(runs, claim["test"]) or (), left)
+            row |= outlook(claim, {**row, "busy": busy})
         row["reason"] += "".join(f"; {words}" for words in _course(paper, claim, row, runs, left))
         own = list(_readings(paper, claim, row["route"], status, runs, modelled, as_run, judged))
         readings += own
@@ -317,11 +318,37 @@ def _course(paper: Paper, claim: Mapping[str, Any], row: Mapping[str, Any], runs
         yield told
         return
     if not row["runs_help"]:
+        yield "not decidable here by more runs"
         return
+    effort = "".join(f" EFFORT={name}" for name in sorted(runs.efforts)[:1])
+    for why, count in _not_made(cells, left).items():
+        again = f": stop them, and AGAIN=busy make papers PAPERS={paper.id}{effort} makes them" if why == OTHERS else ""
+        yield f"{why} before {count} more runs of its cells{again}"
+    if needed := _needed(row):
+        yield needed
+
+
+def _not_made(cells: Sequence[Cell], left: pd.DataFrame | None) -> Counter[str]:
+    """How many runs of some cells were not made that another start makes, by reason."""
+    if left is None:
+        return Counter()
     own = cell_ids(cells)
     rows = zip(left["experiment"], left["cell"], left["reason"], strict=True)
-    lacking = Counter(why for name, cell, why in rows if (name, cell) in own and made_later(why))
-    yield from (f"{why} before {count} more runs of its cells" for why, count in lacking.items())
+    return Counter(why for name, cell, why in rows if (name, cell) in own and made_later(why))
+
+
+def _needed(row: Mapping[str, Any]) -> str:
+    """How many more runs would decide an open claim; where no effort makes so many, what they would take."""
+    needed = row.get("runs_needed")
+    if needed is None:
+        return ""
+    least = " or more" if needed >= statistics.MOST_RUNS else ""
+    does = "would decide" if row.get("low") is not None else "would give an interval"
+    said = f"{needed}{least} further run{'s' if needed != 1 else ''} of each cell {does}"
+    if "beyond" not in row:
+        return said
+    most, minutes = row["beyond"]
+    return f"not decidable here: {said}, in about {minutes} min, and no effort makes more than {most}"
 
 
 def _too_few(paper: Paper, experiment: str, efforts: Collection[str]) -> str:

@@ -89,14 +89,16 @@ def outlook(paper: Paper, testbed: Mapping[str, Any], effort: str, claim: Mappin
 
     `minutes` are those of the further runs that decide if they scatter like these; `chance` is that all runs which the
     effort has decide. Runs go on at this effort where its most runs may decide; a larger effort makes all of them anew.
-    Nothing where no effort makes enough, and for claims on no particular cells.
+    Where no effort makes enough it is `beyond`: the most runs of a cell that any makes, and minutes of those needed.
+    `busy` of the row: other programs spoiled runs before the budget ended. Nothing for claims on no particular cells.
     """
     have, needed = row.get("n") or 0, row.get("runs_needed")
     cells = estimands.of(claim["test"]).cells()
     if needed is None or not row["runs_help"] or not effort or not cells:
         return {}
-    for each in list(paper.raw["replicates"])[list(paper.raw["replicates"]).index(effort) :]:
-        most = min(_most(paper, name, each) for name, _ in cells)
+    efforts = list(paper.raw["replicates"])
+    makes = {each: min(_most(paper, name, each) for name, _ in cells) for each in efforts[efforts.index(effort) :]}
+    for each, most in makes.items():
         if have + needed > most:
             continue
         rows = list(_rows(paper, each, cells))
@@ -104,10 +106,12 @@ def outlook(paper: Paper, testbed: Mapping[str, Any], effort: str, claim: Mappin
         floors = durations.all_floors_seconds(paper, rows, testbed, FLOORS) if anew else 0.0
         spent = START_S + (have * anew + needed) * seconds(paper, testbed, each, cells) + floors
         found = chance(row, most, anew)
-        budget = "" if anew else f"BUDGET={BUDGET} "  # the one before has ended, and makes nothing more
+        # The budget before has ended, and makes nothing more.
+        start = "" if anew else "AGAIN=busy " if row.get("busy") else f"BUDGET={BUDGET} "
         return {"minutes": max(1, round(spent / 60)), "chance": None if found is None else round(found, 2),
-                "command": f"{budget}make papers PAPERS={paper.id} EFFORT={each}"}  # fmt: skip
-    return {}
+                "command": f"{start}make papers PAPERS={paper.id} EFFORT={each}"}  # fmt: skip
+    took = START_S + needed * seconds(paper, testbed, effort, cells)
+    return {"beyond": (max(makes.values()), max(1, round(took / 60)))}
 
 
 def _most(paper: Paper, experiment: str, effort: str) -> int:

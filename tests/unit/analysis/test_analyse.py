@@ -523,7 +523,48 @@ def test_a_reason_tells_when_it_was_decided_and_what_is_lacking_before_the_furth
     assert decided.endswith(f"; decided after {after} runs of each cell") and mark
     after, lacking, mark, _ = reason(1)
     assert pd.isna(after)
-    assert lacking.endswith(f"; the budget ended before {len(left)} more runs of its cells") and mark
+    needed = "2 further runs of each cell would give an interval"
+    assert lacking.endswith(f"; the budget ended before {len(left)} more runs of its cells; {needed}") and mark
+
+
+NEEDED = {
+    "an effort makes them": ({"runs_needed": 5, "low": 1.0}, "5 further runs of each cell would decide"),
+    "no interval yet": ({"runs_needed": 1, "low": None}, "1 further run of each cell would give an interval"),
+    "no effort makes them": (
+        {"runs_needed": 1000, "low": 1.0, "beyond": (10, 480)},
+        "not decidable here: 1000 or more further runs of each cell would decide, in about 480 min, and no effort "
+        "makes more than 10",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NEEDED)
+def test_a_reason_tells_how_many_runs_would_decide(complete, name):
+    row, said = NEEDED[name]
+    claim = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
+    row = {"decided_after": None, "verdict": claims.INCONCLUSIVE, "runs_help": True, **row}
+    cells = [(each, canonical(levels)) for each, levels in of(claim["test"]).cells()]
+    left = pd.DataFrame([("r", *cells[0], "the budget ended")], columns=["run_id", "experiment", "cell", "reason"])
+    told = list(analyse._course(LOADED, claim, row, Runs(complete, LOADED), left))
+    assert told == ["the budget ended before 1 more runs of its cells", said]
+    hopeless = analyse._course(LOADED, claim, row | {"runs_help": False}, Runs(complete, LOADED), left)
+    assert list(hopeless) == ["not decidable here by more runs"]
+
+
+def test_runs_that_other_programs_spoiled_have_a_command_that_makes_them(complete, modelled):
+    claim = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
+    cells = [(each, canonical(levels)) for each, levels in of(claim["test"]).cells()]
+    left = pd.DataFrame([("r", *cell, "other programs used the processors") for cell in cells],
+                        columns=["run_id", "experiment", "cell", "reason"])  # fmt: skip
+    seen = []
+    some = Runs(complete[complete["replicate"] <= 1], LOADED)
+    table, _ = analyse.verdicts(LOADED, some, Runs(modelled, LOADED), "emulated", left=left,
+                                outlook=lambda claim, row: seen.append((claim["id"], row["busy"])) or {})  # fmt: skip
+    effort = min(some.efforts)
+    said = (f"other programs used the processors before {len(cells)} more runs of its cells: stop them, and AGAIN=busy "
+            f"make papers PAPERS=emulex-2012 EFFORT={effort} makes them")  # fmt: skip
+    assert said in table.set_index("claim").loc["E-C06"]["reason"]
+    assert dict(seen)["E-C06"] is True
 
 
 @pytest.mark.parametrize("name", papers())
