@@ -83,6 +83,26 @@ test_that("a claim of a direction has no size, and one in a unit has that", {
                "Claimed below 120 MB/s; here 90 (80 to 99) MB/s,", fixed = TRUE)
 })
 
+test_that("what is claimed is said of times, links and plain numbers as of what they are", {
+  time <- "completion_time_net: sort 10gbe 8 / sort 1gbe 8"
+  expect_match(half("not reproduced", 0.9, estimand = time),
+               "Claimed 0.5 times the time; here 0.9 (0.88 to 0.92), emulated", fixed = TRUE)
+  below <- half("direction only", 0.8, estimand = time, relation = "below")
+  expect_match(below, "Claimed below 0.5 times the time; here 0.8 (0.78 to 0.82)", fixed = TRUE)
+  expect_match(answer("reproduced", 0.5, 0.4, 0.6, estimand = time, relation = "below", asks = "direction",
+                      expected = 1),
+               "Claimed to take less time; here 0.5 (0.4 to 0.6) times the time, emulated", fixed = TRUE)
+  expect_match(answer("reproduced", 0.88, 0.87, 0.89, estimand = "throughput: puts 1gbe / 1 x 1gbe link", expected = 0.86),
+               "Claimed 0.86 of the links' rate; here 0.88 (0.87 to 0.89), emulated", fixed = TRUE)
+  expect_match(answer("reproduced", 0.9, 0.89, 0.91, estimand = "link_share: puts 1gbe / 1", relation = "above",
+                      expected = 0.8), "Claimed above 0.8; here 0.9 (0.89 to 0.91), emulated", fixed = TRUE)
+})
+
+test_that("a claim of no effect is one of being the same", {
+  same <- answer("reproduced", 1.02, 1, 1.05, asks = "equivalence", expected = 1, expected_low = 0.9, expected_high = 1.1)
+  expect_match(same, "Claimed to be the same (0.9 to 1.1 times); here 1.02 (1 to 1.05), emulated", fixed = TRUE)
+})
+
 test_that("an open claim says what would decide it", {
   expect_match(answer("inconclusive", 3.9, 3, 5, runs_needed = 8, minutes = 4, command = "make papers"), paste(
     "n = 3: [too wide to say]{.badge .inconclusive}; about 8 more runs of each cell would decide (some 4 min:",
@@ -94,9 +114,13 @@ test_that("an open claim says what would decide it", {
                "[too wide to say]{.badge .inconclusive}; more bytes a run are needed.", fixed = TRUE)
   expect_match(answer("inconclusive", 3.9, 3, 5, reason = "3.9 (3 to 5; 3 runs)"), "no number of runs would decide.",
                fixed = TRUE)
-  expect_match(answer("inconclusive", 3.9, NA, NA, runs_needed = 1), paste(
-    "here 3.9, emulated, n = 3: [too few runs to say]{.badge .inconclusive}; about 1 more run of each cell would",
-    "decide."
+  expect_match(answer("inconclusive", 3.9, NA, NA, runs_needed = 1, minutes = 2, command = "make papers"), paste(
+    "here 3.9, emulated, n = 3: [too few runs to say]{.badge .inconclusive}; about 1 more run of each cell would give",
+    "an interval (some 2 min: `make papers`)."
+  ), fixed = TRUE)
+  expect_match(answer("inconclusive", 3.9, 3, 5, runs_needed = 1000), paste(
+    "[too wide to say]{.badge .inconclusive}; not decidable here: about 1,000 more runs of each cell would decide, and",
+    "no effort makes as many."
   ), fixed = TRUE)
   expect_match(answer("inconclusive", 3.9, 3.8, 4, reason = "3.9 (3.8 to 4) lies within; but the control P-K1 failed"),
                "[open]{.badge .inconclusive}; but the control P-K1 failed.", fixed = TRUE)

@@ -11,9 +11,23 @@ headline_row <- function(paper = paper_id()) {
 
 by_runs <- function(table) table$route %in% c("emulated", "measured")
 
-# Whether a claim's number is so many times another.
+# Whether a claim's number is so many times another; what is divided by a plain number is none.
 is_times <- function(table) {
-  table$unit %in% c("x", "\u00d7") | (table$unit %in% c("1", "", NA) & grepl(" / ", table$estimand, fixed = TRUE))
+  divided <- grepl(" / ", table$estimand, fixed = TRUE) & !grepl(" / [0-9.e+]+$", table$estimand)
+  table$unit %in% c("x", "\u00d7") | (table$unit %in% c("1", "", NA) & divided)
+}
+
+is_of_time <- function(row) is_times(row) && grepl("^(mean )?[a-z_]*time[a-z_]*: ", row$estimand)
+
+# After a ratio: " times", of times and of links also of what.
+times_words <- function(row) {
+  if (is_of_time(row)) {
+    " times the time"
+  } else if (grepl(" x \\S+ link$", row$estimand)) {
+    " of the links' rate"
+  } else {
+    " times"
+  }
 }
 
 claimed_words <- function(row) {
@@ -24,11 +38,21 @@ claimed_words <- function(row) {
   if (is.na(number)) {
     return("")
   }
-  times <- is_times(row)
+  if (row$asks %in% "direction" && is_of_time(row)) {
+    return(paste("claimed to take", if (row$relation %in% "below") "less" else "more", "time"))
+  }
+  unit <- if (is_times(row)) times_words(row) else unit_text(row$unit, number)
+  if (row$asks %in% "equivalence") {
+    ends <- number_told(as_value(c(row$expected_low, row$expected_high)), claim_digits(row))
+    return(paste0("claimed to be the same (", paste(ends, collapse = " to "), unit, ")"))
+  }
   word <- unname(relation_words[as.character(row$relation)])
   bounded <- !is.na(word) && word != ""
-  value <- paste0(number_told(number, claim_digits(row)), if (!times) unit_text(row$unit, number))
-  paste(c("claimed", if (bounded) c(if (times) "a ratio", word), value, if (times && !bounded) "times"), collapse = " ")
+  if (bounded && unit == " times") {
+    word <- paste("a ratio", word)
+    unit <- ""
+  }
+  paste(c("claimed", if (bounded) word, paste0(number_told(number, claim_digits(row)), unit)), collapse = " ")
 }
 
 found_words <- function(row) {
@@ -37,8 +61,13 @@ found_words <- function(row) {
   }
   place <- if (by_runs(row)) "here" else if (row$route %in% "modelled") "by a model" else judged_by[[2]]
   number <- with_interval(row$estimate, row$low, row$high, claim_digits(row))
+  unit <- if (!is_times(row)) {
+    unit_text(row$unit, row$estimate)
+  } else if (row$asks %in% "direction" && is_of_time(row)) {
+    times_words(row)
+  }
   runs <- if (by_runs(row)) paste0(", ", row$route, if (!is.na(row$n)) paste0(", n\u00a0=\u00a0", row$n))
-  paste0(place, " ", number, if (!is_times(row)) unit_text(row$unit, row$estimate), runs)
+  paste0(place, " ", number, unit, runs)
 }
 
 # `page`: that of the claim's row, where it is another one.
@@ -86,9 +115,12 @@ open_words <- function(row) {
 # What would decide an open claim: so many runs and minutes, else what its reason says after the estimate.
 decided_by <- function(row) {
   if (!is.na(row$runs_needed)) {
+    does <- if (is.na(row$low)) "of each cell would give an interval" else "of each cell would decide"
+    runs <- paste("about", count_of(trimmed(row$runs_needed, 4), "more run", "more runs"), does)
+    # Runs without minutes are more than any effort makes.
+    beyond <- is.na(row$minutes) && isTRUE(row$n > 0)
     minutes <- if (!is.na(row$minutes)) sprintf(" (some %s\u00a0min: `%s`)", trimmed(row$minutes, 2), row$command)
-    return(paste0("about ", count_of(trimmed(row$runs_needed, 4), "more run", "more runs"),
-                  " of each cell would decide", minutes))
+    return(paste0(if (beyond) "not decidable here: ", runs, minutes, if (beyond) ", and no effort makes as many"))
   }
   reason <- own_reason(row)
   # A semicolon in brackets ends no clause.
