@@ -138,6 +138,7 @@ FORMS: tuple[tuple[str, str, tuple[Reading, ...], tuple[Reading, ...]], ...] = (
     ("x", rf"as long|(?:the |as much |of the ){_DURATION}", (), (_same,)),
     ("x>", rf"longer|more {_DURATION}", (), (_same,)),
     ("x>", rf"shorter|(?:{_LESS}|{_CUT}) (?:the )?{_DURATION}", (), (_over,)),
+    ("x>", rf"{_BETTER} (?:the )?{_DURATION}", (), (_over,)),
     ("x>", _MORE, (_same,), (_same,)),
     ("x>", _LESS, (_over,), (_over,)),
     ("%", r"", (_more, _same, _less), (_more, _same, _less)),
@@ -145,6 +146,7 @@ FORMS: tuple[tuple[str, str, tuple[Reading, ...], tuple[Reading, ...]], ...] = (
     ("%", rf"(?:{_MORE}|{_BETTER}) {_SPEED}|{_SPEED} (?:{_MORE}|{_BETTER})", (_more,), ()),
     ("%", rf"(?:{_LESS}|{_CUT}) {_SPEED}|{_SPEED} (?:{_LESS}|{_CUT})", (_less,), ()),
     ("%", r"slower", (_less, _over_more), (_more,)),
+    ("%", rf"{_BETTER} (?:the )?{_DURATION}", (), (_less, _over_more)),
     ("%", rf"longer|{_MORE} {_DURATION}|{_DURATION} {_MORE}", (), (_more,)),
     ("%", rf"shorter|(?:{_LESS}|{_CUT}) (?:the )?{_DURATION}|{_DURATION} (?:{_LESS}|{_CUT})", (), (_less,)),
     ("%", _CUT, (_less, _over_less), (_less,)),
@@ -253,14 +255,19 @@ BOUNDS = (
 )  # fmt: skip
 """What is said of a number, and the words for it."""
 COUNTED = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+NUMERALS = {word: str(count) for count, word in enumerate(COUNTED, start=2)}
+FACTOR_OF = re.compile(rf"\b(?:a )?factor of (\d+(?:[.,]\d+)*|(?:{'|'.join(COUNTED)})\b)", re.IGNORECASE)
 FIRST_WORDS = (
     (r"(?:(?:a |one )?half|halve[sd]?)\b", "1/2"), (r"(?:a |one )?third\b", "1/3"), (r"(?:a |one )?quarter\b", "1/4"),
     (r"two[ -]thirds\b", "2/3"), (r"three[ -]quarters\b", "3/4"), (r"(?:twice|double[sd]?)\b", "2x"),
     (r"triple[sd]?\b", "3x"), (r"quadruple[sd]?\b", "4x"),
-    *((rf"{word}(?=[ -]?(?:times|fold|per ?cent|x)\b)", str(count)) for count, word in enumerate(COUNTED, start=2)),
+    *((rf"{word}(?=[ -]?(?:times|fold|per ?cent|x)\b)", count) for word, count in NUMERALS.items()),
 )  # fmt: skip
 """Words that a factor begins with, and the same in digits."""
-VERBS = ((r"\b(?:reduces?|cuts?|lowers?|shortens?)\b", "reduced"), (r"\b(?:raises?|improves?|boosts?)\b", "increased"))
+VERBS = (
+    (r"\b(?:reduces?|cuts?|lowers?|shortens?)\b", "reduced"), (r"\braises?\b", "increased"),
+    (r"\b(?:improves?|boosts?)\b", "improved"),
+)  # fmt: skip
 DECIMAL_COMMA = re.compile(r"(?<![\d.,])(\d+),(\d{1,2})(?![\d.,])")
 UNIT = r"\s?(?:x\b|times\b|-?fold\b|%|percent\b|per cent\b)"
 CHANGED = re.compile(rf"(?P<words>[a-z][a-z ]*?) (?:by|of) (?P<number>\D*\d[\d.,]*{UNIT}.*)", re.IGNORECASE)
@@ -290,10 +297,19 @@ def ratios(text: str, metric: str = RATE) -> list[Ratio]:
     readings = [_readings(text, end, metric)[0] for end in _ends(said)]
     if len({len(each) for each in readings}) > 1:
         raise Unread(f"found {quoted(text)}, expected a range with both ends in one form, such as 3-5x")
-    found = [_ratio(ends, bound) for ends in zip(*readings, strict=True) if min(ends)[0] > 0]
+    pairs = list(zip(*readings, strict=True))
+    if not all(map(_rises, pairs)):
+        raise Unread(f"found {quoted(text)}, expected a range from the smaller number to the larger, such as 3-5x")
+    found = [_ratio(ends, bound) for ends in pairs if min(ends)[0] > 0]
     if not found:
         raise Unread(f"found {quoted(text)}, expected more than nothing: the ratio that it means")
     return list(dict.fromkeys(found))
+
+
+def _rises(ends: Sequence[tuple[float, bool]]) -> bool:
+    """Whether the first number of a range is no larger than the second, by a reading of both."""
+    (first, grows), (last, _) = ends[0], ends[-1]
+    return first <= last if grows else first >= last
 
 
 def _ratio(ends: Sequence[tuple[float, bool]], bound: str) -> Ratio:
@@ -305,12 +321,12 @@ def _ratio(ends: Sequence[tuple[float, bool]], bound: str) -> Ratio:
 
 def _in_digits(said: str) -> tuple[str, str]:
     """A factor that begins with its number, in digits, and what is said of that number."""
-    said = re.sub(r"\ba factor of (\d[\d.,]*)", r"\1x", said, flags=re.IGNORECASE)
+    said = FACTOR_OF.sub(lambda match: f"{NUMERALS.get(match[1].lower(), match[1])}x", said)
     if changed := CHANGED.fullmatch(said):
         said = f"{changed['number']} {changed['words']}"
     for pattern, verb in VERBS:
         said = re.sub(pattern, verb, said, flags=re.IGNORECASE)
-    said, bound = _without_bound(said)
+    said, bound = _without_bound(re.sub(r"^(?:in |by (?=\D*\d))", "", said, flags=re.IGNORECASE))
     for pattern, digits in FIRST_WORDS:
         said = re.sub(rf"^{pattern}", digits, said, flags=re.IGNORECASE)
     return DECIMAL_COMMA.sub(r"\1.\2", said), bound
