@@ -463,9 +463,11 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
         scaled = similitude.table(paper, testbed, effort)
     judged_controls = controls.judge(paper, runs)
     as_run = None if short is None else Runs(short, paper, seed)
-    since = asked.of_claims(paper, _read(ledger) if ledger.is_file() else None)
+    noted = _read(ledger) if ledger.is_file() else None
+    outlook = partial(prospects.outlook, paper, testbed, effort or asked.effort(noted))
+    since = asked.of_claims(paper, noted)
     judged, readings = verdicts(paper, runs, Runs(simulated, paper, seed), status, as_run, judged_controls, left, since,
-                                partial(prospects.outlook, paper, testbed, effort))  # fmt: skip
+                                outlook)  # fmt: skip
     folder = results / "analysis"
     folder.mkdir(parents=True, exist_ok=True)
     tables = {

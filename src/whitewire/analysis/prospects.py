@@ -94,9 +94,9 @@ def outlook(paper: Paper, testbed: Mapping[str, Any], effort: str, claim: Mappin
     """
     have, needed = row.get("n") or 0, row.get("runs_needed")
     cells = estimands.of(claim["test"]).cells()
-    if needed is None or not row["runs_help"] or not effort or not cells:
+    efforts = list(paper.raw.get("replicates", ()))
+    if needed is None or not row["runs_help"] or effort not in efforts or not cells:
         return {}
-    efforts = list(paper.raw["replicates"])
     makes = {each: min(_most(paper, name, each) for name, _ in cells) for each in efforts[efforts.index(effort) :]}
     for each, most in makes.items():
         if have + needed > most:

@@ -447,6 +447,9 @@ def test_all_tables_are_there_where_no_run_was_made(tmp_path):
     pd.DataFrame(left, columns=["run_id", "experiment", "cell", "reason"]).to_csv(
         tmp_path / "tidy" / "left.csv", index=False
     )
+    (tmp_path / "tidy" / "asked.csv").write_text(
+        "block,claim,digest,asked_since,first_run\nsmoke-1,E-C06,d,2026-11-01T00:00:00Z,\n"
+    )
     analyse.write(LOADED, EMULATED, tmp_path, 1)
     rule = (Path(__file__).parents[3] / "workflow" / "rules" / "analysis.smk").read_text()
     wanted = set(re.findall(r'^    "(\w+\.csv)",$', rule, re.MULTILINE))
@@ -455,6 +458,8 @@ def test_all_tables_are_there_where_no_run_was_made(tmp_path):
     told = pd.read_csv(tmp_path / "analysis" / "verdicts.csv").set_index("claim")
     verdicts = told["verdict"]
     assert verdicts["E-C06"] == "inconclusive"
+    open_ = told.loc["E-C06"]
+    assert open_["minutes"] > 0 and open_["command"].endswith("make papers PAPERS=emulex-2012 EFFORT=smoke")
 
 
 BROKEN = {
