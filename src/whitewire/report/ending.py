@@ -110,7 +110,7 @@ def _names(claims: Sequence[str]) -> str:
 
 
 def _further(results: Path, name: str, effort: str) -> Iterator[str]:
-    """Which open claims further runs are likely to decide, in how many minutes, and how; and which ones none would."""
+    """Which open claims further runs may decide, in how many minutes, and how; and which ones no effort is known to."""
     path = results / name / "analysis" / "verdicts.csv"
     try:
         table = sides.read_table(path, ("claim", "route", "verdict", "minutes", "chance", "command"))
@@ -127,7 +127,7 @@ def _further(results: Path, name: str, effort: str) -> Iterator[str]:
             minutes = prospects.minutes_to_first_look(paper, testbed, other)
         yield f"about {minutes} more minutes may decide {_names(list(claims['claim']))} of {name}: {command}"
     if hopeless := list(still["claim"][still["command"] == ""]):
-        yield f"not decidable here: {_names(hopeless)} of {name}; why: the report"
+        yield f"no effort is known to decide {_names(hopeless)} of {name} (why: the report)"
 
 
 def _made(paper: Path) -> int:

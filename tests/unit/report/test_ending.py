@@ -50,7 +50,7 @@ def test_what_is_decided_open_and_left_is_told_with_what_to_do(results):
         "the budget of 30m ended before 2 runs: BUDGET=2h make papers goes on",
         "a busy machine spoiled 1 runs: stop other programs, and AGAIN=busy make papers goes on",
         "its cluster failed before 1 runs (why: the report): BUDGET=2h make papers goes on",
-        "not decidable here: A-C2 of a; why: the report",
+        "no effort is known to decide A-C2 of a (why: the report)",
         "start page: results/emulated/reports/index.html",
     ]
 
@@ -126,8 +126,8 @@ def test_a_smoke_run_says_what_the_next_effort_may_decide(monkeypatch, results):
     (results / "emulex-2012" / "analysis" / "verdicts.csv").write_text(table)
     (line,) = [line for line in ending.lines() if " more minutes may decide " in line]
     assert line.endswith(f" may decide E-C08, E-C15 of emulex-2012: {command}") and int(line.split()[1]) > 5
-    (hopeless,) = [line for line in ending.lines() if line.startswith("not decidable here")]
-    assert hopeless == "not decidable here: E-C12 of emulex-2012; why: the report"
+    (hopeless,) = [line for line in ending.lines() if line.startswith("no effort is known")]
+    assert hopeless == "no effort is known to decide E-C12 of emulex-2012 (why: the report)"
 
 
 def test_a_command_names_what_this_start_was_asked_for(monkeypatch, results):
