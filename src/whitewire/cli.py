@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -401,6 +401,14 @@ WRITERS: tuple[Subcommand, ...] = (
     reference, report, crate, readme,
 )  # fmt: skip
 """Subcommands that write results, or use the machine as a measurement does: one at a time (`alone`)."""
+GROUPS: Mapping[str, tuple[Subcommand, ...]] = {
+    "everyday": (validate, plan, doctor, report, compare, check, new_paper, site, lab, appendix, crate),
+    "stages, which the workflow calls": (
+        links, tidy_links, design, measure, tidy, analyse, render, trust, trust_tables, again, ending,
+    ),
+    "set-up and maintenance": (prepare, hibench, reference, readme, keys, citations),
+}  # fmt: skip
+"""The subcommands as --help lists them."""
 NEW_PAPER = """\
 examples:
   whitewire new-paper                       asks one thing after the other
@@ -435,18 +443,43 @@ Each host is asked by ssh, and nothing is written there. Edit the file, then: ma
 """
 
 
+def _name(function: Subcommand) -> str:
+    return function.__name__.replace("_", "-")
+
+
+def _grouped() -> str:
+    """The subcommands by group, a line each."""
+    lines = []
+    for group, functions in GROUPS.items():
+        told = {_name(each): " ".join((each.__doc__ or "").split()).split(". ")[0].rstrip(".") for each in functions}
+        lines += [f"{group}:", *(f"  {name:<14}{what}" for name, what in told.items()), ""]
+    return "\n".join([*lines, "Daily use is by make: `make help` lists its targets and variables."])
+
+
+def _check_command(given: Sequence[str]) -> None:
+    """Raise a UserError where the first word names no subcommand."""
+    from whitewire.text import quoted, suggestion
+
+    names = [_name(each) for functions in GROUPS.values() for each in functions]
+    if given and not given[0].startswith("-") and given[0] not in names:
+        expected = f"one that `whitewire --help` lists{suggestion(given[0], names)}"
+        raise UserError(f"command: found {quoted(given[0])}, expected {expected}")
+
+
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     from whitewire.records.parts import OF_LINKS, PARTS, WITHIN
 
-    top = argparse.ArgumentParser(prog="whitewire", description="Re-measure papers and judge their claims.")
+    top = argparse.ArgumentParser(
+        prog="whitewire", description="Re-measure papers and judge their claims.", epilog=_grouped(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
     top.add_argument("--version", action="version", version=f"whitewire {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def command(function: Subcommand, *options: str) -> argparse.ArgumentParser:
         text = function.__doc__ or ""
-        name = function.__name__.replace("_", "-")
-        sub = commands.add_parser(name, help=text.rstrip("."), description=text)
+        sub = commands.add_parser(_name(function), description=text)
         sub.set_defaults(function=function)
         for option in options:
             kind = Path if option in ("--design", "--output", "--results") else str
@@ -537,6 +570,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _main(argv: Sequence[str] | None) -> int:
+    try:
+        _check_command(sys.argv[1:] if argv is None else argv)
+    except UserError as error:
+        return ended(error, "")
     args = parser().parse_args(argv)
     try:
         from whitewire import lanes

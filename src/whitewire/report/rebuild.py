@@ -3,11 +3,13 @@ and none that measures."""
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -65,15 +67,31 @@ def rebuild(project: Path, record: parcel.Told) -> list[str]:
     # The largest first, or it would be alone at the end.
     order = sorted(record["papers"], key=lambda paper: -record["papers"][paper]["runs"])
     own = [TESTBED] if (project / results / links.FOLDER / links.RECORD).is_file() else []
+    pages = [*order, *own]
+    count = _counting(len(pages) + 1)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        said = dict(zip([*order, *own], pool.map(of, [*order, *own]), strict=True))
-    said[INDEX] = render(INDEX)
+        said = dict(zip(pages, pool.map(lambda page: count(of(page)), pages), strict=True))
+    said[INDEX] = count(render(INDEX))
     lacking = {page for page in said if not (project / REPORTS / f"{page}.html").is_file()}
     return [
         f"{page}.html is not made: {fault}" if page in lacking else fault
         for page, faults in said.items()
         for fault in faults
     ]
+
+
+def _counting(total: int) -> Callable[[list[str]], list[str]]:
+    """What passes on the faults of each page, and says how many of all are made and how long the others take."""
+    begin, made = time.monotonic(), itertools.count(1)
+
+    def count(faults: list[str]) -> list[str]:
+        with SAID:
+            number = next(made)
+            left = (time.monotonic() - begin) / number * (total - number)
+            print(f"report: {number} of {total} pages, about {left:.0f} s left", file=sys.stderr, flush=True)
+        return faults
+
+    return count
 
 
 def _said(project: Path, argv: Sequence[str]) -> list[str]:
