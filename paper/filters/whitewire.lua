@@ -86,6 +86,13 @@ function Div(div)
   return nil
 end
 
+-- So does a wide command.
+function CodeBlock(block)
+  if typst or plain then return nil end
+  block.attributes.tabindex = "0"
+  return block
+end
+
 -- A wide table scrolls by itself, so that the page does not; with keys as well, and named by its caption.
 function Table(tbl)
   if typst then return nil end
@@ -146,14 +153,26 @@ local function line_of(claims)
   return pandoc.Div({ pandoc.Para(inlines) }, { class = "claims" })
 end
 
+-- An exhibit's number is the paper's own: the report's figures have others.
+local function of_paper(header)
+  for place, inline in ipairs(header.content) do
+    if inline.t == "Str" and (inline.text == "Figure" or inline.text == "Table") then
+      header.content:insert(place, pandoc.Space())
+      header.content:insert(place, pandoc.Str("Paper\u{2019}s"))
+      return
+    end
+  end
+end
+
 local function link_exhibits(doc)
   local claims, shown = claims_by_exhibit(doc), {}
   local blocks = doc.blocks:walk({
     Blocks = function(blocks)
       local out = pandoc.Blocks({})
       for _, block in ipairs(blocks) do
-        out:insert(block)
         local exhibit = block.t == "Header" and block.identifier:match("^sec%-(.+)$")
+        if exhibit and exhibit:match("^%a+%d+%a?$") then of_paper(block) end
+        out:insert(block)
         if exhibit and claims[exhibit] then
           out:insert(line_of(claims[exhibit]))
           shown[exhibit] = true
@@ -174,7 +193,7 @@ local function link_claims(blocks, shown)
       for exhibit in (span.attributes["exhibits"] or ""):gmatch("%S+") do
         if shown[exhibit] then
           local word, number = exhibit:match("^(%a+)(%w*)$")
-          local names = { fig = "Figure ", table = "Table " }
+          local names = { fig = "paper\u{2019}s Fig.\u{a0}", table = "paper\u{2019}s Table\u{a0}" }
           inlines:insert(pandoc.Space())
           inlines:insert(pandoc.Link(names[word] and names[word] .. number or exhibit, "#sec-" .. exhibit, "",
             { class = "exhibit" }))
@@ -198,8 +217,13 @@ local function with_papers(meta)
   meta.references = pandoc.read(entries, "bibtex").meta.references
 end
 
+-- Pages that have no start page beside them.
+local alone = { index = true, compare = true, appendix = true }
+
 function Pandoc(doc)
   with_papers(doc.meta)
+  local document = os.getenv("WHITEWIRE_PAPER")
+  if document and not alone[document] then doc.meta.home = "index.html" end
   local blocks, shown = link_exhibits(doc)
   doc.blocks = link_claims(blocks, shown)
   return doc
