@@ -182,6 +182,17 @@ unescaped <- function(x) gsub("\\\\([\\\\`*_{}\\[\\]#+!|<>~^$@&])", "\\1", x, pe
 
 route_word <- function(route) ifelse(grepl("^not.testable", route), "none here", gsub("_", " ", route))
 
+# What the tolerance slider judges a claim of a size by: estimate, interval, what is claimed with its bounds, no effect,
+# and the corrected p-value. Empty for other claims, which have no tolerance.
+rule_numbers <- function(table) {
+  known <- !is.na(table$low) & !is.na(table$high)
+  sized <- known & by_runs(table) & table$relation %in% "within" & table$asks %in% "size"
+  columns <- c("estimate", "low", "high", "expected", "expected_low", "expected_high")
+  numbers <- c(lapply(table[columns], as_value), list(no_effect_of(table$claim, table$paper), as_value(table$p_holm)))
+  told <- do.call(paste, unname(lapply(numbers, formatC, digits = 15, format = "g")))
+  ifelse(sized, sprintf(" data-rule=\"%s\"", told), "")
+}
+
 # Raw HTML, because each row carries what the filter looks at.
 verdict_rows <- function() {
   table <- all_verdicts()
@@ -191,11 +202,12 @@ verdict_rows <- function() {
   short <- vapply(table$paper, paper_short, character(1))
   cells <- sprintf(
     paste0(
-      "<tr data-verdict=\"%s\" data-paper=\"%s\" data-route=\"%s\"><td>%s</td>",
+      "<tr data-verdict=\"%s\" data-paper=\"%s\" data-route=\"%s\"%s><td>%s</td>",
       "<td><a href=\"%s.html#claim-%s\">%s</a></td><td>%s</td>",
       "<td><span class=\"badge %s\">%s</span></td><td>%s</td><td>%s</td><td>%s</td></tr>"
     ),
-    html_escape(table$verdict), html_escape(table$paper), html_escape(route_word(table$route)), html_escape(short),
+    html_escape(table$verdict), html_escape(table$paper), html_escape(route_word(table$route)), rule_numbers(table),
+    html_escape(short),
     html_escape(table$paper), html_escape(table$claim), html_escape(table$claim), html_escape(table$statement),
     gsub(" ", "-", html_escape(table$verdict)), html_escape(verdict_words(table)),
     html_escape(unescaped(estimate_text(table))),
@@ -224,6 +236,9 @@ verdict_filter <- function() {
   named <- sub("^direction only$", "more or less than claimed", verdicts)
   heads <- c("Paper", "Claim", "Statement", "Verdict", "Estimate", "Expected", "Route")
   raw_html(
+    "<p class=\"tolerance\" hidden><label for=\"tolerance\">Tolerance of all claims of a size</label> ",
+    "<input id=\"tolerance\" type=\"range\" min=\"5\" max=\"50\" step=\"5\" value=\"5\"> ",
+    "<output id=\"flips\" for=\"tolerance\" aria-live=\"polite\"></output></p>\n",
     "<form class=\"filters\" role=\"search\" aria-label=\"Verdicts\" aria-controls=\"verdicts\" hidden>\n",
     "<label for=\"find\" class=\"wide\">Words <input id=\"find\" type=\"search\" autocomplete=\"off\" ",
     "placeholder=\"for example TestDFSIO write\"></label>\n",
