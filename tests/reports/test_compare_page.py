@@ -95,7 +95,7 @@ def test_verdicts_that_differ_and_the_count_of_the_others(page) -> None:
 
 def test_how_far_they_agree_by_rule(page) -> None:
     text = page.inner_text("main")
-    assert "They do not agree: both tell of 2 claims and not the same; of 4 estimates with intervals" in text
+    assert "They do not agree: they decide 2 claims differently; of 4 estimates with intervals" in text
     assert rows(page, "tbl-agreement")[0].startswith("All claims 8 6 75 % 0.6")
 
 

@@ -95,11 +95,11 @@ def test_the_start_page_of_another_run_says_how_it_agrees(project, gain) -> None
     text = words(results / "reports" / "index.html")
     if gain == 1:
         assert "Of the claims judged in both 4 of 4 have the same verdict (100 %, Cohen's κ 1.00)" in text
-        assert "They agree : no claim on which both tell has another verdict; of 1 estimate with intervals" in text
+        assert "They agree : no claim that both decide has another verdict; of 1 estimate with intervals" in text
         assert "No verdict is another one, and no estimate is known to differ." in text
     else:
         assert "Of the claims judged in both 3 of 4 have the same verdict (75 %, Cohen's κ" in text
-        assert "They do not agree : both tell of 1 claim and not the same; of 1 estimate with intervals" in text
+        assert "They do not agree : they decide 1 claim differently; of 1 estimate with intervals" in text
         assert "Claims that are not alike:" in text
         row = text.partition("Intervals overlap N-C01 ")[2]
         assert row.startswith("Ingest on 10GbE is six times as fast as on 1GbE reproduced more than claimed 6 ("), row
@@ -143,7 +143,7 @@ def test_compare_takes_the_reference_by_its_name(project) -> None:
     done = run(project, "compare", "reference", "site")
     assert done.returncode == 0, done
     text = words(project / "results" / "compare" / "reference-site" / "compare.html")
-    assert "They agree : no claim on which both tell has another verdict" in text
+    assert "They agree : no claim that both decide has another verdict" in text
     assert "All claims 4 4 100 % 1.00 0 0 0 0" in text
 
 

@@ -71,9 +71,9 @@ agreement_rule <- function(found) {
   other <- found$all$other
   estimates <- found$estimates
   verdicts <- if (other == 0) {
-    "no claim on which both tell has another verdict"
+    "no claim that both decide has another verdict"
   } else {
-    paste("both tell of", count_of(other, "claim"), "and not the same")
+    paste("they decide", count_of(other, "claim"), "differently")
   }
   differ <- sprintf("of %s with intervals on both sides %d differ, where chance explains up to %d",
                     count_of(estimates$compared, "estimate"), estimates$differ, estimates$by_chance)

@@ -12,7 +12,7 @@ median_text <- function(experiment, metric, where = list(), digits = 3, why = TR
   if (!why || !is_untold(found)) {
     return(marked(text, found))
   }
-  paste0(text, " (not told by its runs: ", safe(found$untold), ")")
+  paste0(text, " (not measured by its runs: ", safe(found$untold), ")")
 }
 
 # "1.64× (1.5 to 1.8)", or that it is not known at this effort.

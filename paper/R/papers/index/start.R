@@ -97,7 +97,7 @@ finding_heading <- function(paper) {
   if (nrow(found) > 0 && found$verdict[[1]] %in% "inconclusive") {
     return("**Still open.** ")
   }
-  if (any(unproved(found, paper))) "**No control can tell of it yet.** " else "**Strongest finding.** "
+  if (any(unproved(found, paper))) "**No control covers it yet.** " else "**Strongest finding.** "
 }
 
 finding_sentence <- function(paper) {
