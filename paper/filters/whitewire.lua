@@ -22,17 +22,19 @@ local function escaped(text)
   return (text:gsub("[&<>\"]", { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }))
 end
 
--- Why a claim is judged so: folded away on a page; on paper it is listed elsewhere.
-local function why(span)
-  if typst or plain then return {} end
-  local inlines = pandoc.Inlines({ pandoc.RawInline("html", '<details class="fold why"><summary>Why so</summary>') })
+-- Part of a cell, folded away on a page.
+local function folded(span, class, summary)
+  local open = string.format('<details class="fold %s"><summary>%s</summary>', class, summary)
+  local inlines = pandoc.Inlines({ pandoc.RawInline("html", open) })
   inlines:extend(span.content)
   inlines:insert(pandoc.RawInline("html", "</details>"))
   return inlines
 end
 
 function Span(span)
-  if span.classes:includes("why") then return why(span) end
+  -- Why a claim is judged so: on paper it is listed elsewhere.
+  if span.classes:includes("why") then return (typst or plain) and {} or folded(span, "why", "Why so") end
+  if span.classes:includes("rest") then return (typst or plain) and span.content or folded(span, "rest", "More") end
   if span.classes:includes("on-paper") and not typst then return {} end
   if plain then return span.classes:includes("badge") and pandoc.Strong(span.content) or span.content end
   if typst and span.classes:includes("nobreak") then
@@ -190,6 +192,9 @@ local function link_claims(blocks, shown)
     Span = function(span)
       if not span.classes:includes("claim") then return nil end
       local inlines = pandoc.Inlines(span.content)
+      if not typst and not plain then
+        inlines[1] = pandoc.Link({ inlines[1] }, "#" .. span.identifier, "The address of this claim", { class = "anchor" })
+      end
       for exhibit in (span.attributes["exhibits"] or ""):gmatch("%S+") do
         if shown[exhibit] then
           local word, number = exhibit:match("^(%a+)(%w*)$")

@@ -236,3 +236,13 @@ def test_the_tolerance_slider_judges_by_the_rule(page, verdicts) -> None:
         if percent > 5 and ruled:
             text = page.inner_text("#flips")
             assert text.startswith(f"±{percent} %: {flips[percent]} of {len(ruled)} have another verdict")
+
+
+def test_a_piece_of_a_bar_leads_to_its_claims(page, verdicts) -> None:
+    piece = page.locator(".strip a").first
+    paper = piece.get_attribute("href").partition("paper=")[2].partition("&")[0]
+    piece.click()
+    page.wait_for_function("document.getElementById('by-paper').value !== ''")
+    chosen = page.locator("#by-paper").input_value(), page.locator("#by-verdict").input_value()
+    assert chosen[0] == paper and chosen in {(row["paper"], row["verdict"]) for row in verdicts}
+    assert shown_rows(page).count() == sum((row["paper"], row["verdict"]) == chosen for row in verdicts)

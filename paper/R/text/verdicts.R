@@ -99,6 +99,23 @@ reason_text <- function(table) {
   paste0(ifelse(reason == ".", "", reason), ifelse(said, "", more), how, audit)
 }
 
+# The first clause of a reason, which says what was compared; a semicolon in brackets ends none.
+first_clause <- function(reason) sub("^((?:\\([^()]*\\)|[^;()])*).*$", "\\1", reason, perl = TRUE)
+
+# A reason for a cell of a table: what was compared, and what would decide; the rest is folded away on a page.
+folded_reason <- function(table, paper = paper_id()) {
+  whole <- reason_text(table)
+  first <- sub("[.]?\\s*$", "", safe(with_minus(first_clause(own_reason(table)))))
+  rest <- trimws(sub("^[;.]?\\s*", "", substring(whole, nchar(first) + 1)))
+  rest <- trimws(paste(rest, held_text(table, paper), further_text(table, paper)))
+  does <- ifelse(is.na(table$low), "would give an interval", "would decide")
+  runs <- ifelse(table$runs_needed %in% 1, "more run", "more runs")
+  needed <- sprintf(" About %s %s of each cell %s.", trimmed(table$runs_needed, 4), runs, does)
+  open <- table$verdict %in% "inconclusive" & !is.na(table$runs_needed)
+  paste0(first, ifelse(first == "", "", "."), ifelse(open, needed, ""),
+         ifelse(rest == "", "", sprintf(" [%s%s]{.rest}", toupper(substring(rest, 1, 1)), substring(rest, 2))))
+}
+
 route_text <- function(table) {
   paste0(safe(table$route), ifelse(is.na(table$n), "", paste0(" (n\u00a0=\u00a0", table$n, ")")))
 }
@@ -151,8 +168,7 @@ verdict_table <- function(paper = paper_id()) {
     Claim = claim_text(table),
     Verdict = paste(verdict_badge(table, paper), route_text(table)),
     Estimate = paste0(ifelse(is.na(table$estimate), "none", estimate_text(table)), asked),
-    Reason = trimws(paste(reason_text(table), held_text(table, paper), further_text(table, paper),
-                          why_text(table, paper)))
+    Reason = trimws(paste(folded_reason(table, paper), why_text(table, paper)))
   ), widths = c(27, 15, 18, 40))
 }
 

@@ -113,15 +113,18 @@ card_findings <- function(paper) {
         collapse = "\n\n")
 }
 
-# The verdicts of one paper as a bar that also reads well on a phone.
+# The verdicts of one paper as a bar that also reads well on a phone; each piece leads to its claims in the table.
 verdict_strip <- function(paper) {
   counts <- verdict_counts(paper)
   counts <- counts[order(counts$by), ]
   words <- as.character(counts$verdict)
   apart <- ifelse(duplicated(counts$by) | seq_along(words) == 1, "", " class=\"next\"")
-  pieces <- sprintf("<span%s style=\"flex:%d;background:%s\" title=\"%d %s\">%d</span>", apart, counts$claims,
-                    verdict_colours[words], counts$claims, words, counts$claims)
-  paste0("```{=html}\n<div class=\"strip\" role=\"img\" aria-label=\"", counts_told(counts, "%d %s"), "\">",
+  missed <- words %in% c("more than claimed", "less than claimed", "other size than claimed")
+  address <- paste0("#paper=", paper, "&amp;verdict=", gsub(" ", "+", ifelse(missed, "direction only", words)))
+  told <- paste(counts$claims, words)
+  pieces <- sprintf("<a%s href=\"%s\" style=\"flex:%d;background:%s\" title=\"%s\" aria-label=\"%s\">%d</a>",
+                    apart, address, counts$claims, verdict_colours[words], told, told, counts$claims)
+  paste0("```{=html}\n<div class=\"strip\" role=\"group\" aria-label=\"", counts_told(counts, "%d %s"), "\">",
          paste(pieces, collapse = ""), "</div>\n```\n\n")
 }
 
