@@ -44,7 +44,7 @@ def validate(args: argparse.Namespace) -> None:
     from whitewire.install.doctor import preflight
     from whitewire.paths import shown
     from whitewire.workflow import documents
-    from whitewire.workflow.new_paper import open_to_dos
+    from whitewire.description.drafts import open_to_dos
     from whitewire.workflow.plan import Plan, outlook_of
 
     plan = Plan.load()

@@ -10,11 +10,12 @@ with_yaml <- function(lines, code) {
   force(code)
 }
 
-test_that("a draft says once what is still the template's", {
-  lines <- c("# To do: the paper's hosts", "roles: {client: 1}", "why: 'To do: say why'", "# To do: the paper's hosts")
-  with_yaml(lines, expect_identical(
-    draft_note(), "**DRAFT.** Still to be put into `config/papers/p.yaml`: the paper's hosts; say why."
-  ))
+test_that("a draft says what is still the template's", {
+  with_yaml("roles: {client: 1}", {
+    writeLines('{"p": ["the paper\'s hosts", "say why"]}', file.path(config_dir(), "to-do.json"))
+    expect_identical(draft_note(), "**DRAFT.** Still to be put into `config/papers/p.yaml`: the paper's hosts; say why.")
+    expect_identical(draft_note("q"), "")
+  })
   with_yaml("roles: {client: 1}", expect_identical(draft_note(), ""))
 })
 

@@ -1,8 +1,8 @@
 # What a paper that `whitewire new-paper` began still has of the template: its YAML says `To do` there.
 
 to_dos <- function(paper = paper_id()) {
-  lines <- readLines(paper_file(paper), warn = FALSE, encoding = "UTF-8")
-  unique(sub("['\"]?$", "", sub("^.*\\bTo do: ", "", grep("\\bTo do: ", lines, value = TRUE))))
+  path <- file.path(config_dir(), "to-do.json")
+  if (file.exists(path)) unlist(jsonlite::fromJSON(path, simplifyVector = FALSE)[[paper]])
 }
 
 draft_note <- function(paper = paper_id()) {

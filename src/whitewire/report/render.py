@@ -23,6 +23,7 @@ import yaml
 from whitewire import paths, whole, workloads
 from whitewire.analysis.claims import VERDICTS
 from whitewire.description import measures
+from whitewire.description.drafts import open_to_dos
 from whitewire.description.files import validate
 from whitewire.description.project import document_path, is_paper, load_config
 from whitewire.errors import Faults, UserError
@@ -43,6 +44,8 @@ INDEX, TESTBED = "index", "testbed"
 """The start page, and the page of a testbed's links, drives and hosts; no paper is called so."""
 DAMAGED = "damaged.json"
 """What the start page reads of papers that it leaves out: their faults, by paper."""
+DRAFTS = "to-do.json"
+"""What documents read of papers that still have something of the template, beside the papers."""
 ANEW = "make the tables anew with `.venv/bin/whitewire tidy` and `analyse`"
 
 # What Quarto only warns of: something that a document refers to and that is not there. Filters end the conversion for
@@ -109,6 +112,7 @@ def render(
     pulse = Pulse(qmd.stem)
     with tempfile.TemporaryDirectory(prefix="render-", dir=paths.temporary()) as scratch, pulse.going():
         _write_papers(papers, Path(scratch) / "config")
+        _write_drafts(config, Path(scratch) / "config")
         cited = Path(scratch) / "citations.bib"
         cited.write_text(citation.entries(papers.values()), "utf-8")
         environment["WHITEWIRE_CITATIONS"] = str(cited)
@@ -233,6 +237,13 @@ def _write_papers(papers: Mapping[str, dict[str, Any]], target: Path) -> None:
     (target / "papers").mkdir(parents=True)
     for name, data in papers.items():
         (target / "papers" / name).write_text(yaml.dump(data, Dumper=_Quoted, sort_keys=False), "utf-8")
+
+
+def _write_drafts(config: Path, target: Path) -> None:
+    """What is still to be done in each paper, which its YAML as read does not say."""
+    found = {path.stem: list(dict.fromkeys(what for _, what in open_to_dos(path)))
+             for path in sorted((config / "papers").glob("*.yaml"))}  # fmt: skip
+    (target / DRAFTS).write_text(json.dumps({name: open_ for name, open_ in found.items() if open_}), "utf-8")
 
 
 class _Quoted(yaml.SafeDumper):

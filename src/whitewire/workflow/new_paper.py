@@ -36,7 +36,6 @@ TO_DO = {
     "scale": "k and bytes, where `whitewire plan` proposes others",
 }  # fmt: skip
 """Keys that are still the template's, and what belongs there."""
-OPEN = re.compile(r"\bTo do: (.*?)['\"]?$")
 RELATIVE = 0.1
 MOST_RATIO = 20
 """A ratio above it, or below one over it, is confirmed: most are misread percentages."""
@@ -311,12 +310,6 @@ def _adapted(body: str, claims: Sequence[Mapping[str, Any]]) -> str:
         body = re.sub(rf"(?m)^(\s*){key}:", rf"\1# To do: {what}\n\1{key}:", body, count=1)
     swap = dict(zip(("1gbe", "10gbe"), _ends(claims), strict=True))
     return re.sub(r"(?<=fabric: )(?:1gbe|10gbe)\b", lambda match: swap[match[0]], body)
-
-
-def open_to_dos(path: Path) -> list[tuple[int, str]]:
-    """(line, what) of all that a paper's file says is still to be done."""
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return [(number, found[1]) for number, line in enumerate(lines, start=1) if (found := OPEN.search(line))]
 
 
 def _letter(answers: Answers) -> str:

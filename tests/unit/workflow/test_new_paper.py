@@ -13,6 +13,7 @@ import yaml
 
 from whitewire import cli
 from whitewire.description.checks import load_paper
+from whitewire.description.drafts import open_to_dos
 from whitewire.description.files import schema
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.errors import UserError
@@ -224,7 +225,7 @@ def test_the_schema_names_the_workloads_and_their_metrics():
 def test_validate_lists_what_is_still_to_be_done(project, monkeypatch, capsys):
     made(project, answers(**claim(printed="up to 3 times")))
     path = project / "config" / "papers" / "acme-2019.yaml"
-    told = [what for _, what in new_paper.open_to_dos(path)]
+    told = [what for _, what in open_to_dos(path)]
     assert {"the paper's hosts", "the paper's files, blocks and copies"} <= set(told)
     assert "k and bytes, where `whitewire plan` proposes others" in told
     assert [what for what in told if what.startswith("say why 10% is the tolerance")]
@@ -234,7 +235,7 @@ def test_validate_lists_what_is_still_to_be_done(project, monkeypatch, capsys):
     assert cli.main(["validate"]) == 0
     said = capsys.readouterr().out.splitlines()
     assert len([line for line in said if ": to do: " in line]) == len(told)
-    place, _ = new_paper.open_to_dos(path)[0]
+    place, _ = open_to_dos(path)[0]
     assert f"config/papers/acme-2019.yaml: line {place}: to do: {told[0]}" in said
 
 
@@ -312,4 +313,4 @@ def test_it_renders_at_once_without_results(tmp_path, runs):
     page = (results.parent / "reports" / "acme-2019.html").read_text()
     assert 'id="sec-fig1"' in page and "Doe, Jane" in page and "Less load" in page
     assert "<b> $x$" not in page and "stop(" in page
-    assert ("DRAFT." in page) == runs and ('id="fig-experiment-ingest"' in page) == runs
+    assert ("DRAFT." in page) == ("blocks and copies" in page) == runs and ('id="fig-experiment-ingest"' in page) == runs

@@ -143,7 +143,7 @@ why_stopped <- function(paper) {
 paper_card <- function(paper) {
   heading <- paste0("## ", safe(paper_short(paper)), " {.unnumbered #paper-", paper, "}\n\n", "*",
                     safe(paper_title(paper)),
-                    "*", paper_year(paper), "\n\n")
+                    "*", paper_year(paper), if (length(to_dos(paper)) > 0) " **DRAFT**", "\n\n")
   why <- why_stopped(paper)
   if (paper %in% names(damaged_papers())) {
     faults <- safe(unlist(damaged_papers()[[paper]]))
