@@ -39,12 +39,12 @@ class Subcommand(Protocol):
 def validate(args: argparse.Namespace) -> None:
     """Check every file that a run would use, and that this machine can do it; say what each paper's claims ask for."""
     from whitewire.analysis.claims import kinds_said
+    from whitewire.description.drafts import open_to_dos
     from whitewire.description.project import document_path
     from whitewire.description.testbed import load_testbed
     from whitewire.install.doctor import preflight
     from whitewire.paths import shown
     from whitewire.workflow import documents
-    from whitewire.description.drafts import open_to_dos
     from whitewire.workflow.plan import Plan, outlook_of
 
     plan = Plan.load()

@@ -15,7 +15,7 @@ BEFORE, AFTER = "before", "after"
 
 
 def effort(table: pd.DataFrame | None) -> str:
-    """The effort at which claims were asked: blocks are there though they may have no run. Empty where none is known."""
+    """The effort at which claims were asked: blocks are there though they may have no run. Empty: unknown."""
     return "" if table is None or table.empty else effort_of(table["block"].iloc[0])
 
 
