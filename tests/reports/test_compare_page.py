@@ -80,7 +80,7 @@ def rows(page, table: str) -> list[str]:
 def test_it_is_whole(page) -> None:
     text = page.inner_text("main")
     assert not re.search(r"\?\?|@(?:fig|tbl|sec)-|\bNA\b|\bNaN\b|\bNULL\b|\bInf\b", text)
-    assert page.locator("figure svg[role=img][aria-label]").count() == page.locator("figure").count() == 1
+    assert page.locator("figure svg[role=img][aria-label]").count() == page.locator("figure").count() == 2
     assert page.locator("a.data-link").count() == 4
 
 
