@@ -100,18 +100,26 @@ figure_sides <- function(title) {
   if (nrow(table) == 0) {
     return(figure_without_data("No claim that runs judge has a number above 0."))
   }
-  table$claim <- factor(table$claim, rev(unique(table$claim)))
-  apart <- position_dodge(width = 0.5)
-  ggplot(table, aes(on_ruler(ratio), claim, colour = side, shape = side)) +
+  table$row <- paste(table$paper, table$claim, sep = "\r")
+  table$row <- factor(table$row, rev(unique(table$row)))
+  drawn <- lapply(split(table, table$side), function(own) {
+    apart <- position_nudge(y = if (own$side[[1]] == "A") 0.16 else -0.16)
+    list(
+      geom_linerange(aes(xmin = on_ruler(low), xmax = on_ruler(high)), own[!is.na(own$low) & !is.na(own$high), ],
+                     position = apart, linewidth = 0.8, show.legend = FALSE),
+      geom_point(data = own, size = 2.2, position = apart)
+    )
+  })
+  ggplot(table, aes(on_ruler(ratio), row, colour = side, shape = side)) +
     geom_vline(xintercept = 1, colour = published_ink, linewidth = 0.5) +
-    geom_errorbarh(aes(xmin = on_ruler(low), xmax = on_ruler(high)), position = apart, height = 0, linewidth = 0.8,
-                   na.rm = TRUE) +
-    geom_point(size = 2.2, position = apart) +
+    geom_blank() +
+    drawn +
     facet_grid(verdict ~ ., scales = "free_y", space = "free_y") +
     scale_colour_manual(NULL, values = c(A = okabe_ito[["blue"]], B = okabe_ito[["vermillion"]])) +
     scale_shape_manual(NULL, values = c(A = 16, B = 17)) +
     scale_x_log10("found over claimed", breaks = c(0.1, 0.2, 0.5, 1, 2, 5, 10), limits = ruler_ends,
                   labels = function(x) trimmed(x), expand = expansion(0.02)) +
+    scale_y_discrete(labels = function(x) sub("^.*\r", "", x)) +
     labs(title = title, y = NULL) +
     theme(strip.text.y = element_text(angle = 0))
 }
