@@ -81,7 +81,7 @@ def test_it_is_whole(page) -> None:
     text = page.inner_text("main")
     assert not re.search(r"\?\?|@(?:fig|tbl|sec)-|\bNA\b|\bNaN\b|\bNULL\b|\bInf\b", text)
     assert page.locator("figure svg[role=img][aria-label]").count() == page.locator("figure").count() == 2
-    assert page.locator("a.data-link").count() == 4
+    assert page.locator("a.data-link").count() == 5
 
 
 def test_verdicts_that_differ_and_the_count_of_the_others(page) -> None:
