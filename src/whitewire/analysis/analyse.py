@@ -26,7 +26,7 @@ from whitewire.analysis import (
     similitude,
     sweeps,
 )
-from whitewire.analysis.runs import LANES, Runs, Scaling, on_testbed, status_on
+from whitewire.analysis.runs import LANES, Runs, Scaling, at, on_testbed, status_on
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.claim_checks import MODELLED
@@ -41,7 +41,7 @@ from whitewire.models import MODELS, maxmin
 from whitewire.paths import shown
 from whitewire.records import checked, manifest, rung
 from whitewire.records.journal import OTHERS, made_later
-from whitewire.records.metrics import unit_of
+from whitewire.records.metrics import SHORT_OF_PROCESSORS, unit_of
 from whitewire.text import numbers, quoted
 from whitewire.tidy import form
 from whitewire.tidy.tables import LANE
@@ -287,7 +287,8 @@ def verdicts(
         row["decided_after"] = after.get(claim["id"])
         row["asked"] = (since or {}).get(claim["id"], asked.AFTER) if _by_runs(row, status) else None
         if outlook and row["verdict"] == claims.INCONCLUSIVE:
-            busy = OTHERS in _not_made(looks.cells_of_test(runs, claim["test"]) or (), left)
+            cells = looks.cells_of_test(runs, claim["test"]) or ()
+            busy = OTHERS in _not_made(cells, left) or _short(runs, cells, left) > 0
             row |= outlook(claim, {**row, "busy": busy})
         row["reason"] += "".join(f"; {words}" for words in _course(paper, claim, row, runs, left))
         own = list(_readings(paper, claim, row["route"], status, runs, modelled, as_run, judged))
@@ -321,9 +322,11 @@ def _course(paper: Paper, claim: Mapping[str, Any], row: Mapping[str, Any], runs
         yield "not decidable here by more runs"
         return
     effort = "".join(f" EFFORT={name}" for name in sorted(runs.efforts)[:1])
+    again = f"AGAIN=busy make papers PAPERS={paper.id}{effort} makes them"
     for why, count in _not_made(cells, left).items():
-        again = f": stop them, and AGAIN=busy make papers PAPERS={paper.id}{effort} makes them" if why == OTHERS else ""
-        yield f"{why} before {count} more runs of its cells{again}"
+        yield f"{why} before {count} more runs of its cells{f': stop them, and {again}' if why == OTHERS else ''}"
+    if short := _short(runs, cells, left):
+        yield f"{short} more lacked processors: stop other programs, and {again}"
     if needed := _needed(row):
         yield needed
 
@@ -335,6 +338,17 @@ def _not_made(cells: Sequence[Cell], left: pd.DataFrame | None) -> Counter[str]:
     own = cell_ids(cells)
     rows = zip(left["experiment"], left["cell"], left["reason"], strict=True)
     return Counter(why for name, cell, why in rows if (name, cell) in own and made_later(why))
+
+
+def _short(runs: Runs, cells: Sequence[Cell], left: pd.DataFrame | None) -> int:
+    """How many runs of some cells were given up because the last attempt lacked processors."""
+    bad = runs.invalid
+    if bad.empty or not cells or not {"run_id", "why_invalid"} <= {*bad}:
+        return 0
+    own = bad[np.logical_or.reduce([(bad["experiment"] == name) & at(bad, levels) for name, levels in cells])]
+    counted = {*runs.table.loc[runs.table["valid"], "run_id"], *(() if left is None else left["run_id"])}
+    last = own[~own["run_id"].isin(counted)].drop_duplicates("run_id", keep="last")["why_invalid"]
+    return int(last.astype(str).str.startswith(SHORT_OF_PROCESSORS).sum())
 
 
 def _needed(row: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ import pytest
 from tests.support.papers import TESTBED, paper, runs, same_of
 from whitewire import factors, statistics
 from whitewire.analysis import analyse, claims, controls, judging, looks
-from whitewire.analysis.runs import Runs
+from whitewire.analysis.runs import Runs, at
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import cells_of
 from whitewire.description.project import paper_path, papers
@@ -570,6 +570,23 @@ def test_runs_that_other_programs_spoiled_have_a_command_that_makes_them(complet
             f"make papers PAPERS=emulex-2012 EFFORT={effort} makes them")  # fmt: skip
     assert said in table.set_index("claim").loc["E-C06"]["reason"]
     assert dict(seen)["E-C06"] is True
+
+
+def test_runs_that_lacked_processors_to_the_end_have_the_same_command(complete):
+    claim = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
+    name, levels = of(claim["test"]).cells()[0]
+    known, table = Runs(complete, LOADED).table, complete.copy()
+    ids = known.loc[(known["experiment"] == name) & at(known, levels), "run_id"].unique()
+    for run_id, why in zip(ids, ("processors: a process woke 9 ms late", "10 blocks"), strict=False):
+        table.loc[table["run_id"] == run_id, ["valid", "why_invalid"]] = False, why
+    row = {"decided_after": None, "verdict": claims.INCONCLUSIVE, "runs_help": True}
+    some = Runs(table, LOADED)
+    left = pd.DataFrame(columns=["run_id", "experiment", "cell", "reason"])
+    effort = min(some.efforts)
+    assert list(analyse._course(LOADED, claim, row, some, left)) == [
+        "1 more lacked processors: stop other programs, and AGAIN=busy make papers PAPERS=emulex-2012 "
+        f"EFFORT={effort} makes them"
+    ]
 
 
 @pytest.mark.parametrize("name", papers())
