@@ -304,6 +304,7 @@ def test_any_other_command_says_whose_configuration_it_reads(name, tmp_path, mon
     if hasattr(cli, function):
         assert getattr(cli, function) not in cli.WITHOUT_CONFIGURATION
     args = SimpleNamespace(function=stage, command=name)
+    monkeypatch.setattr(cli, "_check_command", lambda given: None)
     monkeypatch.setattr(cli, "parser", lambda: SimpleNamespace(parse_args=lambda _: args))
     assert main([name]) == 0
     assert said == [f"whitewire: no config/config.yaml here: using {HOME}/config and {HOME}/results\n"]
