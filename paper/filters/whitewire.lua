@@ -222,14 +222,43 @@ local function with_papers(meta)
   meta.references = pandoc.read(entries, "bibtex").meta.references
 end
 
+-- A report's page opens with the answer, the claims and their verdicts. Each other part is folded away below its heading;
+-- on paper all are open.
+local opens = { ["sec-summary"] = true, ["sec-paper"] = true, ["sec-verdicts"] = true }
+
+local function fold_parts(blocks)
+  local top = 9
+  for _, block in ipairs(blocks) do
+    if block.t == "Header" then top = math.min(top, block.level) end
+  end
+  local out, inside = pandoc.Blocks({}), false
+  local function close()
+    if inside then out:insert(pandoc.RawBlock("html", "</details>")) end
+    inside = false
+  end
+  for _, block in ipairs(blocks) do
+    local heads = block.t == "Header" and block.level == top
+    if heads then close() end
+    out:insert(block)
+    if heads and not opens[block.identifier] and not block.classes:includes("unnumbered") then
+      out:insert(pandoc.RawBlock("html", '<details class="fold section"><summary>Show this part</summary>'))
+      inside = true
+    end
+  end
+  close()
+  return out
+end
+
 -- Pages that have no start page beside them.
 local alone = { index = true, compare = true, appendix = true }
 
 function Pandoc(doc)
   with_papers(doc.meta)
   local document = os.getenv("WHITEWIRE_PAPER")
-  if document and not alone[document] then doc.meta.home = "index.html" end
+  local of_paper = document and not alone[document] and document ~= "testbed"
+  if of_paper or document == "testbed" then doc.meta.home = "index.html" end
   local blocks, shown = link_exhibits(doc)
   doc.blocks = link_claims(blocks, shown)
+  if of_paper and not typst and not plain then doc.blocks = fold_parts(doc.blocks) end
   return doc
 end

@@ -22,7 +22,8 @@ pytestmark = pytest.mark.browser
 class Opened:
     """A page with what the browser complained about while it loaded."""
 
-    def __init__(self, browser, path: Path, size: tuple[int, int] = SIZES["desktop"], scheme: str = "light"):
+    def __init__(self, browser, path: Path, size: tuple[int, int] = SIZES["desktop"], scheme: str = "light",
+                 folded: bool = False) -> None:  # fmt: skip
         self.troubles: list[str] = []
         self.requests: list[str] = []
         width, height = size
@@ -33,6 +34,8 @@ class Opened:
         self.page.on("requestfailed", lambda request: self.troubles.append(f"failed: {request.url[:120]}"))
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(path.as_uri())
+        if not folded:
+            self.page.evaluate("document.querySelectorAll('details.section').forEach(part => { part.open = true; })")
 
     def _console(self, message) -> None:
         if message.type in ("error", "warning"):
@@ -170,6 +173,23 @@ def test_a_report_opens_with_the_answer_to_its_title(papers: list[Path], browser
         assert first.locator(f"a[href='#claim-{headline}']").count() == 1
         assert first.locator(".badge").count() == 1
         opened.page.context.close()
+
+
+def test_a_report_is_short_until_a_part_is_asked_for(papers: list[Path], browser) -> None:
+    for path in papers:
+        heights = []
+        for folded in (True, False):
+            opened = Opened(browser, path, folded=folded)
+            heights.append(opened.page.evaluate("document.documentElement.scrollHeight"))
+            parts = opened.page.locator("main > h2:not(.unnumbered)")
+            shown = ["sec-summary", "sec-paper", "sec-verdicts"]
+            assert opened.page.locator("details.section").count() == parts.count() - len(shown)
+            if folded:
+                anchor = opened.page.locator("details.section h3[id]").first.get_attribute("id")
+                opened.page.evaluate(f"location.hash = '{anchor}'")
+                opened.page.locator(f"details.section[open] [id='{anchor}']").wait_for(timeout=5000)
+            opened.page.context.close()
+        assert heights[0] < heights[1] / 2, path.name
 
 
 def test_every_verdict_is_one_click_away_without_javascript(reports_dir: Path, papers, browser) -> None:
