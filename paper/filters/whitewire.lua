@@ -16,6 +16,7 @@ local colours = {
 }
 
 local typst = FORMAT:match("typst")
+local brief = typst and os.getenv("WHITEWIRE_BRIEF") -- the short PDF of a report
 local plain = FORMAT:match("gfm") -- Markdown as it is read in a repository: no attributes, no HTML
 
 local function escaped(text)
@@ -34,6 +35,7 @@ end
 function Span(span)
   -- Why a claim is judged so: on paper it is listed elsewhere.
   if span.classes:includes("why") then return (typst or plain) and {} or folded(span, "why", "Why so") end
+  if brief and span.classes:includes("rest") then return {} end
   if span.classes:includes("rest") then return (typst or plain) and span.content or folded(span, "rest", "More") end
   if span.classes:includes("on-paper") and not typst then return {} end
   if plain then return span.classes:includes("badge") and pandoc.Strong(span.content) or span.content end
@@ -249,6 +251,27 @@ local function fold_parts(blocks)
   return out
 end
 
+-- What a brief has of a report: the answer, the claims with their verdicts and controls, and what is not testable.
+local in_brief = { ["sec-summary"] = true, ["sec-verdicts"] = true, ["sec-untestable"] = true }
+
+local function shortened(blocks)
+  local out, depth = pandoc.Blocks({}), 9 -- what stands before the first heading sets type
+  for _, block in ipairs(blocks) do
+    if block.t == "Header" and (depth == 0 or block.level <= depth) then
+      depth = in_brief[block.identifier] and block.level or 0
+    end
+    if depth > 0 then out:insert(block) end
+  end
+  local there = {}
+  local function note(element) there["#" .. element.identifier] = true end
+  out:walk({ Header = note, Div = note, Figure = note, Table = note })
+  return out:walk({
+    Link = function(link)
+      if link.target:match("^#") and not there[link.target] then return link.content end
+    end,
+  })
+end
+
 -- Pages that have no start page beside them.
 local alone = { index = true, compare = true, appendix = true }
 
@@ -259,6 +282,10 @@ function Pandoc(doc)
   if of_paper or document == "testbed" then doc.meta.home = "index.html" end
   local blocks, shown = link_exhibits(doc)
   doc.blocks = link_claims(blocks, shown)
+  if brief then
+    doc.blocks = shortened(doc.blocks)
+    doc.meta.subtitle = pandoc.MetaInlines({ pandoc.Str("In brief: the whole report is " .. (document or "") .. ".pdf") })
+  end
   if of_paper and not typst and not plain then doc.blocks = fold_parts(doc.blocks) end
   return doc
 end

@@ -172,15 +172,14 @@ def analyse(args: argparse.Namespace) -> None:
 
 def render(args: argparse.Namespace) -> None:
     """Render documents: all that have results, or the named ones only."""
-    from whitewire.report.render import INDEX, LeftOut, document, lacking, render, render_command
+    from whitewire.report.render import INDEX, LeftOut, document, formats_of, lacking, render, render_command
 
     # Ended, it still clears what it has begun; a kill leaves that to the next start of the workflow.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     if not args.paper:
         render_command(args)
     for name in args.paper or ():
-        formats = ("html",) if name == INDEX else ("html", "pdf")
-        render(document(name), args.results, args.output or args.results / "reports", formats)
+        render(document(name), args.results, args.output or args.results / "reports", formats_of(name))
     if args.start_page and lacking(args.results):
         try:
             render(document(INDEX), args.results, args.output or args.results / "reports", ("html",))

@@ -104,7 +104,7 @@ def finish(project: Path) -> None:
     for folder in ("data/emulex-2012", "figures/emulex-2012", "data/testbed", "figures/testbed"):
         (results / "reports" / folder).mkdir(parents=True, exist_ok=True)
         (results / "reports" / folder / "x.png").write_text("x\n")
-    for name in ("emulex-2012.html", "emulex-2012.pdf", "testbed.html", "testbed.pdf", "index.html"):
+    for name in ("emulex-2012.html", "emulex-2012.pdf", "emulex-2012.brief.pdf", "testbed.html", "testbed.pdf", "index.html"):
         (results / "reports" / name).write_text("x\n")
     done = snakemake(project, "--touch", "--forceall")
     assert done.returncode == 0, done.stderr

@@ -65,7 +65,7 @@ def project(tmp_path_factory) -> Path:
 def test_every_report_is_there_and_the_reference_as_it_was(project) -> None:
     reports = project / "results" / "opened" / "reference" / "reports"
     made = {path.name for path in reports.iterdir() if path.is_file()}
-    assert made == {"index.html", f"{PAPER}.html", f"{PAPER}.pdf", "testbed.html", "testbed.pdf"}
+    assert made == {"index.html", f"{PAPER}.html", f"{PAPER}.pdf", f"{PAPER}.brief.pdf", "testbed.html", "testbed.pdf"}
     assert "(testbed.html)" not in words(reports / f"{PAPER}.html")
     assert 'href="testbed.html"' in (reports / f"{PAPER}.html").read_text(encoding="utf-8")
     assert list((reports / "figures" / PAPER).glob("*.png")) and list((reports / "data" / PAPER).glob("*.csv"))

@@ -36,7 +36,9 @@ from whitewire.text import quoted
 from whitewire.tidy import form
 
 FORMATS = ("html", "pdf")
-"""Of a report; `md`, plain Markdown, is made of a document only where it is asked for."""
+"""Of a page; `md`, plain Markdown, is made of a document only where it is asked for."""
+BRIEF = "brief.pdf"
+"""Of a paper's report: the answer, the claims with their verdicts, and what is not testable, as a PDF of its own."""
 EVERY_FORMAT = (*FORMATS, "md")
 PROJECT = paths.HOME
 PAPER = PROJECT / "paper"
@@ -75,7 +77,7 @@ def render(
         Path(output_dir).resolve(),
     )
     formats = tuple(formats)
-    unknown = [name for name in formats if name not in EVERY_FORMAT]
+    unknown = [name for name in formats if name not in (*EVERY_FORMAT, BRIEF)]
     if unknown:
         raise UserError(f"unknown report format '{unknown[0]}': choose from {', '.join(EVERY_FORMAT)}")
     if not qmd.is_file():
@@ -128,8 +130,13 @@ def render(
         environment["WHITEWIRE_TOLD"] = str(_told_metrics(papers.get(f"{qmd.stem}.yaml", {}), Path(scratch)))
         if why_not and shutil.which("quarto"):
             pulse.say(f"not with Quarto: {why_not}")
-        with_tool = _with_pandoc if why_not else _with_quarto
-        made = with_tool(qmd, Path(scratch), formats, environment, pulse)
+        if why_not:
+            made = _with_pandoc(qmd, Path(scratch), formats, environment, pulse)
+        else:
+            made = _with_quarto(qmd, Path(scratch), [name for name in formats if name != BRIEF], environment, pulse)
+            if BRIEF in formats:
+                (Path(scratch) / "brief").mkdir()
+                made |= _with_pandoc(qmd, Path(scratch) / "brief", [BRIEF], environment, pulse)
         if "html" in made:
             _with_sources(made["html"], qmd.stem, Path(scratch) / "reports")
         if qmd.stem != INDEX:
@@ -267,10 +274,14 @@ def render_command(args: Any) -> int:
     output = Path(args.output) if getattr(args, "output", None) else results / "reports"
     asked = getattr(args, "paper", None) or [*_papers_with_results(results), INDEX]
     for paper in [asked] if isinstance(asked, str) else asked:
-        formats = ("html",) if paper == INDEX else FORMATS
-        for path in render(document(paper), results, output, formats):
+        for path in render(document(paper), results, output, formats_of(paper)):
             print(path)
     return 0
+
+
+def formats_of(page: str) -> tuple[str, ...]:
+    """What is made of a page: a paper's report has a brief beside it."""
+    return {INDEX: ("html",), TESTBED: FORMATS}.get(page, (*FORMATS, BRIEF))
 
 
 def document(paper: str) -> Path:
@@ -387,7 +398,7 @@ def _with_pandoc(
     pulse.say(f"pandoc and typst make {' and '.join(map(str.upper, formats))}")
     (scratch / "made").mkdir()
     made = {name: scratch / "made" / f"{qmd.stem}.{name}" for name in formats}
-    write = {"html": _to_html, "pdf": _to_pdf, "md": _to_markdown}
+    write = {"html": _to_html, "pdf": _to_pdf, BRIEF: _to_brief, "md": _to_markdown}
     with ThreadPoolExecutor() as pool:
         jobs = [pool.submit(write[n], pandoc, markdown, qmd.parent, made[n], environment) for n in formats]
     for job in jobs:
@@ -428,10 +439,14 @@ def _to_html(pandoc: str, markdown: Path, sources: Path, target: Path, environme
     _run(argv, markdown.parent, environment, what=f"{markdown.stem}.qmd: pandoc")
 
 
+def _to_brief(pandoc: str, markdown: Path, sources: Path, target: Path, environment: dict[str, str]) -> None:
+    _to_pdf(pandoc, markdown, sources, target, environment | {"WHITEWIRE_BRIEF": "1"})
+
+
 def _to_pdf(pandoc: str, markdown: Path, sources: Path, target: Path, environment: dict[str, str]) -> None:
     import typst
 
-    source = markdown.with_suffix(".typ")
+    source = target.parents[1] / f"{target.stem}.typ"  # beside the figures
     options = ["--to=typst", f"--template={PAPER / 'templates' / 'report.typ'}", f"--output={source}"]
     argv = _pandoc_options(pandoc, markdown, sources) + options
     _run(argv, markdown.parent, environment, what=f"{markdown.stem}.qmd: pandoc")

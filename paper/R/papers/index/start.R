@@ -155,8 +155,8 @@ paper_card <- function(paper) {
     return(paste0("::: {.card}\n\n", heading, state, ": `make papers PAPERS=", paper,
                   "` measures and judges it.\n\n:::\n"))
   }
-  links <- sprintf("[Read the report](%s.html) \u00b7 [Its verdicts](%s.html#sec-verdicts) \u00b7 [PDF](%s.pdf)",
-                   paper, paper, paper)
+  links <- sprintf(paste("[Read the report](%s.html) \u00b7 [Its verdicts](%s.html#sec-verdicts)",
+                         "\u00b7 [In brief](%s.brief.pdf) \u00b7 [PDF](%s.pdf)"), paper, paper, paper, paper)
   if (!file.exists(paste0(paper, ".qmd"))) links <- "This paper has no report yet."
   paste0("::: {.card}\n\n", heading, card_findings(paper), "\n\n",
          verdict_strip(paper), verdict_sentence(paper), "\n\n", controls_line(paper), "\n\n",
