@@ -288,7 +288,7 @@ def verdicts(
         row["asked"] = (since or {}).get(claim["id"], asked.AFTER) if _by_runs(row, status) else None
         if outlook and row["verdict"] == claims.INCONCLUSIVE:
             cells = looks.cells_of_test(runs, claim["test"]) or ()
-            busy = OTHERS in _not_made(cells, left) or _short(runs, cells, left) > 0
+            busy = OTHERS in _not_made(cells, left) or _lacked(runs, cells, left) > 0
             row |= outlook(claim, {**row, "busy": busy})
         row["reason"] += "".join(f"; {words}" for words in _course(paper, claim, row, runs, left))
         own = list(_readings(paper, claim, row["route"], status, runs, modelled, as_run, judged))
@@ -325,7 +325,7 @@ def _course(paper: Paper, claim: Mapping[str, Any], row: Mapping[str, Any], runs
     again = f"AGAIN=busy make papers PAPERS={paper.id}{effort} makes them"
     for why, count in _not_made(cells, left).items():
         yield f"{why} before {count} more runs of its cells{f': stop them, and {again}' if why == OTHERS else ''}"
-    if short := _short(runs, cells, left):
+    if short := _lacked(runs, cells, left):
         yield f"{short} more lacked processors: stop other programs, and {again}"
     if needed := _needed(row):
         yield needed
@@ -340,7 +340,7 @@ def _not_made(cells: Sequence[Cell], left: pd.DataFrame | None) -> Counter[str]:
     return Counter(why for name, cell, why in rows if (name, cell) in own and made_later(why))
 
 
-def _short(runs: Runs, cells: Sequence[Cell], left: pd.DataFrame | None) -> int:
+def _lacked(runs: Runs, cells: Sequence[Cell], left: pd.DataFrame | None) -> int:
     """How many runs of some cells were given up because the last attempt lacked processors."""
     bad = runs.invalid
     if bad.empty or not cells or not {"run_id", "why_invalid"} <= {*bad}:
