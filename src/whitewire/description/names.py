@@ -48,8 +48,8 @@ def check(environ: Mapping[str, str]) -> None:
         if (found := environ.get(name)) and found not in words:
             told = f"found {quoted(found)}, expected {one_of(words)}{suggestion(found, words)}"
             raise UserError(f"{name}={found}: {name.lower()}: {told}")
-    if told := environ.get("BUDGET"):
-        check_budget(told, f"BUDGET={told}")
+    if time := environ.get("BUDGET"):
+        check_budget(time, f"BUDGET={time}")
 
 
 def known(name: str, names: Sequence[str], where: str, folder: str) -> None:

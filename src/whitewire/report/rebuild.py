@@ -3,7 +3,6 @@ and none that measures."""
 
 from __future__ import annotations
 
-import itertools
 import os
 import subprocess
 import sys
@@ -25,6 +24,8 @@ REPORTS = "reports"
 OVERRIDES = ("PAPERS", "TESTBED", "EFFORT", "BUDGET")
 """What of the environment would change the opened project's configuration."""
 SAID = threading.Lock()
+PAGE = 40
+"""Runs that take about as long to judge and show as a page takes without any."""
 
 
 def target(name: str) -> Path:
@@ -68,10 +69,11 @@ def rebuild(project: Path, record: parcel.Told) -> list[str]:
     order = sorted(record["papers"], key=lambda paper: -record["papers"][paper]["runs"])
     own = [TESTBED] if (project / results / links.FOLDER / links.RECORD).is_file() else []
     pages = [*order, *own]
-    count = _counting(len(pages) + 1)
+    runs = {page: told["runs"] for page, told in record["papers"].items()}
+    count = _counting({page: runs.get(page, 0) + PAGE for page in (*pages, INDEX)})
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        said = dict(zip(pages, pool.map(lambda page: count(of(page)), pages), strict=True))
-    said[INDEX] = count(render(INDEX))
+        said = dict(zip(pages, pool.map(lambda page: count(page, of(page)), pages), strict=True))
+    said[INDEX] = count(INDEX, render(INDEX))
     lacking = {page for page in said if not (project / REPORTS / f"{page}.html").is_file()}
     return [
         f"{page}.html is not made: {fault}" if page in lacking else fault
@@ -80,15 +82,17 @@ def rebuild(project: Path, record: parcel.Told) -> list[str]:
     ]
 
 
-def _counting(total: int) -> Callable[[list[str]], list[str]]:
-    """What passes on the faults of each page, and says how many of all are made and how long the others take."""
-    begin, made = time.monotonic(), itertools.count(1)
+def _counting(work: Mapping[str, float]) -> Callable[[str, list[str]], list[str]]:
+    """What passes on the faults of a page, and says how many of all are made and how long the others take. `work`: by
+    page, in any unit."""
+    begin, made = time.monotonic(), list[str]()
 
-    def count(faults: list[str]) -> list[str]:
+    def count(page: str, faults: list[str]) -> list[str]:
         with SAID:
-            number = next(made)
-            left = (time.monotonic() - begin) / number * (total - number)
-            print(f"report: {number} of {total} pages, about {left:.0f} s left", file=sys.stderr, flush=True)
+            made.append(page)
+            done = sum(work[each] for each in made)
+            left = (time.monotonic() - begin) * (sum(work.values()) - done) / done
+            print(f"report: {len(made)} of {len(work)} pages, about {left:.0f} s left", file=sys.stderr, flush=True)
         return faults
 
     return count
