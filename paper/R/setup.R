@@ -18,7 +18,7 @@ set.seed(1)
 
 # A figure that has nothing to draw takes a line, and no box. One that is a panel of others stays: they have words of their
 # own.
-flatten <- function(path, width) {
+draw_in_a_line <- function(path, width) {
   plot <- ggplot2::last_plot()
   words <- sum(grepl("<text", readLines(path, warn = FALSE), fixed = TRUE))
   if (isTRUE(attr(plot, "unmeasured")) && words <= 3) {
@@ -30,7 +30,7 @@ flatten <- function(path, width) {
 # the same widths are named as well; points that are runs get what they say; and what drew it is told beside it.
 finish_figure <- function(path, options) {
   if (grepl("\\.svg$", path)) {
-    flatten(path, options$fig.width)
+    draw_in_a_line(path, options$fig.width)
     text <- readLines(path, warn = FALSE)
     fonts <- paste0("font-family: ", base_font, ", Arial, Helvetica, sans-serif")
     text <- gsub(sprintf("font-family: \"%s\"", base_font), fonts, text, fixed = TRUE)
