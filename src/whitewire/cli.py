@@ -58,8 +58,8 @@ def validate(args: argparse.Namespace) -> None:
     print(outlook_of(plan, testbed), flush=True)
     for paper in plan.described.values():
         print(kinds_said(paper))
-        for line, what in open_to_dos(paper.path):
-            print(f"{shown(paper.path)}: line {line}: to do: {what}")
+        for number, what in open_to_dos(paper.path):
+            print(f"{shown(paper.path)}: line {number}: to do: {what}")
 
 
 def design(args: argparse.Namespace) -> None:

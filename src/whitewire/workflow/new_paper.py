@@ -57,6 +57,7 @@ EXPERIMENTS = """\
 """
 """A figure for each experiment of the YAML, also of those that come to be there."""
 Answers = dict[str, Any]
+Metrics = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -68,20 +69,20 @@ class Begun:
 
     id: str
     title: str
-    metrics: Mapping[str, Sequence[str]]
+    metrics: Metrics
     parameters: str = ""
     scale: str = ""
 
 
-OF_TIME = {"completion_time": ("completion_time_net", "completion_time")}
-OF_JOBS = OF_TIME | {"throughput": ("throughput_net", "throughput")}
-OF_FILES = {name: (name,) for name in ("write_throughput", "read_throughput")}
+OF_TIME: Metrics = {"completion_time": ("completion_time_net", "completion_time")}
+OF_JOBS: Metrics = {**OF_TIME, "throughput": ("throughput_net", "throughput")}
+OF_FILES: Metrics = {name: (name,) for name in ("write_throughput", "read_throughput")}
 ROWS = "size_bytes: 100 GB, block_size_bytes: 128 MiB, replication: 2"
 BYTES = "{k: 100, bytes: {smoke: 12 MB, quick: 24 MB, full: 48 MB}, splits: 6}"
 WORKLOADS = {
     "hdfs_put": Begun("ingest", "Four parallel puts", {name: (name,) for name in ("throughput", "completion_time")}),
     "testdfsio": Begun(
-        "testdfsio", "TestDFSIO", OF_FILES | OF_TIME,
+        "testdfsio", "TestDFSIO", {**OF_FILES, **OF_TIME},
         "{size_bytes: 10 GB, block_size_bytes: 128 MiB, replication: 2, maps: 3}",
         "{k: 100, bytes: {smoke: 4 MB, quick: 8 MB, full: 16 MB}, splits: 4}",
     ),
