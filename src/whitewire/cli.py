@@ -436,9 +436,9 @@ examples:
   whitewire site mycluster --from manifest.xml     a CloudLab manifest
   whitewire site mycluster --from machines.yaml    hosts of EnOSlib: its static provider's file, or roles with hosts
   whitewire site mycluster --from outputs.json     tofu output -json > outputs.json
-  whitewire site mycluster                         in a job of Slurm, PBS or OAR: its nodes
+  whitewire site mycluster                         in a job of Slurm or another scheduler: its nodes
 
-Each host is asked by ssh, and nothing is written there. Edit the file, then: make doctor TESTBED=mycluster
+Each host is asked in one command, and nothing is written there. Edit the file, then: make doctor TESTBED=mycluster
 """
 
 

@@ -85,7 +85,7 @@ def test_the_nodes_of_a_slurm_job(project, slurm_site, capfd):
     found = read_testbed(path)
     assert found["kind"] == "slurm" and "hosts" not in found
     assert set(found["fabrics"]) == {"10gbe"}
-    assert "6 hosts of this Slurm job" in path.read_text()
+    assert "6 hosts of this job of Slurm" in path.read_text()
 
     edited(path)
     capfd.readouterr()

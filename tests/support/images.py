@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 PACKAGES = (
-    "bash", "coreutils", "curl", "dash", "debianutils", "ethtool", "findutils", "fio", "gawk", "grep", "hostname",
-    "iperf3", "iproute2", "libc-bin", "mawk", "procps", "sed", "tar", "util-linux",
+    "bash", "coreutils", "curl", "dash", "debianutils", "diffutils", "ethtool", "findutils", "fio", "gawk", "grep",
+    "hostname", "iperf3", "iproute2", "libc-bin", "mawk", "procps", "sed", "tar", "util-linux",
 )  # fmt: skip
 """Whose commands are in an image."""
 FILES = ("/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/services", "/etc/protocols", "/etc/hosts")

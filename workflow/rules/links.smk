@@ -94,7 +94,7 @@ rule links_rdma:
         f"{RESULTS}/logs/links-rdma.log",
     benchmark:
         f"{RESULTS}/logs/links-rdma.tsv"
-    priority: REPORTING + 0
+    priority: REPORTING
     conda:
         "../../envs/measure.yaml"
     container:

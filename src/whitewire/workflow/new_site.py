@@ -1,4 +1,4 @@
-"""`whitewire site`: a testbed's file, from a list of hosts or a Slurm job and from what each host says of itself."""
+"""`whitewire site`: a testbed's file, from a list of hosts or a job and from what each host says of itself."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from whitewire.description.testbed import read_testbed
 from whitewire.errors import UserError
 from whitewire.paths import HOME, SYSTEM_PATH, root, shown, temporary
 from whitewire.testbed.each import on_each
-from whitewire.testbed.site import facts, listing, preflight, shell, slurm
+from whitewire.testbed.site import facts, listing, preflight, shell
 from whitewire.testbed.site.facts import Facts
 from whitewire.testbed.site.inventory import Place
+from whitewire.testbed.site.job import nodes_of
 from whitewire.testbed.site.listing.base import Listed
 from whitewire.testbed.site.opening import NotReady
 from whitewire.testbed.site.proposal import Site, proposal
 from whitewire.testbed.site.remote_host import Layout, RemoteHost
+from whitewire.testbed.site.schedulers import TABLE, of_job
 from whitewire.testbed.site.ssh import SshHost
 from whitewire.text import quoted
 from whitewire.workflow.new_paper import sections
 
-NODE_FILES = ("PBS_NODEFILE", "OAR_NODEFILE")
-"""Variables of jobs with the name of a host file."""
 KEPT = ("data_fraction", "limits", "probes")
 """Keys of the example that are no question of hosts."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}")
@@ -56,17 +56,18 @@ def new_site(name: str, given: Path | None, ssh_config: str = "") -> Path:
 
 def _listed(given: Path | None) -> tuple[str, str, list[Listed]]:
     """(kind of testbed, where its hosts are from, these). Raises UserError."""
-    if given is None and os.environ.get("SLURM_JOB_ID"):
-        return "slurm", "this Slurm job", [Listed(node, node) for node in slurm.nodes_of(slurm.job_id(os.environ))]
-    file = given or next(map(Path, filter(None, map(os.environ.get, NODE_FILES))), None)
-    if file is None:
+    if given is not None:
+        form, listed = listing.read(_text(given), shown(given))
+        return "ssh", f"{shown(given)} ({form})", listed
+    kind = of_job(os.environ)
+    if not kind:
+        variables = ", ".join(scheduler.variable for scheduler in TABLE.values() if scheduler.variable)
         known = ", ".join(form.called for form in listing.FORMS.values())
         raise UserError(
-            f"site: found neither a list of hosts nor a job (SLURM_JOB_ID, {', '.join(NODE_FILES)}), expected "
-            f"--from FILE with one of {known}"
+            f"site: found neither a list of hosts nor a job ({variables}), expected --from FILE with one of {known}"
         )
-    form, listed = listing.read(_text(file), shown(file))
-    return "ssh", f"{shown(file)} ({form})", listed
+    nodes = enumerate(nodes_of({"kind": kind}), start=1)
+    return kind, f"this job of {TABLE[kind].name}", [Listed(node, f"node {number}") for number, node in nodes]
 
 
 def _free(name: str) -> Path:
@@ -94,14 +95,15 @@ def _text(path: Path) -> str:
 
 
 def _asked(listed: Sequence[Listed], ssh_config: str, kind: str) -> Mapping[str, Facts]:
-    """What each host says, by what ssh or Slurm calls it. Raises UserError that names all that say nothing."""
+    """What each host says, by what ssh or the scheduler calls it. Raises UserError that names all that say nothing."""
     places = [Place(each.ssh, each.role, each.ssh, each.place, {}) for each in listed]
     hosts: list[RemoteHost]
-    if kind == "slurm":
-        job = slurm.job_id(os.environ)
-        hosts = [slurm.SlurmHost(place, ASKING, job) for place in places]
-    else:
+    if kind == "ssh":
         hosts = [SshHost(place, ASKING, ssh_config or None) for place in places]
+    else:
+        config, scheduler = {"ssh_config": ssh_config}, TABLE[kind]
+        nodes = scheduler.nodes(config, os.environ)
+        hosts = [scheduler.host(place, ASKING, config, nodes) for place in places]
     told = on_each(hosts, _ask, len(hosts))
     silent = [
         f"{each.place} ({each.ssh}): {why}" for each, why in zip(listed, told, strict=True) if isinstance(why, str)
@@ -120,8 +122,9 @@ def _ask(host: RemoteHost) -> Facts | str:
 
 
 def _kept(kind: str) -> str:
-    """The example's keys that are kept, with their comments."""
-    example = (HOME / "config" / "testbeds" / f"{kind}.example.yaml").read_text(encoding="utf-8")
+    """The example's keys that are kept, with their comments; schedulers have one example."""
+    name = "ssh" if kind == "ssh" else "slurm"
+    example = (HOME / "config" / "testbeds" / f"{name}.example.yaml").read_text(encoding="utf-8")
     found = (comment + body for key, comment, body in sections(example) if key in KEPT)
     return "\n".join(f"{text.strip()}\n" for text in found)
 

@@ -21,6 +21,7 @@ SCRIPTS = (
     "scripts/alone git status", "scripts/clean", "scripts/lint", "scripts/lock paper", "scripts/pages pages",
     "scripts/setup nothing", "scripts/software --parts made", "scripts/software --drive made",
     "workflow/scripts/whitewire --version", ".ci/run", ".ci/smoke pages", ".ci/prepare",
+    ".ci/online quarto",
 )  # fmt: skip
 SOURCED = {"scripts/environment", "scripts/steps", "scripts/lint.R"}
 

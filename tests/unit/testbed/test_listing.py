@@ -57,6 +57,11 @@ def test_a_node_file_names_a_host_for_each_processor():
     assert told("pbs-nodefile.txt") == ("hosts", [("node01", ""), ("node02", ""), ("node03", "")])
 
 
+def test_a_name_with_its_domain_and_without_is_one_host():
+    found = listing.read("node01\nnode02.lab.example.org:4\nnode01.lab.example.org\nnode02\n", "nodes")[1]
+    assert [host.ssh for host in found] == ["node01", "node02.lab.example.org"]
+
+
 def test_a_host_file():
     assert told("hosts.txt") == ("hosts", [
         ("namenode.lab.example.org", "namenode"), ("alice@10.1.0.17", ""), ("node03", ""), ("node04", ""),
@@ -110,8 +115,8 @@ ADDRESSES = '{"sensitive": false, "type": ["list", "string"], "value": ["10.0.0.
     ("-oProxyCommand=x\n", 'line 1: found "-oProxyCommand=x", expected the name'),
     ("a b@c\n-x@node02\n", 'line 2: found the user "-x", expected a name'),
     ("[control]\nnode01 ansible_user=root\n", 'line 1: found "[control]", expected the name'),
-    ("node01\nnode02\nnode01.lab.example.org\n",
-     "line 3: found node01.lab.example.org, and node01 on line 1, expected one name for each host"),
+    ("node01\nnode01.a.org\nnode01.b.org\n",
+     "hosts: found node01 beside node01.a.org and node01.b.org, expected names that tell hosts apart"),
     ("<html><body/></html>", "found <html>, expected <rspec>, as a manifest begins"),
     ("<rspec><node>", "not valid XML: no element found: line 1, column 13"),
     ("<rspec><node client_id='a'><services><login hostname='$(id)'/></services></node></rspec>",

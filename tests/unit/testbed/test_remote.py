@@ -258,9 +258,9 @@ def test_every_script_reaches_sh_as_it_is(login):
 def test_scripts_are_sh():
     """No shell accepts them only because it is bash: dash, where sh is dash, reads them without running anything."""
     scripts = [getattr(shell, name) for name in SCRIPTS]
-    scripts += [shell.STAT, shell.PUT, preflight.LINGER]
+    scripts += [shell.STAT, shell.PUT, shell.CLOCK]
     scripts += [shell.asking(parts) for parts in (shell.ABOUT, shell.ABOUT_INTERFACE, shell.HOST, shell.LINK)]
-    scripts += [shell.asking(parts) for parts in (shell.VERSIONS, shell.IMAGE, shell.MACHINE, shell.SOFTWARE)]
+    scripts += [shell.asking(parts) for parts in (shell.VERSIONS, shell.IMAGE, shell.PREFLIGHT, shell.SITE)]
     for text in scripts:
         assert sh(["sh", "-n", "-c", text]).stderr == b""
     if shutil.which("shellcheck"):

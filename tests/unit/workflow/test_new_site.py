@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from whitewire import cli
-from whitewire.description.testbed import read_testbed
+from whitewire.description.testbed import JOBS, read_testbed
+from whitewire.testbed.site.schedulers import TABLE, of_job
 
 HOME = Path(__file__).resolve().parents[3]
 
@@ -15,8 +16,8 @@ HOME = Path(__file__).resolve().parents[3]
 def project(tmp_path, monkeypatch):
     shutil.copytree(HOME / "config", tmp_path / "config", ignore=shutil.ignore_patterns("papers"))
     monkeypatch.chdir(tmp_path)
-    for name in ("SLURM_JOB_ID", "PBS_NODEFILE", "OAR_NODEFILE"):
-        monkeypatch.delenv(name, raising=False)
+    for kind in JOBS:
+        monkeypatch.delenv(TABLE[kind].variable, raising=False)
     return tmp_path
 
 
@@ -30,7 +31,7 @@ def refused(project, capsys, *argv):
 
 def test_without_a_list_and_outside_of_a_job(project, capsys):
     said = refused(project, capsys, "lab")
-    assert said.startswith("site: found neither a list of hosts nor a job (SLURM_JOB_ID, PBS_NODEFILE, OAR_NODEFILE), ")
+    assert said.startswith("site: found neither a list of hosts nor a job (SLURM_JOB_ID, PBS_NODEFILE, PE_HOSTFILE, ")
     assert "expected --from FILE with one of a CloudLab manifest (RSpec, XML), `tofu output -json`, hosts of" in said
 
 
@@ -73,14 +74,20 @@ def test_the_nodes_of_a_pbs_job(project, capsys, monkeypatch):
     (project / "ssh").write_text("Host *\n  ProxyCommand false\n")
     monkeypatch.setenv("PBS_NODEFILE", "nodes")
     said = refused(project, capsys, "lab", "--ssh-config", "ssh")
-    assert said.startswith("nodes (hosts): 2 of 2 hosts do not answer: line 1 (node01.invalid): ")
+    assert said.startswith("this job of PBS: 2 of 2 hosts do not answer: node 1 (node01.invalid): ")
 
 
-@pytest.mark.parametrize("kind", ["ssh", "slurm"])
-def test_the_example_has_what_is_taken_from_it(kind):
+@pytest.mark.parametrize("kind", JOBS)
+def test_a_job_is_known_by_its_variable(kind):
+    assert of_job({"HOME": "/", TABLE[kind].variable: "17"}) == kind
+    assert of_job({"HOME": "/", TABLE[kind].variable: ""}) == ""
+
+
+@pytest.mark.parametrize(("kind", "name"), [("ssh", "ssh"), ("slurm", "slurm"), ("pbs", "slurm")])
+def test_the_example_has_what_is_taken_from_it(kind, name):
     from whitewire.workflow.new_site import KEPT, _kept
 
-    example = read_testbed(HOME / "config" / "testbeds" / f"{kind}.example.yaml")
+    example = read_testbed(HOME / "config" / "testbeds" / f"{name}.example.yaml")
     kept = _kept(kind)
     assert all(f"\n{name}:" in f"\n{kept}" for name in KEPT) and "hosts:" not in kept
     assert set(KEPT) <= example.keys()

@@ -241,7 +241,8 @@ def _programs(site: Site) -> str:
     lines.append(f"# path: [/opt/tools/bin] # {_comment(f'look: {told}' if told else 'where else commands are')}")
     if having := site.where(lambda facts: facts.apptainer):
         versions = ", ".join(dict.fromkeys(facts.apptainer for facts in site.facts.values() if facts.apptainer))
-        lines.append(f"# {_comment(f'Containers on {site.words(having)}: {versions}')}")
+        told = f"{versions} on {site.words(having)}: all can run in an image; docs/sites/containers.md"
+        lines.append(f"# image: {{path: /shared/hadoop.sif}} # {_comment(told)}")
     return "\n".join(lines) + "\n"
 
 

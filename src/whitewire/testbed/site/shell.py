@@ -260,7 +260,7 @@ SITE = {
     done < /proc/self/mounts""",
     "fallback": "[ -w /var/tmp ] && df -Pk /var/tmp | awk 'NR == 2 { print $4 }'",
     "java": '"$1" -XX:-UsePerfData -version 2>&1 | head -n 2',
-    "apptainer": "apptainer --version || singularity --version",
+    "apptainer": IMAGE["apptainer"],
     "missing": "for tool in iperf3 fio curl; do command -v $tool > /dev/null || echo $tool; done",
 }
 """What is looked at for the file of a new testbed; nothing is written. $1: the java command.

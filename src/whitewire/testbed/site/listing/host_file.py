@@ -1,13 +1,15 @@
 """Host files: a host in each line, as people write them, MPI takes them and PBS and OAR leave them. Pure.
 
-A node file ($PBS_NODEFILE, $OAR_NODEFILE) has a host once for each of its processors: lines that repeat a host count
-once.
+A node file ($PBS_NODEFILE, $OAR_NODEFILE) has a host once for each of its processors, perhaps with its domain on one
+line and without on another: lines that repeat a host count once.
 """
 
 from __future__ import annotations
 
 import re
 
+from whitewire.errors import UserError
+from whitewire.testbed.site.inventory import machines
 from whitewire.testbed.site.listing.base import Listed, role_of, target
 from whitewire.tools import Unreadable
 
@@ -26,19 +28,10 @@ def hosts(text: str) -> list[Listed]:
         user, _, host = (match[1] if match else words[0]).rpartition("@")
         name = target(f"line {number}", host, user)
         found.setdefault(name, Listed(name, f"line {number}", role_of(host.partition(".")[0])))
-    _one_name_each(list(found.values()))
-    return list(found.values())
-
-
-def _one_name_each(listed: list[Listed]) -> None:
-    """Raise Unreadable where a host is listed with its domain and without: one machine, or two?"""
-    short = {each.ssh: each for each in listed}
-    for each in listed:
-        name, dot, _ = each.ssh.partition(".")
-        if dot and (other := short.get(name)):
-            raise Unreadable(
-                f"{each.place}: found {each.ssh}, and {other.ssh} on {other.place}, expected one name for each host"
-            )
+    try:
+        return [found[name] for name in machines([*found], "hosts")]
+    except UserError as error:
+        raise Unreadable(str(error)) from None
 
 
 def fits(text: str) -> bool:

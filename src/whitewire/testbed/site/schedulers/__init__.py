@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from whitewire.testbed.site.schedulers.flux import Flux
 from whitewire.testbed.site.schedulers.gridengine import GridEngine
 from whitewire.testbed.site.schedulers.hostfile import Hostfile
@@ -20,3 +22,8 @@ TABLE: dict[str, Scheduler] = {
     "oar": Oar(),
     "hostfile": Hostfile(),
 }
+
+
+def of_job(environ: Mapping[str, str]) -> str:
+    """The kind of testbed whose job a process with this environment is in; empty outside of any."""
+    return next((kind for kind, scheduler in TABLE.items() if environ.get(scheduler.variable)), "")

@@ -15,10 +15,11 @@ from whitewire.testbed.site.schedulers.scheduler import PAGE, ByCommand, answer,
 
 class Flux(ByCommand):
     name = "Flux"
+    variable = "FLUX_URI"
     signals = (signal.SIGTERM, signal.SIGALRM, signal.SIGUSR1)
 
     def nodes(self, config: Mapping[str, Any], environ: Mapping[str, str]) -> list[str]:
-        in_a_job(self.name, "FLUX_URI", environ, f"start this with flux batch or flux alloc; see {PAGE}")
+        in_a_job(self.name, self.variable, environ, f"start this with flux batch or flux alloc; see {PAGE}")
         names = answer(self.name, ["flux", "hostlist", "--expand", "instance"], environ).split()
         return [name_of(name, "flux hostlist") for name in names]
 

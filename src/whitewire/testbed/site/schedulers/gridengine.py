@@ -17,18 +17,18 @@ from whitewire.errors import UserError
 from whitewire.testbed.site.schedulers.scheduler import ByCommand, name_of, node_file
 from whitewire.testbed.site.ssh import for_any_login_shell
 
-VARIABLE = "PE_HOSTFILE"
 LEAST_SLOTS = 10
 """Commands that a host may have to run at once: its watcher, up to three daemons, clients, samples, questions."""
 
 
 class GridEngine(ByCommand):
     name = "Grid Engine"
+    variable = "PE_HOSTFILE"
     signals = (signal.SIGUSR2, signal.SIGUSR1, signal.SIGTERM)
 
     def nodes(self, config: Mapping[str, Any], environ: Mapping[str, str]) -> list[str]:
-        path = environ.get(VARIABLE, "")
-        slots = slots_of(node_file(self.name, VARIABLE, path), path)
+        path = environ.get(self.variable, "")
+        slots = slots_of(node_file(self.name, self.variable, path), path)
         for host, count in slots.items():
             if count < LEAST_SLOTS:
                 raise UserError(

@@ -18,6 +18,7 @@ from whitewire.tools import Unreadable
 
 class Hostfile(BySsh):
     name = "host file"
+    variable = ""
     signals = ()
 
     def nodes(self, config: Mapping[str, Any], environ: Mapping[str, str]) -> list[str]:

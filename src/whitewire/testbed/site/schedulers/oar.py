@@ -17,22 +17,21 @@ from typing import Any
 from whitewire.testbed.site.schedulers.scheduler import ByCommand, first_words, node_file, seconds_of
 from whitewire.testbed.site.ssh import for_any_login_shell
 
-VARIABLE = "OAR_NODEFILE"
-
 
 class Oar(ByCommand):
     name = "OAR"
+    variable = "OAR_NODEFILE"
     signals = (signal.SIGUSR2, signal.SIGTERM)
 
     def nodes(self, config: Mapping[str, Any], environ: Mapping[str, str]) -> list[str]:
-        path = environ.get(VARIABLE, "")
-        return first_words(node_file(self.name, VARIABLE, path), path)
+        path = environ.get(self.variable, "")
+        return first_words(node_file(self.name, self.variable, path), path)
 
     def command_line(self, node: str, rank: int, command: str, environ: Mapping[str, str]) -> list[str]:
         return ["oarsh", "-T", node, for_any_login_shell(command)]
 
     def seconds_left(self, environ: Mapping[str, str]) -> float:
         walltime = seconds_of(environ.get("OAR_JOB_WALLTIME_SECONDS", ""))
-        if math.isinf(walltime) or VARIABLE not in environ:
+        if math.isinf(walltime) or self.variable not in environ:
             return math.inf
-        return Path(environ[VARIABLE]).stat().st_mtime + walltime - time.time()
+        return Path(environ[self.variable]).stat().st_mtime + walltime - time.time()

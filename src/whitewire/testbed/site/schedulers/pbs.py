@@ -13,17 +13,17 @@ from typing import Any
 
 from whitewire.testbed.site.schedulers.scheduler import BySsh, answer, first_words, node_file, seconds_of
 
-VARIABLE = "PBS_NODEFILE"
 WALLTIMES = re.compile(r"^\s*(Resource_List|resources_used)\.walltime = (\d+:\d\d:\d\d)$", re.MULTILINE)
 
 
 class Pbs(BySsh):
     name = "PBS"
+    variable = "PBS_NODEFILE"
     signals = (signal.SIGTERM,)
 
     def nodes(self, config: Mapping[str, Any], environ: Mapping[str, str]) -> list[str]:
-        path = environ.get(VARIABLE, "")
-        return first_words(node_file(self.name, VARIABLE, path), path)
+        path = environ.get(self.variable, "")
+        return first_words(node_file(self.name, self.variable, path), path)
 
     def seconds_left(self, environ: Mapping[str, str]) -> float:
         return left_of(answer(self.name, ["qstat", "-f", environ.get("PBS_JOBID", "")], environ))

@@ -29,6 +29,8 @@ class Scheduler(ABC):
 
     name: str
     """What messages call it."""
+    variable: str
+    """What only the environment of a job of it has; empty: nothing."""
     signals: tuple[signal.Signals, ...]
     """What it sends to a job before it kills it."""
 

@@ -25,6 +25,7 @@ NODES = re.compile(r"\sNodeList=(?!\(null\))(\S+) (?:(?!NodeList)\w+=\S* ){0,3}?
 
 class Slurm(ByCommand):
     name = "Slurm"
+    variable = "SLURM_JOB_ID"
     signals = (signal.SIGTERM,)
 
     def nodes(self, config: Mapping[str, Any], environ: Mapping[str, str]) -> list[str]:
@@ -58,7 +59,7 @@ def job_id(environ: Mapping[str, str]) -> str:
     if shutil.which("srun") is None:
         raise UserError("Slurm: found no srun, expected Slurm's commands; see docs/sites/slurm.md")
     how = "use the profile (make papers ARGS='--profile profiles/slurm') or salloc; see docs/sites/slurm.md"
-    return in_a_job("Slurm", "SLURM_JOB_ID", environ, how)
+    return in_a_job(Slurm.name, Slurm.variable, environ, how)
 
 
 def job_of(said: str, job: str) -> tuple[str, str]:
