@@ -164,6 +164,10 @@ test_that("verdicts by runs are counted apart from those on the paper's own numb
     ))
     drawn <- ggplot2::ggplot_build(figure_verdicts())
     expect_equal(nrow(drawn$layout$layout), 3)
+    bars <- drawn$data[[1]]
+    numbers <- drawn$data[[2]]
+    at <- paste(numbers$PANEL, numbers$group)
+    expect_equal(numbers$x, ((bars$xmin + bars$xmax) / 2)[match(at, paste(bars$PANEL, bars$group))])
   })
 })
 
