@@ -265,7 +265,7 @@ FIRST_WORDS = (
 )  # fmt: skip
 """Words that a factor begins with, and the same in digits."""
 VERBS = (
-    (r"\b(?:reduces?|cuts?|lowers?|shortens?)\b", "reduced"), (r"\braises?\b", "increased"),
+    (r"\b(?:reduces?|cuts?|lowers|shortens?)\b", "reduced"), (r"\braises?\b", "increased"),
     (r"\b(?:improves?|boosts?)\b", "improved"),
 )  # fmt: skip
 DECIMAL_COMMA = re.compile(r"(?<![\d.,])(\d+),(\d{1,2})(?![\d.,])")

@@ -14,8 +14,8 @@ from whitewire.analysis import claims
 from whitewire.analysis.runs import status_on
 from whitewire.description.paper import Paper
 from whitewire.design import durations
-from whitewire.design.rows import claimed_cells, compared_cells, levels_of, make_design
-from whitewire.levels import Cell
+from whitewire.design.rows import claimed_cells, compared_cells, counts, levels_of, make_design
+from whitewire.levels import Cell, cell_id, cell_ids
 from whitewire.records.run import DesignRow
 from whitewire.text import canonical
 
@@ -97,7 +97,7 @@ def outlook(paper: Paper, testbed: Mapping[str, Any], effort: str, claim: Mappin
     efforts = list(paper.raw.get("replicates", ()))
     if needed is None or not row["runs_help"] or effort not in efforts or not cells:
         return {}
-    makes = {each: min(_most(paper, name, each) for name, _ in cells) for each in efforts[efforts.index(effort) :]}
+    makes = {each: _most(paper, cells, each) for each in efforts[efforts.index(effort) :]}
     for each, most in makes.items():
         if have + needed > most:
             continue
@@ -114,10 +114,10 @@ def outlook(paper: Paper, testbed: Mapping[str, Any], effort: str, claim: Mappin
     return {"beyond": (max(makes.values()), max(1, round(took / 60)))}
 
 
-def _most(paper: Paper, experiment: str, effort: str) -> int:
-    """How many runs an effort makes at most of a claimed cell."""
-    made = paper.experiments[experiment].get("efforts", (effort,))
-    return int(paper.replicates(experiment, effort)["claimed"]) if effort in made else 0
+def _most(paper: Paper, cells: Sequence[Cell], effort: str) -> int:
+    """How many runs an effort makes at most of each of some cells."""
+    made = {cell_id(experiment["id"], levels): count for experiment, levels, count in counts(paper, effort)}
+    return min(made.get(cell, 0) for cell in cell_ids(cells))
 
 
 def minutes_to_first_look(paper: Paper, testbed: Mapping[str, Any], effort: str) -> int:

@@ -32,7 +32,8 @@ def test_runs_that_are_all_made_anew_may_come_out_otherwise():
     ("effort", "have", "needed", "command"),
     [
         ("quick", 3, 2, "BUDGET=2h make papers PAPERS=emulex-2012 EFFORT=quick"),  # another budget has ended
-        ("smoke", 3, 2, "make papers PAPERS=emulex-2012 EFFORT=quick"),
+        ("smoke", 3, 2, "BUDGET=2h make papers PAPERS=emulex-2012 EFFORT=smoke"),  # six runs of the headline's cells
+        ("smoke", 3, 5, "make papers PAPERS=emulex-2012 EFFORT=quick"),
         ("quick", 10, 5, None),  # no effort makes as many
     ],
 )

@@ -223,7 +223,7 @@ def test_the_schema_names_the_workloads_and_their_metrics():
 
 
 def test_validate_lists_what_is_still_to_be_done(project, monkeypatch, capsys):
-    made(project, answers(**claim(printed="up to 3 times")))
+    made(project, answers(title="Faster Ingest", **claim(printed="up to 3 times")))
     path = project / "config" / "papers" / "acme-2019.yaml"
     told = [what for _, what in open_to_dos(path)]
     assert {"the paper's hosts", "the paper's files, blocks and copies"} <= set(told)
