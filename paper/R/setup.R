@@ -16,8 +16,8 @@ part_file <- function(name) file.path(home_of_documents, "parts", name)
 theme_set(theme_whitewire())
 set.seed(1)
 
-# A figure that has nothing to draw takes a line, and no box. One that is a panel of others stays: they have words of their
-# own.
+# A figure that has nothing to draw takes a line, and no box. One that is a panel of others stays: they have words of
+# their own.
 draw_in_a_line <- function(path, width) {
   plot <- ggplot2::last_plot()
   words <- sum(grepl("<text", readLines(path, warn = FALSE), fixed = TRUE))

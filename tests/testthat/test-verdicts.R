@@ -46,6 +46,6 @@ test_that("a cell of the table has the first clause of a reason, and folds the r
     expect_match(text, "[The budget ended before 2 more runs of its cells. These runs take about 4", fixed = TRUE)
     expect_match(text, "]{.rest}", fixed = TRUE)
     alone <- of(reason = "missing", runs_needed = NA, minutes = NA, command = NA, chance = NA)
-    expect_identical(alone, "missing.")
+    expect_identical(alone, "Missing.")
   })
 })

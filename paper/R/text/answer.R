@@ -30,29 +30,33 @@ times_words <- function(row) {
   }
 }
 
-claimed_words <- function(row) {
-  if (row$relation %in% "increasing") {
-    return("claimed to rise from step to step")
-  }
-  number <- as_value(row$expected)
-  if (is.na(number)) {
-    return("")
-  }
-  if (row$asks %in% "direction" && is_of_time(row)) {
-    return(paste("claimed to take", if (row$relation %in% "below") "less" else "more", "time"))
-  }
-  unit <- if (is_times(row)) times_words(row) else unit_text(row$unit, number)
-  if (row$asks %in% "equivalence") {
-    ends <- number_told(as_value(c(row$expected_low, row$expected_high)), claim_digits(row))
-    return(paste0("claimed to be the same (", paste(ends, collapse = " to "), unit, ")"))
-  }
+ratio_or_unit <- function(row) if (is_times(row)) times_words(row) else unit_text(row$unit, as_value(row$expected))
+
+claimed_size <- function(row) {
   word <- unname(relation_words[as.character(row$relation)])
   bounded <- !is.na(word) && word != ""
+  unit <- ratio_or_unit(row)
   if (bounded && unit == " times") {
     word <- paste("a ratio", word)
     unit <- ""
   }
-  paste(c("claimed", if (bounded) word, paste0(number_told(number, claim_digits(row)), unit)), collapse = " ")
+  number <- number_told(as_value(row$expected), claim_digits(row))
+  paste(c("claimed", if (bounded) word, paste0(number, unit)), collapse = " ")
+}
+
+claimed_words <- function(row) {
+  if (row$relation %in% "increasing") {
+    "claimed to rise from step to step"
+  } else if (is.na(as_value(row$expected))) {
+    ""
+  } else if (row$asks %in% "direction" && is_of_time(row)) {
+    paste("claimed to take", if (row$relation %in% "below") "less" else "more", "time")
+  } else if (row$asks %in% "equivalence") {
+    ends <- number_told(as_value(c(row$expected_low, row$expected_high)), claim_digits(row))
+    paste0("claimed to be the same (", paste(ends, collapse = " to "), ratio_or_unit(row), ")")
+  } else {
+    claimed_size(row)
+  }
 }
 
 found_words <- function(row) {

@@ -112,8 +112,9 @@ folded_reason <- function(table, paper = paper_id()) {
   runs <- ifelse(table$runs_needed %in% 1, "more run", "more runs")
   needed <- sprintf(" About %s %s of each cell %s.", trimmed(table$runs_needed, 4), runs, does)
   open <- table$verdict %in% "inconclusive" & !is.na(table$runs_needed)
-  paste0(first, ifelse(first == "", "", "."), ifelse(open, needed, ""),
-         ifelse(rest == "", "", sprintf(" [%s%s]{.rest}", toupper(substring(rest, 1, 1)), substring(rest, 2))))
+  sentence <- function(text) paste0(toupper(substring(text, 1, 1)), substring(text, 2))
+  paste0(sentence(first), ifelse(first == "", "", "."), ifelse(open, needed, ""),
+         ifelse(rest == "", "", sprintf(" [%s]{.rest}", sentence(rest))))
 }
 
 route_text <- function(table) {
