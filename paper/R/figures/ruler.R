@@ -88,7 +88,8 @@ figure_ruler <- function(title, papers = paper_id(), headings = papers) {
     geom_text(data = heads[!is.na(heads$row), ], aes(x = ruler_ends[[1]], label = head), hjust = 0, fontface = "bold",
               size = 3.2, family = base_font) +
     scale_shape_identity() +
-    scale_colour_manual(NULL, values = verdict_colours, guide = guide_legend(ncol = 2)) +
+    scale_colour_manual(NULL, values = verdict_colours, breaks = intersect(word_levels, table$verdict),
+                        guide = guide_legend(ncol = 2)) +
     scale_x_log10("found over claimed", breaks = c(0.1, 0.2, 0.5, 1, 2, 5, 10), limits = ruler_ends,
                   labels = function(x) trimmed(x), expand = expansion(0.02)) +
     scale_y_discrete(limits = rows, labels = ruler_names) +
