@@ -192,7 +192,7 @@ rule_numbers <- function(table) {
   sized <- known & by_runs(table) & table$relation %in% "within" & table$asks %in% "size"
   columns <- c("estimate", "low", "high", "expected", "expected_low", "expected_high")
   numbers <- c(lapply(table[columns], as_value), list(no_effect_of(table$claim, table$paper), as_value(table$p_holm)))
-  told <- do.call(paste, unname(lapply(numbers, formatC, digits = 15, format = "g")))
+  told <- do.call(paste, unname(lapply(numbers, function(each) trimws(formatC(each, digits = 15, format = "g")))))
   ifelse(sized, sprintf(" data-rule=\"%s\"", told), "")
 }
 
