@@ -104,7 +104,8 @@ def finish(project: Path) -> None:
     for folder in ("data/emulex-2012", "figures/emulex-2012", "data/testbed", "figures/testbed"):
         (results / "reports" / folder).mkdir(parents=True, exist_ok=True)
         (results / "reports" / folder / "x.png").write_text("x\n")
-    for name in ("emulex-2012.html", "emulex-2012.pdf", "testbed.html", "testbed.pdf", "index.html"):
+    own = [f"emulex-2012.{kind}" for kind in ("html", "pdf", "brief.pdf")]
+    for name in (*own, "testbed.html", "testbed.pdf", "index.html"):
         (results / "reports" / name).write_text("x\n")
     done = snakemake(project, "--touch", "--forceall")
     assert done.returncode == 0, done.stderr
@@ -158,7 +159,9 @@ def test_more_effort_measures_more_runs():
 def test_finished_workflow_does_nothing(finished):
     done = snakemake(finished, "--dry-run")
     assert jobs(done) == {}
-    assert "Nothing to be done" in done.stdout + done.stderr
+    said = done.stdout + done.stderr
+    assert "Nothing to be done" in said
+    assert "start page: results/emulated/reports/index.html" in said, "what next is said all the same"
 
 
 def contents(results):

@@ -22,7 +22,8 @@ pytestmark = pytest.mark.browser
 class Opened:
     """A page with what the browser complained about while it loaded."""
 
-    def __init__(self, browser, path: Path, size: tuple[int, int] = SIZES["desktop"], scheme: str = "light"):
+    def __init__(self, browser, path: Path, size: tuple[int, int] = SIZES["desktop"], scheme: str = "light",
+                 folded: bool = False) -> None:  # fmt: skip
         self.troubles: list[str] = []
         self.requests: list[str] = []
         width, height = size
@@ -33,6 +34,8 @@ class Opened:
         self.page.on("requestfailed", lambda request: self.troubles.append(f"failed: {request.url[:120]}"))
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(path.as_uri())
+        if not folded:
+            self.page.evaluate("document.querySelectorAll('details.section').forEach(part => { part.open = true; })")
 
     def _console(self, message) -> None:
         if message.type in ("error", "warning"):
@@ -119,7 +122,7 @@ def test_a_point_says_which_run_it_is(papers: list[Path], browser) -> None:
         if design.is_file():
             known = {row["run_id"] for row in csv.DictReader(design.open())}
         opened = Opened(browser, path)
-        titles = opened.page.locator("figure svg .run > title").all_text_contents()
+        titles = opened.page.locator("figure svg .run:not([data-href]) > title").all_text_contents()
         assert titles and "[[run" not in opened.page.content()
         for title in titles:
             said = r"(valid|invalid: .+?)"  # a run may be made again: its attempts are told together
@@ -130,7 +133,7 @@ def test_a_point_says_which_run_it_is(papers: list[Path], browser) -> None:
 
 def test_a_point_is_chosen_with_keys_and_by_click(papers: list[Path], browser) -> None:
     opened = Opened(browser, papers[0])
-    figure = opened.page.locator("figure:has(.run)").first
+    figure = opened.page.locator("figure:has(.run:not([data-href]))").first
     titles = figure.locator(".run > title").all_text_contents()
     figure.locator("svg").focus()
     for expected in titles[:2]:
@@ -142,6 +145,51 @@ def test_a_point_is_chosen_with_keys_and_by_click(papers: list[Path], browser) -
     assert figure.locator(".chosen-run").inner_text() == titles[-1]
     assert opened.troubles == []
     opened.page.context.close()
+
+
+def test_a_point_of_the_ruler_leads_to_its_claim(reports_dir: Path, papers: list[Path], browser) -> None:
+    for path in (papers[0], reports_dir / "index.html"):
+        opened = Opened(browser, path)
+        figure = opened.page.locator("#fig-ruler")
+        point = figure.locator(".run[data-href]").first
+        address, told = point.get_attribute("data-href"), point.locator("title").text_content()
+        assert address.partition("#")[0] in {"", *(paper.name for paper in papers)}
+        assert told.startswith(address.partition("#claim-")[2]) and "claimed " in told
+        figure.locator("svg").focus()
+        opened.page.keyboard.press("ArrowRight")
+        assert figure.locator(".chosen-run").inner_text() == told
+        opened.page.keyboard.press("Enter")
+        opened.page.wait_for_function("location.hash.startsWith('#claim-')", timeout=5000)
+        assert opened.page.locator(f"[id='{address.partition('#')[2]}']").count() == 1
+        assert opened.troubles == []
+        opened.page.context.close()
+
+
+def test_a_report_opens_with_the_answer_to_its_title(papers: list[Path], browser) -> None:
+    for path in papers:
+        opened = Opened(browser, path)
+        headline = description(path)["headline"]
+        first = opened.page.locator(".summary p").first
+        assert first.locator(f"a[href='#claim-{headline}']").count() == 1
+        assert first.locator(".badge").count() == 1
+        opened.page.context.close()
+
+
+def test_a_report_is_short_until_a_part_is_asked_for(papers: list[Path], browser) -> None:
+    for path in papers:
+        heights = []
+        for folded in (True, False):
+            opened = Opened(browser, path, folded=folded)
+            heights.append(opened.page.evaluate("document.documentElement.scrollHeight"))
+            parts = opened.page.locator("main > h2:not(.unnumbered)")
+            shown = ["sec-summary", "sec-paper", "sec-verdicts"]
+            assert opened.page.locator("details.section").count() == parts.count() - len(shown)
+            if folded:
+                anchor = opened.page.locator("details.section h3[id]").first.get_attribute("id")
+                opened.page.evaluate(f"location.hash = '{anchor}'")
+                opened.page.locator(f"details.section[open] [id='{anchor}']").wait_for(timeout=5000)
+            opened.page.context.close()
+        assert heights[0] < heights[1] / 2, path.name
 
 
 def test_every_verdict_is_one_click_away_without_javascript(reports_dir: Path, papers, browser) -> None:
@@ -217,7 +265,7 @@ def test_references_resolve(reports_dir: Path, browser) -> None:
         dangling = opened.page.evaluate(
             "Array.from(document.querySelectorAll('a[href^=\"#\"]'))"
             ".map(a => a.getAttribute('href').slice(1))"
-            ".filter(id => !document.getElementById(decodeURIComponent(id)))"
+            ".filter(id => !id.includes('=') && !document.getElementById(decodeURIComponent(id)))"
         )
         assert dangling == [], path.name
         opened.page.context.close()

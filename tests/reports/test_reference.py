@@ -65,7 +65,7 @@ def project(tmp_path_factory) -> Path:
 def test_every_report_is_there_and_the_reference_as_it_was(project) -> None:
     reports = project / "results" / "opened" / "reference" / "reports"
     made = {path.name for path in reports.iterdir() if path.is_file()}
-    assert made == {"index.html", f"{PAPER}.html", f"{PAPER}.pdf", "testbed.html", "testbed.pdf"}
+    assert made == {"index.html", f"{PAPER}.html", f"{PAPER}.pdf", f"{PAPER}.brief.pdf", "testbed.html", "testbed.pdf"}
     assert "(testbed.html)" not in words(reports / f"{PAPER}.html")
     assert 'href="testbed.html"' in (reports / f"{PAPER}.html").read_text(encoding="utf-8")
     assert list((reports / "figures" / PAPER).glob("*.png")) and list((reports / "data" / PAPER).glob("*.csv"))
@@ -95,14 +95,14 @@ def test_the_start_page_of_another_run_says_how_it_agrees(project, gain) -> None
     text = words(results / "reports" / "index.html")
     if gain == 1:
         assert "Of the claims judged in both 4 of 4 have the same verdict (100 %, Cohen's κ 1.00)" in text
-        assert "They agree : no claim on which both tell has another verdict; of 1 estimate with intervals" in text
+        assert "They agree : no claim that both decide has another verdict; of 1 estimate with intervals" in text
         assert "No verdict is another one, and no estimate is known to differ." in text
     else:
         assert "Of the claims judged in both 3 of 4 have the same verdict (75 %, Cohen's κ" in text
-        assert "They do not agree : both tell of 1 claim and not the same; of 1 estimate with intervals" in text
+        assert "They do not agree : they decide 1 claim differently; of 1 estimate with intervals" in text
         assert "Claims that are not alike:" in text
         row = text.partition("Intervals overlap N-C01 ")[2]
-        assert row.startswith("Ingest on 10GbE is six times as fast as on 1GbE reproduced direction only 6 ("), row
+        assert row.startswith("Ingest on 10GbE is six times as fast as on 1GbE reproduced more than claimed 6 ("), row
     assert "In detail: make compare A=reference B=again-" in text
     section = text.partition("Beside the reference")[2].partition("Every verdict")[0]
     assert not re.search(r"\bNA\b|\bNULL\b|\bNaN\b", section)
@@ -143,7 +143,7 @@ def test_compare_takes_the_reference_by_its_name(project) -> None:
     done = run(project, "compare", "reference", "site")
     assert done.returncode == 0, done
     text = words(project / "results" / "compare" / "reference-site" / "compare.html")
-    assert "They agree : no claim on which both tell has another verdict" in text
+    assert "They agree : no claim that both decide has another verdict" in text
     assert "All claims 4 4 100 % 1.00 0 0 0 0" in text
 
 

@@ -304,6 +304,7 @@ def test_any_other_command_says_whose_configuration_it_reads(name, tmp_path, mon
     if hasattr(cli, function):
         assert getattr(cli, function) not in cli.WITHOUT_CONFIGURATION
     args = SimpleNamespace(function=stage, command=name)
+    monkeypatch.setattr(cli, "_check_command", lambda given: None)
     monkeypatch.setattr(cli, "parser", lambda: SimpleNamespace(parse_args=lambda _: args))
     assert main([name]) == 0
     assert said == [f"whitewire: no config/config.yaml here: using {HOME}/config and {HOME}/results\n"]
@@ -327,3 +328,18 @@ def test_whatever_a_command_prints_changes_no_terminal(monkeypatch, capsys):
     assert main(["plan"]) == 0
     out, err = capsys.readouterr()
     assert out == "\\x1b[2Jtable\tcell\n" and err.endswith("quick-1\\x07: run 1: \\u202ex\n")
+
+
+def test_help_lists_every_command_in_its_group():
+    actions = cli.parser()._actions
+    (commands,) = (action.choices for action in actions if isinstance(action.choices, dict))
+    assert {cli._name(each) for functions in cli.GROUPS.values() for each in functions} == set(commands)
+    said = cli.parser().format_help()
+    assert "\neveryday:\n  validate      Check every file that a run would use" in said
+    assert "\n  design        Write design.csv of a paper\n" in said
+
+
+def test_a_wrong_command_names_the_nearest(project):
+    assert refused(project, "repot") == (
+        'command: found "repot", expected one that `whitewire --help` lists; did you mean "report"?'
+    )

@@ -144,7 +144,14 @@ def vocabulary(tmp_path):
         (folder / name).mkdir(parents=True)
     for name in ("Makefile", "scripts/environment", "src/whitewire/foreign.txt"):
         shutil.copy(HOME / name, folder / name)
-    for name in ("scripts/setup", "scripts/alone", ".venv/bin/whitewire", ".venv/bin/python", ".venv/bin/python3"):
+    for name in (
+        "scripts/asked",
+        "scripts/setup",
+        "scripts/alone",
+        ".venv/bin/whitewire",
+        ".venv/bin/python",
+        ".venv/bin/python3",
+    ):
         path = folder / name
         path.write_text(
             "#!/bin/sh\n"
