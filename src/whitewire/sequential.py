@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 from scipy import optimize, special
 
-RULE_VERSION = "2026-11-29"
+RULE_VERSION = "2026-11-28"
 """Version of the statistical rule (docs/decisions/0015-the-rule.md): its date. Change it with the rule."""
 ALPHA = 0.05
 """Share of wrong verdicts that all analyses together may give of a claim."""
