@@ -318,13 +318,6 @@ def test_config_on_the_command_line(project):
 
 
 @pytest.mark.parametrize("place", ["Snakefile", "workflow/Snakefile"])
-def test_lint_is_clean(place):
-    done = snakemake(HOME, "--lint", "--snakefile", place)
-    assert done.returncode == 0, done.stderr
-    assert "good condition" in done.stdout + done.stderr
-
-
-@pytest.mark.parametrize("place", ["Snakefile", "workflow/Snakefile"])
 def test_both_snakefiles_make_everything_with_the_profile_of_the_checkout(project, place):
     (project / "Snakefile").symlink_to(HOME / "Snakefile")
     done = snakemake(project, "--dry-run", *([] if place == "Snakefile" else ["--snakefile", place]))
