@@ -4,6 +4,7 @@
 real. The Python of an environment or image writes down that it was asked, and not the machine's.
 """
 
+import itertools
 import json
 import os
 import re
@@ -197,7 +198,7 @@ def jobs(project: Path, *argv: str) -> set[str]:
     return set(re.findall(r"^(\w+) +\d+$", done.stdout, re.MULTILINE))
 
 
-@pytest.mark.parametrize("age", [0, 10 * 365 * 86400])
+@pytest.mark.parametrize("age", [10 * 365 * 86400, pytest.param(0, marks=pytest.mark.slow)])
 def test_images_that_were_carried_here_are_taken_as_they_are(project, age):
     """Rules run in an image whatever its time is; the target `containers` alone looks at times."""
     carried(project, age)
@@ -235,9 +236,16 @@ def test_images_are_built_with_the_commit(project):
     assert done.returncode == 0 and again == log, "made again without a change"
 
 
-@pytest.mark.parametrize("arguments", distinct("snakemake"), ids=" ".join)
+def documented() -> list[tuple[str, ...]]:
+    """Each command of the documentation; those that are a target alone make one command with all of these targets."""
+    found = distinct("snakemake")
+    targets = [arguments for arguments in found if not any(each.startswith("-") for each in arguments)]
+    return [tuple(itertools.chain(*targets)), *(arguments for arguments in found if arguments not in targets)]
+
+
+@pytest.mark.parametrize("arguments", documented(), ids=" ".join)
 def test_documented_command(project, arguments):
-    """Snakemake takes each command of the documentation as it stands, and knows its target."""
+    """Snakemake takes the commands of the documentation as they stand, and knows their targets."""
     done, _ = run(project, "--dry-run", *arguments)
     assert done.returncode == 0, done.stderr
 
