@@ -54,6 +54,7 @@ def test_a_second_start_does_nothing_and_is_quick(project):
     assert {path: stamp for path, stamp in after.items() if path in before} == before
 
 
+@pytest.mark.slow  # what would run is in tests/integration/test_workflow.py
 def test_a_changed_document_renders_only_itself(project):
     path = project / "paper" / "emulex-2012.qmd"
     path.write_text(path.read_text() + "\nThe end.\n")
