@@ -9,8 +9,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import yaml
 
+from tests.support import quick_yaml
 from whitewire.report import provenance
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,7 +44,7 @@ def pages(reports_dir: Path) -> list[Path]:
 
 
 def description(paper: Path) -> dict:
-    return yaml.safe_load((ROOT / "config" / "papers" / f"{paper.stem}.yaml").read_text())
+    return quick_yaml.load((ROOT / "config" / "papers" / f"{paper.stem}.yaml").read_text())
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
