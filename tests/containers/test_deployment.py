@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import forked
 from tests.support.documented import distinct
 from tests.support.repository import linked
 
@@ -111,10 +112,8 @@ def project(tmp_path):
 def run(project: Path, *argv: str) -> tuple[subprocess.CompletedProcess, list[str]]:
     """Snakemake, and what the stand-ins wrote down."""
     path = f"{project.parent}/bin:{project.parent}/conda/condabin:{os.environ['PATH']}"
-    done = subprocess.run(
-        [SNAKEMAKE, *argv], cwd=project, capture_output=True, text=True, timeout=300,
-        env={**os.environ, "EFFORT": "smoke", "PAPERS": "emulex-2012", "PATH": path, "PYTHONPATH": "/misleading"},
-    )  # fmt: skip
+    environment = {**os.environ, "EFFORT": "smoke", "PAPERS": "emulex-2012", "PATH": path, "PYTHONPATH": "/misleading"}
+    done = forked.run([SNAKEMAKE, *argv], project, environment)
     log = project.parent / "log"
     return done, log.read_text().splitlines() if log.exists() else []
 

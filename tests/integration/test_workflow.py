@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.support import forked
 from tests.support.repository import environment, linked, repository
 from whitewire.description.project import load_config
 from whitewire.tidy.tables import OF_LINKS, TABLES
@@ -51,14 +52,8 @@ def results_of(project: Path) -> Path:
 
 
 def snakemake(folder, *argv, **environ):
-    return subprocess.run(
-        [SNAKEMAKE, *argv],
-        cwd=folder,
-        env={**os.environ, "EFFORT": "smoke", "PAPERS": "emulex-2012", **environ},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    environment = {**os.environ, "EFFORT": "smoke", "PAPERS": "emulex-2012", **environ}
+    return forked.run([SNAKEMAKE, *argv], folder, environment)
 
 
 def jobs(done) -> dict[str, int]:

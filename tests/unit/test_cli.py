@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.support import quick_yaml
+from tests.support import forked, quick_yaml
 from whitewire import cli
 from whitewire.cli import main
 from whitewire.errors import Faults, UserError
@@ -30,14 +30,8 @@ def project(tmp_path):
 
 def run(folder, *argv, **environ):
     """A command, by default on the one paper that tests here change: reading all of them takes seconds."""
-    return subprocess.run(
-        [sys.executable, "-m", "whitewire", *argv],
-        cwd=folder,
-        env={**os.environ, "PAPERS": "emulex-2012", **environ},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    program = str(Path(sys.executable).parent / "whitewire")
+    return forked.run([program, *argv], folder, {**os.environ, "PAPERS": "emulex-2012", **environ})
 
 
 def refused(folder, *argv, **environ) -> str:
