@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import compared, kept
+from tests.support import compared, forked, kept
 from tests.support.kept import COMMIT, PAPER
 from whitewire.records import manifest
 from whitewire.report import rebuild
@@ -37,8 +37,7 @@ def run(project: Path, *argv: str) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if name not in (*rebuild.OVERRIDES, "JAVA_HOME")}
     environment["PATH"] = f"{fakes}{os.pathsep}{environment['PATH']}"
     assert shutil.which("java", path=environment["PATH"]) == str(fakes / "java")
-    program = [sys.executable, "-m", "whitewire", *argv]
-    done = subprocess.run(program, cwd=project, env=environment, capture_output=True, text=True, timeout=300)
+    done = forked.run([str(Path(sys.executable).parent / "whitewire"), *argv], project, environment)
     assert not mark.exists(), mark.read_text()
     return done
 
