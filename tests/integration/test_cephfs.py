@@ -242,7 +242,7 @@ def test_a_daemon_that_fails_at_the_start_is_named(store, hosts, tmp_path, monke
     assert not hosts.host("oss2").run(["ip", "netns"]).stdout
 
 
-@pytest.mark.parametrize("ending", ["leave", "kill"])
+@pytest.mark.parametrize("ending", ["kill", pytest.param("leave", marks=pytest.mark.slow)])
 def test_nothing_is_left(can_emulate, tmp_path, ending):
     program = f"""
 import time
