@@ -34,6 +34,7 @@ os.environ.update(told["env"])
 for number, path in enumerate(told["files"]):
     os.dup2(os.open(path, os.O_RDWR), number)
 sys.argv = told["argv"]
+sys.orig_argv = [sys.executable, *sys.argv]  # whitewire may begin anew
 sys.exit({"snakemake": snakemake, "whitewire": whitewire}[os.path.basename(sys.argv[0])].cli.main())
 """
 
