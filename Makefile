@@ -100,9 +100,11 @@ crate: setup-report ## pack a testbed's results into one file: with RAW=1 raw ou
 reference: setup-report ## keep the tables of a complete run in results/reference
 	@exec whitewire reference $${PRIVATE:+--private="$$PRIVATE"}
 
-# Tests that start no cluster and time nothing run two at once; the others have the machine to themselves.
-TWO_AT_ONCE := tests/unit tests/containers tests/integration/test_workflow.py \
-	$(addprefix tests/reports/test_,appendix.py compare_page.py options.py reference.py)
+# Tests that time nothing run two at once, those that take longest first; the others have the machine to themselves.
+TWO_AT_ONCE := $(addprefix tests/contract/test_,site_slurm.py site_ssh.py jump_host.py) \
+	$(addprefix tests/integration/test_,workloads.py existing.py lab.py local_files.py prepare.py workflow.py) \
+	$(addprefix tests/reports/test_,reference.py appendix.py compare_page.py trust.py few_rows.py counts.py options.py) \
+	tests/containers tests/unit
 
 # Failures among the first keep nobody from what the others say.
 test: setup-tests ## all tests but the slow ones
@@ -113,7 +115,7 @@ else
 endif
 
 test-two-at-once:
-	@$(bound) python -m pytest -m 'not slow' --numprocesses 2 --dist loadscope --durations 15 $(TWO_AT_ONCE)
+	@$(bound) python -m pytest -m 'not slow' --numprocesses 2 --dist loadscope --no-loadscope-reorder --durations 25 $(TWO_AT_ONCE)
 
 test-alone:
 	@$(bound) python -m pytest -m 'not slow' $(addprefix --ignore ,$(TWO_AT_ONCE)) --durations 25

@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.support import forked
 from tests.support.repository import environment, linked, repository
 from whitewire.description.project import load_config
 from whitewire.tidy.tables import OF_LINKS, TABLES
@@ -51,14 +52,8 @@ def results_of(project: Path) -> Path:
 
 
 def snakemake(folder, *argv, **environ):
-    return subprocess.run(
-        [SNAKEMAKE, *argv],
-        cwd=folder,
-        env={**os.environ, "EFFORT": "smoke", "PAPERS": "emulex-2012", **environ},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    environment = {**os.environ, "EFFORT": "smoke", "PAPERS": "emulex-2012", **environ}
+    return forked.run([SNAKEMAKE, *argv], folder, environment)
 
 
 def jobs(done) -> dict[str, int]:
@@ -143,17 +138,15 @@ def test_dry_run_names_every_described_paper_when_asked(project):
     assert found["paper"] == found["analysis"] == found["design"] == len(described) == 8
 
 
-def test_more_effort_measures_more_runs():
+def test_more_effort_measures_more_runs(monkeypatch):
     from whitewire.workflow.plan import Plan
 
-    counts = {}
+    monkeypatch.setenv("PAPERS", "chelsio-iwarp")  # jobs, whose times no simulation tells
+    counts = []
     for effort in ("smoke", "quick", "full"):
-        os.environ["EFFORT"] = effort
-        try:
-            counts[effort] = len(Plan.load().designs["emulex-2012"])
-        finally:
-            del os.environ["EFFORT"]
-    assert counts["smoke"] < counts["quick"] < counts["full"]
+        monkeypatch.setenv("EFFORT", effort)
+        counts.append(len(Plan.load().designs["chelsio-iwarp"]))
+    assert counts == sorted({*counts})
 
 
 def test_finished_workflow_does_nothing(finished):
@@ -320,13 +313,6 @@ def test_config_on_the_command_line(project):
     done = snakemake(project, "--dry-run", "--config", "efort=smoke")
     assert done.returncode == 2
     assert 'did you mean "effort"?' in done.stderr and "Traceback" not in done.stderr
-
-
-@pytest.mark.parametrize("place", ["Snakefile", "workflow/Snakefile"])
-def test_lint_is_clean(place):
-    done = snakemake(HOME, "--lint", "--snakefile", place)
-    assert done.returncode == 0, done.stderr
-    assert "good condition" in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("place", ["Snakefile", "workflow/Snakefile"])

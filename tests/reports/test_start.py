@@ -8,7 +8,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-import yaml
+
+from tests.support import quick_yaml
 
 from whitewire.analysis import claims
 from whitewire.analysis.claims import Target
@@ -132,7 +133,7 @@ def test_every_described_paper_has_a_card(page, reports_dir: Path, verdicts) -> 
 def test_a_card_names_the_finding_of_its_paper(page, verdicts) -> None:
     """The claim that the YAML names, once decided; else a claim that does not hold if there is such a claim."""
     for paper in {row["paper"] for row in verdicts}:
-        description = yaml.safe_load((ROOT / "config" / "papers" / f"{paper}.yaml").read_text())
+        description = quick_yaml.load((ROOT / "config" / "papers" / f"{paper}.yaml").read_text())
         claims = {row["claim"]: row["verdict"] for row in verdicts if row["paper"] == paper}
         text = page.inner_text(f".card#paper-{paper}, .card:has(#paper-{paper})")
         named = description.get("finding")

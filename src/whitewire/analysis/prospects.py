@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import pandas as pd
-from scipy import stats
+import scipy
 
 from whitewire import estimands, statistics, workloads
 from whitewire.analysis import claims
@@ -67,7 +67,7 @@ def chance_if_right(paper: Paper, test: Mapping[str, Any], runs: int) -> float |
     assert target.expected is not None, "a range has a middle"
     cells = [workloads.of(paper.experiments[name]["workload"]).on_yarn for name, _ in estimand.cells()]
     spread = math.sqrt(sum((JOBS if on_yarn else OTHERS) ** 2 / runs for on_yarn in cells))
-    half = float(stats.t.isf(0.025, len(cells) * (runs - 1))) * spread
+    half = float(scipy.stats.t.isf(0.025, len(cells) * (runs - 1))) * spread
     return _clear(math.log(target.expected), spread, half, bounds)
 
 
@@ -79,7 +79,7 @@ def _clear(mean: float, spread: float, half: float, bounds: Sequence[float]) -> 
         within.append((low, bound + half))
     if not spread:
         return float(not any(low < mean < high for low, high in within))
-    return 1 - sum(float(stats.norm.cdf((high - mean) / spread) - stats.norm.cdf((low - mean) / spread))
+    return 1 - sum(float(scipy.stats.norm.cdf((high - mean) / spread) - scipy.stats.norm.cdf((low - mean) / spread))
                    for low, high in within)  # fmt: skip
 
 

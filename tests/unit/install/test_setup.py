@@ -14,13 +14,6 @@ from tests.conftest import descendants, still_alive
 
 HOME = Path(__file__).resolve().parents[3]
 SCRIPTS = ["scripts/setup", "scripts/lint", "scripts/clean", "scripts/software", ".ci/run"]
-SOURCED = ["scripts/steps", "scripts/environment"]
-
-
-@pytest.mark.parametrize("name", [*SCRIPTS, *SOURCED])
-def test_shellcheck(name):
-    done = subprocess.run(["shellcheck", "--external-sources", name], cwd=HOME, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.parametrize("name", [*SCRIPTS, "scripts/alone"])

@@ -314,9 +314,7 @@ def test_scripts_of_definitions(name, section, tmp_path):
     ["containers/packages", "containers/python", "envs/measure.post-deploy.sh", "scripts/lock", "scripts/software",
      "workflow/scripts/whitewire"],
 )  # fmt: skip
-def test_scripts(name):
-    done = subprocess.run(["shellcheck", "--external-sources", str(HOME / name)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
+def test_scripts_can_be_run(name):
     assert (HOME / name).stat().st_mode & 0o111
 
 
