@@ -16,7 +16,7 @@ rule design:
     benchmark:
         f"{RESULTS}/{{paper}}/logs/design.tsv"
     # All before the links, in the order of the measurements: with lanes each begins once its design is there.
-    priority: lambda wildcards: REPORTING + plan.turn_of(wildcards.paper)
+    priority: lambda wildcards: REPORTING + 2 + plan.turn_of(wildcards.paper)
     conda:
         "../../envs/analysis.yaml"
     container:
