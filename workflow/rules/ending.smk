@@ -46,13 +46,11 @@ onsuccess:
 
 
 # Where nothing was to be done, Snakemake calls neither of these.
-def ending_after_nothing(record):
-    if not str(record.msg).startswith("Nothing to be done"):
-        return True
-    print(record.msg, file=sys.stderr)
-    if workflow.is_main_process:
-        shell("setpriv --pdeathsig KILL whitewire ending || true")
-    return False
-
-
-logger.addFilter(ending_after_nothing)
+logger.addFilter(
+    lambda record: not str(record.msg).startswith("Nothing to be done")
+    or print(record.msg, file=sys.stderr)
+    or (
+        workflow.is_main_process
+        and shell("setpriv --pdeathsig KILL whitewire ending || true")
+    )
+)
