@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from tests.support import quick_yaml
-
 from whitewire.analysis import claims
 from whitewire.analysis.claims import Target
 from whitewire.estimands.evidence import Evidence
@@ -206,7 +205,7 @@ def test_the_tolerance_slider_judges_by_the_rule(page, verdicts) -> None:
     tests = {
         claim["id"]: claim["test"]
         for paper in {row["paper"] for row in verdicts}
-        for claim in yaml.safe_load((ROOT / "config" / "papers" / f"{paper}.yaml").read_text())["claims"]
+        for claim in quick_yaml.load((ROOT / "config" / "papers" / f"{paper}.yaml").read_text())["claims"]
     }
     sized = {
         row["claim"]: row for row in verdicts if row["low"] and row["route"] in ("emulated", "measured")
