@@ -189,6 +189,11 @@ class Plan:
         name = f"{paper}/{block}"
         return len(names) - names.index(name) if name in names else 0
 
+    def turn_of(self, paper: str) -> int:
+        """When the first block of a paper is measured: the higher, the earlier; 1 where none is."""
+        own = (name.split("/") for name in self.waiting if name.startswith(f"{paper}/"))
+        return 1 + max((self.turn(*names) for names in own), default=0)
+
     @property
     def share(self) -> int:
         """A block's share of the machine (resource `measuring`), of MACHINE parts."""
