@@ -327,13 +327,13 @@ def test_both_snakefiles_make_everything_with_the_profile_of_the_checkout(projec
 def test_every_rule_is_documented_and_logged():
     for path in sorted((HOME / "workflow" / "rules").glob("*.smk")):
         text = path.read_text()
-        assert len(text.splitlines()) <= 180, path.name
+        assert len(text.splitlines()) <= 120, path.name
         for body in re.split(r"^rule ", text, flags=re.MULTILINE)[1:]:
             assert '"""' in body, f"{path.name}: {body.splitlines()[0]}"
             if "shell:" in body:
                 for part in ("log:", "benchmark:", "conda:"):
                     assert part in body, f"{path.name}: {body.splitlines()[0]} lacks {part}"
-    assert len((HOME / "workflow" / "Snakefile").read_text().splitlines()) <= 90
+    assert len((HOME / "workflow" / "Snakefile").read_text().splitlines()) <= 80
 
 
 def alive(pid: int) -> bool:
