@@ -241,6 +241,8 @@ USERS = "no user namespaces for users: docs/sites/containers.md"
     [
         ("ERROR  : Failed to create user namespace: user namespace disabled",
          f"ERROR  : Failed to create user namespace: user namespace disabled: {USERS}"),
+        ("\x1b[91mERROR  : Failed to create user namespace: user namespace disabled\n\x1b[0m",
+         f"ERROR  : Failed to create user namespace: user namespace disabled: {USERS}"),
         ("ERROR  : Failed to create user namespace: maximum number of user namespaces exceeded, check "
          "/proc/sys/user/max_user_namespaces",
          "ERROR  : Failed to create user namespace: maximum number of user namespaces exceeded, check "
