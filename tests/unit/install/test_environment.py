@@ -104,9 +104,8 @@ def test_whitewire_itself_reads_none_of_it(tmp_path):
         (tmp_path / "foreign" / f"{module}.py").unlink()
     (tmp_path / "foreign" / "json.py").write_text("")
     done = subprocess.run(
-        [Path(sys.executable).parent / "whitewire", "plan"], cwd=HOME,
+        [Path(sys.executable).parent / "whitewire", "plan"], cwd=HOME, capture_output=True, text=True, timeout=100,
         env=environment(**given, PAPERS="emulex-2012", EFFORT="smoke"),
-        capture_output=True, text=True, timeout=100,
     )  # fmt: skip
     assert done.returncode == 0 and "emulex-2012" in done.stdout and not done.stderr, done.stderr
 
