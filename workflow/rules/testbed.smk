@@ -1,4 +1,4 @@
-# The page of what the testbed carries by itself. Its tables: links.smk, and trust.smk where that was asked for.
+# The page of what the testbed carries by itself. Its tables: links_tables.smk, and trust.smk where that was asked for.
 
 
 localrules:
