@@ -101,7 +101,7 @@ reference: setup-report ## keep the tables of a complete run in results/referenc
 	@exec whitewire reference $${PRIVATE:+--private="$$PRIVATE"}
 
 # Tests that time nothing run two at once, those that take longest first; the others have the machine to themselves.
-TWO_AT_ONCE := $(addprefix tests/contract/test_,site_slurm.py site_ssh.py jump_host.py) \
+TWO_AT_ONCE := tests/contract/test_jump_host.py \
 	$(addprefix tests/integration/test_,workloads.py existing.py lab.py local_files.py prepare.py workflow.py) \
 	$(addprefix tests/reports/test_,reference.py appendix.py compare_page.py trust.py few_rows.py counts.py options.py) \
 	tests/containers tests/unit

@@ -25,7 +25,7 @@ DATA_LINK = re.compile(
 )
 """Right below a figure, or below the cell that it is in, as Quarto nests them: the cell's ends, and the link."""
 NO_DATA, NO_TABLE = "No data: not measured in this run", "Data: drawn from the document itself"
-RULE = re.compile(r"^rule (\w+):\n(?:(?:    .*)?\n)+", re.MULTILINE)
+RULE = re.compile(r"^(?:rule |use rule \w+ as )(\w+)(?: with)?:\n(?:(?:    .*)?\n)+", re.MULTILINE)
 
 
 class Function(TypedDict):
