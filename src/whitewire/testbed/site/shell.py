@@ -246,7 +246,7 @@ SITE = {
     done""",
     "default": "ip -4 route show default",
     "rdma": "ls /sys/class/infiniband",
-    "memory": "grep ^MemTotal /proc/meminfo",
+    "memory": PREFLIGHT["memory"],
     "processors": PREFLIGHT["processors"],
     "machine": "cat /sys/class/dmi/id/sys_vendor /sys/class/dmi/id/product_name",
     "virtual": "grep -m 1 -ow hypervisor /proc/cpuinfo",
@@ -260,9 +260,9 @@ SITE = {
         done
     done < /proc/self/mounts""",
     "fallback": "[ -w /var/tmp ] && df -Pk /var/tmp | awk 'NR == 2 { print $4 }'",
-    "java": '"$1" -XX:-UsePerfData -version 2>&1 | head -n 2',
+    "java": SOFTWARE["java"],
     "apptainer": IMAGE["apptainer"],
-    "missing": "for tool in iperf3 fio curl; do command -v $tool > /dev/null || echo $tool; done",
+    "missing": SOFTWARE["programs"],
 }
 """What is looked at for the file of a new testbed; nothing is written. $1: the java command.
 
