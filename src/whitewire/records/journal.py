@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
@@ -163,6 +164,12 @@ def spoiled(folder: Path, record: BlockRecord) -> list[str]:
     """
     left = [run_id for run_id, why in record.get("left", {}).items() if kind_of(why) == OTHERS]
     return left + [name for name in record["given_up"] if _last_fault(folder, name).startswith(SHORT_OF_PROCESSORS)]
+
+
+def not_made(folder: Path, record: BlockRecord) -> Counter[str]:
+    """How many runs a finished block did not make that another start makes, by kind; of OTHERS those `spoiled`."""
+    kinds = Counter(map(kind_of, record.get("left", {}).values()))
+    return Counter({BUDGET: kinds[BUDGET], FAILED: kinds[FAILED], OTHERS: len(spoiled(folder, record))})
 
 
 def _last_fault(folder: Path, run_id: str) -> str:

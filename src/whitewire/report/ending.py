@@ -19,7 +19,7 @@ from whitewire.design.rows import read_csv
 from whitewire.errors import UserError
 from whitewire.paths import root, shown
 from whitewire.records.checked import block_record
-from whitewire.records.journal import BUDGET, FAILED, OTHERS, kind_of, spoiled
+from whitewire.records.journal import BUDGET, FAILED, OTHERS, not_made
 from whitewire.report import sides
 
 MEASURED = ("emulated", "measured")
@@ -83,8 +83,7 @@ def _of_paper(results: Path, paper: str, effort: str, short: Counter[str], unfin
         return f"{made} runs; no verdicts yet"
     for path in blocks:
         if record := block_record(path):
-            short.update(kind for why in record.get("left", {}).values() if (kind := kind_of(why)) != OTHERS)
-            short[OTHERS] += len(spoiled(path.parent, record))
+            short.update(not_made(path.parent, record))
     try:
         table = sides.read_table(verdicts, ("claim", "route", "verdict"))
     except UserError as error:

@@ -39,7 +39,7 @@ from whitewire.measure.floors import FLOOR_RUNS, FURTHER
 from whitewire.paths import HOME, root, settle_environment, shown
 from whitewire.records import links
 from whitewire.records.checked import block_record
-from whitewire.records.journal import OTHERS, kind_of, made_later, spoiled
+from whitewire.records.journal import BUDGET, FAILED, OTHERS, made_later, not_made, spoiled
 from whitewire.records.run import DesignRow
 from whitewire.report import ending
 from whitewire.text import canonical, quoted, suggestion
@@ -567,13 +567,11 @@ def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:
 def _not_made(plan: Plan, results: Path) -> Iterator[str]:
     """What a start with nothing to make leaves out, and which command makes it."""
     named = [results / block for block in plan.blocks("{paper}/raw/{block}")]
-    records = [(folder, record) for folder in named if (record := block_record(folder / "block.json"))]
-    busy = sum(len(spoiled(folder, record)) for folder, record in records)
-    whys = [why for _, record in records for why in record.get("left", {}).values()]
-    short = sum(made_later(why) and kind_of(why) != OTHERS for why in whys)
-    if short:
+    records = ((folder, record) for folder in named if (record := block_record(folder / "block.json")))
+    found = sum((not_made(folder, record) for folder, record in records), Counter[str]())
+    if short := found[BUDGET] + found[FAILED]:
         yield f"time was short for {short} more: another BUDGET makes them"
-    if busy:
+    if busy := found[OTHERS]:
         yield f"a busy machine spoiled {busy} more: AGAIN=busy makes them"
 
 
