@@ -103,7 +103,7 @@ def _pooled(paper: Paper, rows: Sequence[Mapping[str, Any]], runs: Runs) -> dict
         "cell": f"{len(known)} A/A controls", "really": "", "against": "", "n": n[0], "n_against": n[1],
         "estimate": math.exp(mean), "low": math.exp(mean - half), "high": math.exp(mean + half), "expected": 1.0,
         "t": mean * math.sqrt(weights.sum()), "smallest_fault": _smallest(len(known), 1 / math.sqrt(weights.sum())),
-        "p_value": float(scipy.stats.chi2.sf(sum(squares), len(known))), "error": None, "missing": "",
+        "p_value": float(scipy.stats.chi2.sf(sum(squares), len(known))), "missing": "",
     }  # fmt: skip
 
 
@@ -205,7 +205,7 @@ def _p(control: Mapping[str, Any], test: Mapping[str, Any], evidence: Evidence, 
 
 
 def _outcome(row: dict[str, Any], p: float | None) -> tuple[str, str]:
-    missing, _ = row.pop("missing"), row.pop("error")
+    missing = row.pop("missing")
     if row["estimate"] is None or not np.isfinite(row["estimate"]):
         return OPEN, f"no control possible: {missing}" if missing else "no control possible: it has no runs"
     seen, right = numbers([row["estimate"], row["expected"]], 3)
