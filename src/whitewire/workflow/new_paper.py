@@ -526,22 +526,19 @@ def _has_reading(claim: Mapping[str, Any]) -> bool:
 
 def _confirmed(one: Callable[..., str], claim: Mapping[str, Any]) -> Answers:
     """`reads_as` where a number has several readings or an unusual one. Raises ValueError where none is meant."""
-    said, again = (
-        quoted(claim["printed"]),
-        ValueError("then as 1.6x, 60 % faster or 60 % less time, as the paper means it"),
-    )
+    again = ValueError("then as 1.6x, 60 % faster or 60 % less time, as the paper means it")
+    found: list[Ratio] = []
     if claim["form"] == "value":
-        if one(f"  {reading(claim)}, right?", "yes", among=("yes", "no")) == "no":
-            raise ValueError("then with the unit that the paper means, such as 118 MiB/s")
-        return {}
-    found = printed.ratios(claim["printed"], kind_of(claim["metric"]))
-    if len(found) == 1 and not unusual(found[0]):
-        if one(f"  {said} reads as {found[0]}, right?", "yes", among=("yes", "no")) == "no":
-            raise again
-        return {}
-    listed = [str(each) for each in found]
-    named = ", ".join(f"{place}: {each}" for place, each in enumerate(listed, start=1))
-    chosen = one(f"  {said} may read as {named}; which, or no?", among=[*map(str, range(1, len(found) + 1)), "no"])
+        again = ValueError("then with the unit that the paper means, such as 118 MiB/s")
+    else:
+        found = printed.ratios(claim["printed"], kind_of(claim["metric"]))
+    if not found or (len(found) == 1 and not unusual(found[0])):
+        chosen, reads_as = one(f"  {reading(claim)}, right?", "yes", among=("yes", "no")), {}
+    else:
+        listed = {str(place): str(each) for place, each in enumerate(found, start=1)}
+        named = ", ".join(f"{place}: {each}" for place, each in listed.items())
+        chosen = one(f"  {quoted(claim['printed'])} may read as {named}; which, or no?", among=[*listed, "no"])
+        reads_as = {"reads_as": listed.get(chosen, "")}
     if chosen == "no":
         raise again
-    return {"reads_as": listed[int(chosen) - 1]}
+    return reads_as
