@@ -87,7 +87,8 @@ def absent(
             target = target[name]
         part = target
     for rule in part.get("allOf", []):
-        if data.get("kind") == rule["if"]["properties"]["kind"]["const"]:
+        kind = rule["if"]["properties"]["kind"]
+        if data.get("kind") in kind.get("enum", [kind.get("const")]):
             yield from absent(data, rule["then"], whole, here)
     for other in [*part.get("oneOf", []), *part.get("anyOf", [])]:
         meant = other.get("properties", {}).get("estimand", {}).get("const")
