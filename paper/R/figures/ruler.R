@@ -5,6 +5,11 @@ ruler_ends <- c(0.1, 10)
 # Nothing beyond the ends of the axis.
 on_ruler <- function(x) pmin(pmax(x, ruler_ends[[1]]), ruler_ends[[2]])
 
+ruler_axis <- function() {
+  scale_x_log10("found over claimed", breaks = c(0.1, 0.2, 0.5, 1, 2, 5, 10), limits = ruler_ends,
+                labels = function(x) trimmed(x), expand = expansion(0.02))
+}
+
 # What a point says, and the claim's row, to which it leads.
 ruler_label <- function(table, words, paper) {
   page <- if (paper == paper_id()) "" else paste0(paper, ".html")
@@ -90,8 +95,7 @@ figure_ruler <- function(title, papers = paper_id(), headings = papers) {
     scale_shape_identity() +
     scale_colour_manual(NULL, values = verdict_colours, breaks = intersect(word_levels, table$verdict),
                         guide = guide_legend(ncol = 2)) +
-    scale_x_log10("found over claimed", breaks = c(0.1, 0.2, 0.5, 1, 2, 5, 10), limits = ruler_ends,
-                  labels = function(x) trimmed(x), expand = expansion(0.02)) +
+    ruler_axis() +
     scale_y_discrete(limits = rows, labels = ruler_names) +
     labs(title = title, y = NULL) +
     theme(text = element_text(size = 10), panel.grid.major.y = element_blank())

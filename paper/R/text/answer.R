@@ -127,7 +127,9 @@ decided_by <- function(row) {
     return(paste0(if (beyond) "not decidable here: ", runs, minutes, if (beyond) ", and no effort makes as many"))
   }
   reason <- own_reason(row)
-  # A semicolon in brackets ends no clause.
-  rest <- sub("^(?:\\([^()]*\\)|[^;()])*; ", "", reason, perl = TRUE)
-  if (is.na(row$low) || rest != reason) safe(with_minus(rest)) else "no number of runs would decide"
+  rest <- sub("^; ", "", substring(reason, nchar(first_clause(reason)) + 1))
+  if (rest == "" && !is.na(row$low)) {
+    return("no number of runs would decide")
+  }
+  safe(with_minus(if (rest == "") reason else rest))
 }

@@ -117,8 +117,7 @@ figure_sides <- function(title) {
     facet_grid(verdict ~ ., scales = "free_y", space = "free_y") +
     scale_colour_manual(NULL, values = c(A = okabe_ito[["blue"]], B = okabe_ito[["vermillion"]])) +
     scale_shape_manual(NULL, values = c(A = 16, B = 17)) +
-    scale_x_log10("found over claimed", breaks = c(0.1, 0.2, 0.5, 1, 2, 5, 10), limits = ruler_ends,
-                  labels = function(x) trimmed(x), expand = expansion(0.02)) +
+    ruler_axis() +
     scale_y_discrete(labels = function(x) sub("^.*\r", "", x)) +
     labs(title = title, y = NULL) +
     theme(strip.text.y = element_text(angle = 0))
