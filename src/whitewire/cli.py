@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -39,9 +39,11 @@ class Subcommand(Protocol):
 def validate(args: argparse.Namespace) -> None:
     """Check every file that a run would use, and that this machine can do it; say what each paper's claims ask for."""
     from whitewire.analysis.claims import kinds_said
+    from whitewire.description.drafts import open_to_dos
     from whitewire.description.project import document_path
     from whitewire.description.testbed import load_testbed
     from whitewire.install.doctor import preflight
+    from whitewire.paths import shown
     from whitewire.workflow import documents
     from whitewire.workflow.plan import Plan, outlook_of
 
@@ -56,6 +58,8 @@ def validate(args: argparse.Namespace) -> None:
     print(outlook_of(plan, testbed), flush=True)
     for paper in plan.described.values():
         print(kinds_said(paper))
+        for number, what in open_to_dos(paper.path):
+            print(f"{shown(paper.path)}: line {number}: to do: {what}")
 
 
 def design(args: argparse.Namespace) -> None:
@@ -175,15 +179,14 @@ def analyse(args: argparse.Namespace) -> None:
 
 def render(args: argparse.Namespace) -> None:
     """Render documents: all that have results, or the named ones only."""
-    from whitewire.report.render import INDEX, LeftOut, document, lacking, render, render_command
+    from whitewire.report.render import INDEX, LeftOut, document, formats_of, lacking, render, render_command
 
     # Ended, it still clears what it has begun; a kill leaves that to the next start of the workflow.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     if not args.paper:
         render_command(args)
     for name in args.paper or ():
-        formats = ("html",) if name == INDEX else ("html", "pdf")
-        render(document(name), args.results, args.output or args.results / "reports", formats)
+        render(document(name), args.results, args.output or args.results / "reports", formats_of(name))
     if args.start_page and lacking(args.results):
         try:
             render(document(INDEX), args.results, args.output or args.results / "reports", ("html",))
@@ -254,6 +257,13 @@ def plan(args: argparse.Namespace) -> None:
     from whitewire.workflow.plan import print_plan
 
     print_plan()
+
+
+def again(args: argparse.Namespace) -> None:
+    """Print the block.json files of the blocks whose runs a busy machine spoiled: for `snakemake --forcerun`."""
+    from whitewire.workflow.plan import print_again
+
+    print_again()
 
 
 def check(args: argparse.Namespace) -> None:
@@ -397,6 +407,14 @@ WRITERS: tuple[Subcommand, ...] = (
     appendix, reference, report, crate, readme,
 )  # fmt: skip
 """Subcommands that write results, or use the machine as a measurement does: one at a time (`alone`)."""
+GROUPS: Mapping[str, tuple[Subcommand, ...]] = {
+    "everyday": (validate, plan, doctor, report, compare, check, new_paper, site, lab, appendix, crate),
+    "stages, which the workflow calls": (
+        links, tidy_links, design, measure, tidy, analyse, render, trust, trust_tables, again, ending,
+    ),
+    "set-up and maintenance": (prepare, hibench, reference, readme, keys, citations),
+}  # fmt: skip
+"""The subcommands as --help lists them."""
 NEW_PAPER = """\
 examples:
   whitewire new-paper                       asks one thing after the other
@@ -410,8 +428,10 @@ examples:
     exhibits:
     - {id: fig1, caption: Ingest by network}
     claims:
-    - {statement: Ingest is six times as fast, exhibit: fig1, form: ratio, printed: 6x, fabric: 10gbe, over: 1gbe}
-    - {statement: Ingest reaches 900 MB/s, form: value, printed: 900 MB/s, fabric: 10gbe}
+    - {statement: Ingest is six times as fast, exhibit: fig1, form: ratio, workload: hdfs_put, metric: throughput,
+       printed: 6x, fabric: 10gbe, over: 1gbe}
+    - {statement: TeraSort takes half the time, form: ratio, workload: terasort, metric: completion_time,
+       printed: 1/2 the time, fabric: 10gbe, over: 1gbe}
     - {statement: The adapter takes load off the processors, form: not_testable, missing: the adapter}
 
 docs/use/keys.md has every key of the answers.
@@ -429,18 +449,43 @@ Each host is asked in one command, and nothing is written there. Edit the file, 
 """
 
 
+def _name(function: Subcommand) -> str:
+    return function.__name__.replace("_", "-")
+
+
+def _grouped() -> str:
+    """The subcommands by group, a line each."""
+    lines = []
+    for group, functions in GROUPS.items():
+        told = {_name(each): " ".join((each.__doc__ or "").split()).split(". ")[0].rstrip(".") for each in functions}
+        lines += [f"{group}:", *(f"  {name:<14}{what}" for name, what in told.items()), ""]
+    return "\n".join([*lines, "Daily use is by make: `make help` lists its targets and variables."])
+
+
+def _check_command(given: Sequence[str]) -> None:
+    """Raise a UserError where the first word names no subcommand."""
+    from whitewire.text import quoted, suggestion
+
+    names = [_name(each) for functions in GROUPS.values() for each in functions]
+    if given and not given[0].startswith("-") and given[0] not in names:
+        expected = f"one that `whitewire --help` lists{suggestion(given[0], names)}"
+        raise UserError(f"command: found {quoted(given[0])}, expected {expected}")
+
+
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     from whitewire.records.parts import OF_LINKS, PARTS, WITHIN
 
-    top = argparse.ArgumentParser(prog="whitewire", description="Re-measure papers and judge their claims.")
+    top = argparse.ArgumentParser(
+        prog="whitewire", description="Re-measure papers and judge their claims.", epilog=_grouped(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
     top.add_argument("--version", action="version", version=f"whitewire {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def command(function: Subcommand, *options: str) -> argparse.ArgumentParser:
         text = function.__doc__ or ""
-        name = function.__name__.replace("_", "-")
-        sub = commands.add_parser(name, help=text.rstrip("."), description=text)
+        sub = commands.add_parser(_name(function), description=text)
         sub.set_defaults(function=function)
         for option in options:
             kind = Path if option in ("--design", "--output", "--results") else str
@@ -485,6 +530,7 @@ def parser() -> argparse.ArgumentParser:
     sub = command(hibench)
     sub.add_argument("source", nargs="?", default="", help="a folder, an archive or an address")
     command(plan)
+    command(again)
     sub = command(check)
     sub.add_argument("folder", type=Path, metavar="FOLDER", help="results/<testbed>, or one paper of it")
     sub = command(compare)
@@ -531,6 +577,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _main(argv: Sequence[str] | None) -> int:
+    try:
+        _check_command(sys.argv[1:] if argv is None else argv)
+    except UserError as error:
+        return ended(error, "")
     args = parser().parse_args(argv)
     try:
         from whitewire import lanes

@@ -319,7 +319,11 @@ def test_an_exception_leaves_nothing(kind):
     assert not set(kind.leftovers()) - before[1]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+# SIGTERM, of which the program takes no notice, ends it as SIGKILL does.
+SIGNALS = [signal.SIGINT, signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("number", SIGNALS)
 def test_a_killed_owner_leaves_nothing(kind, tmp_path, number):
     before = set(kind.leftovers())
     program = f"""

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-import yaml
 
+from tests.support import quick_yaml
 from tests.support.blocks import BLOCK
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
@@ -43,7 +43,7 @@ def paper(folder: Path | None = None, groups: int = 1, **other: Any) -> Paper:
     path = (folder or Path()) / records.KNOWN
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(yaml.safe_dump(raw, sort_keys=False))
+        path.write_text(quick_yaml.dump(raw, sort_keys=False))
     return Paper.of(raw, path)
 
 
@@ -89,7 +89,7 @@ def described(results: Path) -> Path:
     """The YAML of the paper with two k, for project.paper_path."""
     path = results.parent / f"{LADDER}.yaml"
     raw = known.ratios(1, (RATIO,), (1,))
-    path.write_text(yaml.safe_dump(raw | {"id": LADDER, "scale": raw["scale"] | {"k": [64, 128]}}, sort_keys=False))
+    path.write_text(quick_yaml.dump(raw | {"id": LADDER, "scale": raw["scale"] | {"k": [64, 128]}}, sort_keys=False))
     return path
 
 

@@ -24,8 +24,8 @@ test_that("the headline is the claim's own estimate with its runs", {
 test_that("a trace of few windows is not drawn, and that is said", {
   table <- data.frame(fabric = c("1GbE", "10GbE"), puts = c(1, 1), windows = c(14, 2), window = 0.2)
   expect_equal(drawn_traces(table)$fabric, "1GbE")
-  expect_equal(short_traces(table), "no trace of under 10 windows of 0.2 s: 10GbE, 1 put")
-  expect_equal(short_traces(table[2, ]), "no trace of under 10 windows of 0.2 s: 1 put")
+  expect_equal(short_traces(table), "not drawn, for they have under 10 windows of 0.2 s: 10GbE, 1 put")
+  expect_equal(short_traces(table[2, ]), "not drawn, for they have under 10 windows of 0.2 s: 1 put")
   expect_null(short_traces(table[1, ]))
 })
 

@@ -36,3 +36,16 @@ test_that("claims that were asked before their runs are counted, and those witho
   with_verdicts(row(), expect_match(asked_sentence("p"), "exactly as judged now[.]$"))
   with_verdicts(row(asked = NA), expect_identical(asked_sentence("p"), ""))
 })
+
+test_that("a cell of the table has the first clause of a reason, and folds the rest", {
+  of <- function(...) folded_reason(row(verdict = "inconclusive", low = 3, control = NA, ...), "p")
+  reason <- "3.9 (3 to 5; 3 runs a cell) is too wide to say: 3 to 4; the budget ended before 2 more runs of its cells"
+  with_verdicts(row(), {
+    text <- of(reason = reason)
+    expect_match(text, "^3.9 \\(3 to 5; 3 runs a cell\\) is too wide to say: 3 to 4[.] About 2 more runs of each cell would decide[.] ")
+    expect_match(text, "[The budget ended before 2 more runs of its cells. These runs take about 4", fixed = TRUE)
+    expect_match(text, "]{.rest}", fixed = TRUE)
+    alone <- of(reason = "missing", runs_needed = NA, minutes = NA, command = NA, chance = NA)
+    expect_identical(alone, "Missing.")
+  })
+})

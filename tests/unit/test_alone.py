@@ -150,9 +150,14 @@ def test_what_a_holder_starts_needs_no_lock(free):
 
 
 def test_of_two_that_begin_at_once_one_goes_on(free):
-    script = "scripts/alone", "sh", "-c", "echo ran; sleep 8"
-    options = {"cwd": free, "env": environment(), "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    both = [subprocess.Popen(script, **options) for _ in range(2)]
+    """The one that goes on waits for the end of its input, until the other has ended."""
+    script = "scripts/alone", "sh", "-c", "echo ran; cat"
+    options = {"cwd": free, "env": environment(), "text": True}
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    both = [subprocess.Popen(script, **options, **pipes) for _ in range(2)]
+    deadline = time.monotonic() + 60
+    while all(each.poll() is None for each in both) and time.monotonic() < deadline:
+        time.sleep(0.05)
     said = sorted((*each.communicate(timeout=60), each.returncode) for each in both)
     assert said[1] == ("ran\n", "", 0) and said[0][2] == 2 and REFUSED.fullmatch(said[0][1])
 

@@ -61,13 +61,13 @@ def test_make(arguments):
         assert name in NAMES, f"{name}: no variable of the Makefile"
 
 
-def test_help_and_readme_have_every_target_and_variable():
+def test_help_and_its_page_have_every_target_and_variable():
     said = subprocess.run(["make", "help"], cwd=HOME, capture_output=True, text=True, check=True).stdout
     inner = {"PATH", "PYTHONPATH", "CURDIR", "MAKE", "TWO_AT_ONCE"}
     assert {name for name in NAMES if not re.search(rf"\b{name}=", said)} == inner
     targets = re.findall(r"^([a-z-]+):.*## ", (HOME / "Makefile").read_text(), re.MULTILINE)
-    readme = (HOME / "README.md").read_text()
-    assert len(targets) > 15 and [name for name in targets if not re.search(rf"`make {name}[ `]", readme)] == ["help"]
+    page = (HOME / "docs" / "use" / "measure.md").read_text()
+    assert len(targets) > 15 and [name for name in targets if not re.search(rf"`make {name}[ `]", page)] == ["help"]
 
 
 def test_clean_leaves_what_it_says(tmp_path):
@@ -121,6 +121,8 @@ def test_the_figures_of_the_readme_are_at_the_scale_of_the_reference():
 
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+OF_A_WORKFLOW = re.compile(r"\.\./\.\./actions/workflows/([\w-]+\.yml)(/badge\.svg)?")
+"""Leads from GitHub's page of the repository to a workflow's runs."""
 
 
 def anchors(path) -> set[str]:
@@ -137,6 +139,8 @@ def test_links_lead_somewhere(page):
         if "://" in target:
             continue
         found = page.parent / path if path else page
+        if workflow := OF_A_WORKFLOW.fullmatch(target):
+            found = HOME / ".github" / "workflows" / workflow[1]
         assert found.exists(), f"{target}: no such file"
         assert not anchor or anchor in anchors(found), f"{target}: no such heading"
 

@@ -26,7 +26,7 @@ from whitewire.analysis import (
     similitude,
     sweeps,
 )
-from whitewire.analysis.runs import LANES, Runs, Scaling, on_testbed, status_on
+from whitewire.analysis.runs import LANES, Runs, Scaling, at, on_testbed, status_on
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.claim_checks import MODELLED
@@ -36,12 +36,12 @@ from whitewire.design.drive import Drive
 from whitewire.design.durations import model_cell
 from whitewire.design.rows import effort_of
 from whitewire.errors import Faults, UserError
-from whitewire.levels import cell_ids, text
+from whitewire.levels import Cell, cell_ids, text
 from whitewire.models import MODELS, maxmin
 from whitewire.paths import shown
 from whitewire.records import checked, manifest, rung
-from whitewire.records.journal import made_later
-from whitewire.records.metrics import unit_of
+from whitewire.records.journal import OTHERS, made_later
+from whitewire.records.metrics import SHORT_OF_PROCESSORS, unit_of
 from whitewire.text import numbers, quoted
 from whitewire.tidy import form
 from whitewire.tidy.tables import LANE
@@ -98,6 +98,10 @@ READING_COLUMNS = [
     "high",
     "unit",
     "n",
+    "relation",
+    "expected",
+    "expected_low",
+    "expected_high",
     "verdict",
     "reason",
 ]
@@ -283,7 +287,9 @@ def verdicts(
         row["decided_after"] = after.get(claim["id"])
         row["asked"] = (since or {}).get(claim["id"], asked.AFTER) if _by_runs(row, status) else None
         if outlook and row["verdict"] == claims.INCONCLUSIVE:
-            row |= outlook(claim, row)
+            cells = looks.cells_of_test(runs, claim["test"]) or ()
+            busy = OTHERS in _not_made(cells, left) or _lacked(runs, cells, left) > 0
+            row |= outlook(claim, {**row, "busy": busy})
         row["reason"] += "".join(f"; {words}" for words in _course(paper, claim, row, runs, left))
         own = list(_readings(paper, claim, row["route"], status, runs, modelled, as_run, judged))
         readings += own
@@ -313,11 +319,50 @@ def _course(paper: Paper, claim: Mapping[str, Any], row: Mapping[str, Any], runs
         yield told
         return
     if not row["runs_help"]:
+        yield "not decidable here by more runs"
         return
+    effort = "".join(f" EFFORT={name}" for name in sorted(runs.efforts)[:1])
+    again = f"AGAIN=busy make papers PAPERS={paper.id}{effort} makes them"
+    for why, count in _not_made(cells, left).items():
+        yield f"{why} before {count} more runs of its cells{f': stop them, and {again}' if why == OTHERS else ''}"
+    if short := _lacked(runs, cells, left):
+        yield f"{short} more lacked processors: stop other programs, and {again}"
+    if needed := _needed(row):
+        yield needed
+
+
+def _not_made(cells: Sequence[Cell], left: pd.DataFrame | None) -> Counter[str]:
+    """How many runs of some cells were not made that another start makes, by reason."""
+    if left is None:
+        return Counter()
     own = cell_ids(cells)
     rows = zip(left["experiment"], left["cell"], left["reason"], strict=True)
-    lacking = Counter(why for name, cell, why in rows if (name, cell) in own and made_later(why))
-    yield from (f"{why} before {count} more runs of its cells" for why, count in lacking.items())
+    return Counter(why for name, cell, why in rows if (name, cell) in own and made_later(why))
+
+
+def _lacked(runs: Runs, cells: Sequence[Cell], left: pd.DataFrame | None) -> int:
+    """How many runs of some cells were given up because the last attempt lacked processors."""
+    bad = runs.invalid
+    if bad.empty or not cells or not {"run_id", "why_invalid"} <= {*bad}:
+        return 0
+    own = bad[np.logical_or.reduce([(bad["experiment"] == name) & at(bad, levels) for name, levels in cells])]
+    counted = {*runs.table.loc[runs.table["valid"], "run_id"], *(() if left is None else left["run_id"])}
+    last = own[~own["run_id"].isin(counted)].drop_duplicates("run_id", keep="last")["why_invalid"]
+    return int(last.astype(str).str.startswith(SHORT_OF_PROCESSORS).sum())
+
+
+def _needed(row: Mapping[str, Any]) -> str:
+    """How many more runs would decide an open claim; where no effort makes so many, what they would take."""
+    needed = row.get("runs_needed")
+    if needed is None:
+        return ""
+    least = " or more" if needed >= statistics.MOST_RUNS else ""
+    does = "would decide" if row.get("low") is not None else "would give an interval"
+    said = f"{needed}{least} further run{'s' if needed != 1 else ''} of each cell {does}"
+    if "beyond" not in row:
+        return said
+    most, minutes = row["beyond"]
+    return f"not decidable here: {said}, in about {minutes} min, and no effort makes more than {most}"
 
 
 def _too_few(paper: Paper, experiment: str, efforts: Collection[str]) -> str:
@@ -352,7 +397,7 @@ def _readings(paper: Paper, claim: Mapping[str, Any], route: str, status: str, r
         wanted.append((reading["title"], status if by_runs else reading["route"], reading["test"], source))
     for title, own_route, own_test, source in wanted:
         found = judging.judged(paper, own_test, own_route, source, judged)
-        row = {key: found[key] for key in ("estimate", "low", "high", "unit", "n", "verdict", "reason")}
+        row = {key: found[key] for key in READING_COLUMNS if key in found}
         row |= {"paper": paper.id, "claim": claim["id"], "reading": title, "route": own_route}
         yield row | {"metric": own_test.get("metric", "")}
 
@@ -432,9 +477,11 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
         scaled = similitude.table(paper, testbed, effort)
     judged_controls = controls.judge(paper, runs)
     as_run = None if short is None else Runs(short, paper, seed)
-    since = asked.of_claims(paper, _read(ledger) if ledger.is_file() else None)
+    noted = _read(ledger) if ledger.is_file() else None
+    outlook = partial(prospects.outlook, paper, testbed, effort or asked.effort(noted))
+    since = asked.of_claims(paper, noted)
     judged, readings = verdicts(paper, runs, Runs(simulated, paper, seed), status, as_run, judged_controls, left, since,
-                                partial(prospects.outlook, paper, testbed, effort))  # fmt: skip
+                                outlook)  # fmt: skip
     folder = results / "analysis"
     folder.mkdir(parents=True, exist_ok=True)
     tables = {

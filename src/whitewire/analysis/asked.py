@@ -14,12 +14,17 @@ BEFORE, AFTER = "before", "after"
 """Asked as it is now before the first run; changed since, or nobody noted what was asked."""
 
 
+def effort(table: pd.DataFrame | None) -> str:
+    """The effort at which claims were asked: blocks are there though they may have no run. Empty: unknown."""
+    return "" if table is None or table.empty else effort_of(table["block"].iloc[0])
+
+
 def of_claims(paper: Paper, table: pd.DataFrame | None) -> Mapping[str, str]:
     """BEFORE or AFTER by claim; `table` is tidy/asked.csv, None where there is none."""
     found = dict.fromkeys((claim["id"] for claim in paper.claims), AFTER)
     if table is None or table.empty:
         return found
-    now = asked.digests(paper, effort_of(table["block"].iloc[0]))  # blocks are there though they may have no run
+    now = asked.digests(paper, effort(table))
     for claim, rows in table.groupby("claim"):
         # Of blocks without a run of the claim what is asked last; where there are others these don't count.
         begun = rows[rows["first_run"].notna()] if rows["first_run"].notna().any() else rows

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from whitewire import statistics, whole
 from whitewire.analysis import controls, judging
@@ -481,7 +481,7 @@ def _over_turns(logs: np.ndarray) -> Cells:
         return {}
     mean, half = float(np.mean(logs)), math.nan
     if len(logs) > 1:
-        half = float(stats.t.ppf(0.975, len(logs) - 1) * np.std(logs, ddof=1)) / math.sqrt(len(logs))
+        half = float(scipy.stats.t.ppf(0.975, len(logs) - 1) * np.std(logs, ddof=1)) / math.sqrt(len(logs))
     ratio, low, high = (_number(math.exp(each)) for each in (mean, mean - half, mean + half))
     return {"ratio": ratio, "low": low, "high": high}
 
@@ -599,7 +599,7 @@ def drift(place: np.ndarray, logs: np.ndarray, cells: np.ndarray, seed: int = kn
     # The residuals of a cell of n runs are smaller than its errors by the mean that was taken out.
     left = (y - slope * x) * np.sqrt(counts / (counts - 1))[index]
     error = math.sqrt(float(np.sum((x * left) ** 2))) / square
-    half = float(stats.t.ppf(0.975, freedom)) * error
+    half = float(scipy.stats.t.ppf(0.975, freedom)) * error
     rng = np.random.Generator(np.random.PCG64(seed))
     # Runs in a random order, sorted by cell: a permutation within each.
     own = np.argsort(index, kind="stable")

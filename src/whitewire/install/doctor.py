@@ -446,12 +446,13 @@ def doctor(testbed: Mapping[str, Any] | None) -> int:
     for name, mark, state, remedy in rows:
         line = f"{name:<{widths[0]}}  {mark:<{max(widths[1], 3)}}  {state:<{state_width}}  {remedy}"
         print(line.rstrip())
-    lacking = [finding.name for finding in found if finding.needed and not finding.ok]
+    lacking = [finding for finding in found if finding.needed and not finding.ok]
     print()
     if lacking:
-        print(f"The default run is not possible here: {', '.join(lacking)}.")
+        names = ", ".join(finding.name for finding in lacking)
+        print(f"The default run is not possible here: {names}. First: {lacking[0].remedy}")
         return 1
-    print("The default run is possible here.")
+    print("The default run is possible here. Next: make papers")
     return 0
 
 

@@ -72,7 +72,7 @@ def seconds_of(within: str, effort: str, emulated: bool) -> float:
 
 
 def _known(folder: Path) -> dict[str, str]:
-    """Names by what ssh or Slurm calls the hosts on which parts are measured: another job may have other nodes."""
+    """Names by what ssh or the scheduler calls the hosts of measured parts: another job may have other nodes."""
     try:
         return {host["target"]: host["name"] for host in records.hosts(folder)["hosts"]}
     except Broken:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
 from whitewire import whole
 from whitewire.records import asked, floor, manifest
+from whitewire.records.metrics import SHORT_OF_PROCESSORS
 from whitewire.records.run import RunRecord
 from whitewire.whole import PART
 
@@ -153,6 +155,27 @@ def read_runs(raw: Path, blocks: Sequence[str]) -> list[tuple[Path, RunRecord]]:
             if not record.parent.name.startswith(PART):
                 found.append((record.parent, json.loads(record.read_text())))
     return found
+
+
+def spoiled(folder: Path, record: BlockRecord) -> list[str]:
+    """Runs of a finished block that a busy machine spoiled: others used the processors, or the last attempt lacked any.
+
+    `AGAIN=busy` makes them again.
+    """
+    left = [run_id for run_id, why in record.get("left", {}).items() if kind_of(why) == OTHERS]
+    return left + [name for name in record["given_up"] if _last_fault(folder, name).startswith(SHORT_OF_PROCESSORS)]
+
+
+def not_made(folder: Path, record: BlockRecord) -> Counter[str]:
+    """How many runs a finished block did not make that another start makes, by kind; of OTHERS those `spoiled`."""
+    kinds = Counter(map(kind_of, record.get("left", {}).values()))
+    return Counter({BUDGET: kinds[BUDGET], FAILED: kinds[FAILED], OTHERS: len(spoiled(folder, record))})
+
+
+def _last_fault(folder: Path, run_id: str) -> str:
+    """Why the last attempt at a run that was given up does not count."""
+    made = sorted(folder.glob(f"invalid/{run_id}.*/run.json"), key=lambda path: int(path.parent.suffix[1:]))
+    return json.loads(made[-1].read_text()).get("why_invalid", "") if made else ""
 
 
 def read_floors(block: Path) -> list[RunRecord]:

@@ -47,7 +47,7 @@ streams, and the others on the ring; every pair with every number of streams."""
 
 
 class HostPlace(TypedDict):
-    """A host: its name, its role, and what ssh or Slurm calls it (empty: it is of this machine)."""
+    """A host: its name, its role, and what ssh or the scheduler calls it (empty: it is of this machine)."""
 
     name: str
     role: str

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 import pandas as pd
-from scipy import stats
+import scipy
 
 from whitewire.errors import UserError
 from whitewire.report import parcel, reference, sides
@@ -75,7 +75,7 @@ def kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
 
 def by_chance(estimates: int) -> int:
     """As many of so many estimates as differ at most, in 95 of 100 comparisons, where nothing does."""
-    return int(stats.binom.ppf(SURE, estimates, FALSE)) if estimates else 0
+    return int(scipy.stats.binom.ppf(SURE, estimates, FALSE)) if estimates else 0
 
 
 def of(table: pd.DataFrame) -> Agreement:

@@ -7,12 +7,14 @@ time, disk, steps, expected results with tolerances, and what cannot be run.
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
 from pathlib import Path
 
 import pandas as pd
 
 from whitewire import paths, whole
+from whitewire.paths import shown
 from whitewire.report import artifact
 from whitewire.report.compare import folder_of
 from whitewire.report.render import EVERY_FORMAT, document, render
@@ -30,6 +32,7 @@ def appendix(name: str) -> list[Path]:
     """
     results = folder_of(name, "TESTBED")
     target = paths.root() / "results" / "appendix" / results.name
+    print(f"{shown(results)}: gathering what the appendix says", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(prefix="appendix-", dir=paths.temporary()) as scratch:
         facts = artifact.of(results, artifact.beside_reference(results, Path(scratch)))
     target.mkdir(parents=True, exist_ok=True)

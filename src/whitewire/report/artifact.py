@@ -214,7 +214,7 @@ def beside_reference(results: Path, scratch: Path) -> Mapping[str, Any]:
         return record
     table = form.frame(folder / agreement.TABLE)
     runs = table[table["route_a"].isin(agreement.MEASURED) | table["route_b"].isin(agreement.MEASURED)]
-    columns = ["paper", "claim", "verdict_a", "verdict_b", "stands", "unit", "overlap", "differs"]
+    columns = ["paper", "claim", "verdict_a", "verdict_b", "stands", "unit", *sides.ASKED, "overlap", "differs"]
     columns += [f"{name}_{side}" for side in sides.SIDES for name in sides.NUMBERS] + list(sides.RATIO[:6])
     rows = runs[columns].astype(object).where(runs[columns].notna(), None)
     return record | {"rows": rows.to_dict("records")}

@@ -101,9 +101,13 @@ def _headline(claim: Mapping[str, str]) -> str:
     if not number["estimate"]:
         return f"not told: the claim is {claim['verdict']}."
     interval = f" (95 % interval {number['low']} to {number['high']})" if number["low"] else ""
+    verdict = claim["verdict"]
+    if verdict == DIRECTION:  # of a gain
+        more = float(claim["estimate"]) > float(claim["expected_high"])
+        verdict = "more than claimed" if more else "less than claimed"
     return (
         f"{number['estimate']} times as fast{interval}. The rule asks for {number['expected_low']} to "
-        f"{number['expected_high']}, so the verdict is *{claim['verdict']}*."
+        f"{number['expected_high']}, so the verdict is *{verdict}*."
     )
 
 

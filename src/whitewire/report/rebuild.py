@@ -7,7 +7,8 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -23,6 +24,8 @@ REPORTS = "reports"
 OVERRIDES = ("PAPERS", "TESTBED", "EFFORT", "BUDGET")
 """What of the environment would change the opened project's configuration."""
 SAID = threading.Lock()
+PAGE = 40
+"""Runs that take about as long to judge and show as a page takes without any."""
 
 
 def target(name: str) -> Path:
@@ -65,15 +68,34 @@ def rebuild(project: Path, record: parcel.Told) -> list[str]:
     # The largest first, or it would be alone at the end.
     order = sorted(record["papers"], key=lambda paper: -record["papers"][paper]["runs"])
     own = [TESTBED] if (project / results / links.FOLDER / links.RECORD).is_file() else []
+    pages = [*order, *own]
+    runs = {page: told["runs"] for page, told in record["papers"].items()}
+    count = _counting({page: runs.get(page, 0) + PAGE for page in (*pages, INDEX)})
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        said = dict(zip([*order, *own], pool.map(of, [*order, *own]), strict=True))
-    said[INDEX] = render(INDEX)
+        said = dict(zip(pages, pool.map(lambda page: count(page, of(page)), pages), strict=True))
+    said[INDEX] = count(INDEX, render(INDEX))
     lacking = {page for page in said if not (project / REPORTS / f"{page}.html").is_file()}
     return [
         f"{page}.html is not made: {fault}" if page in lacking else fault
         for page, faults in said.items()
         for fault in faults
     ]
+
+
+def _counting(work: Mapping[str, float]) -> Callable[[str, list[str]], list[str]]:
+    """What passes on the faults of a page, and says how many of all are made and how long the others take. `work`: by
+    page, in any unit."""
+    begin, made = time.monotonic(), list[str]()
+
+    def count(page: str, faults: list[str]) -> list[str]:
+        with SAID:
+            made.append(page)
+            done = sum(work[each] for each in made)
+            left = (time.monotonic() - begin) * (sum(work.values()) - done) / done
+            print(f"report: {len(made)} of {len(work)} pages, about {left:.0f} s left", file=sys.stderr, flush=True)
+        return faults
+
+    return count
 
 
 def _said(project: Path, argv: Sequence[str]) -> list[str]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from whitewire import whole
+from whitewire.description.reading import decoded
 from whitewire.description.testbed import read_testbed
 from whitewire.errors import UserError
 from whitewire.paths import HOME, SYSTEM_PATH, root, shown, temporary
@@ -86,12 +87,7 @@ def _text(path: Path) -> str:
             found = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise UserError(f"{shown(path)}: cannot be read: {error.strerror}") from None
-    if len(found) > MOST_BYTES:
-        raise UserError(f"{shown(path)}: found more than {MOST_BYTES} bytes, expected at most so many")
-    try:
-        return found.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise UserError(f"{shown(path)}: byte {error.start}: found bytes that are not UTF-8, expected text") from None
+    return decoded(found, path, MOST_BYTES, "text")
 
 
 def _asked(listed: Sequence[Listed], ssh_config: str, kind: str) -> Mapping[str, Facts]:

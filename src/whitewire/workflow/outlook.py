@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 MOST_BUSY = 0.65
 """Share of the processors beyond which runs lack them (`limits.cpu_late_ms`)."""
+STEPS_OF_K = (2, 3, 5, 10, 15, 20, 30, 40, 60, 80, 100, 150, 200, 300, 400, 600, 800, 1000, 1500, 2000, 3000)
+TIMES_THE_BYTES, MOST_STEPS = (1, 2, 4, 8), 6
+"""What is tried for a proposal: so many times the bytes, and so many larger k."""
 
 
 def lines(
@@ -39,7 +43,51 @@ def lines(
         for cell in dict.fromkeys([slowest, fastest]):
             yield f"    {cell or 'its only cell'}: {_pace(paper, cells[cell], testbed, seconds[cell], cores)}"
         if testbed["kind"] == "emulated":
+            yield from _proposal(paper, [cells[slowest], cells[fastest]], testbed, cores or os.cpu_count() or 1)
             yield from (f"    caution: {words}" for words in cautions.of(paper, name))
+
+
+def _proposal(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any], cores: int) -> Iterator[str]:
+    """Where k or bytes do not do for an experiment's slowest and fastest cell: the nearest that would."""
+    experiment, effort = rows[0]["experiment"], effort_of(rows[0]["block"])
+    spec = paper.experiments[experiment]
+    if "k" in spec["factors"] or all(_does(paper, row, testbed, cores) for row in rows):
+        return
+    own = spec.get("scale", paper.raw["scale"])
+    larger = [k for k in STEPS_OF_K if k > own["k"]][:MOST_STEPS]
+    for k, times in itertools.product((own["k"], *larger), TIMES_THE_BYTES):  # a small k is most like the paper
+        other = _at_scale(paper, experiment, k, times)
+        if all(_does(other, row, testbed, cores) for row in rows):
+            size = _mb(_scaled(other, rows[0], testbed)[0].file_bytes)
+            longest = max(expected_seconds(other, row, testbed) for row in rows)
+            yield f"    proposal: k {k} and {size} of each file at {effort} effort, at most {longest:.0f} s a run"
+            return
+
+
+def _does(paper: Paper, row: DesignRow, testbed: Mapping[str, Any], cores: int) -> bool:
+    """Whether a run keeps few enough processors busy, and takes enough time beyond its jobs' floor."""
+    seconds, (scale, files) = expected_seconds(paper, row, testbed), _scaled(paper, row, testbed)
+    workload, size = workloads.of(row["workload"]), files * scale.file_bytes
+    busy = busy_cores(workload.on_yarn, size, seconds)
+    if busy > MOST_BUSY * cores and paper.experiments[row["experiment"]].get("cpu") != "report":
+        return False
+    floor = floor_seconds(row)
+    return not (workload.has_floor and size and seconds - floor < NET_SHARE * floor)
+
+
+def _at_scale(paper: Paper, experiment: str, k: int, times: int) -> Paper:
+    """The paper with another k for an experiment, and so many times the bytes."""
+
+    def scaled(part: Mapping[str, Any]) -> dict[str, Any]:
+        own = part["scale"]
+        more = {key: {effort: times * size for effort, size in own[key].items()}
+                for key in ("bytes", "file_blocks") if key in own}  # fmt: skip
+        return {**part, "scale": {**own, "k": k, **more}}
+
+    if "scale" not in paper.experiments[experiment]:
+        return type(paper)(scaled(paper.raw), paper.path)
+    listed = [scaled(each) if each["id"] == experiment else each for each in paper.raw["experiments"]]
+    return type(paper)({**paper.raw, "experiments": listed}, paper.path)
 
 
 def _moves(paper: Paper, row: DesignRow, testbed: Mapping[str, Any]) -> str:

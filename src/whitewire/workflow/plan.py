@@ -39,7 +39,7 @@ from whitewire.measure.floors import FLOOR_RUNS, FURTHER
 from whitewire.paths import HOME, root, settle_environment, shown
 from whitewire.records import links
 from whitewire.records.checked import block_record
-from whitewire.records.journal import made_later
+from whitewire.records.journal import BUDGET, FAILED, OTHERS, made_later, not_made, spoiled
 from whitewire.records.run import DesignRow
 from whitewire.report import ending
 from whitewire.text import canonical, quoted, suggestion
@@ -188,6 +188,11 @@ class Plan:
         names = list(self.waiting)
         name = f"{paper}/{block}"
         return len(names) - names.index(name) if name in names else 0
+
+    def turn_of(self, paper: str) -> int:
+        """When the first block of a paper is measured: the higher, the earlier; 1 where none is."""
+        own = (name.split("/") for name in self.waiting if name.startswith(f"{paper}/"))
+        return 1 + max((self.turn(*names) for names in own), default=0)
 
     @property
     def share(self) -> int:
@@ -539,8 +544,7 @@ def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:
     results = root() / "results" / plan.testbed
     left = {name: rows for name in plan.described if (rows := _lacking(results / name, plan.designs[name]))}
     if not left:
-        short = sum(len(_lacking(results / name, plan.designs[name], again=True)) for name in plan.described)
-        return f"all runs are made, but {short} that time was short for: another BUDGET makes them" if short else MADE
+        return "; ".join([MADE, *_not_made(plan, results)])
     low, high, source = speed.pace(results)
     times = [_here(plan, name, rows, testbed, (low, high)) for name, rows in left.items()]
     within = budget.seconds_of(plan.budget)
@@ -560,19 +564,44 @@ def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:
     return f"{told}{limit}; first report after about {budget.words(min(shortest, within) + REPORT_S)}"
 
 
+def _not_made(plan: Plan, results: Path) -> Iterator[str]:
+    """What a start with nothing to make leaves out, and which command makes it."""
+    named = [results / block for block in plan.blocks("{paper}/raw/{block}")]
+    records = ((folder, record) for folder in named if (record := block_record(folder / "block.json")))
+    found = sum((not_made(folder, record) for folder, record in records), Counter[str]())
+    if short := found[BUDGET] + found[FAILED]:
+        yield f"time was short for {short} more: another BUDGET makes them"
+    if busy := found[OTHERS]:
+        yield f"a busy machine spoiled {busy} more: AGAIN=busy makes them"
+
+
+def print_again() -> None:
+    """For `snakemake --forcerun`: the blocks that AGAIN asks to go on with."""
+    plan = Plan.load()
+    found = []
+    for name in plan.blocks(f"results/{plan.testbed}/{{paper}}/raw/{{block}}/block.json"):
+        record = block_record(root() / name)
+        if record and spoiled((root() / name).parent, record):
+            found.append(name)
+    if not found:
+        print("whitewire: AGAIN=busy: found no run of these papers that a busy machine spoiled", file=sys.stderr)
+    print(*found)
+
+
 def _lacking(results: Path, rows: Sequence[DesignRow], again: bool = False) -> list[DesignRow]:
     """Rows whose runs are still to be made.
 
     In a block that is finished, and has all rows of the design, these are none; `again`: those that it left, which
-    another start makes.
+    another start makes. So it is where AGAIN asks for runs that a busy machine spoiled, and the block has some.
     """
     found = []
     for block in dict.fromkeys(row["block"] for row in rows):
         own = [row for row in rows if row["block"] == block]
         finished = block_record(results / "raw" / block / "block.json")
         if finished and {row["run_id"] for row in own} <= {*finished["runs"]}:
-            short = {name for name, why in finished.get("left", {}).items() if again and made_later(why)}
-            own = [row for row in own if row["run_id"] in short]
+            busy = spoiled(results / "raw" / block, finished) if os.environ.get("AGAIN") else []
+            later = {name for name, why in finished.get("left", {}).items() if (again or busy) and made_later(why)}
+            own = [row for row in own if row["run_id"] in later.union(busy)]
         found += [row for row in own if not _journalled(results, row)]
     return found
 

@@ -8,11 +8,11 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from tests.support import quick_yaml
 from tests.support.papers import same_of
 from whitewire import statistics
 from whitewire.analysis import trust
@@ -107,7 +107,7 @@ def measured(tmp_path, monkeypatch):
     def make(groups, scatter=0.02, biased=1.0):
         folder = tmp_path / "trust"
         (folder / "ratio" / known.BLOCK).mkdir(parents=True)
-        (folder / "ratio" / "known.yaml").write_text(yaml.safe_dump(known.ratios(groups), sort_keys=False))
+        (folder / "ratio" / "known.yaml").write_text(quick_yaml.dump(known.ratios(groups), sort_keys=False))
         part = {"units": groups, "unit": "group", "seconds": 1.0, "papers": ["known"], "description": "d"}
         parts = [part | {"part": name, "papers": []} for name in ("ratio", "same", "order")]
         for each in parts:

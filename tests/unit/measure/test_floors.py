@@ -596,7 +596,7 @@ def test_few_floors_of_a_kind_scatter_at_least_as_all_of_them():
 
 
 def test_every_metric_that_rests_on_a_floor_has_its_way_of_going_with_it():
-    assert set(net.KINDS) | set(net.JOBS) | {"completion_time_net"} == set(NET)
+    assert set(net.INVERSE) | set(net.JOBS) | {"completion_time_net"} == set(NET)
 
 
 @pytest.mark.parametrize("shared", [True, False])

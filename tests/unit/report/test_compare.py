@@ -126,6 +126,16 @@ def test_verdicts_and_estimates_of_claims(both):
     assert only(table, claim="C5")["differs"] == ""
 
 
+def test_what_a_claim_asks_for_where_both_ask_the_same(both):
+    a, b = both({"claims": [claim("C1", 4.0), claim("C2", 4.0)]},
+                {"claims": [claim("C1", 4.0), claim("C2", 4.0, expected_low=3.0)]})  # fmt: skip
+    table = sides.verdicts(a, b)
+    same, other = (only(table, claim=name) for name in ("C1", "C2"))
+    assert same["relation"] == "within"
+    assert [float(same[name]) for name in ("expected", "expected_low", "expected_high")] == [4, 3.5, 4.5]
+    assert all(pd.isna(other[name]) for name in sides.ASKED)
+
+
 def test_units_and_routes_that_differ(both):
     arithmetic = {"route": "arithmetic", "n": None}
     a, b = both(

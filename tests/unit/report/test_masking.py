@@ -47,6 +47,7 @@ ssh_config: ~/.ssh/{FOLDER}
 work: /scratch/{FOLDER}/{USER}
 data: [/data1, /{FOLDER}/data2]
 java: /home/{HOME_OF}/jdk-17/bin/java
+image: {{ pull: "oras://{GATE}.{DOMAIN}:5000/{FOLDER}/hadoop@sha256:{"ab" * 32}" }}
 hosts:
   - {{ ssh: {NODE}01.{DOMAIN}, role: namenode }}
   - {{ ssh: {USER}@{NODE}02, role: datanode }}

@@ -99,3 +99,11 @@ def test_a_paper_without_reference_results_is_told(parcel):
 def test_readme_says_what_the_reference_results_say():
     """`make reference`, `make report TESTBED=reference` and `whitewire readme` put it right."""
     assert readme.faults() == []
+
+
+@pytest.mark.parametrize(("estimate", "said"), [("5.45", "more than claimed"), ("2.1", "less than claimed")])
+def test_a_claim_of_another_size_says_which_way(parcel, estimate, said):
+    told, files = parcel
+    files["emulex-2012/analysis/verdicts.csv"] = table(CLAIM | {"estimate": estimate, "verdict": "direction only"})
+    text = " ".join(readme.made(readme.README.read_text(), told, files).split())
+    assert f"so the verdict is *{said}*." in text

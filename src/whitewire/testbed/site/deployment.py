@@ -6,13 +6,13 @@ What is copied stays and serves every later run: `<work>/software-<digest>` with
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import re
 import shutil
 import tarfile
 import tempfile
-import threading
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -27,7 +27,7 @@ from whitewire.testbed.each import on_each
 from whitewire.testbed.emulated import software
 from whitewire.testbed.installation import JVM_FLAGS, Installation
 from whitewire.testbed.site import shell
-from whitewire.testbed.site.opening import NotReady, end_here, opened
+from whitewire.testbed.site.opening import NotReady, conversation
 
 if TYPE_CHECKING:
     from whitewire.testbed.site.image import Image
@@ -186,27 +186,17 @@ def send_image(testbed: RemoteTestbed) -> None:
 def _send(image: Image, local: Path, host: RemoteHost) -> None:
     size = local.stat().st_size
     command = shell.environment(shell.script(shell.RECEIVE, image.file, str(size)), {}, host.layout.path)
-    with tempfile.TemporaryFile() as errors:
-        try:
-            popen = opened(partial(host.popen, command), errors, ANSWER_S)
-        except (NotReady, OSError):
-            return
-        late = threading.Timer(COPY_S, end_here, [popen])
-        late.start()
-        try:
-            if read_line(piped(popen.stdout), time.monotonic() + ANSWER_S) == b"send\n":
-                Progress("image", []).say(f"{size / 1e6:.0f} MB to {host}")
-                with local.open("rb") as content:
-                    shutil.copyfileobj(content, piped(popen.stdin), 1 << 20)
-                piped(popen.stdin).close()
-                popen.wait()
-        except OSError:  # it takes no more
-            return
-        finally:
-            late.cancel()
-            end_here(popen)
-            for stream in (popen.stdin, popen.stdout):
-                piped(stream).close()
+    with (
+        tempfile.TemporaryFile() as errors,
+        contextlib.suppress(NotReady, OSError),  # it cannot be reached, or takes no more
+        conversation(partial(host.popen, command), errors, ANSWER_S, COPY_S) as popen,
+    ):
+        if read_line(piped(popen.stdout), time.monotonic() + ANSWER_S) == b"send\n":
+            Progress("image", []).say(f"{size / 1e6:.0f} MB to {host}")
+            with local.open("rb") as content:
+                shutil.copyfileobj(content, piped(popen.stdin), 1 << 20)
+            piped(popen.stdin).close()
+            popen.wait()
 
 
 def _by_value(values: Mapping[str, str]) -> str:

@@ -23,7 +23,7 @@ from whitewire.paths import KILLED_WITH_THIS, root
 from whitewire.progress import Progress
 from whitewire.testbed.base import last_line
 from whitewire.testbed.site import shell
-from whitewire.testbed.site.reason import reason
+from whitewire.testbed.site.reason import COLOUR, reason
 
 FLAGS = ("--contain", "--no-home", "--bind", "/dev,/tmp,/var/tmp")
 """Of the machine a command sees /proc, /sys, /etc/hosts and what is bound. These replace the few devices and the empty
@@ -120,7 +120,7 @@ def fault(told: Mapping[str, str]) -> str:
         return "no apptainer (a folder that holds it: `path`)"
     if not told["image"]:
         return "the image's file is not there"
-    for line in told["exec"].splitlines():
+    for line in COLOUR.sub("", told["exec"]).splitlines():
         if UNPACKS in line:
             return "Apptainer cannot mount images and would unpack one for each command: it needs squashfuse, /dev/fuse"
         if NO_BINDS.search(line):

@@ -220,8 +220,8 @@ class RemoteHost(Host):
     # -- commands -----------------------------------------------------------------------------------------
 
     def marker(self, mark: str) -> str:
-        """The text in a process's environment: of one command, or (empty `mark`) the beginning of all on this host."""
-        return f"{shell.MARKER}={mark or f'{self.layout.run}.{self.name}.'}"
+        """The marker, for shell.SWEEP, of one command, or (empty `mark`) of all on this host."""
+        return shell.marked(mark or f"{self.layout.run}.{self.name}.")
 
     @property
     def pids(self) -> str:
@@ -277,12 +277,14 @@ class RemoteHost(Host):
         return _carried(lambda: self._run(argv, image, stdin=stdin, timeout=timeout), CutOff)
 
     def _abandon(self, popen: subprocess.Popen[bytes], mark: str) -> None:
-        """End a command that takes too long, here and there."""
+        """End a command that takes too long, there and then here: it may still have to unmount an image."""
+        with contextlib.suppress(CommandFailed, subprocess.TimeoutExpired):
+            self.end(mark)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            popen.wait(timeout=2)
         end_here(popen)
         for stream in (popen.stdin, popen.stdout, popen.stderr):
             piped(stream).close()
-        with contextlib.suppress(CommandFailed, subprocess.TimeoutExpired):
-            self.end(mark)
 
     def end(self, mark: str, pid_file: str = "", grace: float = 0.0) -> None:
         """End a command and what it started; `grace` are seconds between SIGTERM and SIGKILL."""
