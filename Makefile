@@ -47,7 +47,7 @@ alone := $(if $(dry_run),,scripts/alone)
 
 # Before any set-up, on the machine's own Python: a name that is wrong is said at once.
 asked:
-	@! command -v python3 >/dev/null || exec scripts/asked
+	@! command -v python3 >/dev/null || exec $(within) "$(CURDIR)"/scripts/asked
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 14
@@ -68,12 +68,21 @@ hibench: ## make a private copy of HiBench for the runs that ask for it: HIBENCH
 	@$(bound) scripts/setup hibench
 	@exec whitewire hibench -- "$$HIBENCH"
 
-papers: setup ## measure, judge and write the reports
+# Sets of published measurements are papers of a folder of their own.
+calibrate: within := scripts/calibrate
+define measured
 	@$(alone) true
 	@echo 'checking the papers, the testbed and this machine' # which takes seconds where they were not read lately
-	@whitewire validate
-	@again=$${AGAIN:+$$(whitewire again)} || exit; \
-	$(bound) $(alone) snakemake $${again:+--forcerun $$again --rerun-incomplete} $(dry_run) $(ARGS)
+	@$(within) whitewire validate
+	@again=$${AGAIN:+$$($(within) whitewire again)} || exit; \
+	$(bound) $(alone) $(within) snakemake $(filter calibrate,$@) $${again:+--forcerun $$again --rerun-incomplete} $(dry_run) $(ARGS)
+endef
+
+papers: setup ## measure, judge and write the reports
+	$(measured)
+
+calibrate: setup ## measure ratios that others published of real clusters in an hour, and set them beside theirs
+	$(measured)
 
 testbed: asked ## measure links, drives and RDMA alone, and write the testbed's page
 	@$(bound) scripts/setup testbed
@@ -84,12 +93,6 @@ trust: setup ## measure how far the emulated testbed can be trusted, in 50 minut
 	@whitewire trust --dry-run
 	@$(bound) $(alone) snakemake trust $(dry_run) $(ARGS)
 	@$(bound) $(alone) snakemake testbed $(dry_run) $(ARGS)
-
-calibrate: setup ## measure published ratios of real clusters in an hour, and set them beside: results/calibration
-	@$(alone) true
-	@echo 'checking the sets, the testbed and this machine'
-	@scripts/calibrate whitewire validate
-	@$(bound) $(alone) scripts/calibrate snakemake calibrate $(dry_run) $(ARGS)
 
 report: setup-report ## make all reports anew, without measuring: TESTBED=reference, or CRATE=file.zip
 	@$(bound) scripts/alone whitewire report --testbed="$$TESTBED" --crate="$$CRATE"

@@ -410,7 +410,8 @@ WRITERS: tuple[Subcommand, ...] = (
 GROUPS: Mapping[str, tuple[Subcommand, ...]] = {
     "everyday": (validate, plan, doctor, report, compare, check, new_paper, site, lab, appendix, crate),
     "stages, which the workflow calls": (
-        links, tidy_links, design, measure, tidy, analyse, render, trust, trust_tables, again, ending,
+        links, tidy_links, design, measure, tidy, analyse, render, trust, trust_tables, calibration, again,
+        ending,
     ),
     "set-up and maintenance": (prepare, hibench, reference, readme, keys, citations),
 }  # fmt: skip

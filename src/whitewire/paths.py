@@ -44,6 +44,11 @@ def root() -> Path:
     return HOME
 
 
+def start_command() -> str:
+    """What makes the results of the folder in use; scripts/calibrate has one of its own."""
+    return "make calibrate" if root() == HOME / ".cache" / "calibration" else "make papers"
+
+
 def elsewhere() -> str:
     """Says whose configuration is used where it is not the current folder's; else empty. Raises UserError."""
     return "" if root() == Path.cwd() else f"no config/config.yaml here: using {HOME}/config and {HOME}/results"

@@ -1,5 +1,5 @@
-# Published ratios of real clusters beside the emulated ones. Only where it is asked for: `make calibrate`, which calls
-# `snakemake calibrate` in a folder whose papers are those of config/calibration.
+# Published ratios of real clusters beside the emulated ones, by `snakemake calibrate` in the folder of scripts/calibrate, whose
+# papers are the sets of config/calibration.
 
 
 localrules:
@@ -79,8 +79,9 @@ rule calibration_page:
 
 
 rule calibrate:
-    """The calibration's page, and nothing else."""
+    """The report of each set, and the calibration's page."""
     input:
-        f"{REPORTS}/calibration.html",
-        f"{REPORTS}/calibration.pdf",
+        expand(f"{REPORTS}/{{page}}.html", page=["calibration", *plan.papers]),
+        expand(f"{REPORTS}/{{page}}.pdf", page=["calibration", *plan.papers]),
+        expand(f"{RESULTS}/{{paper}}/logs/paper.done", paper=plan.papers),
         f"{RESULTS}/logs/calibration.done",

@@ -1,4 +1,4 @@
-"""Published ratios of real clusters against the same ratios of emulated ones: a row a claim, shares, assumptions.
+"""Published ratios of real clusters against the same ratios of emulated ones: a row per claim, shares, assumptions.
 
 The papers are those of config/calibration (`make calibrate`). The functions but `tables` know no files.
 """
@@ -15,17 +15,16 @@ from typing import Any
 from whitewire import statistics, whole
 from whitewire.description import project
 from whitewire.description.checks import load_paper
-from whitewire.description.paper import Paper
 from whitewire.description.testbed import fabric_names, load_testbed
-from whitewire.errors import Faults, UserError
+from whitewire.errors import UserError
 from whitewire.paths import shown
-from whitewire.records import checked, manifest
+from whitewire.records import checked, manifest, schema
 from whitewire.records.samples import Torn
-from whitewire.tidy import form
+from whitewire.records.schema import Broken
 from whitewire.tidy.tables import Cells, as_csv, flag
 
 FOLDER = "calibration"
-"""Below a testbed's results; no paper is called so."""
+"""Below a testbed's results; no paper has this name."""
 TUNE, SCORE, BOTH = "tune", "score", "both"
 """Halves of the sets: those that the model may be tuned to, and those that it is scored on (docs/decisions/0016)."""
 OPERATION, ABSOLUTE = "operation", "absolute"
@@ -42,8 +41,8 @@ RATIOS = (
     "low", "high", "inside", "published_inside", "off", "miss", "verdict", "reason",
 )  # fmt: skip
 SUMMARY = (
-    "half", "by", "name", "of", "told", "inside", "share", "low", "high", "published_inside", "median_off", "large",
-    "small", "other",
+    "half", "by", "name", "of", "measured", "inside", "share", "low", "high", "without_effect", "published_inside",
+    "median_off", "large", "small", "other",
 )  # fmt: skip
 ASSUMPTIONS = ("paper", "half", "what", "why")
 VERDICTS = ("claim", "n", "estimate", "low", "high", "expected", "expected_low", "expected_high", "verdict", "reason")
@@ -52,7 +51,7 @@ COUNTED = {LARGE: "large", HIGH: "large", SMALL: "small", LOW: "small", OTHER: "
 
 
 def half_of(name: str) -> str:
-    """The half of a set: by the first hexadecimal digit of its id's SHA-256, which knows no result."""
+    """The half of a set, by the first hexadecimal digit of its id's SHA-256, which depends on no result."""
     return TUNE if hashlib.sha256(name.encode()).hexdigest()[0] < "8" else SCORE
 
 
@@ -65,13 +64,16 @@ def kind_of(test: Mapping[str, Any]) -> str:
     return " and ".join(dict.fromkeys(varied)) or OPERATION
 
 
-def miss_of(kind: str, estimate: float, published: float, low: float, high: float) -> str:
-    """How an estimate misses the printed value's range, as an effect against none; empty where it is inside."""
+def miss_of(test: Mapping[str, Any], estimate: float, published: float, low: float, high: float) -> str:
+    """How an estimate misses the range low..high of a claim, as an effect against none; empty where it is inside.
+
+    Claims of no effect have bounds of their own (`lower`, `upper`) in place of a relative tolerance.
+    """
     if low <= estimate <= high:
         return ""
-    if kind == ABSOLUTE:
+    if kind_of(test) == ABSOLUTE:
         return HIGH if estimate > high else LOW
-    if low <= 1 <= high:
+    if "lower" in test:
         return NONE
     found, printed = math.log(estimate), math.log(published)
     if found * printed < 0:
@@ -80,21 +82,21 @@ def miss_of(kind: str, estimate: float, published: float, low: float, high: floa
 
 
 def ratios(paper: str, claims: Iterable[Mapping[str, Any]], verdicts: Mapping[str, Mapping[str, str]]) -> list[Cells]:
-    """A row for each claim with its verdict's; without an estimate it is not told whether it is inside."""
+    """A row for each claim with its verdict's; whether it is inside is empty where there is no estimate."""
     return [_ratio(paper, claim, verdicts[claim["id"]]) for claim in claims]
 
 
 def _ratio(paper: str, claim: Mapping[str, Any], verdict: Mapping[str, str]) -> Cells:
-    kind = kind_of(claim["test"])
     row: dict[str, object] = {
-        "paper": paper, "claim": claim["id"], "half": half_of(paper), "kind": kind, "statement": claim["statement"],
-        "published": verdict["expected"], "published_low": verdict["expected_low"],
+        "paper": paper, "claim": claim["id"], "half": half_of(paper), "kind": kind_of(claim["test"]),
+        "statement": claim["statement"], "published": verdict["expected"], "published_low": verdict["expected_low"],
         "published_high": verdict["expected_high"], "inside": "", "published_inside": "", "off": "", "miss": "",
     } | {name: verdict[name] for name in ("n", "estimate", "low", "high", "verdict", "reason")}  # fmt: skip
     if not verdict["estimate"]:
         return row
     estimate, published = float(verdict["estimate"]), float(verdict["expected"])
-    miss = miss_of(kind, estimate, published, float(verdict["expected_low"]), float(verdict["expected_high"]))
+    limits = float(verdict["expected_low"]), float(verdict["expected_high"])
+    miss = miss_of(claim["test"], estimate, published, *limits)
     row |= {"inside": flag(not miss), "off": f"{math.exp(abs(math.log(estimate / published))):.4g}", "miss": miss}
     if verdict["low"]:
         row["published_inside"] = flag(float(verdict["low"]) <= published <= float(verdict["high"]))
@@ -112,23 +114,26 @@ def summary(rows: Sequence[Cells]) -> Iterator[Cells]:
 
 
 def _shares(half: str, by: str, name: str, rows: Sequence[Cells]) -> Cells:
-    told = [row for row in rows if row["inside"]]
-    inside = sum(row["inside"] == flag(True) for row in told)
-    limits = statistics.share_interval(inside, len(told))
-    off = sorted(math.log(float(str(row["off"]))) for row in told)
-    misses = [COUNTED[str(row["miss"])] for row in told if row["miss"]]
+    measured = [row for row in rows if row["inside"]]
+    inside = sum(row["inside"] == flag(True) for row in measured)
+    limits = statistics.share_interval(inside, len(measured))
+    off = sorted(math.log(float(str(row["off"]))) for row in measured)
+    misses = [COUNTED[str(row["miss"])] for row in measured if row["miss"]]
     return {
-        "half": half, "by": by, "name": name, "of": len(rows), "told": len(told), "inside": inside,
-        "share": f"{inside / len(told):.4g}" if told else "",
+        "half": half, "by": by, "name": name, "of": len(rows), "measured": len(measured), "inside": inside,
+        "share": f"{inside / len(measured):.4g}" if measured else "",
         "low": f"{limits[0]:.4g}" if limits else "", "high": f"{limits[1]:.4g}" if limits else "",
-        "published_inside": sum(row["published_inside"] == flag(True) for row in told),
+        "without_effect": sum(
+            float(str(row["published_low"])) <= 1 <= float(str(row["published_high"])) for row in measured
+        ),
+        "published_inside": sum(row["published_inside"] == flag(True) for row in measured),
         "median_off": f"{math.exp((off[(len(off) - 1) // 2] + off[len(off) // 2]) / 2):.4g}" if off else "",
     } | {word: misses.count(word) for word in ("large", "small", "other")}  # fmt: skip
 
 
 def assumptions(paper: str, raw: Mapping[str, Any]) -> Iterator[Cells]:
     """What a set assumes: of its set-up (`testbed.assumed`), of its drives, and what its source does not state."""
-    found: dict[str, str] = {name: str(why) for name, why in raw["testbed"].get("assumed", {}).items()}
+    found: dict[str, str] = dict(raw["testbed"].get("assumed", {}))
     for experiment in raw["experiments"]:
         hardware = experiment.get("hardware", {})
         named = {name: drive["sources"] for name, drive in hardware.get("drives", {}).items()}
@@ -142,26 +147,18 @@ def assumptions(paper: str, raw: Mapping[str, Any]) -> Iterator[Cells]:
 
 
 def tables(results: Path) -> None:
-    """Read the verdicts of all sets in `results`, write `results`/calibration/analysis; a set without any is left out.
+    """Read the verdicts of the sets of config.yaml in `results`, write `results`/calibration/analysis.
 
-    Raises Faults with a line for each table that is damaged.
+    Raises UserError for a table that is damaged.
     """
     config = project.load_config()
     fabrics = fabric_names(load_testbed(config["testbed"]))
     rows: list[Cells] = []
     assumed: list[Cells] = []
-    faults: list[str] = []
     for name in config["papers"]:
         paper = load_paper(project.paper_path(name), fabrics)
         assumed += assumptions(name, paper.raw)
-        path = results / name / "analysis" / "verdicts.csv"
-        if path.is_file():
-            try:
-                rows += ratios(name, _judged(paper), _verdicts(path))
-            except UserError as error:
-                faults += error.lines
-    if faults:
-        raise Faults(faults)
+        rows += ratios(name, paper.claims, _verdicts(results / name / "analysis" / "verdicts.csv"))
     write(results / FOLDER / "analysis", rows, assumed)
 
 
@@ -178,15 +175,10 @@ def write(folder: Path, rows: Sequence[Cells], assumed: Sequence[Cells]) -> None
     whole.write(folder / manifest.NAME, json.dumps(manifest.of(made), indent=1) + "\n")
 
 
-def _judged(paper: Paper) -> list[Mapping[str, Any]]:
-    """The claims that runs judge."""
-    return [claim for claim in paper.raw["claims"] if "emulated" in claim["routes"]]
-
-
 def _verdicts(path: Path) -> dict[str, Mapping[str, str]]:
     """Rows of a table of verdicts by claim. Raises UserError."""
     try:
-        found = checked.table(form.text_of(path.read_bytes(), path.name), VERDICTS, ("claim",), NUMBERS)
-    except Torn as torn:
-        raise UserError(f"{shown(path)}: {torn}; make it anew with `.venv/bin/whitewire analyse`") from None
+        found = checked.table(schema.read(path), VERDICTS, ("claim",), NUMBERS)
+    except (Broken, Torn) as why:
+        raise UserError(f"{shown(path)}: {why}; make it anew with `.venv/bin/whitewire analyse`") from None
     return {row["claim"]: row for row in found}

@@ -17,7 +17,7 @@ from whitewire.description.project import load_config, paper_path
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.rows import read_csv
 from whitewire.errors import UserError
-from whitewire.paths import root, shown
+from whitewire.paths import root, shown, start_command
 from whitewire.records.checked import block_record
 from whitewire.records.journal import BUDGET, FAILED, OTHERS, not_made
 from whitewire.report import sides
@@ -56,17 +56,18 @@ def lines() -> Iterator[str]:
         yield f"not finished: {', '.join(unfinished)}; what was measured is kept, and {_command()} goes on"
     for paper in config["papers"]:
         yield from _further(results, paper, config["effort"])
-    page = results / "reports" / "index.html"
-    if page.is_file():
-        yield f"start page: {shown(page)}"
+    for what, name in (("start page", "index"), ("calibration", "calibration")):
+        page = results / "reports" / f"{name}.html"
+        if page.is_file():
+            yield f"{what}: {shown(page)}"
 
 
 def _command(*first: str) -> str:
-    """`make papers` for what this start was asked for, with a variable before it."""
+    """The command that this start was asked with, with a variable before it."""
     given = (
         f"{name}={shlex.quote(text)}" for name in ("PAPERS", "TESTBED", "EFFORT") if (text := os.environ.get(name))
     )
-    return " ".join([*first, "make papers", *given])
+    return " ".join([*first, start_command(), *given])
 
 
 def _of_paper(results: Path, paper: str, effort: str, short: Counter[str], unfinished: list[str]) -> str:

@@ -42,8 +42,8 @@ BRIEF = "brief.pdf"
 EVERY_FORMAT = (*FORMATS, "md")
 PROJECT = paths.HOME
 PAPER = PROJECT / "paper"
-INDEX, TESTBED = "index", "testbed"
-"""The start page, and the page of a testbed's links, drives and hosts; no paper is called so."""
+INDEX, TESTBED, CALIBRATION = "index", "testbed", "calibration"
+"""The start page, that of a testbed's links, drives and hosts, and that of the calibration; no paper has such a name."""
 DAMAGED = "damaged.json"
 """What the start page reads of papers that it leaves out: their faults, by paper."""
 DRAFTS = "to-do.json"
@@ -281,7 +281,7 @@ def render_command(args: Any) -> int:
 
 def formats_of(page: str) -> tuple[str, ...]:
     """What is made of a page: a paper's report has a brief beside it."""
-    return {INDEX: ("html",), TESTBED: FORMATS}.get(page, (*FORMATS, BRIEF))
+    return {INDEX: ("html",), TESTBED: FORMATS, CALIBRATION: FORMATS}.get(page, (*FORMATS, BRIEF))
 
 
 def document(paper: str) -> Path:
