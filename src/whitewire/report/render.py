@@ -43,7 +43,7 @@ EVERY_FORMAT = (*FORMATS, "md")
 PROJECT = paths.HOME
 PAPER = PROJECT / "paper"
 INDEX, TESTBED, CALIBRATION = "index", "testbed", "calibration"
-"""The start page, that of a testbed's links, drives and hosts, and that of the calibration; no paper has such a name."""
+"""The start page, that of a testbed's links, drives and hosts, and the calibration's; no paper has such a name."""
 DAMAGED = "damaged.json"
 """What the start page reads of papers that it leaves out: their faults, by paper."""
 DRAFTS = "to-do.json"

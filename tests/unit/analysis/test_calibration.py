@@ -142,9 +142,7 @@ def results(tmp_path, monkeypatch):
     config.mkdir()
     (config / "papers").symlink_to(HOME / "config" / "calibration")
     (config / "testbeds").symlink_to(HOME / "config" / "testbeds")
-    (config / "config.yaml").write_text(
-        "papers: [craysun-iosig]\ntestbed: emulated\neffort: quick\nseed: 1\n"
-    )
+    (config / "config.yaml").write_text("papers: [craysun-iosig]\ntestbed: emulated\neffort: quick\nseed: 1\n")
     monkeypatch.chdir(tmp_path)
     for name in ("PAPERS", "TESTBED", "EFFORT"):
         monkeypatch.delenv(name, raising=False)

@@ -3,13 +3,13 @@
 calibration_columns <- list(
   calibration = c("paper", "claim", "half", "kind", "statement", "published", "published_low", "published_high", "n",
                   "estimate", "low", "high", "inside", "published_inside", "off", "miss", "verdict", "reason"),
-  summary = c("half", "by", "name", "of", "told", "inside", "share", "low", "high", "published_inside", "median_off",
-              "large", "small", "other"),
+  summary = c("half", "by", "name", "of", "measured", "inside", "share", "low", "high", "without_effect",
+              "published_inside", "median_off", "large", "small", "other"),
   assumptions = c("paper", "half", "what", "why")
 )
 
-calibration_numbers <- c("published", "published_low", "published_high", "estimate", "low", "high", "off", "of", "told",
-                         "share", "median_off", "large", "small", "other")
+calibration_numbers <- c("published", "published_low", "published_high", "estimate", "low", "high", "off", "of",
+                         "measured", "share", "without_effect", "median_off", "large", "small", "other")
 
 read_calibration <- function(name) {
   columns <- calibration_columns[[name]]
@@ -19,33 +19,27 @@ read_calibration <- function(name) {
   table
 }
 
-# Ratios that runs told, and where they lie.
-told_ratios <- function() {
+# Ratios that have an estimate, and where they lie.
+measured_ratios <- function() {
   table <- read_calibration("calibration")
   table <- table[!is.na(table$estimate), ]
   table$where <- ifelse(as_flag(table$inside), "inside", "outside")
   table
 }
 
-shares_of <- function(half, by, name = "") {
-  table <- read_calibration("summary")
-  table[table$half == half & table$by == by & (by == "all" | table$name == name), ]
-}
-
 # --- words ---------------------------------------------------------------------------------------------
 
-half_words <- c(score = "that score", tune = "that tune", both = "of both halves")
-
 calibration_sentence <- function(half) {
-  found <- shares_of(half, "all")
-  if (nrow(found) == 0 || found$told == 0) {
-    return(sprintf("None of the ratios %s was measured yet; `make calibrate` does it.", half_words[[half]]))
+  found <- read_calibration("summary")
+  found <- found[found$half == half & found$by == "all", ]
+  if (nrow(found) == 0 || found$measured == 0) {
+    return(sprintf("None of the ratios that %s is measured yet; `make calibrate` does it.", half))
   }
-  sprintf(paste("Of %d published ratios %s, **%s came out within tolerance** (%s, 95 %% interval",
-                "%s to %s); the median distance is a factor of %s. Of the misses the effect was too large in %d, too",
-                "small in %d, and in the other direction in %d."),
-          found$told, half_words[[half]], found$inside, percent(found$share), percent(found$low), percent(found$high),
-          trimmed(found$median_off), found$large, found$small, found$other)
+  sprintf(paste("Of %d published ratios that %s, **%s came out within tolerance** (%s, 95 %% interval %s to %s); if",
+                "nothing had an effect here, %d would have. The median distance is a factor of %s. Of the misses the",
+                "effect was too large in %d, too small in %d, and in the other direction in %d."),
+          found$measured, half, found$inside, percent(found$share, 0), percent(found$low, 0), percent(found$high, 0),
+          found$without_effect, trimmed(found$median_off), found$large, found$small, found$other)
 }
 
 share_table <- function(by) {
@@ -53,16 +47,16 @@ share_table <- function(by) {
   found <- found[found$by == by, ]
   md_table(data.frame(
     Half = safe(found$half), Name = safe(found$name),
-    Ratios = sprintf("%s of %s", trimmed(found$told), trimmed(found$of)),
-    Inside = trimmed(found$inside), Share = share_cells(found), `Median factor` = trimmed(found$median_off),
+    Ratios = sprintf("%s of %s", trimmed(found$measured), trimmed(found$of)),
+    Inside = found$inside, Share = share_cells(found), `Without effect` = trimmed(found$without_effect),
+    `Median factor` = trimmed(found$median_off),
     `Too large` = trimmed(found$large), `Too small` = trimmed(found$small), Other = trimmed(found$other),
     check.names = FALSE
   ))
 }
 
 share_cells <- function(found) {
-  words <- lapply(found[c("share", "low", "high")], function(column) mapply(percent, column))
-  text <- sprintf("%s (%s to %s)", words$share, words$low, words$high)
+  text <- sprintf("%s (%s to %s)", percent(found$share, 0), percent(found$low, 0), percent(found$high, 0))
   ifelse(is.na(found$share), "\u2013", text)
 }
 
@@ -89,7 +83,7 @@ inside_shapes <- c(inside = 16, outside = 4)
 
 # Published against emulated on equal logarithmic axes, with the tolerance across and the interval upwards.
 figure_calibration <- function(title) {
-  table <- told_ratios()
+  table <- measured_ratios()
   if (nrow(table) == 0) {
     return(figure_without_data())
   }
@@ -109,4 +103,4 @@ figure_calibration <- function(title) {
     labs(title = title, subtitle = "Bars across: the published value's tolerance. Bars upwards: 95 % interval.")
 }
 
-calibration_height <- function() 1.9 + 2.3 * ceiling(max(1, length(unique(told_ratios()$kind))) / 3)
+calibration_height <- function() 1.9 + 2.3 * ceiling(max(1, length(unique(measured_ratios()$kind))) / 3)
