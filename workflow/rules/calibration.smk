@@ -79,9 +79,9 @@ rule calibration_page:
 
 
 rule calibrate:
-    """The report of each set, and the calibration's page."""
+    """The report of each set, their start page, and the calibration's page."""
     input:
-        expand(f"{REPORTS}/{{page}}.html", page=["calibration", *plan.papers]),
+        expand(f"{REPORTS}/{{page}}.html", page=["index", "calibration", *plan.papers]),
         expand(f"{REPORTS}/{{page}}.pdf", page=["calibration", *plan.papers]),
         expand(f"{RESULTS}/{{paper}}/logs/paper.done", paper=plan.papers),
-        f"{RESULTS}/logs/calibration.done",
+        expand(f"{RESULTS}/logs/{{page}}.done", page=["index", "calibration"]),
