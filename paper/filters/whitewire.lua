@@ -274,12 +274,14 @@ end
 
 -- Pages that have no start page beside them.
 local alone = { index = true, compare = true, appendix = true }
+-- Pages beside it that are no paper's report.
+local beside = { testbed = true, calibration = true }
 
 function Pandoc(doc)
   with_papers(doc.meta)
   local document = os.getenv("WHITEWIRE_PAPER")
-  local of_paper = document and not alone[document] and document ~= "testbed"
-  if of_paper or document == "testbed" then doc.meta.home = "index.html" end
+  local of_paper = document and not alone[document] and not beside[document]
+  if of_paper or beside[document] then doc.meta.home = "index.html" end
   local blocks, shown = link_exhibits(doc)
   doc.blocks = link_claims(blocks, shown)
   if brief then

@@ -37,6 +37,7 @@ def test_the_page_says_of_each_half_how_many_lie_inside(page):
     assert re.search(r"Of 5 published ratios that score, 1 came out within tolerance", text)
     assert re.search(r"Of 5 published ratios that tune, 1 came out within tolerance", text)
     assert "effect where none is printed" in text
+    assert "Show this part" not in text
     assert "three: Hadoop’s own" in text or "three: Hadoop's own" in text
 
 
