@@ -19,12 +19,13 @@ from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
 from whitewire.description.testbed import digest, fabric_names, load_testbed
-from whitewire.errors import Faults, UserError
+from whitewire.errors import CannotMake, Faults, UserError
 from whitewire.measure import engine, environment
 from whitewire.measure import links as network
 from whitewire.measure.alone import alone
 from whitewire.measure.block_plan import CLOSING_S, START_S
 from whitewire.measure.engine import TIME_UP, Work, as_json, seconds_within
+from whitewire.measure.execution import cannot_make
 from whitewire.measure.trust_plan import Offer, offers, parts_of, planned, why_absent
 from whitewire.measure.trust_runs import MAKES, Start
 from whitewire.records import checked
@@ -40,8 +41,8 @@ def trust(testbed: str, results: Path, parts: str = "", within: str = "", dry_ru
     """Measure how far an emulated testbed can be trusted; the record goes to `results`/trust, trust.json last.
 
     `parts`: some of records.parts.PARTS between commas; `within`: how long it may take, as a budget; `dry_run` says
-    only what would be measured. Returns whether there is a record now. Raises UserError on other testbeds, and at the
-    end where a part could not be finished.
+    only what would be measured. Returns whether there is a record now. Raises UserError on other testbeds, and where no
+    part could be made.
     """
     os.environ.pop(lanes.VARIABLE, None)  # what is compared is alone, but for the lanes that it asks for
     wanted, config = parts_of(parts), load_testbed(testbed)
@@ -107,18 +108,20 @@ class Trust:
         self.work.progress.say(f"all of it: about {budget.words(self.expected)}, at most {most}")
 
     def make(self) -> None:
-        """All parts that are missing. Raises UserError when one could not be finished; what is finished stays."""
+        """All parts that are missing; one that cannot be made is left out. Raises CannotMake where there is none."""
         self._check_finished()
-        faults = []
+        faults: list[str] = []
         for part, units in self.units.items():
             try:
-                with self.work.phase(part):
+                with self.work.phase(part), cannot_make(self.folder):
                     self._make(part, units)
-            except UserError as fault:
+            except CannotMake as fault:
                 faults.append(f"{part}: {fault}")
-                self.work.progress.say(f"{part}: not finished: {fault}")
-        if faults:
-            raise UserError("; ".join([*faults, "what is finished stays: the next start goes on"]))
+                self.work.leave_out(part, str(fault))
+                again = f"`.venv/bin/whitewire trust --parts {part}` makes what is missing"
+                self.work.progress.say(f"{faults[-1]}; {again}")
+        if faults and not any(map(self.done, PARTS)):
+            raise CannotMake("; ".join(faults))
         self._finish()
 
     def _make(self, part: str, units: int) -> None:
