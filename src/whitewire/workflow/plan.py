@@ -514,23 +514,22 @@ def print_plan() -> None:
         )
         for line in outlook.lines(paper, plan.designs[name], testbed):
             print(line)
-        for line in _claims_ahead(plan, name, testbed):
+        for line in _claims_ahead(plan, name, testbed, (low, high)):
             print(line)
         for line in plan.left_out[name]:
             print(f"  left out: {line}")
 
 
-def _claims_ahead(plan: Plan, name: str, testbed: Mapping[str, Any]) -> Iterator[str]:
-    """What each claim that runs have not decided would take."""
+def _claims_ahead(plan: Plan, name: str, testbed: Mapping[str, Any], paces: tuple[float, float]) -> Iterator[str]:
+    """What each claim that runs have not decided would take here."""
     paper, rows = plan.described[name], plan.designs[name]
     if not rows:
         return
     table = root() / "results" / plan.testbed / name / "analysis" / "verdicts.csv"
     judged = pd.read_csv(table) if table.is_file() else None
     looks = paper.looks(plan.effort)
-    _, slow, _ = speed.pace(root() / "results" / plan.testbed)
-    ends = _here(plan, name, rows, testbed, (slow, slow))[1] <= budget.seconds_of(plan.budget)
-    yield from prospects.lines(paper, testbed, plan.effort, judged, looks[-1] if ends else looks[0])
+    ends = _here(plan, name, rows, testbed, paces)[1] <= budget.seconds_of(plan.budget)
+    yield from prospects.lines(paper, testbed, plan.effort, judged, looks[-1] if ends else looks[0], sum(paces) / 2)
 
 
 MADE = "all runs are made"
