@@ -11,7 +11,7 @@ import json
 import math
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 from whitewire import budget, paths, whole
 from whitewire.errors import UserError
 from whitewire.progress import Pulse
-from whitewire.records import manifest
 from whitewire.records.schema import Broken
 
 TIME_UP = "the time was up"
@@ -170,18 +169,3 @@ def seconds_within(within: str) -> float:
 
 def as_json(record: Any) -> str:
     return json.dumps(record, indent=1) + "\n"
-
-
-def open_record(folder: Path, name: str) -> None:
-    """Remove the record and its manifest: until both are written again it is not finished."""
-    for each in (name, manifest.NAME):
-        (folder / each).unlink(missing_ok=True)
-
-
-def close_record(folder: Path, name: str, record: Any, files: Iterable[Path]) -> None:
-    """Write the record of a finished campaign, and the manifest of these files and it."""
-    content = as_json(record).encode()
-    listed = manifest.of_folder(folder, files)
-    listed["files"][name] = manifest.entry(content)
-    whole.write(folder / manifest.NAME, as_json(listed))
-    whole.write(folder / name, content)

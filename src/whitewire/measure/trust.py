@@ -20,7 +20,7 @@ from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
 from whitewire.description.testbed import digest, fabric_names, load_testbed
 from whitewire.errors import CannotMake, Faults, UserError
-from whitewire.measure import engine, environment
+from whitewire.measure import environment
 from whitewire.measure import links as network
 from whitewire.measure.alone import alone
 from whitewire.measure.block_plan import CLOSING_S, START_S
@@ -28,7 +28,7 @@ from whitewire.measure.engine import TIME_UP, Work, as_json, seconds_within
 from whitewire.measure.execution import cannot_make
 from whitewire.measure.trust_plan import Offer, offers, parts_of, planned, why_absent
 from whitewire.measure.trust_runs import MAKES, Start
-from whitewire.records import checked
+from whitewire.records import checked, manifest
 from whitewire.records import trust as records
 from whitewire.records.parts import PARTS, WITHIN, Part
 from whitewire.records.trust import PartRecord
@@ -160,7 +160,7 @@ class Trust:
             wrong += [f"{fault}; {records.again(self.folder, block)}" for fault in checked.read_block(block).faults]
         if wrong:
             raise Faults(wrong)
-        engine.open_record(self.folder, records.RECORD)
+        manifest.open_record(self.folder, records.RECORD)
 
     def _begun(self, record: PartRecord) -> Path:
         """The part's folder with its record, without what was measured on another description of the testbed.
@@ -192,7 +192,7 @@ class Trust:
             **environment.commit(),
         }
         files = records.kept_files(self.folder, [each["part"] for each in parts])
-        engine.close_record(self.folder, records.RECORD, record, files)
+        manifest.close_record(self.folder, records.RECORD, record, files)
         self.work.progress.say(f"finished in {budget.words(record['seconds'])}")
 
 

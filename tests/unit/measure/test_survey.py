@@ -345,7 +345,7 @@ def test_a_record_from_before_there_were_parts_stays_and_nothing_is_measured_aga
         old = json.loads((folder / records.RECORD).read_text()) | {"left_out": ["10gbe, 4 streams: the time was up"]}
         for part in records.OF_LINKS:
             (folder / records.part_file(part)).unlink()
-        survey.engine.close_record(folder, records.RECORD, old, records.kept_files(folder))
+        manifest.close_record(folder, records.RECORD, old, records.kept_files(folder))
         assert records.read(folder) == old
         for part in records.OF_LINKS:
             survey.survey("lab", tmp_path, "quick", parts=[part])
