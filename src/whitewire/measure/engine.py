@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from whitewire import budget, paths, whole
-from whitewire.errors import UserError
+from whitewire.errors import CannotMake, UserError
 from whitewire.progress import Pulse
 from whitewire.records.schema import Broken
 
@@ -153,6 +153,15 @@ class Work:
     def leave_out(self, subject: str, why: str, amount: str = "") -> None:
         if (left := Left(subject, why, amount)) not in self.left:
             self.left.append(left)
+
+    @contextmanager
+    def leaving_out(self, subject: str) -> Iterator[None]:
+        """Leave out what the `with` block cannot make."""
+        try:
+            yield
+        except CannotMake as fault:
+            self.leave_out(subject, str(fault))
+            self.progress.say(f"{subject}: left out: {fault}")
 
     def phase(self, name: str) -> AbstractContextManager[None]:
         """Count the seconds that a phase takes."""

@@ -25,8 +25,8 @@ from whitewire.testbed.each import on_each
 from whitewire.tools import Unreadable, fio, iperf3
 
 PAUSES = (0, 0, 2, 10, 30)
-"""Seconds to wait before each attempt of a probe; one that is beyond its bound in all of them stops the block. Each
-takes twice as long as the one before, and a machine that is busy for a moment gets time to calm down."""
+"""Seconds to wait before each attempt of a probe; one that is beyond its bound in all of them costs the runs at its
+scale. Each takes twice as long as the one before, and a machine that is busy for a moment gets time to calm down."""
 ATTEMPTS = len(PAUSES)
 PAUSES_OF_A_SURVEY = (0, 0, 2)
 """The same where a drive that stays beyond its bound is named and stops nothing yet."""

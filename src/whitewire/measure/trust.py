@@ -110,18 +110,11 @@ class Trust:
     def make(self) -> None:
         """All parts that are missing; one that cannot be made is left out. Raises CannotMake where there is none."""
         self._check_finished()
-        faults: list[str] = []
         for part, units in self.units.items():
-            try:
-                with self.work.phase(part), cannot_make(self.folder):
-                    self._make(part, units)
-            except CannotMake as fault:
-                faults.append(f"{part}: {fault}")
-                self.work.leave_out(part, str(fault))
-                again = f"`.venv/bin/whitewire trust --parts {part}` makes what is missing"
-                self.work.progress.say(f"{faults[-1]}; {again}")
-        if faults and not any(map(self.done, PARTS)):
-            raise CannotMake("; ".join(faults))
+            with self.work.leaving_out(part), self.work.phase(part), cannot_make(self.folder):
+                self._make(part, units)
+        if self.units and not any(map(self.done, PARTS)):
+            raise CannotMake("; ".join(str(left) for left in self.work.left if left.subject in self.units))
         self._finish()
 
     def _make(self, part: str, units: int) -> None:
