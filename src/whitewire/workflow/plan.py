@@ -141,14 +141,7 @@ class Plan:
         `begins`: see the field.
         """
         deployment = frozenset(deployment)
-        for name, value in (given or {}).items():
-            if name not in OVERRIDES:
-                raise UserError(
-                    f'--config: found the key "{name}", expected one of {", ".join(OVERRIDES)}'
-                    f"{suggestion(name, OVERRIDES)}"
-                )
-            # Through the environment, so that the stages' commands see the same.
-            os.environ[name.upper()] = " ".join(value) if isinstance(value, list) else str(value)
+        _override(given or {})
         # The stages' command is found beside the interpreter, also when the environment is not activated.
         os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
         settle_environment()
@@ -343,6 +336,17 @@ class Plan:
     def files(*patterns: str) -> list[str]:
         """Files of the repository that match, as paths from its top."""
         return sorted(str(path.relative_to(HOME)) for p in patterns for path in HOME.glob(p) if path.is_file())
+
+
+def _override(given: Mapping[str, Any]) -> None:
+    """Put values of --config over those of the configuration. Raises UserError."""
+    for name, value in given.items():
+        if name not in OVERRIDES:
+            raise UserError(
+                f'--config: found the key "{name}", expected one of {", ".join(OVERRIDES)}{suggestion(name, OVERRIDES)}'
+            )
+        # Through the environment, so that the stages' commands see the same.
+        os.environ[name.upper()] = " ".join(value) if isinstance(value, list) else str(value)
 
 
 def _lanes(asked: int | str, testbed: Mapping[str, Any], busy: Callable[[], float]) -> tuple[int, int]:
