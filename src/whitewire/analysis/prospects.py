@@ -130,11 +130,12 @@ def minutes_to_first_look(paper: Paper, testbed: Mapping[str, Any], effort: str)
     return round((START_S + took + durations.all_floors_seconds(paper, rows, testbed, FLOORS)) / 60)
 
 
-def lines(paper: Paper, testbed: Mapping[str, Any], effort: str, judged: pd.DataFrame | None, runs: int
-          ) -> Iterator[str]:  # fmt: skip
+def lines(paper: Paper, testbed: Mapping[str, Any], effort: str, judged: pd.DataFrame | None, runs: int,
+          pace: float = 1.0) -> Iterator[str]:  # fmt: skip
     """A line per claim that runs can judge and have not: minutes to a verdict, and the chance of one.
 
-    `judged` is verdicts.csv, where the paper is measured; `runs`: how many of each cell the budget has time for.
+    `judged` is verdicts.csv, where the paper is measured; `runs`: how many of each cell the budget has time for;
+    `pace`: seconds that runs take here for each planned one.
     """
     known = {} if judged is None else {row["claim"]: row for row in judged.to_dict("records")}
     for claim in paper.claims:
@@ -144,10 +145,10 @@ def lines(paper: Paper, testbed: Mapping[str, Any], effort: str, judged: pd.Data
         if row is not None and row["verdict"] != claims.INCONCLUSIVE:
             continue
         if row is not None and _positive(row.get("minutes")):
-            said = _likely(row["chance"])
-            yield f"  {claim['id']}: about {row['minutes']:.0f} min to a verdict{said}: {row['command']}"
+            minutes, said = max(1, round(pace * row["minutes"])), _likely(row["chance"])
+            yield f"  {claim['id']}: about {minutes} min to a verdict{said}: {row['command']}"
         elif row is None:
-            took = START_S + statistics.FEWEST * seconds(paper, testbed, effort, cells)
+            took = START_S + pace * statistics.FEWEST * seconds(paper, testbed, effort, cells)
             found = chance_if_right(paper, claim["test"], runs)
             said = "" if found is None else f"{_likely(found)} to be decided within the budget, {USUAL}"
             yield f"  {claim['id']}: about {max(1, round(took / 60))} min to a first interval{said}"

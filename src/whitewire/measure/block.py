@@ -32,6 +32,7 @@ from whitewire.measure.beyond import Before, before
 from whitewire.measure.block_plan import CLOSING_S, BlockPlan
 from whitewire.measure.campaign import Around, Campaign, plainly
 from whitewire.measure.engine import NEVER, Deadline
+from whitewire.measure.execution import cannot_make
 from whitewire.measure.probing import Probing
 from whitewire.measure.rounds import Look
 from whitewire.measure.run import Run
@@ -107,6 +108,8 @@ class Block:
         self.others = others
         self.look, self.around, self.allowance = look, around, allowance or Allowance()
         self.attempts = attempts or (SMOKE_ATTEMPTS if smoke else testbed["limits"]["attempts"])
+        self.deadline = self.give_up_at = NEVER
+        self.workers: list[Worker] = []
         self.left: dict[str, str] = {}
         """Runs that were not made, and why."""
         self.spent: defaultdict[str, float] = defaultdict(float)
@@ -265,7 +268,6 @@ class Block:
             return number
         spent = sum(campaign.spent[what] for what in ("start", "warm-up"))
         known = campaign.floors_of_lane if team else campaign.known_floors
-        needs = campaign.plan.seconds_until_a_run(shared, runs, known)
         roles, *_ = json.loads(shared)
         if self.config["kind"] != "emulated" or all(run.store["kind"] != "cephfs" for run in runs):
             roles = without_servers(roles)
@@ -274,10 +276,10 @@ class Block:
             testbed.preflight()
         campaign.progress.cluster()
         logs = self.journal.folder / "logs" / (f"lane-{campaign.lane}" if team else "")
-        with contextlib.ExitStack() as up:
+        with cannot_make(logs), contextlib.ExitStack() as up:
             # What starts takes all processors that it gets, and what is probed must not lack them.
             with campaign.holding(ALL):
-                if not campaign.deadline.has(needs):
+                if not campaign.deadline.has(campaign.plan.seconds_until_a_run(shared, runs, known)):
                     campaign.left |= {run.row["run_id"]: BUDGET for run in runs}
                     return number
                 with campaign.spending("start"):
@@ -285,10 +287,6 @@ class Block:
                     stack, runs = self._start(up, campaign, testbed, shared, runs, logs)
             if stack is None:
                 return number
-            for (k, model), alike in groups.by_scale(runs).items():
-                stack.scale(k, model)
-                testbed.fabric(alike[0].parameters["fabric"])
-                services.record_environment(testbed, stack, self.config, self.journal.folder)
             floors = campaign.plan.floors(shared, runs, known)
             session = Session(campaign, stack, runs, floors, self.ladder)
             if team:
@@ -318,6 +316,10 @@ class Block:
         stack = Services(testbed, self.config, runs, logs, slots, *racks).stack(suite)
         up.callback(stack.stop)
         services.start(stack)
+        for (k, model), alike in groups.by_scale(runs).items():
+            stack.scale(k, model)
+            testbed.fabric(alike[0].parameters["fabric"])
+            services.record_environment(testbed, stack, self.config, self.journal.folder)
         campaign.progress.say(f"ready: {services.started(stack)}; warming up")
         return stack, runs
 
@@ -327,7 +329,8 @@ class Block:
         lead = Lead(claims, self.workers, task, self.journal.has, campaign.progress.say, started)
         with contextlib.closing(lead):
             try:
-                return session.make(number, lead)
+                with cannot_make(session.stack.logs):
+                    return session.make(number, lead)
             except CannotMake:
                 campaign.add(lead.leave())
                 raise
@@ -343,7 +346,8 @@ class Block:
         for (k, model), alike in groups.by_scale(runs).items():
             testbed.k = k
             try:
-                probing.calibrate(testbed, model, alike)
+                with cannot_make(self.journal.folder):
+                    probing.calibrate(testbed, model, alike)
             except CannotMake as failure:
                 lost.append((alike, failure))
         without = {run.row["run_id"] for alike, _ in lost for run in alike}

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from whitewire import lanes
 from whitewire.budget import Allowance
 from whitewire.cluster.stack import Stack
-from whitewire.errors import UserError, of_system
+from whitewire.errors import NotKept, of_system
 from whitewire.measure import engine, environment
 from whitewire.measure.block_plan import BlockPlan, Known
 from whitewire.measure.calm import Calm
@@ -118,11 +118,11 @@ class Campaign:
 
     @staticmethod
     def keep(what: str, write: Callable[[], object]) -> None:
-        """Write to the journal; UserError where the disk does not take it: what comes after would be lost too."""
+        """Write to the journal; NotKept where the disk does not take it: what comes after would be lost too."""
         try:
             write()
         except OSError as error:
-            raise UserError(f"{what} could not be kept: {of_system(error)}") from error
+            raise NotKept(f"{what} could not be kept: {of_system(error)}") from error
 
     def leave_out(self, lacking: Iterable[tuple[Sequence[str], str]]) -> None:
         """Do not make these runs (by id): the testbed cannot have what they need. block.json says which and why."""

@@ -42,7 +42,7 @@ class Probing:
         """Probe links and modelled drives of a cluster that is up: a DataNode a client, and for jobs and on a site also
         DataNodes and their neighbours.
 
-        Raises UserError for a link or drive beyond its bound.
+        Raises CannotMake for a link or drive beyond its bound.
         """
         probes, limits = self.config["probes"], self.config["limits"]
         folder = unused(self.folder, "probes")

@@ -106,7 +106,7 @@ def suite(testbed: Testbed, config: Mapping[str, Any], runs: Sequence[Run], logs
 def start(stack: Stack) -> None:
     """Start all services; a start in some dozens fails, so once again.
 
-    When that fails too, raises CannotMake, or UserError if the disk is full.
+    When that fails too, raises CannotMake, or NotKept if the disk is full.
     """
     try:
         stack.start()

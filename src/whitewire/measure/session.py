@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from whitewire import lanes, paths, workloads
 from whitewire.cluster.stack import Stack
-from whitewire.errors import CannotMake, UserError
+from whitewire.errors import CannotMake, NotKept
 from whitewire.measure import rung
 from whitewire.measure import services as clusters
 from whitewire.measure.block_plan import CLOSING_S
@@ -170,14 +170,14 @@ class Session:
         record |= {**of, "attempt": attempt, "valid": not why, "why_invalid": why, **campaign.made_by}
         self._keep(run_id, record, files)
         if full:
-            raise UserError(f"{run_id}: {why}")
+            raise NotKept(f"{run_id}: {why}")
         return Outcome(why, failed, disturbed, short)
 
     def _keep(self, run_id: str, record: RunRecord, files: Mapping[str, str]) -> None:
         journal = self.campaign.journal
         try:
             self.campaign.keep(run_id, lambda: journal.write(run_id, record, files, valid=record["valid"]))
-        except UserError as error:
+        except NotKept as error:
             record |= {"valid": False, "why_invalid": str(error)}
             with contextlib.suppress(OSError):  # a record alone may fit where its files do not
                 journal.write(run_id, record, {}, valid=False)

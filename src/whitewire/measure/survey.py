@@ -26,7 +26,7 @@ from whitewire.measure.survey_pairs import Pairs
 from whitewire.measure.survey_plan import BUDGET_HERE_S, BUDGET_S, Survey, kept_plan, planned, shape_here
 from whitewire.progress import Pulse
 from whitewire.records import links as records
-from whitewire.records import outliers
+from whitewire.records import manifest, outliers
 from whitewire.records.links import HostFacts, HostLink, Machine
 from whitewire.records.parts import OF_LINKS, OfLinks
 from whitewire.records.schema import Broken
@@ -172,7 +172,7 @@ def _remove_damaged(survey: Survey) -> None:
             survey.work.progress.say(f"{paths.shown(path)}: {why}: removed, and what is missing is measured again")
             path.unlink()
         part.unlink(missing_ok=True)
-    engine.open_record(survey.folder, records.RECORD)
+    manifest.open_record(survey.folder, records.RECORD)
 
 
 def _note_parts(folder: Path, parts: Sequence[OfLinks]) -> None:
@@ -188,7 +188,7 @@ def _note_parts(folder: Path, parts: Sequence[OfLinks]) -> None:
         }  # fmt: skip
         whole.write(folder / records.part_file(part), as_json(own))
     if lacking:
-        engine.close_record(folder, records.RECORD, record, records.kept_files(folder))
+        manifest.close_record(folder, records.RECORD, record, records.kept_files(folder))
 
 
 def finish(folder: Path) -> None:
@@ -213,7 +213,7 @@ def finish(folder: Path) -> None:
         "spent": {phase: seconds for part in of for phase, seconds in part["spent"].items()},
         **environment.commit(),
     }
-    engine.close_record(folder, records.RECORD, record, records.kept_files(folder))
+    manifest.close_record(folder, records.RECORD, record, records.kept_files(folder))
     for why in left:
         say(f"left out: {why}")
     found = outliers.of_folder(folder)

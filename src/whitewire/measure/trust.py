@@ -19,15 +19,16 @@ from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
 from whitewire.description.testbed import digest, fabric_names, load_testbed
-from whitewire.errors import Faults, UserError
-from whitewire.measure import engine, environment
+from whitewire.errors import CannotMake, Faults, UserError
+from whitewire.measure import environment
 from whitewire.measure import links as network
 from whitewire.measure.alone import alone
 from whitewire.measure.block_plan import CLOSING_S, START_S
 from whitewire.measure.engine import TIME_UP, Work, as_json, seconds_within
+from whitewire.measure.execution import cannot_make
 from whitewire.measure.trust_plan import Offer, offers, parts_of, planned, why_absent
 from whitewire.measure.trust_runs import MAKES, Start
-from whitewire.records import checked
+from whitewire.records import checked, manifest
 from whitewire.records import trust as records
 from whitewire.records.parts import PARTS, WITHIN, Part
 from whitewire.records.trust import PartRecord
@@ -40,8 +41,8 @@ def trust(testbed: str, results: Path, parts: str = "", within: str = "", dry_ru
     """Measure how far an emulated testbed can be trusted; the record goes to `results`/trust, trust.json last.
 
     `parts`: some of records.parts.PARTS between commas; `within`: how long it may take, as a budget; `dry_run` says
-    only what would be measured. Returns whether there is a record now. Raises UserError on other testbeds, and at the
-    end where a part could not be finished.
+    only what would be measured. Returns whether there is a record now. Raises UserError on other testbeds, and where no
+    part could be made.
     """
     os.environ.pop(lanes.VARIABLE, None)  # what is compared is alone, but for the lanes that it asks for
     wanted, config = parts_of(parts), load_testbed(testbed)
@@ -107,18 +108,13 @@ class Trust:
         self.work.progress.say(f"all of it: about {budget.words(self.expected)}, at most {most}")
 
     def make(self) -> None:
-        """All parts that are missing. Raises UserError when one could not be finished; what is finished stays."""
+        """All parts that are missing; one that cannot be made is left out. Raises CannotMake where there is none."""
         self._check_finished()
-        faults = []
         for part, units in self.units.items():
-            try:
-                with self.work.phase(part):
-                    self._make(part, units)
-            except UserError as fault:
-                faults.append(f"{part}: {fault}")
-                self.work.progress.say(f"{part}: not finished: {fault}")
-        if faults:
-            raise UserError("; ".join([*faults, "what is finished stays: the next start goes on"]))
+            with self.work.leaving_out(part), self.work.phase(part), cannot_make(self.folder):
+                self._make(part, units)
+        if self.units and not any(map(self.done, PARTS)):
+            raise CannotMake("; ".join(str(left) for left in self.work.left if left.subject in self.units))
         self._finish()
 
     def _make(self, part: str, units: int) -> None:
@@ -157,7 +153,7 @@ class Trust:
             wrong += [f"{fault}; {records.again(self.folder, block)}" for fault in checked.read_block(block).faults]
         if wrong:
             raise Faults(wrong)
-        engine.open_record(self.folder, records.RECORD)
+        manifest.open_record(self.folder, records.RECORD)
 
     def _begun(self, record: PartRecord) -> Path:
         """The part's folder with its record, without what was measured on another description of the testbed.
@@ -189,7 +185,7 @@ class Trust:
             **environment.commit(),
         }
         files = records.kept_files(self.folder, [each["part"] for each in parts])
-        engine.close_record(self.folder, records.RECORD, record, files)
+        manifest.close_record(self.folder, records.RECORD, record, files)
         self.work.progress.say(f"finished in {budget.words(record['seconds'])}")
 
 

@@ -29,7 +29,7 @@ def warm_up(stack: Stack, plan: BlockPlan, runs: Sequence[Run], say: Callable[[s
     """Make runs that are not kept, so that the order of those that are doesn't matter.
 
     Returns, at smoke effort, the last job of each kind on almost no data: its floor. A kind of job that fails is left
-    out. Raises CannotMake when a service has ended, UserError when the disk is full.
+    out. Raises CannotMake when a service has ended, NotKept when the disk is full.
     """
     try:
         stack.testbed.fabric(stack.testbed.fastest())

@@ -116,17 +116,11 @@ class Journal:
 
     def begin(self) -> None:
         """From here on the block is not finished: further runs are made."""
-        for name in ("block.json", manifest.NAME):
-            (self.folder / name).unlink(missing_ok=True)
+        manifest.open_record(self.folder, "block.json")
 
     def finish(self, record: BlockRecord) -> None:
         """Say that the block is finished, and how all that is in it ends up."""
-        (self.folder / "block.json").unlink(missing_ok=True)  # of an earlier end, which the new manifest does not list
-        listed = manifest.of_folder(self.folder, kept_files(self.folder))
-        content = _json(record)
-        listed["files"]["block.json"] = manifest.entry(content)
-        whole.write(self.folder / manifest.NAME, _json(listed))
-        whole.write(self.folder / "block.json", content)
+        manifest.close_record(self.folder, "block.json", record, kept_files(self.folder))
 
 
 def kept_files(folder: Path) -> list[Path]:

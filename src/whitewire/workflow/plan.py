@@ -141,14 +141,7 @@ class Plan:
         `begins`: see the field.
         """
         deployment = frozenset(deployment)
-        for name, value in (given or {}).items():
-            if name not in OVERRIDES:
-                raise UserError(
-                    f'--config: found the key "{name}", expected one of {", ".join(OVERRIDES)}'
-                    f"{suggestion(name, OVERRIDES)}"
-                )
-            # Through the environment, so that the stages' commands see the same.
-            os.environ[name.upper()] = " ".join(value) if isinstance(value, list) else str(value)
+        _override(given or {})
         # The stages' command is found beside the interpreter, also when the environment is not activated.
         os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
         settle_environment()
@@ -345,6 +338,17 @@ class Plan:
         return sorted(str(path.relative_to(HOME)) for p in patterns for path in HOME.glob(p) if path.is_file())
 
 
+def _override(given: Mapping[str, Any]) -> None:
+    """Put values of --config over those of the configuration. Raises UserError."""
+    for name, value in given.items():
+        if name not in OVERRIDES:
+            raise UserError(
+                f'--config: found the key "{name}", expected one of {", ".join(OVERRIDES)}{suggestion(name, OVERRIDES)}'
+            )
+        # Through the environment, so that the stages' commands see the same.
+        os.environ[name.upper()] = " ".join(value) if isinstance(value, list) else str(value)
+
+
 def _lanes(asked: int | str, testbed: Mapping[str, Any], busy: Callable[[], float]) -> tuple[int, int]:
     """How many lanes there are, and how many there may come to be while processors stay idle.
 
@@ -514,23 +518,22 @@ def print_plan() -> None:
         )
         for line in outlook.lines(paper, plan.designs[name], testbed):
             print(line)
-        for line in _claims_ahead(plan, name, testbed):
+        for line in _claims_ahead(plan, name, testbed, (low, high)):
             print(line)
         for line in plan.left_out[name]:
             print(f"  left out: {line}")
 
 
-def _claims_ahead(plan: Plan, name: str, testbed: Mapping[str, Any]) -> Iterator[str]:
-    """What each claim that runs have not decided would take."""
+def _claims_ahead(plan: Plan, name: str, testbed: Mapping[str, Any], paces: tuple[float, float]) -> Iterator[str]:
+    """What each claim that runs have not decided would take here."""
     paper, rows = plan.described[name], plan.designs[name]
     if not rows:
         return
     table = root() / "results" / plan.testbed / name / "analysis" / "verdicts.csv"
     judged = pd.read_csv(table) if table.is_file() else None
     looks = paper.looks(plan.effort)
-    _, slow, _ = speed.pace(root() / "results" / plan.testbed)
-    ends = _here(plan, name, rows, testbed, (slow, slow))[1] <= budget.seconds_of(plan.budget)
-    yield from prospects.lines(paper, testbed, plan.effort, judged, looks[-1] if ends else looks[0])
+    ends = _here(plan, name, rows, testbed, paces)[1] <= budget.seconds_of(plan.budget)
+    yield from prospects.lines(paper, testbed, plan.effort, judged, looks[-1] if ends else looks[0], sum(paces) / 2)
 
 
 MADE = "all runs are made"

@@ -25,7 +25,7 @@ from whitewire.measure.survey_plan import Shape, Survey
 from whitewire.records import links as records
 from whitewire.records import manifest, outliers
 from whitewire.records.checked import RDMA_ALL
-from whitewire.testbed.base import FRAME_SHARE, Completed, Fabric
+from whitewire.testbed.base import FRAME_SHARE, Completed, Fabric, ProcessDied
 from whitewire.tidy import links as tidy
 from whitewire.tools import iperf3
 
@@ -101,6 +101,9 @@ class Replayed:
     def clocks(self):
         return {host.name: 0.001 for host in self.hosts}
 
+    def segments(self):
+        return {}
+
 
 CONFIG = {
     "kind": "ssh", "fabrics": {"1gbe": {"rate_mbit_per_s": 1000}, "10gbe": {"rate_mbit_per_s": 10000}}, "data": [],
@@ -132,6 +135,21 @@ def rows_of(folder, name):
     tidy.tables(folder)
     with (folder / "tables" / name).open(newline="") as table:
         return list(csv.DictReader(table))
+
+
+def test_a_fabric_whose_servers_do_not_start_is_left_out_and_the_others_are_measured(tmp_path, monkeypatch):
+    start = Replaying.start
+
+    def occupied(self, argv, log):
+        if self.testbed.now.name == "1gbe":
+            raise ProcessDied("iperf3 ended with status 1; its log ends: Address already in use")
+        return start(self, argv, log)
+
+    monkeypatch.setattr(Replaying, "start", occupied)
+    made(tmp_path / "links", Replayed())
+    left = records.record(tmp_path / "links")["left_out"]
+    assert any(why.startswith("1gbe: iperf3 ended with status 1") for why in left)
+    assert {row["fabric"] for row in rows_of(tmp_path / "links", "pairs.csv")} == {"10gbe"}
 
 
 def test_every_pair_is_measured_both_ways_with_each_number_of_streams_on_every_fabric(tmp_path):
@@ -345,7 +363,7 @@ def test_a_record_from_before_there_were_parts_stays_and_nothing_is_measured_aga
         old = json.loads((folder / records.RECORD).read_text()) | {"left_out": ["10gbe, 4 streams: the time was up"]}
         for part in records.OF_LINKS:
             (folder / records.part_file(part)).unlink()
-        survey.engine.close_record(folder, records.RECORD, old, records.kept_files(folder))
+        manifest.close_record(folder, records.RECORD, old, records.kept_files(folder))
         assert records.read(folder) == old
         for part in records.OF_LINKS:
             survey.survey("lab", tmp_path, "quick", parts=[part])
