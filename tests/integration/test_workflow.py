@@ -268,6 +268,15 @@ def test_another_budget_goes_on_measuring(finished):
     assert jobs(snakemake(finished, "--dry-run", BUDGET="2h"))["measure"] >= 1
 
 
+def test_one_claim_is_measured_and_judged_and_nothing_else(project, finished):
+    claim = {"PAPERS": "", "WHITEWIRE_CLAIM": "E-C02"}
+    found = jobs(snakemake(project, "claim", "--dry-run", **claim))
+    links = dict.fromkeys(("links", "links_network", "links_drives", "links_rdma"), 1)
+    assert found == {**links, **dict.fromkeys(("design", "measure", "tidy", "analysis", "claim"), 1)}
+    # After a start for all claims, and before the next one: the block is gone on with.
+    assert jobs(snakemake(finished, "claim", "--dry-run", **claim))["measure"] == 1
+
+
 def test_the_testbed_alone_needs_no_measurement_of_a_paper(project):
     found = jobs(snakemake(project, "testbed", "--dry-run"))
     rules = ("links_network", "links_drives", "links_rdma", "links", "links_tables", "testbed_page", "testbed")

@@ -22,6 +22,7 @@ from whitewire.analysis import (
     inverse,
     judging,
     looks,
+    one_claim,
     prospects,
     similitude,
     sweeps,
@@ -273,13 +274,15 @@ def verdicts(
     left: pd.DataFrame | None = None,
     since: Mapping[str, str] | None = None,
     outlook: Callable[[Mapping[str, Any], Mapping[str, Any]], Mapping[str, Any]] | None = None,
+    alone: Sequence[str] = (),
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """(verdicts, readings): a row a claim, and a row a further reading of it.
 
     `status` is `emulated` or `measured`: which kind of testbed the runs come from. Every claim gets a row. Where a
     control in `judged` failed, what it covers is inconclusive. `left` is the table tidy/left.csv: reasons of open
     claims say how many runs of their cells were not made, and why. `since`: whether each claim was
-    asked before its runs; `outlook`: what an open claim (its row) would take.
+    asked before its runs; `outlook`: what an open claim (its row) would take; `alone`: the claims that were measured by
+    themselves.
     """
     rows, readings = judging.claims_judged(paper, runs, status, judged, modelled), []
     after = looks.decided_after(paper, runs, status, rows)
@@ -291,6 +294,9 @@ def verdicts(
             busy = OTHERS in _not_made(cells, left) or _lacked(runs, cells, left) > 0
             row |= outlook(claim, {**row, "busy": busy})
         row["reason"] += "".join(f"; {words}" for words in _course(paper, claim, row, runs, left))
+        if row["asked"] and row["n"] and (others := one_claim.mixed(paper, claim["id"], alone)):
+            by_itself = f"{', '.join(others)} was measured by itself"
+            row["reason"] += f"; caution: compares runs of several starts, as {by_itself}"
         own = list(_readings(paper, claim, row["route"], status, runs, modelled, as_run, judged))
         readings += own
         extra = "; ".join(f"{r['reading']} {numbers([r['estimate']])[0]}" for r in own if r["estimate"] is not None)
@@ -481,7 +487,7 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
     outlook = partial(prospects.outlook, paper, testbed, effort or asked.effort(noted))
     since = asked.of_claims(paper, noted)
     judged, readings = verdicts(paper, runs, Runs(simulated, paper, seed), status, as_run, judged_controls, left, since,
-                                outlook)  # fmt: skip
+                                outlook, asked.by_themselves(noted))  # fmt: skip
     folder = results / "analysis"
     folder.mkdir(parents=True, exist_ok=True)
     tables = {

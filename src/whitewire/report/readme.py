@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from whitewire import whole
+from whitewire.analysis import claims
 from whitewire.analysis.asked import BEFORE
 from whitewire.analysis.claims import (
     BY_RUNS,
@@ -101,10 +102,8 @@ def _headline(claim: Mapping[str, str]) -> str:
     if not number["estimate"]:
         return f"not told: the claim is {claim['verdict']}."
     interval = f" (95 % interval {number['low']} to {number['high']})" if number["low"] else ""
-    verdict = claim["verdict"]
-    if verdict == DIRECTION:  # of a gain
-        more = float(claim["estimate"]) > float(claim["expected_high"])
-        verdict = "more than claimed" if more else "less than claimed"
+    numbers = {name: float(claim[name]) for name in number if claim[name]}
+    verdict = claims.words({**claim, **numbers}, no_effect=1.0)
     return (
         f"{number['estimate']} times as fast{interval}. The rule asks for {number['expected_low']} to "
         f"{number['expected_high']}, so the verdict is *{verdict}*."
