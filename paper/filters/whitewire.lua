@@ -35,6 +35,9 @@ end
 function Span(span)
   -- Why a claim is judged so: on paper it is listed elsewhere.
   if span.classes:includes("why") then return (typst or plain) and {} or folded(span, "why", "Why so") end
+  -- So is how to cite a claim; its command is of use where it can be copied.
+  if span.classes:includes("cite") then return (typst or plain) and {} or folded(span, "cite", "Cite") end
+  if span.classes:includes("make") and (typst or plain) then return {} end
   if brief and span.classes:includes("rest") then return {} end
   if span.classes:includes("rest") then return (typst or plain) and span.content or folded(span, "rest", "More") end
   if span.classes:includes("on-paper") and not typst then return {} end

@@ -96,7 +96,7 @@ def finish(project: Path) -> None:
     (results / "logs").mkdir(exist_ok=True)
     for name in ("links-tables", "index", "testbed"):
         (results / "logs" / f"{name}.done").write_text("")
-    for folder in ("data/emulex-2012", "figures/emulex-2012", "data/testbed", "figures/testbed"):
+    for folder in ("data/emulex-2012", "figures/emulex-2012", "badges/emulex-2012", "data/testbed", "figures/testbed"):
         (results / "reports" / folder).mkdir(parents=True, exist_ok=True)
         (results / "reports" / folder / "x.png").write_text("x\n")
     own = [f"emulex-2012.{kind}" for kind in ("html", "pdf", "brief.pdf")]

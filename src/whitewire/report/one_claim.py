@@ -31,9 +31,13 @@ def row_of(results: Path, name: str, claim: str, columns: Sequence[str] = COLUMN
 
     Raises UserError for a table that cannot be read.
     """
-    table = sides.read_table(results / name / "analysis" / "verdicts.csv", columns, needed=False)
-    found = table[table["claim"] == claim].to_dict("records")
-    return known(found[0]) if found else None
+    rows = rows_of(results / name / "analysis" / "verdicts.csv", columns)
+    return next((row for row in rows if row["claim"] == claim), None)
+
+
+def rows_of(table: Path, columns: Sequence[str] = COLUMNS) -> Iterator[dict[str, Any]]:
+    """The same of all claims of a verdicts.csv."""
+    yield from map(known, sides.read_table(table, columns, needed=False).to_dict("records"))
 
 
 def known(row: Mapping[str, Any]) -> dict[str, Any]:
