@@ -149,3 +149,11 @@ def test_links_lead_somewhere(page):
 def test_pages_that_are_named_are_there(path):
     named = re.findall(r"\bdocs/[\w/-]+\.md\b", path.read_text(encoding="utf-8"))
     assert [name for name in named if not (HOME / name).exists()] == []
+
+
+@pytest.mark.parametrize("page", sorted((HOME / "docs").glob("*/*.md")), ids=lambda page: page.stem)
+def test_each_page_says_whom_it_is_for_and_is_in_the_index(page):
+    first = next(line for line in page.read_text().splitlines()[1:] if line)
+    assert re.fullmatch(r"\*For .+\.\*", first), first
+    name = "decisions" if page.parent.name == "decisions" else str(page.relative_to(HOME / "docs"))
+    assert f"({name})" in (HOME / "docs" / "README.md").read_text()
