@@ -316,7 +316,7 @@ def words(row: Mapping[str, Any], no_effect: float) -> str:
     """
     if row["verdict"] != DIRECTION:
         return str(row["verdict"])
-    if row["relation"] in ("above", "below", "increasing"):  # a bound or a trend is missed on the side of no effect
+    if row.get("relation") in ("above", "below", "increasing"):  # a bound or a trend is missed on the side of no effect
         return LESS
     gain = row["expected"] > no_effect
     beyond = row["estimate"] > row["expected_high"] if gain else row["estimate"] < row["expected_low"]

@@ -40,11 +40,13 @@ PAPER, CLAIM, EXPERIMENT = "emulex-2012", "E-C06", "put-grid"
 """Whose figures README shows, the claim that it tells of, and where k is that of the figures."""
 FIGURES = {"puts.png": "both", "response-curve.png": "response"}
 """Images of docs/images, and which figures of the paper's report they are."""
+SUMMARY = "trust/tables/summary.csv"
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 ROW = re.compile(r"^\| `([a-z0-9-]+)` \| ([^|]*) \|(?: \d+ \|){7}$", re.MULTILINE)
 TOTAL = re.compile(r"^\| all \| \|(?: \*\*\d+\*\* \|){7}$", re.MULTILINE)
 INTRODUCTION = re.compile(r"\w+ vendor papers with \d+ claims, measured on \w+ processors \(\w+ effort, \d+ runs\)")
 ASKED = re.compile(r"\d+ of the \d+ claims that runs judge were asked before the first run")
+TRUST = re.compile(r"\d+ of \d+ goals are met, \d+ missed and \d+ open")
 HEADLINE = re.compile(r"^Emulex's paper, measured on the emulated testbed:.*?(?=\n\n)", re.MULTILINE | re.DOTALL)
 SCALE = re.compile(r"divided by k = [\d.]+,")
 HERE = re.compile(r"Here it is .*", re.DOTALL)
@@ -77,6 +79,7 @@ def made(text: str, told: parcel.Told, files: Mapping[str, bytes]) -> str:
         text,
     )
     text = _put(ASKED, _asked(files, papers), text)
+    text = _put(TRUST, _trust(files), text)
     (claim,) = (row for row in _table(files, f"{PAPER}/analysis/verdicts.csv") if row["claim"] == CLAIM)
     (k,) = {row["k"] for row in _table(files, f"{PAPER}/tidy/scale.csv") if row["experiment"] == EXPERIMENT}
     found = HEADLINE.search(text)
@@ -93,6 +96,13 @@ def _asked(files: Mapping[str, bytes], papers: Sequence[str]) -> str:
             if row["verdict"] in (*BY_RUNS, INCONCLUSIVE)]  # fmt: skip
     before = sum(row.get("asked") == BEFORE for row in rows)
     return f"{before} of the {len(rows)} claims that runs judge were asked before the first run"
+
+
+def _trust(files: Mapping[str, bytes]) -> str:
+    """How many goals of trust in the testbed the reference meets; none where trust was not measured for it."""
+    outcomes = Counter(row["outcome"] for row in _table(files, SUMMARY)) if SUMMARY in files else Counter[str]()
+    missed = outcomes.total() - outcomes["met"] - outcomes["open"]
+    return f"{outcomes['met']} of {outcomes.total()} goals are met, {missed} missed and {outcomes['open']} open"
 
 
 def _headline(claim: Mapping[str, str]) -> str:
