@@ -142,7 +142,7 @@ why_of <- function(claims, paper = paper_id()) {
   vapply(as.character(claims), function(id) text_or_none(found[ids == id][1][[1]]$why), character(1), USE.NAMES = FALSE)
 }
 
-# On a page it is folded away below the reason; on paper whys have a list of their own.
+# On a page it is folded away below the reason; on paper it is left out.
 why_text <- function(table, paper = paper_id()) {
   why <- why_of(table$claim, paper)
   ifelse(why == "", "", sprintf("[%s]{.why}", safe(why)))
@@ -179,13 +179,6 @@ made_by_words <- function(paper = paper_id()) {
   records <- read_environments(paper)
   made <- if (length(records) > 0) records[[1]]$whitewire
   if (is.null(made$version)) "" else paste0(" ", made$version, ", commit ", substr(text_or_none(made$commit), 1, 12))
-}
-
-why_table <- function(paper = paper_id()) {
-  table <- read_verdicts(paper)
-  why <- why_of(table$claim, paper)
-  told <- why != ""
-  md_table(data.frame(Claim = table$claim[told], Why = safe(why[told])), widths = c(10, 90))
 }
 
 untestable <- function(table) table$verdict %in% "not testable here"
