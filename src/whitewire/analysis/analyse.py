@@ -141,13 +141,15 @@ def estimates(paper: Paper, runs: Runs, status: str) -> pd.DataFrame:
             )
             if column == "plain":
                 row["mean"] = _mean(values, row["unit"])
+                row["few_low"], row["few_high"] = (None, None) if exact else _of_few(runs, row)
         unit = good["full_scale_unit"].dropna()
         row["full_scale_unit"] = unit.iloc[0] if len(unit) and row["full_scale_median"] is not None else ""
         row["status"] = status
         row["untold"] = _untold(runs, row)
         rows.append(row)
     columns = [*keys, "n", "n_invalid", "median", "low", "high", "mean"]
-    columns += [f"full_scale_{c}" for c in ("median", "low", "high", "unit")] + ["status", "untold"]
+    columns += [f"full_scale_{c}" for c in ("median", "low", "high", "unit")]
+    columns += ["status", "untold", "few_low", "few_high"]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -179,6 +181,17 @@ def _with_floor(runs: Runs, row: Mapping[str, Any], median: float, exact: tuple[
         return None, None
     own = sample.spread * statistics.median_error(len(sample.values))  # of the median, not of the mean of logarithms
     return propagation.interval(median, {"runs": (own, sample.freedom), **sample.floors}) or (None, None)
+
+
+def _of_few(runs: Runs, row: Mapping[str, Any]) -> tuple[float, float] | tuple[None, None]:
+    """Student's interval of the geometric mean of runs too few for one of their median; at full scale where it is."""
+    if row["n"] < statistics.FEWEST or row["unit"] == "1" or row["metric"] == "job_floor":
+        return None, None
+    levels = {factor: row[factor] for factor in runs.paper.factors}
+    sample = runs.sample(row["experiment"], levels, row["metric"])
+    if sample.problem or len(sample.values) < statistics.FEWEST or sample.values.min() <= 0:
+        return None, None
+    return propagation.interval(sample.centre, sample.errors()) or (None, None)
 
 
 def _mean(values: np.ndarray, unit: str) -> float | None:
