@@ -194,6 +194,16 @@ def test_three_runs_a_cell_are_judged_and_two_are_not(complete, modelled):
     assert row["verdict"] == claims.INCONCLUSIVE and np.isnan(row["low"])
 
 
+def test_a_claim_says_where_it_compares_runs_of_several_starts(complete, modelled):
+    found, _ = analyse.verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "emulated", alone=["E-C02"])
+    caution = "; caution: compares runs of several starts, as E-C02 was measured by itself"
+    assert caution in _claim(found, "E-C01")["reason"]
+    assert caution not in _claim(found, "E-C02")["reason"] + _claim(found, "E-C03")["reason"]
+    as_always, _ = analyse.verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "emulated")
+    assert list(found["verdict"]) == list(as_always["verdict"])
+    assert "several starts" not in "".join(as_always["reason"])
+
+
 def test_the_order_of_the_rows_does_not_matter(complete, modelled, judged):
     mixed = complete.sample(frac=1, random_state=3)
     table, _ = analyse.verdicts(LOADED, Runs(mixed, LOADED), Runs(modelled, LOADED), "emulated")

@@ -43,7 +43,7 @@ def test_the_efforts_that_make_all_cells_of_a_claim():
     assert {"quick", "full"} <= {*one_claim.made_at(LOADED, "E-C02")}
     made = {cell_id(experiment["id"], levels) for experiment, levels, count in counts(LOADED, "smoke") if count}
     for claim in LOADED.claims:
-        if own := one_claim.own_cells(LOADED, claim["id"]):
+        if own := cell_ids(estimands.of(claim["test"]).cells()):
             assert ("smoke" in one_claim.made_at(LOADED, claim["id"])) == (own <= made), claim["id"]
 
 
