@@ -85,7 +85,7 @@ estimate_text <- function(table) {
 # A verdict's reason without its second readings, which have a table of their own.
 own_reason <- function(table) sub("[.;]? *Further readings:.*$", "", table$reason)
 
-# What goes on with one claim, where `command` of the table goes on with its paper: as in report/one_claim.py.
+# What goes on with one claim, where `command` of the table goes on with its paper: as in analysis/prospects.py.
 going_on <- function(table) {
   by_claim <- function(command, claim) sub("make papers PAPERS=[^ ]+", paste0("make claim CLAIM=", claim), command)
   unname(mapply(by_claim, as.character(table$command), as.character(table$claim)))

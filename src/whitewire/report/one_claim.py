@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from whitewire.analysis import claims
+from whitewire.analysis import claims, prospects
 from whitewire.analysis.one_claim import of
 from whitewire.description.paper import Paper
 from whitewire.report import reference, sides
@@ -58,12 +58,7 @@ def lines(paper: Paper, claim: str, row: Mapping[str, Any]) -> Iterator[str]:
         return
     yield f"why: {re.sub(r'[.;]? *Further readings:.*$', '', row['reason'])}"
     if row["minutes"] and row["command"]:
-        yield f"about {row['minutes']:.0f} more minutes may decide it: {command_of(row['command'], claim)}"
-
-
-def command_of(command: str, claim: str) -> str:
-    """What goes on with one claim, where `command` does so with its paper. As on pages: paper/R/text/verdicts.R."""
-    return re.sub(r"make papers PAPERS=\S+", f"make claim CLAIM={claim}", command)
+        yield f"about {row['minutes']:.0f} more minutes may decide it: {prospects.of_claim(row['command'], claim)}"
 
 
 def sentence(row: Mapping[str, Any], theirs: Mapping[str, Any] | None, no_effect: float) -> str:
