@@ -2,7 +2,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help asked setup setup-report setup-tests hibench testbed trust papers report compare appendix crate reference \
+.PHONY: help asked setup setup-report setup-tests hibench testbed trust papers claim report compare appendix crate reference \
 	test test-two-at-once test-alone test-all chaos lint doctor lab clean
 
 # The repository's own programs come first; a conda environment made by the set-up is used where it exists. Debian's
@@ -18,6 +18,7 @@ export override A := $(value A)
 export override AGAIN := $(value AGAIN)
 export override B := $(value B)
 export override BUDGET := $(value BUDGET)
+export override CLAIM := $(value CLAIM)
 export override CRATE := $(value CRATE)
 export override EFFORT := $(value EFFORT)
 export override HIBENCH := $(value HIBENCH)
@@ -52,7 +53,7 @@ asked:
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 14
 	@echo
-	@echo 'EFFORT=smoke|quick|full  PAPERS="name …"  TESTBED=name  BUDGET=30m  LANES=n  AGAIN=busy  DRY_RUN=1'
+	@echo 'EFFORT=smoke|quick|full  PAPERS="name …"  CLAIM=id  TESTBED=name  BUDGET=30m  LANES=n  AGAIN=busy  DRY_RUN=1'
 	@echo 'ARGS="options of snakemake"  A=name B=name  CRATE=file.zip  RAW=1  PRIVATE=keep  HIBENCH=folder, archive or address'
 
 setup: asked ## install what measuring and reports need, inside the repository
@@ -74,6 +75,13 @@ papers: setup ## measure, judge and write the reports
 	@whitewire validate
 	@again=$${AGAIN:+$$(whitewire again)} || exit; \
 	$(bound) $(alone) snakemake $${again:+--forcerun $$again --rerun-incomplete} $(dry_run) $(ARGS)
+
+# Its name alone tells the others of the claim: CLAIM means nothing to them.
+claim: export WHITEWIRE_CLAIM := $(CLAIM)
+claim: setup ## measure one claim and its controls, in minutes, and judge it: CLAIM=E-C02
+	@$(alone) true
+	@blocks=$$(whitewire claim) || exit; [ -z "$$blocks" ] || { \
+	$(bound) $(alone) snakemake claim --forcerun $$blocks --rerun-incomplete $(dry_run) $(ARGS); }
 
 testbed: asked ## measure links, drives and RDMA alone, and write the testbed's page
 	@$(bound) scripts/setup testbed

@@ -126,14 +126,21 @@ def trust_tables(args: argparse.Namespace) -> None:
 def measure(args: argparse.Namespace) -> None:
     """Measure one block of a design."""
     make_software()
-    from whitewire.measure.block import measure
+    from whitewire.description.names import CLAIM
+    from whitewire.measure.block import Only, measure
+
+    only = None
+    if claim := os.environ.get(CLAIM, ""):
+        from whitewire.analysis.one_claim import cells
+
+        only = Only(claim, cells)
 
     def look(*of: Any) -> Seen:
         from whitewire.analysis.so_far import look_at  # no look is made where a paper has none at the effort
 
-        return look_at(*of)
+        return look_at(*of, claim)
 
-    measure(args.paper, args.testbed, args.design, args.block, args.output, look)
+    measure(args.paper, args.testbed, args.design, args.block, args.output, look, only)
 
 
 def make_software() -> None:
@@ -257,6 +264,14 @@ def again(args: argparse.Namespace) -> None:
     from whitewire.workflow.plan import print_again
 
     print_again()
+
+
+def claim(args: argparse.Namespace) -> None:
+    """Say what measuring one claim takes, and print its block.json files for `snakemake --forcerun`; none where nothing
+    is to be measured."""
+    from whitewire.workflow.one_claim import print_claim
+
+    print_claim()
 
 
 def check(args: argparse.Namespace) -> None:
@@ -403,7 +418,7 @@ WRITERS: tuple[Subcommand, ...] = (
 GROUPS: Mapping[str, tuple[Subcommand, ...]] = {
     "everyday": (validate, plan, doctor, report, compare, check, new_paper, site, lab, appendix, crate),
     "stages, which the workflow calls": (
-        links, tidy_links, design, measure, tidy, analyse, render, trust, trust_tables, again, ending,
+        links, tidy_links, design, measure, tidy, analyse, render, trust, trust_tables, again, claim, ending,
     ),
     "set-up and maintenance": (prepare, hibench, reference, readme, keys, citations),
 }  # fmt: skip
@@ -523,6 +538,7 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("source", nargs="?", default="", help="a folder, an archive or an address")
     command(plan)
     command(again)
+    command(claim)
     sub = command(check)
     sub.add_argument("folder", type=Path, metavar="FOLDER", help="results/<testbed>, or one paper of it")
     sub = command(compare)

@@ -305,6 +305,24 @@ def controlled(verdict: str, reason: str, failed: Sequence[str]) -> tuple[str, s
     return INCONCLUSIVE, f"{reason}; but {'; '.join(failed)}"
 
 
+MORE, LESS = "more than claimed", "less than claimed"
+"""What a reader sees of `direction only`."""
+
+
+def words(row: Mapping[str, Any], no_effect: float) -> str:
+    """A verdict as readers see it: `direction only` says which way the size is missed, by the distance from no effect.
+
+    `row` is one of verdicts.csv, with its numbers as numbers. Pages do the same: paper/R/text/verdicts.R.
+    """
+    if row["verdict"] != DIRECTION:
+        return str(row["verdict"])
+    if row.get("relation") in ("above", "below", "increasing"):  # a bound or a trend is missed on the side of no effect
+        return LESS
+    gain = row["expected"] > no_effect
+    beyond = row["estimate"] > row["expected_high"] if gain else row["estimate"] < row["expected_low"]
+    return MORE if beyond else LESS
+
+
 def _wanted(target: Target, number: Callable[[float | None], str]) -> str:
     if target.relation in ("above", "below"):
         return f"{target.relation} {number(target.expected)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
@@ -146,12 +147,17 @@ def lines(paper: Paper, testbed: Mapping[str, Any], effort: str, judged: pd.Data
             continue
         if row is not None and _positive(row.get("minutes")):
             minutes, said = max(1, round(pace * row["minutes"])), _likely(row["chance"])
-            yield f"  {claim['id']}: about {minutes} min to a verdict{said}: {row['command']}"
+            yield f"  {claim['id']}: about {minutes} min to a verdict{said}: {of_claim(row['command'], claim['id'])}"
         elif row is None:
             took = START_S + pace * statistics.FEWEST * seconds(paper, testbed, effort, cells)
             found = chance_if_right(paper, claim["test"], runs)
             said = "" if found is None else f"{_likely(found)} to be decided within the budget, {USUAL}"
             yield f"  {claim['id']}: about {max(1, round(took / 60))} min to a first interval{said}"
+
+
+def of_claim(command: str, claim: str) -> str:
+    """What goes on with one claim, where `command` goes on with its paper. As on pages: paper/R/text/verdicts.R."""
+    return re.sub(r"make papers PAPERS=\S+", f"make claim CLAIM={claim}", command)
 
 
 def _likely(chance: float | None) -> str:

@@ -10,6 +10,8 @@ PAGE = HOME / "docs" / "use" / "factors.md"
 HEAD = """\
 # What a paper may vary, and how a run proves it
 
+*For whoever adds a paper.*
+
 After each run the system is asked what was really so. What was asked, and what was found, stand in the run's record
 (`asked`, `evidence`) and in `tidy/treatments.csv`. A run where the two differ does not count, and says why:
 `replication: asked 3, found 2`. A factor of which nothing tells is refused before anything is measured, and so are

@@ -9,8 +9,8 @@ import os
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,10 +22,11 @@ from whitewire.description import asked, project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, without_servers
 from whitewire.description.testbed import fabric_names, load_testbed
-from whitewire.design.rows import effort_of, read_csv
+from whitewire.design.rows import effort_of, levels_of, read_csv
 from whitewire.design.scale import of_another_k
 from whitewire.errors import CannotMake, Faults, UserError
 from whitewire.install.doctor import preflight
+from whitewire.levels import CellId, cell_id
 from whitewire.measure import environment, groups, services
 from whitewire.measure.alone import alone
 from whitewire.measure.beyond import Before, before
@@ -43,10 +44,10 @@ from whitewire.measure.spread import FILE as ROUNDS
 from whitewire.measure.spread import MOST_ROUNDS, Claims, Lead, Mate, Report, Task, Worker, serve
 from whitewire.measure.weights import ALL
 from whitewire.progress import Progress
+from whitewire.records import asked as ledger
 from whitewire.records import floor
-from whitewire.records.asked import NAME, note
 from whitewire.records.checked import block_record, read_block
-from whitewire.records.journal import BUDGET, Journal, read_floors, valid_floors
+from whitewire.records.journal import BUDGET, ELSE, Journal, read_floors, valid_floors
 from whitewire.records.run import DesignRow
 from whitewire.records.rung import FILE
 from whitewire.sequential import RULE_VERSION
@@ -60,8 +61,23 @@ WARM_MEMORY_GIB = 1.0
 """Memory touched before the first run: about what one run's replicas take."""
 
 
-def measure(paper: str, testbed: str, design_path: Path, block: str, output: Path, look: Look | None = None) -> None:
-    """Make the runs of a block that its journal lacks; `output` (block.json) is written last.
+@dataclass(frozen=True)
+class Only:
+    """The claim that is measured by itself, and how the cells of a paper are found that it and its controls rest on."""
+
+    claim: str
+    cells: Callable[[Paper, str], Collection[CellId]]
+
+    def ids(self, paper: Paper, rows: Sequence[DesignRow]) -> set[str]:
+        """The runs of these cells, of some rows of the design."""
+        wanted = self.cells(paper, self.claim)
+        return {row["run_id"] for row in rows if cell_id(row["experiment"], levels_of(paper, row)) in wanted}
+
+
+def measure(paper: str, testbed: str, design_path: Path, block: str, output: Path, look: Look | None = None,
+            only: Only | None = None) -> None:  # fmt: skip
+    """Make the runs of a block that its journal lacks, or `only` those of one claim; `output` (block.json) is written
+    last.
 
     `look` tells what the paper's claims are worth so far: what they need no more is not measured. The environment may
     hold a budget (budget.VARIABLE), after which none is begun. Raises UserError when the testbed cannot work here or
@@ -81,6 +97,7 @@ def measure(paper: str, testbed: str, design_path: Path, block: str, output: Pat
             look=look, others=[row for row in designed if row["block"] != block],
             allowance=Budget.read(os.environ.get(budget.VARIABLE, "")).allowance(f"{paper}/{block}"),
             before=before(folder.parents[2], settings, loaded, rows, project.load_config()["outliers"]),
+            only=only,
         ).measure()  # fmt: skip
 
 
@@ -90,14 +107,15 @@ class Block:
     `source`: what messages call the testbed's description; `look` tells what the paper's claims are worth so far, where
     the paper has looks at the effort; `others`: rows of the paper's other blocks, whose runs looks see too; `before`:
     what the testbed's links say of the block; `around` makes each attempt at a run; `attempts`: at a run or a floor, in
-    place of those of the testbed's limits; `climbs`: whether another k is taken where the processors are too slow.
+    place of those of the testbed's limits; `climbs`: whether another k is taken where the processors are too slow;
+    `only`: the claim whose runs alone are made.
     """
 
     def __init__(
         self, paper: Paper, testbed: Mapping[str, Any], name: str, rows: Sequence[DesignRow], folder: Path, *,
         source: str = "testbed", look: Look | None = None, allowance: Allowance | None = None,
         before: Before | None = None, around: Around = plainly, attempts: int | None = None,
-        climbs: bool = True, others: Sequence[DesignRow] = (),
+        climbs: bool = True, others: Sequence[DesignRow] = (), only: Only | None = None,
     ) -> None:  # fmt: skip
         self.config, self.name, self.rows, self.source = testbed, name, rows, source
         self.effort = effort_of(name)
@@ -105,7 +123,7 @@ class Block:
         self.ladder = Ladder(paper, folder.parent, climbs and here and not smoke)
         self.before = before or Before()
         self.journal = Journal(folder)
-        self.others = others
+        self.others, self.only = others, only
         self.look, self.around, self.allowance = look, around, allowance or Allowance()
         self.attempts = attempts or (SMOKE_ATTEMPTS if smoke else testbed["limits"]["attempts"])
         self.deadline = self.give_up_at = NEVER
@@ -137,14 +155,14 @@ class Block:
                     break
                 except TooHeavy as heavy:
                     self._climb(str(heavy))
-        self.left = campaign.left
+        self.left = {**self._left_to_others(campaign.unavailable), **campaign.left}
         self.journal.finish(
             {
                 "block": self.name,
                 "runs": [row["run_id"] for row in self.rows],
                 "given_up": campaign.given_up,
                 "unavailable": campaign.unavailable,
-                "left": campaign.left,
+                "left": self.left,
                 "no_floor": floor.lacking(read_floors(self.journal.folder)),
                 "rung": self.paper.rung,
                 "budget_seconds": round(seconds, 1) if math.isfinite(seconds) else None,
@@ -156,6 +174,18 @@ class Block:
                 **environment.commit(),
             }
         )
+
+    def _not_asked(self) -> list[DesignRow]:
+        """Rows of missing runs for which this start is not asked."""
+        if not self.only:
+            return []
+        own = self.only.ids(self.paper, self.rows)
+        return [row for row in self.rows if row["run_id"] not in own and not self.journal.has(row["run_id"])]
+
+    def _left_to_others(self, unavailable: Mapping[str, str]) -> dict[str, str]:
+        """Why these are not made; but for those that the machine cannot make."""
+        ids = [row["run_id"] for row in self._not_asked() if row["run_id"] not in unavailable]
+        return dict.fromkeys(ids, f"{ELSE} {self.only.claim}") if self.only else {}
 
     def _resume(self) -> None:
         """Check what an earlier start left, and keep to its k. Raises UserError."""
@@ -221,7 +251,9 @@ class Block:
     def _make_missing(self, lane: int) -> Campaign:
         """Make what is missing at the present k. Raises TooHeavy, UserError."""
         plan, floors = self.plan, valid_floors(self.journal.folder)
-        missing = [plan.run(row) for row in self.rows if not self.journal.has(row["run_id"])]
+        not_asked = [row["run_id"] for row in self._not_asked()]
+        missing = [plan.run(row) for row in self.rows
+                   if not self.journal.has(row["run_id"]) and row["run_id"] not in not_asked]  # fmt: skip
         clusters = groups.clusters(plan.paper, missing, self.config)
         ordered = [seconds for key, runs in clusters.items() for seconds in plan.expected(key, runs, floors)]
         # Side by side, blocks of several papers have one name.
@@ -238,12 +270,14 @@ class Block:
         """Make runs, by the services that they share."""
         self.journal.begin()
         digests = asked.digests(self.paper, self.effort)
-        campaign.keep(NAME, lambda: note(self.journal.folder, time.time(), RULE_VERSION, digests))
+        alone, folder = self.only.claim if self.only else "", self.journal.folder
+        campaign.keep(ledger.NAME, lambda: ledger.note(folder, time.time(), RULE_VERSION, digests, alone))
         with campaign.progress.going():
             preflight(self.config)
             # Before the first cluster, so that no look at claims waits for them.
             missing = [run for runs in clusters.values() for run in runs]
-            campaign.leave_out(services.unavailable(self.config, missing))
+            not_asked = map(self.plan.run, self._not_asked())
+            campaign.leave_out(services.unavailable(self.config, [*missing, *not_asked]))
             number = 0
             failures = []
             for place, (key, runs) in enumerate(clusters.items()):

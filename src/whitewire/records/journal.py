@@ -19,19 +19,19 @@ KEPT = ("runs", "invalid", "floors")
 
 
 BUDGET, OTHERS, DECIDED = "the budget ended", "other programs used the processors", "decided"
-FAILED = "its cluster failed"
+FAILED, ELSE = "its cluster failed", "measuring ended with claim"
 """Kinds of reasons why a run was not made (`left`), and how they begin. FAILED: its cluster did not start, or had a
-link or drive beyond its bound."""
+link or drive beyond its bound. ELSE: only a claim was asked for that does not rest on it."""
 
 
 def kind_of(why: str) -> str:
     """The kind of a reason why a run was not made; the reason itself where it is of none."""
-    return next((kind for kind in (BUDGET, OTHERS, DECIDED, FAILED) if why.startswith(kind)), why)
+    return next((kind for kind in (BUDGET, OTHERS, DECIDED, FAILED, ELSE) if why.startswith(kind)), why)
 
 
 def made_later(why: str) -> bool:
     """Whether another start makes a run that was left out for this reason."""
-    return kind_of(why) in (BUDGET, OTHERS, FAILED)
+    return kind_of(why) in (BUDGET, OTHERS, FAILED, ELSE)
 
 
 class BlockRecord(TypedDict):

@@ -154,7 +154,7 @@ def contents(results: Path, papers: Sequence[str], raw: bool) -> Contents:
     found |= {f"config/{name}": config / name for name in names}
     pages = [*papers, *([TESTBED] if f"{PARCEL}{links.FOLDER}/{links.RECORD}" in found else [])]
     patterns = ["index.html", *(f"{page}.*" for page in pages)]
-    patterns += [f"{kind}/{page}/*" for kind in ("data", "figures") for page in pages]
+    patterns += [f"{kind}/{page}/*" for kind in ("data", "figures", "badges") for page in pages]
     for pattern in patterns:
         found |= {f"reports/{name}": path for name, path in _below(reports, reports.glob(pattern))}
     for pattern in WORKFLOW:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -20,7 +21,7 @@ from whitewire.errors import UserError
 from whitewire.paths import root, shown
 from whitewire.records.checked import block_record
 from whitewire.records.journal import BUDGET, FAILED, OTHERS, not_made
-from whitewire.report import sides
+from whitewire.report import one_claim, sides
 
 MEASURED = ("emulated", "measured")
 """Routes that rest on runs."""
@@ -33,8 +34,11 @@ STAGES = ("tidy", "analysis", "paper")
 
 
 def lines() -> Iterator[str]:
-    """A line per paper of config.yaml, and what to do about what is missing."""
+    """A line per paper of config.yaml, and what to do about what is missing; of a start for one claim its verdict."""
     config = load_config()
+    if claim := config.get("claim"):
+        yield from _of_claim(config["papers"][0], claim, config)
+        return
     results = root() / "results" / config["testbed"]
     own = results / "reports" / "testbed.html"
     if own.is_file():
@@ -63,10 +67,26 @@ def lines() -> Iterator[str]:
 
 def _command(*first: str) -> str:
     """`make papers` for what this start was asked for, with a variable before it."""
-    given = (
-        f"{name}={shlex.quote(text)}" for name in ("PAPERS", "TESTBED", "EFFORT") if (text := os.environ.get(name))
-    )
-    return " ".join([*first, "make papers", *given])
+    return " ".join([*first, "make papers", *_given("PAPERS", "TESTBED", "EFFORT")])
+
+
+def _given(*names: str) -> list[str]:
+    """Variables of this start, as its command has them."""
+    return [f"{name}={shlex.quote(text)}" for name in names if (text := os.environ.get(name))]
+
+
+def _of_claim(name: str, claim: str, config: Mapping[str, Any]) -> Iterator[str]:
+    """What a start for one claim came to."""
+    results = root() / "results" / config["testbed"]
+    row = one_claim.row_of(results, name, claim)
+    failed = next(filter(None, (_failed(results / name, stage) for stage in ("tidy", "analysis"))), None)
+    if row is None or failed or not any((results / name / "raw").glob(f"{config['effort']}-*/block.json")):
+        why = f": see {shown(failed)}" if failed else ""
+        again = " ".join(["make claim", f"CLAIM={claim}", *_given("TESTBED", "EFFORT")])
+        yield f"{claim}: not finished{why}; what was measured is kept, and {again} goes on"
+        return
+    testbed = load_testbed(config["testbed"])
+    yield from one_claim.lines(load_paper(paper_path(name), fabric_names(testbed)), claim, row)
 
 
 def _of_paper(results: Path, paper: str, effort: str, short: Counter[str], unfinished: list[str]) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from whitewire import whole
+from whitewire.analysis import claims
 from whitewire.analysis.asked import BEFORE
 from whitewire.analysis.claims import (
     BY_RUNS,
@@ -39,11 +40,13 @@ PAPER, CLAIM, EXPERIMENT = "emulex-2012", "E-C06", "put-grid"
 """Whose figures README shows, the claim that it tells of, and where k is that of the figures."""
 FIGURES = {"puts.png": "both", "response-curve.png": "response"}
 """Images of docs/images, and which figures of the paper's report they are."""
+SUMMARY = "trust/tables/summary.csv"
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 ROW = re.compile(r"^\| `([a-z0-9-]+)` \| ([^|]*) \|(?: \d+ \|){7}$", re.MULTILINE)
 TOTAL = re.compile(r"^\| all \| \|(?: \*\*\d+\*\* \|){7}$", re.MULTILINE)
 INTRODUCTION = re.compile(r"\w+ vendor papers with \d+ claims, measured on \w+ processors \(\w+ effort, \d+ runs\)")
 ASKED = re.compile(r"\d+ of the \d+ claims that runs judge were asked before the first run")
+TRUST = re.compile(r"\d+ of \d+ goals are met, \d+ missed and \d+ open")
 HEADLINE = re.compile(r"^Emulex's paper, measured on the emulated testbed:.*?(?=\n\n)", re.MULTILINE | re.DOTALL)
 SCALE = re.compile(r"divided by k = [\d.]+,")
 HERE = re.compile(r"Here it is .*", re.DOTALL)
@@ -76,6 +79,7 @@ def made(text: str, told: parcel.Told, files: Mapping[str, bytes]) -> str:
         text,
     )
     text = _put(ASKED, _asked(files, papers), text)
+    text = _put(TRUST, _trust(files), text)
     (claim,) = (row for row in _table(files, f"{PAPER}/analysis/verdicts.csv") if row["claim"] == CLAIM)
     (k,) = {row["k"] for row in _table(files, f"{PAPER}/tidy/scale.csv") if row["experiment"] == EXPERIMENT}
     found = HEADLINE.search(text)
@@ -94,6 +98,13 @@ def _asked(files: Mapping[str, bytes], papers: Sequence[str]) -> str:
     return f"{before} of the {len(rows)} claims that runs judge were asked before the first run"
 
 
+def _trust(files: Mapping[str, bytes]) -> str:
+    """How many goals of trust in the testbed the reference meets; none where trust was not measured for it."""
+    outcomes = Counter(row["outcome"] for row in _table(files, SUMMARY)) if SUMMARY in files else Counter[str]()
+    missed = outcomes.total() - outcomes["met"] - outcomes["open"]
+    return f"{outcomes['met']} of {outcomes.total()} goals are met, {missed} missed and {outcomes['open']} open"
+
+
 def _headline(claim: Mapping[str, str]) -> str:
     """`4.14 times as fast (95 % interval 3.63 to 4.84). The rule asks for 3.27 to 4.43, so …`"""
     number = {name: f"{float(claim[name]):.3g}" if claim[name] else "" for name in
@@ -101,10 +112,8 @@ def _headline(claim: Mapping[str, str]) -> str:
     if not number["estimate"]:
         return f"not told: the claim is {claim['verdict']}."
     interval = f" (95 % interval {number['low']} to {number['high']})" if number["low"] else ""
-    verdict = claim["verdict"]
-    if verdict == DIRECTION:  # of a gain
-        more = float(claim["estimate"]) > float(claim["expected_high"])
-        verdict = "more than claimed" if more else "less than claimed"
+    numbers = {name: float(claim[name]) for name in number if claim[name]}
+    verdict = claims.words({**claim, **numbers}, no_effect=1.0)
     return (
         f"{number['estimate']} times as fast{interval}. The rule asks for {number['expected_low']} to "
         f"{number['expected_high']}, so the verdict is *{verdict}*."

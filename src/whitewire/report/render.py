@@ -31,7 +31,7 @@ from whitewire.install.quarto import quarto_lacks
 from whitewire.progress import Pulse
 from whitewire.records import checked, links, trust
 from whitewire.records.samples import Torn
-from whitewire.report import agreement, citation, provenance, sides
+from whitewire.report import agreement, badge, citation, provenance, sides
 from whitewire.text import quoted
 from whitewire.tidy import form
 
@@ -142,6 +142,9 @@ def render(
         if qmd.stem != INDEX:
             _publish_folder(Path(scratch) / "reports" / "data" / qmd.stem, output_dir / "data" / qmd.stem)
             _publish_folder(_figures(Path(scratch)), output_dir / "figures" / qmd.stem)
+        if is_paper(qmd.stem):
+            badge.write(verdicts[0], papers.get(f"{qmd.stem}.yaml", {}), Path(scratch) / "badges")
+            _publish_folder(Path(scratch) / "badges", output_dir / "badges" / qmd.stem)
         published = [_publish(made[name], output_dir / f"{qmd.stem}.{name}") for name in formats]
     if damaged:
         raise LeftOut([fault for faults in damaged.values() for fault in faults])

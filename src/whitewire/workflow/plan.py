@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from whitewire import alone, budget, estimands, lanes, workloads
-from whitewire.analysis import prospects, sweeps
+from whitewire.analysis import one_claim, prospects, sweeps
 from whitewire.budget import Budget
 from whitewire.cluster.hibench import on_this_machine
 from whitewire.description.checks import load_paper
@@ -39,7 +39,7 @@ from whitewire.measure.floors import FLOOR_RUNS, FURTHER
 from whitewire.paths import HOME, root, settle_environment, shown
 from whitewire.records import links
 from whitewire.records.checked import block_record
-from whitewire.records.journal import BUDGET, FAILED, OTHERS, made_later, not_made, spoiled
+from whitewire.records.journal import BUDGET, ELSE, FAILED, OTHERS, kind_of, made_later, not_made, spoiled
 from whitewire.records.run import DesignRow
 from whitewire.report import ending
 from whitewire.text import canonical, quoted, suggestion
@@ -122,6 +122,8 @@ class Plan:
     """Of each paper: why programs of HiBench are left out."""
     budget: str = budget.NONE
     """How long the blocks of a start may take, as the user gave it."""
+    claim: str = ""
+    """The claim that is measured by itself; empty: all are measured."""
     lanes: int = 1
     """How many blocks are measured side by side."""
     in_all: tuple[int, int] = (1, 1)
@@ -167,13 +169,14 @@ class Plan:
         if "apptainer" in deployment:
             held = tether.hold(HOME / ".cache" / "tethers")
             _show_containers([HOME, *(_conda() if "conda" in deployment else [])])
-        waiting = _waiting(described, designs, testbed, config["testbed"])
+        waiting = _waiting(described, _asked(config["claim"], described, designs), testbed, config["testbed"])
         in_all = _lanes(config["lanes"], testbed, lambda: _busy(described, designs, testbed))
         return cls(
             config["papers"], config["testbed"], config["effort"], config["seed"], designs, deployment,
             hibench="hibench" in testbed and _of_suite(designs), site=testbed["kind"] != "emulated",
             needs=needs, described=described, left_out=left_out, tether=held, begins=begins,
-            budget=config["budget"], lanes=max(1, min(in_all[0], len(waiting))), in_all=in_all, waiting=waiting,
+            budget=config["budget"], claim=config["claim"], lanes=max(1, min(in_all[0], len(waiting))), in_all=in_all,
+            waiting=waiting,
         )  # fmt: skip
 
     def turn(self, paper: str, block: str) -> int:
@@ -186,6 +189,22 @@ class Plan:
         """When the first block of a paper is measured: the higher, the earlier; 1 where none is."""
         own = (name.split("/") for name in self.waiting if name.startswith(f"{paper}/"))
         return 1 + max((self.turn(*names) for names in own), default=0)
+
+    @property
+    def asked(self) -> Mapping[str, Sequence[DesignRow]]:
+        """Of each paper the runs that this start is asked for: all, or those of one claim."""
+        return _asked(self.claim, self.described, self.designs)
+
+    @property
+    def lacking(self) -> Mapping[str, Sequence[DesignRow]]:
+        """Of each paper those of them that this start is to make."""
+        results = root() / "results" / self.testbed
+        return {name: _lacking(results / name, self.asked[name], again=bool(self.claim)) for name in self.described}
+
+    @property
+    def allowed(self) -> str:
+        """For what a block may be measured, and for how long: where a start is told otherwise, measuring goes on."""
+        return f"{self.budget} for {self.claim}" if self.claim else self.budget
 
     @property
     def share(self) -> int:
@@ -361,6 +380,14 @@ def _lanes(asked: int | str, testbed: Mapping[str, Any], busy: Callable[[], floa
         return asked, asked
     memory = max(1, min(lanes.held_by_memory(), MOST_LANES))
     return lanes.carried(len(os.sched_getaffinity(0)), busy(), memory), memory
+
+
+def _asked(claim: str, described: Mapping[str, Paper], designs: Mapping[str, Sequence[DesignRow]]
+           ) -> Mapping[str, Sequence[DesignRow]]:  # fmt: skip
+    """The rows of designs that a start is asked for: those of a claim and its controls where it names one."""
+    if not claim:
+        return designs
+    return {name: one_claim.rows_of(described[name], claim, rows) for name, rows in designs.items()}
 
 
 def _busy(described: Mapping[str, Paper], designs: Mapping[str, Sequence[DesignRow]], testbed: Mapping[str, Any]
@@ -545,7 +572,7 @@ def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:
     if not any(plan.designs[name] for name in plan.described):
         return NO_RUNS
     results = root() / "results" / plan.testbed
-    left = {name: rows for name in plan.described if (rows := _lacking(results / name, plan.designs[name]))}
+    left = {name: rows for name, rows in plan.lacking.items() if rows}
     if not left:
         return "; ".join([MADE, *_not_made(plan, results)])
     low, high, source = speed.pace(results)
@@ -564,7 +591,8 @@ def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:
     if within < least:
         first = f"the {budget.words(least)} that first looks at all claims take"
         limit += f", before {first}: the last papers may have none"
-    return f"{told}{limit}; first report after about {budget.words(min(shortest, within) + REPORT_S)}"
+    first = "verdict" if plan.claim else "first report"
+    return f"{told}{limit}; {first} after about {budget.words(min(shortest, within) + REPORT_S)}"
 
 
 def _not_made(plan: Plan, results: Path) -> Iterator[str]:
@@ -595,7 +623,8 @@ def _lacking(results: Path, rows: Sequence[DesignRow], again: bool = False) -> l
     """Rows whose runs are still to be made.
 
     In a block that is finished, and has all rows of the design, these are none; `again`: those that it left, which
-    another start makes. So it is where AGAIN asks for runs that a busy machine spoiled, and the block has some.
+    another start makes. So it is where AGAIN asks for runs that a busy machine spoiled, and the block has some, and
+    where the last start was for one claim.
     """
     found = []
     for block in dict.fromkeys(row["block"] for row in rows):
@@ -603,7 +632,9 @@ def _lacking(results: Path, rows: Sequence[DesignRow], again: bool = False) -> l
         finished = block_record(results / "raw" / block / "block.json")
         if finished and {row["run_id"] for row in own} <= {*finished["runs"]}:
             busy = spoiled(results / "raw" / block, finished) if os.environ.get("AGAIN") else []
-            later = {name for name, why in finished.get("left", {}).items() if (again or busy) and made_later(why)}
+            reasons = finished.get("left", {})
+            goes_on = again or busy or ELSE in map(kind_of, reasons.values())
+            later = {name for name, why in reasons.items() if goes_on and made_later(why)}
             own = [row for row in own if row["run_id"] in later.union(busy)]
         found += [row for row in own if not _journalled(results, row)]
     return found

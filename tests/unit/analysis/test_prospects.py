@@ -74,12 +74,12 @@ def test_a_plan_names_every_claim_that_is_not_decided():
     said = "% likely to be decided within the budget, if the paper's number is right"
     assert any(line.startswith("  E-C06: about") and said in line for line in before)
     assert list(prospects.lines(LOADED, TESTBED, "quick", None, 10, 20.0)) != before
-    judged = pd.DataFrame([OPEN | {"minutes": 4, "chance": 0.7, "command": "make papers"}])
-    assert "  E-C06: about 4 min to a verdict, 70 % likely: make papers" in list(
+    judged = pd.DataFrame([OPEN | {"minutes": 4, "chance": 0.7, "command": "make papers PAPERS=emulex-2012"}])
+    assert "  E-C06: about 4 min to a verdict, 70 % likely: make claim CLAIM=E-C06" in list(
         prospects.lines(LOADED, TESTBED, "quick", judged, 10)
     )
     slow = list(prospects.lines(LOADED, TESTBED, "quick", judged, 10, 2.5))
-    assert "  E-C06: about 10 min to a verdict, 70 % likely: make papers" in slow
+    assert "  E-C06: about 10 min to a verdict, 70 % likely: make claim CLAIM=E-C06" in slow
     judged["verdict"] = "reproduced"
     assert not any("E-C06" in line for line in prospects.lines(LOADED, TESTBED, "quick", judged, 10))
 

@@ -119,7 +119,7 @@ def two_clusters(tmp_path, monkeypatch):
         own = object.__new__(Block)
         paper = SimpleNamespace(rung=0, claims=[])
         own.journal, own.config, own.effort = campaign.journal, DESCRIBED, "quick"
-        own.ladder = SimpleNamespace(paper=paper)
+        own.ladder, own.only = SimpleNamespace(paper=paper), None
         own._make(campaign, runs)
         return campaign
 

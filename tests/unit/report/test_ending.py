@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.support.blocks import BLOCK
-from whitewire.report import ending
+from whitewire.report import ending, one_claim
 
 
 @pytest.fixture
@@ -162,3 +162,74 @@ def test_more_budget_says_the_minutes_of_the_claims(results):
     table = results / "a" / "analysis" / "verdicts.csv"
     table.write_text(f"claim,route,verdict,minutes,chance,command\n{rows}")
     assert f"about 12 more minutes may decide A-C1, A-C2 of a: {command}" in ending.lines()
+
+
+HEAD = (
+    "claim,route,verdict,reason,relation,asks,unit,estimand,command,estimate,low,high,n,expected,expected_low,"
+    "expected_high,minutes,chance"
+)
+RATIO = "throughput: put-grid 10gbe 3 6 / put-grid 1gbe 3 6"
+MORE = "5.4,4.9,6.0,6,4.0,3.5,4.5,,"
+OPEN = "5.4,3.9,7.5,3,4.0,3.5,4.5,4,0.8"
+COMMAND = "BUDGET=2h make papers PAPERS=emulex-2012 EFFORT=quick"
+
+
+def judged(folder, claim, verdict, numbers, reason="", command="", estimand=RATIO, relation="within", unit="1"):
+    (folder / "emulex-2012" / "analysis").mkdir(parents=True, exist_ok=True)
+    row = f"{claim},emulated,{verdict},{reason},{relation},size,{unit},{estimand},{command},{numbers}"
+    (folder / "emulex-2012" / "analysis" / "verdicts.csv").write_text(f"{HEAD}\n{row}\n")
+
+
+@pytest.fixture
+def one(results, monkeypatch):
+    """Results of a start for one claim, beside reference results of 6.244 times."""
+    config = {"papers": ["emulex-2012"], "testbed": "emulated", "effort": "quick", "budget": "30m", "claim": "E-C02"}
+    monkeypatch.setattr(ending, "load_config", lambda: config)
+    judged(results.parent / "reference", "E-C02", "direction only", "6.244,4.9,7.95,3,4.0,3.5,4.5,,")
+    monkeypatch.setattr(one_claim.reference, "folder", lambda: results.parent / "reference")
+    block = results / "emulex-2012" / "raw" / "quick-1"
+    block.mkdir(parents=True)
+    (block / "block.json").write_text(json.dumps(BLOCK))
+    return results
+
+
+def test_a_start_for_one_claim_ends_with_its_sentence(one):
+    judged(one, "E-C02", "direction only", MORE)
+    assert list(ending.lines()) == [
+        "E-C02: claimed 4 times; reference 6.24; here 5.4 (4.9 to 6), 6 runs a cell: more than claimed"
+    ]
+    judged(one, "E-C02", "direction only", "2,1.8,2.2,6,4.0,3.5,4.5,,")
+    assert next(ending.lines()).endswith("here 2 (1.8 to 2.2), 6 runs a cell: less than claimed")
+
+
+def test_an_open_claim_says_why_and_what_may_decide_it(one):
+    reason = "5.4 (3.9 to 7.5) is too wide to say: 3.5 to 4.5. Further readings: other 4"
+    judged(one, "E-C02", "inconclusive", OPEN, reason=reason, command=COMMAND)
+    assert list(ending.lines()) == [
+        "E-C02: claimed 4 times; reference 6.24; here 5.4 (3.9 to 7.5), 3 runs a cell: inconclusive",
+        "why: 5.4 (3.9 to 7.5) is too wide to say: 3.5 to 4.5",
+        "about 4 more minutes may decide it: BUDGET=2h make claim CLAIM=E-C02 EFFORT=quick",
+    ]
+
+
+def test_a_claim_without_a_verdict_says_how_to_go_on(one, monkeypatch):
+    monkeypatch.setenv("EFFORT", "quick")
+    again = "not finished; what was measured is kept, and make claim CLAIM=E-C02 EFFORT=quick goes on"
+    assert list(ending.lines()) == [f"E-C02: {again}"]
+    judged(one, "E-C02", "reproduced", MORE)
+    (one / "emulex-2012" / "raw" / "quick-1" / "block.json").unlink()
+    assert list(ending.lines()) == [f"E-C02: {again}"], "the verdict is from before"
+
+
+@pytest.mark.parametrize("relation, unit, estimand, claimed", [
+    ("within", "1", RATIO, "claimed 4 times; "),
+    ("above", "1", RATIO, "claimed a ratio above 4; "),
+    ("below", "1", "completion_time: sort 10gbe / sort 1gbe", "claimed below 4 times the time; "),
+    ("within", "MB/s", "throughput: put-grid 10gbe 3 6", "claimed 4 MB/s; "),
+    ("within", "1", "throughput: put-grid 1gbe / 1 x 1gbe link", "claimed 4 of the links' rate; "),
+    ("above", "1", "link_share: put-grid 1gbe / 1", "claimed above 4; "),
+    ("increasing", "1", "throughput: step by step", "claimed to rise from step to step; "),
+])  # fmt: skip
+def test_what_is_claimed_is_told_in_its_unit(one, relation, unit, estimand, claimed):
+    judged(one, "E-C02", "reproduced", MORE, relation=relation, unit=unit, estimand=estimand)
+    assert next(ending.lines()).startswith(f"E-C02: {claimed}reference 6.24; here 5.4 ")

@@ -34,6 +34,7 @@ def parcel():
     }
     files["emulex-2012/tidy/scale.csv"] = table({"experiment": "put-grid", "k": "64"}, {"experiment": "x", "k": "1"})
     files["emulex-2012/raw/full-1/environment.json"] = b'{"machine": {"processors": 4}}'
+    files["trust/tables/summary.csv"] = table(*({"outcome": each} for each in ("met", "missed", "open")))
     told = {"papers": {name: {"effort": "full", "runs": 100} for name in PAPERS}}
     return told, files
 
@@ -48,8 +49,9 @@ def test_numbers_are_put_in_and_words_stay(parcel):
     assert "divided by k = 64, so that times stay" in joined
     assert (
         "10GbE is 3.85 times as fast as 1GbE. Here it is 4.01 times as fast (95 % interval 3.91 to 4.1). The rule "
-        "asks for 3.27 to 4.43, so the verdict is *reproduced*. ## How to make it"
+        "asks for 3.27 to 4.43, so the verdict is *reproduced*. ## Why believe one machine"
     ) in joined
+    assert "In the reference 1 of 3 goals are met, 1 missed and 1 open (" in joined
     assert max(map(len, text.splitlines())) <= max(map(len, before.splitlines()))
     assert readme.made(text, *parcel) == text
     (paragraph,) = re.findall(readme.HEADLINE, text)
@@ -107,3 +109,7 @@ def test_a_claim_of_another_size_says_which_way(parcel, estimate, said):
     files["emulex-2012/analysis/verdicts.csv"] = table(CLAIM | {"estimate": estimate, "verdict": "direction only"})
     text = " ".join(readme.made(readme.README.read_text(), told, files).split())
     assert f"so the verdict is *{said}*." in text
+
+
+def test_readme_is_read_in_five_minutes():
+    assert len(readme.README.read_text().split()) <= 900

@@ -86,6 +86,27 @@ def test_a_start_says_how_long_it_takes_and_when_it_ends(two):
     assert " min to " in free
 
 
+def test_a_start_for_one_claim_is_for_its_runs_alone(two, tmp_path, monkeypatch):
+    testbed, papers, designs = two
+    name = "emulex-2012"
+    own = {"described": {name: papers[name]}, "budget": "30m"}
+    made = plan.Plan([name], "nowhere", "quick", 1, {name: designs[name]}, claim="E-C02", **own)
+    whole = plan.Plan([name], "nowhere", "quick", 1, {name: designs[name]}, **own)
+    rows = made.asked[name]
+    assert 0 < len(rows) < len(designs[name]) / 2 and whole.asked[name] == designs[name]
+    assert made.digest(name) == whole.digest(name), "the design is the same"
+    assert (made.allowed, whole.allowed) == ("30m for E-C02", "30m"), "Snakemake sees that there is more to do"
+    said = plan.outlook_of(made, testbed)
+    assert said.startswith(f"at most {len(rows)} runs to make: ") and "; verdict after about " in said
+    monkeypatch.setattr(plan, "root", lambda: tmp_path)
+    folder = tmp_path / "results" / "nowhere" / name / "raw" / "quick-1"
+    folder.mkdir(parents=True)
+    left = {rows[0]["run_id"]: "the budget ended", rows[1]["run_id"]: "decided after 3 runs of each cell"}
+    told = BLOCK | {"block": "quick-1", "runs": [row["run_id"] for row in designs[name]], "left": left}
+    (folder / "block.json").write_text(json.dumps(told))
+    assert made.lacking[name] == rows[:1] and whole.lacking[name] == []
+
+
 def test_a_job_of_a_start_goes_on_with_its_budget_and_another_start_does_not(monkeypatch):
     """The job reads all files again, on its node."""
     monkeypatch.setenv(budget.VARIABLE, "of an earlier start")
@@ -155,6 +176,8 @@ def test_a_finished_block_lacks_what_the_design_has_besides_and_what_time_was_sh
     assert lacking(failed, again=True) == [second]
     spoiled = told | {"left": {second: "other programs used the processors", third: "the budget ended"}, "given_up": []}
     assert lacking(spoiled) == []
+    alone = told | {"left": {second: "measuring ended with claim C-C01", third: "the budget ended"}, "given_up": []}
+    assert lacking(alone) == [second, third], "a start for all claims goes on with all that is left"
     monkeypatch.setenv("AGAIN", "busy")
     assert lacking(spoiled) == [second, third], "the block is measured again, with all that it left"
     assert lacking(told) == [], "no other programs spoiled any of it"
