@@ -17,18 +17,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import psutil
 
 from whitewire.errors import UserError
 from whitewire.records.samples import ETHERNET, HEADERS, MTU
+from whitewire.testbed.each import on_each
+from whitewire.testbed.samples import Sampler, Sampling, WaitMeter
 from whitewire.tools.link import Link
 from whitewire.whole import check_space
-
-if TYPE_CHECKING:
-    from whitewire.testbed.emulated.waiting import Meter
-    from whitewire.testbed.samples import Sampling
 
 Argv = Sequence[str]
 
@@ -209,6 +207,12 @@ class Process:
         self.popen.wait(timeout=10)
 
 
+def cpu_seconds(processes: Mapping[str, Process]) -> dict[str, float]:
+    """CPU seconds used so far by each host's process."""
+    found = on_each(list(processes.values()), lambda process: process.cpu_seconds())
+    return dict(zip(processes, found, strict=True))
+
+
 class Host(ABC):
     """One machine of a testbed."""
 
@@ -345,7 +349,7 @@ class Testbed(ABC):
     def cpu_seconds(self) -> dict[str, float]:
         """For each host name, CPU seconds (user and system) used so far."""
 
-    def waiting(self) -> Meter | None:
+    def waiting(self) -> WaitMeter | None:
         """What tells whether the hosts get the processors that they need; None where each has its own."""
         return None
 
@@ -401,8 +405,6 @@ class Testbed(ABC):
 
     def sampler(self, by_host: bool = False) -> Sampling:
         """`with testbed.sampler() as sampler:` samples links and processors until the block ends."""
-        from whitewire.testbed.samples import Sampler
-
         return Sampler(self, by_host)
 
     def warm_memory(self, gib: float) -> float:
