@@ -12,13 +12,10 @@ import time
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Any, Protocol, cast
 
 from whitewire import __version__
 from whitewire.errors import Faults, PlainOutput, UserError, of_system
-
-if TYPE_CHECKING:
-    from whitewire.measure.rounds import Seen
 
 TRACEBACK, UNEXPECTED = "WHITEWIRE_TRACEBACK", 70
 """Variable of the environment: what nothing foresaw ends in its traceback, rather than in this status and one line."""
@@ -123,6 +120,7 @@ def measure(args: argparse.Namespace) -> None:
     """Measure one block of a design."""
     make_software()
     from whitewire.measure.block import measure
+    from whitewire.measure.rounds import Seen
 
     def look(*of: Any) -> Seen:
         from whitewire.analysis.so_far import look_at  # no look is made where a paper has none at the effort

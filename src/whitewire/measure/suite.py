@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from whitewire.cluster.hibench import HiBench, Reported
+from whitewire.cluster.hibench import HiBench, Reported, hadoop_of
 from whitewire.cluster.stack import Stack
 from whitewire.errors import UserError
 from whitewire.measure.conditions import Shaping
@@ -29,7 +29,8 @@ class Suite:
     def configure(self, options: Mapping[str, object]) -> None:
         parameters, testbed = self.run.parameters, self.stack.testbed
         masters, workers = ([host.endpoint for host in testbed.by_role(role)] for role in ("namenode", "datanode"))
-        self.hibench.configure(self.hibench.hadoop(self.stack, options), hibench.Job(
+        hadoop = hadoop_of(self.stack.hdfs, self.stack.yarn, self.hibench, options)
+        self.hibench.configure(hadoop, hibench.Job(
             parameters["program"], parameters["profile"], parameters["maps"], parameters["reduces"],
             masters, workers, self._sizes(),
         ))  # fmt: skip

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from whitewire import workloads
 from whitewire.analysis.guards import NET_SHARE
+from whitewire.description.paper import Paper
 from whitewire.design import cautions
 from whitewire.design.durations import busy_cores, expected_seconds, floor_seconds
 from whitewire.design.rows import effort_of, levels_of
@@ -16,9 +17,6 @@ from whitewire.design.scale import scale_of
 from whitewire.levels import said
 from whitewire.records.run import DesignRow
 from whitewire.units import gbit_per_s
-
-if TYPE_CHECKING:
-    from whitewire.description.paper import Paper
 
 MOST_BUSY = 0.65
 """Share of the processors beyond which runs lack them (`limits.cpu_late_ms`)."""

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -24,7 +24,7 @@ from whitewire.analysis import prospects, sweeps
 from whitewire.budget import Budget
 from whitewire.cluster.hibench import on_this_machine
 from whitewire.description.checks import load_paper
-from whitewire.description.paper import without_servers
+from whitewire.description.paper import Paper, without_servers
 from whitewire.description.project import document_path, load_config, paper_path, testbed_path
 from whitewire.description.testbed import JOBS, check_lanes_hold, digest, fabric_names, lane_count, load_testbed
 from whitewire.design import amounts, shapes, treatments
@@ -45,9 +45,6 @@ from whitewire.report import ending
 from whitewire.text import canonical, quoted, suggestion
 from whitewire.tools import hibench
 from whitewire.workflow import outlook, recipes, speed, tether
-
-if TYPE_CHECKING:
-    from whitewire.description.paper import Paper
 
 OVERRIDES = ("papers", "testbed", "effort", "budget", "lanes", "outliers")
 
