@@ -198,10 +198,11 @@ def ending(args: argparse.Namespace) -> None:
 
 def doctor(args: argparse.Namespace) -> int:
     """Say what this machine, or every host of a site, can and cannot do."""
-    from whitewire.install.doctor import doctor, packages, slurm
+    from whitewire.install.doctor import OF_KIND, doctor, packages
 
     if not packages().ok:
         return doctor(None)
+    from whitewire.description.capabilities import capabilities_of
     from whitewire.description.project import load_config, testbed_path
     from whitewire.description.testbed import load_testbed
     from whitewire.paths import shown
@@ -209,11 +210,11 @@ def doctor(args: argparse.Namespace) -> int:
 
     name = args.testbed or load_config()["testbed"]
     description = load_testbed(name)
-    if description["kind"] == "emulated":
+    if capabilities_of(description).local:
         return doctor(description)
-    if description["kind"] == "slurm":
-        found = slurm()
-        print(f"Slurm: {'; '.join(filter(None, (found.state, found.remedy)))}")
+    if look := OF_KIND.get(description["kind"]):
+        found = look()
+        print(f"{found.name}: {'; '.join(filter(None, (found.state, found.remedy)))}")
     return kinds.look_at(description, shown(testbed_path(name)))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from whitewire import workloads
+from whitewire.description.capabilities import capabilities_of
 from whitewire.description.paper import OSTS_PER_OSS, Paper, hardware_of
 from whitewire.design.drive import Drive
 from whitewire.design.rows import effort_of, levels_of
@@ -161,7 +162,7 @@ def all_floors_seconds(paper: Paper, rows: Iterable[DesignRow], testbed: Mapping
             parameters = paper.parameters(row["experiment"], levels)
             scale = scale_of(paper, row["experiment"], effort, levels, testbed)
             store = paper.store(row["experiment"], levels)
-            apart = (row["block"], parameters["fabric"] if testbed["kind"] != "emulated" else "")
+            apart = (row["block"], parameters["fabric"] if capabilities_of(testbed).addresses_by_fabric else "")
             kind = floor_kind(workloads.of(row["workload"]), parameters, store, scale, levels.get("nodes"))
             kinds[canonical([*apart, *kind])] = (1 if effort == "smoke" else count) * floor_seconds(row)
     return sum(kinds.values())

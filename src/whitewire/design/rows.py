@@ -15,7 +15,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
@@ -24,6 +24,7 @@ import numpy as np
 
 from whitewire import estimands, factors, whole, workloads
 from whitewire.description import project
+from whitewire.description.capabilities import capabilities_of
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, cells_of, hardware_of, ratio_of, tests_of, without_servers
 from whitewire.description.testbed import fabric_names, load_testbed
@@ -103,12 +104,12 @@ def make_design(paper: Paper, testbed: Mapping[str, Any], effort: str, seed: int
         raise UserError(f"effort: found {quoted(effort)}, expected one of {known}")
     check_number(paper, [effort])
     rng = np.random.Generator(np.random.PCG64(seed))
-    fabrics, names = testbed["fabrics"], blocks(paper, effort)
+    names = blocks(paper, effort)
     members: dict[str, list[tuple[tuple[bool, int, bool], dict[str, Any]]]] = {name: [] for name in names}
     headline, served = headline_cells(paper), served_cells(paper)
     spare = 0
     for experiment, levels, count in counts(paper, effort):
-        if not possible(paper, experiment, levels, fabrics, testbed["kind"]):
+        if not possible(paper, experiment, levels, testbed):
             continue
         each, rest = divmod(count, len(names))
         # The remainder goes round the blocks, so that no block gets all the odd runs.
@@ -164,18 +165,18 @@ def counts(paper: Paper, effort: str) -> Iterable[tuple[Mapping[str, Any], dict[
             yield experiment, levels, max(count, least)
 
 
-def possible(paper: Paper, experiment: Mapping[str, Any], levels: Mapping[str, Any], fabrics: Container[str],
-             kind: str) -> bool:  # fmt: skip
+def possible(
+    paper: Paper, experiment: Mapping[str, Any], levels: Mapping[str, Any], testbed: Mapping[str, Any]
+) -> bool:
     """Whether a testbed has a cell's networks and can set its factors: switches, offloads and drives of a site stay."""
     parameters = paper.parameters(experiment["id"], levels)
     named = {parameters[name] for name in FABRICS if name in parameters}
     if "fabric" in levels:
         named.add(levels["fabric"])  # of a control: the network whose name it bears
-    if not all(name in fabrics for name in named):
+    if not all(name in testbed["fabrics"] for name in named):
         return False
-    return kind == "emulated" or not any(
-        name in factors.TABLE and not factors.TABLE[name].on_site for name in {*levels, *parameters}
-    )
+    set_here = (factors.TABLE[name] for name in {*levels, *parameters} if name in factors.TABLE)
+    return all(capabilities_of(testbed).has(factor.needs) for factor in set_here)
 
 
 def _row(
@@ -221,13 +222,13 @@ def defining(paper: Paper, experiment: str, effort: str, levels: Mapping[str, An
     spec, hosts = paper.experiments[experiment], paper.roles(experiment, levels)
     workload, store = workloads.of(spec["workload"]), paper.store(experiment, levels)
     parameters = paper.parameters(experiment, levels)
-    emulated, mounted = testbed["kind"] == "emulated", store["kind"] == "cephfs"
+    can, mounted = capabilities_of(testbed), store["kind"] == "cephfs"
     return {
         "workload": workload.name,
-        "hosts": hosts if mounted and emulated else without_servers(hosts),
+        "hosts": hosts if mounted and can.starts_file_system else without_servers(hosts),
         "parameters": parameters,
         "settings": spec.get("settings", {}).get(levels.get("settings"), {}),
-        "drive": hardware_of(spec, levels) if emulated else {},
+        "drive": hardware_of(spec, levels) if can.models_drives else {},
         "store": store,
         "scale": asdict(scale_of(paper, experiment, effort, levels, testbed)),
         "factors": levels,

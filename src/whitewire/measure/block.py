@@ -19,6 +19,7 @@ from whitewire import budget, lanes, paths
 from whitewire.budget import Allowance, Budget
 from whitewire.cluster.stack import Stack
 from whitewire.description import asked, project
+from whitewire.description.capabilities import capabilities_of
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, without_servers
 from whitewire.description.testbed import fabric_names, load_testbed
@@ -100,8 +101,8 @@ class Block:
     ) -> None:  # fmt: skip
         self.config, self.name, self.rows, self.source = testbed, name, rows, source
         self.effort = effort_of(name)
-        smoke, here = self.effort == "smoke", testbed["kind"] == "emulated"
-        self.ladder = Ladder(paper, folder.parent, climbs and here and not smoke)
+        smoke, scales = self.effort == "smoke", capabilities_of(testbed).scales_rates
+        self.ladder = Ladder(paper, folder.parent, climbs and scales and not smoke)
         self.before = before or Before()
         self.journal = Journal(folder)
         self.others = others
@@ -267,7 +268,8 @@ class Block:
         known = campaign.floors_of_lane if team else campaign.known_floors
         needs = campaign.plan.seconds_until_a_run(shared, runs, known)
         roles, *_ = json.loads(shared)
-        if self.config["kind"] != "emulated" or all(run.store["kind"] != "cephfs" for run in runs):
+        mounted = any(run.store["kind"] == "cephfs" for run in runs)
+        if not (mounted and capabilities_of(self.config).starts_file_system):
             roles = without_servers(roles)
         testbed = testbeds.open_testbed(self.config, roles, runs[0].scale.k, self.source, campaign.lane)
         if number == 0:

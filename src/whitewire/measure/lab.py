@@ -16,6 +16,7 @@ from whitewire.alone import INSIDE
 from whitewire.cluster import hdfs
 from whitewire.cluster.hdfs import Hdfs
 from whitewire.description import project
+from whitewire.description.capabilities import capabilities_of
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import cells_of, hardware_of, without_servers
 from whitewire.description.testbed import load_testbed
@@ -52,7 +53,7 @@ def lab(testbed: str | None) -> int:
     settings = project.load_config()
     name = testbed or settings["testbed"]
     description = load_testbed(name)
-    if description["kind"] != "emulated":
+    if not capabilities_of(description).local:
         raise UserError(
             f"{shown(project.testbed_path(name))}: kind: found {quoted(description['kind'])}, expected "
             f"{quoted('emulated')}: the shell is for hosts on this machine; "

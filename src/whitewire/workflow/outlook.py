@@ -9,6 +9,7 @@ from typing import Any
 
 from whitewire import workloads
 from whitewire.analysis.guards import NET_SHARE
+from whitewire.description.capabilities import capabilities_of
 from whitewire.description.paper import Paper
 from whitewire.design import cautions
 from whitewire.design.durations import busy_cores, expected_seconds, floor_seconds
@@ -36,7 +37,7 @@ def lines(
         yield f"  {name}: {_moves(paper, cells[fastest], testbed)}"
         for cell in dict.fromkeys([slowest, fastest]):
             yield f"    {cell or 'its only cell'}: {_pace(paper, cells[cell], testbed, seconds[cell], cores)}"
-        if testbed["kind"] == "emulated":
+        if capabilities_of(testbed).scales_rates:
             yield from (f"    caution: {words}" for words in cautions.of(paper, name))
 
 
@@ -67,7 +68,7 @@ def _pace(paper: Paper, row: DesignRow, testbed: Mapping[str, Any], seconds: flo
     said = (
         f"about {seconds:.0f} s a run; {size * crossings / seconds / 1e6:.3g} MB/s on all links of {link:.3g} MB/s each"
     )
-    if testbed["kind"] != "emulated":
+    if not capabilities_of(testbed).shares_processors:
         return said
     cores = cores or os.cpu_count() or 1
     busy = busy_cores(workload.on_yarn, size, seconds)

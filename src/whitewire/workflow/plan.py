@@ -23,10 +23,11 @@ from whitewire import alone, budget, estimands, lanes, workloads
 from whitewire.analysis import prospects, sweeps
 from whitewire.budget import Budget
 from whitewire.cluster.hibench import on_this_machine
+from whitewire.description.capabilities import capabilities_of
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, without_servers
 from whitewire.description.project import document_path, load_config, paper_path, testbed_path
-from whitewire.description.testbed import JOBS, check_lanes_hold, digest, fabric_names, lane_count, load_testbed
+from whitewire.description.testbed import check_lanes_hold, digest, fabric_names, lane_count, load_testbed
 from whitewire.design import amounts, shapes, treatments
 from whitewire.design.durations import all_floors_seconds, expected_seconds
 from whitewire.design.rows import check_number, effort_of, levels_of, make_design, most_hosts
@@ -165,7 +166,7 @@ class Plan:
             needed = most_hosts(paper, designs[name], servers=False)
             check_lanes_hold(testbed, needed, shown(testbed_path(config["testbed"])), name)
             left_out[name] = check_programs(paper, designs[name], testbed)
-            if testbed["kind"] in JOBS:
+            if capabilities_of(testbed).runs_in_job:
                 needs |= {(name, block): need for block, need in job_needs(paper, designs[name], testbed).items()}
         held = None
         if "apptainer" in deployment:
@@ -175,7 +176,7 @@ class Plan:
         in_all = _lanes(config["lanes"], testbed, lambda: _busy(described, designs, testbed))
         return cls(
             config["papers"], config["testbed"], config["effort"], config["seed"], designs, deployment,
-            hibench="hibench" in testbed and _of_suite(designs), site=testbed["kind"] != "emulated",
+            hibench="hibench" in testbed and _of_suite(designs), site=not capabilities_of(testbed).local,
             needs=needs, described=described, left_out=left_out, tether=held, begins=begins,
             budget=config["budget"], lanes=max(1, min(in_all[0], len(waiting))), in_all=in_all, waiting=waiting,
         )  # fmt: skip
@@ -300,7 +301,7 @@ class Plan:
         told |= {tether.VARIABLE: str(self.tether)} if self.tether else {}
         if self.begins and self.in_all[1] > 1:
             count, most = self.in_all
-            on_a_site = load_testbed(self.testbed)["kind"] != "emulated"
+            on_a_site = not capabilities_of(load_testbed(self.testbed)).shares_processors
             folder = root() / ".cache" / "lanes"
             told[lanes.VARIABLE] = Lanes.of(count, folder, [*self.waiting], most, on_a_site).text()
         return "; ".join([path, *(f"export {name}={shlex.quote(value)}" for name, value in told.items())])
@@ -343,7 +344,7 @@ def _lanes(asked: int | str, testbed: Mapping[str, Any], busy: Callable[[], floa
     As many as were asked for; `auto`: as many as the processors carry whose runs keep `busy` of them busy, and up to as
     many as there is memory for. On a site as many as its description says.
     """
-    if testbed["kind"] != "emulated":
+    if not capabilities_of(testbed).shares_processors:
         asked = lane_count(testbed)
     if isinstance(asked, int):
         return asked, asked
@@ -448,7 +449,7 @@ def check_programs(paper: Paper, rows: Iterable[DesignRow], testbed: Mapping[str
             place = "factors" if "program" in levels else "parameters"
             raise UserError(f"{shown(paper.path)}: experiments[{index}].{place}.program: {why}")
         wanted[parameters["program"], parameters["profile"]] = None
-    if wanted and "hibench" in testbed and testbed["kind"] == "emulated":
+    if wanted and "hibench" in testbed and capabilities_of(testbed).local:
         suite = on_this_machine(testbed["hibench"])
         suite.check(wanted, ["worker"])
         return [why for program in dict.fromkeys(program for program, _ in wanted) if (why := suite.lacks(program))]
@@ -482,7 +483,7 @@ def _fault_of_program(
 
 def _hosts(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any]) -> str:
     """How many hosts of each role the runs need at most: `1 namenode, 5 datanode, 1 client`."""
-    most = most_hosts(paper, rows, servers=testbed["kind"] == "emulated")
+    most = most_hosts(paper, rows, servers=capabilities_of(testbed).starts_file_system)
     return ", ".join(f"{count} {role}" for role, count in most.items())
 
 

@@ -47,7 +47,6 @@ Found = TypeVar("Found")
 class RemoteTestbed(Testbed):
     """Hosts of a site. `config` is a validated testbed file, `source` its name for messages; `k` divides its rates."""
 
-    fabrics_move = True
     private: Path
     """A local folder for control sockets and the like, from the start on."""
 
