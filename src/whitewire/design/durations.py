@@ -14,7 +14,7 @@ from whitewire import workloads
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.paper import OSTS_PER_OSS, Paper, hardware_of
 from whitewire.design.drive import Drive
-from whitewire.design.rows import effort_of, levels_of
+from whitewire.design.rows import levels_of
 from whitewire.design.scale import Scale, scale_of
 from whitewire.models import maxmin
 from whitewire.records.run import DesignRow
@@ -82,7 +82,7 @@ def _seconds(cell: maxmin.Cell) -> float:
 
 def expected_seconds(paper: Paper, row: DesignRow, testbed: Mapping[str, Any] | None = None) -> float:
     """Seconds that a run should take, by the max-min model; for progress, time left and time limits."""
-    levels, effort = levels_of(paper, row), effort_of(row["block"])
+    levels, effort = levels_of(paper, row), row["effort"]
     scale = scale_of(paper, row["experiment"], effort, levels, testbed)
     parameters = paper.parameters(row["experiment"], levels)
     workload = workloads.of(row["workload"])
@@ -158,7 +158,7 @@ def all_floors_seconds(paper: Paper, rows: Iterable[DesignRow], testbed: Mapping
     kinds: dict[str, float] = {}
     for row in rows:
         if workloads.of(row["workload"]).has_floor:
-            levels, effort = levels_of(paper, row), effort_of(row["block"])
+            levels, effort = levels_of(paper, row), row["effort"]
             parameters = paper.parameters(row["experiment"], levels)
             scale = scale_of(paper, row["experiment"], effort, levels, testbed)
             store = paper.store(row["experiment"], levels)

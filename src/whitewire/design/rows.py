@@ -49,7 +49,7 @@ MOST_BLOCKS = 1000
 SMOKE_RUNS = 6
 """Runs of each cell of the headline claim at smoke effort where they have no jobs: as many as decide a claim of a
 factor of four. Jobs take too long for that."""
-FIRST = ("run_id", "block", "order", "experiment", "workload", "replicate")
+FIRST = ("run_id", "block", "effort", "order", "experiment", "workload", "replicate")
 
 
 def blocks(paper: Paper, effort: str) -> list[str]:
@@ -58,7 +58,7 @@ def blocks(paper: Paper, effort: str) -> list[str]:
 
 
 def effort_of(block: str) -> str:
-    """The effort of a block, by its name."""
+    """The effort of a block by its name, for tables and records without the column `effort`."""
     return block.rsplit("-", 1)[0]
 
 
@@ -125,7 +125,7 @@ def make_design(paper: Paper, testbed: Mapping[str, Any], effort: str, seed: int
     for name, runs in members.items():
         shuffled = [runs[index] for index in rng.permutation(len(runs))]
         for order, (_, row) in enumerate(sorted(shuffled, key=lambda pair: pair[0]), start=1):
-            rows.append(row | {"block": name, "order": order})
+            rows.append(row | {"block": name, "effort": effort, "order": order})
     return [cast("DesignRow", {column: row[column] for column in columns(paper)}) for row in rows]
 
 
@@ -323,13 +323,15 @@ def read_csv(path: Path | str) -> list[DesignRow]:
 
 
 def rows_of(text: str) -> list[DesignRow]:
-    """Rows of the text of a design.csv; see read_csv. Raises Torn."""
-    rows: list[dict[str, Any]] = checked.table(text, DesignRow.__annotations__)
+    """Rows of the text of a design.csv; see read_csv. Older ones have no column `effort`. Raises Torn."""
+    needed = [column for column in DesignRow.__annotations__ if column != "effort"]
+    rows: list[dict[str, Any]] = checked.table(text, needed)
     for number, row in enumerate(rows, start=2):
+        row.setdefault("effort", effort_of(row["block"]))
         for column in ("order", "replicate", "seed"):
             row[column] = _whole_number(row[column], number, column)
-        if not row["run_id"] or not row["block"]:
-            raise Torn(f"line {number}: run_id: found an empty cell, expected a run and its block")
+        if not row["run_id"] or not row["block"] or not row["effort"]:
+            raise Torn(f"line {number}: run_id: found an empty cell, expected a run, its block and its effort")
     ids = Counter(row["run_id"] for row in rows)
     if twice := next((run_id for run_id, count in ids.items() if count > 1), None):
         raise Torn(f"run_id: found {twice} {ids[twice]} times, expected it once")

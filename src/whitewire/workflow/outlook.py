@@ -13,7 +13,7 @@ from whitewire.description.capabilities import capabilities_of
 from whitewire.description.paper import Paper
 from whitewire.design import cautions
 from whitewire.design.durations import busy_cores, expected_seconds, floor_seconds
-from whitewire.design.rows import effort_of, levels_of
+from whitewire.design.rows import levels_of
 from whitewire.design.scale import scale_of
 from whitewire.levels import said
 from whitewire.records.run import DesignRow
@@ -84,7 +84,7 @@ def _pace(paper: Paper, row: DesignRow, testbed: Mapping[str, Any], seconds: flo
 
 def _scaled(paper: Paper, row: DesignRow, testbed: Mapping[str, Any]) -> tuple[Any, int]:
     """A run's scale, and how many files of that size it moves."""
-    levels, effort = levels_of(paper, row), effort_of(row["block"])
+    levels, effort = levels_of(paper, row), row["effort"]
     parameters = paper.parameters(row["experiment"], levels)
     files = workloads.of(row["workload"]).files(parameters)
     return scale_of(paper, row["experiment"], effort, levels, testbed), files

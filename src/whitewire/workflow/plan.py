@@ -30,7 +30,7 @@ from whitewire.description.project import document_path, load_config, paper_path
 from whitewire.description.testbed import check_lanes_hold, digest, fabric_names, lane_count, load_testbed
 from whitewire.design import amounts, shapes, treatments
 from whitewire.design.durations import all_floors_seconds, expected_seconds
-from whitewire.design.rows import check_number, effort_of, levels_of, make_design, most_hosts
+from whitewire.design.rows import check_number, levels_of, make_design, most_hosts
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
 from whitewire.lanes import Lanes
@@ -229,8 +229,10 @@ class Plan:
         return self.needs.get((paper, block), NO_NEEDS)[1]
 
     def digest(self, paper: str, block: str | None = None) -> str:
-        """A digest of the runs of one block or of all, and of their order."""
-        rows = [row for row in self.designs.get(paper, ()) if block in (None, row["block"])]
+        """A digest of the runs of one block or of all, and of their order; without `effort`, so that it stays that of
+        designs from before there was that column."""
+        own = [row for row in self.designs.get(paper, ()) if block in (None, row["block"])]
+        rows = [{name: cell for name, cell in row.items() if name != "effort"} for row in own]
         return hashlib.sha256(json.dumps(rows, default=str).encode()).hexdigest()[:16]
 
     def container(self, image: str) -> Callable[[Any], str | None]:
@@ -355,7 +357,7 @@ def _lanes(asked: int | str, testbed: Mapping[str, Any], busy: Callable[[], floa
 def _busy(described: Mapping[str, Paper], designs: Mapping[str, Sequence[DesignRow]], testbed: Mapping[str, Any]
           ) -> float:  # fmt: skip
     """Processors that runs keep busy on average over their time, by the model of their work; 0 without runs."""
-    runs = [BlockPlan(described[name], testbed, effort_of(row["block"])).run(row)
+    runs = [BlockPlan(described[name], testbed, row["effort"]).run(row)
             for name, rows in designs.items() for row in rows]  # fmt: skip
     seconds = sum(run.expected_seconds for run in runs)
     return sum(rung.load(run) * run.expected_seconds for run in runs) / seconds if seconds else 0.0
@@ -440,7 +442,7 @@ def check_programs(paper: Paper, rows: Iterable[DesignRow], testbed: Mapping[str
     for row in rows:
         if not workloads.of(row["workload"]).of_suite:
             continue
-        name, levels, effort = row["experiment"], levels_of(paper, row), effort_of(row["block"])
+        name, levels, effort = row["experiment"], levels_of(paper, row), row["effort"]
         parameters, scale = paper.parameters(name, levels), scale_of(paper, name, effort, levels, testbed)
         scaled = scale.k != 1 or scale.data_fraction != 1
         why = _fault_of_program(parameters, scale.file_bytes if scaled else None, paper.store(name, levels), testbed)
@@ -577,8 +579,8 @@ def _lacking(results: Path, rows: Sequence[DesignRow], again: bool = False) -> l
 
 def _least(paper: Paper, rows: Sequence[DesignRow]) -> list[DesignRow]:
     """Rows that are made whatever a look says: those before the first one."""
-    looks = {block: paper.looks(effort_of(block)) for block in {row["block"] for row in rows}}
-    return [row for row in rows if not looks[row["block"]] or row["replicate"] <= looks[row["block"]][0]]
+    looks = {effort: paper.looks(effort) for effort in {row["effort"] for row in rows}}
+    return [row for row in rows if not looks[row["effort"]] or row["replicate"] <= looks[row["effort"]][0]]
 
 
 def _here(plan: Plan, name: str, rows: Sequence[DesignRow], testbed: Mapping[str, Any],

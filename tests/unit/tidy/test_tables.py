@@ -41,7 +41,7 @@ def results(tmp_path):
     paper = load_paper(project.paper_path("emulex-2012"), fabrics)
     row = dict.fromkeys(columns(paper), "")
     row |= {name: RECORD[name] for name in ("run_id", "block", "order", "experiment", "workload", "replicate", "seed")}
-    row |= RECORD["factors"]
+    row |= RECORD["factors"] | {"effort": "smoke"}
     write_csv([row], paper, folder / "design.csv")
     block = folder / "raw" / RECORD["block"]
     keep(block / "runs" / RECORD["run_id"])
