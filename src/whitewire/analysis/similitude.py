@@ -23,6 +23,7 @@ from whitewire.design import scaling
 from whitewire.design.drive import Drive
 from whitewire.design.rows import levels_of, make_design
 from whitewire.design.scale import PACKET, Scale, scale_of
+from whitewire.factors import parameter
 from whitewire.factors.seen import PACKET_SIZE
 from whitewire.records.samples import ETHERNET, MTU
 from whitewire.workloads import Workload, terasort
@@ -433,7 +434,7 @@ def _job(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
         return {"io_buffer_file": scaling.read_buffer(share) / size}
     if not workload.sorts:
         return {}
-    reduces = cell.parameters.get("reduces", 1)
+    reduces = parameter(cell.parameters, "reduces")
     memory = scaling.reduce_memory(size, reduces) if run else REDUCE_MEMORY
     found = {
         "sort_buffer_split": fixed.sort_buffer / scale.block_bytes,

@@ -16,6 +16,7 @@ from whitewire.description.paper import OSTS_PER_OSS, Paper, hardware_of
 from whitewire.design.drive import Drive
 from whitewire.design.rows import levels_of
 from whitewire.design.scale import Scale, scale_of
+from whitewire.factors import parameter
 from whitewire.models import maxmin
 from whitewire.records.run import DesignRow
 from whitewire.text import canonical
@@ -52,8 +53,8 @@ def model_cell(paper: Paper, experiment: str, levels: Mapping[str, Any], link: f
     data_fraction = file_bytes / workloads.of(spec["workload"]).whole_bytes(parameters)
     return maxmin.Cell(
         link,
-        int(parameters.get("clients", 1)),
-        int(parameters.get("puts_per_client", 1)),
+        int(parameter(parameters, "clients")),
+        int(parameter(parameters, "puts_per_client")),
         float(file_bytes),
         float(block_bytes or parameters["block_size_bytes"]),
         int(parameters["replication"]),
@@ -102,7 +103,7 @@ def _job_seconds(paper: Paper, row: DesignRow, levels: Mapping[str, Any], scale:
     """
     experiment = paper.experiments[row["experiment"]]
     workers = paper.roles(row["experiment"], levels).get("datanode", 1)
-    copies, outputs = parameters.get("replication", 1), parameters.get("output_replication", 1)
+    copies, outputs = parameter(parameters, "replication"), parameter(parameters, "output_replication")
     own = workloads.of(row["workload"])
     workload = own.stands_for(parameters)
     size = scale.file_bytes * own.files(parameters)
@@ -139,7 +140,8 @@ def floor_kind(workload: Workload, parameters: Mapping[str, Any], store: Mapping
 
     By k links are slowed down, which little more than calls cross in a floor.
     """
-    tasks = parameters.get("maps", 1), math.ceil(scale.file_bytes / scale.block_bytes), parameters.get("reduces", 1)
+    maps, reduces = parameter(parameters, "maps"), parameter(parameters, "reduces")
+    tasks = maps, math.ceil(scale.file_bytes / scale.block_bytes), reduces
     place = " ".join([store["kind"], *filter(None, [store.get("erasure_coding")])])
     return workload.kind(parameters), place, *tasks, f"k={scale.k:g}", *(() if workers is None else (workers,))
 

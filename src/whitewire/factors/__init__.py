@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
 from whitewire.factors import seen
 from whitewire.factors.base import Factor, Proof, asked_for
@@ -99,12 +100,12 @@ TABLE: dict[str, Factor] = {
         Factor(
             "replication", "Copies of each block",
             "fsck lists the DataNodes that hold each block; distinct ones count",
-            seen.copies_asked, seen.copies,
+            seen.copies_asked, seen.copies, default=1,
         ),
         Factor(
             "output_replication", "Copies of each block of a job's output, where it has a number of its own",
             "fsck lists the DataNodes that hold each block of the output",
-            seen.output_copies_asked, seen.output_copies,
+            seen.output_copies_asked, seen.output_copies, default=1,
         ),
         Factor(
             "lost_replicas", "Replicas that each block lacks when re-replication begins",
@@ -125,14 +126,16 @@ TABLE: dict[str, Factor] = {
         ),
         Factor(
             "clients", "Clients that put files at once", "the NameNode's audit log names who made each file",
-            asked_for("clients"), seen.clients,
+            asked_for("clients"), seen.clients, default=1,
         ),
         Factor(
             "puts_per_client", "Files that each client puts at once", "the NameNode's audit log counts them",
-            asked_for("puts_per_client"), seen.puts_per_client,
+            asked_for("puts_per_client"), seen.puts_per_client, default=1,
         ),
-        Factor("maps", "Map tasks", "the history server counts them", asked_for("maps"), seen.maps),
-        Factor("reduces", "Reduce tasks", "the history server counts them", asked_for("reduces"), seen.reduces),
+        Factor("maps", "Map tasks", "the history server counts them", asked_for("maps"), seen.maps, default=1),
+        Factor(
+            "reduces", "Reduce tasks", "the history server counts them", asked_for("reduces"), seen.reduces, default=1
+        ),
         Factor(
             "program", "The program of a suite", "the suite's own report names its type",
             asked_for("program"), seen.program, "", follows=frozenset({"file bytes", "block bytes"}),
@@ -230,6 +233,11 @@ def proofs(record: RunRecord, known: Collection[str]) -> list[Proof]:
     """Of all that a run was asked and that its record tells, among the factors that its workload knows."""
     found = (factor.check(record) for name, factor in TABLE.items() if (factor.part_of or name) in known)
     return [proof for proof in found if proof is not None]
+
+
+def parameter(parameters: Mapping[str, Any], name: str) -> Any:
+    """A parameter of a run, or its default where the paper gives none."""
+    return parameters.get(name, TABLE[name].default)
 
 
 def followed() -> Mapping[str, frozenset[str]]:

@@ -12,6 +12,7 @@ from whitewire.description.capabilities import capabilities_of
 from whitewire.description.paper import Paper, cells_of
 from whitewire.design.drive import Drive
 from whitewire.errors import UserError
+from whitewire.factors import parameter
 from whitewire.measure.cross_traffic import ROLE
 from whitewire.measure.run import Run
 from whitewire.paths import shown
@@ -74,7 +75,7 @@ def slots(run: Run, roles: Mapping[str, int]) -> int | None:
 
 def even_share(parameters: Mapping[str, Any], roles: Mapping[str, int]) -> int:
     """A worker's even share of a job's map or reduce tasks, whichever are more."""
-    tasks = max(parameters.get("maps", 1), parameters.get("reduces", 1))
+    tasks = max(parameter(parameters, "maps"), parameter(parameters, "reduces"))
     return math.ceil(tasks / max(1, roles.get("datanode", 0)))
 
 

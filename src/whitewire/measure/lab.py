@@ -23,6 +23,7 @@ from whitewire.description.testbed import load_testbed
 from whitewire.design.drive import Drive
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
+from whitewire.factors import parameter
 from whitewire.install.doctor import preflight
 from whitewire.paths import shown
 from whitewire.testbed.base import CommandFailed
@@ -70,7 +71,7 @@ def lab(testbed: str | None) -> int:
     scale = scale_of(paper, experiment["id"], settings["effort"], levels, description)
     hardware = hardware_of(experiment, levels)
     drive = Drive.scaled(hardware, scale.k, software.DRIVE_LIBRARY, scale.data_fraction) if hardware else Drive.none()
-    replication = paper.parameters(experiment["id"], levels).get("replication", 1)
+    replication = parameter(paper.parameters(experiment["id"], levels), "replication")
     roles = without_servers(paper.roles(experiment["id"], levels))
     preflight(description)
     with (

@@ -18,6 +18,7 @@ from whitewire.cluster.posix import Posix
 from whitewire.cluster.stack import Stack
 from whitewire.cluster.yarn import Yarn
 from whitewire.description.capabilities import capabilities_of
+from whitewire.factors import parameter
 from whitewire.measure import environment
 from whitewire.measure.execution import given_up, memory_mib
 from whitewire.measure.probing import unused
@@ -72,7 +73,7 @@ class Services:
     def _hdfs_settings(self) -> dict[str, Any]:
         first = self.runs[0]
         packet = max(run.scale.packet_bytes for run in self.runs)  # for what is no run: puts say their own
-        copies = first.parameters.get("replication", 1)
+        copies = parameter(first.parameters, "replication")
         values = hdfs.settings(self.testbed, first.scale.block_bytes, copies, packet)
         if any("erasure_coding" in run.store for run in self.runs):
             # A block group needs as many DataNodes as it has blocks, which may be all, also the busiest.

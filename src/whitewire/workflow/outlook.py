@@ -15,6 +15,7 @@ from whitewire.design import cautions
 from whitewire.design.durations import busy_cores, expected_seconds, floor_seconds
 from whitewire.design.rows import levels_of
 from whitewire.design.scale import scale_of
+from whitewire.factors import parameter
 from whitewire.levels import said
 from whitewire.records.run import DesignRow
 from whitewire.units import gbit_per_s
@@ -58,7 +59,7 @@ def _pace(paper: Paper, row: DesignRow, testbed: Mapping[str, Any], seconds: flo
     parameters = paper.parameters(row["experiment"], levels)
     workload = workloads.of(row["workload"])
     size = files * scale.file_bytes
-    copies, outputs = parameters.get("replication", 1), parameters.get("output_replication", 1)
+    copies, outputs = parameter(parameters, "replication"), parameter(parameters, "output_replication")
     workers = paper.roles(row["experiment"], levels).get("datanode", 1)
     traffic = workload.stands_for(parameters)
     crossings = traffic.crossings(1 - 1 / workers, copies, outputs, workers) if workload.on_yarn else copies
