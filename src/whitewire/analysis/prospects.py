@@ -157,7 +157,7 @@ def _rows(paper: Paper, effort: str, cells: Sequence[Cell]) -> Iterator[DesignRo
     """A row of the design per cell, so far as durations read it."""
     for name, levels in {canonical(cell): cell for cell in cells}.values():
         row = {"experiment": name, "workload": paper.experiments[name]["workload"], "block": "", "effort": effort}
-        yield cast("DesignRow", row | levels)
+        yield cast("DesignRow", row | dict(levels))
 
 
 def _positive(value: Any) -> bool:
