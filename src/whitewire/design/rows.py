@@ -330,8 +330,8 @@ def rows_of(text: str) -> list[DesignRow]:
         row.setdefault("effort", effort_of(row["block"]))
         for column in ("order", "replicate", "seed"):
             row[column] = _whole_number(row[column], number, column)
-        if not row["run_id"] or not row["block"] or not row["effort"]:
-            raise Torn(f"line {number}: run_id: found an empty cell, expected a run, its block and its effort")
+        if empty := next((column for column in ("run_id", "block", "effort") if not row[column]), ""):
+            raise Torn(f"line {number}: {empty}: found an empty cell, expected a value")
     ids = Counter(row["run_id"] for row in rows)
     if twice := next((run_id for run_id, count in ids.items() if count > 1), None):
         raise Torn(f"run_id: found {twice} {ids[twice]} times, expected it once")

@@ -329,7 +329,7 @@ def test_a_design_from_before_the_column_has_the_effort_of_its_blocks(tmp_path):
     place = table[0].index("effort")
     old = "".join(",".join(cells[:place] + cells[place + 1 :]) + "\n" for cells in table)
     assert rows_of(old) == read_csv(tmp_path / "design.csv")
-    with pytest.raises(Torn, match="line 2: run_id: found an empty cell"):
+    with pytest.raises(Torn, match="line 2: effort: found an empty cell"):
         rows_of((tmp_path / "design.csv").read_text().replace(",quick,", ",,", 1))
 
 
