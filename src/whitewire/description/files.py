@@ -60,13 +60,13 @@ def _with_names(stored: Mapping[str, Any]) -> dict[str, Any]:
 
 def _with_kinds(stored: Mapping[str, Any]) -> dict[str, Any]:
     """With the names of all kinds of testbed, and for each the form of its description."""
-    kinds, parts = capabilities.TABLE, stored["$defs"]
+    kinds, own, parts = capabilities.TABLE, stored["properties"], stored["$defs"]
     keys = parts["job"]["properties"]
     is_of = {kind: {"required": ["kind"], "properties": {"kind": {"const": kind}}} for kind in kinds}
     jobs = {**keys["kind"], "enum": [kind for kind, can in kinds.items() if can.form == "job"]}
     return {
         **stored,
-        "properties": {"kind": {**stored["properties"]["kind"], "enum": list(kinds)}},
+        "properties": {**own, "kind": {**own["kind"], "enum": list(kinds)}},
         "allOf": [{"if": is_of[kind], "then": {"$ref": f"#/$defs/{can.form}"}} for kind, can in kinds.items()],
         "$defs": {**parts, "job": {**parts["job"], "properties": {**keys, "kind": jobs}}},
     }

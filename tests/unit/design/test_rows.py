@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 from collections import Counter
 
@@ -30,11 +31,12 @@ from whitewire.design.rows import (
 from whitewire.design.scale import Scale, scale_of
 from whitewire.errors import UserError
 from whitewire.models import maxmin
+from whitewire.paths import HOME
 from whitewire.records.samples import Torn
 from whitewire.text import canonical
 from whitewire.workflow import plan
 
-LOADED = paper()
+LOADED, REFERENCE = paper(), HOME / "results" / "reference"
 EFFORTS = st.sampled_from(["smoke", "quick", "full"])
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -331,6 +333,12 @@ def test_a_design_from_before_the_column_has_the_effort_of_its_blocks(tmp_path):
     assert rows_of(old) == read_csv(tmp_path / "design.csv")
     with pytest.raises(Torn, match="line 2: effort: found an empty cell"):
         rows_of((tmp_path / "design.csv").read_text().replace(",quick,", ",,", 1))
+
+
+@pytest.mark.parametrize("path", sorted(REFERENCE.glob("*/design.csv")), ids=lambda path: path.parent.name)
+def test_designs_of_the_stored_reference_have_their_effort(path):
+    told = json.loads((REFERENCE / "results.json").read_text())["papers"][path.parent.name]
+    assert {row["effort"] for row in read_csv(path)} <= {told["effort"]}
 
 
 def test_a_slurm_job_has_the_nodes_of_its_largest_experiment_and_twice_the_time():
