@@ -12,13 +12,10 @@ import time
 import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Any, Protocol, cast
 
 from whitewire import __version__
 from whitewire.errors import Faults, PlainOutput, UserError, of_system
-
-if TYPE_CHECKING:
-    from whitewire.measure.rounds import Seen
 
 TRACEBACK, UNEXPECTED = "WHITEWIRE_TRACEBACK", 70
 """Variable of the environment: what nothing foresaw ends in its traceback, rather than in this status and one line."""
@@ -128,6 +125,7 @@ def measure(args: argparse.Namespace) -> None:
     make_software()
     from whitewire.description.names import CLAIM
     from whitewire.measure.block import Only, measure
+    from whitewire.measure.rounds import Seen
 
     only = None
     if claim := os.environ.get(CLAIM, ""):
@@ -210,10 +208,11 @@ def ending(args: argparse.Namespace) -> None:
 
 def doctor(args: argparse.Namespace) -> int:
     """Say what this machine, or every host of a site, can and cannot do."""
-    from whitewire.install.doctor import doctor, packages, slurm
+    from whitewire.install.doctor import OF_KIND, doctor, packages
 
     if not packages().ok:
         return doctor(None)
+    from whitewire.description.capabilities import capabilities_of
     from whitewire.description.project import load_config, testbed_path
     from whitewire.description.testbed import load_testbed
     from whitewire.paths import shown
@@ -221,11 +220,11 @@ def doctor(args: argparse.Namespace) -> int:
 
     name = args.testbed or load_config()["testbed"]
     description = load_testbed(name)
-    if description["kind"] == "emulated":
+    if capabilities_of(description).local:
         return doctor(description)
-    if description["kind"] == "slurm":
-        found = slurm()
-        print(f"Slurm: {'; '.join(filter(None, (found.state, found.remedy)))}")
+    if look := OF_KIND.get(description["kind"]):
+        found = look()
+        print(f"{found.name}: {'; '.join(filter(None, (found.state, found.remedy)))}")
     return kinds.look_at(description, shown(testbed_path(name)))
 
 

@@ -178,7 +178,7 @@ def test_unknown_paper_of_a_stage(project):
 def test_design_runs_alone(project):
     done = run(project, *DESIGN.format("emulex-2012").split())
     assert done.returncode == 0, done.stderr
-    assert (project / "d.csv").read_text().startswith("run_id,block,order,experiment,")
+    assert (project / "d.csv").read_text().startswith("run_id,block,effort,order,experiment,")
 
 
 def test_interrupt_is_130(monkeypatch, capsys):

@@ -167,8 +167,8 @@ def _likely(chance: float | None) -> str:
 def _rows(paper: Paper, effort: str, cells: Sequence[Cell]) -> Iterator[DesignRow]:
     """A row of the design per cell, so far as durations read it."""
     for name, levels in {canonical(cell): cell for cell in cells}.values():
-        row = {"experiment": name, "workload": paper.experiments[name]["workload"], "block": f"{effort}-1", **levels}
-        yield cast("DesignRow", row)
+        row = {"experiment": name, "workload": paper.experiments[name]["workload"], "block": "", "effort": effort}
+        yield cast("DesignRow", row | dict(levels))
 
 
 def _positive(value: Any) -> bool:

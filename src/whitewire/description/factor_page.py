@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whitewire import factors, workloads
+from whitewire.description.capabilities import TABLE
 from whitewire.factors.base import Factor
 from whitewire.paths import HOME
 
@@ -47,7 +48,7 @@ def _row(factor: Factor) -> str:
     of = "all" if not lacking else _names(able) if len(able) <= len(lacking) else f"all but {_names(lacking)}"
     parts = "; ".join(part.proved_by for part in factors.TABLE.values() if part.part_of == factor.name)
     proof = f"{factor.proved_by}; {parts}" if parts else factor.proved_by
-    where = "any testbed" if factor.on_site else "emulated"
+    where = ", ".join(kind for kind, can in TABLE.items() if can.has(factor.needs)) if factor.needs else "any testbed"
     return f"| `{factor.name}` | {factor.meaning} | {proof} | {of} | {where} |"
 
 

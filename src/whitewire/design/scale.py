@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from whitewire import workloads
+from whitewire.description.capabilities import capabilities_of
 from whitewire.description.paper import Paper, cells_of
 from whitewire.factors.seen import PACKET_SIZE
 from whitewire.paths import shown
@@ -55,7 +56,7 @@ def k_of(paper: Paper, experiment: str, levels: Mapping[str, Any], testbed: Mapp
     if slowed := testbed.get("scale"):
         return slowed
     own = paper.experiments[paper.origin(experiment)].get("scale", paper.raw["scale"])
-    return levels.get("k", own["k"]) if testbed["kind"] == "emulated" else 1
+    return levels.get("k", own["k"]) if capabilities_of(testbed).scales_rates else 1
 
 
 def of_another_k(paper: Paper, testbed: Mapping[str, Any], runs: Iterable[tuple[Path, run.RunRecord]]) -> list[str]:
@@ -87,7 +88,7 @@ def scale_of(paper: Paper, experiment: str, effort: str, levels: Mapping[str, An
     most, all_blocks = _largest(paper, experiment)
     if not whole:  # a workload that moves no data
         return Scale(k, 1.0, int(parameters["block_size_bytes"]), 0)
-    if testbed["kind"] != "emulated" and not slowed:
+    if not capabilities_of(testbed).scales_rates and not slowed:
         return _of_a_site(whole, testbed.get("data_fraction", {}).get(effort, 1.0), parameters, all_blocks)
     splits, full = levels.get("splits", own.get("splits", 1)), whole / k
     share = own["bytes"][effort] / splits / parameters["block_size_bytes"] if "scale" in spec else 1 / k

@@ -13,7 +13,7 @@ from whitewire.description.testbed import load_testbed
 from whitewire.design.drive import Drive
 from whitewire.install import defaults
 from whitewire.testbed.base import Testbed
-from whitewire.testbed.emulated.sandbox import ROOT, EmulatedTestbed
+from whitewire.testbed.emulated.sandbox import EmulatedTestbed
 from whitewire.testbed.emulated.software import (
     ARCHIVE,
     ARCHIVES,
@@ -21,6 +21,7 @@ from whitewire.testbed.emulated.software import (
     DEFAULTS,
     DRIVE_LIBRARY,
     IMAGE,
+    ROOT,
     binds,
     hadoop_jars,
     installation,

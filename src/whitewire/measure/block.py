@@ -19,6 +19,7 @@ from whitewire import budget, lanes, paths
 from whitewire.budget import Allowance, Budget
 from whitewire.cluster.stack import Stack
 from whitewire.description import asked, project
+from whitewire.description.capabilities import capabilities_of
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, without_servers
 from whitewire.description.testbed import fabric_names, load_testbed
@@ -119,8 +120,8 @@ class Block:
     ) -> None:  # fmt: skip
         self.config, self.name, self.rows, self.source = testbed, name, rows, source
         self.effort = effort_of(name)
-        smoke, here = self.effort == "smoke", testbed["kind"] == "emulated"
-        self.ladder = Ladder(paper, folder.parent, climbs and here and not smoke)
+        smoke, scales = self.effort == "smoke", capabilities_of(testbed).scales_rates
+        self.ladder = Ladder(paper, folder.parent, climbs and scales and not smoke)
         self.before = before or Before()
         self.journal = Journal(folder)
         self.others, self.only = others, only
@@ -194,8 +195,8 @@ class Block:
             raise Faults([*found.faults, "remove the folders that are damaged, and their runs are measured again"])
         raw, designed = self.journal.folder.parent, {row["run_id"] for row in self.rows}
         runs = [each for each in found.runs if each[1]["run_id"] in designed]
-        others = {record.get("rung", 0) for path in raw.glob(f"{self.effort}-*/block.json")
-                  if (record := block_record(path))}  # fmt: skip
+        others = {record.get("rung", 0) for path in raw.glob("*/block.json")
+                  if effort_of(path.parent.name) == self.effort and (record := block_record(path))}  # fmt: skip
         self.ladder.go_on(lambda on: others <= {on.rung} and not of_another_k(on, self.config, runs))
         if faults := of_another_k(self.paper, self.config, runs):
             remedy = "remove the runs of another k, and they are measured again"
@@ -303,7 +304,8 @@ class Block:
         spent = sum(campaign.spent[what] for what in ("start", "warm-up"))
         known = campaign.floors_of_lane if team else campaign.known_floors
         roles, *_ = json.loads(shared)
-        if self.config["kind"] != "emulated" or all(run.store["kind"] != "cephfs" for run in runs):
+        mounted = any(run.store["kind"] == "cephfs" for run in runs)
+        if not (mounted and capabilities_of(self.config).starts_file_system):
             roles = without_servers(roles)
         testbed = testbeds.open_testbed(self.config, roles, runs[0].scale.k, self.source, campaign.lane)
         if number == 0:

@@ -25,7 +25,7 @@ NEVER_S = 60.0
 
 
 class Readings(Protocol):
-    """What a testbed says of its hosts' threads; see testbed.emulated.waiting.Waited."""
+    """What a testbed says of its hosts' threads; see testbed.samples.Waited."""
 
     @property
     def time(self) -> float: ...

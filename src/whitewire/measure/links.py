@@ -55,7 +55,7 @@ def probe_links(testbed: Testbed, fabrics: Sequence[str], seconds: float, stream
     rows: list[dict] = []
     for name in fabrics:
         fabric = testbed.fabric(name)
-        if testbed.emulated and fabric.rate > MOST_RATE:
+        if testbed.capabilities.shares_processors and fabric.rate > MOST_RATE:
             continue
         with servers(testbed.by_role("datanode"), folder):
             place = testbed.racks(fabric.racks) if fabric.racks else {}

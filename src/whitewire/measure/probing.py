@@ -49,10 +49,10 @@ class Probing:
         used = {run.parameters["fabric"]: None for run in sorted(runs, key=lambda run: run.row["run_id"])}
         # Fabrics that the grid compares are probed with each number of streams, those of the response curve with one.
         grid = [name for name in used if any("clients" in r.levels and r.parameters["fabric"] == name for r in runs)]
-        seconds = min(probes["seconds"], SHORT_S if testbed.emulated else SHORT_OF_SITES_S)
+        seconds = min(probes["seconds"], SHORT_S if testbed.capabilities.shapes_links else SHORT_OF_SITES_S)
         common = {"seconds": seconds, "bound": limits["link_error"], "folder": folder, "carried": self.carried}
         rows = links.probe_drives(testbed, drive, limits["drive_error"], folder) if drive.limits else []
-        ring = not testbed.emulated or any(run.workload.on_yarn for run in runs)
+        ring = not testbed.capabilities.shapes_links or any(run.workload.on_yarn for run in runs)
         rows += links.probe_links(testbed, grid, streams=probes["streams"], ring=ring, **common)
         others = [name for name in used if name not in grid]
         rows += links.probe_links(testbed, others, streams=probes["streams"][:1], ring=ring, **common)

@@ -268,5 +268,6 @@ class Session:
 def _record_of_failed(run: Run) -> RunRecord:
     """What is known of a run that left nothing itself."""
     cells: Mapping[str, Any] = run.row
-    row = cast("RunRecord", {name: cells[name] for name in DesignRow.__annotations__ if name in cells})
+    known = (name for name in DesignRow.__annotations__ if name in cells and name in RunRecord.__annotations__)
+    row = cast("RunRecord", {name: cells[name] for name in known})
     return {**row, "factors": dict(run.levels), "scale": run.scale.record}

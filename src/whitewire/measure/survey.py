@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from whitewire import budget, paths, whole
 from whitewire.description import project
+from whitewire.description.capabilities import capabilities_of
 from whitewire.description.testbed import load_testbed
 from whitewire.errors import Faults, UserError
 from whitewire.install.doctor import preflight
@@ -44,7 +45,7 @@ def survey(testbed: str, results: Path, effort: str = "quick", within: str = "",
     largest that config.yaml's papers ask for). Raises UserError when hosts cannot be used.
     """
     config, source = load_testbed(testbed), paths.shown(project.testbed_path(testbed))
-    seconds = seconds_of(within, effort, config["kind"] == "emulated")
+    seconds = seconds_of(within, effort, capabilities_of(config).local)
     shape = shape_here(config, effort, paper)
     folder = results / records.FOLDER
     hosts = testbeds.open_bare(config, shape.roles, shape.k, source)
@@ -55,7 +56,7 @@ def survey(testbed: str, results: Path, effort: str = "quick", within: str = "",
         if kept is None:
             _clear(folder)
             whole.write(folder / records.PLAN, as_json(plan))
-        testbeds.keep_names(hosts, _known(folder))
+        hosts.keep_names(_known(folder))
         made = Survey(hosts, config, kept or plan, shape, folder, source, Work("links", seconds))
         if why:
             made.work.progress.say(f"{paths.shown(folder / records.PLAN)}: {why}: all is measured anew")
@@ -66,9 +67,9 @@ def survey(testbed: str, results: Path, effort: str = "quick", within: str = "",
         make(made, parts)
 
 
-def seconds_of(within: str, effort: str, emulated: bool) -> float:
+def seconds_of(within: str, effort: str, local: bool) -> float:
     """How long a survey may take. Raises UserError."""
-    return engine.seconds_within(within) if within else (BUDGET_HERE_S if emulated else BUDGET_S)[effort]
+    return engine.seconds_within(within) if within else (BUDGET_HERE_S if local else BUDGET_S)[effort]
 
 
 def _known(folder: Path) -> dict[str, str]:
@@ -118,8 +119,8 @@ def _announce(survey: Survey) -> None:
 
 @contextmanager
 def _hosts_for(survey: Survey, parts: Sequence[OfLinks]) -> Iterator[None]:
-    """The hosts, up and recorded; those of an emulated testbed have no RDMA ports, so none is needed for that."""
-    if survey.testbed.emulated and set(parts) == {"rdma"}:
+    """The hosts, up and recorded; none is needed to say that a testbed has no RDMA ports."""
+    if set(parts) == {"rdma"} and not survey.testbed.capabilities.has_rdma:
         yield
         return
     preflight(survey.config, bare=True)

@@ -14,7 +14,7 @@ from whitewire.testbed.emulated import software
 
 def measure(survey: Survey) -> None:
     """Drives and mounts of all DataNodes."""
-    if survey.testbed.emulated:
+    if survey.testbed.capabilities.models_drives:
         _models(survey)
         return
     path = survey.folder / records.DRIVES

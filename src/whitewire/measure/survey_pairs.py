@@ -75,7 +75,7 @@ class Pairs:
                     self.work.leave_out(f"{name}, {what}", TIME_UP, f"{sum(unit.size for unit in late)} pairs")
 
     def _takes(self, of: FabricPlan, streams: int, turns: int) -> float:
-        overhead = OVERHEAD_S if self.testbed.emulated else OVERHEAD_OF_SITES_S
+        overhead = OVERHEAD_S if self.testbed.capabilities.local else OVERHEAD_OF_SITES_S
         return turns * (overhead if streams == 0 else 2 * (of["seconds"] + overhead))
 
     @contextmanager

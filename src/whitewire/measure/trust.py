@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from whitewire import budget, lanes, paths, whole
 from whitewire.description import project
+from whitewire.description.capabilities import capabilities_of
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
 from whitewire.description.testbed import digest, fabric_names, load_testbed
@@ -46,7 +47,7 @@ def trust(testbed: str, results: Path, parts: str = "", within: str = "", dry_ru
     """
     os.environ.pop(lanes.VARIABLE, None)  # what is compared is alone, but for the lanes that it asks for
     wanted, config = parts_of(parts), load_testbed(testbed)
-    if config["kind"] != "emulated":
+    if not capabilities_of(config).shapes_links:
         raise UserError(
             f"{paths.shown(project.testbed_path(testbed))}: kind: found {config['kind']}, expected emulated: only "
             "where links are made here is it known what they should carry; `make testbed` measures a site's"

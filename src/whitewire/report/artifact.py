@@ -20,7 +20,7 @@ import pandas as pd
 from whitewire import __version__
 from whitewire.budget import NONE
 from whitewire.description.reading import load_yaml
-from whitewire.design.rows import effort_of
+from whitewire.design.rows import FIRST
 from whitewire.errors import UserError
 from whitewire.install.needs import DISK_GIB
 from whitewire.paths import HOME, shown
@@ -247,7 +247,7 @@ def _checkout(measured_by: Sequence[str], is_reference: bool) -> Checkout:
 def _of_paper(results: Path, paper: str, loaded: sides.Results, blocks: Sequence[BlockRecord]) -> OfPaper:
     own = results / paper
     design = loaded.design
-    efforts = sorted({effort_of(str(block)) for block in design["block"]}) if len(design) else []
+    efforts = sides.efforts_in(design) if len(design) else []
     return {
         "paper": paper, "title": _title(parcel.configuration_of(results) / "papers" / f"{paper}.yaml"),
         "effort": sides.listed(efforts), "designed": len(design), "counted": _counted(own),
@@ -312,8 +312,7 @@ def _experiments(loaded: sides.Results) -> list[Experiment]:
     found: list[Experiment] = []
     if "workload" not in loaded.design:
         return found
-    other = ("run_id", "block", "order", "experiment", "workload", "replicate", "seed")
-    levels = [name for name in loaded.design if name not in other]
+    levels = [name for name in loaded.design if name not in (*FIRST, "seed")]
     for (experiment, workload), rows in loaded.design.groupby(["experiment", "workload"], sort=False):
         cells = len(rows[levels].drop_duplicates()) if levels else 1
         k = str(scale.get(str(experiment), {}).get("k", ""))

@@ -16,7 +16,7 @@ from whitewire.analysis.claims import INCONCLUSIVE
 from whitewire.description.checks import load_paper
 from whitewire.description.project import load_config, paper_path
 from whitewire.description.testbed import fabric_names, load_testbed
-from whitewire.design.rows import read_csv
+from whitewire.design.rows import effort_of, read_csv
 from whitewire.errors import UserError
 from whitewire.paths import root, shown
 from whitewire.records.checked import block_record
@@ -92,7 +92,8 @@ def _of_claim(name: str, claim: str, config: Mapping[str, Any]) -> Iterator[str]
 def _of_paper(results: Path, paper: str, effort: str, short: Counter[str], unfinished: list[str]) -> str:
     folder = results / paper
     verdicts, report = folder / "analysis" / "verdicts.csv", results / "reports" / f"{paper}.html"
-    blocks = sorted((folder / "raw").glob(f"{effort}-*/block.json"))
+    finished = (folder / "raw").glob("*/block.json")
+    blocks = sorted(path for path in finished if effort_of(path.parent.name) == effort)
     try:
         made = _made(folder)
     except UserError as error:

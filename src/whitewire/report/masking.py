@@ -24,6 +24,7 @@ import yaml
 
 from whitewire import workloads
 from whitewire.description import project
+from whitewire.description.capabilities import capabilities_of
 from whitewire.description.checks import load_paper
 from whitewire.description.reading import load_yaml
 from whitewire.description.testbed import digest, fabric_names, read_testbed
@@ -254,7 +255,7 @@ def _mask(files: Mapping[str, bytes | Path], told: parcel.Told, prefix: str, fol
     for name, content in files.items():
         if name.startswith(prefix):
             named += _named(name, content)
-    emulated = testbed["kind"] == "emulated"
+    emulated = capabilities_of(testbed).local
     pairs = _without_own(names.numbered(names.sorted_out(named)), _own(files, told, testbed, prefix))
     first = Mask(pairs, emulated)
     other = folder / "masked.yaml"

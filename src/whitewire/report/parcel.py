@@ -380,6 +380,8 @@ def _check_design(name: str, record: Told, testbed: Mapping[str, Any], design: b
         )
     if strange := sorted({row["block"] for row in rows} - blocks):
         raise UserError(f"{source}: {name}/{DESIGN}: block: found {quoted(strange[0])}, expected {one_of(blocks)}")
+    if strange := sorted({row["effort"] for row in rows} - {effort}):
+        raise UserError(f"{source}: {name}/{DESIGN}: effort: found {quoted(strange[0])}, expected {effort}")
 
 
 def _stem(run_id: str) -> str:

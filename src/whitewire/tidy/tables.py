@@ -558,7 +558,7 @@ def _rung(read: Mapping[str, Block], paper: Paper, raw: Path) -> int:
         if why := rung.beyond(number, paper.rungs):
             raise UserError(f"{shown(raw / name / 'block.json')}: {why}: remove the block, and it is measured again")
         return number
-    climbs = any(not name.startswith("smoke-") for name in read)
+    climbs = any(effort_of(name) != "smoke" for name in read)
     return (rung.recorded(raw, paper.rungs) if climbs else None) or 0
 
 
@@ -567,9 +567,8 @@ def _scale(paper: Paper, testbed: str, description: Mapping[str, Any], rows: Seq
     for row in rows:
         if "control" in paper.experiments[row["experiment"]]:
             continue  # its origin's
-        effort = effort_of(row["block"])
         levels = levels_of(paper, row)
-        scale = scale_of(paper, row["experiment"], effort, levels, description)
+        scale = scale_of(paper, row["experiment"], row["effort"], levels, description)
         found = (row["experiment"], scale.k, scale.data_fraction)
         if found not in seen:
             seen.add(found)

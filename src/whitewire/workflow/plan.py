@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -23,13 +23,14 @@ from whitewire import alone, budget, estimands, lanes, workloads
 from whitewire.analysis import one_claim, prospects, sweeps
 from whitewire.budget import Budget
 from whitewire.cluster.hibench import on_this_machine
+from whitewire.description.capabilities import capabilities_of
 from whitewire.description.checks import load_paper
-from whitewire.description.paper import without_servers
+from whitewire.description.paper import Paper, without_servers
 from whitewire.description.project import document_path, load_config, paper_path, testbed_path
-from whitewire.description.testbed import JOBS, check_lanes_hold, digest, fabric_names, lane_count, load_testbed
+from whitewire.description.testbed import check_lanes_hold, digest, fabric_names, lane_count, load_testbed
 from whitewire.design import amounts, shapes, treatments
 from whitewire.design.durations import all_floors_seconds, expected_seconds
-from whitewire.design.rows import check_number, effort_of, levels_of, make_design, most_hosts
+from whitewire.design.rows import check_number, levels_of, make_design, most_hosts
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
 from whitewire.lanes import Lanes
@@ -45,9 +46,6 @@ from whitewire.report import ending
 from whitewire.text import canonical, quoted, suggestion
 from whitewire.tools import hibench
 from whitewire.workflow import outlook, recipes, speed, tether
-
-if TYPE_CHECKING:
-    from whitewire.description.paper import Paper
 
 OVERRIDES = ("papers", "testbed", "effort", "budget", "lanes", "outliers")
 
@@ -163,7 +161,7 @@ class Plan:
             needed = most_hosts(paper, designs[name], servers=False)
             check_lanes_hold(testbed, needed, shown(testbed_path(config["testbed"])), name)
             left_out[name] = check_programs(paper, designs[name], testbed)
-            if testbed["kind"] in JOBS:
+            if capabilities_of(testbed).runs_in_job:
                 needs |= {(name, block): need for block, need in job_needs(paper, designs[name], testbed).items()}
         held = None
         if "apptainer" in deployment:
@@ -173,7 +171,7 @@ class Plan:
         in_all = _lanes(config["lanes"], testbed, lambda: _busy(described, designs, testbed))
         return cls(
             config["papers"], config["testbed"], config["effort"], config["seed"], designs, deployment,
-            hibench="hibench" in testbed and _of_suite(designs), site=testbed["kind"] != "emulated",
+            hibench="hibench" in testbed and _of_suite(designs), site=not capabilities_of(testbed).local,
             needs=needs, described=described, left_out=left_out, tether=held, begins=begins,
             budget=config["budget"], claim=config["claim"], lanes=max(1, min(in_all[0], len(waiting))), in_all=in_all,
             waiting=waiting,
@@ -248,8 +246,10 @@ class Plan:
         return self.needs.get((paper, block), NO_NEEDS)[1]
 
     def digest(self, paper: str, block: str | None = None) -> str:
-        """A digest of the runs of one block or of all, and of their order."""
-        rows = [row for row in self.designs.get(paper, ()) if block in (None, row["block"])]
+        """A digest of the runs of one block or of all, and of their order; without `effort`, so that it stays that of
+        designs from before there was that column."""
+        own = [row for row in self.designs.get(paper, ()) if block in (None, row["block"])]
+        rows = [{name: cell for name, cell in row.items() if name != "effort"} for row in own]
         return hashlib.sha256(json.dumps(rows, default=str).encode()).hexdigest()[:16]
 
     def container(self, image: str) -> Callable[[Any], str | None]:
@@ -320,7 +320,7 @@ class Plan:
         told |= {tether.VARIABLE: str(self.tether)} if self.tether else {}
         if self.begins and self.in_all[1] > 1:
             count, most = self.in_all
-            on_a_site = load_testbed(self.testbed)["kind"] != "emulated"
+            on_a_site = not capabilities_of(load_testbed(self.testbed)).shares_processors
             folder = root() / ".cache" / "lanes"
             told[lanes.VARIABLE] = Lanes.of(count, folder, [*self.waiting], most, on_a_site).text()
         return "; ".join([path, *(f"export {name}={shlex.quote(value)}" for name, value in told.items())])
@@ -374,7 +374,7 @@ def _lanes(asked: int | str, testbed: Mapping[str, Any], busy: Callable[[], floa
     As many as were asked for; `auto`: as many as the processors carry whose runs keep `busy` of them busy, and up to as
     many as there is memory for. On a site as many as its description says.
     """
-    if testbed["kind"] != "emulated":
+    if not capabilities_of(testbed).shares_processors:
         asked = lane_count(testbed)
     if isinstance(asked, int):
         return asked, asked
@@ -393,7 +393,7 @@ def _asked(claim: str, described: Mapping[str, Paper], designs: Mapping[str, Seq
 def _busy(described: Mapping[str, Paper], designs: Mapping[str, Sequence[DesignRow]], testbed: Mapping[str, Any]
           ) -> float:  # fmt: skip
     """Processors that runs keep busy on average over their time, by the model of their work; 0 without runs."""
-    runs = [BlockPlan(described[name], testbed, effort_of(row["block"])).run(row)
+    runs = [BlockPlan(described[name], testbed, row["effort"]).run(row)
             for name, rows in designs.items() for row in rows]  # fmt: skip
     seconds = sum(run.expected_seconds for run in runs)
     return sum(rung.load(run) * run.expected_seconds for run in runs) / seconds if seconds else 0.0
@@ -478,7 +478,7 @@ def check_programs(paper: Paper, rows: Iterable[DesignRow], testbed: Mapping[str
     for row in rows:
         if not workloads.of(row["workload"]).of_suite:
             continue
-        name, levels, effort = row["experiment"], levels_of(paper, row), effort_of(row["block"])
+        name, levels, effort = row["experiment"], levels_of(paper, row), row["effort"]
         parameters, scale = paper.parameters(name, levels), scale_of(paper, name, effort, levels, testbed)
         scaled = scale.k != 1 or scale.data_fraction != 1
         why = _fault_of_program(parameters, scale.file_bytes if scaled else None, paper.store(name, levels), testbed)
@@ -487,7 +487,7 @@ def check_programs(paper: Paper, rows: Iterable[DesignRow], testbed: Mapping[str
             place = "factors" if "program" in levels else "parameters"
             raise UserError(f"{shown(paper.path)}: experiments[{index}].{place}.program: {why}")
         wanted[parameters["program"], parameters["profile"]] = None
-    if wanted and "hibench" in testbed and testbed["kind"] == "emulated":
+    if wanted and "hibench" in testbed and capabilities_of(testbed).local:
         suite = on_this_machine(testbed["hibench"])
         suite.check(wanted, ["worker"])
         return [why for program in dict.fromkeys(program for program, _ in wanted) if (why := suite.lacks(program))]
@@ -521,7 +521,7 @@ def _fault_of_program(
 
 def _hosts(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any]) -> str:
     """How many hosts of each role the runs need at most: `1 namenode, 5 datanode, 1 client`."""
-    most = most_hosts(paper, rows, servers=testbed["kind"] == "emulated")
+    most = most_hosts(paper, rows, servers=capabilities_of(testbed).starts_file_system)
     return ", ".join(f"{count} {role}" for role, count in most.items())
 
 
@@ -642,8 +642,8 @@ def _lacking(results: Path, rows: Sequence[DesignRow], again: bool = False) -> l
 
 def _least(paper: Paper, rows: Sequence[DesignRow]) -> list[DesignRow]:
     """Rows that are made whatever a look says: those before the first one."""
-    looks = {block: paper.looks(effort_of(block)) for block in {row["block"] for row in rows}}
-    return [row for row in rows if not looks[row["block"]] or row["replicate"] <= looks[row["block"]][0]]
+    looks = {effort: paper.looks(effort) for effort in {row["effort"] for row in rows}}
+    return [row for row in rows if not looks[row["effort"]] or row["replicate"] <= looks[row["effort"]][0]]
 
 
 def _here(plan: Plan, name: str, rows: Sequence[DesignRow], testbed: Mapping[str, Any],

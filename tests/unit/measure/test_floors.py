@@ -394,16 +394,13 @@ def test_time_left_counts_the_floors():
 def test_a_plan_counts_the_floors_of_each_kind():
     paper = load_paper(project.paper_path("mellanox-mapr"), load_testbed("emulated")["fabrics"])
     testbed = load_testbed("emulated")
-    rows = [
-        {"workload": "terasort", "block": "quick-1", "experiment": "terasort-curve", **dict.fromkeys(paper.factors, "")}
-        | {"fabric": fabric}
-        for fabric in ("10gbe", "40gbe")
-    ]
+    plain = {"workload": "terasort", "block": "quick-1", "effort": "quick", "experiment": "terasort-curve"}
+    rows = [dict.fromkeys(paper.factors, "") | plain | {"fabric": fabric} for fabric in ("10gbe", "40gbe")]
     rows.append(rows[0] | {"experiment": "M-K01", "fabric": "40gbe"})  # a control's jobs are of the same kind
     each = durations.floor_seconds(rows[0])
     assert durations.all_floors_seconds(paper, rows, testbed, 4) == pytest.approx(4 * each)
     assert durations.all_floors_seconds(paper, rows, testbed | {"kind": "ssh"}, 4) == pytest.approx(8 * each)
-    smoke = [row | {"block": "smoke-1"} for row in rows]
+    smoke = [row | {"block": "smoke-1", "effort": "smoke"} for row in rows]
     assert durations.all_floors_seconds(paper, smoke, testbed, 4) == pytest.approx(each)
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.support.damage import DAMAGES, json_of
 from whitewire import cli
+from whitewire.description.capabilities import INVENTORY
 from whitewire.description.checks import load_paper
 from whitewire.description.project import paper_path
 from whitewire.description.testbed import load_testbed
@@ -64,7 +65,7 @@ class Replaying:
 class Replayed:
     """Hosts of a site. `shares`: of its expected goodput what a pair has, None: it cannot connect."""
 
-    emulated = False
+    capabilities = INVENTORY
 
     def __init__(self, count=5, shares=lambda source, destination: 1.0):
         roles = ["namenode", *["datanode"] * (count - 1)]
@@ -77,6 +78,9 @@ class Replayed:
 
     def preflight(self, bare=False):
         assert bare
+
+    def keep_names(self, known):
+        pass
 
     def __enter__(self):
         self.entered += 1
@@ -410,7 +414,7 @@ def test_the_largest_cluster_of_the_papers_gives_hosts_and_k(monkeypatch):
 def test_fabrics_that_would_measure_the_processors_are_left_out_with_the_reason():
     testbed = load_testbed("emulated")
     shape = Shape("x", {}, 100, ("10gbe", "400gbe", "10gbe-2racks-4to1"), Drive.none())
-    wanted, left = survey_plan._wanted(testbed, shape, apart=False, hosts=15, emulated=True)
+    wanted, left = survey_plan._wanted(testbed, shape, apart=False, hosts=15)
     assert [each.name for each in wanted] == ["10gbe"]
     assert left[0].startswith("400gbe: a link has 4000 Mbit/s here, and above 1200")
     assert left[1].startswith("10gbe-2racks-4to1: its racks are probed before each block")
