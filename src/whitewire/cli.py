@@ -11,6 +11,7 @@ import sys
 import time
 import traceback
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -136,7 +137,7 @@ def measure(args: argparse.Namespace) -> None:
     def look(*of: Any) -> Seen:
         from whitewire.analysis.so_far import look_at  # no look is made where a paper has none at the effort
 
-        return look_at(*of, claim)
+        return partial(look_at, only=claim)(*of)
 
     measure(args.paper, args.testbed, args.design, args.block, args.output, look, only)
 

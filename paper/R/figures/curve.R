@@ -139,4 +139,3 @@ modelled_axis <- function(modelled, name) {
   if (is.null(name)) name <- if (length(unit) == 1 && !is.na(unit) && unit != "1") unit else "value"
   scale_y_continuous(paste0(name, ", full scale"), limits = c(0, NA), expand = expansion(c(0, 0.08)))
 }
-

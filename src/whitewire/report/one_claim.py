@@ -40,9 +40,9 @@ def rows_of(table: Path, columns: Sequence[str] = COLUMNS) -> Iterator[dict[str,
     yield from map(known, sides.read_table(table, columns, needed=False).to_dict("records"))
 
 
-def known(row: Mapping[str, Any]) -> dict[str, Any]:
+def known(row: Mapping[Any, Any]) -> dict[str, Any]:
     """A row with its numbers as numbers, and None for those that are not there."""
-    told = {name: pd.to_numeric(row.get(name), errors="coerce") for name in NUMBERS}
+    told = {name: pd.to_numeric(str(row.get(name)), errors="coerce") for name in NUMBERS}
     return {**row, **{name: None if value is None or pd.isna(value) else float(value) for name, value in told.items()}}
 
 
