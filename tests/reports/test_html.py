@@ -67,6 +67,10 @@ def test_pages_load_quietly_and_fit(reports_dir: Path, browser, size: str, schem
         assert opened.troubles == [], path.name
         wide = opened.page.evaluate("document.documentElement.scrollWidth")
         assert wide <= SIZES[size][0], f"{path.name} scrolls sideways"
+        captions = opened.page.evaluate(
+            "Array.from(document.querySelectorAll('caption')).filter(e => e.offsetParent).map(e => e.clientWidth)"
+        )
+        assert all(width > 300 for width in captions), f"{path.name}: a caption is set in a narrow column"
         opened.page.context.close()
 
 
@@ -262,6 +266,7 @@ def test_each_claim_that_runs_judge_has_its_command_to_copy_and_each_a_badge(pap
         by_runs = [claim for claim, route in routes.items() if route in ("emulated", "measured")]
         commands = opened.page.locator(".make > code").all_text_contents()
         assert sorted(commands) == sorted(f"make claim CLAIM={claim}" for claim in by_runs), path.name
+        assert opened.page.locator(".copy").count() == len(by_runs) + len(routes)  # none at the citations of sources
         for claim in by_runs[:1]:
             button = opened.page.locator(f"tr:has([id='claim-{claim}']) .make .copy")
             assert button.get_attribute("aria-label") == f"Copy make claim CLAIM={claim}"
