@@ -365,7 +365,7 @@ class Block:
         lead = Lead(claims, self.workers, task, self.journal.has, campaign.progress.say, started)
         with contextlib.closing(lead):
             try:
-                with cannot_make(session.stack.logs):
+                with cannot_make(self.journal.folder / "logs"):
                     return session.make(number, lead)
             except CannotMake:
                 campaign.add(lead.leave())
