@@ -268,9 +268,9 @@ def test_another_budget_goes_on_measuring(finished):
     assert jobs(snakemake(finished, "--dry-run", BUDGET="2h"))["measure"] >= 1
 
 
-def test_one_claim_is_measured_and_judged_and_nothing_else(project, finished):
+def test_one_claim_is_measured_and_judged_and_nothing_else(finished, tmp_path):
     claim = {"PAPERS": "", "WHITEWIRE_CLAIM": "E-C02"}
-    found = jobs(snakemake(project, "claim", "--dry-run", **claim))
+    found = jobs(snakemake(fresh(tmp_path / "new"), "claim", "--dry-run", **claim))
     links = dict.fromkeys(("links", "links_network", "links_drives", "links_rdma"), 1)
     assert found == {**links, **dict.fromkeys(("design", "measure", "tidy", "analysis", "claim"), 1)}
     # After a start for all claims, and before the next one: the block is gone on with.

@@ -241,7 +241,7 @@ def test_three_runs_have_the_interval_of_their_own_scatter(complete):
     values = np.log(three[(three["settings"] == "default") & (three["metric"] == "throughput")]["full_scale_value"])
     half = scipy.stats.t.isf(0.025, 2) * values.std(ddof=1) / math.sqrt(3)
     ends = [math.exp(values.mean() - half), math.exp(values.mean() + half)]
-    assert [row["few_low"], row["few_high"]] == pytest.approx(ends) and np.isnan(row["low"])
+    assert [row["few_low"], row["few_high"]] == pytest.approx(ends) and pd.isna(row["low"])
     shares = table[table["unit"] == "1"]
     assert shares["few_low"].isna().all(), "a share may not exceed 1"
     for most in (2, 6):
