@@ -35,9 +35,6 @@ def load_config(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
     source = f"PAPERS={environ['PAPERS']}" if environ.get("PAPERS") else shown(path)
     for index, paper in enumerate(config["papers"]):
         known(paper, papers(), f"{source}: papers[{index}]", "papers")
-    if claim := environ.get(CLAIM, ""):
-        config["papers"] = [paper_of(claim, listed(environ.get("PAPERS", "")))]
-    config["claim"] = claim
     source = f"TESTBED={environ['TESTBED']}" if environ.get("TESTBED") else shown(path)
     known(config["testbed"], testbeds(), f"{source}: testbed", "testbeds")
     if environ.get("OUTLIERS"):
@@ -52,6 +49,9 @@ def load_config(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
     if environ.get("BUDGET"):
         config["budget"], source = environ["BUDGET"], f"BUDGET={environ['BUDGET']}"
     config["budget"] = _budget(config.get("budget", budget.NONE), config["effort"], source)
+    config["claim"] = environ.get(CLAIM, "")
+    if config["claim"]:
+        config["papers"] = [paper_of(config["claim"], listed(environ.get("PAPERS", "")))]
     return config
 
 
