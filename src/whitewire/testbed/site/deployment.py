@@ -191,6 +191,7 @@ def _send(image: Image, local: Path, host: RemoteHost) -> None:
             Progress("image", []).say(f"{size / 1e6:.0f} MB to {host}")
             with local.open("rb") as content:
                 shutil.copyfileobj(content, piped(popen.stdin), 1 << 20)
+            piped(popen.stdin).close()
             popen.wait()
 
 

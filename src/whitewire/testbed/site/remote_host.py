@@ -7,7 +7,6 @@ import itertools
 import os
 import subprocess
 import tempfile
-import threading
 import time
 import uuid
 from abc import abstractmethod
@@ -122,28 +121,8 @@ class RemoteProcess(Process):
             end_here(self.popen)
 
 
-def _communicate_and_hold(popen: subprocess.Popen[bytes], content: bytes, timeout: float | None) -> tuple[bytes, bytes]:
-    """As Popen.communicate(), but the process's input ends only after the process."""
-    pipe, popen.stdin = piped(popen.stdin), None
-
-    def write() -> None:
-        with contextlib.suppress(OSError):  # it takes no more
-            pipe.write(content)
-
-    threading.Thread(target=write, daemon=True).start()
-    try:
-        output, errors = popen.communicate(timeout=timeout)
-    finally:
-        popen.stdin = pipe
-    pipe.close()
-    return output, errors
-
-
 class RemoteHost(Host):
     """A machine that commands are carried to. `watcher` is the connection that its life hangs on."""
-
-    holds_input = False
-    """Whether the input of what carries a command has to stay open until the command has ended."""
 
     def __init__(self, place: Place, layout: Layout) -> None:
         self.name, self.role, self.target = place.name, place.role, place.target
@@ -269,19 +248,13 @@ class RemoteHost(Host):
              timeout: float | None = None) -> Completed:  # fmt: skip
         self._require()
         mark = self._mark()
-        command, given = shell.environment(argv, env or {}, self.layout.path, mark), stdin or b""
-        held = self.holds_input and bool(given)
-        if held:
-            command = f"head -c {len(given)} | {command}"
+        command = shell.environment(argv, env or {}, self.layout.path, mark)
         popen = self.popen(
             self._around(shell.to_its_end(command, self.scratch), mark, image),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
         try:
-            if held:
-                out, said = _communicate_and_hold(popen, given, timeout)
-            else:
-                out, said = popen.communicate(given, timeout)
+            out, said = popen.communicate(stdin if stdin is not None else b"", timeout)
         except subprocess.TimeoutExpired:
             self._abandon(popen, mark)
             raise subprocess.TimeoutExpired(list(map(str, argv)), timeout or 0.0) from None

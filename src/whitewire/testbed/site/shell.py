@@ -295,7 +295,7 @@ printf '\\n@@ready\\n'
 if [ -f "$1" ]; then echo there; exit; fi
 mkdir -p "${1%/*}" && echo send || exit 1
 part=$1.part.$$
-head -c "$2" > "$part" && [ "$(wc -c < "$part")" -eq "$2" ] && mv -- "$part" "$1" && exit
+cat > "$part" && [ "$(wc -c < "$part")" -eq "$2" ] && mv -- "$part" "$1" && exit
 rm -f -- "$part"
 exit 1
 """

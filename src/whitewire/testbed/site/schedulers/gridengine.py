@@ -25,8 +25,6 @@ class GridEngine(ByCommand):
     name = "Grid Engine"
     variable = "PE_HOSTFILE"
     signals = (signal.SIGUSR2, signal.SIGUSR1, signal.SIGTERM)
-    holds_input = True
-    """qrsh of 8.1.9 hangs where its input ends while more than a pipe holds is still to be read."""
 
     def nodes(self, config: Mapping[str, Any], environ: Mapping[str, str]) -> list[str]:
         path = environ.get(self.variable, "")

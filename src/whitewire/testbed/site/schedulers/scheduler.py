@@ -58,9 +58,6 @@ class ByCommand(Scheduler):
     def command_line(self, node: str, rank: int, command: str, environ: Mapping[str, str]) -> list[str]:
         """The local command that runs `command` (sh) on a node; `rank` is its position among the job's."""
 
-    holds_input = False
-    """Whether that command's input has to stay open until the other has ended."""
-
     def environment(self, environ: Mapping[str, str]) -> dict[str, str]:
         """What that command inherits."""
         return dict(environ)
@@ -74,7 +71,7 @@ class JobHost(RemoteHost):
 
     def __init__(self, place: Place, layout: Layout, scheduler: ByCommand, rank: int) -> None:
         super().__init__(place, layout)
-        self.scheduler, self.rank, self.holds_input = scheduler, rank, scheduler.holds_input
+        self.scheduler, self.rank = scheduler, rank
 
     def carry(self, command: str) -> list[str]:
         return self.scheduler.command_line(self.target, self.rank, command, os.environ)
