@@ -130,9 +130,9 @@ def measure(args: argparse.Namespace) -> None:
 
     only = None
     if claim := os.environ.get(CLAIM, ""):
-        from whitewire.analysis.one_claim import cells
+        from whitewire.analysis.one_claim import rows_of
 
-        only = Only(claim, cells)
+        only = Only(claim, rows_of)
 
     def look(*of: Any) -> Seen:
         from whitewire.analysis.so_far import look_at  # no look is made where a paper has none at the effort

@@ -9,7 +9,7 @@ import os
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -23,11 +23,10 @@ from whitewire.description.capabilities import capabilities_of
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, without_servers
 from whitewire.description.testbed import fabric_names, load_testbed
-from whitewire.design.rows import effort_of, levels_of, read_csv
+from whitewire.design.rows import effort_of, read_csv
 from whitewire.design.scale import of_another_k
 from whitewire.errors import CannotMake, Faults, UserError
 from whitewire.install.doctor import preflight
-from whitewire.levels import CellId, cell_id
 from whitewire.measure import environment, groups, services
 from whitewire.measure.alone import alone
 from whitewire.measure.beyond import Before, before
@@ -64,15 +63,14 @@ WARM_MEMORY_GIB = 1.0
 
 @dataclass(frozen=True)
 class Only:
-    """The claim that is measured by itself, and how the cells of a paper are found that it and its controls rest on."""
+    """The claim that is measured by itself, and how the rows of a design are found that it and its controls rest on."""
 
     claim: str
-    cells: Callable[[Paper, str], Collection[CellId]]
+    rows_of: Callable[[Paper, str, Sequence[DesignRow]], Sequence[DesignRow]]
 
     def ids(self, paper: Paper, rows: Sequence[DesignRow]) -> set[str]:
-        """The runs of these cells, of some rows of the design."""
-        wanted = self.cells(paper, self.claim)
-        return {row["run_id"] for row in rows if cell_id(row["experiment"], levels_of(paper, row)) in wanted}
+        """The runs of these rows."""
+        return {row["run_id"] for row in self.rows_of(paper, self.claim, rows)}
 
 
 def measure(paper: str, testbed: str, design_path: Path, block: str, output: Path, look: Look | None = None,
@@ -185,8 +183,10 @@ class Block:
 
     def _left_to_others(self, unavailable: Mapping[str, str]) -> dict[str, str]:
         """Why these are not made; but for those that the machine cannot make."""
+        if not self.only:
+            return {}
         ids = [row["run_id"] for row in self._not_asked() if row["run_id"] not in unavailable]
-        return dict.fromkeys(ids, f"{ELSE} {self.only.claim}") if self.only else {}
+        return dict.fromkeys(ids, f"{ELSE} {self.only.claim}")
 
     def _resume(self) -> None:
         """Check what an earlier start left, and keep to its k. Raises UserError."""

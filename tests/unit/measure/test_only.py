@@ -51,7 +51,7 @@ def start(tmp_path, monkeypatch):
 
 def test_the_runs_of_one_claim_are_made_and_the_others_by_the_next_start(start):
     every = {row["run_id"] for row in start.rows}
-    record = start(Only(CLAIM, one_claim.cells))
+    record = start(Only(CLAIM, one_claim.rows_of))
     assert {*start.made} == start.own < every and {*record["runs"]} == every
     assert record["left"] == dict.fromkeys(sorted(every - start.own, key=record["runs"].index), WHY)
     assert made_later(WHY) and asked.alone(asked.read(start.folder)) == [CLAIM]
@@ -63,11 +63,11 @@ def test_the_runs_of_one_claim_are_made_and_the_others_by_the_next_start(start):
 
 def test_after_all_runs_nothing_is_left_for_a_claim(start):
     start(None)
-    record = start(Only(CLAIM, one_claim.cells))
+    record = start(Only(CLAIM, one_claim.rows_of))
     assert max(start.made.values()) == 1 and record["left"] == {}
 
 
 def test_what_the_machine_cannot_make_is_known_of_other_cells_too(start):
     lost = next(row["run_id"] for row in start.rows if row["run_id"] not in start.own)
-    record = start(Only(CLAIM, one_claim.cells), lacking=[lost])
+    record = start(Only(CLAIM, one_claim.rows_of), lacking=[lost])
     assert record["unavailable"] == {lost: "no mount"} and lost not in record["left"]
