@@ -411,7 +411,7 @@ def _readings(paper: Paper, claim: Mapping[str, Any], route: str, status: str, r
         if as_run is not None:
             wanted.append((f"{MODEL}, files as run", "modelled", test, as_run))
     for reading in claim.get("readings", []):
-        by_runs = reading["route"] in ("emulated", "measured")
+        by_runs = reading["route"] in claims.MEASURED
         source = modelled if reading["route"] == "modelled" else runs
         wanted.append((reading["title"], status if by_runs else reading["route"], reading["test"], source))
     for title, own_route, own_test, source in wanted:

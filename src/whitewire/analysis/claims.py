@@ -25,6 +25,8 @@ INCONCLUSIVE = "inconclusive"
 NOT_TESTABLE = "not testable here"
 CONSISTENT = "consistent"
 INCONSISTENT = "inconsistent"
+MEASURED = ("emulated", "measured")
+"""Routes that rest on runs."""
 BY_RUNS = (REPRODUCED, DIRECTION, NOT_REPRODUCED)
 """What runs decide."""
 VERDICTS = (REPRODUCED, DIRECTION, NOT_REPRODUCED, INCONCLUSIVE, CONSISTENT, INCONSISTENT, NOT_TESTABLE)

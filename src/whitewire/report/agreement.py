@@ -12,9 +12,9 @@ from typing import Any, TypedDict
 import pandas as pd
 import scipy
 
+from whitewire.analysis.claims import MEASURED
 from whitewire.errors import UserError
 from whitewire.report import parcel, reference, sides
-from whitewire.report.ending import MEASURED
 
 FALSE = 0.05
 """Share of estimates of the same thing whose ratio's 95 % interval does not hold 1."""

@@ -18,6 +18,7 @@ from typing import Any, TypedDict
 import pandas as pd
 
 from whitewire import __version__
+from whitewire.analysis.claims import MEASURED
 from whitewire.budget import NONE
 from whitewire.description.reading import load_yaml
 from whitewire.design.rows import FIRST
@@ -182,7 +183,7 @@ def of(results: Path, beside: Mapping[str, Any]) -> Artifact:
     every = [record for records in blocks.values() for record in records]
     environments = [each for paper in loaded.values() for each in paper.environments]
     claims = [_claim(paper, row) for paper in loaded for row in loaded[paper].verdicts.to_dict("records")]
-    bounded = sum(each["low"] is not None and each["route"] in agreement.MEASURED for each in claims)
+    bounded = sum(each["low"] is not None and each["route"] in MEASURED for each in claims)
     testbed = _testbed(results)
     measured_by = sorted({record["commit"] or parcel.UNKNOWN for record in every})
     citation = load_yaml(HOME / "CITATION.cff")
@@ -213,7 +214,7 @@ def beside_reference(results: Path, scratch: Path) -> Mapping[str, Any]:
     if record["state"] != "compared":
         return record
     table = form.frame(folder / agreement.TABLE)
-    runs = table[table["route_a"].isin(agreement.MEASURED) | table["route_b"].isin(agreement.MEASURED)]
+    runs = table[table["route_a"].isin(MEASURED) | table["route_b"].isin(MEASURED)]
     columns = ["paper", "claim", "verdict_a", "verdict_b", "stands", "unit", *sides.ASKED, "overlap", "differs"]
     columns += [f"{name}_{side}" for side in sides.SIDES for name in sides.NUMBERS] + list(sides.RATIO[:6])
     rows = runs[columns].astype(object).where(runs[columns].notna(), None)

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from whitewire.analysis import prospects
-from whitewire.analysis.claims import INCONCLUSIVE
+from whitewire.analysis.claims import INCONCLUSIVE, MEASURED
 from whitewire.description.checks import load_paper
 from whitewire.description.project import load_config, paper_path
 from whitewire.description.testbed import fabric_names, load_testbed
@@ -23,8 +23,6 @@ from whitewire.records.checked import block_record
 from whitewire.records.journal import BUDGET, FAILED, OTHERS, not_made
 from whitewire.report import one_claim, sides
 
-MEASURED = ("emulated", "measured")
-"""Routes that rest on runs."""
 LIKELY = 0.5
 """Least chance of a verdict with which a claim is named."""
 MOST_NAMED = 6
@@ -80,7 +78,7 @@ def _of_claim(name: str, claim: str, config: Mapping[str, Any]) -> Iterator[str]
     results = root() / "results" / config["testbed"]
     row = one_claim.row_of(results, name, claim)
     failed = next(filter(None, (_failed(results / name, stage) for stage in ("tidy", "analysis"))), None)
-    if row is None or failed or not any((results / name / "raw").glob(f"{config['effort']}-*/block.json")):
+    if row is None or failed or not _finished(results / name, config["effort"]):
         why = f": see {shown(failed)}" if failed else ""
         again = " ".join(["make claim", f"CLAIM={claim}", *_given("TESTBED", "EFFORT")])
         yield f"{claim}: not finished{why}; what was measured is kept, and {again} goes on"
@@ -89,11 +87,15 @@ def _of_claim(name: str, claim: str, config: Mapping[str, Any]) -> Iterator[str]
     yield from one_claim.lines(load_paper(paper_path(name), fabric_names(testbed)), claim, row)
 
 
+def _finished(folder: Path, effort: str) -> list[Path]:
+    """block.json of a paper's blocks of an effort that are finished."""
+    return sorted(path for path in (folder / "raw").glob("*/block.json") if effort_of(path.parent.name) == effort)
+
+
 def _of_paper(results: Path, paper: str, effort: str, short: Counter[str], unfinished: list[str]) -> str:
     folder = results / paper
     verdicts, report = folder / "analysis" / "verdicts.csv", results / "reports" / f"{paper}.html"
-    finished = (folder / "raw").glob("*/block.json")
-    blocks = sorted(path for path in finished if effort_of(path.parent.name) == effort)
+    blocks = _finished(folder, effort)
     try:
         made = _made(folder)
     except UserError as error:

@@ -18,7 +18,6 @@ from whitewire.text import numbers
 
 NUMBERS = ("estimate", "low", "high", "n", "expected", "expected_low", "expected_high", "minutes", "chance")
 COLUMNS = ("claim", "route", "verdict", "reason", "relation", "asks", "unit", "estimand", "command", *NUMBERS)
-BY_RUNS = ("emulated", "measured")
 DIVIDED, BY_NUMBER = " / ", re.compile(r" / [\d.e+]+$")
 OF_TIME, OF_LINKS = re.compile(r"(mean )?[a-z_]*time[a-z_]*: "), re.compile(r" x \S+ link$")
 """What a claim's estimand is: a ratio, of runs to a plain number, of times, to the rate of a link."""
@@ -49,7 +48,7 @@ def known(row: Mapping[Any, Any]) -> dict[str, Any]:
 def lines(paper: Paper, claim: str, row: Mapping[str, Any]) -> Iterator[str]:
     """A claim's verdict in one sentence; of an open one also why, and what may decide it."""
     test = of(paper, claim)["test"]
-    if row["route"] not in BY_RUNS or row["verdict"] == claims.NOT_TESTABLE:
+    if row["route"] not in claims.MEASURED or row["verdict"] == claims.NOT_TESTABLE:
         yield f"{claim}: no run judges it here: {row['verdict']}: {row['reason']}"
         return
     theirs = row_of(reference.folder(), paper.id, claim, ("claim", "route", "estimate"))
@@ -64,7 +63,7 @@ def lines(paper: Paper, claim: str, row: Mapping[str, Any]) -> Iterator[str]:
 def sentence(row: Mapping[str, Any], theirs: Mapping[str, Any] | None, no_effect: float) -> str:
     """`claimed 3.85 times; reference 5.45; here 5.4 (4.9 to 6), 6 runs a cell: more than claimed`; `theirs`: the
     reference's row of the claim."""
-    compared = theirs if theirs and theirs["route"] in BY_RUNS and theirs["estimate"] is not None else None
+    compared = theirs if theirs and theirs["route"] in claims.MEASURED and theirs["estimate"] is not None else None
     values = [row[name] for name in ("expected", "estimate", "low", "high", "expected_low", "expected_high")]
     values += [compared["estimate"]] if compared else []
     present = [value for value in values if value is not None]
