@@ -465,7 +465,7 @@ def preflight(testbed: Mapping[str, Any], bare: bool = False) -> None:
     """Raise a UserError with the remedy, before anything starts, when the testbed cannot work here.
 
     `bare`: for links and drives alone, which need no Java and no Hadoop. A site's hosts are looked at when they are
-    opened (testbed/preflight.py).
+    opened (testbed/site/preflight.py).
     """
     if not capabilities_of(testbed).local:
         return
