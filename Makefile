@@ -44,7 +44,7 @@ dry_run := $(if $(filter-out 0 no,$(value DRY_RUN)),--dry-run)
 # A program started by a recipe ends with it, even when make itself is killed.
 bound := exec setpriv --pdeathsig TERM
 # Before what writes here: ends where another command does so. What only reads (DRY_RUN=1) is not kept from it.
-alone := $(if $(dry_run),,scripts/alone)
+exclusive := $(if $(dry_run),,scripts/exclusive)
 
 # Before any set-up, on the machine's own Python: a name that is wrong is said at once.
 asked:
@@ -70,31 +70,31 @@ hibench: ## make a private copy of HiBench for the runs that ask for it: HIBENCH
 	@exec whitewire hibench -- "$$HIBENCH"
 
 papers: setup ## measure, judge and write the reports
-	@$(alone) true
+	@$(exclusive) true
 	@echo 'checking the papers, the testbed and this machine' # which takes seconds where they were not read lately
 	@whitewire validate
 	@again=$${AGAIN:+$$(whitewire again)} || exit; \
-	$(bound) $(alone) snakemake $${again:+--forcerun $$again --rerun-incomplete} $(dry_run) $(ARGS)
+	$(bound) $(exclusive) snakemake $${again:+--forcerun $$again --rerun-incomplete} $(dry_run) $(ARGS)
 
 # Its name alone tells the others of the claim: CLAIM means nothing to them.
 claim: export WHITEWIRE_CLAIM := $(CLAIM)
 claim: setup ## measure one claim and its controls, in minutes, and judge it: CLAIM=E-C02
-	@$(alone) true
+	@$(exclusive) true
 	@blocks=$$(whitewire claim) || exit; [ -z "$$blocks" ] || { \
-	$(bound) $(alone) snakemake claim --forcerun $$blocks --rerun-incomplete $(dry_run) $(ARGS); }
+	$(bound) $(exclusive) snakemake claim --forcerun $$blocks --rerun-incomplete $(dry_run) $(ARGS); }
 
 testbed: asked ## measure links, drives and RDMA alone, and write the testbed's page
 	@$(bound) scripts/setup testbed
-	@$(bound) $(alone) snakemake testbed $(dry_run) $(ARGS)
+	@$(bound) $(exclusive) snakemake testbed $(dry_run) $(ARGS)
 
 trust: setup ## measure how far the emulated testbed can be trusted, in 50 minutes, and say so on its page
-	@$(alone) true
+	@$(exclusive) true
 	@whitewire trust --dry-run
-	@$(bound) $(alone) snakemake trust $(dry_run) $(ARGS)
-	@$(bound) $(alone) snakemake testbed $(dry_run) $(ARGS)
+	@$(bound) $(exclusive) snakemake trust $(dry_run) $(ARGS)
+	@$(bound) $(exclusive) snakemake testbed $(dry_run) $(ARGS)
 
 report: setup-report ## make all reports anew, without measuring: TESTBED=reference, or CRATE=file.zip
-	@$(bound) scripts/alone whitewire report --testbed="$$TESTBED" --crate="$$CRATE"
+	@$(bound) scripts/exclusive whitewire report --testbed="$$TESTBED" --crate="$$CRATE"
 
 compare: setup-report ## set two result folders side by side: A=name B=name
 	@exec whitewire compare -- "$$A" "$$B"
@@ -145,4 +145,4 @@ lab: setup ## a shell on the running testbed
 	@exec whitewire lab $${TESTBED:+--testbed="$$TESTBED"}
 
 clean: ## remove everything generated but the measurements, what `make trust` found, and crates
-	@$(bound) scripts/alone scripts/clean
+	@$(bound) scripts/exclusive scripts/clean

@@ -260,7 +260,7 @@ def plan(args: argparse.Namespace) -> None:
 
 
 def again(args: argparse.Namespace) -> None:
-    """Print the block.json files of the blocks whose runs a busy machine spoiled: for `snakemake --forcerun`."""
+    """Print the block.json files of the blocks whose runs a busy machine disturbed: for `snakemake --forcerun`."""
     from whitewire.workflow.plan import print_again
 
     print_again()
@@ -311,7 +311,7 @@ def reference(args: argparse.Namespace) -> None:
 def report(args: argparse.Namespace) -> None:
     """Judge and report results that were measured elsewhere: a crate, or the reference results. Nothing is measured."""
     from whitewire.paths import shown
-    from whitewire.report import crate, parcel, rebuild, reference
+    from whitewire.report import bundle, crate, rebuild, reference
 
     if args.testbed not in ("", reference.REFERENCE):
         raise UserError(
@@ -321,9 +321,9 @@ def report(args: argparse.Namespace) -> None:
     if args.crate and args.testbed:
         raise UserError(f"CRATE and TESTBED: found both ({args.crate}, {args.testbed}), expected one of them")
     record, files = crate.read(Path(args.crate)) if args.crate else reference.read()
-    project = rebuild.target(parcel.name_of(Path(args.crate)) if args.crate else reference.REFERENCE)
+    project = rebuild.target(bundle.name_of(Path(args.crate)) if args.crate else reference.REFERENCE)
     results, faults = rebuild.reported(project, record, files)
-    if changed := parcel.judged_otherwise(results, files):
+    if changed := bundle.judged_otherwise(results, files):
         print(f"judged otherwise than where it comes from: {', '.join(changed)}")
     if (page := rebuild.start_page(project)).is_file():
         print(shown(page))
@@ -364,12 +364,12 @@ def readme(args: argparse.Namespace) -> None:
 
 def keys(args: argparse.Namespace) -> None:
     """Write docs/use/keys.md and docs/use/factors.md anew: every key of every file, and what a paper may vary."""
-    from whitewire import whole
+    from whitewire import atomic
     from whitewire.description import factor_page, keys
     from whitewire.paths import shown
 
     for made in (keys, factor_page):
-        whole.write(made.PAGE, made.page())
+        atomic.write(made.PAGE, made.page())
         print(shown(made.PAGE))
 
 
@@ -593,12 +593,12 @@ def _main(argv: Sequence[str] | None) -> int:
     try:
         from whitewire import lanes
         from whitewire.paths import elsewhere, settle_environment
-        from whitewire.workflow import tether
+        from whitewire.workflow import parent_watch
 
         foreign = settle_environment()
         if argv is None and any(name.startswith("PYTHON") for name in foreign):  # this Python has read them already
             os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
-        tether.follow()
+        parent_watch.follow()
         if args.function not in WITHOUT_CONFIGURATION and (place := elsewhere()):
             print(f"whitewire: {place}", file=sys.stderr)
         with _alone(args), lanes.processors(1.0) if args.function in REPORTING else contextlib.nullcontext():
@@ -615,12 +615,12 @@ def _main(argv: Sequence[str] | None) -> int:
 
 def _alone(args: argparse.Namespace) -> contextlib.AbstractContextManager[object]:
     """Where a subcommand writes, only one does so at a time."""
-    from whitewire.alone import alone
+    from whitewire.lock import exclusive
     from whitewire.paths import HOME, root
 
     if args.function not in WRITERS or getattr(args, "dry_run", False):
         return contextlib.nullcontext()
-    return alone(HOME if args.function in WITHOUT_CONFIGURATION else root(), ["whitewire", *sys.argv[1:]])
+    return exclusive(HOME if args.function in WITHOUT_CONFIGURATION else root(), ["whitewire", *sys.argv[1:]])
 
 
 def ended(error: Exception, command: str) -> int:

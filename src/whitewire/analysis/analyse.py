@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from whitewire import factors, propagation, statistics, whole, workloads
+from whitewire import atomic, factors, propagation, statistics, workloads
 from whitewire.analysis import (
     asked,
     claims,
@@ -520,8 +520,8 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
         tables["lanes"] = pd.DataFrame(runs.lane_differences(), columns=list(LANES))
     made = {f"{name}.csv": frame.to_csv(index=False, lineterminator="\n").encode() for name, frame in tables.items()}
     for name, content in made.items():
-        whole.write(folder / name, content)
-    whole.write(folder / manifest.NAME, json.dumps(manifest.of(made), indent=1) + "\n")
+        atomic.write(folder / name, content)
+    atomic.write(folder / manifest.NAME, json.dumps(manifest.of(made), indent=1) + "\n")
 
 
 def _rung(paper: Paper, path: Path) -> int:

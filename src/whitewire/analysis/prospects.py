@@ -91,7 +91,7 @@ def outlook(paper: Paper, testbed: Mapping[str, Any], effort: str, claim: Mappin
     `minutes` are those of the further runs that decide if they scatter like these; `chance` is that all runs which the
     effort has decide. Runs go on at this effort where its most runs may decide; a larger effort makes all of them anew.
     Where no effort makes enough it is `beyond`: the most runs of a cell that any makes, and minutes of those needed.
-    `busy` of the row: other programs spoiled runs before the budget ended. Nothing for claims on no particular cells.
+    `busy` of the row: other programs disturbed runs before the budget ended. Nothing for claims on no particular cells.
     """
     have, needed = row.get("n") or 0, row.get("runs_needed")
     cells = estimands.of(claim["test"]).cells()

@@ -138,7 +138,7 @@ class HiBench:
     # -- what is wrong ---------------------------------------------------------------------------------------
 
     def check(self, wanted: Iterable[tuple[str, str]], workers: Sequence[str]) -> None:
-        """Raise UserError for the first thing that would stop the wanted (program, profile) or spoil their report."""
+        """Raise UserError for the first thing that would stop the wanted (program, profile) or disturb their report."""
         fault = next(self.faults(wanted, workers), None)
         if fault:
             raise UserError(fault)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from whitewire.atomic import check_space
 from whitewire.cluster.cephfs import CephFs
 from whitewire.cluster.existing import Existing
 from whitewire.cluster.hadoop import Resident
@@ -18,7 +19,6 @@ from whitewire.design.drive import Drive
 from whitewire.testbed import drives
 from whitewire.testbed.base import Host, Process, Testbed
 from whitewire.testbed.each import on_each
-from whitewire.whole import check_space
 
 
 class Stack:

@@ -22,7 +22,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from whitewire import estimands, factors, whole, workloads
+from whitewire import atomic, estimands, factors, workloads
 from whitewire.description import project
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.checks import load_paper
@@ -303,8 +303,8 @@ def write_csv(rows: Sequence[DesignRow], paper: Paper, path: Path | str) -> None
     writer.writeheader()
     writer.writerows(rows)
     content = output.getvalue().encode()
-    whole.write(path, content)
-    whole.write(path.with_name(manifest.NAME), json.dumps(manifest.of({path.name: content}), indent=1) + "\n")
+    atomic.write(path, content)
+    atomic.write(path.with_name(manifest.NAME), json.dumps(manifest.of({path.name: content}), indent=1) + "\n")
 
 
 def read_csv(path: Path | str) -> list[DesignRow]:

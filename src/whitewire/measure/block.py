@@ -28,12 +28,12 @@ from whitewire.design.scale import of_another_k
 from whitewire.errors import CannotMake, Faults, UserError
 from whitewire.install.doctor import preflight
 from whitewire.measure import environment, groups, services
-from whitewire.measure.alone import alone
-from whitewire.measure.beyond import Before, before
 from whitewire.measure.block_plan import CLOSING_S, BlockPlan
 from whitewire.measure.campaign import Around, Campaign, plainly
 from whitewire.measure.engine import NEVER, Deadline
 from whitewire.measure.execution import cannot_make
+from whitewire.measure.limits_exceeded import Before, before
+from whitewire.measure.lock import exclusive
 from whitewire.measure.probing import Probing
 from whitewire.measure.rounds import Look
 from whitewire.measure.run import Run
@@ -89,7 +89,7 @@ def measure(paper: str, testbed: str, design_path: Path, block: str, output: Pat
     if not rows:
         raise UserError(f"{design_path}: block: found no run of {block!r}, expected at least one")
     folder = Path(output).parent
-    with alone(folder, "this block"), lanes.after_others(folder.parent / ".lane"), within_its_job(settings):
+    with exclusive(folder, "this block"), lanes.after_others(folder.parent / ".lane"), within_its_job(settings):
         Block(
             loaded, settings, block, rows, folder,
             source=paths.shown(project.testbed_path(testbed)),

@@ -13,8 +13,8 @@ from whitewire.cluster.stack import Stack
 from whitewire.errors import NotKept, of_system
 from whitewire.measure import engine, environment
 from whitewire.measure.block_plan import BlockPlan, Known
-from whitewire.measure.calm import Calm
 from whitewire.measure.engine import NEVER, Deadline
+from whitewire.measure.idle import IdleWait
 from whitewire.measure.paper_runs import PaperRuns
 from whitewire.measure.rounds import Look
 from whitewire.measure.run import Run
@@ -66,7 +66,7 @@ class Campaign:
     """Seconds that each valid run took, and that it was planned to take."""
 
     def __post_init__(self) -> None:
-        self.calm = Calm(self.progress.say)
+        self.idle = IdleWait(self.progress.say)
         self.paper_runs = PaperRuns(self.plan, self.journal.folder, self.rows, self.others)
 
     @property
@@ -114,7 +114,7 @@ class Campaign:
         """Wait, within bounds, until other programs leave the processors to the hosts that share them."""
         if meter := stack.testbed.waiting():
             with self.spending("waiting"):
-                self.calm.before_a_run(meter.take, deadline.ends)
+                self.idle.before_a_run(meter.take, deadline.ends)
 
     @staticmethod
     def keep(what: str, write: Callable[[], object]) -> None:

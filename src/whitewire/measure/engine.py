@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from whitewire import budget, paths, whole
+from whitewire import atomic, budget, paths
 from whitewire.errors import CannotMake, UserError
 from whitewire.progress import Pulse
 from whitewire.records.schema import Broken
@@ -104,7 +104,7 @@ def make(units: Sequence[Unit], deadline: Deadline) -> Sequence[Unit]:
         made = unit.make()
         if unit.path is not None:
             unit.path.parent.mkdir(parents=True, exist_ok=True)
-            whole.write(unit.path, as_json(made))
+            atomic.write(unit.path, as_json(made))
     return ()
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from whitewire import factors, whole
+from whitewire import atomic, factors
 from whitewire.cluster.stack import Stack
 from whitewire.errors import CannotMake, NotKept, UserError, of_system
 from whitewire.measure import groups
@@ -60,7 +60,7 @@ def cause(failure: Exception, stack: Stack) -> str:
     names = [name for name, process in stack.processes().items() if "No space left on device" in process.said()]
     drives = [f"no space left on a drive, say {', '.join(sorted(names)[:3])}"] if names else []
     try:
-        whole.check_space(stack.logs)
+        atomic.check_space(stack.logs)
     except OSError as error:
         return "; ".join([str(of_system(error)), *([] if no_disk(failure) else [_line(failure)]), *drives])
     return "; ".join([_line(failure), *drives])
@@ -90,7 +90,7 @@ def cannot_make(logs: Path) -> Iterator[None]:
 def _full(failure: Exception, logs: Path) -> bool:
     """Whether a failure is that the disk is full, or the logs' disk is."""
     try:
-        whole.check_space(logs)
+        atomic.check_space(logs)
     except OSError:
         return True
     return no_disk(failure)

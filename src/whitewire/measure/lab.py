@@ -12,7 +12,6 @@ import time
 from pathlib import Path
 
 from whitewire import paths
-from whitewire.alone import INSIDE
 from whitewire.cluster import hdfs
 from whitewire.cluster.hdfs import Hdfs
 from whitewire.description import project
@@ -25,6 +24,7 @@ from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
 from whitewire.factors import parameter
 from whitewire.install.doctor import preflight
+from whitewire.lock import INSIDE
 from whitewire.paths import shown
 from whitewire.testbed.base import CommandFailed
 from whitewire.testbed.emulated import software

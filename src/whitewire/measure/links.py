@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from whitewire import whole
+from whitewire import atomic
 from whitewire.design.drive import Drive
 from whitewire.design.scaling import burst_bytes
 from whitewire.errors import CannotMake
@@ -164,7 +164,7 @@ def send(testbed: Testbed, client: Host, server: Host, fabric: Fabric, streams: 
     """
     before, segments = testbed.counters() if fabric.shared else {}, testbed.segments()
     done = client.run(iperf3.client(server.address, streams, size), timeout=60 + 2 * size / (fabric.rate * 1e6 / 8))
-    whole.write(path, done.stdout)
+    atomic.write(path, done.stdout)
     result = read(done, iperf3.parse)
     frames = testbed.segments()[client.name][1] - segments[client.name][1] if segments else None
     expected = expected_goodput(fabric, result.received, frames)
@@ -250,7 +250,7 @@ def _drive(host: Host, mode: str, number: int, operation: str, drive: Drive, siz
         host.run(["mkdir", "-p", where]).check()
         argv = fio.sequential(where, operation, mode, size * 2 ** (attempt - 1))
         done = host.run(argv, env=drive.environment(host.drive_root), timeout=120)
-        whole.write(folder / f"fio-{host.name}-{operation}-{mode}-{attempt}.json", done.stdout)
+        atomic.write(folder / f"fio-{host.name}-{operation}-{mode}-{attempt}.json", done.stdout)
         value = read(done, fio.parse, operation)
         error = value / expected - 1
         row = {"probe": "fio", "fabric": "", "source": host.name, "destination": f"drive {number}", "streams": 1,
@@ -285,4 +285,4 @@ def _until_within(probe: Callable[[int], tuple[float, str, list[dict]]], bound: 
 
 
 def write(folder: Path, rows: Sequence[Mapping]) -> None:
-    whole.write(folder / "probes.json", json.dumps(list(rows), indent=1) + "\n")
+    atomic.write(folder / "probes.json", json.dumps(list(rows), indent=1) + "\n")

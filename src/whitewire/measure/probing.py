@@ -12,7 +12,7 @@ from typing import Any
 
 from whitewire.design.drive import Drive
 from whitewire.measure import links
-from whitewire.measure.beyond import Carried
+from whitewire.measure.limits_exceeded import Carried
 from whitewire.measure.run import Run
 from whitewire.testbed.base import Testbed
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from whitewire import whole
+from whitewire import atomic
 from whitewire.cluster import cephfs, hdfs, yarn
 from whitewire.cluster.cephfs import CephFs
 from whitewire.cluster.existing import Existing
@@ -144,7 +144,7 @@ def record_environment(testbed: Testbed, stack: Stack, config: Mapping[str, Any]
         **({"hibench": hibench_copy.described(config["hibench"]["home"])} if stack.hibench else {}),
     }
     path = unused(folder, "environment", ".json")
-    whole.write(path, json.dumps(record, indent=1, default=str) + "\n")
+    atomic.write(path, json.dumps(record, indent=1, default=str) + "\n")
 
 
 def unavailable(config: Mapping[str, Any], runs: Sequence[Run]) -> Lacking:

@@ -128,11 +128,11 @@ class Session:
             clock = time.monotonic()
             outcome = campaign.around(partial(self.attempt, run), self.stack, run_id)
         seconds = time.monotonic() - clock
-        campaign.spent["runs" if not outcome.why else "spoiled"] += seconds
+        campaign.spent["runs" if not outcome.why else "disturbed"] += seconds
         if not outcome.why:
             campaign.timed.append((seconds, run.expected_seconds))
         campaign.progress.done(outcome.why)
-        if not outcome.spoiled:
+        if not outcome.disturbed:
             campaign.shortage.note(run_id, outcome.short)
         if turns.ended(run, outcome):
             campaign.progress.again(run.expected_seconds)

@@ -14,15 +14,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
 
-from whitewire import budget, paths, whole
+from whitewire import atomic, budget, paths
 from whitewire.description import project
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.testbed import load_testbed
 from whitewire.errors import Faults, UserError
 from whitewire.install.doctor import preflight
 from whitewire.measure import engine, environment, survey_drives, survey_rdma
-from whitewire.measure.alone import alone
 from whitewire.measure.engine import Work, as_json
+from whitewire.measure.lock import exclusive
 from whitewire.measure.survey_pairs import Pairs
 from whitewire.measure.survey_plan import BUDGET_HERE_S, BUDGET_S, Survey, kept_plan, planned, shape_here
 from whitewire.progress import Pulse
@@ -50,12 +50,12 @@ def survey(testbed: str, results: Path, effort: str = "quick", within: str = "",
     folder = results / records.FOLDER
     hosts = testbeds.open_bare(config, shape.roles, shape.k, source)
     plan = planned(testbed, config, effort, seconds, shape, hosts)
-    with alone(folder, "these links"), within_its_job(config):
+    with exclusive(folder, "these links"), within_its_job(config):
         why = dict(records.damaged(folder)).get(folder / records.PLAN)
         kept = None if why else kept_plan(folder, plan, exactly=bool(within))
         if kept is None:
             _clear(folder)
-            whole.write(folder / records.PLAN, as_json(plan))
+            atomic.write(folder / records.PLAN, as_json(plan))
         hosts.keep_names(_known(folder))
         made = Survey(hosts, config, kept or plan, shape, folder, source, Work("links", seconds))
         if why:
@@ -141,7 +141,7 @@ def _recorded(survey: Survey, part: OfLinks, since: float) -> Iterator[None]:
         "left_out": [str(each) for each in work.left[left:]], "begun": round(work.begun + since, 3),
         "seconds": round(work.took - since, 1), "spent": spent,
     }  # fmt: skip
-    whole.write(survey.folder / records.part_file(part), as_json(record))
+    atomic.write(survey.folder / records.part_file(part), as_json(record))
 
 
 def _network(survey: Survey) -> None:
@@ -187,7 +187,7 @@ def _note_parts(folder: Path, parts: Sequence[OfLinks]) -> None:
             "seconds": record["seconds"] if part == "network" else 0.0,
             "spent": record["spent"] if part == "network" else {},
         }  # fmt: skip
-        whole.write(folder / records.part_file(part), as_json(own))
+        atomic.write(folder / records.part_file(part), as_json(own))
     if lacking:
         manifest.close_record(folder, records.RECORD, record, records.kept_files(folder))
 
@@ -254,7 +254,7 @@ def _record_hosts(survey: Survey) -> None:
         "links": seen,
     }
     # Facts are kept as the testbed gives them, whatever their type.
-    whole.write(path, json.dumps(record, indent=1, default=str) + "\n")
+    atomic.write(path, json.dumps(record, indent=1, default=str) + "\n")
 
 
 def _driver(facts: Mapping[str, Any], fabric: str) -> dict[str, str]:

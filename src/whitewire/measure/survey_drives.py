@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whitewire import budget, whole
+from whitewire import atomic, budget
 from whitewire.errors import UserError
 from whitewire.measure import drives as storage
 from whitewire.measure import links
@@ -48,4 +48,4 @@ def _models(survey: Survey) -> None:
     except UserError as fault:
         work.leave_out("drives", str(fault))
         return
-    whole.write(path, as_json(rows))
+    atomic.write(path, as_json(rows))

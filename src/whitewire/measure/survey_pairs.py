@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from whitewire import budget, whole
+from whitewire import atomic, budget
 from whitewire.measure import engine, links
 from whitewire.measure.engine import TIME_UP, Attempts, Unit
 from whitewire.measure.execution import cannot_make
@@ -129,7 +129,7 @@ class Pairs:
         fabric = self.fabric
         if base["streams"] == 0:
             done = source.run(iperf3.one_segment(destination.address), timeout=30)
-            whole.write(path, done.stdout)
+            atomic.write(path, done.stdout)
             return [{**base, "value": links.read(done, iperf3.round_trip)}]
         ends = ((fabric.name, "sent", source.name), (fabric.name, "received", destination.name))
         rate = min(fabric.rate, *(self.best.get(end, fabric.rate) for end in ends))

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from whitewire import budget, lanes, paths, whole
+from whitewire import atomic, budget, lanes, paths
 from whitewire.description import project
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.checks import load_paper
@@ -23,10 +23,10 @@ from whitewire.description.testbed import digest, fabric_names, load_testbed
 from whitewire.errors import CannotMake, Faults, UserError
 from whitewire.measure import environment
 from whitewire.measure import links as network
-from whitewire.measure.alone import alone
 from whitewire.measure.block_plan import CLOSING_S, START_S
 from whitewire.measure.engine import TIME_UP, Work, as_json, seconds_within
 from whitewire.measure.execution import cannot_make
+from whitewire.measure.lock import exclusive
 from whitewire.measure.trust_plan import Offer, offers, parts_of, planned, why_absent
 from whitewire.measure.trust_runs import MAKES, Start
 from whitewire.records import checked, manifest
@@ -59,7 +59,7 @@ def trust(testbed: str, results: Path, parts: str = "", within: str = "", dry_ru
     made.outlook()
     if dry_run:
         return False
-    with alone(made.folder, "the trust in this testbed"):
+    with exclusive(made.folder, "the trust in this testbed"):
         made.make()
     return True
 
@@ -138,7 +138,7 @@ class Trust:
         if made < units:
             self.work.leave_out(part, TIME_UP, f"{units - made} of {units} {offer.unit}s")
         record |= {"units": made, "took": round(time.monotonic() - began, 1)}
-        whole.write(folder / records.PART, as_json(record))
+        atomic.write(folder / records.PART, as_json(record))
 
     def _lanes(self, part: str) -> list[int]:
         """Numbers of lanes that one is compared with: those of the part's first start on this description."""
@@ -169,7 +169,7 @@ class Trust:
                                    "as can be told: measured anew")  # fmt: skip
             shutil.rmtree(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        whole.write(folder / records.PART, as_json(record))
+        atomic.write(folder / records.PART, as_json(record))
         return folder
 
     def _finish(self) -> None:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NotRequired, TypedDict
 
-from whitewire import whole
+from whitewire import atomic
 from whitewire.records import schema
 
 NAME = "asked.json"
@@ -58,7 +58,7 @@ def note(block: Path, now: float, rule: str, digests: Mapping[str, str], alone: 
     if entries and entries[-1] == asked | {"at": entries[-1]["at"]}:
         return
     entries.append(asked)
-    whole.write(block / NAME, json.dumps({"asked": entries}, indent=1) + "\n")
+    atomic.write(block / NAME, json.dumps({"asked": entries}, indent=1) + "\n")
 
 
 def alone(entries: Sequence[Asked]) -> list[str]:

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypedDict
 
-from whitewire import whole
+from whitewire import atomic
+from whitewire.atomic import PART
 from whitewire.records.schema import Broken, load
 from whitewire.text import quoted
-from whitewire.whole import PART
 
 NAME = "manifest.json"
 
@@ -56,8 +56,8 @@ def close_record(folder: Path, name: str, record: Any, files: Iterable[Path]) ->
     listed = of_folder(folder, files)
     listed["files"][name] = entry(content)
     (folder / name).unlink(missing_ok=True)  # of an earlier end, which the new manifest does not list
-    whole.write(folder / NAME, json.dumps(listed, indent=1) + "\n")
-    whole.write(folder / name, content)
+    atomic.write(folder / NAME, json.dumps(listed, indent=1) + "\n")
+    atomic.write(folder / name, content)
 
 
 def names(folder: Path) -> list[str]:

@@ -21,7 +21,7 @@ from whitewire.errors import UserError
 from whitewire.paths import root, shown
 from whitewire.records.checked import block_record
 from whitewire.records.journal import BUDGET, FAILED, OTHERS, not_made
-from whitewire.report import one_claim, sides
+from whitewire.report import comparison, one_claim
 
 LIKELY = 0.5
 """Least chance of a verdict with which a claim is named."""
@@ -51,7 +51,8 @@ def lines() -> Iterator[str]:
     if short[BUDGET]:
         yield f"the budget of {config['budget']} ended before {short[BUDGET]} runs: {more} goes on"
     if short[OTHERS]:
-        yield f"a busy machine spoiled {short[OTHERS]} runs: stop other programs, and {_command('AGAIN=busy')} goes on"
+        again = _command("AGAIN=busy")
+        yield f"a busy machine disturbed {short[OTHERS]} runs: stop other programs, and {again} goes on"
     if short[FAILED]:
         yield f"{FAILED} before {short[FAILED]} runs (why: the report): {more} goes on"
     if unfinished:
@@ -108,7 +109,7 @@ def _of_paper(results: Path, paper: str, effort: str, short: Counter[str], unfin
         if record := block_record(path):
             short.update(not_made(path.parent, record))
     try:
-        table = sides.read_table(verdicts, ("claim", "route", "verdict"))
+        table = comparison.read_table(verdicts, ("claim", "route", "verdict"))
     except UserError as error:
         unfinished.append(paper)
         return f"{made} runs; verdicts cannot be read: {error}"
@@ -135,7 +136,7 @@ def _further(results: Path, name: str, effort: str) -> Iterator[str]:
     """Which open claims further runs may decide, in how many minutes, and how; and which ones no effort is known to."""
     path = results / name / "analysis" / "verdicts.csv"
     try:
-        table = sides.read_table(path, ("claim", "route", "verdict", "minutes", "chance", "command"))
+        table = comparison.read_table(path, ("claim", "route", "verdict", "minutes", "chance", "command"))
     except UserError:
         return  # told in the paper's own line
     still = table[(table["verdict"] == INCONCLUSIVE) & table["route"].isin(MEASURED)]

@@ -13,7 +13,7 @@ import pandas as pd
 from whitewire.analysis import claims, prospects
 from whitewire.analysis.one_claim import of
 from whitewire.description.paper import Paper
-from whitewire.report import reference, sides
+from whitewire.report import comparison, reference
 from whitewire.text import numbers
 
 NUMBERS = ("estimate", "low", "high", "n", "expected", "expected_low", "expected_high", "minutes", "chance")
@@ -36,7 +36,7 @@ def row_of(results: Path, name: str, claim: str, columns: Sequence[str] = COLUMN
 
 def rows_of(table: Path, columns: Sequence[str] = COLUMNS) -> Iterator[dict[str, Any]]:
     """The same of all claims of a verdicts.csv."""
-    yield from map(known, sides.read_table(table, columns, needed=False).to_dict("records"))
+    yield from map(known, comparison.read_table(table, columns, needed=False).to_dict("records"))
 
 
 def known(row: Mapping[Any, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
-from whitewire import whole
+from whitewire import atomic
 from whitewire.analysis import claims
 from whitewire.analysis.asked import BEFORE
 from whitewire.analysis.claims import (
@@ -30,7 +30,7 @@ from whitewire.analysis.claims import (
 from whitewire.errors import UserError
 from whitewire.paths import HOME, shown
 from whitewire.records import manifest
-from whitewire.report import agreement, parcel, rebuild, reference
+from whitewire.report import agreement, bundle, rebuild, reference
 from whitewire.text import canonical
 
 README, IMAGES = HOME / "README.md", HOME / "docs" / "images"
@@ -52,8 +52,8 @@ SCALE = re.compile(r"divided by k = [\d.]+,")
 HERE = re.compile(r"Here it is .*", re.DOTALL)
 
 
-def made(text: str, told: parcel.Told, files: Mapping[str, bytes]) -> str:
-    """README with the numbers of reference results (a parcel's record and files).
+def made(text: str, told: bundle.Told, files: Mapping[str, bytes]) -> str:
+    """README with the numbers of reference results (a bundle's record and files).
 
     Which papers it lists, and what it says of each, stays. UserError where a part that has numbers is not there.
     """
@@ -184,8 +184,8 @@ def write() -> list[Path]:
     text = made(README.read_text(encoding="utf-8"), told, files)
     images = {name: path.read_bytes() for name, path in figures.items()}
     for name, content in images.items():
-        whole.write(IMAGES / name, content)
+        atomic.write(IMAGES / name, content)
     listed = {"of": digest(), **manifest.of(images)}
-    whole.write(IMAGES / manifest.NAME, json.dumps(listed, indent=1) + "\n")
-    whole.write(README, text)
+    atomic.write(IMAGES / manifest.NAME, json.dumps(listed, indent=1) + "\n")
+    atomic.write(README, text)
     return [README, *(IMAGES / name for name in images)]

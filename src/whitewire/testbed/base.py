@@ -21,6 +21,7 @@ from typing import IO, Any
 
 import psutil
 
+from whitewire.atomic import check_space
 from whitewire.description.capabilities import Capabilities, capabilities_of
 from whitewire.errors import UserError
 from whitewire.records.samples import ETHERNET, HEADERS, MTU
@@ -28,7 +29,6 @@ from whitewire.testbed.each import on_each
 from whitewire.testbed.installation import Installation
 from whitewire.testbed.samples import Sampler, Sampling, WaitMeter
 from whitewire.tools.link import Link
-from whitewire.whole import check_space
 
 Argv = Sequence[str]
 

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from whitewire import whole
+from whitewire import atomic
 from whitewire.description import project
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.checks import load_paper
@@ -46,9 +46,9 @@ def tables(folder: Path) -> None:
     target = folder / FOLDER
     target.mkdir(exist_ok=True)
     for name, content in made.items():
-        whole.write(target / name, content)
+        atomic.write(target / name, content)
     described = package(f"{record['plan']['testbed']}-links", OF_LINKS, (), made)
-    whole.write(target / checked.PACKAGE, json.dumps(described, indent=1) + "\n")
+    atomic.write(target / checked.PACKAGE, json.dumps(described, indent=1) + "\n")
 
 
 def _hosts(record: HostsRecord, lanes: Mapping[str, int]) -> Iterable[Cells]:

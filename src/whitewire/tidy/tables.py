@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from whitewire import estimands, whole, workloads
+from whitewire import atomic, estimands, workloads
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
@@ -241,8 +241,8 @@ def tidy(paper: str, results: Path) -> None:
     # All are made before the first is written, so that what cannot be read leaves the earlier tables as they were.
     made = {name: as_csv(columns[name], content, name) for name, content in tables.items()}
     for name, content in made.items():
-        whole.write(target / name, content)
-    whole.write(target / PACKAGE, json.dumps(package(f"{paper}-tidy", columns, factors, made), indent=1) + "\n")
+        atomic.write(target / name, content)
+    atomic.write(target / PACKAGE, json.dumps(package(f"{paper}-tidy", columns, factors, made), indent=1) + "\n")
 
 
 def so_far(paper: Paper, block: Path, designed: Collection[str] | None = None, testbed: Mapping[str, Any] | None = None

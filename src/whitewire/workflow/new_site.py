@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from whitewire import whole
+from whitewire import atomic
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.reading import decoded
 from whitewire.description.testbed import read_testbed
@@ -52,7 +52,7 @@ def new_site(name: str, given: Path | None, ssh_config: str = "") -> Path:
     except UserError as error:
         raise UserError(f"{origin}: {error}") from None
     _try(text, path)
-    whole.write(path, text)
+    atomic.write(path, text)
     return path
 
 

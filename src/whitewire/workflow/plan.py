@@ -19,7 +19,7 @@ from typing import Any
 
 import pandas as pd
 
-from whitewire import alone, budget, estimands, lanes, workloads
+from whitewire import budget, estimands, lanes, lock, workloads
 from whitewire.analysis import one_claim, prospects, sweeps
 from whitewire.budget import Budget
 from whitewire.cluster.hibench import on_this_machine
@@ -40,12 +40,12 @@ from whitewire.measure.floors import FLOOR_RUNS, FURTHER
 from whitewire.paths import HOME, root, settle_environment, shown
 from whitewire.records import links
 from whitewire.records.checked import block_record
-from whitewire.records.journal import BUDGET, ELSE, FAILED, OTHERS, kind_of, made_later, not_made, spoiled
+from whitewire.records.journal import BUDGET, ELSE, FAILED, OTHERS, disturbed, kind_of, made_later, not_made
 from whitewire.records.run import DesignRow
 from whitewire.report import ending
 from whitewire.text import canonical, quoted, suggestion
 from whitewire.tools import hibench
-from whitewire.workflow import outlook, recipes, speed, tether
+from whitewire.workflow import outlook, parent_watch, recipes, speed
 
 OVERRIDES = ("papers", "testbed", "effort", "budget", "lanes", "outliers")
 
@@ -165,7 +165,7 @@ class Plan:
                 needs |= {(name, block): need for block, need in job_needs(paper, designs[name], testbed).items()}
         held = None
         if "apptainer" in deployment:
-            held = tether.hold(HOME / ".cache" / "tethers")
+            held = parent_watch.hold(HOME / ".cache" / "tethers")
             _show_containers([HOME, *(_conda() if "conda" in deployment else [])])
         waiting = _waiting(described, _asked(config["claim"], described, designs), testbed, config["testbed"])
         in_all = _lanes(config["lanes"], testbed, lambda: _busy(described, designs, testbed))
@@ -316,8 +316,8 @@ class Plan:
         handed_on = "" if self.begins else os.environ.get(budget.VARIABLE, "")
         begun = Budget.of(budget.seconds_of(self.budget), self.waiting, self._claims(), self.lanes)
         os.environ[budget.VARIABLE] = text = handed_on or begun.text()
-        told = {budget.VARIABLE: text, alone.INSIDE: "snakemake"}
-        told |= {tether.VARIABLE: str(self.tether)} if self.tether else {}
+        told = {budget.VARIABLE: text, lock.INSIDE: "snakemake"}
+        told |= {parent_watch.VARIABLE: str(self.tether)} if self.tether else {}
         if self.begins and self.in_all[1] > 1:
             count, most = self.in_all
             on_a_site = not capabilities_of(load_testbed(self.testbed)).shares_processors
@@ -332,7 +332,7 @@ class Plan:
         Raises UserError, which names the other process.
         """
         ended = contextlib.ExitStack()
-        ended.enter_context(alone.alone(root(), ["snakemake", *sys.argv[1:]]))
+        ended.enter_context(lock.exclusive(root(), ["snakemake", *sys.argv[1:]]))
         atexit.register(ended.close)
 
     @staticmethod
@@ -603,7 +603,7 @@ def _not_made(plan: Plan, results: Path) -> Iterator[str]:
     if short := found[BUDGET] + found[FAILED]:
         yield f"time was short for {short} more: another BUDGET makes them"
     if busy := found[OTHERS]:
-        yield f"a busy machine spoiled {busy} more: AGAIN=busy makes them"
+        yield f"a busy machine disturbed {busy} more: AGAIN=busy makes them"
 
 
 def print_again() -> None:
@@ -612,10 +612,10 @@ def print_again() -> None:
     found = []
     for name in plan.blocks(f"results/{plan.testbed}/{{paper}}/raw/{{block}}/block.json"):
         record = block_record(root() / name)
-        if record and spoiled((root() / name).parent, record):
+        if record and disturbed((root() / name).parent, record):
             found.append(name)
     if not found:
-        print("whitewire: AGAIN=busy: found no run of these papers that a busy machine spoiled", file=sys.stderr)
+        print("whitewire: AGAIN=busy: found no run of these papers that a busy machine disturbed", file=sys.stderr)
     print(*found)
 
 
@@ -623,7 +623,7 @@ def _lacking(results: Path, rows: Sequence[DesignRow], again: bool = False) -> l
     """Rows whose runs are still to be made.
 
     In a block that is finished, and has all rows of the design, these are none; `again`: those that it left, which
-    another start makes. So it is where AGAIN asks for runs that a busy machine spoiled, and the block has some, and
+    another start makes. So it is where AGAIN asks for runs that a busy machine disturbed, and the block has some, and
     where the last start was for one claim.
     """
     found = []
@@ -631,7 +631,7 @@ def _lacking(results: Path, rows: Sequence[DesignRow], again: bool = False) -> l
         own = [row for row in rows if row["block"] == block]
         finished = block_record(results / "raw" / block / "block.json")
         if finished and {row["run_id"] for row in own} <= {*finished["runs"]}:
-            busy = spoiled(results / "raw" / block, finished) if os.environ.get("AGAIN") else []
+            busy = disturbed(results / "raw" / block, finished) if os.environ.get("AGAIN") else []
             reasons = finished.get("left", {})
             goes_on = again or busy or ELSE in map(kind_of, reasons.values())
             later = {name for name, why in reasons.items() if goes_on and made_later(why)}

@@ -585,7 +585,7 @@ def test_a_reason_tells_how_many_runs_would_decide(complete, name):
     assert list(hopeless) == ["not decidable here by more runs"]
 
 
-def test_runs_that_other_programs_spoiled_have_a_command_that_makes_them(complete, modelled):
+def test_runs_that_other_programs_disturbed_have_a_command_that_makes_them(complete, modelled):
     claim = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
     cells = [(each, canonical(levels)) for each, levels in of(claim["test"]).cells()]
     left = pd.DataFrame([("r", *cell, "other programs used the processors") for cell in cells],

@@ -201,8 +201,8 @@ def test_the_verdicts_say_from_which_look_on_they_held(complete):
 @settings(max_examples=8, deadline=None)
 def test_the_first_runs_are_so_many_of_each_cell(n):
     table = made()
-    spoiled = table["run_id"] == table["run_id"].iloc[0]
-    table.loc[spoiled, "valid"] = False
+    disturbed = table["run_id"] == table["run_id"].iloc[0]
+    table.loc[disturbed, "valid"] = False
     first = Runs(table, LOADED, looks=LADDER).first(n)
     assert first.looks == LADDER
     good = first.table[first.table["valid"]]

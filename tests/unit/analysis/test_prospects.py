@@ -43,7 +43,7 @@ def test_a_command_makes_the_runs_that_are_needed(effort, have, needed, command)
     assert ("beyond" in found) == (command is None)
 
 
-def test_runs_that_other_programs_spoiled_are_made_again_within_the_same_budget():
+def test_runs_that_other_programs_disturbed_are_made_again_within_the_same_budget():
     found = prospects.outlook(LOADED, TESTBED, "quick", CLAIM, OPEN | {"busy": True})
     assert found["command"] == "AGAIN=busy make papers PAPERS=emulex-2012 EFFORT=quick"
 

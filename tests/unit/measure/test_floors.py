@@ -33,8 +33,8 @@ from whitewire.estimands import of
 from whitewire.measure import floor_runs, floors, groups, session
 from whitewire.measure.block import Block
 from whitewire.measure.block_plan import BlockPlan
-from whitewire.measure.calm import Calm
 from whitewire.measure.campaign import Campaign
+from whitewire.measure.idle import IdleWait
 from whitewire.measure.rounds import Rounds
 from whitewire.measure.run import Run, floor_key, tiny
 from whitewire.progress import Progress
@@ -293,10 +293,10 @@ def test_a_floor_that_is_not_valid_is_kept_and_made_again(measured, tmp_path):
 
 
 def test_it_is_looked_for_calm_before_each_attempt(measured, monkeypatch):
-    """What spoiled one attempt at a floor may be there still, as beside a run."""
+    """What disturbed one attempt at a floor may be there still, as beside a run."""
     site = Site([-1.0, 2.0, 2.1, 2.1, 2.0])
     site.testbed.waiting = lambda: SimpleNamespace(take=None)
-    monkeypatch.setattr(Calm, "before_a_run", lambda self, read, until: site.made.append("calm"))
+    monkeypatch.setattr(IdleWait, "before_a_run", lambda self, read, until: site.made.append("calm"))
     measured(site, "a")
     assert site.made[:4] == ["calm", "floor", "calm", "floor"]
     assert site.made[::2] == ["calm"] * (len(site.made) // 2)

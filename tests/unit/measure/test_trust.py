@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whitewire import cli, lanes
-from whitewire.design import known
+from whitewire.design import synthetic
 from whitewire.errors import UserError
 from whitewire.lanes import Lanes
 from whitewire.measure import trust, trust_links, trust_plan, trust_runs
@@ -272,7 +272,7 @@ def test_of_a_part_without_a_whole_unit_nothing_is_told(started):
 
 @pytest.mark.parametrize(("left", "units"), [([], 4), (["r10"], 3), (["r12", "r5"], 1), (["r1"], 0)])
 def test_units_are_whole_up_to_the_first_run_that_was_left_out(left, units):
-    rows = [{"run_id": f"r{number}", "replicate": number} for number in range(1, 4 * known.RUNS + 1)]
+    rows = [{"run_id": f"r{number}", "replicate": number} for number in range(1, 4 * synthetic.RUNS + 1)]
     block = SimpleNamespace(measure=lambda: None, rows=rows, left=dict.fromkeys(left, "the budget ended"))
     assert trust_runs.measured(block, trust_runs.group, 4) == units
 
@@ -302,7 +302,7 @@ def beside(monkeypatch, tmp_path):
             raise Ended("another lane ended while the block was measured: no memory")
 
     def block(start, paper, rows, folder, **_):
-        (folder / known.BLOCK).mkdir(parents=True, exist_ok=True)
+        (folder / synthetic.BLOCK).mkdir(parents=True, exist_ok=True)
         return SimpleNamespace(journal=SimpleNamespace(has=lambda _: folder.name in whole), folder=folder)
 
     ending = set()

@@ -48,7 +48,7 @@ def test_what_is_decided_open_and_left_is_told_with_what_to_do(results):
         "a: 3 runs; 1 of 2 claims that runs judge are decided, open: A-C2; results/emulated/reports/a.html",
         "b: 3 runs; 1 of 1 claims that runs judge are decided; results/emulated/reports/b.html",
         "the budget of 30m ended before 2 runs: BUDGET=2h make papers goes on",
-        "a busy machine spoiled 1 runs: stop other programs, and AGAIN=busy make papers goes on",
+        "a busy machine disturbed 1 runs: stop other programs, and AGAIN=busy make papers goes on",
         "its cluster failed before 1 runs (why: the report): BUDGET=2h make papers goes on",
         "no effort is known to decide A-C2 of a (why: the report)",
         "start page: results/emulated/reports/index.html",
@@ -137,7 +137,7 @@ def test_a_command_names_what_this_start_was_asked_for(monkeypatch, results):
     lines = list(ending.lines())
     assert ", open: A-C1, A-C2, A-C3, A-C4, A-C5, A-C6 and 2 more; " in lines[0]
     command = "AGAIN=busy make papers PAPERS='a b' EFFORT=quick"
-    assert f"a busy machine spoiled 1 runs: stop other programs, and {command} goes on" in lines
+    assert f"a busy machine disturbed 1 runs: stop other programs, and {command} goes on" in lines
 
 
 def test_runs_that_were_given_up_for_want_of_processors_can_be_made_again(results):
@@ -152,7 +152,7 @@ def test_runs_that_were_given_up_for_want_of_processors_can_be_made_again(result
         (block / "invalid" / name).mkdir(parents=True)
         (block / "invalid" / name / "run.json").write_text(json.dumps({"why_invalid": why}))
     (block / "block.json").write_text(json.dumps(BLOCK | {"given_up": ["r8", "r9"]}))
-    assert "a busy machine spoiled 1 runs: stop other programs, and AGAIN=busy make papers goes on" in ending.lines()
+    assert "a busy machine disturbed 1 runs: stop other programs, and AGAIN=busy make papers goes on" in ending.lines()
 
 
 def test_more_budget_says_the_minutes_of_the_claims(results):

@@ -174,20 +174,23 @@ def test_a_finished_block_lacks_what_the_design_has_besides_and_what_time_was_sh
     failed = told | {"left": {second: "its cluster failed: the services do not start: no answer; logs: logs"}}
     assert lacking(failed) == []
     assert lacking(failed, again=True) == [second]
-    spoiled = told | {"left": {second: "other programs used the processors", third: "the budget ended"}, "given_up": []}
-    assert lacking(spoiled) == []
+    disturbed = told | {
+        "left": {second: "other programs used the processors", third: "the budget ended"},
+        "given_up": [],
+    }
+    assert lacking(disturbed) == []
     alone = told | {"left": {second: "measuring ended with claim C-C01", third: "the budget ended"}, "given_up": []}
     assert lacking(alone) == [second, third], "a start for all claims goes on with all that is left"
     monkeypatch.setenv("AGAIN", "busy")
-    assert lacking(spoiled) == [second, third], "the block is measured again, with all that it left"
-    assert lacking(told) == [], "no other programs spoiled any of it"
+    assert lacking(disturbed) == [second, third], "the block is measured again, with all that it left"
+    assert lacking(told) == [], "no other programs disturbed any of it"
     (folder / "block.json").write_text("{")
     assert len(plan._lacking(tmp_path, rows)) == len(rows) - 1
 
 
 @pytest.mark.parametrize("left, said", [
     ("the budget ended", "all runs are made; time was short for 1 more: another BUDGET makes them"),
-    ("other programs used the processors", "all runs are made; a busy machine spoiled 1 more: AGAIN=busy makes them"),
+    ("other programs used the processors", "all runs are made; a busy machine disturbed 1 more: AGAIN=busy makes them"),
     ("decided after 3 runs of each cell", "all runs are made"),
 ])  # fmt: skip
 def test_a_start_with_nothing_to_make_says_what_time_was_short_for(two, tmp_path, monkeypatch, left, said):
@@ -202,7 +205,7 @@ def test_a_start_with_nothing_to_make_says_what_time_was_short_for(two, tmp_path
     assert plan.outlook_of(planned(two), testbed) == said
 
 
-def test_again_names_the_blocks_that_a_busy_machine_spoiled(two, tmp_path, monkeypatch, capsys):
+def test_again_names_the_blocks_that_a_busy_machine_disturbed(two, tmp_path, monkeypatch, capsys):
     _, _, designs = two
     monkeypatch.setattr(plan, "root", lambda: tmp_path)
     monkeypatch.setattr(plan.Plan, "load", lambda: planned(two))
@@ -213,7 +216,7 @@ def test_again_names_the_blocks_that_a_busy_machine_spoiled(two, tmp_path, monke
         (folders[name] / "block.json").write_text(json.dumps(BLOCK))
     plan.print_again()
     said = capsys.readouterr()
-    assert said.out == "\n" and "found no run of these papers that a busy machine spoiled" in said.err
+    assert said.out == "\n" and "found no run of these papers that a busy machine disturbed" in said.err
     left = {designs["emulex-2012"][0]["run_id"]: "other programs used the processors"}
     (folders["emulex-2012"] / "block.json").write_text(json.dumps(BLOCK | {"left": left}))
     plan.print_again()
