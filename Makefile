@@ -2,7 +2,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help asked setup setup-report setup-tests hibench testbed trust calibrate papers report compare appendix crate reference \
+.PHONY: help asked setup setup-report setup-tests hibench testbed trust calibrate papers claim report compare appendix crate reference \
 	test test-two-at-once test-alone test-all chaos lint doctor lab clean
 
 # The repository's own programs come first; a conda environment made by the set-up is used where it exists. Debian's
@@ -18,6 +18,7 @@ export override A := $(value A)
 export override AGAIN := $(value AGAIN)
 export override B := $(value B)
 export override BUDGET := $(value BUDGET)
+export override CLAIM := $(value CLAIM)
 export override CRATE := $(value CRATE)
 export override EFFORT := $(value EFFORT)
 export override HIBENCH := $(value HIBENCH)
@@ -43,7 +44,7 @@ dry_run := $(if $(filter-out 0 no,$(value DRY_RUN)),--dry-run)
 # A program started by a recipe ends with it, even when make itself is killed.
 bound := exec setpriv --pdeathsig TERM
 # Before what writes here: ends where another command does so. What only reads (DRY_RUN=1) is not kept from it.
-alone := $(if $(dry_run),,scripts/alone)
+exclusive := $(if $(dry_run),,scripts/exclusive)
 
 # Before any set-up, on the machine's own Python: a name that is wrong is said at once.
 asked:
@@ -52,7 +53,7 @@ asked:
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 14
 	@echo
-	@echo 'EFFORT=smoke|quick|full  PAPERS="name …"  TESTBED=name  BUDGET=30m  LANES=n  AGAIN=busy  DRY_RUN=1'
+	@echo 'EFFORT=smoke|quick|full  PAPERS="name …"  CLAIM=id  TESTBED=name  BUDGET=30m  LANES=n  AGAIN=busy  DRY_RUN=1'
 	@echo 'ARGS="options of snakemake"  A=name B=name  CRATE=file.zip  RAW=1  PRIVATE=keep  HIBENCH=folder, archive or address'
 
 setup: asked ## install what measuring and reports need, inside the repository
@@ -71,31 +72,38 @@ hibench: ## make a private copy of HiBench for the runs that ask for it: HIBENCH
 # Sets of published measurements are papers of a folder of their own.
 calibrate: within := scripts/calibrate
 define measured
-	@$(alone) true
+	@$(exclusive) true
 	@echo 'checking the papers, the testbed and this machine' # which takes seconds where they were not read lately
 	@$(within) whitewire validate
 	@again=$${AGAIN:+$$($(within) whitewire again)} || exit; \
-	$(bound) $(alone) $(within) snakemake $(filter calibrate,$@) $${again:+--forcerun $$again --rerun-incomplete} $(dry_run) $(ARGS)
+	$(bound) $(exclusive) $(within) snakemake $(filter calibrate,$@) $${again:+--forcerun $$again --rerun-incomplete} $(dry_run) $(ARGS)
 endef
 
 papers: setup ## measure, judge and write the reports
 	$(measured)
+
+# Its name alone tells the others of the claim: CLAIM means nothing to them.
+claim: export WHITEWIRE_CLAIM := $(CLAIM)
+claim: setup ## measure one claim and its controls, in minutes, and judge it: CLAIM=E-C02
+	@$(exclusive) true
+	@blocks=$$(whitewire claim) || exit; [ -z "$$blocks" ] || { \
+	$(bound) $(exclusive) snakemake claim --forcerun $$blocks --rerun-incomplete $(dry_run) $(ARGS); }
 
 calibrate: setup ## measure ratios that others published of real clusters in an hour, and set them beside theirs
 	$(measured)
 
 testbed: asked ## measure links, drives and RDMA alone, and write the testbed's page
 	@$(bound) scripts/setup testbed
-	@$(bound) $(alone) snakemake testbed $(dry_run) $(ARGS)
+	@$(bound) $(exclusive) snakemake testbed $(dry_run) $(ARGS)
 
 trust: setup ## measure how far the emulated testbed can be trusted, in 50 minutes, and say so on its page
-	@$(alone) true
+	@$(exclusive) true
 	@whitewire trust --dry-run
-	@$(bound) $(alone) snakemake trust $(dry_run) $(ARGS)
-	@$(bound) $(alone) snakemake testbed $(dry_run) $(ARGS)
+	@$(bound) $(exclusive) snakemake trust $(dry_run) $(ARGS)
+	@$(bound) $(exclusive) snakemake testbed $(dry_run) $(ARGS)
 
 report: setup-report ## make all reports anew, without measuring: TESTBED=reference, or CRATE=file.zip
-	@$(bound) scripts/alone whitewire report --testbed="$$TESTBED" --crate="$$CRATE"
+	@$(bound) scripts/exclusive whitewire report --testbed="$$TESTBED" --crate="$$CRATE"
 
 compare: setup-report ## set two result folders side by side: A=name B=name
 	@exec whitewire compare -- "$$A" "$$B"
@@ -146,4 +154,4 @@ lab: setup ## a shell on the running testbed
 	@exec whitewire lab $${TESTBED:+--testbed="$$TESTBED"}
 
 clean: ## remove everything generated but the measurements, what `make trust` found, and crates
-	@$(bound) scripts/alone scripts/clean
+	@$(bound) scripts/exclusive scripts/clean

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import settings
 
 from tests.support import once
-from whitewire.alone import INSIDE
 from whitewire.cli import TRACEBACK
 from whitewire.description import checks
 from whitewire.description.testbed import load_testbed
 from whitewire.install.doctor import user_namespaces
+from whitewire.lock import INSIDE
 from whitewire.testbed.emulated import software
 from whitewire.testbed.emulated.sandbox import EmulatedTestbed
 

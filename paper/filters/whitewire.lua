@@ -33,8 +33,11 @@ local function folded(span, class, summary)
 end
 
 function Span(span)
-  -- Why a claim is judged so: on paper it is listed elsewhere.
+  -- Why a claim is judged so is on its page alone.
   if span.classes:includes("why") then return (typst or plain) and {} or folded(span, "why", "Why so") end
+  -- So is how to cite a claim; its command is of use where it can be copied.
+  if span.classes:includes("cite") then return (typst or plain) and {} or folded(span, "cite", "Cite") end
+  if span.classes:includes("make") and (typst or plain) then return {} end
   if brief and span.classes:includes("rest") then return {} end
   if span.classes:includes("rest") then return (typst or plain) and span.content or folded(span, "rest", "More") end
   if span.classes:includes("on-paper") and not typst then return {} end
@@ -97,9 +100,23 @@ function CodeBlock(block)
   return block
 end
 
+-- Rows that are of use where they can be searched are left out on paper.
+local function on_paper(tbl)
+  for _, body in ipairs(tbl.bodies) do
+    body.body = body.body:filter(function(row)
+      local of_page = false
+      row.cells[1].contents:walk({
+        Span = function(span) of_page = of_page or span.classes:includes("page-only") end,
+      })
+      return not of_page
+    end)
+  end
+  return tbl
+end
+
 -- A wide table scrolls by itself, so that the page does not; with keys as well, and named by its caption.
 function Table(tbl)
-  if typst then return nil end
+  if typst then return on_paper(tbl), false end
   if plain then
     local caption = pandoc.Para(pandoc.utils.blocks_to_inlines(tbl.caption.long))
     tbl.caption = pandoc.Caption()
@@ -123,8 +140,10 @@ local function file_exists(path)
   return file ~= nil
 end
 
+-- On paper a figure as wide as the text takes more room than its letters need.
 function Image(image)
-  if file_exists(image.src) then return nil end
+  if typst and (image.attributes.width or "100%") == "100%" then image.attributes.width = "80%" end
+  if file_exists(image.src) then return image end
   io.stderr:write("crossref: missing image " .. image.src .. "\n")
   os.exit(65)
 end

@@ -2,7 +2,7 @@
 
 Blocks are measured in turn, as many at once as there are lanes. Until the first look at its claims a block gets what it
 should take, and three times as much if need be, because without that look all its time would be lost; but no more than
-it should take where others have spoiled every attempt by then, and the first block half as much again, because the
+it should take where others have disturbed every attempt by then, and the first block half as much again, because the
 first report waits for it. After it a block gets a part of what the blocks after it do not need for theirs: in
 proportion to the claims of it and them that runs judge, and nothing where nothing is left over. So a budget that is too
 small for all decides some papers rather than none, and no paper has many runs of a cell while a later one has none.

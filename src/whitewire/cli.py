@@ -11,14 +11,12 @@ import sys
 import time
 import traceback
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Any, Protocol, cast
 
 from whitewire import __version__
 from whitewire.errors import Faults, PlainOutput, UserError, of_system
-
-if TYPE_CHECKING:
-    from whitewire.measure.rounds import Seen
 
 TRACEBACK, UNEXPECTED = "WHITEWIRE_TRACEBACK", 70
 """Variable of the environment: what nothing foresaw ends in its traceback, rather than in this status and one line."""
@@ -133,14 +131,22 @@ def calibration(args: argparse.Namespace) -> None:
 def measure(args: argparse.Namespace) -> None:
     """Measure one block of a design."""
     make_software()
-    from whitewire.measure.block import measure
+    from whitewire.description.names import CLAIM
+    from whitewire.measure.block import Only, measure
+    from whitewire.measure.rounds import Seen
+
+    only = None
+    if claim := os.environ.get(CLAIM, ""):
+        from whitewire.analysis.one_claim import rows_of
+
+        only = Only(claim, rows_of)
 
     def look(*of: Any) -> Seen:
         from whitewire.analysis.so_far import look_at  # no look is made where a paper has none at the effort
 
-        return look_at(*of)
+        return partial(look_at, only=claim)(*of)
 
-    measure(args.paper, args.testbed, args.design, args.block, args.output, look)
+    measure(args.paper, args.testbed, args.design, args.block, args.output, look, only)
 
 
 def make_software() -> None:
@@ -210,10 +216,11 @@ def ending(args: argparse.Namespace) -> None:
 
 def doctor(args: argparse.Namespace) -> int:
     """Say what this machine, or every host of a site, can and cannot do."""
-    from whitewire.install.doctor import doctor, packages, slurm
+    from whitewire.install.doctor import OF_KIND, doctor, packages
 
     if not packages().ok:
         return doctor(None)
+    from whitewire.description.capabilities import capabilities_of
     from whitewire.description.project import load_config, testbed_path
     from whitewire.description.testbed import load_testbed
     from whitewire.paths import shown
@@ -221,11 +228,11 @@ def doctor(args: argparse.Namespace) -> int:
 
     name = args.testbed or load_config()["testbed"]
     description = load_testbed(name)
-    if description["kind"] == "emulated":
+    if capabilities_of(description).local:
         return doctor(description)
-    if description["kind"] == "slurm":
-        found = slurm()
-        print(f"Slurm: {'; '.join(filter(None, (found.state, found.remedy)))}")
+    if look := OF_KIND.get(description["kind"]):
+        found = look()
+        print(f"{found.name}: {'; '.join(filter(None, (found.state, found.remedy)))}")
     return kinds.look_at(description, shown(testbed_path(name)))
 
 
@@ -260,10 +267,18 @@ def plan(args: argparse.Namespace) -> None:
 
 
 def again(args: argparse.Namespace) -> None:
-    """Print the block.json files of the blocks whose runs a busy machine spoiled: for `snakemake --forcerun`."""
+    """Print the block.json files of the blocks whose runs a busy machine disturbed: for `snakemake --forcerun`."""
     from whitewire.workflow.plan import print_again
 
     print_again()
+
+
+def claim(args: argparse.Namespace) -> None:
+    """Say what measuring one claim takes, and print its block.json files for `snakemake --forcerun`; none where nothing
+    is to be measured."""
+    from whitewire.workflow.one_claim import print_claim
+
+    print_claim()
 
 
 def check(args: argparse.Namespace) -> None:
@@ -303,7 +318,7 @@ def reference(args: argparse.Namespace) -> None:
 def report(args: argparse.Namespace) -> None:
     """Judge and report results that were measured elsewhere: a crate, or the reference results. Nothing is measured."""
     from whitewire.paths import shown
-    from whitewire.report import crate, parcel, rebuild, reference
+    from whitewire.report import bundle, crate, rebuild, reference
 
     if args.testbed not in ("", reference.REFERENCE):
         raise UserError(
@@ -313,9 +328,9 @@ def report(args: argparse.Namespace) -> None:
     if args.crate and args.testbed:
         raise UserError(f"CRATE and TESTBED: found both ({args.crate}, {args.testbed}), expected one of them")
     record, files = crate.read(Path(args.crate)) if args.crate else reference.read()
-    project = rebuild.target(parcel.name_of(Path(args.crate)) if args.crate else reference.REFERENCE)
+    project = rebuild.target(bundle.name_of(Path(args.crate)) if args.crate else reference.REFERENCE)
     results, faults = rebuild.reported(project, record, files)
-    if changed := parcel.judged_otherwise(results, files):
+    if changed := bundle.judged_otherwise(results, files):
         print(f"judged otherwise than where it comes from: {', '.join(changed)}")
     if (page := rebuild.start_page(project)).is_file():
         print(shown(page))
@@ -356,12 +371,12 @@ def readme(args: argparse.Namespace) -> None:
 
 def keys(args: argparse.Namespace) -> None:
     """Write docs/use/keys.md and docs/use/factors.md anew: every key of every file, and what a paper may vary."""
-    from whitewire import whole
+    from whitewire import atomic
     from whitewire.description import factor_page, keys
     from whitewire.paths import shown
 
     for made in (keys, factor_page):
-        whole.write(made.PAGE, made.page())
+        atomic.write(made.PAGE, made.page())
         print(shown(made.PAGE))
 
 
@@ -406,11 +421,11 @@ WRITERS: tuple[Subcommand, ...] = (
     design, links, tidy_links, trust, trust_tables, calibration, measure, tidy, analyse, render, lab, hibench, compare,
     appendix, reference, report, crate, readme,
 )  # fmt: skip
-"""Subcommands that write results, or use the machine as a measurement does: one at a time (`alone`)."""
+"""Subcommands that write results, or use the machine as a measurement does: one at a time (`lock`)."""
 GROUPS: Mapping[str, tuple[Subcommand, ...]] = {
     "everyday": (validate, plan, doctor, report, compare, check, new_paper, site, lab, appendix, crate),
     "stages, which the workflow calls": (
-        links, tidy_links, design, measure, tidy, analyse, render, trust, trust_tables, calibration, again,
+        links, tidy_links, design, measure, tidy, analyse, render, trust, trust_tables, calibration, again, claim,
         ending,
     ),
     "set-up and maintenance": (prepare, hibench, reference, readme, keys, citations),
@@ -532,6 +547,7 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("source", nargs="?", default="", help="a folder, an archive or an address")
     command(plan)
     command(again)
+    command(claim)
     sub = command(check)
     sub.add_argument("folder", type=Path, metavar="FOLDER", help="results/<testbed>, or one paper of it")
     sub = command(compare)
@@ -586,12 +602,12 @@ def _main(argv: Sequence[str] | None) -> int:
     try:
         from whitewire import lanes
         from whitewire.paths import elsewhere, settle_environment
-        from whitewire.workflow import tether
+        from whitewire.workflow import parent_watch
 
         foreign = settle_environment()
         if argv is None and any(name.startswith("PYTHON") for name in foreign):  # this Python has read them already
             os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
-        tether.follow()
+        parent_watch.follow()
         if args.function not in WITHOUT_CONFIGURATION and (place := elsewhere()):
             print(f"whitewire: {place}", file=sys.stderr)
         with _alone(args), lanes.processors(1.0) if args.function in REPORTING else contextlib.nullcontext():
@@ -608,12 +624,12 @@ def _main(argv: Sequence[str] | None) -> int:
 
 def _alone(args: argparse.Namespace) -> contextlib.AbstractContextManager[object]:
     """Where a subcommand writes, only one does so at a time."""
-    from whitewire.alone import alone
+    from whitewire.lock import exclusive
     from whitewire.paths import HOME, root
 
     if args.function not in WRITERS or getattr(args, "dry_run", False):
         return contextlib.nullcontext()
-    return alone(HOME if args.function in WITHOUT_CONFIGURATION else root(), ["whitewire", *sys.argv[1:]])
+    return exclusive(HOME if args.function in WITHOUT_CONFIGURATION else root(), ["whitewire", *sys.argv[1:]])
 
 
 def ended(error: Exception, command: str) -> int:

@@ -249,6 +249,7 @@ def test_a_paper_in_the_image(way, paper, in_image, tmp_path, monkeypatch, can_e
     roles, k = PAPERS[paper]
     shutil.copytree(HOME / "config", tmp_path / "config")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OUTLIERS", "mark")  # all hosts share this machine's drives
     monkeypatch.setitem(drives.EFFORTS, "smoke", drives.Effort(4 * drives.MIB, 0.1, 1, (drives.MIB,), (1,)))
     (servers := tmp_path / "servers").mkdir()
     emulated = emulated_config | {"memory": emulated_config["memory"] | {"storage_gib": 6}}

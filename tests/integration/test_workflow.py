@@ -96,7 +96,7 @@ def finish(project: Path) -> None:
     (results / "logs").mkdir(exist_ok=True)
     for name in ("links-tables", "index", "testbed"):
         (results / "logs" / f"{name}.done").write_text("")
-    for folder in ("data/emulex-2012", "figures/emulex-2012", "data/testbed", "figures/testbed"):
+    for folder in ("data/emulex-2012", "figures/emulex-2012", "badges/emulex-2012", "data/testbed", "figures/testbed"):
         (results / "reports" / folder).mkdir(parents=True, exist_ok=True)
         (results / "reports" / folder / "x.png").write_text("x\n")
     own = [f"emulex-2012.{kind}" for kind in ("html", "pdf", "brief.pdf")]
@@ -266,6 +266,15 @@ def test_a_block_whose_folder_was_removed_is_measured_again(finished):
 
 def test_another_budget_goes_on_measuring(finished):
     assert jobs(snakemake(finished, "--dry-run", BUDGET="2h"))["measure"] >= 1
+
+
+def test_one_claim_is_measured_and_judged_and_nothing_else(finished, tmp_path):
+    claim = {"PAPERS": "", "WHITEWIRE_CLAIM": "E-C02"}
+    found = jobs(snakemake(fresh(tmp_path / "new"), "claim", "--dry-run", **claim))
+    links = dict.fromkeys(("links", "links_network", "links_drives", "links_rdma"), 1)
+    assert found == {**links, **dict.fromkeys(("design", "measure", "tidy", "analysis", "claim"), 1)}
+    # After a start for all claims, and before the next one: the block is gone on with.
+    assert jobs(snakemake(finished, "claim", "--dry-run", **claim))["measure"] == 1
 
 
 def test_the_testbed_alone_needs_no_measurement_of_a_paper(project):

@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -66,6 +67,10 @@ def test_pages_load_quietly_and_fit(reports_dir: Path, browser, size: str, schem
         assert opened.troubles == [], path.name
         wide = opened.page.evaluate("document.documentElement.scrollWidth")
         assert wide <= SIZES[size][0], f"{path.name} scrolls sideways"
+        captions = opened.page.evaluate(
+            "Array.from(document.querySelectorAll('caption')).filter(e => e.offsetParent).map(e => e.clientWidth)"
+        )
+        assert all(width > 300 for width in captions), f"{path.name}: a caption is set in a narrow column"
         opened.page.context.close()
 
 
@@ -247,6 +252,36 @@ def test_each_claim_says_why_it_is_judged_so(papers: list[Path], page_of) -> Non
             told = opened.page.locator(f"tr:has([id='claim-{claim}']) details.why").text_content()
             words = [re.findall(r"\w+", text) for text in (told.removeprefix("Why so"), why)]
             assert words[0][:6] == words[1][:6]
+
+
+def test_each_claim_that_runs_judge_has_its_command_to_copy_and_each_a_badge(papers: list[Path], browser) -> None:
+    for path in papers:
+        opened = Opened(browser, path)
+        opened.page.evaluate(
+            "Object.defineProperty(navigator, 'clipboard', "
+            "{ value: { writeText: (text) => { window.copied = text; return Promise.resolve(); } } })"
+        )
+        routes = {row["claim"]: row["route"] for row in csv.DictReader(
+            (path.parents[1] / path.stem / "analysis" / "verdicts.csv").open())}  # fmt: skip
+        by_runs = [claim for claim, route in routes.items() if route in ("emulated", "measured")]
+        commands = opened.page.locator(".make > code").all_text_contents()
+        assert sorted(commands) == sorted(f"make claim CLAIM={claim}" for claim in by_runs), path.name
+        assert opened.page.locator(".copy").count() == len(by_runs) + len(routes)  # none at the citations of sources
+        for claim in by_runs[:1]:
+            button = opened.page.locator(f"tr:has([id='claim-{claim}']) .make .copy")
+            assert button.get_attribute("aria-label") == f"Copy make claim CLAIM={claim}"
+            button.click()
+            assert opened.page.evaluate("window.copied") == f"make claim CLAIM={claim}"
+            assert button.inner_text() == "Copied"
+        badges = opened.page.locator("details.cite a").evaluate_all("links => links.map(a => a.getAttribute('href'))")
+        assert sorted(badges) == sorted(f"badges/{path.stem}/{claim}.svg" for claim in routes)
+        for claim in routes:
+            drawn = ElementTree.parse(path.parent / "badges" / path.stem / f"{claim}.svg").getroot()
+            assert drawn.get("aria-label").startswith(f"{claim}: ")
+            cited = opened.page.locator(f"tr:has([id='claim-{claim}']) .citation").text_content()
+            assert f": claim {claim} of " in cited
+        assert opened.troubles == []
+        opened.page.context.close()
 
 
 def test_on_paper_figures_name_their_sources(papers: list[Path], browser) -> None:

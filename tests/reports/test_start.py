@@ -246,3 +246,16 @@ def test_a_piece_of_a_bar_leads_to_its_claims(page, verdicts) -> None:
     chosen = page.locator("#by-paper").input_value(), page.locator("#by-verdict").input_value()
     assert chosen[0] == paper and chosen in {(row["paper"], row["verdict"]) for row in verdicts}
     assert shown_rows(page).count() == sum((row["paper"], row["verdict"]) == chosen for row in verdicts)
+
+
+def test_the_legend_leads_to_the_claims_of_a_verdict(page, verdicts) -> None:
+    counts = Counter(row["verdict"] for row in verdicts)
+    chips = page.locator(".legend a")
+    words = {verdict: verdict.replace("direction only", "more or less than claimed") for verdict in counts}
+    assert sorted(chips.all_text_contents()) == sorted(f"{count} {words[verdict]}" for verdict, count in counts.items())
+    for chip in chips.all():
+        chip.click()
+        count, _, told = chip.inner_text().partition(" ")
+        page.wait_for_function(f"document.getElementById('shown').innerText.includes(': {told}')")
+        assert shown_rows(page).count() == int(count)
+        assert words[page.locator("#by-verdict").input_value()] == told

@@ -87,8 +87,7 @@ def absent(
             target = target[name]
         part = target
     for rule in part.get("allOf", []):
-        kind = rule["if"]["properties"]["kind"]
-        if data.get("kind") in kind.get("enum", [kind.get("const")]):
+        if data.get("kind") == rule["if"]["properties"]["kind"]["const"]:
             yield from absent(data, rule["then"], whole, here)
     for other in [*part.get("oneOf", []), *part.get("anyOf", [])]:
         meant = other.get("properties", {}).get("estimand", {}).get("const")

@@ -15,7 +15,7 @@ import yaml
 
 from tests.support.blocks import BLOCK
 from tests.support.compared import ENVIRONMENT, HOSTS
-from whitewire import whole
+from whitewire import atomic
 from whitewire.analysis import analyse
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import read_testbed
@@ -83,16 +83,16 @@ def _made(testbed_text: str, paper_text: str, effort: str, seed: int, gain: floa
     made = {table: tables.as_csv(columns[table], filled.get(table, []), table) for table in columns}
     for table, content in made.items():
         (own / "tidy").mkdir(exist_ok=True)
-        whole.write(own / "tidy" / table, content)
+        atomic.write(own / "tidy" / table, content)
     package = tables.package(PAPER, columns, paper.factors, made)
-    whole.write(own / "tidy" / tables.PACKAGE, json.dumps(package, indent=1) + "\n")
+    atomic.write(own / "tidy" / tables.PACKAGE, json.dumps(package, indent=1) + "\n")
     for block in {row["block"] for row in rows}:
         top = own / "raw" / block
         top.mkdir(parents=True)
         ids = [row["run_id"] for row in rows if row["block"] == block]
         (top / "block.json").write_text(json.dumps(BLOCK | {"block": block, "runs": ids, "commit": COMMIT}))
         (top / "environment.json").write_text(json.dumps(ENVIRONMENT))
-        for run_id in ids:  # raw output, which no parcel has
+        for run_id in ids:  # raw output, which no bundle has
             (top / "runs" / run_id).mkdir(parents=True)
             (top / "runs" / run_id / "run.json").write_text("{}\n")
     analyse.write(paper, testbed, own, 7)
@@ -107,7 +107,7 @@ def unmeasured(name: str, results: Path) -> Path:
     write_csv(make_design(paper, testbed, "quick", 7), paper, own / "design.csv")
     (own / "tidy").mkdir()
     for table, columns in {"runs.csv": (*tables.RUN, *paper.factors, *tables.MEASURED), **tables.TABLES}.items():
-        whole.write(own / "tidy" / table, tables.as_csv(columns, [], table))
+        atomic.write(own / "tidy" / table, tables.as_csv(columns, [], table))
     analyse.write(paper, testbed, own, 7)
     return own
 

@@ -43,6 +43,8 @@ test_that("runs of several k have no axis of rates as measured", {
 test_that("how many runs are behind a cell is said, and that of one is paler", {
   expect_equal(runs_per_cell(c(1, 6), TRUE), "n = 1 to 6 runs per cell; paler: one run")
   expect_equal(runs_per_cell(c(1, 1), TRUE), "n = 1 run per cell")
-  expect_equal(runs_per_cell(c(3, 3)), "n = 3 runs per cell")
+  expect_equal(runs_per_cell(c(3, 3)), "n = 3 runs per cell; dashed: Student's t")
+  expect_equal(runs_per_cell(c(3, 3), intervals = FALSE), "n = 3 runs per cell")
+  expect_equal(runs_per_cell(c(2, 6)), "n = 2 to 6 runs per cell")
   expect_equal(paler(c(1, 2)), c(0.3, 0.75))
 })

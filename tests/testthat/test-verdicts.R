@@ -20,7 +20,7 @@ test_that("an open claim says the minutes, the chance and the command", {
   text <- reason_text(row())
   expect_match(text, paste(
     "These runs take about 4\u00a0min here; all runs of that effort decide the claim with a chance of 70\u00a0%:",
-    "`make papers PAPERS=emulex-2012 EFFORT=quick`."
+    "`make claim CLAIM=E-C06 EFFORT=quick`."
   ), fixed = TRUE)
   expect_no_match(reason_text(row(minutes = NA, command = NA)), "These runs take")
 })
@@ -47,5 +47,30 @@ test_that("a cell of the table has the first clause of a reason, and folds the r
     expect_match(text, "]{.rest}", fixed = TRUE)
     alone <- of(reason = "missing", runs_needed = NA, minutes = NA, command = NA, chance = NA)
     expect_identical(alone, "Missing.")
+  })
+})
+
+test_that("a claim that runs judge has its command, which is that of the paper for the claim alone", {
+  expect_identical(make_text(row(route = "emulated")), "[`make claim CLAIM=E-C06`]{.make}")
+  expect_identical(make_text(row(route = "arithmetic")), "")
+  busy <- "AGAIN=busy make papers PAPERS=emulex-2012 EFFORT=quick"
+  expect_identical(going_on(row(command = busy)), "AGAIN=busy make claim CLAIM=E-C06 EFFORT=quick")
+  expect_identical(going_on(row(command = NA)), NA_character_)
+})
+
+test_that("a citation says what made the runs, what is claimed, what was found and the verdict; a badge goes with it", {
+  cited <- row(route = "emulated", relation = "within", asks = "size", unit = "1", estimand = "throughput: a / b", n = 3,
+               estimate = 6.24, low = 4.9, high = 7.95, expected = 4, expected_low = 3.5, expected_high = 4.5,
+               verdict = "direction only", paper = "p")
+  told <- ", claimed 4 times; here 6.24 (4.9 to 7.95), emulated, n\u00a0=\u00a03: more than claimed."
+  with_verdicts(cited, {
+    expect_identical(cite_text(cited, "p"), paste0(
+      "[[Whitewire: claim E-C06 of \u201c\u201d ()", told, "]{.citation} [Badge](badges/p/E-C06.svg)]{.cite}"
+    ))
+    block <- file.path(results_dir(), "p", "raw", "quick-1")
+    dir.create(block, recursive = TRUE)
+    writeLines('{"whitewire": {"version": "0.1.0", "commit": "7abd6db03847c4f295114abdd0c4104eef90b76d"}}',
+               file.path(block, "environment.json"))
+    expect_match(cite_text(cited, "p"), "Whitewire 0.1.0, commit 7abd6db03847: claim E-C06 of ", fixed = TRUE)
   })
 })

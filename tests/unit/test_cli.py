@@ -178,7 +178,7 @@ def test_unknown_paper_of_a_stage(project):
 def test_design_runs_alone(project):
     done = run(project, *DESIGN.format("emulex-2012").split())
     assert done.returncode == 0, done.stderr
-    assert (project / "d.csv").read_text().startswith("run_id,block,order,experiment,")
+    assert (project / "d.csv").read_text().startswith("run_id,block,effort,order,experiment,")
 
 
 def test_interrupt_is_130(monkeypatch, capsys):
@@ -281,7 +281,7 @@ def test_a_command_that_is_said_to_read_no_configuration_reads_none(name, tmp_pa
     assert sorted(each.__name__ for each in cli.WITHOUT_CONFIGURATION) == sorted(NO_CONFIGURATION)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("whitewire.paths.root", raising(AssertionError("it asks for the configuration")))
-    monkeypatch.setattr("whitewire.whole.write", lambda *_: None)
+    monkeypatch.setattr("whitewire.atomic.write", lambda *_: None)
     monkeypatch.setattr("whitewire.install.hibench_tree.prepare", raising(UserError("stopped")))
     assert main([name, *NO_CONFIGURATION[name]]) == (0 if name == "keys" else 2)
     assert "using" not in capsys.readouterr().err

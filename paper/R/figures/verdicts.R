@@ -22,7 +22,7 @@ figure_verdicts <- function(papers = paper_id()) {
     facet_grid(cols = vars(by)) +
     scale_fill_manual(NULL, values = verdict_colours, guide = guide_legend(nrow = 2)) +
     scale_colour_identity() +
-    scale_x_continuous("claims", expand = expansion(c(0, 0.02))) +
+    scale_x_continuous("claims", breaks = \(x) unique(round(pretty(x))), expand = expansion(c(0, 0.02))) +
     labs(y = NULL) +
     theme(panel.grid.major.y = element_blank(), axis.text.y = if (length(papers) == 1) element_blank())
 }

@@ -85,6 +85,12 @@ estimate_text <- function(table) {
 # A verdict's reason without its second readings, which have a table of their own.
 own_reason <- function(table) sub("[.;]? *Further readings:.*$", "", table$reason)
 
+# What goes on with one claim, where `command` of the table goes on with its paper: as in analysis/prospects.py.
+going_on <- function(table) {
+  by_claim <- function(command, claim) sub("make papers PAPERS=[^ ]+", paste0("make claim CLAIM=", claim), command)
+  unname(mapply(by_claim, as.character(table$command), as.character(table$claim)))
+}
+
 reason_text <- function(table) {
   more <- ifelse(is.na(table$runs_needed), "", paste0(" About ", trimmed(table$runs_needed),
                                                      " more runs of each cell would decide."))
@@ -92,7 +98,7 @@ reason_text <- function(table) {
   likely <- ifelse(is.na(table$chance), "", sprintf(
     "; all runs of that effort decide the claim with a chance of %.0f\u00a0%%", 100 * table$chance
   ))
-  minutes <- sprintf(" These runs take about %.0f\u00a0min here%s: `%s`.", table$minutes, likely, table$command)
+  minutes <- sprintf(" These runs take about %.0f\u00a0min here%s: `%s`.", table$minutes, likely, going_on(table))
   how <- ifelse(is.na(table$minutes), "", minutes)
   audit <- ifelse(is.na(table$audit) | table$audit == "", "", paste0(" Audit: ", table$audit, "."))
   reason <- sub("[.;]?\\s*$", ".", safe(with_minus(own_reason(table))))
@@ -136,17 +142,43 @@ why_of <- function(claims, paper = paper_id()) {
   vapply(as.character(claims), function(id) text_or_none(found[ids == id][1][[1]]$why), character(1), USE.NAMES = FALSE)
 }
 
-# On a page it is folded away below the reason; on paper whys have a list of their own.
+# On a page it is folded away below the reason; on paper it is left out.
 why_text <- function(table, paper = paper_id()) {
   why <- why_of(table$claim, paper)
   ifelse(why == "", "", sprintf("[%s]{.why}", safe(why)))
 }
 
-why_table <- function(paper = paper_id()) {
-  table <- read_verdicts(paper)
-  why <- why_of(table$claim, paper)
-  told <- why != ""
-  md_table(data.frame(Claim = table$claim[told], Why = safe(why[told])), widths = c(10, 90))
+# The command that measures a claim, beside it on a page; of claims that no run judges here nothing.
+make_text <- function(table) {
+  ifelse(by_runs(table), sprintf("[`make claim CLAIM=%s`]{.make}", table$claim), "")
+}
+
+# A claim for a command to name: the headline's, else the first.
+example_claim <- function(paper = paper_id()) {
+  c(described(paper)$headline, as.character(read_verdicts(paper)$claim))[[1]]
+}
+
+# Folded away on a page: how to cite a claim, and its badge.
+cite_text <- function(table, paper = paper_id()) {
+  made <- made_by_words(paper)
+  cited <- vapply(seq_len(nrow(table)), function(i) citation_words(table[i, ], made, paper), character(1))
+  sprintf("[[%s]{.citation} [Badge](badges/%s/%s.svg)]{.cite}", cited, paper, table$claim)
+}
+
+# 'Whitewire 0.1.0, commit 7abd6db03847: claim E-C02 of "..." (2012), claimed 4 times; here 6.24 (4.9 to 7.95), ...'
+citation_words <- function(row, made, paper = paper_id()) {
+  numbers <- Filter(nzchar, c(claimed_words(row), found_words(row)))
+  told <- if (length(numbers) > 0) paste0(", ", paste(numbers, collapse = "; ")) else ""
+  about <- described(paper)
+  sprintf("Whitewire%s: claim %s of \u201c%s\u201d (%s)%s: %s.", made, row$claim, safe(text_or_none(about$title)),
+          text_or_none(about$year), told, verdict_words(row, paper))
+}
+
+# " 0.1.0, commit 7abd6db03847": what made the first of the runs; nothing where there are none.
+made_by_words <- function(paper = paper_id()) {
+  records <- read_environments(paper)
+  made <- if (length(records) > 0) records[[1]]$whitewire
+  if (is.null(made$version)) "" else paste0(" ", made$version, ", commit ", substr(text_or_none(made$commit), 1, 12))
 }
 
 untestable <- function(table) table$verdict %in% "not testable here"
@@ -166,10 +198,10 @@ verdict_table <- function(paper = paper_id()) {
   expected <- expected_text(table)
   asked <- ifelse(expected == "\u2013", "", paste0("; asked for: ", expected))
   md_table(data.frame(
-    Claim = claim_text(table),
+    Claim = trimws(paste(claim_text(table), make_text(table))),
     Verdict = paste(verdict_badge(table, paper), route_text(table)),
     Estimate = paste0(ifelse(is.na(table$estimate), "none", estimate_text(table)), asked),
-    Reason = trimws(paste(folded_reason(table, paper), why_text(table, paper)))
+    Reason = trimws(paste(folded_reason(table, paper), why_text(table, paper), cite_text(table, paper)))
   ), widths = c(27, 15, 18, 40))
 }
 
@@ -179,8 +211,8 @@ untestable_table <- function(paper = paper_id()) {
   if (nrow(table) == 0) {
     return(knitr::asis_output("\nAll claims of this paper are tested.\n"))
   }
-  md_table(data.frame(Claim = claim_text(table), Reason = trimws(paste(reason_text(table), why_text(table, paper)))),
-           widths = c(45, 55))
+  reason <- trimws(paste(reason_text(table), why_text(table, paper), cite_text(table, paper)))
+  md_table(data.frame(Claim = claim_text(table), Reason = reason), widths = c(45, 55))
 }
 
 untestable_sentence <- function(paper = paper_id()) {

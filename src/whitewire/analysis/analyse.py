@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from whitewire import factors, propagation, statistics, whole, workloads
+from whitewire import atomic, factors, propagation, statistics, workloads
 from whitewire.analysis import (
     asked,
     claims,
@@ -22,6 +22,7 @@ from whitewire.analysis import (
     inverse,
     judging,
     looks,
+    one_claim,
     prospects,
     similitude,
     sweeps,
@@ -140,13 +141,15 @@ def estimates(paper: Paper, runs: Runs, status: str) -> pd.DataFrame:
             )
             if column == "plain":
                 row["mean"] = _mean(values, row["unit"])
+                row["few_low"], row["few_high"] = (None, None) if exact else _of_few(runs, row)
         unit = good["full_scale_unit"].dropna()
         row["full_scale_unit"] = unit.iloc[0] if len(unit) and row["full_scale_median"] is not None else ""
         row["status"] = status
         row["untold"] = _untold(runs, row)
         rows.append(row)
     columns = [*keys, "n", "n_invalid", "median", "low", "high", "mean"]
-    columns += [f"full_scale_{c}" for c in ("median", "low", "high", "unit")] + ["status", "untold"]
+    columns += [f"full_scale_{c}" for c in ("median", "low", "high", "unit")]
+    columns += ["status", "untold", "few_low", "few_high"]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -178,6 +181,17 @@ def _with_floor(runs: Runs, row: Mapping[str, Any], median: float, exact: tuple[
         return None, None
     own = sample.spread * statistics.median_error(len(sample.values))  # of the median, not of the mean of logarithms
     return propagation.interval(median, {"runs": (own, sample.freedom), **sample.floors}) or (None, None)
+
+
+def _of_few(runs: Runs, row: Mapping[str, Any]) -> tuple[float, float] | tuple[None, None]:
+    """Student's interval of the geometric mean of runs too few for one of their median; at full scale where it is."""
+    if row["n"] < statistics.FEWEST or row["unit"] == "1" or row["metric"] == "job_floor":
+        return None, None
+    levels = {factor: row[factor] for factor in runs.paper.factors}
+    sample = runs.sample(row["experiment"], levels, row["metric"])
+    if sample.problem or len(sample.values) < statistics.FEWEST or sample.values.min() <= 0:
+        return None, None
+    return propagation.interval(sample.centre, sample.errors()) or (None, None)
 
 
 def _mean(values: np.ndarray, unit: str) -> float | None:
@@ -273,13 +287,15 @@ def verdicts(
     left: pd.DataFrame | None = None,
     since: Mapping[str, str] | None = None,
     outlook: Callable[[Mapping[str, Any], Mapping[str, Any]], Mapping[str, Any]] | None = None,
+    alone: Sequence[str] = (),
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """(verdicts, readings): a row a claim, and a row a further reading of it.
 
     `status` is `emulated` or `measured`: which kind of testbed the runs come from. Every claim gets a row. Where a
     control in `judged` failed, what it covers is inconclusive. `left` is the table tidy/left.csv: reasons of open
     claims say how many runs of their cells were not made, and why. `since`: whether each claim was
-    asked before its runs; `outlook`: what an open claim (its row) would take.
+    asked before its runs; `outlook`: what an open claim (its row) would take; `alone`: the claims that were measured by
+    themselves.
     """
     rows, readings = judging.claims_judged(paper, runs, status, judged, modelled), []
     after = looks.decided_after(paper, runs, status, rows)
@@ -291,6 +307,9 @@ def verdicts(
             busy = OTHERS in _not_made(cells, left) or _lacked(runs, cells, left) > 0
             row |= outlook(claim, {**row, "busy": busy})
         row["reason"] += "".join(f"; {words}" for words in _course(paper, claim, row, runs, left))
+        if row["asked"] and row["n"] and (others := one_claim.mixed(paper, claim["id"], alone)):
+            by_itself = f"{', '.join(others)} was measured by itself"
+            row["reason"] += f"; caution: compares runs of several starts, as {by_itself}"
         own = list(_readings(paper, claim, row["route"], status, runs, modelled, as_run, judged))
         readings += own
         extra = "; ".join(f"{r['reading']} {numbers([r['estimate']])[0]}" for r in own if r["estimate"] is not None)
@@ -392,7 +411,7 @@ def _readings(paper: Paper, claim: Mapping[str, Any], route: str, status: str, r
         if as_run is not None:
             wanted.append((f"{MODEL}, files as run", "modelled", test, as_run))
     for reading in claim.get("readings", []):
-        by_runs = reading["route"] in ("emulated", "measured")
+        by_runs = reading["route"] in claims.MEASURED
         source = modelled if reading["route"] == "modelled" else runs
         wanted.append((reading["title"], status if by_runs else reading["route"], reading["test"], source))
     for title, own_route, own_test, source in wanted:
@@ -481,7 +500,7 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
     outlook = partial(prospects.outlook, paper, testbed, effort or asked.effort(noted))
     since = asked.of_claims(paper, noted)
     judged, readings = verdicts(paper, runs, Runs(simulated, paper, seed), status, as_run, judged_controls, left, since,
-                                outlook)  # fmt: skip
+                                outlook, asked.by_themselves(noted))  # fmt: skip
     folder = results / "analysis"
     folder.mkdir(parents=True, exist_ok=True)
     tables = {
@@ -501,8 +520,8 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
         tables["lanes"] = pd.DataFrame(runs.lane_differences(), columns=list(LANES))
     made = {f"{name}.csv": frame.to_csv(index=False, lineterminator="\n").encode() for name, frame in tables.items()}
     for name, content in made.items():
-        whole.write(folder / name, content)
-    whole.write(folder / manifest.NAME, json.dumps(manifest.of(made), indent=1) + "\n")
+        atomic.write(folder / name, content)
+    atomic.write(folder / manifest.NAME, json.dumps(manifest.of(made), indent=1) + "\n")
 
 
 def _rung(paper: Paper, path: Path) -> int:

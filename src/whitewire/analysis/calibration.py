@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from whitewire import statistics, whole
+from whitewire import atomic, statistics
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import fabric_names, load_testbed
@@ -26,7 +26,7 @@ from whitewire.tidy.tables import Cells, as_csv, flag
 FOLDER = "calibration"
 """Below a testbed's results; no paper has this name."""
 TUNE, SCORE, BOTH = "tune", "score", "both"
-"""Halves of the sets: those that the model may be tuned to, and those that it is scored on (docs/decisions/0016)."""
+"""Halves of the sets: those that the model may be tuned to, and those that it is scored on (docs/decisions/0017)."""
 OPERATION, ABSOLUTE = "operation", "absolute"
 KINDS = {
     "fabric": "network", "replication": "copies", "nodes": "nodes", "count": "drives", "drive": "drives",
@@ -171,8 +171,8 @@ def write(folder: Path, rows: Sequence[Cells], assumed: Sequence[Cells]) -> None
     }
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in made.items():
-        whole.write(folder / name, content)
-    whole.write(folder / manifest.NAME, json.dumps(manifest.of(made), indent=1) + "\n")
+        atomic.write(folder / name, content)
+    atomic.write(folder / manifest.NAME, json.dumps(manifest.of(made), indent=1) + "\n")
 
 
 def _verdicts(path: Path) -> dict[str, Mapping[str, str]]:

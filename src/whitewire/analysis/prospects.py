@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
@@ -91,7 +92,7 @@ def outlook(paper: Paper, testbed: Mapping[str, Any], effort: str, claim: Mappin
     `minutes` are those of the further runs that decide if they scatter like these; `chance` is that all runs which the
     effort has decide. Runs go on at this effort where its most runs may decide; a larger effort makes all of them anew.
     Where no effort makes enough it is `beyond`: the most runs of a cell that any makes, and minutes of those needed.
-    `busy` of the row: other programs spoiled runs before the budget ended. Nothing for claims on no particular cells.
+    `busy` of the row: other programs disturbed runs before the budget ended. Nothing for claims on no particular cells.
     """
     have, needed = row.get("n") or 0, row.get("runs_needed")
     cells = estimands.of(claim["test"]).cells()
@@ -131,11 +132,12 @@ def minutes_to_first_look(paper: Paper, testbed: Mapping[str, Any], effort: str)
     return round((START_S + took + durations.all_floors_seconds(paper, rows, testbed, FLOORS)) / 60)
 
 
-def lines(paper: Paper, testbed: Mapping[str, Any], effort: str, judged: pd.DataFrame | None, runs: int
-          ) -> Iterator[str]:  # fmt: skip
+def lines(paper: Paper, testbed: Mapping[str, Any], effort: str, judged: pd.DataFrame | None, runs: int,
+          pace: float = 1.0) -> Iterator[str]:  # fmt: skip
     """A line per claim that runs can judge and have not: minutes to a verdict, and the chance of one.
 
-    `judged` is verdicts.csv, where the paper is measured; `runs`: how many of each cell the budget has time for.
+    `judged` is verdicts.csv, where the paper is measured; `runs`: how many of each cell the budget has time for;
+    `pace`: seconds that runs take here for each planned one.
     """
     known = {} if judged is None else {row["claim"]: row for row in judged.to_dict("records")}
     for claim in paper.claims:
@@ -145,13 +147,18 @@ def lines(paper: Paper, testbed: Mapping[str, Any], effort: str, judged: pd.Data
         if row is not None and row["verdict"] != claims.INCONCLUSIVE:
             continue
         if row is not None and _positive(row.get("minutes")):
-            said = _likely(row["chance"])
-            yield f"  {claim['id']}: about {row['minutes']:.0f} min to a verdict{said}: {row['command']}"
+            minutes, said = max(1, round(pace * row["minutes"])), _likely(row["chance"])
+            yield f"  {claim['id']}: about {minutes} min to a verdict{said}: {of_claim(row['command'], claim['id'])}"
         elif row is None:
-            took = START_S + statistics.FEWEST * seconds(paper, testbed, effort, cells)
+            took = START_S + pace * statistics.FEWEST * seconds(paper, testbed, effort, cells)
             found = chance_if_right(paper, claim["test"], runs)
             said = "" if found is None else f"{_likely(found)} to be decided within the budget, {USUAL}"
             yield f"  {claim['id']}: about {max(1, round(took / 60))} min to a first interval{said}"
+
+
+def of_claim(command: str, claim: str) -> str:
+    """What goes on with one claim, where `command` goes on with its paper. As on pages: paper/R/text/verdicts.R."""
+    return re.sub(r"make papers PAPERS=\S+", f"make claim CLAIM={claim}", command)
 
 
 def _likely(chance: float | None) -> str:
@@ -161,8 +168,8 @@ def _likely(chance: float | None) -> str:
 def _rows(paper: Paper, effort: str, cells: Sequence[Cell]) -> Iterator[DesignRow]:
     """A row of the design per cell, so far as durations read it."""
     for name, levels in {canonical(cell): cell for cell in cells}.values():
-        row = {"experiment": name, "workload": paper.experiments[name]["workload"], "block": f"{effort}-1", **levels}
-        yield cast("DesignRow", row)
+        row = {"experiment": name, "workload": paper.experiments[name]["workload"], "block": "", "effort": effort}
+        yield cast("DesignRow", row | dict(levels))
 
 
 def _positive(value: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from whitewire import budget
 from whitewire.description.files import validate
-from whitewire.description.names import check_budget, known, listed, papers, testbeds
+from whitewire.description.names import CLAIM, check_budget, known, listed, paper_of, papers, testbeds
 from whitewire.description.reading import load_yaml
 from whitewire.paths import root, shown
 
@@ -17,7 +17,10 @@ from whitewire.paths import root, shown
 
 
 def load_config(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """`config/config.yaml` with PAPERS, TESTBED, EFFORT, BUDGET, LANES and OUTLIERS of the environment put over it."""
+    """`config/config.yaml` with PAPERS, TESTBED, EFFORT, BUDGET, LANES and OUTLIERS of the environment put over it.
+
+    `claim`: the one that is measured by itself, with its paper alone; else empty.
+    """
     environ = os.environ if environ is None else environ
     path = root() / "config" / "config.yaml"
     config = load_yaml(path)
@@ -46,6 +49,9 @@ def load_config(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
     if environ.get("BUDGET"):
         config["budget"], source = environ["BUDGET"], f"BUDGET={environ['BUDGET']}"
     config["budget"] = _budget(config.get("budget", budget.NONE), config["effort"], source)
+    config["claim"] = environ.get(CLAIM, "")
+    if config["claim"]:
+        config["papers"] = [paper_of(config["claim"], listed(environ.get("PAPERS", "")))]
     return config
 
 

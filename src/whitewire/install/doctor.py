@@ -19,6 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from whitewire.description.capabilities import capabilities_of
 from whitewire.errors import UserError
 from whitewire.install.needs import DISK_GIB
 from whitewire.install.quarto import quarto_lacks
@@ -311,6 +312,10 @@ def slurm() -> Finding:
     return Finding("Slurm", not any(remedies), f"{_last(said)}; {state}", "; ".join(filter(None, remedies)))
 
 
+OF_KIND: dict[str, Callable[[], Finding]] = {"slurm": slurm}
+"""What of this machine only one kind of testbed uses."""
+
+
 def slurm_profile(said: str, sacct: bool, profile: Mapping[str, Any]) -> tuple[str, str, str]:
     """Whom Snakemake's executor asks how jobs have ended; remedies where it may never hear of it, and for the account.
 
@@ -460,9 +465,9 @@ def preflight(testbed: Mapping[str, Any], bare: bool = False) -> None:
     """Raise a UserError with the remedy, before anything starts, when the testbed cannot work here.
 
     `bare`: for links and drives alone, which need no Java and no Hadoop. A site's hosts are looked at when they are
-    opened (testbed/preflight.py).
+    opened (testbed/site/preflight.py).
     """
-    if testbed["kind"] != "emulated":
+    if not capabilities_of(testbed).local:
         return
     checks: list[Callable[[], Finding]] = [
         programs,

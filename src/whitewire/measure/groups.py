@@ -8,9 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from whitewire.cluster.yarn import Memory
+from whitewire.description.capabilities import capabilities_of
 from whitewire.description.paper import Paper, cells_of
 from whitewire.design.drive import Drive
 from whitewire.errors import UserError
+from whitewire.factors import parameter
 from whitewire.measure.cross_traffic import ROLE
 from whitewire.measure.run import Run
 from whitewire.paths import shown
@@ -23,14 +25,14 @@ def clusters(paper: Paper, runs: Sequence[Run], testbed: Mapping[str, Any]) -> d
     The scale and the drives' model change between runs of one cluster, and a run without drives may use any. Racks do
     not: services are told of them when they start. Hosts for cross traffic are there where any run has some.
     """
-    emulated = testbed["kind"] == "emulated"
+    can = capabilities_of(testbed)
     crossed = {_racks(run, testbed) for run in runs if run.parameters.get("cross_traffic")}
 
     def key(run: Run, drives: int) -> str:
         roles = paper.roles(run.row["experiment"], run.levels if run.workers is None else {})
         # Where a fabric has addresses of its own, the services of one are not those of another.
-        place = [] if emulated else [run.parameters["fabric"], run.scale.k]
-        racks = _racks(run, testbed) if emulated else 0
+        place = [run.parameters["fabric"], run.scale.k] if can.addresses_by_fabric else []
+        racks = _racks(run, testbed) if can.shapes_links else 0
         if racks and racks in crossed:
             roles = roles | {ROLE: racks}
         return json.dumps([roles, place, drives, slots(run, roles), *([racks] if racks else [])])
@@ -73,7 +75,7 @@ def slots(run: Run, roles: Mapping[str, int]) -> int | None:
 
 def even_share(parameters: Mapping[str, Any], roles: Mapping[str, int]) -> int:
     """A worker's even share of a job's map or reduce tasks, whichever are more."""
-    tasks = max(parameters.get("maps", 1), parameters.get("reduces", 1))
+    tasks = max(parameter(parameters, "maps"), parameter(parameters, "reduces"))
     return math.ceil(tasks / max(1, roles.get("datanode", 0)))
 
 

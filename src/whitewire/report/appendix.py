@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from whitewire import paths, whole
+from whitewire import atomic, paths
 from whitewire.paths import shown
 from whitewire.report import artifact
 from whitewire.report.compare import folder_of
@@ -36,7 +36,7 @@ def appendix(name: str) -> list[Path]:
     with tempfile.TemporaryDirectory(prefix="appendix-", dir=paths.temporary()) as scratch:
         facts = artifact.of(results, artifact.beside_reference(results, Path(scratch)))
     target.mkdir(parents=True, exist_ok=True)
-    whole.write(target / RECORD, json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
+    atomic.write(target / RECORD, json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
     for file, part in TABLES.items():
-        whole.write(target / file, pd.DataFrame(facts[part]).to_csv(index=False, lineterminator="\n"))  # type: ignore[literal-required]
+        atomic.write(target / file, pd.DataFrame(facts[part]).to_csv(index=False, lineterminator="\n"))  # type: ignore[literal-required]
     return render(document(DOCUMENT), target, target, EVERY_FORMAT)

@@ -5,25 +5,24 @@ from __future__ import annotations
 import os
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from whitewire.analysis import prospects
-from whitewire.analysis.claims import INCONCLUSIVE
+from whitewire.analysis.claims import INCONCLUSIVE, MEASURED
 from whitewire.description.checks import load_paper
 from whitewire.description.project import load_config, paper_path
 from whitewire.description.testbed import fabric_names, load_testbed
-from whitewire.design.rows import read_csv
+from whitewire.design.rows import effort_of, read_csv
 from whitewire.errors import UserError
 from whitewire.paths import root, shown, start_command
 from whitewire.records.checked import block_record
 from whitewire.records.journal import BUDGET, FAILED, OTHERS, not_made
-from whitewire.report import sides
+from whitewire.report import comparison, one_claim
 
-MEASURED = ("emulated", "measured")
-"""Routes that rest on runs."""
 LIKELY = 0.5
 """Least chance of a verdict with which a claim is named."""
 MOST_NAMED = 6
@@ -33,8 +32,11 @@ STAGES = ("tidy", "analysis", "paper")
 
 
 def lines() -> Iterator[str]:
-    """A line per paper of config.yaml, and what to do about what is missing."""
+    """A line per paper of config.yaml, and what to do about what is missing; of a start for one claim its verdict."""
     config = load_config()
+    if claim := config.get("claim"):
+        yield from _of_claim(config["papers"][0], claim, config)
+        return
     results = root() / "results" / config["testbed"]
     own = results / "reports" / "testbed.html"
     if own.is_file():
@@ -49,7 +51,8 @@ def lines() -> Iterator[str]:
     if short[BUDGET]:
         yield f"the budget of {config['budget']} ended before {short[BUDGET]} runs: {more} goes on"
     if short[OTHERS]:
-        yield f"a busy machine spoiled {short[OTHERS]} runs: stop other programs, and {_command('AGAIN=busy')} goes on"
+        again = _command("AGAIN=busy")
+        yield f"a busy machine disturbed {short[OTHERS]} runs: stop other programs, and {again} goes on"
     if short[FAILED]:
         yield f"{FAILED} before {short[FAILED]} runs (why: the report): {more} goes on"
     if unfinished:
@@ -64,16 +67,37 @@ def lines() -> Iterator[str]:
 
 def _command(*first: str) -> str:
     """The command that this start was asked with, with a variable before it."""
-    given = (
-        f"{name}={shlex.quote(text)}" for name in ("PAPERS", "TESTBED", "EFFORT") if (text := os.environ.get(name))
-    )
-    return " ".join([*first, start_command(), *given])
+    return " ".join([*first, start_command(), *_given("PAPERS", "TESTBED", "EFFORT")])
+
+
+def _given(*names: str) -> list[str]:
+    """Variables of this start, as its command has them."""
+    return [f"{name}={shlex.quote(text)}" for name in names if (text := os.environ.get(name))]
+
+
+def _of_claim(name: str, claim: str, config: Mapping[str, Any]) -> Iterator[str]:
+    """What a start for one claim came to."""
+    results = root() / "results" / config["testbed"]
+    row = one_claim.row_of(results, name, claim)
+    failed = next(filter(None, (_failed(results / name, stage) for stage in ("tidy", "analysis"))), None)
+    if row is None or failed or not _finished(results / name, config["effort"]):
+        why = f": see {shown(failed)}" if failed else ""
+        again = " ".join(["make claim", f"CLAIM={claim}", *_given("TESTBED", "EFFORT")])
+        yield f"{claim}: not finished{why}; what was measured is kept, and {again} goes on"
+        return
+    testbed = load_testbed(config["testbed"])
+    yield from one_claim.lines(load_paper(paper_path(name), fabric_names(testbed)), claim, row)
+
+
+def _finished(folder: Path, effort: str) -> list[Path]:
+    """block.json of a paper's blocks of an effort that are finished."""
+    return sorted(path for path in (folder / "raw").glob("*/block.json") if effort_of(path.parent.name) == effort)
 
 
 def _of_paper(results: Path, paper: str, effort: str, short: Counter[str], unfinished: list[str]) -> str:
     folder = results / paper
     verdicts, report = folder / "analysis" / "verdicts.csv", results / "reports" / f"{paper}.html"
-    blocks = sorted((folder / "raw").glob(f"{effort}-*/block.json"))
+    blocks = _finished(folder, effort)
     try:
         made = _made(folder)
     except UserError as error:
@@ -86,7 +110,7 @@ def _of_paper(results: Path, paper: str, effort: str, short: Counter[str], unfin
         if record := block_record(path):
             short.update(not_made(path.parent, record))
     try:
-        table = sides.read_table(verdicts, ("claim", "route", "verdict"))
+        table = comparison.read_table(verdicts, ("claim", "route", "verdict"))
     except UserError as error:
         unfinished.append(paper)
         return f"{made} runs; verdicts cannot be read: {error}"
@@ -113,7 +137,7 @@ def _further(results: Path, name: str, effort: str) -> Iterator[str]:
     """Which open claims further runs may decide, in how many minutes, and how; and which ones no effort is known to."""
     path = results / name / "analysis" / "verdicts.csv"
     try:
-        table = sides.read_table(path, ("claim", "route", "verdict", "minutes", "chance", "command"))
+        table = comparison.read_table(path, ("claim", "route", "verdict", "minutes", "chance", "command"))
     except UserError:
         return  # told in the paper's own line
     still = table[(table["verdict"] == INCONCLUSIVE) & table["route"].isin(MEASURED)]

@@ -1,4 +1,4 @@
-"""Judges and reports an opened parcel: the same commands as of the workflow, as many at once as there are processors,
+"""Judges and reports an opened bundle: the same commands as of the workflow, as many at once as there are processors,
 and none that measures."""
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from whitewire import paths, whole
+from whitewire import atomic, paths
 from whitewire.errors import Faults
 from whitewire.records import links
-from whitewire.report import parcel
+from whitewire.report import bundle
 from whitewire.report.render import INDEX, TESTBED
 
 ERROR = "whitewire: error: "
@@ -29,19 +29,19 @@ PAGE = 40
 
 
 def target(name: str) -> Path:
-    """Where a parcel of this name is opened."""
-    return paths.root() / "results" / parcel.OPENED / name
+    """Where a bundle of this name is opened."""
+    return paths.root() / "results" / bundle.OPENED / name
 
 
-def reported(target: Path, record: parcel.Told, files: Mapping[str, bytes]) -> tuple[Path, list[str]]:
-    """Make the folder `target`, a project with a parcel's results, judged and reported anew, in place of an earlier
+def reported(target: Path, record: bundle.Told, files: Mapping[str, bytes]) -> tuple[Path, list[str]]:
+    """Make the folder `target`, a project with a bundle's results, judged and reported anew, in place of an earlier
     one; return its `results/<testbed>`, and the faults of its pages, which keep no other page from being made.
 
     Raises Faults where no page could be made, and OSError; the earlier folder then stays as it was.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    with whole.folder(target) as part:
-        results = parcel.unpack(part, record, files.items())
+    with atomic.folder(target) as part:
+        results = bundle.unpack(part, record, files.items())
         faults = rebuild(part, record)
         if not any((part / REPORTS).glob("*.html")):
             raise Faults(faults)
@@ -53,8 +53,8 @@ def start_page(project: Path) -> Path:
     return project / REPORTS / f"{INDEX}.html"
 
 
-def rebuild(project: Path, record: parcel.Told) -> list[str]:
-    """Make analysis and reports of every paper in an opened project, the page of its testbed where the parcel has its
+def rebuild(project: Path, record: bundle.Told) -> list[str]:
+    """Make analysis and reports of every paper in an opened project, the page of its testbed where the bundle has its
     tables, and the start page; return a line per fault, with the name of a page that could not be made."""
     results = f"results/{record['testbed']}"
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import yaml
 
-from whitewire import paths, whole, workloads
+from whitewire import atomic, paths, workloads
 from whitewire.analysis.claims import VERDICTS
 from whitewire.description import measures
 from whitewire.description.drafts import open_to_dos
@@ -31,7 +31,7 @@ from whitewire.install.quarto import quarto_lacks
 from whitewire.progress import Pulse
 from whitewire.records import checked, links, trust
 from whitewire.records.samples import Torn
-from whitewire.report import agreement, citation, provenance, sides
+from whitewire.report import agreement, badge, citation, comparison, provenance
 from whitewire.text import quoted
 from whitewire.tidy import form
 
@@ -95,7 +95,7 @@ def render(
         _check_links(results_dir)
     if faults := [*(checked.tables(own / "tidy") or ()), *(checked.analysis(own / "analysis") or ())]:
         raise Faults([f"{fault}; {ANEW}" for fault in faults])
-    sound: dict[str, sides.Results] = {}
+    sound: dict[str, comparison.Results] = {}
     damaged: dict[str, list[str]] = {}
     if qmd.stem == INDEX:
         sound, damaged = _papers_of(results_dir)
@@ -142,6 +142,9 @@ def render(
         if qmd.stem != INDEX:
             _publish_folder(Path(scratch) / "reports" / "data" / qmd.stem, output_dir / "data" / qmd.stem)
             _publish_folder(_figures(Path(scratch)), output_dir / "figures" / qmd.stem)
+        if is_paper(qmd.stem):
+            badge.write(verdicts[0], papers.get(f"{qmd.stem}.yaml", {}), Path(scratch) / "badges")
+            _publish_folder(Path(scratch) / "badges", output_dir / "badges" / qmd.stem)
         published = [_publish(made[name], output_dir / f"{qmd.stem}.{name}") for name in formats]
     if damaged:
         raise LeftOut([fault for faults in damaged.values() for fault in faults])
@@ -152,9 +155,9 @@ class LeftOut(Faults):
     """Faults of papers that the start page leaves out; the page is made."""
 
 
-def _papers_of(results: Path) -> tuple[dict[str, sides.Results], dict[str, list[str]]]:
+def _papers_of(results: Path) -> tuple[dict[str, comparison.Results], dict[str, list[str]]]:
     """Papers of a testbed's results with verdicts that can be shown, and the faults of the others."""
-    sound, faults = sides.sound(results)
+    sound, faults = comparison.sound(results)
     damaged = {name: [f"{fault}; {ANEW}" for fault in told] for name, told in faults.items()}
     for path in sorted(results.glob("*/analysis/verdicts.csv")):
         try:
@@ -316,12 +319,12 @@ def _with_sources(page: Path, document: str, reports: Path) -> None:
 
 def _publish(made: Path, target: Path) -> Path:
     """Put the finished file in its place in one step, so that a reader never opens half a report."""
-    return whole.write(target, made.read_bytes())
+    return atomic.write(target, made.read_bytes())
 
 
 def _publish_folder(made: Path, target: Path) -> None:
     made.mkdir(parents=True, exist_ok=True)
-    with whole.folder(target) as part:
+    with atomic.folder(target) as part:
         shutil.copytree(made, part, dirs_exist_ok=True)
 
 

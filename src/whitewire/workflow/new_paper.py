@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from whitewire import printed, quantities, whole
+from whitewire import atomic, printed, quantities
 from whitewire.description.files import dotted, validate
 from whitewire.description.reading import load_yaml
 from whitewire.description.testbed import fabric_names, load_testbed
@@ -107,7 +107,7 @@ def new_paper(answers: Answers, source: str) -> tuple[Path, Path]:
     texts = paper_text(answers), document_text(answers)
     _try(texts[0], answers["id"], source)
     for path, text in zip(paths, texts, strict=True):
-        whole.write(path, text)
+        atomic.write(path, text)
     return paths
 
 

@@ -8,7 +8,8 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from whitewire import whole
+from whitewire import atomic
+from whitewire.description.capabilities import capabilities_of
 from whitewire.description.reading import decoded
 from whitewire.description.testbed import read_testbed
 from whitewire.errors import UserError
@@ -51,7 +52,7 @@ def new_site(name: str, given: Path | None, ssh_config: str = "") -> Path:
     except UserError as error:
         raise UserError(f"{origin}: {error}") from None
     _try(text, path)
-    whole.write(path, text)
+    atomic.write(path, text)
     return path
 
 
@@ -94,7 +95,7 @@ def _asked(listed: Sequence[Listed], ssh_config: str, kind: str) -> Mapping[str,
     """What each host says, by what ssh or the scheduler calls it. Raises UserError that names all that say nothing."""
     places = [Place(each.ssh, each.role, each.ssh, each.place, {}) for each in listed]
     hosts: list[RemoteHost]
-    if kind == "ssh":
+    if capabilities_of({"kind": kind}).lists_hosts:
         hosts = [SshHost(place, ASKING, ssh_config or None) for place in places]
     else:
         config, scheduler = {"ssh_config": ssh_config}, TABLE[kind]
@@ -119,7 +120,7 @@ def _ask(host: RemoteHost) -> Facts | str:
 
 def _kept(kind: str) -> str:
     """The example's keys that are kept, with their comments; schedulers have one example."""
-    name = "ssh" if kind == "ssh" else "slurm"
+    name = "ssh" if capabilities_of({"kind": kind}).lists_hosts else "slurm"
     example = (HOME / "config" / "testbeds" / f"{name}.example.yaml").read_text(encoding="utf-8")
     found = (comment + body for key, comment, body in sections(example) if key in KEPT)
     return "\n".join(f"{text.strip()}\n" for text in found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import scipy
 
 from tests.support.papers import TESTBED, paper, runs, same_of
 from whitewire import factors, statistics
@@ -192,6 +194,16 @@ def test_three_runs_a_cell_are_judged_and_two_are_not(complete, modelled):
     assert row["verdict"] == claims.INCONCLUSIVE and np.isnan(row["low"])
 
 
+def test_a_claim_says_where_it_compares_runs_of_several_starts(complete, modelled):
+    found, _ = analyse.verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "emulated", alone=["E-C02"])
+    caution = "; caution: compares runs of several starts, as E-C02 was measured by itself"
+    assert caution in _claim(found, "E-C01")["reason"]
+    assert caution not in _claim(found, "E-C02")["reason"] + _claim(found, "E-C03")["reason"]
+    as_always, _ = analyse.verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "emulated")
+    assert list(found["verdict"]) == list(as_always["verdict"])
+    assert "several starts" not in "".join(as_always["reason"])
+
+
 def test_the_order_of_the_rows_does_not_matter(complete, modelled, judged):
     mixed = complete.sample(frac=1, random_state=3)
     table, _ = analyse.verdicts(LOADED, Runs(mixed, LOADED), Runs(modelled, LOADED), "emulated")
@@ -220,6 +232,23 @@ def test_estimates_by_hand(complete):
     assert times["mean"] >= times["low"]
     other = table[(table["metric"] == "throughput") & (table["clients"] == "2")]
     assert other["low"].isna().all() and other["median"].notna().all()
+
+
+def test_three_runs_have_the_interval_of_their_own_scatter(complete):
+    three = complete[complete["replicate"] <= 3]
+    table = analyse.estimates(LOADED, Runs(three, LOADED), "emulated")
+    row = table[(table["settings"] == "default") & (table["metric"] == "throughput")].iloc[0]
+    values = np.log(three[(three["settings"] == "default") & (three["metric"] == "throughput")]["full_scale_value"])
+    half = scipy.stats.t.isf(0.025, 2) * values.std(ddof=1) / math.sqrt(3)
+    ends = [math.exp(values.mean() - half), math.exp(values.mean() + half)]
+    assert [row["few_low"], row["few_high"]] == pytest.approx(ends) and pd.isna(row["low"])
+    shares = table[table["unit"] == "1"]
+    assert shares["few_low"].isna().all(), "a share may not exceed 1"
+    for most in (2, 6):
+        some = complete[complete["replicate"] <= most]
+        other = analyse.estimates(LOADED, Runs(some, LOADED), "emulated")
+        rows = other[(other["settings"] == "default") & (other["metric"] == "throughput")]
+        assert rows["few_low"].isna().all()
 
 
 def test_the_mean_of_rates_is_that_over_equal_volumes():
@@ -556,7 +585,7 @@ def test_a_reason_tells_how_many_runs_would_decide(complete, name):
     assert list(hopeless) == ["not decidable here by more runs"]
 
 
-def test_runs_that_other_programs_spoiled_have_a_command_that_makes_them(complete, modelled):
+def test_runs_that_other_programs_disturbed_have_a_command_that_makes_them(complete, modelled):
     claim = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
     cells = [(each, canonical(levels)) for each, levels in of(claim["test"]).cells()]
     left = pd.DataFrame([("r", *cell, "other programs used the processors") for cell in cells],

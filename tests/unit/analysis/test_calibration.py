@@ -177,7 +177,7 @@ def test_a_damaged_table_is_named(results):
 
 @pytest.mark.parametrize("path", SETS, ids=lambda path: path.stem)
 def test_claims_have_their_ratio_and_the_tolerance_of_the_decision(path):
-    """Decision 16: 20 or 35 percent; of a ratio within 5 percent of 1, and of expected nulls, 0.85 to 1.15."""
+    """Decision 17: 20 or 35 percent; of a ratio within 5 percent of 1, and of expected nulls, 0.85 to 1.15."""
     paper = load_paper(path, fabric_names(load_testbed("emulated")))
     for each in paper.raw["claims"]:
         test = each["test"]
@@ -193,7 +193,7 @@ def test_claims_have_their_ratio_and_the_tolerance_of_the_decision(path):
 
 def test_the_split_is_that_of_the_decision():
     """A set's half never changes: neither the rule nor an id may."""
-    text = (HOME / "docs" / "decisions" / "0016-calibration.md").read_text()
+    text = (HOME / "docs" / "decisions" / "0017-calibration.md").read_text()
     lines = [line for line in text.splitlines() if line.startswith("| `")]
     decided = {line.split("`")[1]: line.rsplit("|", 2)[1].strip() for line in lines}
     assert {path.stem: calibration.half_of(path.stem) for path in SETS} == decided

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.support.blocks import BLOCK
-from whitewire.report import ending
+from whitewire.report import ending, one_claim
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_what_is_decided_open_and_left_is_told_with_what_to_do(results):
         "a: 3 runs; 1 of 2 claims that runs judge are decided, open: A-C2; results/emulated/reports/a.html",
         "b: 3 runs; 1 of 1 claims that runs judge are decided; results/emulated/reports/b.html",
         "the budget of 30m ended before 2 runs: BUDGET=2h make papers goes on",
-        "a busy machine spoiled 1 runs: stop other programs, and AGAIN=busy make papers goes on",
+        "a busy machine disturbed 1 runs: stop other programs, and AGAIN=busy make papers goes on",
         "its cluster failed before 1 runs (why: the report): BUDGET=2h make papers goes on",
         "no effort is known to decide A-C2 of a (why: the report)",
         "start page: results/emulated/reports/index.html",
@@ -137,7 +137,7 @@ def test_a_command_names_what_this_start_was_asked_for(monkeypatch, results):
     lines = list(ending.lines())
     assert ", open: A-C1, A-C2, A-C3, A-C4, A-C5, A-C6 and 2 more; " in lines[0]
     command = "AGAIN=busy make papers PAPERS='a b' EFFORT=quick"
-    assert f"a busy machine spoiled 1 runs: stop other programs, and {command} goes on" in lines
+    assert f"a busy machine disturbed 1 runs: stop other programs, and {command} goes on" in lines
 
 
 def test_runs_that_were_given_up_for_want_of_processors_can_be_made_again(results):
@@ -152,7 +152,7 @@ def test_runs_that_were_given_up_for_want_of_processors_can_be_made_again(result
         (block / "invalid" / name).mkdir(parents=True)
         (block / "invalid" / name / "run.json").write_text(json.dumps({"why_invalid": why}))
     (block / "block.json").write_text(json.dumps(BLOCK | {"given_up": ["r8", "r9"]}))
-    assert "a busy machine spoiled 1 runs: stop other programs, and AGAIN=busy make papers goes on" in ending.lines()
+    assert "a busy machine disturbed 1 runs: stop other programs, and AGAIN=busy make papers goes on" in ending.lines()
 
 
 def test_more_budget_says_the_minutes_of_the_claims(results):
@@ -162,3 +162,74 @@ def test_more_budget_says_the_minutes_of_the_claims(results):
     table = results / "a" / "analysis" / "verdicts.csv"
     table.write_text(f"claim,route,verdict,minutes,chance,command\n{rows}")
     assert f"about 12 more minutes may decide A-C1, A-C2 of a: {command}" in ending.lines()
+
+
+HEAD = (
+    "claim,route,verdict,reason,relation,asks,unit,estimand,command,estimate,low,high,n,expected,expected_low,"
+    "expected_high,minutes,chance"
+)
+RATIO = "throughput: put-grid 10gbe 3 6 / put-grid 1gbe 3 6"
+MORE = "5.4,4.9,6.0,6,4.0,3.5,4.5,,"
+OPEN = "5.4,3.9,7.5,3,4.0,3.5,4.5,4,0.8"
+COMMAND = "BUDGET=2h make papers PAPERS=emulex-2012 EFFORT=quick"
+
+
+def judged(folder, claim, verdict, numbers, reason="", command="", estimand=RATIO, relation="within", unit="1"):
+    (folder / "emulex-2012" / "analysis").mkdir(parents=True, exist_ok=True)
+    row = f"{claim},emulated,{verdict},{reason},{relation},size,{unit},{estimand},{command},{numbers}"
+    (folder / "emulex-2012" / "analysis" / "verdicts.csv").write_text(f"{HEAD}\n{row}\n")
+
+
+@pytest.fixture
+def one(results, monkeypatch):
+    """Results of a start for one claim, beside reference results of 6.244 times."""
+    config = {"papers": ["emulex-2012"], "testbed": "emulated", "effort": "quick", "budget": "30m", "claim": "E-C02"}
+    monkeypatch.setattr(ending, "load_config", lambda: config)
+    judged(results.parent / "reference", "E-C02", "direction only", "6.244,4.9,7.95,3,4.0,3.5,4.5,,")
+    monkeypatch.setattr(one_claim.reference, "folder", lambda: results.parent / "reference")
+    block = results / "emulex-2012" / "raw" / "quick-1"
+    block.mkdir(parents=True)
+    (block / "block.json").write_text(json.dumps(BLOCK))
+    return results
+
+
+def test_a_start_for_one_claim_ends_with_its_sentence(one):
+    judged(one, "E-C02", "direction only", MORE)
+    assert list(ending.lines()) == [
+        "E-C02: claimed 4 times; reference 6.24; here 5.4 (4.9 to 6), 6 runs a cell: more than claimed"
+    ]
+    judged(one, "E-C02", "direction only", "2,1.8,2.2,6,4.0,3.5,4.5,,")
+    assert next(ending.lines()).endswith("here 2 (1.8 to 2.2), 6 runs a cell: less than claimed")
+
+
+def test_an_open_claim_says_why_and_what_may_decide_it(one):
+    reason = "5.4 (3.9 to 7.5) is too wide to say: 3.5 to 4.5. Further readings: other 4"
+    judged(one, "E-C02", "inconclusive", OPEN, reason=reason, command=COMMAND)
+    assert list(ending.lines()) == [
+        "E-C02: claimed 4 times; reference 6.24; here 5.4 (3.9 to 7.5), 3 runs a cell: inconclusive",
+        "why: 5.4 (3.9 to 7.5) is too wide to say: 3.5 to 4.5",
+        "about 4 more minutes may decide it: BUDGET=2h make claim CLAIM=E-C02 EFFORT=quick",
+    ]
+
+
+def test_a_claim_without_a_verdict_says_how_to_go_on(one, monkeypatch):
+    monkeypatch.setenv("EFFORT", "quick")
+    again = "not finished; what was measured is kept, and make claim CLAIM=E-C02 EFFORT=quick goes on"
+    assert list(ending.lines()) == [f"E-C02: {again}"]
+    judged(one, "E-C02", "reproduced", MORE)
+    (one / "emulex-2012" / "raw" / "quick-1" / "block.json").unlink()
+    assert list(ending.lines()) == [f"E-C02: {again}"], "the verdict is from before"
+
+
+@pytest.mark.parametrize("relation, unit, estimand, claimed", [
+    ("within", "1", RATIO, "claimed 4 times; "),
+    ("above", "1", RATIO, "claimed a ratio above 4; "),
+    ("below", "1", "completion_time: sort 10gbe / sort 1gbe", "claimed below 4 times the time; "),
+    ("within", "MB/s", "throughput: put-grid 10gbe 3 6", "claimed 4 MB/s; "),
+    ("within", "1", "throughput: put-grid 1gbe / 1 x 1gbe link", "claimed 4 of the links' rate; "),
+    ("above", "1", "link_share: put-grid 1gbe / 1", "claimed above 4; "),
+    ("increasing", "1", "throughput: step by step", "claimed to rise from step to step; "),
+])  # fmt: skip
+def test_what_is_claimed_is_told_in_its_unit(one, relation, unit, estimand, claimed):
+    judged(one, "E-C02", "reproduced", MORE, relation=relation, unit=unit, estimand=estimand)
+    assert next(ending.lines()).startswith(f"E-C02: {claimed}reference 6.24; here 5.4 ")

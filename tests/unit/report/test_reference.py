@@ -12,7 +12,7 @@ from tests.support.kept import COMMIT, PAPER
 from whitewire.cli import main
 from whitewire.errors import UserError
 from whitewire.records import checked, manifest
-from whitewire.report import parcel, rebuild, reference
+from whitewire.report import bundle, rebuild, reference
 
 
 @pytest.fixture(scope="module")
@@ -139,14 +139,14 @@ def test_large_tables_are_compressed_and_come_back_as_they_were(project, monkeyp
     own = project / "results" / "emulated"
     assert len(files) > 20
     for name, content in files.items():
-        if name not in (parcel.NAME, parcel.TESTBED):
+        if name not in (bundle.NAME, bundle.TESTBED):
             assert content == (own / name).read_bytes(), name
 
 
 def test_an_opened_reference_is_a_project_with_the_same_tables(kept_project):
     record, files = reference.read()
     opened = rebuild.target(reference.REFERENCE)
-    results = parcel.unpack(opened, record, files.items())
+    results = bundle.unpack(opened, record, files.items())
     assert results == opened / "results" / "emulated"
     assert checked.tables(results / PAPER / "tidy") == []
     for name in ("config/papers/made-up-2026.yaml", "paper/made-up-2026.qmd"):
@@ -157,7 +157,7 @@ def test_an_opened_reference_is_a_project_with_the_same_tables(kept_project):
     config = yaml.safe_load((opened / "config" / "config.yaml").read_text())
     assert config == {"papers": [PAPER], "testbed": "emulated", "effort": "quick", "seed": 7}
     # What was opened can be kept again, and is the same.
-    assert parcel.of(results, [PAPER]) == files
+    assert bundle.of(results, [PAPER]) == files
 
 
 def test_a_result_that_is_not_complete_is_not_kept(project, capsys):
@@ -200,7 +200,7 @@ def test_a_reference_that_cannot_be_taken_is_one_line_and_nothing_is_written(kep
     (folder / "more.csv").write_text("")
     assert refused(capsys, "report").startswith("results/reference/more.csv: found a file that manifest.json does not")
     fresh()
-    edit(folder / "results.json", lambda told: told.update(format=parcel.FORMAT + 1))
+    edit(folder / "results.json", lambda told: told.update(format=bundle.FORMAT + 1))
     kept.rewritten(folder)
     assert refused(capsys, "report").startswith("results/reference: results.json: format: found 2, made by Whitewire ")
     fresh()

@@ -231,12 +231,27 @@ raw_html <- function(...) {
   knitr::asis_output(paste0("\n\n", fence, "{=html}\n", ..., "\n", fence, "\n\n"))
 }
 
+# Every verdict with its number of claims, as the bars' legend; each leads to its claims in the table.
+verdict_legend <- function() {
+  table <- all_verdicts()
+  if (is.null(table)) {
+    return("")
+  }
+  verdicts <- intersect(verdict_levels, table$verdict)
+  counts <- vapply(verdicts, function(verdict) sum(table$verdict %in% verdict), integer(1))
+  links <- sprintf("<a class=\"badge %s\" href=\"#verdict=%s\">%d %s</a>", gsub(" ", "-", verdicts),
+                   gsub(" ", "+", verdicts), counts, several_words(verdicts))
+  raw_html("<p class=\"legend\">", paste(links, collapse = " "), "</p>")
+}
+
+# Of many claims `direction only` is one or the other.
+several_words <- function(verdicts) sub("^direction only$", "more or less than claimed", verdicts)
+
 # The table of all verdicts under its filters. They stay hidden until the page's script has taken them over.
 verdict_filter <- function() {
   table <- all_verdicts()
   papers <- papers_with_results()
   verdicts <- intersect(verdict_levels, table$verdict)
-  named <- sub("^direction only$", "more or less than claimed", verdicts)
   heads <- c("Paper", "Claim", "Statement", "Verdict", "Estimate", "Expected", "Route")
   raw_html(
     "<p class=\"tolerance\" hidden><label for=\"tolerance\">Tolerance of all claims of a size</label> ",
@@ -246,7 +261,7 @@ verdict_filter <- function() {
     "<label for=\"find\" class=\"wide\">Words <input id=\"find\" type=\"search\" autocomplete=\"off\" ",
     "placeholder=\"for example TestDFSIO write\"></label>\n",
     choice("by-paper", "Paper", "every paper", papers, vapply(papers, paper_short, character(1))),
-    choice("by-verdict", "Verdict", "every verdict", verdicts, named),
+    choice("by-verdict", "Verdict", "every verdict", verdicts, several_words(verdicts)),
     choice("by-route", "Route", "every route", sort(unique(route_word(table$route)))),
     "<button type=\"reset\">Show all</button>\n</form>\n",
     "<p><output id=\"shown\" for=\"find by-paper by-verdict by-route\" aria-live=\"polite\"></output></p>\n",

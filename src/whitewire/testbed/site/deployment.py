@@ -18,7 +18,6 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
 
 from whitewire.errors import UserError
 from whitewire.progress import Progress
@@ -27,12 +26,9 @@ from whitewire.testbed.each import on_each
 from whitewire.testbed.emulated import software
 from whitewire.testbed.installation import JVM_FLAGS, Installation
 from whitewire.testbed.site import shell
+from whitewire.testbed.site.image import Image
 from whitewire.testbed.site.opening import NotReady, conversation
-
-if TYPE_CHECKING:
-    from whitewire.testbed.site.image import Image
-    from whitewire.testbed.site.remote import RemoteTestbed
-    from whitewire.testbed.site.remote_host import RemoteHost
+from whitewire.testbed.site.remote_host import RemoteHost, RemoteHosts
 
 COPY_S = 600.0
 """Longest time to copy the software, or the image, to a host."""
@@ -97,7 +93,7 @@ def our_files(with_hadoop: bool) -> dict[str, Path]:
     return files
 
 
-def installation(testbed: RemoteTestbed) -> Installation:
+def installation(testbed: RemoteHosts) -> Installation:
     """Make sure that every host has Java and Hadoop; where they are. Raises UserError that names the hosts without."""
     own = testbed.config.get("hadoop")
     files = our_files(with_hadoop=own is None)
@@ -118,7 +114,7 @@ def installation(testbed: RemoteTestbed) -> Installation:
     )
 
 
-def _java_home(testbed: RemoteTestbed) -> str:
+def _java_home(testbed: RemoteHosts) -> str:
     """Where all hosts have Java; the same folder, since configuration files name it."""
     java = testbed.layout.java
     told = testbed.on_all(lambda host: host.ask({"java_home": shell.JAVA_HOME}, java, inside=True)["java_home"])
@@ -131,7 +127,7 @@ def _java_home(testbed: RemoteTestbed) -> str:
     return next(iter(homes.values()))
 
 
-def _site_jars(testbed: RemoteTestbed, folder: str) -> list[str]:
+def _site_jars(testbed: RemoteHosts, folder: str) -> list[str]:
     """Hadoop's jars that all hosts have at the same place."""
 
     def listed(host: RemoteHost) -> str:
@@ -151,7 +147,7 @@ def _site_jars(testbed: RemoteTestbed, folder: str) -> list[str]:
     return next(iter(found.values())).splitlines()
 
 
-def _copy(testbed: RemoteTestbed, files: Mapping[str, Path], folder: str) -> None:
+def _copy(testbed: RemoteHosts, files: Mapping[str, Path], folder: str) -> None:
     """Copy the files to the hosts that lack them."""
     lacking = testbed.on_all(lambda host: host.run_again(["test", "-d", folder]).status != 0)
     hosts = [host for host, lacks in zip(testbed.hosts, lacking, strict=True) if lacks]
@@ -173,7 +169,7 @@ def _copy(testbed: RemoteTestbed, files: Mapping[str, Path], folder: str) -> Non
         raise UserError(f"{testbed.source}: work: software cannot be copied to {folder}: {'; '.join(faults)}")
 
 
-def send_image(testbed: RemoteTestbed) -> None:
+def send_image(testbed: RemoteHosts) -> None:
     """Copy the image to the hosts that lack it, before they are open.
 
     One that cannot be reached or written to says why when it is looked at.

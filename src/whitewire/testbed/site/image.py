@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from whitewire import whole
+from whitewire import atomic
 from whitewire.errors import UserError
 from whitewire.paths import KILLED_WITH_THIS, root
 from whitewire.progress import Progress
@@ -105,7 +105,7 @@ def _pulled(reference: str, source: str) -> Path:
         )
     Progress("image", []).say(f"pulling {reference}")
     target.parent.mkdir(parents=True, exist_ok=True)
-    with whole.file(target) as part:
+    with atomic.file(target) as part:
         argv = [*KILLED_WITH_THIS, "apptainer", "pull", "--force", str(part), reference]
         done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True)
         if done.returncode != 0:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import IO, TYPE_CHECKING, TextIO, TypeVar
+from typing import IO, TextIO, TypeVar
 
 from whitewire.errors import UserError
 from whitewire.testbed.base import piped
@@ -22,11 +22,8 @@ from whitewire.testbed.site.deployment import send_image
 from whitewire.testbed.site.inventory import Interface, Place, interfaces, resolve
 from whitewire.testbed.site.opening import NotReady, conversation, offset_of
 from whitewire.testbed.site.reason import cause, reason
+from whitewire.testbed.site.remote_host import RemoteHost, RemoteHosts
 from whitewire.tools import Unreadable, history, iperf3, link, site_xml
-
-if TYPE_CHECKING:
-    from whitewire.testbed.site.remote import RemoteTestbed
-    from whitewire.testbed.site.remote_host import RemoteHost
 
 ANSWER_S = 10.0
 """Longest time for a host to connect and answer everything."""
@@ -419,7 +416,7 @@ def most_common(values: Iterable[str]) -> str:
     return next((value for value, _ in Counter(filter(None, values)).most_common(1)), "")
 
 
-def preflight(testbed: RemoteTestbed, output: TextIO, bare: bool = False) -> list[Report]:
+def preflight(testbed: RemoteHosts, output: TextIO, bare: bool = False) -> list[Report]:
     """Print the table; UserError, naming the hosts, when one cannot be used. `bare`: for links and drives alone."""
     needs = Needs.of(testbed.config, testbed.k, bare)
     site = testbed.config.get("cluster", {}).get("configuration", "")

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any, Protocol, TypeVar
 
 from whitewire.errors import UserError
 from whitewire.paths import SYSTEM_PATH
@@ -369,3 +369,29 @@ class RemoteHost(Host):
                 piped(popen.stdin).close()
                 piped(popen.stdout).close()
                 end_here(popen)
+
+
+class RemoteHosts(Protocol):
+    """The hosts of a site together, as preflight, deployment and samples use them; see remote.RemoteTestbed."""
+
+    config: Mapping[str, Any]
+    source: str
+    """The description's name for messages."""
+    k: float
+    layout: Layout
+    image: Image | None
+    hosts: list[RemoteHost]
+    private: Path
+
+    @property
+    def reference(self) -> RemoteHost:
+        """The host whose clock tells the time of a run."""
+
+    def on_all(self, action: Callable[[RemoteHost], Answer]) -> list[Answer]:
+        """The results of an action on every host, all at once."""
+
+    def clocks(self) -> dict[str, float]:
+        """Seconds that each host's clock is ahead of this machine's, by host name."""
+
+    def next_number(self) -> int:
+        """A number for names of local files."""

@@ -18,7 +18,7 @@ import pandas as pd
 
 from whitewire import paths
 from whitewire.analysis.claims import INCONCLUSIVE, NOT_TESTABLE
-from whitewire.design.rows import effort_of
+from whitewire.design.rows import FIRST, effort_of
 from whitewire.errors import Faults, UserError
 from whitewire.levels import text
 from whitewire.records import checked, manifest, schema
@@ -257,7 +257,7 @@ def _designs(a: Results, b: Results, names: tuple[str, str]) -> Iterable[str]:
     if empty:
         yield f"no design in {' and '.join(empty)}, so efforts and cells cannot be compared"
         return
-    efforts = [listed(sorted({effort_of(str(block)) for block in p.design["block"]})) for p in (a, b)]
+    efforts = [listed(efforts_in(paper.design)) for paper in (a, b)]
     if efforts[0] != efforts[1]:
         yield f"the effort is {_in_each(efforts, names)}: runs differ in number, and may in bytes"
     runs = [Counter(_cells(paper.design)) for paper in (a, b)]
@@ -273,9 +273,14 @@ def _in_each(values: Sequence[str], names: tuple[str, str]) -> str:
     return f"{values[0]} in {names[0]}, {values[1]} in {names[1]}"
 
 
+def efforts_in(design: pd.DataFrame) -> list[str]:
+    """The efforts of a design that has runs."""
+    return sorted(set(design["effort"] if "effort" in design else map(effort_of, design["block"])))
+
+
 def _cells(design: pd.DataFrame) -> Iterable[str]:
     """Experiment and levels of each run of a design."""
-    levels = [name for name in design if name not in ("run_id", "block", "order", "workload", "replicate", "seed")]
+    levels = [name for name in design if name == "experiment" or name not in (*FIRST, "seed")]
     for row in design[levels].itertuples(index=False):
         yield " ".join(level for level in map(text, row) if level)
 
