@@ -75,7 +75,8 @@ if (file.exists(file.path(config_dir(), "papers", paste0(document, ".yaml")))) {
 if (!is.null(needs[[document]]) && !file.exists(file.path(results_dir(), needs[[document]]))) {
   commands <- c(appendix = "make appendix", compare = "make compare A=name B=name", testbed = "make testbed",
                 calibration = "make calibrate")
-  command <- if (document %in% names(commands)) commands[[document]] else paste0("make papers PAPERS=", paper_id())
+  of_paper <- paste0(start_command(), " PAPERS=", paper_id())
+  command <- if (document %in% names(commands)) commands[[document]] else of_paper
   knitr::knit_exit(paste0("\n\nThere are no results for this page in `", results_dir(), "`. In the project's folder, `",
                           command, "` makes them.\n"))
 }

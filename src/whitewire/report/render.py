@@ -88,7 +88,8 @@ def render(
     if is_paper(qmd.stem):
         verdicts = [results_dir / qmd.stem / "analysis" / "verdicts.csv"]
         if not verdicts[0].is_file():
-            raise UserError(f"no verdicts on {qmd.stem} in {results_dir}: `make papers PAPERS={qmd.stem}` makes them")
+            again = f"{paths.start_command()} PAPERS={qmd.stem}"
+            raise UserError(f"no verdicts on {qmd.stem} in {results_dir}: `{again}` makes them")
     own = results_dir / qmd.stem
     if qmd.stem == TESTBED:
         verdicts = []
@@ -110,6 +111,7 @@ def render(
         **os.environ,
         "WHITEWIRE_RESULTS": str(results_dir),
         "WHITEWIRE_PAPER": qmd.stem,
+        "WHITEWIRE_START": paths.start_command(),
     }
     pulse = Pulse(qmd.stem)
     with tempfile.TemporaryDirectory(prefix="render-", dir=paths.temporary()) as scratch, pulse.going():
@@ -199,7 +201,7 @@ def _told_metrics(raw: Mapping[str, Any], folder: Path) -> Path:
 
 def check_verdicts(path: Path) -> None:
     """UserError for a table of verdicts that is cut off or none at all, which would read as one of no claims."""
-    how = f"; `make papers PAPERS={path.parent.parent.name}` makes it anew"
+    how = f"; `{paths.start_command()} PAPERS={path.parent.parent.name}` makes it anew"
     try:
         rows = checked.table(form.text_of(path.read_bytes(), path.name), VERDICT_COLUMNS)
     except OSError as error:

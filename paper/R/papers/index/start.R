@@ -62,6 +62,11 @@ testbed_link <- function() {
   paste0("[", name, "](testbed.html)")
 }
 
+# From the start page of the sets of published measurements to the page that compares them.
+calibration_link <- function() {
+  if (of_papers()) "" else "All ratios together: [emulated against published](calibration.html)."
+}
+
 figure_papers <- function(papers) {
   figure_verdicts(papers) + scale_y_discrete(labels = function(x) vapply(x, paper_short, character(1)))
 }
@@ -152,7 +157,7 @@ paper_card <- function(paper) {
   }
   if (!paper %in% papers_with_results()) {
     state <- if (is.null(why)) "Not run yet" else paste0("Its last run stopped (", why, ")")
-    return(paste0("::: {.card}\n\n", heading, state, ": `make papers PAPERS=", paper,
+    return(paste0("::: {.card}\n\n", heading, state, ": `", start_command(), " PAPERS=", paper,
                   "` measures and judges it.\n\n:::\n"))
   }
   links <- sprintf(paste("[Read the report](%s.html) \u00b7 [Its verdicts](%s.html#sec-verdicts)",
