@@ -64,7 +64,7 @@ testbed_link <- function() {
 
 # From the start page of the sets of published measurements to the page that compares them.
 calibration_link <- function() {
-  if (of_papers()) "" else "All ratios together: [emulated against published](calibration.html)."
+  if (is_set()) "All ratios together: [emulated against published](calibration.html)." else ""
 }
 
 figure_papers <- function(papers) {
