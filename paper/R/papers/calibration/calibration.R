@@ -23,6 +23,7 @@ read_calibration <- function(name) {
 measured_ratios <- function() {
   table <- read_calibration("calibration")
   table <- table[!is.na(table$estimate), ]
+  table$kind <- factor(table$kind, names(sort(table(table$kind), decreasing = TRUE)))
   table$where <- ifelse(as_flag(table$inside), "inside", "outside")
   table
 }
@@ -44,7 +45,7 @@ calibration_sentence <- function(half) {
 
 share_table <- function(by) {
   found <- read_calibration("summary")
-  found <- found[found$by == by, ]
+  found <- found[found$by == by & (by == "kind" | found$half != "both"), ] # a set is of one half
   md_table(data.frame(
     Half = safe(found$half), Name = safe(found$name),
     Ratios = sprintf("%s of %s", trimmed(found$measured), trimmed(found$of)),
@@ -52,11 +53,12 @@ share_table <- function(by) {
     `Median factor` = trimmed(found$median_off),
     `Too large` = trimmed(found$large), `Too small` = trimmed(found$small), Other = trimmed(found$other),
     check.names = FALSE
-  ))
+  ), widths = c(7, 15, 10, 8, 16, 10, 9, 9, 9, 7))
 }
 
 share_cells <- function(found) {
-  text <- sprintf("%s (%s to %s)", percent(found$share, 0), percent(found$low, 0), percent(found$high, 0))
+  interval <- sprintf("\u00a0(%.0f\u00a0to\u00a0%.0f)", 100 * found$low, 100 * found$high)
+  text <- paste0(sub(" ", "\u00a0", percent(found$share, 0)), interval)
   ifelse(is.na(found$share), "\u2013", text)
 }
 
@@ -88,17 +90,21 @@ figure_calibration <- function(title) {
     return(figure_without_data())
   }
   drawn <- intersect(names(inside_colours), table$where)
+  limits <- unlist(table[c("published_low", "published_high", "estimate", "low", "high")])
+  square <- stats::na.omit(data.frame(kind = rep(table$kind, 5), at = limits)) # each panel is as wide as high
   ggplot(table, aes(published, estimate, colour = where, shape = where)) +
     geom_abline(slope = 1, intercept = 0, linetype = "dashed", colour = soft) +
     geom_linerange(aes(xmin = published_low, xmax = published_high), linewidth = 0.7, alpha = 0.5,
                    show.legend = FALSE) +
     geom_linerange(data = table[!is.na(table$low), ], aes(ymin = low, ymax = high), linewidth = 0.7, alpha = 0.5,
                    show.legend = FALSE) +
+    geom_blank(aes(at, at), square, inherit.aes = FALSE) +
     geom_point(size = 2.6, stroke = 1.2) +
-    facet_wrap(vars(kind)) +
+    facet_wrap(vars(kind), scales = "free") +
     scale_colour_manual(NULL, values = inside_colours, limits = drawn) +
     scale_shape_manual(NULL, values = inside_shapes, limits = drawn) +
-    scale_x_log10("published", breaks = ratio_breaks, labels = function(x) trimmed(x)) +
+    scale_x_log10("published", breaks = ratio_breaks, labels = function(x) trimmed(x),
+                  guide = guide_axis(check.overlap = TRUE)) +
     scale_y_log10("emulated", breaks = ratio_breaks, labels = function(x) trimmed(x)) +
     labs(title = title, subtitle = "Bars across: the published value's tolerance. Bars upwards: 95 % interval.")
 }
