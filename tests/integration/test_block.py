@@ -24,6 +24,7 @@ from whitewire.measure import session
 from whitewire.measure.block_plan import CLOSING_S, START_S
 from whitewire.measure.rung import Ladder
 from whitewire.records.journal import Journal
+from whitewire.records.reasons import BUDGET, DECIDED
 from whitewire.workloads.hdfs_put import HdfsPut
 
 pytestmark = pytest.mark.cluster
@@ -183,7 +184,7 @@ def test_a_machine_that_is_too_slow_takes_the_next_k_and_then_goes_on(can_emulat
     done = finished_record(folder)
     assert done["rung"] == 1
     assert {*done["given_up"], *done["left"]} == {*done["runs"]}  # other programs may have been in the way too
-    assert all(record["why_invalid"].startswith("processors: a process woke") for record in records(folder, "invalid"))
+    assert all("woke_late" in record["why_codes"] for record in records(folder, "invalid"))
     assert {record["scale"]["k"] for record in records(folder, "invalid")} == {256}
     assert not still_alive(descendants(os.getpid()) - before)
 
@@ -211,6 +212,7 @@ def test_what_no_open_claim_needs_is_not_measured_and_a_budget_ends_it(can_emula
     assert seen == [2, 3]  # after one run of each cell, and after another one of the cell that is still open
     assert len(done["runs"]) == 6
     assert set(done["left"].values()) == {"decided after 1 runs of each cell"}
+    assert set(done["left_codes"].values()) == {DECIDED}
     assert len(done["left"]) == 2
     assert len(records(folder)) == 4
     again = of_two_cells()
@@ -218,5 +220,6 @@ def test_what_no_open_claim_needs_is_not_measured_and_a_budget_ends_it(can_emula
     again.measure()
     done = finished_record(folder)
     assert set(done["left"].values()) == {"the budget ended"}
+    assert set(done["left_codes"].values()) == {BUDGET}
     assert len(done["left"]) == 2
     assert len(records(folder)) == 4

@@ -20,6 +20,7 @@ from whitewire.errors import REMEDIES, of_system
 from whitewire.paths import HOME
 from whitewire.records import manifest
 from whitewire.records.journal import Journal
+from whitewire.records.reasons import Reason
 
 LONG = "a,b\n" * 100_000
 
@@ -95,7 +96,7 @@ def limited(code, path):
 def test_a_write_that_fails_leaves_the_old_file_and_names_it(tmp_path):
     path = tmp_path / "runs.csv"
     path.write_text("old\n")
-    code = "import sys; from whitewire import whole; whole.write(sys.argv[1], 'a,b\\n' * 100_000)"
+    code = "import sys; from whitewire import atomic; atomic.write(sys.argv[1], 'a,b\\n' * 100_000)"
     done = limited(code, path)
     assert f"OSError: [Errno {errno.EFBIG}] File too large: '{path}'" in done.stderr
     assert path.read_text() == "old\n" and len(list(tmp_path.iterdir())) == 1
@@ -161,8 +162,9 @@ def replace(target, content):
 
 def test_a_writer_that_is_ended_while_it_waits_takes_nothing_from_the_one_before(tmp_path):
     path = tmp_path / "index.html"
-    program = "import signal, sys; from whitewire import whole; signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))\n"
-    program += "print('waits', flush=True); whole.write(sys.argv[1], 'second')"
+    program = "import signal, sys; from whitewire import atomic\n"
+    program += "signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))\n"
+    program += "print('waits', flush=True); atomic.write(sys.argv[1], 'second')"
     with atomic.file(path) as part:
         part.write_text("first")
         with subprocess.Popen([sys.executable, "-c", program, path], stdout=subprocess.PIPE) as second:
@@ -205,7 +207,7 @@ def test_a_run_that_is_set_aside_is_whole_or_gone_wherever_the_process_is_killed
     for number in range(50):
         block = tmp_path / str(number)
         Journal(block).write("a-r1", {"run_id": "a-r1", "valid": True}, {"samples.csv": "x", "log": "y"}, valid=True)
-        ended = kill_at(monkeypatch, number, partial(Journal(block).set_aside, "a-r1", "another k"))
+        ended = kill_at(monkeypatch, number, partial(Journal(block).set_aside, "a-r1", Reason("other_k", {"why": ""})))
         Journal(block)  # the next start
         kept = [*block.glob("runs/*"), *block.glob("invalid/*")]
         assert kept and not list(block.glob("*/.part-*"))
@@ -308,7 +310,7 @@ def test_a_refusal_names_the_file_that_the_user_knows(tmp_path, monkeypatch, num
 
 
 def test_a_daemon_on_a_full_disk_is_not_waited_for(can_emulate, tmp_path):
-    code = "import sys; from pathlib import Path; from whitewire import whole; whole.check_space(Path(sys.argv[1]))"
+    code = "import sys; from pathlib import Path; from whitewire import atomic; atomic.check_space(Path(sys.argv[1]))"
     script = f"""
     '{sys.executable}' -c '{code}' $1/logs/none.log || exit 1
     head -c 2m /dev/zero > $1/filler 2> /dev/null; '{sys.executable}' -c '{code}' $1/logs/none.log

@@ -40,9 +40,9 @@ from whitewire.errors import Faults, UserError
 from whitewire.levels import Cell, cell_ids, text
 from whitewire.models import MODELS, maxmin
 from whitewire.paths import shown
-from whitewire.records import checked, manifest, rung
-from whitewire.records.journal import OTHERS, made_later
-from whitewire.records.metrics import SHORT_OF_PROCESSORS, unit_of
+from whitewire.records import checked, manifest, reasons, rung
+from whitewire.records.metrics import unit_of
+from whitewire.records.reasons import OTHERS, Reason
 from whitewire.text import numbers, quoted
 from whitewire.tidy import form
 from whitewire.tidy.tables import LANE
@@ -304,7 +304,7 @@ def verdicts(
         row["asked"] = (since or {}).get(claim["id"], asked.AFTER) if _by_runs(row, status) else None
         if outlook and row["verdict"] == claims.INCONCLUSIVE:
             cells = looks.cells_of_test(runs, claim["test"]) or ()
-            busy = OTHERS in _not_made(cells, left) or _lacked(runs, cells, left) > 0
+            busy = any(why.code == OTHERS for why in _not_made(cells, left)) or _lacked(runs, cells, left) > 0
             row |= outlook(claim, {**row, "busy": busy})
         row["reason"] += "".join(f"; {words}" for words in _course(paper, claim, row, runs, left))
         if row["asked"] and row["n"] and (others := one_claim.mixed(paper, claim["id"], alone)):
@@ -343,20 +343,22 @@ def _course(paper: Paper, claim: Mapping[str, Any], row: Mapping[str, Any], runs
     effort = "".join(f" EFFORT={name}" for name in sorted(runs.efforts)[:1])
     again = f"AGAIN=busy make papers PAPERS={paper.id}{effort} makes them"
     for why, count in _not_made(cells, left).items():
-        yield f"{why} before {count} more runs of its cells{f': stop them, and {again}' if why == OTHERS else ''}"
+        more = f": stop them, and {again}" if why.code == OTHERS else ""
+        yield f"{why} before {count} more runs of its cells{more}"
     if short := _lacked(runs, cells, left):
         yield f"{short} more lacked processors: stop other programs, and {again}"
     if needed := _needed(row):
         yield needed
 
 
-def _not_made(cells: Sequence[Cell], left: pd.DataFrame | None) -> Counter[str]:
+def _not_made(cells: Sequence[Cell], left: pd.DataFrame | None) -> Counter[Reason]:
     """How many runs of some cells were not made that another start makes, by reason."""
     if left is None:
         return Counter()
     own = cell_ids(cells)
-    rows = zip(left["experiment"], left["cell"], left["reason"], strict=True)
-    return Counter(why for name, cell, why in rows if (name, cell) in own and made_later(why))
+    why = map(reasons.read, left["reason"], form.texts(left, "why_code"))
+    rows = zip(left["experiment"], left["cell"], why, strict=True)
+    return Counter(why for name, cell, why in rows if (name, cell) in own and why.kind.again)
 
 
 def _lacked(runs: Runs, cells: Sequence[Cell], left: pd.DataFrame | None) -> int:
@@ -366,8 +368,8 @@ def _lacked(runs: Runs, cells: Sequence[Cell], left: pd.DataFrame | None) -> int
         return 0
     own = bad[np.logical_or.reduce([(bad["experiment"] == name) & at(bad, levels) for name, levels in cells])]
     counted = {*runs.table.loc[runs.table["valid"], "run_id"], *(() if left is None else left["run_id"])}
-    last = own[~own["run_id"].isin(counted)].drop_duplicates("run_id", keep="last")["why_invalid"]
-    return int(last.astype(str).str.startswith(SHORT_OF_PROCESSORS).sum())
+    last = own[~own["run_id"].isin(counted)].drop_duplicates("run_id", keep="last")
+    return sum(form.short_of_processors(last))
 
 
 def _needed(row: Mapping[str, Any]) -> str:

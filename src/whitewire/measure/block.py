@@ -47,7 +47,8 @@ from whitewire.progress import Progress
 from whitewire.records import asked as ledger
 from whitewire.records import floor
 from whitewire.records.checked import block_record, read_block
-from whitewire.records.journal import BUDGET, ELSE, Journal, read_floors, valid_floors
+from whitewire.records.journal import Journal, read_floors, valid_floors
+from whitewire.records.reasons import BUDGET, ELSE, LACKING, Reason
 from whitewire.records.run import DesignRow
 from whitewire.records.rung import FILE
 from whitewire.sequential import RULE_VERSION
@@ -127,7 +128,7 @@ class Block:
         self.attempts = attempts or (SMOKE_ATTEMPTS if smoke else testbed["limits"]["attempts"])
         self.deadline = self.give_up_at = NEVER
         self.workers: list[Worker] = []
-        self.left: dict[str, str] = {}
+        self.left: dict[str, Reason] = {}
         """Runs that were not made, and why."""
         self.spent: defaultdict[str, float] = defaultdict(float)
         """Seconds by what was done."""
@@ -161,7 +162,8 @@ class Block:
                 "runs": [row["run_id"] for row in self.rows],
                 "given_up": campaign.given_up,
                 "unavailable": campaign.unavailable,
-                "left": self.left,
+                "left": {run_id: str(why) for run_id, why in self.left.items()},
+                "left_codes": {run_id: why.code for run_id, why in self.left.items()},
                 "no_floor": floor.lacking(read_floors(self.journal.folder)),
                 "rung": self.paper.rung,
                 "budget_seconds": round(seconds, 1) if math.isfinite(seconds) else None,
@@ -181,12 +183,12 @@ class Block:
         own = self.only.ids(self.paper, self.rows)
         return [row for row in self.rows if row["run_id"] not in own and not self.journal.has(row["run_id"])]
 
-    def _left_to_others(self, unavailable: Mapping[str, str]) -> dict[str, str]:
+    def _left_to_others(self, unavailable: Mapping[str, str]) -> dict[str, Reason]:
         """Why these are not made; but for those that the machine cannot make."""
         if not self.only:
             return {}
         ids = [row["run_id"] for row in self._not_asked() if row["run_id"] not in unavailable]
-        return dict.fromkeys(ids, f"{ELSE} {self.only.claim}")
+        return dict.fromkeys(ids, Reason(ELSE, {"claim": self.only.claim}))
 
     def _resume(self) -> None:
         """Check what an earlier start left, and keep to its k. Raises UserError."""
@@ -208,7 +210,7 @@ class Block:
         """Take the next k; what counted at the one before counts no more."""
         for row in self.rows:
             if self.journal.has(row["run_id"]):
-                self.journal.set_aside(row["run_id"], f"made at another k: {why}")
+                self.journal.set_aside(row["run_id"], Reason("other_k", {"why": why}))
         self.ladder.climb(why)
         print(f"{self.name}: {why}: taking the next one", file=sys.stderr, flush=True)
 
@@ -239,7 +241,8 @@ class Block:
             campaign.progress.lanes = task.lanes
             with campaign.progress.going():
                 self._on_one_cluster(campaign, task.shared, runs, 0, team, task)
-            lacking = {run_id: why for run_id, why in campaign.unavailable.items() if run_id in task.ids}
+            lacking = {run_id: Reason(LACKING, {"why": why})
+                       for run_id, why in campaign.unavailable.items() if run_id in task.ids}  # fmt: skip
             report = team.report(plan.rounds(self.rows), campaign.given_up, lacking | campaign.left)
             return replace(report, spent=self.spent, ended=True, crowded=team.crowded)
 
@@ -316,7 +319,7 @@ class Block:
             # What starts takes all processors that it gets, and what is probed must not lack them.
             with campaign.holding(ALL):
                 if not campaign.deadline.has(campaign.plan.seconds_until_a_run(shared, runs, known)):
-                    campaign.left |= {run.row["run_id"]: BUDGET for run in runs}
+                    campaign.left |= {run.row["run_id"]: Reason(BUDGET) for run in runs}
                     return number
                 with campaign.spending("start"):
                     up.enter_context(testbed)

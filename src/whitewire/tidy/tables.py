@@ -33,8 +33,9 @@ from whitewire.records.checked import (
     read_block,
 )
 from whitewire.records.jobs import worker_wire
-from whitewire.records.journal import BlockRecord, read_floors, read_runs
+from whitewire.records.journal import BlockRecord, left_of, read_floors, read_runs
 from whitewire.records.metrics import full_scale
+from whitewire.records.reasons import codes_of
 from whitewire.records.run import DesignRow, RunRecord
 from whitewire.records.samples import Samples, idle_shares, read_host_cpu, read_samples
 from whitewire.text import canonical
@@ -44,7 +45,7 @@ LANE = "lane"
 """Column of runs.csv after those of RUN, where runs of a block were made in several lanes; and of hosts.csv."""
 BY_ITSELF = "by_itself"
 """Column of asked.csv at the end, where a claim of the paper was measured by itself."""
-MEASURED = ("metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid", "why_invalid")
+MEASURED = ("metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid", "why_invalid", "why_code")
 Cells = Mapping[str, object]
 """A row of a table: column → cell; columns left out are empty."""
 TABLES: dict[str, tuple[str, ...]] = {
@@ -60,7 +61,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "phases.csv": ("run_id", "job", "task", "type", "host", "start", "shuffle_end", "merge_end", "end"),
     "treatments.csv": ("run_id", "experiment", "factor", "varies", "level", "asked", "seen", "unit", "same", "valid"),
     "unavailable.csv": ("run_id", "reason"),
-    "left.csv": ("run_id", "experiment", "cell", "reason"),
+    "left.csv": ("run_id", "experiment", "cell", "reason", "why_code"),
     "marks.csv": ("block", "mark"),
     "asked.csv": ("block", "claim", "digest", "asked_since", "first_run"),
     "scale.csv": ("experiment", "testbed", "kind", "k", "data_fraction", "rung"),
@@ -163,6 +164,7 @@ DESCRIPTIONS = {
     "rung": "which k of the paper's ladders the runs have, from 0",
     "cell": "levels of the run's cell as JSON",
     "reason": "why the run was not made, or something else was not measured",
+    "why_code": "codes of these reasons, with a space between: docs/inside/tables.md has what they mean",
     "beyond": "whether it is further from what is expected than the bound",
     "alone": "whether it was measured again, with no other pair at the same time",
     "beside_error": "the error before, beside other pairs",
@@ -338,7 +340,8 @@ def metric_rows(folder: Path, record: RunRecord, factors: Sequence[str], own: Se
     """Rows of runs.csv of one attempt; `own`: its columns besides factors and MEASURED."""
     base: dict[str, object] = dict.fromkeys(own, "") | {name: v for name, v in record.items() if name in own}
     base |= {name: record["factors"].get(name, "") for name in factors}
-    base |= {"valid": flag(record["valid"]), "why_invalid": record["why_invalid"]}
+    base |= {"valid": flag(record["valid"]), "why_invalid": record["why_invalid"],
+             "why_code": " ".join(codes_of(record))}  # fmt: skip
     samples = folder / "samples.csv"
     if "start" not in record or not samples.exists():
         yield base | {"metric": "", "value": "", "unit": "", "full_scale_value": "", "full_scale_unit": ""}
@@ -502,11 +505,13 @@ def _topology(raw: Path, blocks: Sequence[str]) -> list[Cells]:
 def _left(paper: Paper, read: Mapping[str, Block], rows: Sequence[DesignRow]) -> Iterable[Cells]:
     """Runs of the design that were not made, though they could have been: no claim needs them, or time was up."""
     made = {record["run_id"] for block in read.values() for _, record in block.runs if record["valid"]}
-    reasons = {run_id: why for block in read.values() for run_id, why in _of_finished(block, "left").items()}
+    reasons = {run_id: why for block in read.values() if block.finished
+               for run_id, why in left_of(block.finished).items()}  # fmt: skip
     for row in rows:
         if (why := reasons.get(row["run_id"])) and row["run_id"] not in made:
             levels = canonical(levels_of(paper, row))
-            yield {"run_id": row["run_id"], "experiment": row["experiment"], "cell": levels, "reason": why}
+            yield {"run_id": row["run_id"], "experiment": row["experiment"], "cell": levels, "reason": str(why),
+                   "why_code": why.code}  # fmt: skip
 
 
 def _asked(paper: Paper, raw: Path, read: Mapping[str, Block]) -> Iterable[Cells]:
@@ -539,10 +544,6 @@ def _first(test: Mapping[str, Any], begun: Iterable[tuple[str, Mapping[str, Any]
 def _marks(block: Block) -> Sequence[str]:
     """What of the testbed was beyond its bound while the block was measured."""
     return cast("Mapping[str, Any]", block.finished or {}).get("marks", [])
-
-
-def _of_finished(block: Block, key: str) -> Mapping[str, str]:
-    return cast("Mapping[str, Any]", block.finished or {}).get(key, {})
 
 
 def _rung(read: Mapping[str, Block], paper: Paper, raw: Path) -> int:

@@ -40,7 +40,8 @@ from whitewire.measure.floors import FLOOR_RUNS, FURTHER
 from whitewire.paths import HOME, root, settle_environment, shown
 from whitewire.records import links
 from whitewire.records.checked import block_record
-from whitewire.records.journal import BUDGET, ELSE, FAILED, OTHERS, disturbed, kind_of, made_later, not_made
+from whitewire.records.journal import disturbed, left_of, not_made
+from whitewire.records.reasons import BUDGET, ELSE, FAILED, OTHERS
 from whitewire.records.run import DesignRow
 from whitewire.report import ending
 from whitewire.text import canonical, quoted, suggestion
@@ -632,9 +633,9 @@ def _lacking(results: Path, rows: Sequence[DesignRow], again: bool = False) -> l
         finished = block_record(results / "raw" / block / "block.json")
         if finished and {row["run_id"] for row in own} <= {*finished["runs"]}:
             busy = disturbed(results / "raw" / block, finished) if os.environ.get("AGAIN") else []
-            reasons = finished.get("left", {})
-            goes_on = again or busy or ELSE in map(kind_of, reasons.values())
-            later = {name for name, why in reasons.items() if goes_on and made_later(why)}
+            left = left_of(finished)
+            goes_on = again or busy or any(why.code == ELSE for why in left.values())
+            later = {name for name, why in left.items() if goes_on and why.kind.again}
             own = [row for row in own if row["run_id"] in later.union(busy)]
         found += [row for row in own if not _journalled(results, row)]
     return found

@@ -578,7 +578,8 @@ def test_a_reason_tells_how_many_runs_would_decide(complete, name):
     claim = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
     row = {"decided_after": None, "verdict": claims.INCONCLUSIVE, "runs_help": True, **row}
     cells = [(each, canonical(levels)) for each, levels in of(claim["test"]).cells()]
-    left = pd.DataFrame([("r", *cells[0], "the budget ended")], columns=["run_id", "experiment", "cell", "reason"])
+    left = pd.DataFrame([("r", *cells[0], "the budget ended", "budget_ended"), ("s", *cells[0], "decided", "decided")],
+                        columns=["run_id", "experiment", "cell", "reason", "why_code"])  # fmt: skip
     told = list(analyse._course(LOADED, claim, row, Runs(complete, LOADED), left))
     assert told == ["the budget ended before 1 more runs of its cells", said]
     hopeless = analyse._course(LOADED, claim, row | {"runs_help": False}, Runs(complete, LOADED), left)
@@ -601,13 +602,15 @@ def test_runs_that_other_programs_disturbed_have_a_command_that_makes_them(compl
     assert dict(seen)["E-C06"] is True
 
 
-def test_runs_that_lacked_processors_to_the_end_have_the_same_command(complete):
+@pytest.mark.parametrize("lost", [{"why_invalid": "processors: a process woke 9 ms late"},
+                                  {"why_invalid": "in other words", "why_code": "clock woke_late"}])  # fmt: skip
+def test_runs_that_lacked_processors_to_the_end_have_the_same_command(complete, lost):
     claim = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
     name, levels = of(claim["test"]).cells()[0]
-    known, table = Runs(complete, LOADED).table, complete.copy()
+    known, table = Runs(complete, LOADED).table, complete.assign(**dict.fromkeys(lost, ""))
     ids = known.loc[(known["experiment"] == name) & at(known, levels), "run_id"].unique()
-    for run_id, why in zip(ids, ("processors: a process woke 9 ms late", "10 blocks"), strict=False):
-        table.loc[table["run_id"] == run_id, ["valid", "why_invalid"]] = False, why
+    for run_id, cells in zip(ids, (lost, {"why_invalid": "10 blocks"}), strict=False):
+        table.loc[table["run_id"] == run_id, ["valid", *cells]] = False, *cells.values()
     row = {"decided_after": None, "verdict": claims.INCONCLUSIVE, "runs_help": True}
     some = Runs(table, LOADED)
     left = pd.DataFrame(columns=["run_id", "experiment", "cell", "reason"])

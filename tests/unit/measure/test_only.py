@@ -15,7 +15,8 @@ from whitewire.design.rows import make_design
 from whitewire.measure import block, services
 from whitewire.measure.block import Block, Only
 from whitewire.records import asked
-from whitewire.records.journal import made_later
+from whitewire.records.journal import left_of
+from whitewire.records.reasons import ELSE
 
 CLAIM = "E-C02"
 WHY = "measuring ended with claim E-C02"
@@ -54,7 +55,7 @@ def test_the_runs_of_one_claim_are_made_and_the_others_by_the_next_start(start):
     record = start(Only(CLAIM, one_claim.rows_of))
     assert {*start.made} == start.own < every and {*record["runs"]} == every
     assert record["left"] == dict.fromkeys(sorted(every - start.own, key=record["runs"].index), WHY)
-    assert made_later(WHY) and asked.alone(asked.read(start.folder)) == [CLAIM]
+    assert {why.code for why in left_of(record).values()} == {ELSE} and asked.alone(asked.read(start.folder)) == [CLAIM]
     record = start(None)
     assert {*start.made} == every and max(start.made.values()) == 1
     assert record["left"] == {}

@@ -19,7 +19,8 @@ from whitewire.measure.rounds import Rounds
 from whitewire.measure.session import Session
 from whitewire.measure.turns import MORE_FOR_OTHERS, Outcome, Turns
 from whitewire.progress import Progress
-from whitewire.records.journal import BUDGET, OTHERS, Journal
+from whitewire.records.journal import Journal
+from whitewire.records.reasons import BUDGET, DECIDED, OTHERS, Reason
 
 A, B = cell_id("grid", {"fabric": "1gbe"}), cell_id("grid", {"fabric": "10gbe"})
 SHORT, DISTURBED = Outcome("processors: too few"), Outcome("processors: too few", disturbed=True)
@@ -79,7 +80,7 @@ def test_one_that_stays_invalid_is_given_up_and_one_that_others_spoil_is_left():
     turns, _ = made([A], attempts=3)
     assert all_of(turns, DISTURBED) == ["0"] * 3 * MORE_FOR_OTHERS
     assert not turns.given_up
-    assert turns.left == {"0": OTHERS}
+    assert turns.left == {"0": Reason(OTHERS)}
 
 
 def test_where_others_spoil_every_attempt_the_rest_is_left_to_a_calmer_start():
@@ -89,7 +90,7 @@ def test_where_others_spoil_every_attempt_the_rest_is_left_to_a_calmer_start():
     assert turns.next() is not None and not turns.hopeless  # there is time yet
     time.now = 6.0
     assert turns.next() is None and turns.hopeless
-    assert {*turns.left.values()} == {OTHERS} and not turns.given_up
+    assert {*turns.left.values()} == {Reason(OTHERS)} and not turns.given_up
 
 
 def test_one_that_counts_or_is_invalid_by_itself_is_reason_to_go_on():
@@ -107,14 +108,14 @@ def test_none_begins_that_would_not_end_in_time_but_a_shorter_one_does():
     turns.waiting[2].expected_seconds = 1.0
     time.now = 7.0
     assert turns.next().row["run_id"] == "2"
-    assert turns.left == {"0": BUDGET, "1": BUDGET}
+    assert turns.left == {"0": Reason(BUDGET), "1": Reason(BUDGET)}
     assert turns.next() is None
 
 
 def test_a_slow_machine_is_reckoned_with():
     turns, _ = made([A], until=10.0, seconds=4.0)
     assert turns.next(pace=3.0) is None
-    assert turns.left == {"0": BUDGET}
+    assert turns.left == {"0": Reason(BUDGET)}
 
 
 def test_looks_are_due_before_the_round_after_them_and_only_once():
@@ -130,7 +131,7 @@ def test_what_no_open_claim_needs_is_left_out():
     turns, _ = made([A, B, A, B, A, B], looks=[1, 2, 3])
     made_so_far = [turns.next(), turns.next()]
     assert turns.drop(saw({"c1"}, {"c2"}, {B}, {B}), turns.waiting[0]) == 2
-    assert turns.left == dict.fromkeys(["2", "4"], "decided after 1 runs of each cell")
+    assert turns.left == dict.fromkeys(["2", "4"], Reason(DECIDED, {"runs": 1}))
     assert [run.row["run_id"] for run in turns.waiting] == ["3", "5"]
     assert len(made_so_far) == 2
 
@@ -145,8 +146,8 @@ def test_a_disturbed_run_of_a_cell_that_no_claim_needs_is_still_made_after_a_loo
     turns.put_back(last := turns.waiting.pop())
     assert turns.rounds.due("3")
     assert turns.drop(saw({"c1"}, (), (), ()), last) == 1
-    assert turns.left == {"3": "decided after 2 runs of each cell"}
-    assert all_of(turns, DISTURBED)[-1] == "0" and turns.left["0"] == OTHERS, "or it is left to the next start"
+    assert turns.left == {"3": Reason(DECIDED, {"runs": 2})}
+    assert all_of(turns, DISTURBED)[-1] == "0" and turns.left["0"] == Reason(OTHERS), "or it is left to the next start"
 
 
 def test_what_hardly_decides_a_claim_comes_last_and_each_round_stays_in_its_order():
