@@ -23,7 +23,9 @@ from whitewire.levels import cell_id
 from whitewire.measure import session
 from whitewire.measure.block_plan import CLOSING_S, START_S
 from whitewire.measure.rung import Ladder
+from whitewire.records.checked import read_block
 from whitewire.records.journal import Journal
+from whitewire.tidy import tables
 from whitewire.workloads.hdfs_put import HdfsPut
 
 pytestmark = pytest.mark.cluster
@@ -220,3 +222,18 @@ def test_what_no_open_claim_needs_is_not_measured_and_a_budget_ends_it(can_emula
     assert set(done["left"].values()) == {"the budget ended"}
     assert len(done["left"]) == 2
     assert len(records(folder)) == 4
+    assert judged_with(folder, block) is None, "no start has added a run to what an earlier one had judged"
+    of_two_cells().measure()
+    assert len(records(folder)) == 6
+    assert judged_with(folder, block) == 1, "the cell that was left out had one run by then"
+
+
+def judged_with(folder, block):
+    """What tidy/asked.csv says of a claim that compares the block's two cells."""
+    cells = {cell_id(row["experiment"], levels): {"experiment": row["experiment"], "where": levels}
+             for row in block.rows for levels in [levels_of(block.paper, row)]}  # fmt: skip
+    test = {"metric": "throughput", **dict(zip(("numerator", "denominator"), cells.values(), strict=True))}
+    claims = [{"id": "C", "test": {"estimand": "ratio", **test}}]
+    paper = Paper.of({**block.paper.raw, "claims": claims}, block.paper.path)
+    (row,) = tables._asked(paper, folder.parent, {folder.name: read_block(folder, block.rows)})
+    return row.get(tables.JUDGED)

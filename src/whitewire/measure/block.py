@@ -290,6 +290,7 @@ class Block:
                     failures.append(failure)
             if failures and not any(self.journal.has(run.row["run_id"]) for run in missing):
                 raise failures[0]
+        campaign.keep(ledger.NAME, lambda: ledger.end(folder, time.time()))
         campaign.progress.say(f"finished{campaign.not_made()}")
 
     def _on_one_cluster(self, campaign: Campaign, shared: str, runs: Sequence[Run], number: int, team: Mate | None,

@@ -59,6 +59,9 @@ def test_the_runs_of_one_claim_are_made_and_the_others_by_the_next_start(start):
     assert {*start.made} == every and max(start.made.values()) == 1
     assert record["left"] == {}
     assert asked.alone(asked.read(start.folder)) == [CLAIM], "it is still known that it was measured by itself"
+    assert [("alone" in entry, "ended" in entry) for entry in asked.read(start.folder)] == [(True, True), (False, True)]
+    start(None)
+    assert len(asked.read(start.folder)) == 2, "it made nothing"
 
 
 def test_after_all_runs_nothing_is_left_for_a_claim(start):
