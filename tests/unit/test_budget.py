@@ -84,6 +84,23 @@ def test_others_spoil_a_block_only_until_its_first_look():
     assert Budget(math.inf, {"b/1": 20.0}).own("b/1") == math.inf
 
 
+def test_runs_that_hardly_decide_a_claim_get_what_later_blocks_cannot_use():
+    budget = Budget(100.0, {"a/1": 10.0, "b/1": 10.0}, whole={"a/1": 50.0, "b/1": 70.0})
+    assert budget.spare("a/1", 10.0) == 20
+    assert budget.spare("a/1", 40.0) == 0
+    assert budget.spare("b/1", 40.0) == 60, "nobody comes after it"
+    assert Budget(math.inf, {"a/1": 10.0, "b/1": 10.0}, whole={"b/1": 70.0}).spare("a/1") == math.inf
+
+
+@given(EXPECTED_S, st.integers(1, 4), st.floats(1, 1e6))
+def test_later_blocks_can_make_all_their_runs_after_those_that_hardly_decide_a_claim(whole, lanes, seconds):
+    budget, names = Budget(seconds, whole, lanes=lanes, whole=whole), list(whole)
+    for place, name in enumerate(names):
+        if spare := budget.spare(name, 0.0):
+            left = (seconds - spare) * lanes
+            assert left == pytest.approx(sum(whole[later] for later in names[place + 1 :]), abs=1e-6 * seconds * lanes)
+
+
 def test_a_block_that_nobody_waits_for_has_all_that_is_left():
     budget = Budget(100.0, {"a/1": 10.0})
     assert budget.first("z/1", 40.0) == budget.further("z/1", 40.0) == 60
@@ -104,7 +121,7 @@ def test_another_machine_goes_on_with_it_by_the_wall_clock(monkeypatch):
 
 
 def test_it_goes_through_the_environment():
-    budget = Budget(123.5, {"a/quick-1": 3.0}, {"a/quick-1": 7})
+    budget = Budget(123.5, {"a/quick-1": 3.0}, {"a/quick-1": 7}, whole={"a/quick-1": 9.0})
     assert Budget.read(budget.text()) == budget
     assert Budget.read("") == Budget(math.inf)
     assert Budget.read(Budget.of(90.0, {}, {}).text()).seconds == 90.0
