@@ -70,7 +70,7 @@ class Allowance:
 
     first, further: until its first look at claims, and after that one, from the moment of asking; spare: after it, for
     runs that hardly decide a claim; own: what it should take until its first look; start: what all blocks of the start
-    may take together.
+    may take together; began: when it began, by the wall clock.
     """
 
     first: Callable[[], float] = _without_end
@@ -78,6 +78,7 @@ class Allowance:
     spare: Callable[[], float] = _without_end
     own: float = math.inf
     start: float = math.inf
+    began: float = field(default_factory=time.time)
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,13 @@ class Budget:
     def allowance(self, block: str) -> Allowance:
         """What a block (`<paper>/<block>`) gets of it."""
         asked = (partial(ask, block) for ask in (self.first, self.further, self.spare))
-        return Allowance(*asked, own=self.own(block), start=self.seconds)
+        return Allowance(*asked, own=self.own(block), start=self.seconds, began=self.began)
+
+    @property
+    def began(self) -> float:
+        """When the start began, by the wall clock; now where nothing tells."""
+        ago = time.monotonic() - (self.ends - self.seconds)
+        return time.time() - (ago if math.isfinite(ago) else 0.0)
 
     def own(self, block: str) -> float:
         """Seconds that a block should take until its first look; infinite without an end, or if that look is over."""
@@ -147,7 +154,7 @@ class Budget:
         left, _, later = self._left(block, now)
         mine = self.claims.get(block, 1.0)
         others = sum(self.claims.get(name, 1.0) for name in self._after(block)) / self.lanes
-        return max(0.0, left - later) * mine / (mine + others)
+        return max(0.0, left - later) * (mine / (mine + others) if others else 1.0)
 
     def spare(self, block: str, now: float | None = None) -> float:
         """Seconds from now on that are left even if the blocks after one make all of their runs."""

@@ -3,6 +3,7 @@
 import json
 import math
 import time
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -76,6 +77,19 @@ def test_blocks_that_have_had_their_first_look_share_what_is_left_by_their_claim
     budget = Budget(90.0, {"a/1": 0.0, "b/1": 0.0}, {"a/1": 1, "b/1": 8})
     assert budget.further("a/1", 0.0) == 10
     assert budget.further("b/1", 10.0) == 80
+
+
+def test_where_no_claims_are_counted_the_first_block_has_all_that_is_left():
+    budget = Budget(90.0, {"a/1": 0.0, "b/1": 20.0}, {"a/1": 0, "b/1": 0})
+    assert budget.further("a/1", 10.0) == 60
+    assert budget.further("b/1", 50.0) == 40
+
+
+def test_a_block_knows_when_its_start_began():
+    told = Budget.of(1000.0, {"a/1": 3.0}, {"a/1": 1}).allowance("a/1").began
+    assert told == pytest.approx(time.time(), abs=5)
+    assert replace(Budget.of(400.0, {}, {}), seconds=1000.0).began == pytest.approx(time.time() - 600, abs=5)
+    assert Budget(math.inf).began == pytest.approx(time.time(), abs=5)
 
 
 def test_others_spoil_a_block_only_until_its_first_look():

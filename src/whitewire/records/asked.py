@@ -7,6 +7,7 @@ per claim of what it asks.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -49,17 +50,22 @@ def read(block: Path) -> Sequence[Asked]:
     return found["asked"]
 
 
-def note(block: Path, now: float, rule: str, digests: Mapping[str, str], alone: str = "") -> None:
+def note(block: Path, now: float, rule: str, digests: Mapping[str, str], alone: str = "", began: float = math.inf
+         ) -> None:  # fmt: skip
     """Enter what is asked now, and the claim that is measured `alone`, unless a start that has not ended asks the same.
 
-    Raises schema.Broken, OSError.
+    A start that `began` (seconds since 1970) before the end of the last entry goes on with it. Raises schema.Broken,
+    OSError.
     """
     entries = list(read(block))
     asked: Asked = {"at": moment(now), "rule": rule, "claims": dict(digests)}
     if alone:
         asked["alone"] = alone
-    if entries and entries[-1] == asked | {"at": entries[-1]["at"]}:  # one that has ended says so, and differs
-        return
+    if entries:
+        last = {**entries[-1], "at": asked["at"]}
+        ended = last.pop("ended", "")
+        if last == asked and (not ended or ended >= moment(min(began, now))):
+            return
     entries.append(asked)
     _write(block, entries)
 

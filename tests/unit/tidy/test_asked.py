@@ -180,6 +180,20 @@ def test_how_many_runs_there_were_when_a_claim_was_judged_before_its_last_run(st
         assert (found is None) == (expected is None) and (found is None or found >= expected)
 
 
+def test_a_start_that_goes_on_judges_nothing_twice_but_where_it_is_killed(tmp_path):
+    digests, folder = claims_asked.digests(LOADED, "quick"), tmp_path / "quick-1"
+    noted(tmp_path, LOADED)
+    asked.end(folder, NOTED + 10)
+    asked.note(folder, NOTED + 20, RULE_VERSION, digests, began=NOTED - 5)
+    runs = [run_of(cell, NOTED + at) for cell in range(len(CELLS)) for at in (1, 21)]
+    assert judged_with(tmp_path, {"quick-1": runs}) == 1, "it is killed"
+    asked.end(folder, NOTED + 30)
+    assert len(asked.read(folder)) == 1 and judged_with(tmp_path, {"quick-1": runs}) is None
+    asked.note(folder, NOTED + 50, RULE_VERSION, digests, began=NOTED + 40)
+    assert len(asked.read(folder)) == 2, "another start"
+    assert judged_with(tmp_path, {"quick-1": [*runs, run_of(0, NOTED + 51)]}) == 2
+
+
 def test_an_invalid_attempt_after_a_judgement_judges_nothing_again(tmp_path):
     noted(tmp_path, LOADED)
     runs = [run_of(cell, NOTED + 1) for cell in range(len(CELLS))]

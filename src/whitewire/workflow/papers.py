@@ -1,0 +1,74 @@
+"""`make papers`: the workflow, and once more with the time that papers left, for those whose budget had ended."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from whitewire import budget
+from whitewire.analysis.so_far import look_at
+from whitewire.description.project import load_config
+from whitewire.description.testbed import load_testbed
+from whitewire.design.rows import levels_of
+from whitewire.levels import cell_id
+from whitewire.paths import KILLED_WITH_THIS, root
+from whitewire.records.checked import block_record
+from whitewire.records.journal import BUDGET, BlockRecord, kind_of
+from whitewire.workflow.plan import GOES_ON, Plan
+
+LEAST_S = 180.0
+"""Seconds of a budget with which it is worth going on: the start of a cluster takes half of them."""
+
+
+def run(options: Sequence[str]) -> int:
+    """Run Snakemake with these options, go on where time is left, and return the status."""
+    began, clock = time.time(), time.monotonic()
+    status = _snakemake(options)
+    ends = clock + budget.seconds_of(load_config()["budget"])
+    left = ends - time.monotonic()
+    if status or not LEAST_S <= left < math.inf or not (blocks := cut_short(Plan.load(), began)):
+        return status
+    papers = dict.fromkeys(block.partition("/")[0] for block in blocks)
+    print(f"papers: {budget.words(left)} of the budget are left: going on with {', '.join(papers)}", file=sys.stderr)
+    os.environ[GOES_ON] = json.dumps({"blocks": list(blocks), "ends": ends})
+    return _snakemake([*options, "--forcerun", *map(str, blocks.values()), "--rerun-incomplete"])
+
+
+def _snakemake(options: Sequence[str]) -> int:
+    program = str(Path(sys.executable).parent / "snakemake")
+    return subprocess.run([*KILLED_WITH_THIS, program, *options]).returncode
+
+
+def cut_short(plan: Plan, began: float) -> dict[str, Path]:
+    """Blocks (`<paper>/<block>`) that ended since a start `began` with runs left to the budget that may decide a claim:
+    their block.json, in the order of the chance to decide a claim per second.
+
+    That chance is an interim analysis'. What the analysis at the end of a block says, which spends all of the level,
+    chooses nothing: so the one after it has the whole level again.
+    """
+    found: dict[str, tuple[float, Path]] = {}
+    for path in map(Path, plan.blocks(f"results/{plan.testbed}/{{paper}}/raw/{{block}}/block.json")):
+        _, _, name, _, block, _ = path.parts
+        record = block_record(root() / path)
+        if record and (root() / path).stat().st_mtime >= began and (worth := _worth(plan, name, block, record)):
+            found[f"{name}/{block}"] = worth, path
+    return {block: path for block, (_, path) in sorted(found.items(), key=lambda each: -each[1][0])}
+
+
+def _worth(plan: Plan, name: str, block: str, record: BlockRecord) -> float:
+    """The largest chance per second that runs of a block decide a claim before which the budget ended; 0 for none."""
+    reasons = record.get("left", {})
+    late = [row for row in plan.designs[name] if kind_of(reasons.get(row["run_id"], "")) == BUDGET]
+    if not late:
+        return 0.0
+    paper, folder = plan.described[name].on(record.get("rung", 0)), root() / "results" / plan.testbed / name / "raw"
+    designed = {row["run_id"]: row["block"] for row in plan.designs[name]}
+    look = look_at(paper, load_testbed(plan.testbed), folder / block, designed, record["unavailable"])
+    near = any(cell_id(row["experiment"], levels_of(paper, row)) in look.near for row in late)
+    return look.worth if near else 0.0
