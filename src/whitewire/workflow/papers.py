@@ -42,7 +42,8 @@ def run(options: Sequence[str]) -> int:
 
 def _snakemake(options: Sequence[str]) -> int:
     program = str(Path(sys.executable).parent / "snakemake")
-    return subprocess.run([*KILLED_WITH_THIS, program, *options]).returncode
+    status = subprocess.run([*KILLED_WITH_THIS, program, *options]).returncode
+    return status if status >= 0 else 128 - status  # as a shell has it
 
 
 def cut_short(plan: Plan, began: float) -> dict[str, Path]:
