@@ -203,7 +203,7 @@ def test_what_no_open_claim_needs_is_not_measured_and_a_budget_ends_it(can_emula
 
     def look(paper, config, results, designed, unavailable):
         assert (paper, config, results, unavailable) == (block.paper, block.config, folder, {})
-        assert designed == {row["run_id"]: row["block"] for row in block.rows}
+        assert len(designed) == 2 * (1 + len(seen)) and {*designed.values()} == {"quick-1"}
         seen.append(len(records(folder)))
         return SimpleNamespace(decided=["a"], open=["b"], cells=[one], near=[one], place={})
 

@@ -50,7 +50,7 @@ def cut_short(plan: Plan, began: float) -> dict[str, Path]:
     """Blocks (`<paper>/<block>`) that ended since a start `began` with runs left to the budget that may decide a claim:
     their block.json, in the order of the chance to decide a claim per second.
 
-    That chance is an interim analysis'. What the analysis at the end of a block says, which spends all of the level,
+    That chance is of the last interim analysis. The analysis at the end of a block, which spends all of the level,
     chooses nothing: so the one after it has the whole level again.
     """
     found: dict[str, tuple[float, Path]] = {}
@@ -69,7 +69,9 @@ def _worth(plan: Plan, name: str, block: str, record: BlockRecord) -> float:
     if not late:
         return 0.0
     paper, folder = plan.described[name].on(record.get("rung", 0)), root() / "results" / plan.testbed / name / "raw"
-    designed = {row["run_id"]: row["block"] for row in plan.designs[name]}
+    first = min(row["replicate"] for row in late)
+    seen = max((runs for runs in paper.looks(plan.effort) if runs < first), default=0)
+    designed = {row["run_id"]: row["block"] for row in plan.designs[name] if row["replicate"] <= seen}
     look = look_at(paper, load_testbed(plan.testbed), folder / block, designed, record["unavailable"])
     near = any(cell_id(row["experiment"], levels_of(paper, row)) in look.near for row in late)
     return look.worth if near else 0.0

@@ -69,20 +69,23 @@ def test_nothing_goes_on_after_a_fault_or_where_nothing_is_left(started, case, c
 
 @pytest.fixture
 def finished(monkeypatch, tmp_path):
-    """The blocks that are to go on; `left`: why runs were not made, by paper, of which the first `near` may decide."""
+    """The blocks that are to go on; `left`: why runs were not made, by paper, of which the first `near` may decide and
+    `after` so many of each cell were made."""
     monkeypatch.setattr(papers, "root", lambda: tmp_path)
 
-    def finished(left, worth, near=1, began=0.0):
+    def finished(left, worth, near=1, began=0.0, after=0):
+        late = {name: [row for row in DESIGNS[name] if row["replicate"] > after][:3] for name in left}
         for name, why in left.items():
             path = tmp_path / FILE.format(name)
             path.parent.mkdir(parents=True)
-            reasons = {row["run_id"]: why for row in DESIGNS[name][:3]}
+            reasons = {row["run_id"]: why for row in late[name]}
             path.write_text(json.dumps(BLOCK | {"left": reasons}))
 
         def look_at(paper, testbed, folder, designed, unavailable):
-            assert designed == {row["run_id"]: "quick-1" for row in DESIGNS[paper.id]} and unavailable == {}
+            assert unavailable == {} and {*designed.values()} <= {"quick-1"}
+            finished.seen = {row["replicate"] for row in DESIGNS[paper.id] if row["run_id"] in designed}
             assert folder == tmp_path / f"results/emulated/{paper.id}/raw/quick-1"
-            cells = {cell_id(row["experiment"], levels_of(paper, row)) for row in DESIGNS[paper.id][:near]}
+            cells = {cell_id(row["experiment"], levels_of(paper, row)) for row in late[paper.id][:near]}
             return SimpleNamespace(near=cells, worth=worth[paper.id])
 
         monkeypatch.setattr(papers, "look_at", look_at)
@@ -100,6 +103,13 @@ def test_the_paper_with_the_best_chance_per_second_goes_on_first(finished):
 def test_only_papers_whose_budget_ended_before_runs_that_may_decide_go_on(finished):
     reasons = ("decided after 3 runs of each cell", "the budget ended", "other programs used the processors")
     assert finished(dict(zip(NAMES, reasons, strict=True)), dict.fromkeys(NAMES, 0.01)) == ["emulex-2012/quick-1"]
+
+
+@pytest.mark.parametrize(("after", "seen"), [(0, []), (2, []), (3, [1, 2, 3]), (5, [1, 2, 3]), (6, range(1, 7))])
+def test_the_last_interim_analysis_chooses_and_no_further_one(finished, after, seen):
+    """Runs that were made after it are not looked at: that would be one analysis more than is planned."""
+    assert finished({"emulex-2012": "the budget ended"}, {"emulex-2012": 0.01}, after=after) == ["emulex-2012/quick-1"]
+    assert finished.seen == {*seen}
 
 
 @pytest.mark.parametrize("case", [{"near": 0}, {"began": time.time() + 3600}])
