@@ -38,6 +38,8 @@ OVERRUN_OF_FIRST = 1.5
 """The same of the first block, which the first report waits for. With 1 it missed its first analysis in two campaigns
 on an idle machine, where its runs took 1.24 times as long as planned, and had measured for nothing."""
 EXPECTED = f"a time such as 30m or 1h30m, or {NONE}"
+TOGETHER = "together"
+"""Key of what a block took altogether, beside the parts of it."""
 
 
 def seconds_of(text: str) -> float:
@@ -70,7 +72,8 @@ class Allowance:
 
     first, further: until its first look at claims, and after that one, from the moment of asking; spare: after it, for
     runs that hardly decide a claim; own: what it should take until its first look; start: what all blocks of the start
-    may take together; began: when it began, by the wall clock.
+    may take together; began: when it began, by the wall clock; earlier: what the block took in it before, by what was
+    done, and TOGETHER.
     """
 
     first: Callable[[], float] = _without_end
@@ -79,6 +82,7 @@ class Allowance:
     own: float = math.inf
     start: float = math.inf
     began: float = field(default_factory=time.time)
+    earlier: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,8 @@ class Budget:
     """How many blocks are measured side by side: those after one take so many times less of the time that is left."""
     whole: Mapping[str, float] = field(default_factory=dict)
     """Seconds that all runs of a block should take."""
+    earlier: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Seconds that blocks took earlier in this start, by what was done, and in TOGETHER."""
 
     @classmethod
     def of(cls, seconds: float, expected: Mapping[str, float], claims: Mapping[str, float], lanes: int = 1,
@@ -113,7 +119,7 @@ class Budget:
         until = None if ends is None else time.time() + ends - time.monotonic()
         return json.dumps({"ends": ends, "until": until, "machine": boot_id(), "seconds": seconds, "lanes": self.lanes,
                            "expected": dict(self.expected), "claims": dict(self.claims),
-                           "whole": dict(self.whole)})  # fmt: skip
+                           "whole": dict(self.whole), "earlier": {**self.earlier}})  # fmt: skip
 
     @classmethod
     def read(cls, text: str) -> Budget:
@@ -124,7 +130,7 @@ class Budget:
         ends, seconds = (math.inf if told[name] is None else told[name] for name in ("ends", "seconds"))
         if math.isfinite(ends) and told["machine"] != boot_id():
             ends = time.monotonic() + told["until"] - time.time()
-        return cls(ends, told["expected"], told["claims"], seconds, told["lanes"], told["whole"])
+        return cls(ends, told["expected"], told["claims"], seconds, told["lanes"], told["whole"], told["earlier"])
 
     def first(self, block: str, now: float | None = None) -> float:
         """Seconds from now on within which a block (`<paper>/<block>`) may begin what its first look needs."""
@@ -137,7 +143,8 @@ class Budget:
     def allowance(self, block: str) -> Allowance:
         """What a block (`<paper>/<block>`) gets of it."""
         asked = (partial(ask, block) for ask in (self.first, self.further, self.spare))
-        return Allowance(*asked, own=self.own(block), start=self.seconds, began=self.began)
+        return Allowance(*asked, own=self.own(block), start=self.seconds, began=self.began,
+                         earlier=self.earlier.get(block, {}))  # fmt: skip
 
     @property
     def began(self) -> float:

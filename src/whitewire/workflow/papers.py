@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from whitewire import budget
 from whitewire.analysis.so_far import look_at
+from whitewire.budget import TOGETHER, Budget
 from whitewire.description.project import load_config
 from whitewire.description.testbed import load_testbed
 from whitewire.design.rows import levels_of
@@ -30,14 +30,23 @@ def run(options: Sequence[str]) -> int:
     """Run Snakemake with these options, go on where time is left, and return the status."""
     began, clock = time.time(), time.monotonic()
     status = _snakemake(options)
-    ends = clock + budget.seconds_of(load_config()["budget"])
-    left = ends - time.monotonic()
-    if status or not LEAST_S <= left < math.inf or not (blocks := cut_short(Plan.load(), began)):
+    seconds = budget.seconds_of(load_config()["budget"])
+    left = seconds - (time.monotonic() - clock)
+    if status or not LEAST_S <= left < math.inf or not (blocks := cut_short(plan := Plan.load(), began)):
         return status
     papers = dict.fromkeys(block.partition("/")[0] for block in blocks)
     print(f"papers: {budget.words(left)} of the budget are left: going on with {', '.join(papers)}", file=sys.stderr)
-    os.environ[GOES_ON] = json.dumps({"blocks": list(blocks), "ends": ends})
-    return _snakemake([*options, "--forcerun", *map(str, blocks.values()), "--rerun-incomplete"])
+    os.environ |= {GOES_ON: "yes", budget.VARIABLE: _budget(plan, blocks, clock + seconds, seconds).text()}
+    return _snakemake([*options, "--forcerun", *(_file(plan, block) for block in blocks), "--rerun-incomplete"])
+
+
+def _budget(plan: Plan, blocks: Mapping[str, BlockRecord], ends: float, seconds: float) -> Budget:
+    """The budget of a start that goes on with blocks: the first of them has all that is left, if it needs that."""
+    return Budget(
+        ends, {block: plan.waiting.get(block, 0.0) for block in blocks}, dict.fromkeys(blocks, 0.0), seconds,
+        max(1, min(plan.in_all[0], len(blocks))), {block: plan.whole.get(block, 0.0) for block in blocks},
+        {block: {**record.get("spent", {}), TOGETHER: record["seconds"]} for block, record in blocks.items()},
+    )  # fmt: skip
 
 
 def _snakemake(options: Sequence[str]) -> int:
@@ -46,32 +55,39 @@ def _snakemake(options: Sequence[str]) -> int:
     return status if status >= 0 else 128 - status  # as a shell has it
 
 
-def cut_short(plan: Plan, began: float) -> dict[str, Path]:
-    """Blocks (`<paper>/<block>`) that ended since a start `began` with runs left to the budget that may decide a claim:
-    their block.json, in the order of the chance to decide a claim per second.
+def cut_short(plan: Plan, began: float) -> dict[str, BlockRecord]:
+    """Blocks (`<paper>/<block>`) that ended since a start `began` with runs left to the budget that may decide a claim,
+    and their block.json, in the order of the chance to decide a claim per second.
 
     That chance is of the last interim analysis. The analysis at the end of a block, which spends all of the level,
     chooses nothing: so the one after it has the whole level again.
     """
-    found: dict[str, tuple[float, Path]] = {}
-    for path in map(Path, plan.blocks(f"results/{plan.testbed}/{{paper}}/raw/{{block}}/block.json")):
-        _, _, name, _, block, _ = path.parts
-        record = block_record(root() / path)
-        if record and (root() / path).stat().st_mtime >= began and (worth := _worth(plan, name, block, record)):
-            found[f"{name}/{block}"] = worth, path
-    return {block: path for block, (_, path) in sorted(found.items(), key=lambda each: -each[1][0])}
+    found: dict[str, tuple[float, BlockRecord]] = {}
+    for block in plan.blocks("{paper}/{block}"):
+        path = root() / _file(plan, block)
+        record = block_record(path)
+        if record and path.stat().st_mtime >= began and (worth := _worth(plan, block, record)):
+            found[block] = worth, record
+    return {block: record for block, (_, record) in sorted(found.items(), key=lambda each: -each[1][0])}
 
 
-def _worth(plan: Plan, name: str, block: str, record: BlockRecord) -> float:
+def _file(plan: Plan, block: str) -> str:
+    """The block.json of a block, from the top of the repository."""
+    paper, _, name = block.partition("/")
+    return f"results/{plan.testbed}/{paper}/raw/{name}/block.json"
+
+
+def _worth(plan: Plan, block: str, record: BlockRecord) -> float:
     """The largest chance per second that runs of a block decide a claim before which the budget ended; 0 for none."""
-    reasons = record.get("left", {})
+    name, reasons = block.partition("/")[0], record.get("left", {})
     late = [row for row in plan.designs[name] if kind_of(reasons.get(row["run_id"], "")) == BUDGET]
     if not late:
         return 0.0
-    paper, folder = plan.described[name].on(record.get("rung", 0)), root() / "results" / plan.testbed / name / "raw"
+    paper = plan.described[name].on(record.get("rung", 0))
     first = min(row["replicate"] for row in late)
     seen = max((runs for runs in paper.looks(plan.effort) if runs < first), default=0)
     designed = {row["run_id"]: row["block"] for row in plan.designs[name] if row["replicate"] <= seen}
-    look = look_at(paper, load_testbed(plan.testbed), folder / block, designed, record["unavailable"])
+    folder = (root() / _file(plan, block)).parent
+    look = look_at(paper, load_testbed(plan.testbed), folder, designed, record["unavailable"])
     near = any(cell_id(row["experiment"], levels_of(paper, row)) in look.near for row in late)
     return look.worth if near else 0.0

@@ -13,7 +13,7 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,7 @@ from whitewire.workflow import outlook, parent_watch, recipes, speed
 
 OVERRIDES = ("papers", "testbed", "effort", "budget", "lanes", "outliers")
 GOES_ON = "WHITEWIRE_GOES_ON"
-"""The environment variable of a start that goes on with blocks that it has finished: these, in turn, and its end."""
+"""The environment variable of a start that goes on with blocks that it has finished: with those of its budget."""
 
 
 MOST_ID = 200
@@ -132,8 +132,8 @@ class Plan:
     """Blocks that are not finished (`<paper>/<block>`) and the seconds that they should take, in their turn."""
     whole: Mapping[str, float] = field(default_factory=dict, repr=False)
     """The seconds that all runs should take which these blocks lack."""
-    ends: float | None = None
-    """The moment of the monotonic clock at which the budget ends of a start that goes on; None: it begins now."""
+    goes_on: bool = False
+    """Whether the start goes on with blocks that it has finished, and its budget in the environment with it."""
     tether: Path | None = None
     """The file whose lock this process holds for its rules' containers."""
     begins: bool = True
@@ -176,15 +176,16 @@ class Plan:
         asked = _asked(config["claim"], described, designs)
         waiting = _waiting(described, asked, testbed, config["testbed"])
         whole = _whole(described, asked, testbed, config["testbed"])
-        if on := json.loads(os.environ.get(GOES_ON, "null")):
-            waiting = {block: waiting[block] for block in on["blocks"] if block in waiting}
+        goes_on = bool(os.environ.get(GOES_ON))
+        if goes_on:
+            waiting = Budget.read(os.environ[budget.VARIABLE]).expected
         in_all = _lanes(config["lanes"], testbed, lambda: _busy(described, designs, testbed))
         return cls(
             config["papers"], config["testbed"], config["effort"], config["seed"], designs, deployment,
             hibench="hibench" in testbed and _of_suite(designs), site=not capabilities_of(testbed).local,
             needs=needs, described=described, left_out=left_out, tether=held, begins=begins,
             budget=config["budget"], claim=config["claim"], lanes=max(1, min(in_all[0], len(waiting))), in_all=in_all,
-            waiting=waiting, whole=whole, ends=on and on["ends"],
+            waiting=waiting, whole=whole, goes_on=goes_on,
         )  # fmt: skip
 
     def turn(self, paper: str, block: str) -> int:
@@ -323,11 +324,9 @@ class Plan:
         """
         scripts, fallback = (shlex.quote(str(HOME / "workflow" / name)) for name in ("scripts", "fallback"))
         path = f'PATH={scripts}:"$PATH":{fallback}'
-        handed_on = "" if self.begins else os.environ.get(budget.VARIABLE, "")
+        handed_on = "" if self.begins and not self.goes_on else os.environ.get(budget.VARIABLE, "")
         seconds = budget.seconds_of(self.budget)
         begun = Budget.of(seconds, self.waiting, self._claims(), self.lanes, self.whole)
-        if self.ends:  # the first of these blocks has all that is left, if it needs that
-            begun = replace(begun, ends=self.ends, claims=dict.fromkeys(self.waiting, 0.0))
         os.environ[budget.VARIABLE] = text = handed_on or begun.text()
         told = {budget.VARIABLE: text, lock.INSIDE: "snakemake"}
         told |= {parent_watch.VARIABLE: str(self.tether)} if self.tether else {}

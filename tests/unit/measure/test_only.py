@@ -8,6 +8,7 @@ from collections import Counter
 import pytest
 
 from whitewire.analysis import one_claim
+from whitewire.budget import TOGETHER, Allowance
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import fabric_names, load_testbed
@@ -39,9 +40,9 @@ def start(tmp_path, monkeypatch):
     monkeypatch.setattr(Block, "_resume", lambda self: None)
     monkeypatch.setattr(Block, "_on_one_cluster", on_one_cluster)
 
-    def begin(only, lacking=()):
+    def begin(only, lacking=(), allowance=None):
         monkeypatch.setattr(services, "unavailable", lambda config, runs: [(lacking, "no mount")] if lacking else [])
-        Block(paper, testbed, "quick-1", rows, folder, only=only).measure()
+        Block(paper, testbed, "quick-1", rows, folder, only=only, allowance=allowance).measure()
         return json.loads((folder / "block.json").read_text())
 
     begin.made, begin.rows, begin.folder = made, rows, folder
@@ -74,3 +75,10 @@ def test_what_the_machine_cannot_make_is_known_of_other_cells_too(start):
     lost = next(row["run_id"] for row in start.rows if row["run_id"] not in start.own)
     record = start(Only(CLAIM, one_claim.rows_of), lacking=[lost])
     assert record["unavailable"] == {lost: "no mount"} and lost not in record["left"]
+
+
+def test_a_block_that_goes_on_counts_what_it_took_before(start):
+    earlier = {"runs": 200.0, "start": 30.0, TOGETHER: 250.0}
+    record = start(None, allowance=Allowance(earlier=earlier))
+    assert record["spent"] == {"runs": 200.0, "start": 30.0}
+    assert 250 <= record["seconds"] < 300

@@ -4,13 +4,14 @@ import json
 import math
 import os
 import time
+from itertools import chain, repeat
 from types import SimpleNamespace
 
 import pytest
 
 from tests.support.blocks import BLOCK
 from whitewire import budget
-from whitewire.budget import Budget
+from whitewire.budget import TOGETHER, Budget
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import fabric_names, load_testbed
@@ -32,12 +33,14 @@ def started(monkeypatch):
     """What Snakemake is started with, once or twice; `within`: the budget, of which some seconds are `spent`."""
 
     def started(within="100m", spent=4000.0, statuses=(0, 0), late=("emulex-2012",)):
-        calls, clock, left = [], iter((0.0, spent)), iter(statuses)
-        monkeypatch.setenv(GOES_ON, "null")
-        monkeypatch.setattr(papers.time, "monotonic", lambda: next(clock))
+        calls, clock, left = [], chain([0.0], repeat(spent)), iter(statuses)
+        monkeypatch.setenv(GOES_ON, "")
+        monkeypatch.setenv(budget.VARIABLE, "")
+        monkeypatch.setattr(papers, "time", SimpleNamespace(time=time.time, monotonic=lambda: next(clock)))
         monkeypatch.setattr(papers, "load_config", lambda: {"budget": within})
         monkeypatch.setattr(papers.Plan, "load", lambda: MADE)
-        monkeypatch.setattr(papers, "cut_short", lambda *_: {f"{name}/quick-1": FILE.format(name) for name in late})
+        records = {f"{name}/quick-1": BLOCK | {"seconds": 300.0, "spent": {"runs": 200.0}} for name in late}
+        monkeypatch.setattr(papers, "cut_short", lambda *_: records)
         monkeypatch.setattr(papers, "_snakemake", lambda options: calls.append(options) or next(left))
         return papers.run(["--cores", "2"]), calls
 
@@ -52,9 +55,10 @@ def test_time_that_is_left_goes_to_papers_whose_budget_ended(started, capsys):
     assert capsys.readouterr().err == (
         "papers: 33 min of the budget are left: going on with emulex-2012, chelsio-iwarp\n"
     )
-    assert json.loads(os.environ[GOES_ON]) == {
-        "blocks": ["emulex-2012/quick-1", "chelsio-iwarp/quick-1"], "ends": 6000.0
-    }  # fmt: skip
+    told, blocks = Budget.read(os.environ[budget.VARIABLE]), ["emulex-2012/quick-1", "chelsio-iwarp/quick-1"]
+    assert os.environ[GOES_ON] and list(told.expected) == blocks
+    assert (told.ends, told.seconds, set(told.claims.values())) == (6000.0, 6000.0, {0.0})
+    assert told.allowance(blocks[0]).earlier == {"runs": 200.0, TOGETHER: 300.0}
 
 
 @pytest.mark.parametrize(
@@ -117,19 +121,16 @@ def test_a_paper_without_such_runs_or_of_an_earlier_start_does_not_go_on(finishe
     assert finished({"emulex-2012": "the budget ended"}, {"emulex-2012": 0.01}, **case) == []
 
 
-def test_a_start_that_goes_on_has_the_end_of_its_budget(monkeypatch):
+def test_a_start_that_goes_on_does_so_with_the_blocks_and_the_end_of_its_budget(monkeypatch):
     for name, value in {"PAPERS": " ".join(NAMES), "BUDGET": "100m", "EFFORT": "quick", "TESTBED": "emulated",
-                        budget.VARIABLE: ""}.items():  # fmt: skip
+                        GOES_ON: "yes"}.items():  # fmt: skip
         monkeypatch.setenv(name, value)
     blocks, ends = ["mellanox-mapr/quick-1", "chelsio-iwarp/quick-1"], time.monotonic() + 4000
-    monkeypatch.setenv(GOES_ON, json.dumps({"blocks": blocks, "ends": ends}))
+    told = Budget(ends, {blocks[0]: 0.0, blocks[1]: 300.0}, dict.fromkeys(blocks, 0.0), 6000.0)
+    monkeypatch.setenv(budget.VARIABLE, told.text())
     plan = Plan.load()
     assert list(plan.waiting) == blocks
     assert plan.turn("mellanox-mapr", "quick-1") > plan.turn("chelsio-iwarp", "quick-1") > 0
-    assert plan.preamble
-    told = Budget.read(os.environ[budget.VARIABLE])
-    assert (told.ends, told.seconds) == (ends, 6000.0)
-    assert (
-        told.further(blocks[0]) == pytest.approx(400 - plan.waiting[blocks[1]], abs=10) or told.further(blocks[0]) == 0
-    )
+    assert plan.preamble and Budget.read(os.environ[budget.VARIABLE]) == told
+    assert told.further(blocks[0]) == pytest.approx(3700, abs=10)
     assert math.isclose(told.began, time.time() - 2000, abs_tol=10)
