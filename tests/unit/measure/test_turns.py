@@ -223,7 +223,7 @@ def campaign(tmp_path, rows, **more):
     """A campaign of these runs (id to cell), without anything that makes them."""
     rounds = Rounds(rows, more.pop("looks", ()))
     plan = SimpleNamespace(paper="the paper at its k", config={"kind": "emulated"}, rounds=lambda *_: rounds)
-    own = [{"run_id": run_id, "block": "quick-1"} for run_id in rows]
+    own = [{"run_id": run_id, "block": "quick-1", "order": order} for order, run_id in enumerate(rows)]
     journal = Journal(tmp_path / "raw" / "quick-1")
     return Campaign(plan, own, journal, Progress("quick-1", [1.0] * len(own)), attempts=3, **more)
 
