@@ -142,9 +142,10 @@ class Budget:
 
     def allowance(self, block: str) -> Allowance:
         """What a block (`<paper>/<block>`) gets of it."""
-        asked = (partial(ask, block) for ask in (self.first, self.further, self.spare))
-        return Allowance(*asked, own=self.own(block), start=self.seconds, began=self.began,
-                         earlier=self.earlier.get(block, {}))  # fmt: skip
+        return Allowance(
+            partial(self.first, block), partial(self.further, block), partial(self.spare, block), self.own(block),
+            self.seconds, self.began, self.earlier.get(block, {}),
+        )  # fmt: skip
 
     @property
     def began(self) -> float:

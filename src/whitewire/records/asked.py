@@ -62,7 +62,7 @@ def note(block: Path, now: float, rule: str, digests: Mapping[str, str], alone: 
     if alone:
         asked["alone"] = alone
     if entries:
-        last = {**entries[-1], "at": asked["at"]}
+        last: Asked = {**entries[-1], "at": asked["at"]}
         ended = last.pop("ended", "")
         if last == asked and (not ended or ended >= moment(min(began, now))):
             return

@@ -178,7 +178,7 @@ class Plan:
         whole = _whole(described, asked, testbed, config["testbed"])
         goes_on = bool(os.environ.get(GOES_ON))
         if goes_on:
-            waiting = Budget.read(os.environ[budget.VARIABLE]).expected
+            waiting = dict(Budget.read(os.environ[budget.VARIABLE]).expected)
         in_all = _lanes(config["lanes"], testbed, lambda: _busy(described, designs, testbed))
         return cls(
             config["papers"], config["testbed"], config["effort"], config["seed"], designs, deployment,
