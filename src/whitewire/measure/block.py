@@ -275,7 +275,7 @@ class Block:
         digests = asked.digests(self.paper, self.effort)
         alone, folder = self.only.claim if self.only else "", self.journal.folder
         campaign.keep(ledger.NAME, lambda: ledger.note(
-            folder, time.time(), RULE_VERSION, digests, alone, self.allowance.began))  # fmt: skip
+            folder, time.time(), RULE_VERSION, digests, alone, campaign.allowance.began))  # fmt: skip
         with campaign.progress.going():
             preflight(self.config)
             # Before the first cluster, so that no look at claims waits for them.
